@@ -1,0 +1,12 @@
+//! Units, node operations and seeded random numbers: what every other crate of weft stands on.
+//!
+//! Public interfaces speak seconds (`f64`) and bytes; inside the simulator time is [`Picos`], an integer, so that
+//! sums do not depend on their order and a run can be repeated bit for bit.
+
+mod operation;
+mod random;
+mod time;
+
+pub use operation::{Operation, UnknownOperation};
+pub use random::generator;
+pub use time::Picos;

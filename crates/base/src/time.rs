@@ -1,0 +1,100 @@
+//! Virtual time as an integer count of picoseconds.
+
+use std::fmt;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
+
+/// A point or a span of virtual time, in picoseconds.
+///
+/// `u64` reaches 213 days, far beyond any simulated run; arithmetic that leaves the range panics in debug builds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Picos(pub u64);
+
+impl Picos {
+    /// The start of every run.
+    pub const ZERO: Picos = Picos(0);
+    /// Later than any event.
+    pub const MAX: Picos = Picos(u64::MAX);
+
+    /// The nearest picosecond to a non-negative number of seconds; larger values than the range saturate.
+    ///
+    /// # Panics
+    /// When `seconds` is negative or not a number: a cost of that kind is a bug in the caller.
+    pub fn from_seconds(seconds: f64) -> Picos {
+        assert!(seconds >= 0.0, "a time must not be negative: {seconds} s");
+        Picos((seconds * 1e12).round() as u64)
+    }
+
+    /// The same span in seconds.
+    pub fn seconds(self) -> f64 {
+        self.0 as f64 * 1e-12
+    }
+
+    /// `self - other`, or zero where that would be negative.
+    pub fn saturating_sub(self, other: Picos) -> Picos {
+        Picos(self.0.saturating_sub(other.0))
+    }
+}
+
+impl Add for Picos {
+    type Output = Picos;
+    fn add(self, other: Picos) -> Picos {
+        Picos(self.0 + other.0)
+    }
+}
+
+impl AddAssign for Picos {
+    fn add_assign(&mut self, other: Picos) {
+        self.0 += other.0;
+    }
+}
+
+impl Sub for Picos {
+    type Output = Picos;
+    fn sub(self, other: Picos) -> Picos {
+        Picos(self.0 - other.0)
+    }
+}
+
+impl SubAssign for Picos {
+    fn sub_assign(&mut self, other: Picos) {
+        self.0 -= other.0;
+    }
+}
+
+impl Mul<u64> for Picos {
+    type Output = Picos;
+    fn mul(self, count: u64) -> Picos {
+        Picos(self.0 * count)
+    }
+}
+
+impl Sum for Picos {
+    fn sum<I: Iterator<Item = Picos>>(times: I) -> Picos {
+        times.fold(Picos::ZERO, Add::add)
+    }
+}
+
+impl fmt::Display for Picos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.12} s", self.seconds())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_round_to_the_nearest_picosecond() {
+        assert_eq!(Picos::from_seconds(1.5e-12), Picos(2));
+        assert_eq!(Picos::from_seconds(75e-6), Picos(75_000_000));
+        assert_eq!(Picos(75_000_000).seconds(), 75e-6);
+    }
+
+    #[test]
+    #[should_panic(expected = "must not be negative")]
+    fn a_negative_time_is_refused() {
+        Picos::from_seconds(-1e-6);
+    }
+}

@@ -1,0 +1,133 @@
+//! The machines that come with weft, and finding a machine by name or path.
+
+use std::path::Path;
+
+use crate::description::Machine;
+use crate::read::Diagnostic;
+use crate::suggest::nearest;
+
+/// Why there is no machine.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MachineError {
+    #[error("{path}: cannot be read: {reason}")]
+    Unreadable { path: String, reason: String },
+    #[error(transparent)]
+    File(#[from] Diagnostic),
+    #[error("unknown machine \"{name}\"{} the catalogue has {names}", suggestion(nearest.as_deref()))]
+    Unknown {
+        name: String,
+        nearest: Option<String>,
+        /// All names, with commas.
+        names: String,
+    },
+    #[error("{path}: the machine \"{name}\" is also in {other}; names must differ")]
+    Twice { path: String, name: String, other: String },
+}
+
+/// The files of `machines/`, by name, in the order in which they are listed: the hypercubes by year, then today's.
+const BUILT_IN: [(&str, &str); 8] = [
+    ("ipsc1", include_str!("../../../machines/ipsc1.toml")),
+    ("ncube3200", include_str!("../../../machines/ncube3200.toml")),
+    ("ipsc2", include_str!("../../../machines/ipsc2.toml")),
+    ("ipsc860", include_str!("../../../machines/ipsc860.toml")),
+    ("ncube6400", include_str!("../../../machines/ncube6400.toml")),
+    ("tpu-v4", include_str!("../../../machines/tpu-v4.toml")),
+    ("frontera", include_str!("../../../machines/frontera.toml")),
+    ("hgx-h100", include_str!("../../../machines/hgx-h100.toml")),
+];
+
+/// Machines by name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Catalogue {
+    machines: Vec<Machine>,
+}
+
+impl Catalogue {
+    /// The machines that weft comes with.
+    ///
+    /// # Panics
+    /// Never: a test reads them all.
+    pub fn built_in() -> Catalogue {
+        let read = |(name, text): (&str, &str)| {
+            Machine::parse(text, &format!("machines/{name}.toml")).unwrap_or_else(|fault| panic!("{fault}"))
+        };
+        Catalogue { machines: BUILT_IN.into_iter().map(read).collect() }
+    }
+
+    /// The machines of every `*.toml` file in a directory, by file name.
+    pub fn from_directory(directory: impl AsRef<Path>) -> Result<Catalogue, MachineError> {
+        let directory = directory.as_ref();
+        let unreadable = |error: std::io::Error| MachineError::Unreadable {
+            path: directory.display().to_string(),
+            reason: error.to_string(),
+        };
+        let entries = std::fs::read_dir(directory).map_err(unreadable)?;
+        let mut paths =
+            entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>().map_err(unreadable)?;
+        paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+        paths.sort();
+        let mut machines: Vec<Machine> = Vec::with_capacity(paths.len());
+        for (index, path) in paths.iter().enumerate() {
+            let machine = Machine::read(path)?;
+            if let Some(other) = machines[..index].iter().position(|other| other.name == machine.name) {
+                return Err(MachineError::Twice {
+                    path: path.display().to_string(),
+                    name: machine.name,
+                    other: paths[other].display().to_string(),
+                });
+            }
+            machines.push(machine);
+        }
+        Ok(Catalogue { machines })
+    }
+
+    /// The names of all machines.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.machines.iter().map(|machine| machine.name.as_str())
+    }
+
+    /// All machines.
+    pub fn machines(&self) -> &[Machine] {
+        &self.machines
+    }
+
+    /// The machine called `name`, or described by the file `name` where that is a path (it has a separator or ends in
+    /// `.toml`).
+    pub fn find(&self, name: &str) -> Result<Machine, MachineError> {
+        if is_path(name) {
+            return Machine::read(name);
+        }
+        let found = self.machines.iter().find(|machine| machine.name == name);
+        found.cloned().ok_or_else(|| unknown(name, &self.names().collect::<Vec<_>>()))
+    }
+}
+
+/// The names of the machines that weft comes with.
+pub fn catalogue() -> Vec<&'static str> {
+    BUILT_IN.iter().map(|(name, _)| *name).collect()
+}
+
+/// The machine of weft's own catalogue called `name`, or described by the file `name` where that is a path (it has a
+/// separator or ends in `.toml`).
+pub fn find(name: &str) -> Result<Machine, MachineError> {
+    if is_path(name) {
+        return Machine::read(name);
+    }
+    match BUILT_IN.iter().find(|(known, _)| *known == name) {
+        Some((name, text)) => Ok(Machine::parse(text, &format!("machines/{name}.toml"))?),
+        None => Err(unknown(name, &catalogue())),
+    }
+}
+
+fn is_path(name: &str) -> bool {
+    name.ends_with(".toml") || name.contains(std::path::is_separator)
+}
+
+fn unknown(name: &str, names: &[&str]) -> MachineError {
+    let nearest = nearest(name, names.iter().copied()).map(str::to_owned);
+    MachineError::Unknown { name: name.to_owned(), nearest, names: names.join(", ") }
+}
+
+fn suggestion(nearest: Option<&str>) -> String {
+    nearest.map_or_else(|| ";".to_owned(), |name| format!("; did you mean {name}?"))
+}

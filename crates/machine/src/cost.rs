@@ -1,0 +1,65 @@
+//! What messages cost on an idle machine, in closed form.
+
+use crate::description::{Machine, Protocol, Switching};
+
+impl Machine {
+    /// Seconds from the call of the send to the end of the receive of a message of `bytes` bytes over `hops` links,
+    /// nothing else being under way and the receive being posted.
+    ///
+    /// The formula of [`Machine`] holds for a message of one packet, padded to the smallest packet where there is one.
+    /// Of several packets, acknowledged ones cost what as many messages cost. Others pay the overheads once; with
+    /// store-and-forward switching they follow each other over the links, so that `k` packets of time `t` a link and a
+    /// last one of time `u` take `(k + hops - 1) t + u`, and otherwise they cross the links as one train.
+    ///
+    /// No hops is a message of a node to itself: [`Machine::self_time`].
+    pub fn message_time(&self, bytes: u64, hops: usize) -> f64 {
+        if hops == 0 {
+            return self.self_time(bytes);
+        }
+        let protocol = self.protocol(bytes);
+        let Some(packets) = &self.packets else {
+            return overhead(protocol, bytes) + self.path_time(protocol, bytes, hops);
+        };
+        let full = bytes.saturating_sub(1) / packets.bytes;
+        let last = (bytes - full * packets.bytes).max(packets.minimum);
+        if packets.acknowledged {
+            let packet_time = |bytes| overhead(protocol, bytes) + self.path_time(protocol, bytes, hops);
+            return full as f64 * packet_time(packets.bytes) + packet_time(last);
+        }
+        let sent = full * packets.bytes + last;
+        let path = match self.switching {
+            Switching::StoreAndForward if full > 0 => {
+                let link_time = |bytes: u64| protocol.hop_time + protocol.byte_time * bytes as f64;
+                (full as f64 + hops as f64 - 1.0) * link_time(packets.bytes) + link_time(last)
+            }
+            _ => self.path_time(protocol, sent, hops),
+        };
+        overhead(protocol, sent) + path
+    }
+
+    /// Seconds of a message of `bytes` bytes from a node to itself.
+    pub fn self_time(&self, bytes: u64) -> f64 {
+        self.self_message.startup + self.self_message.byte_time * bytes as f64
+    }
+
+    /// Seconds of a message of `bytes` bytes between node 0 and the host, if the machine has one.
+    pub fn host_time(&self, bytes: u64) -> Option<f64> {
+        self.host.as_ref().map(|host| host.startup + host.byte_time * bytes as f64)
+    }
+
+    /// Seconds of one packet of `bytes` bytes on `hops` links.
+    fn path_time(&self, protocol: &Protocol, bytes: u64, hops: usize) -> f64 {
+        let (hops, transmission) = (hops as f64, protocol.byte_time * bytes as f64);
+        match self.switching {
+            Switching::StoreAndForward => hops * (protocol.hop_time + transmission),
+            Switching::Circuit | Switching::Wormhole | Switching::CutThrough => hops * protocol.hop_time + transmission,
+        }
+    }
+}
+
+/// Seconds of both processors.
+fn overhead(protocol: &Protocol, bytes: u64) -> f64 {
+    protocol.send_overhead
+        + protocol.receive_overhead
+        + (protocol.send_byte_time + protocol.receive_byte_time) * bytes as f64
+}

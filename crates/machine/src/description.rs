@@ -1,0 +1,271 @@
+//! What a machine file says, checked and in SI units.
+
+use std::collections::BTreeMap;
+
+use weft_base::Operation;
+
+use crate::topology::{Embedding, Topology};
+
+/// Where each figure of a table comes from, by key: paper and table, a data sheet, or "fitted from FILE on DATE".
+pub type Sources = BTreeMap<String, String>;
+
+/// The source of a figure that a machine file leaves out and that is therefore zero.
+pub const NOT_GIVEN: &str = "not given: 0";
+
+/// A figure of a machine and where it comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    pub value: f64,
+    /// `s`, `B`, `Hz`, `B/s`…
+    pub unit: String,
+    /// Paper and table, a data sheet, or "fitted from FILE on DATE".
+    pub source: String,
+}
+
+/// One distributed-memory machine.
+///
+/// The time of a message of `n` bytes over `h` links on an idle machine, with protocol `p` the first whose `up_to` is
+/// at least `n`:
+///
+/// `p.send_overhead + p.send_byte_time n + path + p.receive_overhead + p.receive_byte_time n`, where `path` is
+/// `h (p.hop_time + p.byte_time n)` with store-and-forward switching and `h p.hop_time + p.byte_time n` otherwise.
+/// [`Machine::message_time`] evaluates it, packets included.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Machine {
+    /// Short name, as on the command line: `ipsc860`.
+    pub name: String,
+    /// Full name: `Intel iPSC/860`.
+    pub title: String,
+    /// The year it was measured or shipped.
+    pub year: Option<u32>,
+    /// What the figures hold for: processor, operating system, message library, what was left out.
+    pub description: Option<String>,
+    pub topology: Topology,
+    /// How neighbouring ranks are placed on nodes unless a user says otherwise.
+    pub embedding: Embedding,
+    pub switching: Switching,
+    /// Where `topology` and `switching` come from.
+    pub sources: Sources,
+    /// How messages of each length are sent, by ascending `up_to`; the last has none.
+    pub protocols: Vec<Protocol>,
+    /// Messages are cut into packets, if they are.
+    pub packets: Option<Packets>,
+    pub node: Node,
+    /// A message of a node to itself.
+    pub self_message: MemoryCopy,
+    /// The link to the host, if the machine has one.
+    pub host: Option<HostLink>,
+    /// The concurrent file system, if the machine has I/O nodes.
+    pub files: Option<ConcurrentFiles>,
+    /// The files of the host, if nodes can reach them.
+    pub host_files: Option<HostFiles>,
+    /// Seconds of one operation of a node's processor.
+    pub operations: BTreeMap<Operation, Figure>,
+    /// Published facts that no model of weft reads (clock rate, nominal data rate…), by name, for people.
+    pub facts: BTreeMap<String, Figure>,
+}
+
+/// How a message crosses several links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switching {
+    /// Each node on the way receives the whole packet before it sends it on.
+    StoreAndForward,
+    /// The header reserves all links, then the message is transmitted; a blocked header keeps what it has reserved.
+    Circuit,
+    /// The message follows its header at once; a blocked message keeps the links it lies on.
+    Wormhole,
+    /// As wormhole, but a blocked message is taken out of the network by the node it has reached.
+    CutThrough,
+}
+
+impl Switching {
+    pub const ALL: [Switching; 4] =
+        [Switching::StoreAndForward, Switching::Circuit, Switching::Wormhole, Switching::CutThrough];
+
+    /// The word for it in a machine file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Switching::StoreAndForward => "store-and-forward",
+            Switching::Circuit => "circuit",
+            Switching::Wormhole => "wormhole",
+            Switching::CutThrough => "cut-through",
+        }
+    }
+}
+
+/// When a send is complete for the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Completion {
+    /// Once the message is copied or handed to the hardware: the send never waits for anyone.
+    Buffered,
+    /// Once the last byte has left the sender's memory.
+    Injected,
+    /// The message leaves only when its receive is posted (request and clearance cross the network first).
+    Rendezvous,
+}
+
+impl Completion {
+    pub const ALL: [Completion; 3] = [Completion::Buffered, Completion::Injected, Completion::Rendezvous];
+
+    /// The word for it in a machine file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Completion::Buffered => "buffered",
+            Completion::Injected => "injected",
+            Completion::Rendezvous => "rendezvous",
+        }
+    }
+}
+
+/// The costs of messages up to a length.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Protocol {
+    /// The longest message it is used for, in bytes; `None` for the last protocol.
+    pub up_to: Option<u64>,
+    /// Processor time of the sender, s a message.
+    pub send_overhead: f64,
+    /// Processor time of the receiver, s a message.
+    pub receive_overhead: f64,
+    /// Processor time of the sender, s/B (copying into a buffer).
+    pub send_byte_time: f64,
+    /// Processor time of the receiver, s/B (copying out of a buffer).
+    pub receive_byte_time: f64,
+    /// Time of the header to cross one link and the node or switch behind it, s.
+    pub hop_time: f64,
+    /// Time of one byte on a link, s/B.
+    pub byte_time: f64,
+    /// When the sender may go on.
+    pub completion: Completion,
+    /// Where each of the figures above comes from, by key.
+    pub sources: Sources,
+}
+
+/// Packetising of long messages.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Packets {
+    /// Bytes of a full packet.
+    pub bytes: u64,
+    /// Shorter packets are padded to this many bytes.
+    pub minimum: u64,
+    /// Whether a packet leaves only after the one before has been received (stop and wait): each packet then costs what
+    /// a message costs. Otherwise packets follow each other as links and processors allow, and the overheads are paid
+    /// once a message.
+    pub acknowledged: bool,
+    pub sources: Sources,
+}
+
+/// One node.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Node {
+    /// How many channels may move data to or from the node's memory at once; `None`: all of them.
+    pub memory_channels: Option<u32>,
+    /// Processor time that passing on one packet takes from the program of a node on the way, s a packet; zero where
+    /// dedicated hardware routes. The message is not held up by it: its time on the way is the protocol's `hop_time`.
+    pub forward_overhead: f64,
+    /// The same by the length of the packet, s/B.
+    pub forward_byte_time: f64,
+    /// Memory of a node, B.
+    pub memory_bytes: Option<u64>,
+    /// What a program gets of it, B.
+    pub memory_available: Option<u64>,
+    pub sources: Sources,
+}
+
+/// Copying within a node: `startup + byte_time n` seconds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MemoryCopy {
+    /// s a message.
+    pub startup: f64,
+    /// s/B.
+    pub byte_time: f64,
+    pub sources: Sources,
+}
+
+/// Messages between node 0 and the host: `startup + byte_time n` seconds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostLink {
+    /// s a message.
+    pub startup: f64,
+    /// s/B.
+    pub byte_time: f64,
+    pub sources: Sources,
+}
+
+/// A concurrent file system: I/O nodes with disks, each attached to a compute node, and files striped over all disks.
+///
+/// A compute node's request is divided into its blocks. Each block's message crosses the network to the compute node that
+/// the I/O node is attached to; the I/O node takes `server_overhead` for it, one block at a time. A block that is not in
+/// its cache comes from the disk, with those after it up to `read_ahead_bytes`; blocks used least recently make room. The
+/// disk takes `disk_byte_time` a byte, and `disk_startup` where it does not go on with the file and the place where it
+/// was. Writes are taken into the cache as long as it has room, and take `allocation_time` of the disk for each block
+/// that the file did not have.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConcurrentFiles {
+    /// The compute node that each I/O node is attached to.
+    pub attached: Vec<usize>,
+    pub disks_per_io_node: u32,
+    /// Bytes of a block; consecutive blocks of a file lie on consecutive disks.
+    pub block_bytes: u64,
+    /// Seek and rotation, s.
+    pub disk_startup: f64,
+    /// s/B.
+    pub disk_byte_time: f64,
+    /// Blocks that an I/O node keeps, in bytes.
+    pub cache_bytes: u64,
+    /// What a disk reads at once when a block is missing, in bytes.
+    pub read_ahead_bytes: u64,
+    /// Processor time of the compute node for a request, s, besides that of its messages.
+    pub client_overhead: f64,
+    /// Processor time of the I/O node for a block, s.
+    pub server_overhead: f64,
+    /// Disk time for giving a file one more block, s; saved by allocating beforehand.
+    pub allocation_time: f64,
+    pub sources: Sources,
+}
+
+/// Files of the host, as a node reads them: `request_time + byte_time n` seconds on the host, besides the message over
+/// the host's link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostFiles {
+    /// Of the host's processor and its disk, s a request.
+    pub request_time: f64,
+    /// s/B.
+    pub byte_time: f64,
+    pub sources: Sources,
+}
+
+impl ConcurrentFiles {
+    /// The same with another number of I/O nodes, attached to compute nodes at even distances.
+    pub fn with_io_nodes(&self, io_nodes: usize, nodes: usize) -> ConcurrentFiles {
+        let attached = (0..io_nodes).map(|index| index * nodes / io_nodes).collect();
+        ConcurrentFiles { attached, ..self.clone() }
+    }
+
+    /// The number of disks.
+    pub fn disks(&self) -> usize {
+        self.attached.len() * self.disks_per_io_node as usize
+    }
+}
+
+impl Machine {
+    /// The protocol for messages of `bytes` bytes.
+    ///
+    /// # Panics
+    /// Never for a machine that was read from a file: the last protocol has no limit.
+    pub fn protocol(&self, bytes: u64) -> &Protocol {
+        self.protocols
+            .iter()
+            .find(|protocol| protocol.up_to.is_none_or(|limit| bytes <= limit))
+            .expect("the last protocol has no limit")
+    }
+
+    /// Seconds of one `operation`, if the machine file gives it.
+    pub fn operation_time(&self, operation: Operation) -> Option<f64> {
+        self.operations.get(&operation).map(|figure| figure.value)
+    }
+
+    /// The number of nodes.
+    pub fn nodes(&self) -> usize {
+        self.topology.nodes()
+    }
+}

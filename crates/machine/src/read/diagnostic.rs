@@ -1,0 +1,66 @@
+//! What is wrong with a machine file, and where.
+
+use std::fmt;
+use std::ops::Range;
+
+/// A fault of a machine file.
+///
+/// Printed, its first line is `FILE:LINE: KEY: expected …` and says everything; the lines after show the place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// The path as it was given.
+    pub file: String,
+    /// The key with the tables it is in, as `protocols[1].hop_time`; `syntax` where the file is no TOML.
+    pub key: String,
+    /// Counted from 1.
+    pub line: usize,
+    /// Characters from 1.
+    pub column: usize,
+    /// What was expected, what was found, and the nearest right word if there is one.
+    pub message: String,
+    /// The text of the line, and how many of its characters from `column` on are meant.
+    excerpt: String,
+    width: usize,
+}
+
+impl Diagnostic {
+    /// A fault of the bytes `span` of `text`.
+    pub(super) fn new(file: &str, text: &str, key: String, span: Range<usize>, message: String) -> Diagnostic {
+        let start = floor_boundary(text, span.start);
+        let end = floor_boundary(text, span.end.max(start));
+        let before = &text[..start];
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let line_end = text[start..].find('\n').map_or(text.len(), |newline| start + newline);
+        let excerpt = text[line_start..line_end].trim_end_matches('\r').to_owned();
+        Diagnostic {
+            file: file.to_owned(),
+            key,
+            line: before.matches('\n').count() + 1,
+            column: text[line_start..start].chars().count() + 1,
+            message,
+            excerpt,
+            width: text[start..end.min(line_end)].trim_end().chars().count().max(1),
+        }
+    }
+}
+
+/// The last character boundary at or before `index`.
+fn floor_boundary(text: &str, index: usize) -> usize {
+    let index = index.min(text.len());
+    (0..=index).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}:{}: {}: {}", self.file, self.line, self.key, self.message)?;
+        let number = self.line.to_string();
+        let margin = " ".repeat(number.len());
+        let indent: String =
+            self.excerpt.chars().take(self.column - 1).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+        writeln!(f, "{margin} |")?;
+        writeln!(f, "{number} | {}", self.excerpt)?;
+        write!(f, "{margin} | {indent}{}", "^".repeat(self.width))
+    }
+}
+
+impl std::error::Error for Diagnostic {}

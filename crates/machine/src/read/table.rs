@@ -1,0 +1,401 @@
+//! A TOML table that is read key by key, each fault with its place.
+
+use std::ops::Range;
+
+use serde_spanned::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::Diagnostic;
+use crate::description::{NOT_GIVEN, Sources};
+use crate::suggest::did_you_mean;
+
+/// The file being read.
+#[derive(Clone, Copy)]
+pub(super) struct File<'a> {
+    pub path: &'a str,
+    pub text: &'a str,
+}
+
+impl File<'_> {
+    pub fn fault(self, key: impl Into<String>, span: Range<usize>, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(self.path, self.text, key.into(), span, message.into())
+    }
+}
+
+/// One table of the file; every key in it is one of `keys`.
+pub(super) struct Table<'a> {
+    file: File<'a>,
+    table: &'a DeTable<'a>,
+    /// The tables it is in and its own name; empty for the file itself.
+    path: String,
+    /// Its header.
+    span: Range<usize>,
+    /// The source its figures inherit.
+    source: Option<String>,
+}
+
+/// A value with its place, as found under a key.
+struct Found<'a> {
+    value: &'a DeValue<'a>,
+    span: Range<usize>,
+}
+
+/// A number, word or flag and where it comes from.
+struct Sourced<'a> {
+    found: Found<'a>,
+    source: String,
+    unit: Option<String>,
+}
+
+impl<'a> Table<'a> {
+    /// A table whose keys must be among `keys`; `None` allows any.
+    pub fn new(
+        file: File<'a>,
+        path: String,
+        table: &'a DeTable<'a>,
+        span: Range<usize>,
+        keys: Option<&[&str]>,
+    ) -> Result<Table<'a>, Diagnostic> {
+        let mut this = Table { file, table, path, span, source: None };
+        if let Some(keys) = keys {
+            this.refuse_other_keys(keys)?;
+        }
+        if this.find("source").is_some() && !this.path.is_empty() {
+            this.source = Some(this.text("source")?);
+        }
+        Ok(this)
+    }
+
+    /// The first of the unknown keys in the file is at fault.
+    fn refuse_other_keys(&self, keys: &[&str]) -> Result<(), Diagnostic> {
+        let unknown = self.table.keys().filter(|key| !keys.contains(&key.get_ref().as_ref()));
+        let Some(key) = unknown.min_by_key(|key| key.span().start) else {
+            return Ok(());
+        };
+        let name = key.get_ref().as_ref();
+        // Tables that take different keys for different kinds list a key once for each of them.
+        let mut listed: Vec<&str> = Vec::new();
+        for key in keys {
+            if !listed.contains(key) {
+                listed.push(key);
+            }
+        }
+        let suggestion = did_you_mean(name, listed.iter().copied());
+        let message = format!("expected one of the keys {}{suggestion}", listed.join(", "));
+        Err(self.file.fault(self.key_path(name), key.span(), message))
+    }
+
+    /// The full name of `key` in messages.
+    pub fn key_path(&self, key: &str) -> String {
+        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+    }
+
+    fn find(&self, key: &str) -> Option<Found<'a>> {
+        self.table.get(key).map(|spanned| Found { value: spanned.get_ref(), span: spanned.span() })
+    }
+
+    /// Whether `key` is in the table.
+    pub fn has(&self, key: &str) -> bool {
+        self.find(key).is_some()
+    }
+
+    /// Every key, in the order of the file.
+    pub fn keys(&self) -> Vec<&'a str> {
+        let mut keys: Vec<&Spanned<_>> = self.table.keys().collect();
+        keys.sort_by_key(|key| key.span().start);
+        keys.into_iter().map(|key| key.get_ref().as_ref()).collect()
+    }
+
+    /// A fault of the value of `key`, or of the key itself where that is at fault.
+    pub fn fault(&self, key: &str, message: impl Into<String>) -> Diagnostic {
+        let span = self.find(key).map_or(self.span.clone(), |found| found.span);
+        self.file.fault(self.key_path(key), span, message)
+    }
+
+    pub fn key_fault(&self, key: &str, message: impl Into<String>) -> Diagnostic {
+        let span = self.table.get_key_value(key).map_or(self.span.clone(), |(key, _)| key.span());
+        self.file.fault(self.key_path(key), span, message)
+    }
+
+    pub fn missing(&self, key: &str, expected: &str) -> Diagnostic {
+        let place = if self.path.is_empty() { "the file".to_owned() } else { format!("[{}]", self.path) };
+        self.fault(key, format!("expected {expected}; the key is missing from {place}"))
+    }
+
+    fn wrong(&self, key: &str, found: &Found, expected: &str) -> Diagnostic {
+        self.file.fault(
+            self.key_path(key),
+            found.span.clone(),
+            format!("expected {expected}, found {}", name(found.value)),
+        )
+    }
+
+    /// The text of a required key.
+    pub fn text(&self, key: &str) -> Result<String, Diagnostic> {
+        let expected = "a text in quotes";
+        let found = self.find(key).ok_or_else(|| self.missing(key, expected))?;
+        match found.value {
+            DeValue::String(text) if text.trim().is_empty() => {
+                Err(self.file.fault(self.key_path(key), found.span, "expected a text in quotes, found an empty one"))
+            }
+            DeValue::String(text) => Ok(text.clone().into_owned()),
+            _ => Err(self.wrong(key, &found, expected)),
+        }
+    }
+
+    /// A whole number of at least `least`, without a source.
+    pub fn plain_count(&self, key: &str, least: u64) -> Result<u64, Diagnostic> {
+        let expected = format!("a whole number of at least {least}");
+        let found = self.find(key).ok_or_else(|| self.missing(key, &expected))?;
+        whole(found.value).filter(|count| *count >= least).ok_or_else(|| self.wrong(key, &found, &expected))
+    }
+
+    /// A list of whole numbers, without a source.
+    pub fn counts(&self, key: &str) -> Result<Vec<usize>, Diagnostic> {
+        let expected = "a list of whole numbers, as [4, 4]";
+        let found = self.find(key).ok_or_else(|| self.missing(key, expected))?;
+        self.counts_of(key, &found)
+    }
+
+    fn counts_of(&self, key: &str, found: &Found) -> Result<Vec<usize>, Diagnostic> {
+        let expected = "a list of whole numbers, as [4, 4]";
+        let DeValue::Array(items) = found.value else {
+            return Err(self.wrong(key, found, expected));
+        };
+        let number = |item: &Spanned<DeValue>| whole(item.get_ref()).and_then(|count| usize::try_from(count).ok());
+        items
+            .iter()
+            .map(|item| {
+                number(item).ok_or_else(|| {
+                    let message = format!("expected {expected}, found {} in it", name(item.get_ref()));
+                    self.file.fault(self.key_path(key), item.span(), message)
+                })
+            })
+            .collect()
+    }
+
+    /// As [`Table::counts`], noting its source.
+    pub fn sourced_counts(&self, key: &str, sources: &mut Sources) -> Result<Vec<usize>, Diagnostic> {
+        let sourced = self.sourced(key)?.ok_or_else(|| self.missing(key, "a list of whole numbers, as [4, 4]"))?;
+        let counts = self.counts_of(key, &sourced.found)?;
+        sources.insert(key.to_owned(), sourced.source);
+        Ok(counts)
+    }
+
+    /// One of `words`, without a source; `None` where the key is missing.
+    pub fn word<T: Copy>(&self, key: &str, words: &[(&'static str, T)]) -> Result<Option<T>, Diagnostic> {
+        self.find(key).map(|found| self.word_of(key, &found, words)).transpose()
+    }
+
+    /// As [`Table::word`] for a required key.
+    pub fn required_word<T: Copy>(&self, key: &str, words: &[(&'static str, T)]) -> Result<T, Diagnostic> {
+        self.word(key, words)?.ok_or_else(|| self.missing(key, &one_of(words)))
+    }
+
+    fn word_of<T: Copy>(&self, key: &str, found: &Found, words: &[(&'static str, T)]) -> Result<T, Diagnostic> {
+        let DeValue::String(word) = found.value else {
+            return Err(self.wrong(key, found, &one_of(words)));
+        };
+        let known = words.iter().find(|(known, _)| known == word).map(|(_, value)| *value);
+        known.ok_or_else(|| {
+            let near = did_you_mean(word, words.iter().map(|(known, _)| *known));
+            let message = format!("expected {}, found \"{word}\"{near}", one_of(words));
+            self.file.fault(self.key_path(key), found.span.clone(), message)
+        })
+    }
+
+    /// The value of `key` and its source: its own, or the table's.
+    fn sourced(&self, key: &str) -> Result<Option<Sourced<'a>>, Diagnostic> {
+        let Some(found) = self.find(key) else { return Ok(None) };
+        let path = self.key_path(key);
+        let (found, own, unit) = match found.value {
+            DeValue::Table(table) => {
+                let keys = ["value", "unit", "source"];
+                let inner = Table::new(self.file, path.clone(), table, found.span.clone(), Some(&keys))?;
+                let unit = if inner.has("unit") { Some(inner.text("unit")?) } else { None };
+                let value = inner.find("value").ok_or_else(|| inner.missing("value", "the value of the figure"))?;
+                (value, inner.source, unit)
+            }
+            _ => (found, None, None),
+        };
+        match own.or_else(|| self.source.clone()) {
+            Some(source) => Ok(Some(Sourced { found, source, unit })),
+            None => {
+                let message =
+                    format!("expected a source: a key source in [{}], or {{ value = …, source = \"…\" }}", self.path);
+                Err(self.file.fault(path, found.span, message))
+            }
+        }
+    }
+
+    /// A source for the whole table, where it must have one.
+    pub fn table_source(&self) -> Result<String, Diagnostic> {
+        self.source.clone().ok_or_else(|| self.missing("source", "where the table comes from, as a text in quotes"))
+    }
+
+    /// A finite number of at least zero in `unit`, noting its source under the key.
+    pub fn cost(&self, key: &str, unit: &str, sources: &mut Sources) -> Result<f64, Diagnostic> {
+        self.optional_cost(key, unit, sources)?
+            .ok_or_else(|| self.missing(key, &format!("a number of at least 0, in {unit}")))
+    }
+
+    /// As [`Table::cost`], zero where the key is missing.
+    pub fn cost_or_zero(&self, key: &str, unit: &str, sources: &mut Sources) -> Result<f64, Diagnostic> {
+        let cost = self.optional_cost(key, unit, sources)?;
+        if cost.is_none() {
+            sources.insert(key.to_owned(), NOT_GIVEN.to_owned());
+        }
+        Ok(cost.unwrap_or(0.0))
+    }
+
+    fn optional_cost(&self, key: &str, unit: &str, sources: &mut Sources) -> Result<Option<f64>, Diagnostic> {
+        let Some(sourced) = self.sourced(key)? else {
+            return Ok(None);
+        };
+        self.refuse_other_unit(key, &sourced, unit)?;
+        let expected = format!("a number of at least 0, in {unit}");
+        let value = number(sourced.found.value).filter(|value| *value >= 0.0 && value.is_finite());
+        let value = value.ok_or_else(|| self.wrong(key, &sourced.found, &expected))?;
+        sources.insert(key.to_owned(), sourced.source);
+        Ok(Some(value))
+    }
+
+    /// Any finite number with a unit and a source.
+    pub fn fact(&self, key: &str) -> Result<(f64, String, String), Diagnostic> {
+        let expected = "a number with a unit, as { value = 40e6, unit = \"Hz\" }";
+        let sourced = self.sourced(key)?.ok_or_else(|| self.missing(key, expected))?;
+        let value = number(sourced.found.value).filter(|value| value.is_finite());
+        match (value, sourced.unit) {
+            (Some(value), Some(unit)) => Ok((value, unit, sourced.source)),
+            _ => Err(self.wrong(key, &sourced.found, expected)),
+        }
+    }
+
+    /// A whole number of at least `least` in `unit`, noting its source; `None` where the key is missing.
+    pub fn count(&self, key: &str, least: u64, unit: &str, sources: &mut Sources) -> Result<Option<u64>, Diagnostic> {
+        let Some(sourced) = self.sourced(key)? else {
+            return Ok(None);
+        };
+        self.refuse_other_unit(key, &sourced, unit)?;
+        let expected = format!("a whole number{} of at least {least}", if unit == "B" { " of bytes" } else { "" });
+        let count = whole(sourced.found.value).filter(|count| *count >= least);
+        let count = count.ok_or_else(|| self.wrong(key, &sourced.found, &expected))?;
+        sources.insert(key.to_owned(), sourced.source);
+        Ok(Some(count))
+    }
+
+    /// As [`Table::count`] for a required key.
+    pub fn required_count(&self, key: &str, least: u64, sources: &mut Sources) -> Result<u64, Diagnostic> {
+        let count = self.count(key, least, "B", sources)?;
+        count.ok_or_else(|| self.missing(key, &format!("a whole number of bytes of at least {least}")))
+    }
+
+    /// `true` or `false`, noting its source.
+    pub fn flag(&self, key: &str, sources: &mut Sources) -> Result<bool, Diagnostic> {
+        let expected = "true or false";
+        let sourced = self.sourced(key)?.ok_or_else(|| self.missing(key, expected))?;
+        let DeValue::Boolean(flag) = sourced.found.value else {
+            return Err(self.wrong(key, &sourced.found, expected));
+        };
+        sources.insert(key.to_owned(), sourced.source);
+        Ok(*flag)
+    }
+
+    /// One of `words`, noting its source.
+    pub fn sourced_word<T: Copy>(
+        &self,
+        key: &str,
+        words: &[(&'static str, T)],
+        sources: &mut Sources,
+    ) -> Result<T, Diagnostic> {
+        let sourced = self.sourced(key)?.ok_or_else(|| self.missing(key, &one_of(words)))?;
+        let word = self.word_of(key, &sourced.found, words)?;
+        sources.insert(key.to_owned(), sourced.source);
+        Ok(word)
+    }
+
+    /// Times are in seconds and lengths in bytes whatever a file says; one that says otherwise is refused.
+    fn refuse_other_unit(&self, key: &str, sourced: &Sourced, unit: &str) -> Result<(), Diagnostic> {
+        match &sourced.unit {
+            Some(found) if found != unit => {
+                let unit = if unit.is_empty() { "none" } else { unit };
+                let message = format!("expected the unit {unit}, found \"{found}\"");
+                Err(self.file.fault(self.key_path(key), sourced.found.span.clone(), message))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The table `name` in this one, `None` where it is missing.
+    pub fn table(&self, name: &str, keys: Option<&[&str]>) -> Result<Option<Table<'a>>, Diagnostic> {
+        let Some(found) = self.find(name) else { return Ok(None) };
+        match found.value {
+            DeValue::Table(table) => Table::new(self.file, self.key_path(name), table, found.span, keys).map(Some),
+            _ => Err(self.wrong(name, &found, &format!("a table [{name}]"))),
+        }
+    }
+
+    /// As [`Table::table`] for a required table.
+    pub fn required_table(&self, name: &str, keys: &[&str]) -> Result<Table<'a>, Diagnostic> {
+        self.table(name, Some(keys))?.ok_or_else(|| self.missing(name, &format!("a table [{name}]")))
+    }
+
+    /// The tables `[[name]]`, at least one.
+    pub fn tables(&self, name: &str, keys: &[&str]) -> Result<Vec<Table<'a>>, Diagnostic> {
+        let expected = format!("at least one table [[{name}]]");
+        let found = self.find(name).ok_or_else(|| self.missing(name, &expected))?;
+        let items = match found.value {
+            DeValue::Array(items) if items.iter().next().is_some() => items,
+            _ => return Err(self.wrong(name, &found, &expected)),
+        };
+        let read = |(index, item): (usize, &'a Spanned<DeValue<'a>>)| match item.get_ref() {
+            DeValue::Table(table) => Table::new(self.file, format!("{name}[{index}]"), table, item.span(), Some(keys)),
+            other => {
+                let message = format!("expected a table [[{name}]], found {}", self::name(other));
+                Err(self.file.fault(format!("{name}[{index}]"), item.span(), message))
+            }
+        };
+        items.iter().enumerate().map(read).collect()
+    }
+}
+
+fn one_of<T>(words: &[(&'static str, T)]) -> String {
+    let quoted: Vec<String> = words.iter().map(|(word, _)| format!("\"{word}\"")).collect();
+    match quoted.as_slice() {
+        [only] => only.clone(),
+        _ => format!("one of {}", quoted.join(", ")),
+    }
+}
+
+fn number(value: &DeValue) -> Option<f64> {
+    match value {
+        DeValue::Float(number) => number.as_str().parse().ok(),
+        DeValue::Integer(number) => {
+            i128::from_str_radix(number.as_str(), number.radix()).ok().map(|number| number as f64)
+        }
+        _ => None,
+    }
+}
+
+fn whole(value: &DeValue) -> Option<u64> {
+    match value {
+        DeValue::Integer(number) => {
+            u64::from_str_radix(number.as_str(), number.radix()).ok().filter(|count| *count <= i64::MAX as u64)
+        }
+        _ => None,
+    }
+}
+
+/// A value as a message names it: numbers, short texts and flags themselves, others by their kind.
+fn name(value: &DeValue) -> String {
+    match value {
+        DeValue::Integer(number) => number.to_string(),
+        DeValue::Float(number) => number.as_str().to_owned(),
+        DeValue::Boolean(flag) => flag.to_string(),
+        DeValue::String(text) if text.chars().count() <= 40 => format!("the text {:?}", text.as_ref()),
+        DeValue::String(_) => "a text".to_owned(),
+        DeValue::Datetime(_) => "a date".to_owned(),
+        DeValue::Array(_) => "a list".to_owned(),
+        DeValue::Table(_) => "a table".to_owned(),
+    }
+}

@@ -1,0 +1,293 @@
+//! A machine as tables of entries, each with its unit and source: what is written as TOML and as JSON.
+
+use serde_json::{Value as Json, json};
+
+use crate::description::{ConcurrentFiles, Machine, NOT_GIVEN, Sources};
+use crate::topology::Topology;
+
+/// One value of a machine file.
+pub(crate) enum Value {
+    Number(f64),
+    Count(u64),
+    Counts(Vec<usize>),
+    Word(&'static str),
+    Flag(bool),
+}
+
+/// One key of a table.
+pub(crate) struct Entry {
+    pub key: String,
+    pub value: Value,
+    /// Empty for words, flags and lists.
+    pub unit: String,
+    pub source: String,
+}
+
+/// One table of a machine file.
+pub(crate) struct Table {
+    pub name: &'static str,
+    /// Whether it is one of several of this name.
+    pub repeated: bool,
+    pub entries: Vec<Entry>,
+}
+
+impl Table {
+    fn new(name: &'static str) -> Table {
+        Table { name, repeated: false, entries: Vec::new() }
+    }
+
+    fn entry(mut self, key: &str, value: Value, unit: &str, sources: &Sources) -> Table {
+        let source = sources.get(key).cloned().unwrap_or_default();
+        self.entries.push(Entry { key: key.into(), value, unit: unit.into(), source });
+        self
+    }
+
+    fn number(self, key: &str, value: f64, unit: &str, sources: &Sources) -> Table {
+        self.entry(key, Value::Number(value), unit, sources)
+    }
+
+    fn count(self, key: &str, value: Option<u64>, unit: &str, sources: &Sources) -> Table {
+        match value {
+            Some(value) => self.entry(key, Value::Count(value), unit, sources),
+            None => self,
+        }
+    }
+}
+
+impl Machine {
+    /// Every table of the machine but its names, in the order of a machine file.
+    pub(crate) fn tables(&self) -> Vec<Table> {
+        let mut tables = vec![self.topology_table(), self.switching_table()];
+        tables.extend(self.protocols.iter().map(|protocol| {
+            let sources = &protocol.sources;
+            let mut table = Table::new("protocols")
+                .count("up_to", protocol.up_to, "B", sources)
+                .number("send_overhead", protocol.send_overhead, "s", sources)
+                .number("receive_overhead", protocol.receive_overhead, "s", sources)
+                .number("send_byte_time", protocol.send_byte_time, "s/B", sources)
+                .number("receive_byte_time", protocol.receive_byte_time, "s/B", sources)
+                .number("hop_time", protocol.hop_time, "s", sources)
+                .number("byte_time", protocol.byte_time, "s/B", sources)
+                .entry("completion", Value::Word(protocol.completion.name()), "", sources);
+            table.repeated = true;
+            table
+        }));
+        tables.extend(self.packets.as_ref().map(|packets| {
+            Table::new("packets")
+                .count("bytes", Some(packets.bytes), "B", &packets.sources)
+                .count("minimum", Some(packets.minimum), "B", &packets.sources)
+                .entry("acknowledged", Value::Flag(packets.acknowledged), "", &packets.sources)
+        }));
+        let node = &self.node;
+        tables.push(
+            Table::new("node")
+                .count("memory_channels", node.memory_channels.map(u64::from), "", &node.sources)
+                .number("forward_overhead", node.forward_overhead, "s", &node.sources)
+                .number("forward_byte_time", node.forward_byte_time, "s/B", &node.sources)
+                .count("memory_bytes", node.memory_bytes, "B", &node.sources)
+                .count("memory_available", node.memory_available, "B", &node.sources),
+        );
+        let copy = |name, startup, byte_time, sources| {
+            Table::new(name).number("startup", startup, "s", sources).number("byte_time", byte_time, "s/B", sources)
+        };
+        let own = &self.self_message;
+        tables.push(copy("self_message", own.startup, own.byte_time, &own.sources));
+        tables.extend(self.host.as_ref().map(|host| copy("host", host.startup, host.byte_time, &host.sources)));
+        tables.extend(self.files.as_ref().map(files_table));
+        tables.extend(self.host_files.as_ref().map(|files| {
+            Table::new("host_files").number("request_time", files.request_time, "s", &files.sources).number(
+                "byte_time",
+                files.byte_time,
+                "s/B",
+                &files.sources,
+            )
+        }));
+        tables.push(Table {
+            entries: self.operations.iter().map(|(operation, figure)| figure.entry(operation.name())).collect(),
+            ..Table::new("operations")
+        });
+        tables.push(Table {
+            entries: self.facts.iter().map(|(name, figure)| figure.entry(name)).collect(),
+            ..Table::new("facts")
+        });
+        tables
+    }
+
+    fn topology_table(&self) -> Table {
+        let count = |count: &usize| Value::Count(*count as u64);
+        let parameters = match &self.topology {
+            Topology::Hypercube { dimension } => vec![("dimension", Value::Count((*dimension).into()))],
+            Topology::Torus { extents } | Topology::Mesh { extents } => {
+                vec![("extents", Value::Counts(extents.clone()))]
+            }
+            Topology::FatTree { children, parents } => {
+                vec![("children", Value::Counts(children.clone())), ("parents", Value::Counts(parents.clone()))]
+            }
+            Topology::Dragonfly { groups, routers_per_group, nodes_per_router, global_links_per_router } => vec![
+                ("groups", count(groups)),
+                ("routers_per_group", count(routers_per_group)),
+                ("nodes_per_router", count(nodes_per_router)),
+                ("global_links_per_router", count(global_links_per_router)),
+            ],
+            Topology::Crossbar { nodes } => vec![("nodes", count(nodes))],
+        };
+        let source = self.sources.get("topology").cloned().unwrap_or_default();
+        let words = [("kind", Value::Word(self.topology.kind())), ("embedding", Value::Word(self.embedding.name()))];
+        let entries = words.into_iter().chain(parameters);
+        Table {
+            entries: entries
+                .map(|(key, value)| Entry { key: key.into(), value, unit: String::new(), source: source.clone() })
+                .collect(),
+            ..Table::new("topology")
+        }
+    }
+
+    fn switching_table(&self) -> Table {
+        let source = self.sources.get("switching").cloned().unwrap_or_default();
+        let value = Value::Word(self.switching.name());
+        let entry = Entry { key: "technique".into(), value, unit: String::new(), source };
+        Table { entries: vec![entry], ..Table::new("switching") }
+    }
+
+    /// The machine as nested JSON: tables as in a machine file, each figure an object with `value`, `unit` and
+    /// `source`.
+    ///
+    /// `topology` also has the numbers that follow from it: `nodes`, `links`, `switches`, `diameter`.
+    pub fn to_json(&self) -> Json {
+        let mut machine = serde_json::Map::new();
+        machine.insert("name".into(), json!(self.name));
+        machine.insert("title".into(), json!(self.title));
+        machine.insert("year".into(), json!(self.year));
+        machine.insert("description".into(), json!(self.description));
+        for table in self.tables() {
+            let mut object: serde_json::Map<String, Json> =
+                table.entries.iter().map(|entry| (entry.key.clone(), entry.to_json())).collect();
+            if table.name == "topology" {
+                for (key, value) in self.derived() {
+                    object.insert(
+                        key.into(),
+                        json!({"value": value, "unit": null, "source": "follows from the topology"}),
+                    );
+                }
+            }
+            if table.repeated {
+                let list = machine.entry(table.name).or_insert_with(|| json!([]));
+                list.as_array_mut().expect("a repeated table is a list").push(object.into());
+            } else {
+                machine.insert(table.name.into(), object.into());
+            }
+        }
+        machine.into()
+    }
+
+    fn derived(&self) -> [(&'static str, usize); 4] {
+        let topology = &self.topology;
+        [
+            ("nodes", topology.nodes()),
+            ("links", topology.links()),
+            ("switches", topology.switches()),
+            ("diameter", topology.diameter()),
+        ]
+    }
+
+    /// The machine as a machine file; [`Machine::parse`] reads it back as the same machine.
+    pub fn to_toml(&self) -> String {
+        let mut text = format!("name = {}\ntitle = {}\n", quoted(&self.name), quoted(&self.title));
+        if let Some(year) = self.year {
+            text += &format!("year = {year}\n");
+        }
+        if let Some(description) = &self.description {
+            text += &format!("description = {}\n", quoted(description));
+        }
+        for table in self.tables() {
+            let given: Vec<&Entry> = table.entries.iter().filter(|entry| entry.source != NOT_GIVEN).collect();
+            if given.is_empty() {
+                continue;
+            }
+            text += &if table.repeated { format!("\n[[{}]]\n", table.name) } else { format!("\n[{}]\n", table.name) };
+            let source = common_source(&given);
+            text += &format!("source = {}\n", quoted(source));
+            for entry in given {
+                text += &entry.to_toml(table.name, source);
+            }
+        }
+        text
+    }
+}
+
+fn files_table(files: &ConcurrentFiles) -> Table {
+    let sources = &files.sources;
+    Table::new("files")
+        .entry("attached", Value::Counts(files.attached.clone()), "", sources)
+        .count("disks_per_io_node", Some(files.disks_per_io_node.into()), "", sources)
+        .count("block_bytes", Some(files.block_bytes), "B", sources)
+        .number("disk_startup", files.disk_startup, "s", sources)
+        .number("disk_byte_time", files.disk_byte_time, "s/B", sources)
+        .count("cache_bytes", Some(files.cache_bytes), "B", sources)
+        .count("read_ahead_bytes", Some(files.read_ahead_bytes), "B", sources)
+        .number("client_overhead", files.client_overhead, "s", sources)
+        .number("server_overhead", files.server_overhead, "s", sources)
+        .number("allocation_time", files.allocation_time, "s", sources)
+}
+
+impl crate::description::Figure {
+    fn entry(&self, key: &str) -> Entry {
+        Entry {
+            key: key.into(),
+            value: Value::Number(self.value),
+            unit: self.unit.clone(),
+            source: self.source.clone(),
+        }
+    }
+}
+
+impl Entry {
+    fn to_json(&self) -> Json {
+        let value = match &self.value {
+            Value::Number(number) => json!(number),
+            Value::Count(count) => json!(count),
+            Value::Counts(counts) => json!(counts),
+            Value::Word(word) => json!(word),
+            Value::Flag(flag) => json!(flag),
+        };
+        let unit = (!self.unit.is_empty()).then_some(&self.unit);
+        json!({"value": value, "unit": unit, "source": self.source})
+    }
+
+    /// The line of the entry, with a source of its own where it differs from the table's.
+    fn to_toml(&self, table: &str, table_source: &str) -> String {
+        let value = match &self.value {
+            Value::Number(number) => format!("{number:?}"),
+            Value::Count(count) => count.to_string(),
+            Value::Counts(counts) => format!("{counts:?}"),
+            Value::Word(word) => quoted(word),
+            Value::Flag(flag) => flag.to_string(),
+        };
+        let mut more = String::new();
+        if table == "facts" {
+            more += &format!(", unit = {}", quoted(&self.unit));
+        }
+        if self.source != table_source {
+            more += &format!(", source = {}", quoted(&self.source));
+        }
+        let key =
+            if self.key.bytes().all(is_bare) && !self.key.is_empty() { self.key.clone() } else { quoted(&self.key) };
+        if more.is_empty() { format!("{key} = {value}\n") } else { format!("{key} = {{ value = {value}{more} }}\n") }
+    }
+}
+
+fn is_bare(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'
+}
+
+/// The most frequent source, the first of several.
+fn common_source<'a>(entries: &[&'a Entry]) -> &'a str {
+    let count = |source: &str| entries.iter().filter(|entry| entry.source == source).count();
+    let most = entries.iter().map(|entry| count(&entry.source)).max().unwrap_or(0);
+    entries.iter().map(|entry| entry.source.as_str()).find(|source| count(source) == most).unwrap_or("")
+}
+
+/// `text` as a TOML basic string: a JSON string, but that TOML has the delete character escaped too.
+fn quoted(text: &str) -> String {
+    Json::from(text).to_string().replace('\u{7f}', "\\u007F")
+}

@@ -1,0 +1,157 @@
+//! Routes asked for millions of times.
+//!
+//! A route on a torus costs a division or two for every axis when it is computed from the extents alone. A router looks
+//! coordinates and lines up instead: eight bytes for each node and axis, 16 KiB for a 32x32 torus, never a table of
+//! pairs.
+
+use super::dragonfly::Dragonfly;
+use super::grid::{step, walk};
+use super::{Topology, crossbar, fat_tree, hypercube};
+
+/// Routes on one topology, the same as [`Topology::route`] gives, from small tables.
+#[derive(Clone, Debug)]
+pub struct Router {
+    topology: Topology,
+    kind: Kind,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Grid(GridRouter),
+    Dragonfly(Dragonfly),
+    /// Computed from the topology: nothing to look up.
+    Direct,
+}
+
+#[derive(Clone, Debug)]
+struct GridRouter {
+    wraps: bool,
+    axes: Vec<AxisTable>,
+    /// For each node, for each axis.
+    places: Vec<Place>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct AxisTable {
+    extent: u32,
+    stride: u32,
+    /// From the first link of a line upwards to the first downwards.
+    down: u32,
+}
+
+/// Where a node lies on an axis: its coordinate, and the first link of its line towards higher coordinates.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    coordinate: u32,
+    up: u32,
+}
+
+impl Router {
+    pub fn new(topology: &Topology) -> Router {
+        let kind = match topology {
+            Topology::Torus { .. } | Topology::Mesh { .. } => Kind::Grid(GridRouter::new(topology)),
+            Topology::Dragonfly { .. } => Kind::Dragonfly(topology.dragonfly()),
+            Topology::Hypercube { .. } | Topology::FatTree { .. } | Topology::Crossbar { .. } => Kind::Direct,
+        };
+        Router { topology: topology.clone(), kind }
+    }
+
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// As [`Topology::route`].
+    #[inline]
+    pub fn route(&self, from: usize, to: usize, visit: impl FnMut(usize)) {
+        match (&self.kind, &self.topology) {
+            (Kind::Grid(grid), _) => grid.route(from, to, visit),
+            (Kind::Dragonfly(dragonfly), _) => dragonfly.route(from, to, visit),
+            (_, Topology::Hypercube { dimension }) => hypercube::route(*dimension, from, to, visit),
+            (_, Topology::FatTree { children, parents }) => fat_tree::route(children, parents, from, to, visit),
+            (_, Topology::Crossbar { nodes }) => crossbar::route(*nodes, from, to, visit),
+            (_, topology) => topology.route(from, to, visit),
+        }
+    }
+
+    /// As [`Topology::next_hop`].
+    #[inline]
+    pub fn next_hop(&self, at: usize, to: usize) -> Option<(usize, usize)> {
+        match &self.kind {
+            Kind::Grid(grid) => grid.next_hop(at, to),
+            _ => self.topology.next_hop(at, to),
+        }
+    }
+
+    /// As [`Topology::hops`].
+    #[inline]
+    pub fn hops(&self, from: usize, to: usize) -> usize {
+        match &self.kind {
+            Kind::Grid(grid) => grid.hops(from, to),
+            Kind::Dragonfly(dragonfly) => dragonfly.hops(from, to),
+            Kind::Direct => self.topology.hops(from, to),
+        }
+    }
+}
+
+impl GridRouter {
+    fn new(topology: &Topology) -> GridRouter {
+        let grid = topology.grid();
+        let axes: Vec<_> = grid.axes().filter(|axis| axis.extent > 1).collect();
+        let mut places = Vec::with_capacity(grid.nodes() * axes.len());
+        for node in 0..grid.nodes() {
+            places.extend(axes.iter().map(|axis| Place {
+                coordinate: (node / axis.stride % axis.extent) as u32,
+                up: (axis.up + axis.line(node) * axis.line_links) as u32,
+            }));
+        }
+        let axes = axes
+            .iter()
+            .map(|axis| AxisTable {
+                extent: axis.extent as u32,
+                stride: axis.stride as u32,
+                down: (axis.down - axis.up) as u32,
+            })
+            .collect();
+        GridRouter { wraps: grid.wraps, axes, places }
+    }
+
+    #[inline]
+    fn places(&self, node: usize) -> &[Place] {
+        &self.places[node * self.axes.len()..][..self.axes.len()]
+    }
+
+    #[inline]
+    fn route(&self, from: usize, to: usize, mut visit: impl FnMut(usize)) {
+        let (sources, targets) = (self.places(from), self.places(to));
+        let mut at = from;
+        for (index, axis) in self.axes.iter().enumerate() {
+            let (x, y) = (sources[index].coordinate as usize, targets[index].coordinate as usize);
+            if x != y {
+                let up = self.places(at)[index].up as usize;
+                walk(self.wraps, axis.extent as usize, x, y, up, up + axis.down as usize, &mut visit);
+                at = at + y * axis.stride as usize - x * axis.stride as usize;
+            }
+        }
+    }
+
+    #[inline]
+    fn next_hop(&self, at: usize, to: usize) -> Option<(usize, usize)> {
+        let (places, targets) = (self.places(at), self.places(to));
+        let index = places.iter().zip(targets).position(|(place, target)| place.coordinate != target.coordinate)?;
+        let (axis, place) = (&self.axes[index], places[index]);
+        let (x, y, up) = (place.coordinate as usize, targets[index].coordinate as usize, place.up as usize);
+        let (link, next) = step(self.wraps, axis.extent as usize, x, y, up, up + axis.down as usize);
+        Some((link, at + next * axis.stride as usize - x * axis.stride as usize))
+    }
+
+    #[inline]
+    fn hops(&self, from: usize, to: usize) -> usize {
+        let pairs = self.places(from).iter().zip(self.places(to)).zip(&self.axes);
+        pairs
+            .map(|((x, y), axis)| {
+                let direct = x.coordinate.abs_diff(y.coordinate);
+                (if self.wraps { direct.min(axis.extent - direct) } else { direct }) as usize
+            })
+            .sum()
+    }
+}

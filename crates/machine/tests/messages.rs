@@ -1,0 +1,312 @@
+//! What a wrong machine file is answered with.
+
+use weft_machine::Machine;
+
+const GOOD: &str = r#"name = "tiny"
+title = "A tiny machine"
+year = 2000
+
+[topology]
+kind = "hypercube"
+dimension = 3
+source = "made up"
+
+[switching]
+technique = "store-and-forward"
+source = "made up"
+
+[[protocols]]
+up_to = 100
+send_overhead = 1e-6
+receive_overhead = 1e-6
+hop_time = 1e-6
+byte_time = 1e-9
+completion = "buffered"
+source = "made up"
+
+[[protocols]]
+send_overhead = 2e-6
+receive_overhead = 2e-6
+hop_time = 1e-6
+byte_time = 1e-9
+completion = "injected"
+source = "made up"
+
+[packets]
+bytes = 1024
+minimum = 32
+acknowledged = true
+source = "made up"
+
+[node]
+memory_channels = 1
+memory_bytes = 1000
+memory_available = 900
+source = "made up"
+
+[self_message]
+startup = 1e-6
+byte_time = 1e-9
+source = "made up"
+
+[operations]
+float64_add = 1e-9
+source = "made up"
+
+[facts]
+clock_rate = { value = 1e9, unit = "Hz" }
+source = "made up"
+"#;
+
+/// The first line of the answer to the good file with the first `from` replaced by `to`.
+fn answer(from: &str, to: &str) -> String {
+    assert!(GOOD.contains(from), "{from}");
+    let text = GOOD.replacen(from, to, 1);
+    let fault = Machine::parse(&text, "tiny.toml").unwrap_err().to_string();
+    fault.lines().next().unwrap().to_owned()
+}
+
+#[test]
+fn the_good_file_is_read() {
+    Machine::parse(GOOD, "tiny.toml").unwrap();
+}
+
+#[test]
+fn each_fault_names_file_line_key_and_what_was_expected() {
+    let cases = [
+        ("name = \"tiny\"\n", "", "1: name: expected a text in quotes; the key is missing from the file"),
+        (
+            "\"tiny\"",
+            "\"../tiny\"",
+            "1: name: expected letters, digits, '-', '_' and '.', not ending in .toml, found \"../tiny\"",
+        ),
+        ("\"A tiny machine\"", "\" \"", "2: title: expected a text in quotes, found an empty one"),
+        ("2000", "-5", "3: year: expected a whole number of at least 1, found -5"),
+        (
+            "title",
+            "titel",
+            "2: titel: expected one of the keys name, title, year, description, topology, switching, \
+          protocols, packets, node, self_message, host, files, host_files, operations, facts; did you mean title?",
+        ),
+        (
+            "\"hypercube\"",
+            "\"hypercub\"",
+            "6: topology.kind: expected one of \"hypercube\", \"torus\", \"mesh\", \
+          \"fat-tree\", \"dragonfly\", \"crossbar\", found \"hypercub\"; did you mean hypercube?",
+        ),
+        (
+            "dimension = 3\n",
+            "",
+            "5: topology.dimension: expected a whole number of at least 0; the key is missing from [topology]",
+        ),
+        ("dimension = 3", "dimension = 40", "7: topology.dimension: expected 0 to 24 (at most 16777216 nodes)"),
+        (
+            "dimension = 3",
+            "dimension = 3\nnodes = 16",
+            "8: topology.nodes: expected 8, the nodes of this hypercube, found 16",
+        ),
+        (
+            "dimension = 3",
+            "dimension = 3\nextents = [2]",
+            "8: topology.extents: expected one of the keys source, kind, \
+          embedding, nodes, dimension",
+        ),
+        (
+            "dimension = 3",
+            "dimension = \"3\"",
+            "7: topology.dimension: expected a whole number of at least 0, found the text \"3\"",
+        ),
+        (
+            "dimension = 3",
+            "dimension = 3\nembedding = \"grey\"",
+            "8: topology.embedding: expected one of \"identity\", \
+          \"gray\", found \"grey\"; did you mean gray?",
+        ),
+        (
+            "dimension = 3\nsource = \"made up\"\n",
+            "dimension = 3\n",
+            "5: topology.source: expected where the table comes from, \
+          as a text in quotes; the key is missing from [topology]",
+        ),
+        (
+            "[switching]\ntechnique = \"store-and-forward\"\nsource = \"made up\"\n",
+            "",
+            "1: switching: expected a table \
+          [switching]; the key is missing from the file",
+        ),
+        (
+            "store-and-forward",
+            "worm-hole",
+            "11: switching.technique: expected one of \"store-and-forward\", \"circuit\", \
+          \"wormhole\", \"cut-through\", found \"worm-hole\"; did you mean wormhole?",
+        ),
+        (
+            "hop_time",
+            "hop_tme",
+            "18: protocols[0].hop_tme: expected one of the keys source, up_to, send_overhead, \
+          receive_overhead, send_byte_time, receive_byte_time, hop_time, byte_time, completion; did you mean hop_time?",
+        ),
+        (
+            "hop_time = 1e-6\n",
+            "",
+            "14: protocols[0].hop_time: expected a number of at least 0, in s; the key is missing \
+          from [protocols[0]]",
+        ),
+        (
+            "hop_time = 1e-6",
+            "hop_time = -1e-6",
+            "18: protocols[0].hop_time: expected a number of at least 0, in s, found -1e-6",
+        ),
+        (
+            "hop_time = 1e-6",
+            "hop_time = nan",
+            "18: protocols[0].hop_time: expected a number of at least 0, in s, found nan",
+        ),
+        (
+            "hop_time = 1e-6",
+            "hop_time = \"fast\"",
+            "18: protocols[0].hop_time: expected a number of at least 0, in s, found \
+          the text \"fast\"",
+        ),
+        (
+            "hop_time = 1e-6",
+            "hop_time = { value = 1, unit = \"us\", source = \"x\" }",
+            "18: protocols[0].hop_time: expected \
+          the unit s, found \"us\"",
+        ),
+        (
+            "hop_time = 1e-6",
+            "hop_time = { source = \"x\" }",
+            "18: protocols[0].hop_time.value: expected the value of the \
+          figure; the key is missing from [protocols[0].hop_time]",
+        ),
+        (
+            "up_to = 100",
+            "up_to = 1.5",
+            "15: protocols[0].up_to: expected a whole number of bytes of at least 0, found 1.5",
+        ),
+        (
+            "up_to = 100\n",
+            "",
+            "14: protocols[0].up_to: expected a whole number of bytes; only the last protocol has no limit",
+        ),
+        (
+            "send_overhead = 2e-6",
+            "up_to = 5\nsend_overhead = 2e-6",
+            "24: protocols[1].up_to: expected no limit for the last \
+          protocol: it is used for all longer messages",
+        ),
+        (
+            "[[protocols]]\nsend_overhead = 2e-6",
+            "[[protocols]]\nup_to = 100\nsend_overhead = 1e-6\nreceive_overhead = 1e-6\n\
+          hop_time = 1e-6\nbyte_time = 1e-9\ncompletion = \"buffered\"\nsource = \"x\"\n[[protocols]]\nsend_overhead = 2e-6",
+            "24: protocols[1].up_to: expected more than 100, the limit of the protocol before, found 100",
+        ),
+        (
+            "completion = \"buffered\"",
+            "completion = true",
+            "20: protocols[0].completion: expected one of \"buffered\", \
+          \"injected\", \"rendezvous\", found true",
+        ),
+        (
+            "[packets]",
+            "[packet]",
+            "31: packet: expected one of the keys name, title, year, description, topology, switching, \
+          protocols, packets, node, self_message, host, files, host_files, operations, facts; did you mean packets?",
+        ),
+        ("bytes = 1024", "bytes = 0", "32: packets.bytes: expected a whole number of bytes of at least 1, found 0"),
+        (
+            "minimum = 32",
+            "minimum = 2000",
+            "33: packets.minimum: expected at most 1024, the bytes of a full packet, found 2000",
+        ),
+        ("acknowledged = true", "acknowledged = 1", "34: packets.acknowledged: expected true or false, found 1"),
+        (
+            "memory_channels = 1",
+            "memory_channels = 0",
+            "38: node.memory_channels: expected a whole number of at least 1, found 0",
+        ),
+        (
+            "memory_available = 900",
+            "memory_available = 2000",
+            "40: node.memory_available: expected at most 1000, the memory \
+          of a node, found 2000",
+        ),
+        (
+            "[self_message]\nstartup = 1e-6\nbyte_time = 1e-9\nsource = \"made up\"",
+            "[self_message]\nstartup = 1e-6\nbyte_time = 1e-9",
+            "44: self_message.startup: expected a source: a key source in [self_message], or { value = …, source = \"…\" }",
+        ),
+        (
+            "float64_add",
+            "float64_ad",
+            "49: operations.float64_ad: expected one of the operations int16_add, int32_add, \
+          int16_multiply, int32_multiply, float32_add, float64_add, float32_multiply, float64_multiply, \
+          float32_sum_of_products, float64_sum_of_products, copy_byte, loop_turn; did you mean float64_add?",
+        ),
+        (
+            "{ value = 1e9, unit = \"Hz\" }",
+            "1e9",
+            "53: facts.clock_rate: expected a number with a unit, as \
+          { value = 40e6, unit = \"Hz\" }, found 1e9",
+        ),
+    ];
+    for (from, to, expected) in cases {
+        assert_eq!(answer(from, to), format!("tiny.toml:{expected}"));
+    }
+}
+
+#[test]
+fn what_is_no_toml_is_said_to_be_none() {
+    for (from, to, line) in
+        [("dimension = 3", "dimension = ", 7), ("[node]", "[node", 37), ("year = 2000", "title = \"again\"", 3)]
+    {
+        let answer = answer(from, to);
+        assert!(answer.starts_with(&format!("tiny.toml:{line}: syntax: expected TOML: ")), "{answer}");
+    }
+}
+
+#[test]
+fn topologies_that_cannot_be_are_refused() {
+    let cases = [
+        ("kind = \"torus\"\nextents = []", "7: topology.extents: expected 1 to 16 numbers of nodes, one for each axis"),
+        (
+            "kind = \"mesh\"\nextents = [4, \"x\"]",
+            "7: topology.extents: expected a list of whole numbers, as [4, 4], found the text \"x\" in it",
+        ),
+        ("kind = \"torus\"\nextents = [5000, 5000]", "7: topology.extents: expected at most 16777216 nodes in all"),
+        (
+            "kind = \"fat-tree\"\nchildren = [4, 4]\nparents = [1]",
+            "8: topology.parents: expected 2 numbers, as many as children",
+        ),
+        ("kind = \"crossbar\"\nnodes = 0", "7: topology.nodes: expected at least 1"),
+        (
+            "kind = \"dragonfly\"\ngroups = 9\nrouters_per_group = 2\nnodes_per_router = 2\nglobal_links_per_router = 1",
+            "10: topology.global_links_per_router: expected at least 4, so that each of the 9 groups is linked to every other",
+        ),
+    ];
+    for (to, expected) in cases {
+        assert_eq!(answer("kind = \"hypercube\"\ndimension = 3", to), format!("tiny.toml:{expected}"));
+    }
+}
+
+#[test]
+fn the_place_is_shown_under_the_first_line() {
+    let text = GOOD.replacen("hop_time = 1e-6", "\thop_time = -1e-6", 1);
+    let fault = Machine::parse(&text, "tiny.toml").unwrap_err();
+    assert_eq!((fault.line, fault.column, fault.key.as_str()), (18, 13, "protocols[0].hop_time"));
+    assert_eq!(
+        fault.to_string(),
+        "tiny.toml:18: protocols[0].hop_time: expected a number of at least 0, in s, found -1e-6\n   |\n\
+         18 | \thop_time = -1e-6\n   | \t           ^^^^^"
+    );
+}
+
+#[test]
+fn an_empty_file_is_answered_at_line_one() {
+    let fault = Machine::parse("", "empty.toml").unwrap_err();
+    assert_eq!(
+        fault.to_string().lines().next().unwrap(),
+        "empty.toml:1: topology: expected a table [topology]; the key is missing from the file"
+    );
+}

@@ -1,0 +1,285 @@
+//! Any machine is written and read back as the same machine; any text is answered with a machine or a place.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
+use weft_base::Operation;
+use weft_machine::{
+    Completion, ConcurrentFiles, Embedding, Figure, HostFiles, HostLink, Machine, MemoryCopy, NOT_GIVEN, Node, Packets,
+    Protocol, Sources, Switching, Topology, catalogue, find,
+};
+
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "[a-z ]{0,8}[a-z]".prop_map(String::from),
+        any::<String>().prop_filter("a source says something", |text| !text.trim().is_empty() && text != NOT_GIVEN),
+    ]
+}
+
+fn cost() -> impl Strategy<Value = f64> {
+    prop_oneof![Just(0.0), 1e-12..1e-3, (0u32..1000).prop_map(f64::from), any::<f64>().prop_map(f64::abs)]
+        .prop_filter("costs are finite", |cost| cost.is_finite())
+}
+
+fn count() -> impl Strategy<Value = u64> {
+    prop_oneof![1u64..10_000, 1..=i64::MAX as u64]
+}
+
+/// A source for each of `keys`; two in three alike, as in a file.
+fn sources(keys: &'static [&'static str]) -> impl Strategy<Value = Sources> {
+    (text(), prop::collection::vec(prop::option::weighted(0.3, text()), keys.len())).prop_map(move |(shared, own)| {
+        keys.iter().zip(own).map(|(key, own)| ((*key).to_owned(), own.unwrap_or_else(|| shared.clone()))).collect()
+    })
+}
+
+fn topology() -> impl Strategy<Value = Topology> {
+    prop_oneof![
+        (0u32..=24).prop_map(|dimension| Topology::Hypercube { dimension }),
+        prop::collection::vec(1usize..20, 1..4).prop_map(|extents| Topology::Torus { extents }),
+        prop::collection::vec(1usize..20, 1..4).prop_map(|extents| Topology::Mesh { extents }),
+        prop::collection::vec((1usize..9, 1usize..5), 1..4).prop_map(|levels| {
+            let (children, parents) = levels.into_iter().unzip();
+            Topology::FatTree { children, parents }
+        }),
+        (1usize..9, 8usize..16, 1usize..9, 1usize..5).prop_map(
+            |(groups, routers_per_group, nodes_per_router, global_links_per_router)| Topology::Dragonfly {
+                groups,
+                routers_per_group,
+                nodes_per_router,
+                global_links_per_router,
+            }
+        ),
+        (1usize..1000).prop_map(|nodes| Topology::Crossbar { nodes }),
+    ]
+}
+
+fn protocol() -> impl Strategy<Value = Protocol> {
+    let keys = &[
+        "send_overhead",
+        "receive_overhead",
+        "send_byte_time",
+        "receive_byte_time",
+        "hop_time",
+        "byte_time",
+        "completion",
+    ];
+    (prop::array::uniform6(cost()), prop::sample::select(&Completion::ALL[..]), sources(keys), any::<bool>()).prop_map(
+        |(costs, completion, mut sources, copies)| {
+            if !copies {
+                sources.insert("send_byte_time".into(), NOT_GIVEN.into());
+            }
+            Protocol {
+                up_to: None,
+                send_overhead: costs[0],
+                receive_overhead: costs[1],
+                send_byte_time: if copies { costs[2] } else { 0.0 },
+                receive_byte_time: costs[3],
+                hop_time: costs[4],
+                byte_time: costs[5],
+                completion,
+                sources,
+            }
+        },
+    )
+}
+
+fn protocols() -> impl Strategy<Value = Vec<Protocol>> {
+    let limits = prop::collection::btree_set(count(), 0..4);
+    (limits, prop::collection::vec(protocol(), 4), text()).prop_map(|(limits, mut protocols, source)| {
+        protocols.truncate(limits.len() + 1);
+        for (protocol, limit) in protocols.iter_mut().zip(limits) {
+            protocol.up_to = Some(limit);
+            protocol.sources.insert("up_to".into(), source.clone());
+        }
+        protocols
+    })
+}
+
+fn packets() -> impl Strategy<Value = Packets> {
+    (count(), any::<f64>(), any::<bool>(), sources(&["bytes", "minimum", "acknowledged"])).prop_map(
+        |(bytes, share, acknowledged, sources)| Packets {
+            bytes,
+            minimum: bytes / (2 + share.to_bits() % 100),
+            acknowledged,
+            sources,
+        },
+    )
+}
+
+fn node() -> impl Strategy<Value = Node> {
+    let keys = &["memory_channels", "forward_overhead", "forward_byte_time", "memory_bytes", "memory_available"];
+    (prop::option::of(1u32..9), cost(), cost(), prop::option::of(count()), sources(keys)).prop_map(
+        |(memory_channels, forward_overhead, forward_byte_time, memory_bytes, mut sources)| {
+            if memory_channels.is_none() {
+                sources.remove("memory_channels");
+            }
+            if memory_bytes.is_none() {
+                sources.remove("memory_bytes");
+                sources.remove("memory_available");
+            }
+            let memory_available = memory_bytes.map(|bytes| bytes / 2);
+            Node { memory_channels, forward_overhead, forward_byte_time, memory_bytes, memory_available, sources }
+        },
+    )
+}
+
+/// Files of a machine of at least one node.
+fn files() -> impl Strategy<Value = ConcurrentFiles> {
+    let keys = &[
+        "attached",
+        "disks_per_io_node",
+        "block_bytes",
+        "disk_startup",
+        "disk_byte_time",
+        "cache_bytes",
+        "read_ahead_bytes",
+        "client_overhead",
+        "server_overhead",
+        "allocation_time",
+    ];
+    let counts = (1usize..5, 1u32..4, count(), count(), 1u64..9);
+    (counts, prop::array::uniform5(cost()), sources(keys), any::<bool>()).prop_map(
+        |((io_nodes, disks_per_io_node, block_bytes, more, part), costs, mut sources, allocates)| {
+            let cache_bytes = block_bytes.saturating_add(more).min(i64::MAX as u64);
+            if !allocates {
+                sources.insert("allocation_time".into(), NOT_GIVEN.into());
+            }
+            ConcurrentFiles {
+                attached: vec![0; io_nodes],
+                disks_per_io_node,
+                block_bytes,
+                disk_startup: costs[0],
+                disk_byte_time: costs[1],
+                cache_bytes,
+                read_ahead_bytes: cache_bytes / part,
+                client_overhead: costs[2],
+                server_overhead: costs[3],
+                allocation_time: if allocates { costs[4] } else { 0.0 },
+                sources,
+            }
+        },
+    )
+}
+
+fn figure(unit: impl Strategy<Value = String>) -> impl Strategy<Value = Figure> {
+    (cost(), unit, text()).prop_map(|(value, unit, source)| Figure { value, unit, source })
+}
+
+fn machine() -> impl Strategy<Value = Machine> {
+    let copies = || (cost(), cost(), sources(&["startup", "byte_time"]));
+    let names = ("[a-z][a-z0-9-]{0,10}", text(), prop::option::of(1u32..3000), prop::option::of(text()));
+    let embedding = prop::sample::select(&[Embedding::Identity, Embedding::Gray][..]);
+    let switching = prop::sample::select(&Switching::ALL[..]);
+    let network = (topology(), embedding, switching, sources(&["topology", "switching"]));
+    let messages = (
+        protocols(),
+        prop::option::of(packets()),
+        node(),
+        copies(),
+        prop::option::of(copies()),
+        prop::option::of(files()),
+        prop::option::of((cost(), cost(), sources(&["request_time", "byte_time"]))),
+    );
+    let operations = prop::sample::select(&Operation::ALL[..]);
+    let operations = prop::collection::btree_map(operations, figure(Just("s".to_owned())), 0..5);
+    let name = "[a-z_]{1,8}".prop_filter("not a key of its own", |name| name != "source");
+    let facts = prop::collection::btree_map(prop_oneof![name, any::<String>()], figure(text()), 0..5);
+    (names, network, messages, operations, facts).prop_map(|(names, network, messages, operations, mut facts)| {
+        facts.remove("source");
+        let (startup, byte_time, sources) = messages.3;
+        let has_host = messages.4.as_ref().map(|_| ());
+        Machine {
+            name: names.0,
+            title: names.1,
+            year: names.2,
+            description: names.3,
+            topology: network.0,
+            embedding: network.1,
+            switching: network.2,
+            sources: network.3,
+            protocols: messages.0,
+            packets: messages.1,
+            node: messages.2,
+            self_message: MemoryCopy { startup, byte_time, sources },
+            host: messages.4.map(|(startup, byte_time, sources)| HostLink { startup, byte_time, sources }),
+            files: messages.5,
+            host_files: has_host.and(messages.6).map(|(request_time, byte_time, sources)| HostFiles {
+                request_time,
+                byte_time,
+                sources,
+            }),
+            operations: BTreeMap::from_iter(operations),
+            facts,
+        }
+    })
+}
+
+/// A catalogue file with a few bytes or lines changed.
+fn mutated() -> impl Strategy<Value = String> {
+    let file = prop::sample::select(catalogue()).prop_map(|name| find(name).unwrap().to_toml());
+    let change = (any::<prop::sample::Index>(), 0usize..40, prop_oneof![".{0,3}", "[-0-9e.{}\\[\\]\"=]{0,3}"]);
+    (file, prop::collection::vec(change, 1..4), prop::option::weighted(0.3, any::<prop::sample::Index>())).prop_map(
+        |(file, changes, moved)| {
+            let mut chars: Vec<char> = file.chars().collect();
+            for (place, removed, inserted) in changes {
+                let start = place.index(chars.len() + 1);
+                let end = (start + removed).min(chars.len());
+                chars.splice(start..end, inserted.chars());
+            }
+            let text: String = chars.into_iter().collect();
+            let mut lines: Vec<&str> = text.lines().collect();
+            if let (Some(line), false) = (moved, lines.is_empty()) {
+                let line = lines.remove(line.index(lines.len()));
+                lines.insert(0, line);
+            }
+            lines.join("\n")
+        },
+    )
+}
+
+/// A machine, or a fault that lies in the text.
+fn check(text: &str) -> Result<(), TestCaseError> {
+    match Machine::parse(text, "file.toml") {
+        Ok(machine) => prop_assert_eq!(Machine::parse(&machine.to_toml(), "again"), Ok(machine)),
+        Err(fault) => {
+            let lines = text.matches('\n').count() + 1;
+            prop_assert!((1..=lines).contains(&fault.line), "line {} of {lines}: {fault}", fault.line);
+            let first = fault.to_string().lines().next().unwrap().to_owned();
+            prop_assert!(
+                first.starts_with(&format!("file.toml:{}: ", fault.line)) && first.contains("expected "),
+                "{first}"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Failing cases are kept for the next run.
+fn config() -> ProptestConfig {
+    let kept = FileFailurePersistence::Direct("tests/round_trip.proptest-regressions");
+    ProptestConfig { failure_persistence: Some(Box::new(kept)), ..ProptestConfig::default() }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn a_machine_is_read_back_as_it_was_written(machine in machine()) {
+        let text = machine.to_toml();
+        match Machine::parse(&text, "again") {
+            Ok(again) => prop_assert_eq!(again, machine, "{}", text),
+            Err(fault) => prop_assert!(false, "{fault}\n{text}"),
+        }
+    }
+
+    #[test]
+    fn a_changed_file_is_read_or_answered_with_a_place(text in mutated()) {
+        check(&text)?;
+    }
+
+    #[test]
+    fn any_text_is_answered_with_a_place(text in any::<String>()) {
+        check(&text)?;
+    }
+}
