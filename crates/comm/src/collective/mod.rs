@@ -1,0 +1,39 @@
+//! Collectives as free functions over any communicator.
+//!
+//! Every rank of the communicator calls the same function with the same root, lengths and [`Choice`]. Each has two or
+//! three algorithms ([`algorithms`]); [`choose`] says which one is taken by number of ranks and length, and a
+//! [`Choice`] overrides it. Any number of ranks and any length will do, 0 bytes included; payloads are data or
+//! phantoms, the same on all ranks. Results are written into the space a caller passes, if any, so that a loop need not
+//! allocate it. A file here is one collective; its documentation counts the messages and their time and says where the
+//! algorithm is from.
+
+mod algorithm;
+mod allgather;
+mod allreduce;
+mod alltoall;
+mod barrier;
+mod blocks;
+mod broadcast;
+mod choose;
+mod element;
+mod gather;
+mod halving;
+mod reduce;
+mod scan;
+mod scatter;
+mod scope;
+mod split;
+
+pub use algorithm::{Algorithm, Choice, UnknownAlgorithm, algorithms};
+pub use allgather::allgather;
+pub use allreduce::allreduce;
+pub use alltoall::{alltoall, alltoallv};
+pub use barrier::barrier;
+pub use broadcast::{CHAIN_SEGMENT, broadcast};
+pub use choose::choose;
+pub use element::{Element, Operator};
+pub use gather::gather;
+pub use reduce::reduce;
+pub use scan::scan;
+pub use scatter::scatter;
+pub use split::{Division, divide};

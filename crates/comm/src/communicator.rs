@@ -1,0 +1,292 @@
+//! The trait that programs are written over and worlds implement.
+
+use std::fmt;
+
+use weft_base::Operation;
+
+use crate::error::{Call, CommError};
+use crate::files::{FileSystem, Files};
+use crate::payload::Payload;
+use crate::tag::{CollectiveKind, Tag, TagSelector};
+
+/// Whom a receive or a probe accepts a message from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Only this rank.
+    Rank(usize),
+    /// Any rank of the communicator (the wildcard).
+    Any,
+}
+
+impl Source {
+    /// Whether a message of `rank` is accepted.
+    pub fn accepts(self, rank: usize) -> bool {
+        match self {
+            Source::Rank(wanted) => wanted == rank,
+            Source::Any => true,
+        }
+    }
+}
+
+impl From<usize> for Source {
+    fn from(rank: usize) -> Source {
+        Source::Rank(rank)
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::Rank(rank) => write!(f, "rank {rank}"),
+            Source::Any => f.write_str("any rank"),
+        }
+    }
+}
+
+/// Who sent a message, with which tag, how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Status {
+    pub source: usize,
+    pub tag: Tag,
+    /// Length in bytes.
+    pub bytes: usize,
+}
+
+/// A message that was received.
+///
+/// The payload is what was sent: data where data was sent, a phantom where a phantom was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Received {
+    pub payload: Payload,
+    pub status: Status,
+}
+
+/// Computation that a program does between messages.
+///
+/// In virtual time it is charged at the machine's operation times. On a real world the time has been spent by the
+/// computation itself, so nothing is added, except for [`Work::Spin`], which exists to spend time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Work {
+    /// This many operations of one kind.
+    Operations { operation: Operation, count: u64 },
+    /// This many seconds of the node's processor.
+    Seconds(f64),
+    /// A loop that keeps the processor busy this many seconds, on every world.
+    Spin(f64),
+}
+
+/// The messages of one rank of a parallel program.
+///
+/// # What blocks
+/// `isend` and `irecv` start at the call and never block; the future they return is the request, and awaiting it is
+/// `wait`. All other `async` functions may block. On the worlds of real time they block the thread: start requests
+/// first and then await them, rather than joining futures that start requests when polled.
+///
+/// # Order
+/// Messages of one rank to another on one communicator are received in the order they were sent among those that a
+/// receive accepts, as in MPI.
+///
+/// # Dropping a request
+/// A request dropped before it is complete goes on: a send is delivered, a receive takes its message and throws it
+/// away.
+pub trait Communicator: Clone + 'static {
+    /// The request of `isend`; gives the payload back for reuse.
+    type Send: Future<Output = Result<Payload, CommError>> + Unpin;
+    /// The request of `irecv`.
+    type Receive: Future<Output = Result<Received, CommError>> + Unpin;
+
+    /// This rank, from 0.
+    fn rank(&self) -> usize;
+
+    /// The number of ranks.
+    fn size(&self) -> usize;
+
+    /// Seconds since some moment of the past; in virtual time, since the start of the run.
+    fn wtime(&self) -> f64;
+
+    /// Whether the time of [`wtime`](Communicator::wtime) is virtual: the same in every run and on every rank.
+    /// Programs that measure then need few iterations, no pilot and no synchronisation of clocks.
+    fn virtual_time(&self) -> bool {
+        false
+    }
+
+    /// Starts to send `payload` to rank `to`.
+    ///
+    /// # Errors
+    /// When awaited: [`CommError::NoSuchRank`], [`CommError::TagTooLarge`], [`CommError::Aborted`].
+    fn isend(&self, to: usize, tag: Tag, payload: Payload) -> Self::Send;
+
+    /// Starts to receive a message into `into`, whose length is the longest message accepted.
+    ///
+    /// # Errors
+    /// When awaited: [`CommError::Truncated`], [`CommError::MismatchedCollective`], [`CommError::NoSuchRank`],
+    /// [`CommError::Aborted`].
+    fn irecv(&self, from: Source, tag: TagSelector, into: Payload) -> Self::Receive;
+
+    /// Sends and waits until the payload may be used again.
+    fn send(&self, to: usize, tag: Tag, payload: Payload) -> impl Future<Output = Result<Payload, CommError>> {
+        self.isend(to, tag, payload)
+    }
+
+    /// Receives one message.
+    fn recv(&self, from: Source, tag: TagSelector, into: Payload) -> impl Future<Output = Result<Received, CommError>> {
+        self.irecv(from, tag, into)
+    }
+
+    /// As [`send`](Communicator::send), from a payload that stays where it is: the loop of a benchmark then moves nothing
+    /// but the message. When it fails, the payload may be lost.
+    fn send_from(&self, to: usize, tag: Tag, payload: &mut Payload) -> impl Future<Output = Result<(), CommError>> {
+        async move {
+            let lent = std::mem::replace(payload, Payload::EMPTY);
+            *payload = self.send(to, tag, lent).await?;
+            Ok(())
+        }
+    }
+
+    /// As [`recv`](Communicator::recv), into a payload that stays where it is and takes the length of the message.
+    /// When it fails, the payload may be lost.
+    fn recv_into(
+        &self,
+        from: Source,
+        tag: TagSelector,
+        into: &mut Payload,
+    ) -> impl Future<Output = Result<Status, CommError>> {
+        async move {
+            let lent = std::mem::replace(into, Payload::EMPTY);
+            let received = self.recv(from, tag, lent).await?;
+            *into = received.payload;
+            Ok(received.status)
+        }
+    }
+
+    /// Waits until a message that would be received is there, and leaves it there.
+    fn probe(&self, from: Source, tag: TagSelector) -> impl Future<Output = Result<Status, CommError>>;
+
+    /// Looks whether a message that would be received has arrived by now.
+    fn iprobe(&self, from: Source, tag: TagSelector) -> impl Future<Output = Result<Option<Status>, CommError>>;
+
+    /// Accounts for computation; see [`Work`].
+    fn compute(&self, work: Work) -> impl Future<Output = ()>;
+
+    /// Divides the ranks: those of one `color` form a new communicator, in the order of `key` and then of rank.
+    /// A rank without a color gets none. Collective.
+    fn split(&self, color: Option<u32>, key: i64) -> impl Future<Output = Result<Option<Self>, CommError>>;
+
+    /// This rank's number in the whole run, for messages to people.
+    fn world_rank(&self) -> usize;
+
+    /// The number of links between this rank's node and that of `rank`, where the world knows it (0: the same node).
+    fn hops_to(&self, rank: usize) -> Option<usize>;
+
+    /// The rank that runs on the machine's host, if the run has one; it is the last rank.
+    fn host(&self) -> Option<usize> {
+        None
+    }
+
+    /// Enters the next collective of this communicator and returns its sequence number. Used by the functions of
+    /// [`collective`](crate::collective); programs call those.
+    fn enter_collective(&self, kind: CollectiveKind) -> u32;
+
+    /// Leaves the collective entered last.
+    fn leave_collective(&self);
+
+    /// The ways to files that this world has; the first is the one to take where nobody says.
+    fn file_systems(&self) -> &[FileSystem] {
+        &[]
+    }
+
+    /// The files of `system`, if this world has it.
+    fn files(&self, system: FileSystem) -> Option<&dyn Files> {
+        let _ = system;
+        None
+    }
+
+    /// The collectives of the library beneath, where the world has one.
+    fn native(&self) -> Option<&dyn NativeCollectives> {
+        None
+    }
+}
+
+/// An element type and an operator of a reduction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reduction {
+    pub element: crate::collective::Element,
+    pub operator: crate::collective::Operator,
+}
+
+/// Collectives of a library (MPI's own). All block; all take the sizes as MPI does.
+///
+/// Every function replaces or fills payloads in place; phantoms move bytes of no meaning.
+pub trait NativeCollectives {
+    fn barrier(&self) -> Result<(), CommError>;
+    fn broadcast(&self, root: usize, payload: &mut Payload) -> Result<(), CommError>;
+    fn reduce(&self, root: usize, payload: &mut Payload, reduction: Reduction) -> Result<(), CommError>;
+    fn allreduce(&self, payload: &mut Payload, reduction: Reduction) -> Result<(), CommError>;
+    fn scan(&self, payload: &mut Payload, reduction: Reduction) -> Result<(), CommError>;
+    /// Equal parts; the whole on `root`, `None` elsewhere.
+    fn gather(&self, root: usize, part: &Payload) -> Result<Option<Payload>, CommError>;
+    /// `whole` on the root only; every rank gets its part of `bytes` bytes.
+    fn scatter(&self, root: usize, whole: Option<&Payload>, bytes: usize) -> Result<Payload, CommError>;
+    fn allgather(&self, part: &Payload) -> Result<Payload, CommError>;
+    /// `size` equal parts out, `size` equal parts in.
+    fn alltoall(&self, whole: &Payload) -> Result<Payload, CommError>;
+    /// Parts out in rank order with `send_bytes`, parts in with `recv_bytes`.
+    fn alltoallv(&self, whole: &Payload, send_bytes: &[usize], recv_bytes: &[usize]) -> Result<Payload, CommError>;
+
+    /// As [`gather`](NativeCollectives::gather), on the root into space that is there; the five functions of this kind
+    /// are what is timed, so a library should write the result in place.
+    fn gather_into(&self, root: usize, part: &Payload, into: &mut Payload) -> Result<(), CommError> {
+        if let Some(whole) = self.gather(root, part)? {
+            *into = whole;
+        }
+        Ok(())
+    }
+
+    /// As [`scatter`](NativeCollectives::scatter), of `into.len()` bytes into space that is there.
+    fn scatter_into(&self, root: usize, whole: Option<&Payload>, into: &mut Payload) -> Result<(), CommError> {
+        *into = self.scatter(root, whole, into.len())?;
+        Ok(())
+    }
+
+    /// As [`allgather`](NativeCollectives::allgather), into space that is there.
+    fn allgather_into(&self, part: &Payload, into: &mut Payload) -> Result<(), CommError> {
+        *into = self.allgather(part)?;
+        Ok(())
+    }
+
+    /// As [`alltoall`](NativeCollectives::alltoall), into space that is there.
+    fn alltoall_into(&self, whole: &Payload, into: &mut Payload) -> Result<(), CommError> {
+        *into = self.alltoall(whole)?;
+        Ok(())
+    }
+
+    /// As [`alltoallv`](NativeCollectives::alltoallv), into space that is there.
+    fn alltoallv_into(
+        &self,
+        whole: &Payload,
+        send_bytes: &[usize],
+        recv_bytes: &[usize],
+        into: &mut Payload,
+    ) -> Result<(), CommError> {
+        *into = self.alltoallv(whole, send_bytes, recv_bytes)?;
+        Ok(())
+    }
+}
+
+/// An SPMD program: the same source for every world.
+///
+/// A value of the type is the program's arguments; every rank runs on a clone of it.
+pub trait Program: Clone + Send + Sync + 'static {
+    /// What each rank returns.
+    type Output: Send + 'static;
+
+    /// The program of one rank.
+    fn run<C: Communicator>(self, comm: C) -> impl Future<Output = Result<Self::Output, CommError>>;
+}
+
+impl Call {
+    /// The call of a receive.
+    pub fn receive(from: Source, tag: TagSelector) -> Call {
+        Call::Receive { from, tag }
+    }
+}

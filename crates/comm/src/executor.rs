@@ -1,0 +1,16 @@
+//! The executor of worlds whose requests block instead of yielding.
+
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+/// Runs a future of a world where every request, when polled, waits until it is complete (MPI, threads).
+///
+/// Returns `None` when the future is pending all the same: the program awaits something that no request of the world
+/// can wake.
+pub fn block_on<F: Future>(future: F) -> Option<F::Output> {
+    let mut context = Context::from_waker(Waker::noop());
+    match pin!(future).poll(&mut context) {
+        Poll::Ready(output) => Some(output),
+        Poll::Pending => None,
+    }
+}

@@ -1,0 +1,20 @@
+//! The seam between programs and worlds: an SPMD program is an `async fn` over a [`Communicator`].
+//!
+//! A program never names the world it runs on; a world (virtual time, MPI, threads) never names a program. What both
+//! speak of is here: [`Payload`]s, [`Tag`]s, requests, the [`matching`] of messages, the [`collective`]s written over
+//! point-to-point messages, and the errors.
+
+pub mod collective;
+mod communicator;
+mod error;
+mod executor;
+pub mod files;
+pub mod matching;
+mod payload;
+mod tag;
+
+pub use communicator::{Communicator, NativeCollectives, Program, Received, Reduction, Source, Status, Work};
+pub use error::{Blocked, Call, CommError, RunError};
+pub use executor::block_on;
+pub use payload::{Buffer, Payload};
+pub use tag::{CollectiveKind, Tag, TagSelector};
