@@ -1,0 +1,18 @@
+//! Contention for links and memory channels in virtual time: one model per switching technique, none with a clock.
+//!
+//! A model is told when a message is ready and answers when it has left and when it has arrived; what happens in
+//! between is bookkeeping of when each link is free again. Time belongs to the caller, who must present messages in
+//! the order in which they are ready: first come, first served is what makes one pass over a route enough.
+//!
+//! What that order leaves out: a message that entered the network first keeps its claim on a link that it reaches later
+//! than another. With cut-through switching the other may still pass before it when it is through by then ([`Links`]);
+//! with circuit and wormhole switching it waits. `tests/hop_by_hop.rs` holds the model against one that moves every
+//! header hop by hop.
+
+mod channels;
+mod links;
+mod passage;
+
+pub use channels::MemoryChannels;
+pub use links::{Links, Traffic};
+pub use passage::{LinkCost, Network, Passage};

@@ -1,0 +1,150 @@
+//! The passage of messages over the links of a machine, by switching technique.
+
+use weft_base::Picos;
+use weft_machine::{Machine, Router, Switching, Topology};
+
+use crate::channels::MemoryChannels;
+use crate::links::{Links, Traffic};
+
+/// What a message costs on the links it crosses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkCost {
+    /// Of the header, to cross a link and the node or switch behind it.
+    pub hop: Picos,
+    /// Of the whole message on one link.
+    pub transmission: Picos,
+    /// Its length.
+    pub bytes: u64,
+}
+
+/// When a message has left its sender's memory and when it is whole in its receiver's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passage {
+    pub left: Picos,
+    pub arrived: Picos,
+}
+
+/// The links and memory channels of one machine.
+#[derive(Clone, Debug)]
+pub struct Network {
+    topology: Topology,
+    router: Router,
+    switching: Switching,
+    links: Links,
+    memory: Option<MemoryChannels>,
+    /// Links of the route in hand and when its header took each.
+    route: Vec<(usize, Picos)>,
+}
+
+impl Network {
+    /// The idle network of `machine`.
+    pub fn new(machine: &Machine) -> Network {
+        Network::with(&machine.topology, machine.switching, machine.node.memory_channels)
+    }
+
+    /// An idle network; `memory_channels` is how many messages may enter or leave a node's memory at once, `None` for
+    /// one on every link.
+    pub fn with(topology: &Topology, switching: Switching, memory_channels: Option<u32>) -> Network {
+        Network {
+            topology: topology.clone(),
+            router: topology.router(),
+            switching,
+            links: Links::new(topology.links()),
+            memory: MemoryChannels::new(topology.nodes(), memory_channels),
+            route: Vec::new(),
+        }
+    }
+
+    /// Records from now on what every link carries; see [`Network::traffic`].
+    pub fn record_traffic(&mut self) {
+        self.links.record_traffic();
+    }
+
+    /// What every link has carried, if it was recorded.
+    pub fn traffic(&self) -> Option<&[Traffic]> {
+        self.links.traffic()
+    }
+
+    /// How messages cross several links.
+    pub fn switching(&self) -> Switching {
+        self.switching
+    }
+
+    /// The whole way of a message that is ready at `ready`, between two different nodes.
+    ///
+    /// With circuit switching a blocked header keeps the links it has reserved and every link is released when the
+    /// message is through; with wormhole switching each link is released when the tail has passed it; with cut-through
+    /// switching the node where a message is blocked takes it out of the network, so that no link waits for another.
+    /// With store-and-forward switching use [`Network::forward`], link by link.
+    pub fn pass(&mut self, ready: Picos, from: usize, to: usize, cost: LinkCost) -> Passage {
+        debug_assert!(from != to, "a message of node {from} to itself does not cross the network");
+        let start = self.memory.as_ref().map_or(ready, |memory| ready.max(memory.free(from)));
+        let passage = match self.switching {
+            Switching::CutThrough => self.cut_through((ready, start), from, to, cost),
+            Switching::Circuit => self.hold_all(start, from, to, cost, Picos::ZERO),
+            Switching::Wormhole => self.hold_all(start, from, to, cost, cost.hop),
+            Switching::StoreAndForward => unreachable!("store-and-forward passes link by link"),
+        };
+        if let Some(memory) = &mut self.memory {
+            memory.hold(from, passage.left);
+            memory.hold(to, passage.arrived);
+        }
+        passage
+    }
+
+    /// One pass: every link is held for the transmission from the moment the header takes it.
+    fn cut_through(&mut self, (ready, start): (Picos, Picos), from: usize, to: usize, cost: LinkCost) -> Passage {
+        let Network { router, links, memory, .. } = self;
+        let mut header = start;
+        let mut left = Picos::MAX;
+        router.route(from, to, |link| {
+            let taken = links.take(link, header, cost.transmission, ready, cost.bytes);
+            left = left.min(taken + cost.transmission);
+            header = taken + cost.hop;
+        });
+        let header = memory.as_ref().map_or(header, |memory| header.max(memory.free(to)));
+        let arrived = header + cost.transmission;
+        Passage { left: left.min(arrived), arrived }
+    }
+
+    /// Two passes: the header takes the links one by one, then each is released `tail` before the next one, the last
+    /// when the message has arrived.
+    fn hold_all(&mut self, start: Picos, from: usize, to: usize, cost: LinkCost, tail: Picos) -> Passage {
+        let Network { router, links, memory, route, .. } = self;
+        let mut header = start;
+        route.clear();
+        router.route(from, to, |link| {
+            let taken = header.max(links.free(link));
+            route.push((link, taken));
+            header = taken + cost.hop;
+        });
+        if let Some(memory) = memory {
+            header = header.max(memory.free(to));
+        }
+        let arrived = header + cost.transmission;
+        let mut released = arrived;
+        for &(link, taken) in route.iter().rev() {
+            links.hold(link, taken, released.max(taken), cost.bytes);
+            released = released.saturating_sub(tail);
+        }
+        let left = route.first().map_or(arrived, |&(link, _)| links.free(link));
+        Passage { left, arrived }
+    }
+
+    /// One link of a packet that is whole at node `at` at `ready`, on its way to node `to`: the next node and when it is
+    /// whole there. The node's work for the hop comes first; the link is held for the transmission alone.
+    pub fn forward(&mut self, ready: Picos, at: usize, to: usize, cost: LinkCost) -> (usize, Passage) {
+        let (link, next) = self.topology.next_hop(at, to).expect("store-and-forward passes from node to node");
+        let mut taken = (ready + cost.hop).max(self.links.free(link));
+        if let Some(memory) = &self.memory {
+            taken = taken.max(memory.free(at)).max(memory.free(next));
+        }
+        let arrived = taken + cost.transmission;
+        self.links.hold(link, taken, arrived, cost.bytes);
+        if let Some(memory) = &mut self.memory {
+            memory.hold(at, arrived);
+            memory.hold(next, arrived);
+        }
+        (next, Passage { left: arrived, arrived })
+    }
+}

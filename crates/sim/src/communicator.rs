@@ -1,0 +1,432 @@
+//! The communicator of virtual time and its requests.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use weft_base::Picos;
+use weft_comm::files::{FileSystem, Files};
+use weft_comm::matching::{Envelope, Pattern};
+use weft_comm::{CollectiveKind, CommError, Communicator, Payload, Received, Source, Status, Tag, TagSelector, Work};
+
+use crate::core::Core;
+use crate::files::SimFiles;
+use crate::request::{ReceiveKey, SendKey, Taken};
+use crate::trace::TraceKind;
+
+/// The communicator of a rank in virtual time.
+#[derive(Clone)]
+pub struct SimComm {
+    core: Rc<RefCell<Core>>,
+    /// Rank of the whole run.
+    world_rank: u32,
+    rank: u32,
+    size: u32,
+    context: u32,
+    group: Option<Rc<Group>>,
+    /// Made when a program asks for files.
+    files: OnceCell<Box<[SimFiles; 2]>>,
+}
+
+/// A communicator made by `split`, as one of its ranks sees it.
+struct Group {
+    /// Ranks of the whole run, by rank of the group.
+    members: Vec<u32>,
+    sequence: Cell<u32>,
+}
+
+impl SimComm {
+    pub(crate) fn new(core: Rc<RefCell<Core>>, world_rank: u32) -> SimComm {
+        let size = core.borrow().size() as u32;
+        SimComm { core, world_rank, rank: world_rank, size, context: 0, group: None, files: OnceCell::new() }
+    }
+
+    /// The rank of the whole run that is `rank` here, if there is one.
+    #[inline]
+    fn member(&self, rank: usize) -> Option<u32> {
+        let known = rank < self.size as usize;
+        known.then(|| self.group.as_ref().map_or(rank as u32, |group| group.members[rank]))
+    }
+
+    #[cold]
+    fn no_such_rank(&self, peer: usize) -> CommError {
+        CommError::NoSuchRank { rank: self.rank(), peer, last: self.size() - 1 }
+    }
+
+    /// The tag of a program that is too large, if it is.
+    #[inline]
+    fn too_large(tag: Tag) -> Option<u32> {
+        match tag {
+            Tag::User(tag) if tag > Tag::MAX_USER => Some(tag),
+            _ => None,
+        }
+    }
+
+    #[cold]
+    fn tag_too_large(&self, tag: u32) -> CommError {
+        CommError::TagTooLarge { rank: self.rank(), tag }
+    }
+
+    #[inline]
+    fn pattern(&self, from: Source, tag: TagSelector) -> Result<Pattern, CommError> {
+        if let Source::Rank(rank) = from
+            && rank >= self.size as usize
+        {
+            return Err(self.no_such_rank(rank));
+        }
+        if let TagSelector::Only(tag) = tag
+            && let Some(tag) = SimComm::too_large(tag)
+        {
+            return Err(self.tag_too_large(tag));
+        }
+        Ok(Pattern::new(self.context, from, tag))
+    }
+
+    #[inline]
+    fn try_send(&self, to: usize, tag: Tag, payload: &Payload) -> Result<Option<SendKey>, CommError> {
+        let Some(member) = self.member(to) else {
+            return Err(self.no_such_rank(to));
+        };
+        if let Some(tag) = SimComm::too_large(tag) {
+            return Err(self.tag_too_large(tag));
+        }
+        let data = match payload {
+            Payload::Data(buffer) => Some(Box::new(buffer.clone())),
+            Payload::Phantom(_) => None,
+        };
+        let envelope = Envelope::new(self.context, self.rank(), tag);
+        let ends = (self.world_rank, member);
+        Ok(self.core.borrow_mut().send(ends, envelope, to as u32, payload.len() as u64, data))
+    }
+
+    /// Takes a receive when it is complete.
+    #[inline]
+    fn take(&self, key: ReceiveKey) -> Option<Result<Received, CommError>> {
+        let taken = self.core.borrow_mut().take_receive(key)?;
+        Some(self.received(taken))
+    }
+
+    /// What a complete receive gives the program.
+    #[inline]
+    fn received(&self, taken: Taken) -> Result<Received, CommError> {
+        if taken.bytes > taken.capacity || !taken.pattern.meets(&taken.envelope) {
+            return Err(self.refused(&taken));
+        }
+        let status = Status { source: taken.envelope.source(), tag: taken.envelope.tag(), bytes: taken.bytes as usize };
+        Ok(Received { payload: taken.payload(), status })
+    }
+
+    #[cold]
+    fn refused(&self, taken: &Taken) -> CommError {
+        let (tag, source) = (taken.envelope.tag(), taken.envelope.source());
+        match (taken.pattern.tag(), tag) {
+            (TagSelector::Only(Tag::Collective { kind: here, sequence }), Tag::Collective { kind: there, .. })
+                if here != there =>
+            {
+                CommError::MismatchedCollective { rank: self.rank(), here, other: source, there, sequence }
+            }
+            _ => {
+                let (sent, capacity) = (taken.bytes as usize, taken.capacity as usize);
+                CommError::Truncated { rank: self.rank(), source_rank: source, tag, sent, capacity }
+            }
+        }
+    }
+
+    /// Waits until everything that happens before this rank's clock has happened.
+    fn catch_up(&self) -> CatchUp<'_> {
+        CatchUp { comm: self, until: self.core.borrow().clock(self.world_rank) }
+    }
+
+    fn status_of_first(&self, pattern: &Pattern) -> Option<(Picos, Status)> {
+        let core = self.core.borrow();
+        let (visible, index) = core.first_visible(self.world_rank, pattern)?;
+        let (envelope, bytes) = core.unexpected(self.world_rank, index);
+        Some((visible, Status { source: envelope.source(), tag: envelope.tag(), bytes: bytes as usize }))
+    }
+}
+
+impl Communicator for SimComm {
+    type Send = SimSend;
+    type Receive = SimReceive;
+
+    fn rank(&self) -> usize {
+        self.rank as usize
+    }
+
+    fn size(&self) -> usize {
+        self.size as usize
+    }
+
+    fn wtime(&self) -> f64 {
+        self.core.borrow().clock(self.world_rank).seconds()
+    }
+
+    fn virtual_time(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn isend(&self, to: usize, tag: Tag, payload: Payload) -> SimSend {
+        let (state, payload) = match self.try_send(to, tag, &payload) {
+            Ok(None) => (SendState::Complete, Some(payload)),
+            Ok(Some(key)) => (SendState::Waiting { core: self.core.clone(), key }, Some(payload)),
+            Err(error) => (SendState::Failed(error), None),
+        };
+        SimSend { state, payload }
+    }
+
+    #[inline]
+    fn irecv(&self, from: Source, tag: TagSelector, into: Payload) -> SimReceive {
+        let state = match self.pattern(from, tag) {
+            Ok(pattern) => {
+                let key = self.core.borrow_mut().post(self.world_rank, pattern, into.len() as u64);
+                ReceiveState::Waiting { comm: self.clone(), key }
+            }
+            Err(error) => ReceiveState::Failed(error),
+        };
+        SimReceive { state }
+    }
+
+    /// As the default, without a request for a send that is complete at once.
+    #[inline]
+    async fn send(&self, to: usize, tag: Tag, payload: Payload) -> Result<Payload, CommError> {
+        if let Some(key) = self.try_send(to, tag, &payload)? {
+            let state = SendState::Waiting { core: self.core.clone(), key };
+            SimSend { state, payload: Some(Payload::EMPTY) }.await?;
+        }
+        Ok(payload)
+    }
+
+    async fn probe(&self, from: Source, tag: TagSelector) -> Result<Status, CommError> {
+        let pattern = self.pattern(from, tag)?;
+        self.catch_up().await;
+        Ok(Probe { comm: self, pattern }.await)
+    }
+
+    async fn iprobe(&self, from: Source, tag: TagSelector) -> Result<Option<Status>, CommError> {
+        let pattern = self.pattern(from, tag)?;
+        self.catch_up().await;
+        let now = self.core.borrow().now();
+        Ok(self.status_of_first(&pattern).filter(|&(visible, _)| visible <= now).map(|(_, status)| status))
+    }
+
+    async fn compute(&self, work: Work) {
+        let time = match work {
+            Work::Operations { operation, count } => self.core.borrow().operations(operation, count),
+            Work::Seconds(seconds) | Work::Spin(seconds) => Picos::from_seconds(seconds),
+        };
+        let is_stolen_from = self.core.borrow().stolen(self.world_rank).is_some();
+        let start = self.core.borrow().clock(self.world_rank);
+        if is_stolen_from {
+            self.compute_with_theft(time).await;
+        } else {
+            self.core.borrow_mut().rank(self.world_rank).clock += time;
+        }
+        let mut core = self.core.borrow_mut();
+        let end = core.clock(self.world_rank);
+        core.record(self.world_rank, start, end, TraceKind::Compute);
+    }
+
+    async fn split(&self, color: Option<u32>, key: i64) -> Result<Option<SimComm>, CommError> {
+        let Some(division) = weft_comm::collective::divide(self, color, key).await? else {
+            return Ok(None);
+        };
+        let made_by = (self.context, division.sequence, division.group as u32);
+        let context = self.core.borrow_mut().split_context(made_by);
+        let (rank, size) = (division.rank as u32, division.members.len() as u32);
+        let members = division.members.into_iter().filter_map(|member| self.member(member)).collect();
+        let group = Some(Rc::new(Group { members, sequence: Cell::new(0) }));
+        Ok(Some(SimComm { rank, size, context, group, ..self.clone() }))
+    }
+
+    fn world_rank(&self) -> usize {
+        self.world_rank as usize
+    }
+
+    fn hops_to(&self, rank: usize) -> Option<usize> {
+        let core = self.core.borrow();
+        let member = self.member(rank)? as usize;
+        let host = core.placement().host_rank();
+        if host == Some(member) || host == Some(self.world_rank()) {
+            return None;
+        }
+        let node = |rank| core.placement().node(rank);
+        Some(core.machine().topology.hops(node(self.world_rank()), node(member)))
+    }
+
+    fn host(&self) -> Option<usize> {
+        let host = self.core.borrow().placement().host_rank()?;
+        match &self.group {
+            None => Some(host),
+            Some(group) => group.members.iter().position(|&member| member as usize == host),
+        }
+    }
+
+    fn file_systems(&self) -> &[FileSystem] {
+        self.core.borrow().io.systems()
+    }
+
+    fn files(&self, system: FileSystem) -> Option<&dyn Files> {
+        let place = self.file_systems().contains(&system).then_some(usize::from(system == FileSystem::Host))?;
+        let make = |system| SimFiles::new(self.core.clone(), self.world_rank, system);
+        let files = self.files.get_or_init(|| Box::new([make(FileSystem::Concurrent), make(FileSystem::Host)]));
+        Some(&files[place])
+    }
+
+    fn enter_collective(&self, kind: CollectiveKind) -> u32 {
+        let mut core = self.core.borrow_mut();
+        let sequence = match &self.group {
+            Some(group) => group.sequence.replace(group.sequence.get() + 1),
+            None => {
+                let rank = core.rank(self.world_rank);
+                rank.sequence += 1;
+                rank.sequence - 1
+            }
+        };
+        core.enter_collective(self.world_rank, kind, sequence);
+        sequence
+    }
+
+    fn leave_collective(&self) {
+        self.core.borrow_mut().leave_collective(self.world_rank);
+    }
+}
+
+impl SimComm {
+    /// Computation on a node whose processor also routes: what routing takes while it lasts makes it last longer.
+    async fn compute_with_theft(&self, time: Picos) {
+        self.catch_up().await;
+        let stolen = || self.core.borrow().stolen(self.world_rank).unwrap_or(Picos::ZERO);
+        let mut left = time;
+        while left > Picos::ZERO {
+            let before = stolen();
+            self.core.borrow_mut().rank(self.world_rank).clock += left;
+            self.catch_up().await;
+            left = stolen() - before;
+        }
+    }
+}
+
+/// The request of a send in virtual time.
+pub struct SimSend {
+    state: SendState,
+    payload: Option<Payload>,
+}
+
+enum SendState {
+    Complete,
+    Waiting { core: Rc<RefCell<Core>>, key: SendKey },
+    Failed(CommError),
+}
+
+impl Future for SimSend {
+    type Output = Result<Payload, CommError>;
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
+        let complete = match &self.state {
+            SendState::Complete => true,
+            SendState::Failed(error) => return Poll::Ready(Err(error.clone())),
+            SendState::Waiting { core, key } => core.borrow_mut().take_send(*key),
+        };
+        if !complete {
+            return Poll::Pending;
+        }
+        self.state = SendState::Complete;
+        Poll::Ready(Ok(self.payload.take().expect("a send is awaited once")))
+    }
+}
+
+impl Drop for SimSend {
+    fn drop(&mut self) {
+        if let SendState::Waiting { core, key } = &self.state {
+            core.borrow_mut().drop_send(*key);
+        }
+    }
+}
+
+/// The request of a receive in virtual time.
+pub struct SimReceive {
+    state: ReceiveState,
+}
+
+enum ReceiveState {
+    Waiting { comm: SimComm, key: ReceiveKey },
+    Failed(CommError),
+    Done,
+}
+
+impl Future for SimReceive {
+    type Output = Result<Received, CommError>;
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
+        let (comm, key) = match &self.state {
+            ReceiveState::Waiting { comm, key } => (comm, *key),
+            ReceiveState::Failed(error) => return Poll::Ready(Err(error.clone())),
+            ReceiveState::Done => panic!("a receive is awaited once"),
+        };
+        let Some(received) = comm.take(key) else {
+            return Poll::Pending;
+        };
+        self.state = ReceiveState::Done;
+        Poll::Ready(received)
+    }
+}
+
+impl Drop for SimReceive {
+    fn drop(&mut self) {
+        if let ReceiveState::Waiting { comm, key } = &self.state {
+            comm.core.borrow_mut().drop_receive(*key);
+        }
+    }
+}
+
+/// Waits until the events of the whole run have come as far as `until`.
+struct CatchUp<'a> {
+    comm: &'a SimComm,
+    until: Picos,
+}
+
+impl Future for CatchUp<'_> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        let mut core = self.comm.core.borrow_mut();
+        if core.now() >= self.until {
+            return Poll::Ready(());
+        }
+        core.wake_at(self.comm.world_rank, self.until);
+        Poll::Pending
+    }
+}
+
+/// Waits until a message is visible.
+struct Probe<'a> {
+    comm: &'a SimComm,
+    pattern: Pattern,
+}
+
+impl Future for Probe<'_> {
+    type Output = Status;
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Status> {
+        let first = self.comm.status_of_first(&self.pattern);
+        let mut core = self.comm.core.borrow_mut();
+        let now = core.now();
+        match first {
+            Some((visible, status)) if visible <= now => {
+                core.set_probing(self.comm.world_rank, None);
+                let rank = core.rank(self.comm.world_rank);
+                rank.clock = rank.clock.max(visible);
+                Poll::Ready(status)
+            }
+            first => {
+                core.set_probing(self.comm.world_rank, Some(self.pattern));
+                if let Some((visible, _)) = first {
+                    core.wake_at(self.comm.world_rank, visible);
+                }
+                Poll::Pending
+            }
+        }
+    }
+}

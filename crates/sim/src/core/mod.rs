@@ -1,0 +1,311 @@
+//! The state of a run: ranks, messages, events.
+
+mod matching;
+mod packets;
+mod sending;
+mod waiting;
+
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+use slab::Slab;
+use weft_base::{Operation, Picos};
+use weft_comm::matching::{Envelope, MatchQueues, Pattern};
+use weft_comm::{Blocked, Buffer, Call, CollectiveKind};
+use weft_machine::{Completion, Machine, Switching};
+use weft_network::Network;
+
+use crate::costs::{Costs, MessageCost};
+use crate::files::Io;
+use crate::placement::Placement;
+use crate::queue::EventQueue;
+use crate::request::{Message, MessageKey, Packet, Receive, ReceiveKey, Send, SendKey, Taken};
+use crate::trace::{Trace, TraceEvent, TraceKind};
+
+/// A rank with this many messages that have not entered the network waits with its next send: it may run ahead of the
+/// others, but not without end.
+const RUN_AHEAD: u32 = 4096;
+
+/// Something that happens at a time.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// A message enters the network (the request of one, for a rendezvous).
+    Enter(MessageKey),
+    /// A rendezvous has found its receive: the clearance leaves the receiver.
+    Clear(MessageKey),
+    /// The clearance has come: the message itself enters the network.
+    Transfer(MessageKey),
+    /// A packet is whole at a node.
+    Packet(u32),
+    /// Messages have arrived at a rank that has wildcard receives posted.
+    Settle(u32),
+    /// A rank has asked to be woken.
+    Wake(u32),
+    /// A request to a file has come to its next stage.
+    Io(u32),
+}
+
+/// One rank.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+pub(crate) struct Rank {
+    /// How far it has got.
+    pub clock: Picos,
+    queues: MatchQueues<ReceiveKey, MessageKey>,
+    /// Wildcard receives posted and not matched.
+    wildcards: u32,
+    /// Messages that have not entered the network.
+    unentered: u32,
+    is_ready: bool,
+    /// Collectives entered on the communicator of all ranks.
+    pub sequence: u32,
+    /// The outermost collective the rank is in, and how many it is in.
+    collective: Option<(CollectiveKind, u32)>,
+    collective_depth: u32,
+}
+
+/// The processor of a node, as far as routing takes from it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Forwarding {
+    busy_until: Picos,
+    stolen: Picos,
+}
+
+/// A serial resource with a startup and a byte time: memory copies and the host's link.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    startup: f64,
+    byte_time: f64,
+}
+
+impl Line {
+    fn time(self, bytes: u64) -> Picos {
+        Picos::from_seconds(self.startup + self.byte_time * bytes as f64)
+    }
+}
+
+/// All that a run knows.
+#[derive(Debug)]
+pub(crate) struct Core {
+    queue: EventQueue<Event>,
+    network: Network,
+    costs: Costs,
+    placement: Placement,
+    machine: Machine,
+    ranks: Vec<Rank>,
+    messages: Slab<Message>,
+    receives: Slab<Receive>,
+    sends: Slab<Send>,
+    packets: Slab<Packet>,
+    ready: VecDeque<u32>,
+    /// What ranks wait for in a probe.
+    probing: FxHashMap<u32, Pattern>,
+    forwarding: Vec<Forwarding>,
+    /// No host, no packets, no store-and-forward: nearly every message takes the short way through [`Core::enter`].
+    is_plain: bool,
+    self_copy: Line,
+    host: Option<Line>,
+    host_free: Picos,
+    /// Contexts of communicators made by `split`, by parent, number of the collective and place of the color.
+    contexts: FxHashMap<(u32, u32, u32), u32>,
+    entered: u64,
+    pub io: Io,
+    pub trace: Option<Trace>,
+}
+
+impl Core {
+    pub fn new(machine: &Machine, placement: &Placement, trace: bool, traffic: bool) -> Core {
+        let mut network = Network::new(machine);
+        if traffic {
+            network.record_traffic();
+        }
+        let steals = machine.switching == Switching::StoreAndForward;
+        let ranks = (0..placement.ranks()).map(|_| Rank::default()).collect();
+        Core {
+            queue: EventQueue::new(),
+            network,
+            costs: Costs::new(machine),
+            placement: placement.clone(),
+            machine: machine.clone(),
+            ranks,
+            messages: Slab::new(),
+            receives: Slab::new(),
+            sends: Slab::new(),
+            packets: Slab::new(),
+            ready: VecDeque::new(),
+            probing: FxHashMap::default(),
+            is_plain: !steals && machine.packets.is_none() && placement.host_rank().is_none(),
+            forwarding: vec![Forwarding::default(); if steals { machine.nodes() } else { 0 }],
+            self_copy: Line { startup: machine.self_message.startup, byte_time: machine.self_message.byte_time },
+            host: machine.host.as_ref().map(|host| Line { startup: host.startup, byte_time: host.byte_time }),
+            host_free: Picos::ZERO,
+            contexts: FxHashMap::default(),
+            entered: 0,
+            io: Io::new(machine),
+            trace: trace.then(Trace::default),
+        }
+    }
+
+    pub fn size(&self) -> usize {
+        self.ranks.len()
+    }
+
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    pub fn placement(&self) -> &Placement {
+        &self.placement
+    }
+
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// Messages that have entered the network so far.
+    pub fn entered(&self) -> u64 {
+        self.entered
+    }
+
+    pub fn rank(&mut self, rank: u32) -> &mut Rank {
+        &mut self.ranks[rank as usize]
+    }
+
+    pub fn clock(&self, rank: u32) -> Picos {
+        self.ranks[rank as usize].clock
+    }
+
+    /// How far all ranks have got in the global order of events.
+    pub fn now(&self) -> Picos {
+        self.queue.now()
+    }
+
+    /// The next rank to run at this moment.
+    pub fn next_ready(&mut self) -> Option<u32> {
+        let rank = self.ready.pop_front()?;
+        self.ranks[rank as usize].is_ready = false;
+        Some(rank)
+    }
+
+    /// Makes `rank` run.
+    pub fn make_ready(&mut self, rank: u32) {
+        if !std::mem::replace(&mut self.ranks[rank as usize].is_ready, true) {
+            self.ready.push_back(rank);
+        }
+    }
+
+    /// Makes `rank` run at `time`.
+    pub fn wake_at(&mut self, rank: u32, time: Picos) {
+        self.queue.push(time.max(self.queue.now()), Event::Wake(rank));
+    }
+
+    /// Takes the next event; false when there is none.
+    pub fn step(&mut self) -> bool {
+        let Some((now, event)) = self.queue.pop() else {
+            return false;
+        };
+        match event {
+            Event::Enter(message) => self.enter(now, message),
+            Event::Clear(message) => self.clear(now, message),
+            Event::Transfer(message) => self.transfer(now, message),
+            Event::Packet(packet) => self.forward(now, packet),
+            Event::Settle(rank) => self.settle(now, rank),
+            Event::Wake(rank) => self.make_ready(rank),
+            Event::Io(request) => self.step_io(now, request),
+        }
+        true
+    }
+
+    /// A request to a file comes to its next stage at `time`.
+    pub fn push_io(&mut self, time: Picos, request: u32) {
+        self.queue.push(time.max(self.queue.now()), Event::Io(request));
+    }
+
+    /// When a message of `bytes` that enters the network now is whole at node `to`.
+    pub fn carry(&mut self, now: Picos, from: usize, to: usize, bytes: u64) -> Picos {
+        if from == to {
+            return now;
+        }
+        self.network.pass(now, from, to, self.costs.message(bytes).link).arrived
+    }
+
+    /// Processor time of sending and of receiving a message of `bytes`.
+    pub fn overheads(&mut self, bytes: u64) -> (Picos, Picos) {
+        let cost = self.costs.message(bytes);
+        (cost.send, cost.receive)
+    }
+
+    /// When `bytes` have passed between a node and the host, whose own part takes `more`: one request at a time.
+    pub fn through_host(&mut self, now: Picos, node: usize, bytes: u64, more: Picos) -> Picos {
+        let link = self.host.map_or(Picos::ZERO, |link| link.time(bytes));
+        let hops = self.machine.topology.hops(node, 0) as u64;
+        self.host_free = now.max(self.host_free) + link + more;
+        self.host_free + self.costs.message(bytes).link.hop * hops
+    }
+
+    /// The time of `count` operations, if the machine file gives it.
+    pub fn operations(&self, operation: Operation, count: u64) -> Picos {
+        let seconds = self.machine.operation_time(operation).unwrap_or(0.0);
+        Picos::from_seconds(seconds * count as f64)
+    }
+
+    pub fn enter_collective(&mut self, rank: u32, kind: CollectiveKind, sequence: u32) {
+        let state = &mut self.ranks[rank as usize];
+        if state.collective_depth == 0 {
+            state.collective = Some((kind, sequence));
+        }
+        state.collective_depth += 1;
+    }
+
+    pub fn leave_collective(&mut self, rank: u32) {
+        let state = &mut self.ranks[rank as usize];
+        state.collective_depth -= 1;
+        if state.collective_depth == 0 {
+            state.collective = None;
+        }
+    }
+
+    /// The context of the communicator made by a split, known by the parent's context, the number of the collective
+    /// and the place of the color.
+    pub fn split_context(&mut self, made_by: (u32, u32, u32)) -> u32 {
+        let next = self.contexts.len() as u32 + 1;
+        *self.contexts.entry(made_by).or_insert(next)
+    }
+
+    /// What each rank that has not finished is blocked in.
+    pub fn blocked(&self, finished: impl Fn(usize) -> bool) -> Vec<Blocked> {
+        let mut calls: Vec<Option<Call>> = vec![None; self.size()];
+        for (_, receive) in self.receives.iter().filter(|(_, receive)| receive.awaited && receive.complete.is_none()) {
+            let call = Call::Receive { from: receive.pattern.source(), tag: receive.pattern.tag() };
+            calls[receive.rank as usize].get_or_insert(call);
+        }
+        for (_, send) in self.sends.iter().filter(|(_, send)| send.awaited && send.complete.is_none()) {
+            let call = Call::Send { to: send.to as usize, tag: send.tag, bytes: send.bytes as usize };
+            calls[send.rank as usize].get_or_insert(call);
+        }
+        let ranks = self.ranks.iter().zip(calls).enumerate().filter(|(rank, _)| !finished(*rank));
+        ranks
+            .map(|(rank, (state, call))| {
+                let probe = self
+                    .probing
+                    .get(&(rank as u32))
+                    .map(|pattern| Call::Probe { from: pattern.source(), tag: pattern.tag() });
+                Blocked { rank, call: call.or(probe).unwrap_or(Call::Unknown), collective: state.collective }
+            })
+            .collect()
+    }
+
+    #[inline]
+    pub fn record(&mut self, rank: u32, start: Picos, end: Picos, kind: TraceKind) {
+        if let Some(trace) = &mut self.trace {
+            trace.events.push(TraceEvent { start, end, rank, kind });
+        }
+    }
+
+    fn record_flight(&mut self, key: MessageKey, start: Picos, end: Picos, bytes: u64) {
+        if self.trace.is_some() {
+            let (from, to) = (self.messages[key as usize].from, self.messages[key as usize].to);
+            self.record(from, start, end, TraceKind::Message { to, bytes });
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! On which node each rank runs.
+
+use weft_machine::Machine;
+
+/// The node of every rank, and whether a last rank runs on the host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placement {
+    nodes: Nodes,
+    ranks: usize,
+    host: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Nodes {
+    /// Rank r on node r.
+    Identity,
+    /// As listed.
+    Listed(Vec<u32>),
+}
+
+/// A placement the machine cannot hold.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlacementError {
+    #[error("{ranks} ranks do not fit on {machine}: it has {nodes} nodes")]
+    TooManyRanks { machine: String, ranks: usize, nodes: usize },
+    #[error("a run needs at least one rank")]
+    NoRanks,
+    #[error("rank {rank} is placed on node {node}, but {machine} has nodes 0 to {last}")]
+    NoSuchNode { machine: String, rank: usize, node: usize, last: usize },
+    #[error("ranks {first} and {second} are both placed on node {node}")]
+    NodeTaken { first: usize, second: usize, node: usize },
+    #[error("{machine} has no host")]
+    NoHost { machine: String },
+}
+
+impl Placement {
+    /// Rank r on node r, for `ranks` ranks.
+    pub fn identity(ranks: usize) -> Placement {
+        Placement { nodes: Nodes::Identity, ranks, host: false }
+    }
+
+    /// Rank r on node `nodes[r]`.
+    pub fn listed(nodes: &[usize]) -> Placement {
+        let listed = nodes.iter().map(|&node| u32::try_from(node).unwrap_or(u32::MAX)).collect();
+        Placement { nodes: Nodes::Listed(listed), ranks: nodes.len(), host: false }
+    }
+
+    /// With one more rank, the last, on the machine's host.
+    pub fn with_host(mut self) -> Placement {
+        self.host = true;
+        self
+    }
+
+    /// The number of ranks, the host's included.
+    pub fn ranks(&self) -> usize {
+        self.ranks + usize::from(self.host)
+    }
+
+    /// The rank on the host, if there is one.
+    pub fn host_rank(&self) -> Option<usize> {
+        self.host.then_some(self.ranks)
+    }
+
+    /// The node of `rank`; of the host's rank, the node that the host is attached to.
+    #[inline]
+    pub fn node(&self, rank: usize) -> usize {
+        if rank == self.ranks {
+            return 0;
+        }
+        match &self.nodes {
+            Nodes::Identity => rank,
+            Nodes::Listed(nodes) => nodes[rank] as usize,
+        }
+    }
+
+    /// Whether `machine` can hold it.
+    ///
+    /// # Errors
+    /// [`PlacementError`], saying what does not fit.
+    pub fn check(&self, machine: &Machine) -> Result<(), PlacementError> {
+        let name = || machine.name.clone();
+        if self.ranks == 0 {
+            return Err(PlacementError::NoRanks);
+        }
+        if self.ranks > machine.nodes() {
+            return Err(PlacementError::TooManyRanks { machine: name(), ranks: self.ranks, nodes: machine.nodes() });
+        }
+        if self.host && machine.host.is_none() {
+            return Err(PlacementError::NoHost { machine: name() });
+        }
+        let Nodes::Listed(nodes) = &self.nodes else {
+            return Ok(());
+        };
+        let mut taken = vec![None; machine.nodes()];
+        for (rank, &node) in nodes.iter().enumerate() {
+            let node = node as usize;
+            match taken.get_mut(node) {
+                None => {
+                    return Err(PlacementError::NoSuchNode { machine: name(), rank, node, last: machine.nodes() - 1 });
+                }
+                Some(Some(first)) => return Err(PlacementError::NodeTaken { first: *first, second: rank, node }),
+                Some(free) => *free = Some(rank),
+            }
+        }
+        Ok(())
+    }
+}

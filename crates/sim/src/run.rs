@@ -1,0 +1,135 @@
+//! Running a program on a machine in virtual time.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use weft_comm::{CommError, Program, RunError};
+use weft_machine::Machine;
+use weft_network::Traffic;
+
+use crate::communicator::SimComm;
+use crate::core::Core;
+use crate::placement::Placement;
+use crate::trace::Trace;
+
+/// What a run records besides its answer.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Every send, receive, wait, computation and message.
+    pub trace: bool,
+    /// What every link carries.
+    pub traffic: bool,
+}
+
+/// A run that came to its end.
+#[derive(Clone, Debug)]
+pub struct Outcome<T> {
+    /// What each rank returned.
+    pub outputs: Vec<T>,
+    /// When each rank finished, s.
+    pub finished: Vec<f64>,
+    /// When the last rank finished, s.
+    pub makespan: f64,
+    /// Messages sent.
+    pub messages: u64,
+    /// Bytes of one rank's program: what its `async fn` keeps while it waits.
+    pub program_bytes: usize,
+    pub trace: Option<Trace>,
+    pub traffic: Option<Vec<Traffic>>,
+}
+
+/// Runs `program` on every rank of `placement` on `machine`.
+///
+/// # Errors
+/// [`RunError::Setup`] when the machine cannot hold the placement; [`RunError::Deadlock`] and
+/// [`RunError::MismatchedCollective`] when no rank can go on, with each blocked rank and its call;
+/// [`RunError::Failed`] and [`RunError::Panicked`] for the first rank that fails.
+pub fn run<P: Program>(
+    machine: &Machine,
+    placement: &Placement,
+    program: &P,
+    options: &Options,
+) -> Result<Outcome<P::Output>, RunError> {
+    placement.check(machine).map_err(|error| RunError::Setup(error.to_string()))?;
+    let core = Rc::new(RefCell::new(Core::new(machine, placement, options.trace, options.traffic)));
+    let ranks = placement.ranks();
+    let mut programs: Vec<_> =
+        (0..ranks).map(|rank| Some(Box::pin(program.clone().run(SimComm::new(core.clone(), rank as u32))))).collect();
+    let program_bytes = programs.iter().flatten().map(|program| size_of_val(&**program)).next().unwrap_or(0);
+    let mut outputs: Vec<Option<P::Output>> = (0..ranks).map(|_| None).collect();
+    for rank in 0..ranks {
+        core.borrow_mut().make_ready(rank as u32);
+    }
+    let running = Cell::new(0);
+    // One for the whole run: around every poll it would cost as much as the poll.
+    let driven = catch_unwind(AssertUnwindSafe(|| drive(&core, &mut programs, &mut outputs, &running)));
+    let unfinished = driven
+        .unwrap_or_else(|panic| Err(RunError::Panicked { rank: running.get(), message: panic_message(&*panic) }))?;
+    if unfinished > 0 {
+        let blocked = core.borrow().blocked(|rank| programs[rank].is_none());
+        return Err(RunError::of_blocked(ranks, blocked));
+    }
+    drop(programs);
+    Ok(outcome(&core, outputs, program_bytes))
+}
+
+/// Runs ranks and events in turn until no rank can go on; how many have not finished.
+fn drive<T, F>(
+    core: &RefCell<Core>,
+    programs: &mut [Option<Pin<Box<F>>>],
+    outputs: &mut [Option<T>],
+    running: &Cell<usize>,
+) -> Result<usize, RunError>
+where
+    F: Future<Output = Result<T, CommError>>,
+{
+    let mut context = Context::from_waker(Waker::noop());
+    let mut unfinished = programs.len();
+    while let Some(rank) = next_ready(core) {
+        let rank = rank as usize;
+        let Some(program) = &mut programs[rank] else { continue };
+        running.set(rank);
+        if let Poll::Ready(output) = program.as_mut().poll(&mut context) {
+            outputs[rank] = Some(output?);
+            programs[rank] = None;
+            unfinished -= 1;
+        }
+    }
+    Ok(unfinished)
+}
+
+/// The next rank that can go on, after as many events as that takes; none when no event is left.
+fn next_ready(core: &RefCell<Core>) -> Option<u32> {
+    let mut core = core.borrow_mut();
+    loop {
+        if let Some(rank) = core.next_ready() {
+            return Some(rank);
+        }
+        if !core.step() {
+            return None;
+        }
+    }
+}
+
+fn panic_message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| text.to_string());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
+}
+
+fn outcome<T>(core: &RefCell<Core>, outputs: Vec<Option<T>>, program_bytes: usize) -> Outcome<T> {
+    let mut core = core.borrow_mut();
+    let finished: Vec<f64> = (0..core.size()).map(|rank| core.clock(rank as u32).seconds()).collect();
+    Outcome {
+        outputs: outputs.into_iter().map(|output| output.expect("every rank has finished")).collect(),
+        makespan: finished.iter().copied().fold(0.0, f64::max),
+        finished,
+        messages: core.entered(),
+        program_bytes,
+        trace: core.trace.take(),
+        traffic: core.network().traffic().map(<[Traffic]>::to_vec),
+    }
+}
