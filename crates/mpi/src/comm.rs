@@ -1,0 +1,626 @@
+//! The communicator of real MPI.
+
+use std::cell::Cell;
+use std::ffi::c_int;
+use std::rc::Rc;
+
+use weft_comm::files::{FileSystem, Files};
+use weft_comm::{
+    CollectiveKind, CommError, Communicator, NativeCollectives, Payload, Received, Source, Status, Tag, TagSelector,
+    Work,
+};
+
+use crate::activity::Mark;
+use crate::clock;
+use crate::context::Context;
+use crate::library::{Handle, Status as RawStatus};
+use crate::request::{ReceiveRequest, SendRequest, Started};
+
+/// The ranks of an MPI run, or some of them.
+///
+/// - Messages of programs and messages of collectives go through two communicators of the library.
+/// - A phantom sends bytes of no meaning. MPI does not tell a receiver of which sort the payload was that a message came
+///   from, so a received payload is of the sort of the payload it was received into.
+/// - Several receives of phantoms under way may write over each other's bytes, which nobody reads.
+/// - Awaiting blocks the thread; so does polling a request.
+/// - One message holds at most 2^31 - 1 bytes.
+/// - The last clone of a split communicator that is dropped frees it in the library. The ranks of a communicator should
+///   drop theirs at about the same place of the program.
+#[derive(Clone)]
+pub struct MpiComm(Rc<Shared>);
+
+struct Shared {
+    context: Rc<Context>,
+    /// For the messages of programs.
+    user: Handle,
+    /// For the messages of collectives and for the library's own collectives.
+    collective: Handle,
+    rank: usize,
+    size: usize,
+    /// The ranks of the whole run, by rank of this communicator; `None` where they are the same.
+    world_ranks: Option<Box<[u32]>>,
+    /// The sequence number of the next collective.
+    sequence: Cell<u32>,
+}
+
+/// Where a receive looks for its message, in the library's words.
+struct Route {
+    comm: Handle,
+    source: c_int,
+    tag: c_int,
+}
+
+impl MpiComm {
+    /// All ranks of the run, apart from every other communicator. Collective.
+    pub(crate) fn world(context: &Rc<Context>) -> Result<MpiComm, CommError> {
+        let world = context.abi().comm_world;
+        let user = duplicate(context, world)?;
+        let collective = duplicate(context, world)?;
+        Ok(MpiComm(Rc::new(Shared {
+            context: context.clone(),
+            user,
+            collective,
+            rank: context.rank,
+            size: context.ranks,
+            world_ranks: None,
+            sequence: Cell::new(0),
+        })))
+    }
+
+    #[inline]
+    pub(crate) fn context(&self) -> &Rc<Context> {
+        &self.0.context
+    }
+
+    /// The library's communicator for collectives.
+    pub(crate) fn collective_handle(&self) -> Handle {
+        self.0.collective
+    }
+
+    /// The rank of the whole run.
+    fn world_rank_of(&self, rank: usize) -> usize {
+        self.0.world_ranks.as_ref().map_or(rank, |ranks| ranks.get(rank).map_or(rank, |world| *world as usize))
+    }
+
+    #[inline]
+    pub(crate) fn check_peer(&self, peer: usize) -> Result<c_int, CommError> {
+        if peer < self.0.size { Ok(peer as c_int) } else { Err(self.no_such_rank(peer)) }
+    }
+
+    #[cold]
+    fn no_such_rank(&self, peer: usize) -> CommError {
+        CommError::NoSuchRank { rank: self.world_rank(), peer, last: self.0.size - 1 }
+    }
+
+    #[inline]
+    fn send_route(&self, to: usize, tag: Tag) -> Result<Route, CommError> {
+        let peer = self.check_peer(to)?;
+        let tags = &self.context().tags;
+        Ok(match tag {
+            Tag::User(tag) => Route { comm: self.0.user, source: peer, tag: tags.user(tag, self.context().rank)? },
+            Tag::Collective { kind, sequence } => {
+                Route { comm: self.0.collective, source: peer, tag: tags.collective(kind, sequence) }
+            }
+        })
+    }
+
+    /// A receive from one rank within a collective accepts every tag, to see where that rank is (see
+    /// [`crate::tags`]). A receive from any rank cannot: ranks may be further on by now.
+    #[inline]
+    fn receive_route(&self, from: Source, tag: TagSelector) -> Result<Route, CommError> {
+        let abi = self.context().abi();
+        let tags = &self.context().tags;
+        let source = match from {
+            Source::Rank(rank) => self.check_peer(rank)?,
+            Source::Any => abi.any_source,
+        };
+        Ok(match (tag, from) {
+            (TagSelector::Only(Tag::User(tag)), _) => {
+                Route { comm: self.0.user, source, tag: tags.user(tag, self.context().rank)? }
+            }
+            (TagSelector::AnyUser, _) => Route { comm: self.0.user, source, tag: abi.any_tag },
+            (TagSelector::Only(Tag::Collective { .. }), Source::Rank(_)) => {
+                Route { comm: self.0.collective, source, tag: abi.any_tag }
+            }
+            (TagSelector::Only(Tag::Collective { kind, sequence }), Source::Any) => {
+                Route { comm: self.0.collective, source, tag: tags.collective(kind, sequence) }
+            }
+        })
+    }
+
+    #[inline(always)]
+    fn send_now(&self, to: usize, tag: Tag, payload: &Payload) -> Result<(), CommError> {
+        let context = self.context();
+        let route = self.send_route(to, tag)?;
+        let count = context.count("MPI_Send", payload.len())?;
+        let bytes = match payload {
+            Payload::Data(buffer) => buffer.as_ptr(),
+            Payload::Phantom(len) => context.outgoing.pointer(*len),
+        };
+        context.activity.enter(Mark::send(to, tag, payload.len()));
+        // SAFETY: `bytes` has `count` bytes that live through the call.
+        let code = unsafe {
+            (context.functions().send)(bytes, count, context.abi().datatypes.byte, route.source, route.tag, route.comm)
+        };
+        context.activity.leave();
+        context.check("MPI_Send", code)
+    }
+
+    #[inline(always)]
+    fn receive_now(&self, from: Source, tag: TagSelector, into: &mut Payload) -> Result<Status, CommError> {
+        let context = self.context();
+        let route = self.receive_route(from, tag)?;
+        let count = context.count("MPI_Recv", into.len())?;
+        let bytes = match into {
+            Payload::Data(buffer) => buffer.as_mut_ptr(),
+            Payload::Phantom(len) => context.incoming.pointer(*len),
+        };
+        let mut status = RawStatus::default();
+        context.activity.enter(Mark::receive(from, tag));
+        // SAFETY: `bytes` has room for `count` bytes that live through the call.
+        let code = unsafe {
+            let byte = context.abi().datatypes.byte;
+            (context.functions().recv)(bytes, count, byte, route.source, route.tag, route.comm, &mut status)
+        };
+        context.activity.leave();
+        self.received("MPI_Recv", code, &status, into, tag)
+    }
+
+    fn start_send(&self, to: usize, tag: Tag, payload: Payload) -> Result<Started, CommError> {
+        let context = self.context();
+        let route = self.send_route(to, tag)?;
+        let count = context.count("MPI_Isend", payload.len())?;
+        let (bytes, area) = match &payload {
+            Payload::Data(buffer) => (buffer.as_ptr(), None),
+            Payload::Phantom(len) => {
+                let area = context.outgoing.area(*len);
+                (area.pointer().cast_const(), Some(area))
+            }
+        };
+        let mut request: Handle = 0;
+        // SAFETY: `bytes` belongs to `payload` or `area`, which the request keeps until it is complete.
+        let code = unsafe {
+            let byte = context.abi().datatypes.byte;
+            (context.functions().isend)(bytes, count, byte, route.source, route.tag, route.comm, &mut request)
+        };
+        context.check("MPI_Isend", code)?;
+        context.activity.started(payload.len());
+        Ok(Started { comm: self.clone(), request, payload, area })
+    }
+
+    fn start_receive(&self, from: Source, tag: TagSelector, mut into: Payload) -> Result<Started, CommError> {
+        let context = self.context();
+        let route = self.receive_route(from, tag)?;
+        let count = context.count("MPI_Irecv", into.len())?;
+        let (bytes, area) = match &mut into {
+            Payload::Data(buffer) => (buffer.as_mut_ptr(), None),
+            Payload::Phantom(len) => {
+                let area = context.incoming.area(*len);
+                (area.pointer(), Some(area))
+            }
+        };
+        let mut request: Handle = 0;
+        // SAFETY: `bytes` belongs to `into` or `area`, which the request keeps until it is complete.
+        let code = unsafe {
+            let byte = context.abi().datatypes.byte;
+            (context.functions().irecv)(bytes, count, byte, route.source, route.tag, route.comm, &mut request)
+        };
+        context.check("MPI_Irecv", code)?;
+        Ok(Started { comm: self.clone(), request, payload: into, area })
+    }
+
+    pub(crate) fn wait_send(
+        &self,
+        mut request: Handle,
+        payload: Payload,
+        to: usize,
+        tag: Tag,
+    ) -> Result<Payload, CommError> {
+        let context = self.context();
+        let mut status = RawStatus::default();
+        context.activity.enter(Mark::send(to, tag, 0));
+        // SAFETY: the request is live and was started by this communicator.
+        let code = unsafe { (context.functions().wait)(&mut request, &mut status) };
+        context.activity.completed(payload.len());
+        context.activity.leave();
+        context.check("MPI_Wait for a send", code)?;
+        Ok(payload)
+    }
+
+    pub(crate) fn wait_receive(
+        &self,
+        mut request: Handle,
+        mut into: Payload,
+        from: Source,
+        tag: TagSelector,
+    ) -> Result<Received, CommError> {
+        let context = self.context();
+        let mut status = RawStatus::default();
+        context.activity.enter(Mark::receive(from, tag));
+        // SAFETY: the request is live and was started by this communicator.
+        let code = unsafe { (context.functions().wait)(&mut request, &mut status) };
+        context.activity.leave();
+        let status = self.received("MPI_Wait for a receive", code, &status, &mut into, tag)?;
+        Ok(Received { payload: into, status })
+    }
+
+    /// What a completed receive gives.
+    #[inline]
+    fn received(
+        &self,
+        call: &str,
+        code: c_int,
+        raw: &RawStatus,
+        into: &mut Payload,
+        tag: TagSelector,
+    ) -> Result<Status, CommError> {
+        if code != 0 {
+            return Err(self.receive_failure(call, code, raw, into.len(), tag));
+        }
+        let status = self.status(raw, tag);
+        self.check_meeting(&status, tag)?;
+        if status.bytes < into.len() {
+            shorten(into, status.bytes);
+        }
+        Ok(status)
+    }
+
+    /// The library's status in weft's words; `tag` is what was asked for.
+    #[inline]
+    fn status(&self, raw: &RawStatus, tag: TagSelector) -> Status {
+        let context = self.context();
+        let layout = &context.abi().status;
+        Status {
+            source: raw.source(layout) as usize,
+            tag: self.tag_of(raw.tag(layout), tag),
+            bytes: raw.bytes(layout).unwrap_or_else(|| self.count_bytes(raw)),
+        }
+    }
+
+    #[inline(never)]
+    fn count_bytes(&self, raw: &RawStatus) -> usize {
+        let context = self.context();
+        let mut count: c_int = 0;
+        // SAFETY: the status was filled by the library.
+        unsafe { (context.functions().get_count)(raw, context.abi().datatypes.byte, &mut count) };
+        usize::try_from(count).unwrap_or(0)
+    }
+
+    #[inline]
+    fn tag_of(&self, raw: c_int, asked: TagSelector) -> Tag {
+        match asked {
+            TagSelector::Only(Tag::Collective { kind, sequence }) => {
+                let (kind, sequence) = self.context().tags.collective_of(raw, sequence).unwrap_or((kind, sequence));
+                Tag::Collective { kind, sequence }
+            }
+            TagSelector::Only(Tag::User(_)) | TagSelector::AnyUser => Tag::User(u32::try_from(raw).unwrap_or(0)),
+        }
+    }
+
+    /// Whether the message is one of the collective that was asked for.
+    #[inline]
+    fn check_meeting(&self, status: &Status, asked: TagSelector) -> Result<(), CommError> {
+        match asked {
+            TagSelector::Only(asked @ Tag::Collective { .. }) if asked != status.tag => {
+                Err(self.mismatch(asked, status))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn mismatch(&self, asked: Tag, status: &Status) -> CommError {
+        let rank = self.world_rank();
+        let other = self.world_rank_of(status.source);
+        match (asked, status.tag) {
+            (Tag::Collective { kind: here, sequence }, Tag::Collective { kind: there, sequence: found })
+                if sequence == found =>
+            {
+                CommError::MismatchedCollective { rank, here, other, there, sequence }
+            }
+            (Tag::Collective { kind, .. }, found) => {
+                let what = format!("it is in {asked} where rank {other} is in {found}");
+                CommError::MismatchedArguments { rank, kind, what }
+            }
+            (Tag::User(_), _) => unreachable!("only receives of collectives are checked"),
+        }
+    }
+
+    #[cold]
+    fn receive_failure(
+        &self,
+        call: &str,
+        code: c_int,
+        raw: &RawStatus,
+        capacity: usize,
+        asked: TagSelector,
+    ) -> CommError {
+        let context = self.context();
+        let failure = context.failure(call, code);
+        if context.functions().error_class_of(code) != context.abi().err_truncate {
+            return failure;
+        }
+        let status = self.status(raw, asked);
+        if let Err(mismatch) = self.check_meeting(&status, asked) {
+            return mismatch;
+        }
+        let source_rank = self.world_rank_of(status.source);
+        let rank = self.world_rank();
+        let words = context.functions().error_text(code);
+        // MPICH does not count what it throws away, and tells the size in words only where it has come with the message.
+        let sent = bytes_received(&words).unwrap_or(status.bytes);
+        if sent > capacity {
+            return CommError::Truncated { rank, source_rank, tag: status.tag, sent, capacity };
+        }
+        let call = format!("a receive of at most {capacity} bytes of {} from rank {source_rank}", status.tag);
+        let message = "truncation: the message is longer, and this MPI library does not say how long".to_owned();
+        CommError::Library { rank, call, message }
+    }
+
+    /// The colors and keys of all ranks, in the order of ranks.
+    fn exchange_colors(&self, color: Option<u32>, key: i64) -> Result<Vec<[i64; 2]>, CommError> {
+        let mine = Payload::of(&[color.map_or(-1, i64::from), key]);
+        let all = self.allgather(&mine)?;
+        Ok(all.values::<i64>().unwrap_or_default().as_chunks::<2>().0.to_vec())
+    }
+
+    fn split_now(&self, color: Option<u32>, key: i64) -> Result<Option<MpiComm>, CommError> {
+        let all = self.exchange_colors(color, key)?;
+        let members = members(&all, self.0.rank);
+        let abi = self.context().abi();
+        // Colors and keys of weft have more bits than MPI's: the first rank of the color and the place within it say
+        // the same.
+        let (mpi_color, mpi_key) = match (all.iter().position(|[c, _]| *c == all[self.0.rank][0]), color) {
+            (Some(first), Some(_)) => {
+                (first as c_int, members.iter().position(|rank| *rank == self.0.rank).unwrap_or(0) as c_int)
+            }
+            _ => (abi.undefined, 0),
+        };
+        let user = self.divide(self.0.user, mpi_color, mpi_key)?;
+        let collective = self.divide(self.0.collective, mpi_color, mpi_key)?;
+        if color.is_none() {
+            return Ok(None);
+        }
+        let world_ranks: Box<[u32]> = members.iter().map(|rank| self.world_rank_of(*rank) as u32).collect();
+        Ok(Some(MpiComm(Rc::new(Shared {
+            context: self.context().clone(),
+            user,
+            collective,
+            rank: mpi_key as usize,
+            size: members.len(),
+            world_ranks: Some(world_ranks),
+            sequence: Cell::new(0),
+        }))))
+    }
+
+    fn divide(&self, comm: Handle, color: c_int, key: c_int) -> Result<Handle, CommError> {
+        let context = self.context();
+        let mut divided: Handle = 0;
+        context.activity.enter(Mark::native(CollectiveKind::Split, 0));
+        // SAFETY: the communicator is live; the output handle starts as zero.
+        let code = unsafe { (context.functions().comm_split)(comm, color, key, &mut divided) };
+        context.activity.leave();
+        context.check("MPI_Comm_split", code)?;
+        Ok(divided)
+    }
+}
+
+/// Cuts a payload to the length of what came.
+#[cold]
+fn shorten(payload: &mut Payload, bytes: usize) {
+    match payload {
+        Payload::Data(buffer) => buffer.truncate(bytes),
+        Payload::Phantom(len) => *len = bytes,
+    }
+}
+
+/// The ranks of the color of `rank`, in the order of their keys and then of their ranks.
+fn members(all: &[[i64; 2]], rank: usize) -> Vec<usize> {
+    let mut members: Vec<usize> = (0..all.len()).filter(|other| all[*other][0] == all[rank][0]).collect();
+    members.sort_by_key(|other| all[*other][1]);
+    members
+}
+
+/// The size of a message that was too long, from MPICH's words: `N bytes received but buffer size is M`. In 5.0.2 some
+/// places give the two numbers the wrong way round; the message is the larger one.
+fn bytes_received(message: &str) -> Option<usize> {
+    let (before, after) = message.split_once(" bytes received but buffer size is ")?;
+    let received: usize = before.rsplit(|c: char| !c.is_ascii_digit()).next()?.parse().ok()?;
+    let size: usize = after.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()?;
+    Some(received.max(size))
+}
+
+fn duplicate(context: &Context, comm: Handle) -> Result<Handle, CommError> {
+    let mut copy: Handle = 0;
+    // SAFETY: the communicator is live; the output handle starts as zero.
+    let code = unsafe { (context.functions().comm_dup)(comm, &mut copy) };
+    context.check("MPI_Comm_dup", code)?;
+    // SAFETY: the communicator was just made.
+    let code = unsafe { (context.functions().comm_set_errhandler)(copy, context.abi().errors_return) };
+    context.check("MPI_Comm_set_errhandler", code)?;
+    Ok(copy)
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        if std::thread::panicking() || self.context.finalized.get() {
+            return;
+        }
+        for comm in [&mut self.user, &mut self.collective] {
+            // SAFETY: the communicator is live; requests under way keep it alive within the library.
+            unsafe { (self.context.functions().comm_free)(comm) };
+        }
+    }
+}
+
+impl Communicator for MpiComm {
+    type Send = SendRequest;
+    type Receive = ReceiveRequest;
+
+    #[inline]
+    fn rank(&self) -> usize {
+        self.0.rank
+    }
+
+    #[inline]
+    fn size(&self) -> usize {
+        self.0.size
+    }
+
+    #[inline]
+    fn wtime(&self) -> f64 {
+        clock::now()
+    }
+
+    fn isend(&self, to: usize, tag: Tag, payload: Payload) -> SendRequest {
+        SendRequest::new(self.start_send(to, tag, payload), to, tag)
+    }
+
+    fn irecv(&self, from: Source, tag: TagSelector, into: Payload) -> ReceiveRequest {
+        ReceiveRequest::new(self.start_receive(from, tag, into), from, tag)
+    }
+
+    #[inline]
+    async fn send(&self, to: usize, tag: Tag, payload: Payload) -> Result<Payload, CommError> {
+        self.send_now(to, tag, &payload)?;
+        Ok(payload)
+    }
+
+    #[inline]
+    async fn recv(&self, from: Source, tag: TagSelector, mut into: Payload) -> Result<Received, CommError> {
+        let status = self.receive_now(from, tag, &mut into)?;
+        Ok(Received { payload: into, status })
+    }
+
+    // The two calls of timed loops are made at once, not when awaited, so that nothing is kept in between.
+    #[inline(always)]
+    fn send_from(&self, to: usize, tag: Tag, payload: &mut Payload) -> impl Future<Output = Result<(), CommError>> {
+        std::future::ready(self.send_now(to, tag, payload))
+    }
+
+    #[inline(always)]
+    fn recv_into(
+        &self,
+        from: Source,
+        tag: TagSelector,
+        into: &mut Payload,
+    ) -> impl Future<Output = Result<Status, CommError>> {
+        std::future::ready(self.receive_now(from, tag, into))
+    }
+
+    async fn probe(&self, from: Source, tag: TagSelector) -> Result<Status, CommError> {
+        let context = self.context();
+        let route = self.receive_route(from, tag)?;
+        let mut status = RawStatus::default();
+        context.activity.enter(Mark::probe(from, tag));
+        // SAFETY: the communicator is live and the status has room for any ABI's.
+        let code = unsafe { (context.functions().probe)(route.source, route.tag, route.comm, &mut status) };
+        context.activity.leave();
+        context.check("MPI_Probe", code)?;
+        let status = self.status(&status, tag);
+        self.check_meeting(&status, tag)?;
+        Ok(status)
+    }
+
+    async fn iprobe(&self, from: Source, tag: TagSelector) -> Result<Option<Status>, CommError> {
+        let context = self.context();
+        let route = self.receive_route(from, tag)?;
+        let mut status = RawStatus::default();
+        let mut flag = 0;
+        // SAFETY: as for probe.
+        let code = unsafe { (context.functions().iprobe)(route.source, route.tag, route.comm, &mut flag, &mut status) };
+        context.check("MPI_Iprobe", code)?;
+        if flag == 0 {
+            return Ok(None);
+        }
+        let status = self.status(&status, tag);
+        self.check_meeting(&status, tag)?;
+        Ok(Some(status))
+    }
+
+    async fn compute(&self, work: Work) {
+        if let Work::Spin(seconds) = work {
+            clock::spin(seconds);
+        }
+    }
+
+    async fn split(&self, color: Option<u32>, key: i64) -> Result<Option<MpiComm>, CommError> {
+        self.enter_collective(CollectiveKind::Split);
+        let part = self.split_now(color, key);
+        self.leave_collective();
+        part
+    }
+
+    fn world_rank(&self) -> usize {
+        self.context().rank
+    }
+
+    fn hops_to(&self, rank: usize) -> Option<usize> {
+        (rank < self.0.size).then(|| usize::from(rank != self.0.rank))
+    }
+
+    fn file_systems(&self) -> &[FileSystem] {
+        if self.context().library.files.is_some() {
+            &[FileSystem::Posix, FileSystem::MpiIo]
+        } else {
+            &[FileSystem::Posix]
+        }
+    }
+
+    fn files(&self, system: FileSystem) -> Option<&dyn Files> {
+        match system {
+            FileSystem::Posix => Some(&self.context().posix),
+            FileSystem::MpiIo if self.context().library.files.is_some() => Some(self),
+            _ => None,
+        }
+    }
+
+    fn enter_collective(&self, kind: CollectiveKind) -> u32 {
+        let sequence = self.0.sequence.get();
+        self.0.sequence.set(sequence.wrapping_add(1));
+        let before = self.context().activity.set_collective(kind, sequence);
+        self.context().collectives.borrow_mut().push(before);
+        sequence
+    }
+
+    fn leave_collective(&self) {
+        let before = self.context().collectives.borrow_mut().pop().unwrap_or(0);
+        self.context().activity.restore_collective(before);
+    }
+
+    fn native(&self) -> Option<&dyn NativeCollectives> {
+        Some(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_size_of_a_truncated_message_is_read_from_mpichs_words() {
+        let text = "Message truncated, error stack:\nMPIR_Recv(1): Message from rank 0 and tag 7 truncated; 64 bytes \
+                    received but buffer size is 8";
+        assert_eq!(bytes_received(text), Some(64));
+        assert_eq!(bytes_received("8 bytes received but buffer size is 64\n"), Some(64));
+        assert_eq!(bytes_received("MPI_ERR_TRUNCATE: message truncated"), None);
+        assert_eq!(bytes_received(" bytes received but buffer size is "), None);
+    }
+
+    proptest! {
+        #[test]
+        fn members_are_those_of_the_color_in_order_of_key_and_rank(
+            all in proptest::collection::vec((-1i64..3, -2i64..3).prop_map(|(color, key)| [color, key]), 1..20),
+        ) {
+            for rank in 0..all.len() {
+                let members = members(&all, rank);
+                prop_assert!(members.contains(&rank));
+                prop_assert!(members.iter().all(|other| all[*other][0] == all[rank][0]));
+                prop_assert!(members.is_sorted_by_key(|other| (all[*other][1], *other)));
+                prop_assert_eq!(members.len(), all.iter().filter(|pair| pair[0] == all[rank][0]).count());
+            }
+        }
+    }
+}

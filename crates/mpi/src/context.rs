@@ -1,0 +1,152 @@
+//! What all communicators of a process share.
+
+use std::cell::{Cell, RefCell};
+use std::ffi::c_int;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use weft_comm::files::PosixFiles;
+use weft_comm::{CommError, Payload};
+
+use crate::activity::Activity;
+use crate::files::Open;
+use crate::layout::Layouts;
+use crate::library::{Abi, Functions, Handle, Library, Status};
+use crate::scratch::{Area, Scratch};
+use crate::tags::TagMap;
+
+/// The library and this rank's place in the run.
+pub struct Context {
+    pub library: Library,
+    /// This rank and the number of ranks, in the whole run.
+    pub rank: usize,
+    pub ranks: usize,
+    pub tags: TagMap,
+    pub activity: Arc<Activity>,
+    /// What phantoms are sent from: always zeros, so that reductions over it meet no odd numbers.
+    pub outgoing: Scratch,
+    /// What phantoms are received into.
+    pub incoming: Scratch,
+    /// The files of this node.
+    pub posix: PosixFiles,
+    /// The open files of MPI.
+    pub files: RefCell<Vec<Option<Open>>>,
+    /// Words to go back to when collectives are left, innermost last.
+    pub collectives: RefCell<Vec<u64>>,
+    /// Of the alltoallv under way.
+    pub layouts: RefCell<Layouts>,
+    /// After `MPI_Finalize` nothing may be called.
+    pub finalized: Cell<bool>,
+    orphans: RefCell<Vec<Orphan>>,
+}
+
+/// A request that was dropped before it was complete, with the memory that the library still uses.
+pub struct Orphan {
+    pub request: Handle,
+    pub receives: bool,
+    /// Bytes of a send, as they were counted in [`Activity::started`].
+    pub bytes: usize,
+    /// What the library reads or writes: the payload and, for a phantom, the area behind it.
+    pub _memory: (Payload, Option<Rc<Area>>),
+}
+
+impl Context {
+    pub fn new(library: Library, rank: usize, ranks: usize, tags: TagMap) -> Context {
+        Context {
+            library,
+            rank,
+            ranks,
+            tags,
+            activity: Arc::default(),
+            outgoing: Scratch::default(),
+            incoming: Scratch::default(),
+            posix: PosixFiles::new(rank),
+            files: RefCell::default(),
+            collectives: RefCell::new(Vec::with_capacity(8)),
+            layouts: RefCell::default(),
+            finalized: Cell::new(false),
+            orphans: RefCell::default(),
+        }
+    }
+
+    #[inline]
+    pub fn functions(&self) -> &Functions {
+        &self.library.functions
+    }
+
+    #[inline]
+    pub fn abi(&self) -> &Abi {
+        &self.library.abi
+    }
+
+    /// `Ok` when `code` is `MPI_SUCCESS`, otherwise the library's words.
+    #[inline]
+    pub fn check(&self, call: &str, code: c_int) -> Result<(), CommError> {
+        if code == 0 { Ok(()) } else { Err(self.failure(call, code)) }
+    }
+
+    #[cold]
+    pub fn failure(&self, call: &str, code: c_int) -> CommError {
+        CommError::Library { rank: self.rank, call: call.to_owned(), message: self.functions().error_text(code) }
+    }
+
+    /// A count or a size as MPI takes it.
+    #[inline]
+    pub fn count(&self, call: &str, len: usize) -> Result<c_int, CommError> {
+        c_int::try_from(len).map_err(|_| self.too_long(call, len))
+    }
+
+    #[cold]
+    fn too_long(&self, call: &str, len: usize) -> CommError {
+        let message = format!("{len} bytes at once; weft passes at most {} to an MPI library", c_int::MAX);
+        CommError::Library { rank: self.rank, call: call.to_owned(), message }
+    }
+
+    /// Keeps the memory of a dropped request until the request is complete.
+    pub fn adopt(&self, orphan: Orphan) {
+        if !std::thread::panicking() {
+            self.sweep();
+        }
+        self.orphans.borrow_mut().push(orphan);
+    }
+
+    /// Lets go of the orphans that are complete by now.
+    fn sweep(&self) {
+        self.orphans.borrow_mut().retain_mut(|orphan| !self.is_complete(orphan));
+    }
+
+    fn is_complete(&self, orphan: &mut Orphan) -> bool {
+        let mut flag = 0;
+        let mut status = Status::default();
+        // SAFETY: the request is live; the pointers are to live values.
+        let code = unsafe { (self.functions().test)(&mut orphan.request, &mut flag, &mut status) };
+        let complete = code != 0 || flag != 0;
+        if complete && !orphan.receives {
+            self.activity.completed(orphan.bytes);
+        }
+        complete
+    }
+
+    /// At the end of a program: receives that were dropped and have got nothing are cancelled, sends are completed.
+    pub fn settle(&self) {
+        self.sweep();
+        for mut orphan in self.orphans.take() {
+            let mut status = Status::default();
+            // SAFETY: the request is live; its memory is let go of after it is complete.
+            unsafe {
+                if orphan.receives {
+                    (self.functions().cancel)(&mut orphan.request);
+                }
+                (self.functions().wait)(&mut orphan.request, &mut status);
+            }
+            if !orphan.receives {
+                self.activity.completed(orphan.bytes);
+            }
+        }
+    }
+
+    /// After a failure: what is under way may never end, so its memory is given up.
+    pub fn abandon(&self) {
+        std::mem::forget(self.orphans.take());
+    }
+}

@@ -1,0 +1,106 @@
+//! What the launcher (mpiexec, srun) told this process about the run.
+
+/// The environment variables in which launchers give the number of ranks: Open MPI's prterun, Hydra and other PMI
+/// launchers, MVAPICH's, and srun. The last is looked at only without the others: under srun, Hydra starts its own
+/// helpers, whose number it is then.
+const SIZE_VARIABLES: [&str; 3] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"];
+const SRUN_SIZE_VARIABLE: &str = "SLURM_STEP_NUM_TASKS";
+
+/// A launcher's word on the number of ranks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Told {
+    variable: &'static str,
+    ranks: usize,
+}
+
+fn told(variable: impl Fn(&str) -> Option<String>) -> Vec<Told> {
+    let read = |name: &'static str| {
+        let ranks = variable(name)?.trim().parse().ok()?;
+        Some(Told { variable: name, ranks })
+    };
+    let mut told: Vec<Told> = SIZE_VARIABLES.into_iter().filter_map(read).collect();
+    if told.is_empty() {
+        told.extend(read(SRUN_SIZE_VARIABLE));
+    }
+    told
+}
+
+/// Checks that the library sees as many ranks as the launcher started and the caller expects.
+///
+/// An MPI library that does not understand the launcher starts as the only rank of its own world, without a word. (Some
+/// end the process within `MPI_Init_thread` instead; then only the parent can tell, see
+/// [`Diagnosis::ended`](crate::Diagnosis::ended).)
+///
+/// # Errors
+/// A message that names both numbers and says what to do.
+pub fn check_size(seen: usize, expected: Option<usize>, library: &str) -> Result<(), String> {
+    check(seen, expected, library, |name| std::env::var(name).ok())
+}
+
+fn check(
+    seen: usize,
+    expected: Option<usize>,
+    library: &str,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<(), String> {
+    let advice = "the launcher and the library belong to different MPIs: use the mpiexec of this library, or set \
+                  WEFT_MPI_LIBRARY to the library of this launcher";
+    if let Some(expected) = expected.filter(|expected| *expected != seen) {
+        return Err(format!("{expected} ranks were asked for, but {library} sees {seen}; {advice}"));
+    }
+    let told = told(variable);
+    if told.is_empty() || told.iter().any(|told| told.ranks == seen) {
+        return Ok(());
+    }
+    let Told { variable, ranks } = &told[0];
+    Err(format!("the launcher started {ranks} ranks ({variable}), but {library} sees {seen}; {advice}"))
+}
+
+/// This process's rank as the launcher gave it, for messages of processes that MPI did not start in; 0 without one.
+pub fn told_rank() -> usize {
+    let variables = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID"];
+    variables.iter().find_map(|name| std::env::var(name).ok()?.parse().ok()).unwrap_or(0)
+}
+
+/// This machine's name, for reports.
+pub fn host() -> String {
+    let mut buffer = [0u8; 256];
+    // SAFETY: the buffer has the length given.
+    let code = unsafe { libc::gethostname(buffer.as_mut_ptr().cast(), buffer.len() - 1) };
+    let len = buffer.iter().position(|byte| *byte == 0).unwrap_or(0);
+    if code == 0 { String::from_utf8_lossy(&buffer[..len]).into_owned() } else { "unknown".to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(seen: usize, expected: Option<usize>, variables: &[(&str, &str)]) -> Result<(), String> {
+        let variable =
+            |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+        check(seen, expected, "libmpi.so (MPICH)", variable)
+    }
+
+    #[test]
+    fn a_launcher_that_agrees_is_fine() {
+        assert_eq!(with(1, None, &[]), Ok(()));
+        assert_eq!(with(4, Some(4), &[("PMI_SIZE", "4")]), Ok(()));
+        assert_eq!(with(4, None, &[("PMI_SIZE", "4"), ("SLURM_STEP_NUM_TASKS", "2")]), Ok(()));
+        assert_eq!(with(4, None, &[("OMPI_COMM_WORLD_SIZE", "1"), ("PMI_SIZE", "4")]), Ok(()));
+        assert_eq!(with(1, None, &[("PMI_SIZE", "what")]), Ok(()));
+    }
+
+    #[test]
+    fn a_launcher_that_does_not_is_named() {
+        let text = with(1, None, &[("PMI_SIZE", "4")]).unwrap_err();
+        assert!(text.starts_with("the launcher started 4 ranks (PMI_SIZE), but libmpi.so (MPICH) sees 1; "), "{text}");
+        assert!(with(1, None, &[("SLURM_STEP_NUM_TASKS", "8")]).unwrap_err().contains("SLURM_STEP_NUM_TASKS"));
+        let text = with(1, Some(2), &[]).unwrap_err();
+        assert!(text.starts_with("2 ranks were asked for, but libmpi.so (MPICH) sees 1; "), "{text}");
+    }
+
+    #[test]
+    fn the_host_has_a_name() {
+        assert!(!host().is_empty());
+    }
+}

@@ -1,0 +1,51 @@
+//! The world of real message passing: MPI, loaded at run time.
+//!
+//! A process that a launcher (mpiexec, srun) has started as one rank of a run calls [`run`], or starts a [`World`] and
+//! runs several programs in it. weft is built without MPI: [`library`] finds the library, learns which of three binary
+//! interfaces it has, and binds the forty functions that are needed.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `library/` | which file is the MPI library; its functions; its constants, one file per binary interface |
+//! | `launcher` | what the launcher told this process |
+//! | `world` | MPI's life in a process; runs of programs; what happens when one fails |
+//! | `comm`, `request`, `native`, `tags`, `scratch` | the [`Communicator`](weft_comm::Communicator) |
+//! | `activity`, `watchdog` | what this rank is doing, and the thread that notices when that takes long |
+//! | `diagnosis/` | reports of ranks as lines, and the judgement over those of all ranks |
+//!
+//! # A run that cannot go on
+//! MPI does not notice deadlocks. A process that starts ranks sets [`WATCHED_VARIABLE`], reads their standard error line
+//! by line into a [`Diagnosis`], and asks it for a verdict; when there is one it ends the launcher and shows it. A rank
+//! that fails, panics or cannot start says so by the same way and ends the run with code 1. A rank that dies without a
+//! word (killed by a signal) is told by the launcher, in words that [`Diagnosis`] knows; [`Diagnosis::ended`] gives the
+//! error. Ranks that nobody watches end the run themselves after [`Watch::LIMIT`] in one call.
+//!
+//! Not noticed: a program that looks for messages with `iprobe` for ever is running, not blocked. Ranks that meet in
+//! different collectives of the MPI library itself may also get wrong data without an error, as with MPI everywhere;
+//! weft's own collectives notice.
+//!
+//! Truncation: MPICH does not tell the size of a message that came by rendezvous, so the error then gives only the room
+//! there was. Open MPI (5.0.11) writes such a message beyond the end of the buffer before it reports it: the process may
+//! die of that instead, as a C program does.
+
+mod activity;
+mod clock;
+mod comm;
+mod context;
+mod diagnosis;
+mod files;
+mod launcher;
+mod layout;
+pub mod library;
+mod native;
+mod panics;
+mod request;
+mod scratch;
+mod tags;
+mod watchdog;
+mod world;
+
+pub use comm::MpiComm;
+pub use diagnosis::{Collective, Diagnosis, Event, MARKER, PATIENCE, Report, SLOWEST_RATE, diagnose};
+pub use request::{ReceiveRequest, SendRequest};
+pub use world::{LIMIT_VARIABLE, LibraryInfo, Options, WATCHED_VARIABLE, Watch, World, run};

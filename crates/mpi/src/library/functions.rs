@@ -1,0 +1,208 @@
+//! The functions of MPI that weft calls, as a table of addresses.
+
+use std::ffi::{c_char, c_int, c_void};
+use std::path::{Path, PathBuf};
+
+use libloading::os::unix::{Library as Object, RTLD_GLOBAL, RTLD_NOW};
+
+use super::Handle;
+use super::abi::Status;
+use super::locate::LoadError;
+
+/// A loaded library, to look names up in.
+///
+/// It stays loaded until the process ends: MPI libraries keep threads and exit handlers of their own.
+pub struct Symbols {
+    object: std::mem::ManuallyDrop<Object>,
+    path: PathBuf,
+}
+
+impl Symbols {
+    /// Loads the library. Its symbols are made global because the plug-ins of Open MPI look for them there.
+    pub fn open(path: &Path) -> Result<Symbols, LoadError> {
+        // SAFETY: loading runs the initialisers of the library; it was chosen by the user or found as the MPI library.
+        let object = unsafe { Object::open(Some(path), RTLD_NOW | RTLD_GLOBAL) }
+            .map_err(|error| LoadError::Open { path: path.to_owned(), reason: reason(&error) })?;
+        Ok(Symbols { object: std::mem::ManuallyDrop::new(object), path: path.to_owned() })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The address of a function or a variable.
+    pub fn address(&self, name: &str) -> Option<usize> {
+        // SAFETY: the symbol is only taken as an address.
+        unsafe { self.object.get::<*mut c_void>(name) }.ok().map(|symbol| symbol.as_raw_ptr() as usize)
+    }
+
+    /// What the library says about itself; allowed before `MPI_Init`.
+    pub fn library_version(&self) -> Result<String, LoadError> {
+        let name = "MPI_Get_library_version";
+        let address = self.address(name).ok_or_else(|| LoadError::missing(&self.path, "MPI", name))?;
+        // SAFETY: MPI 3.0, section 8.1.1, declares the function so.
+        let function: unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int = unsafe { std::mem::transmute(address) };
+        Ok(text_of::<VERSION_ROOM>(|buffer, len| unsafe { function(buffer, len) }).unwrap_or_default())
+    }
+}
+
+/// The loader's own words, without libloading's around them.
+fn reason(error: &libloading::Error) -> String {
+    let source = std::error::Error::source(error).map(ToString::to_string);
+    source.unwrap_or_else(|| error.to_string())
+}
+
+/// `MPI_MAX_LIBRARY_VERSION_STRING` of MPICH and the standard ABI; Open MPI's is smaller.
+const VERSION_ROOM: usize = 8192;
+/// `MPI_MAX_ERROR_STRING` of MPICH and the standard ABI; Open MPI's is smaller.
+const ERROR_ROOM: usize = 512;
+
+/// Text that `fill` writes into a buffer of `ROOM` bytes, or `None` when it fails.
+fn text_of<const ROOM: usize>(fill: impl FnOnce(*mut c_char, *mut c_int) -> c_int) -> Option<String> {
+    let mut buffer = vec![0u8; ROOM];
+    let mut len: c_int = 0;
+    let code = fill(buffer.as_mut_ptr().cast(), &mut len);
+    let len = usize::try_from(len).unwrap_or(0).min(ROOM);
+    (code == 0).then(|| String::from_utf8_lossy(&buffer[..len]).trim_end_matches('\0').trim().to_owned())
+}
+
+macro_rules! functions {
+    ($name:ident; $($field:ident = $symbol:literal ($($argument:ty),*);)*) => {
+        /// The functions of an MPI library, with handles as [`Handle`]; each is MPI's function of the same name.
+        pub struct $name {
+            $(pub $field: unsafe extern "C" fn($($argument),*) -> c_int,)*
+        }
+
+        impl $name {
+            /// Every name that a library must have.
+            #[cfg(test)]
+            const NAMES: &[&str] = &[$($symbol),*];
+
+            /// Looks all of them up.
+            pub fn load(symbols: &Symbols) -> Result<$name, LoadError> {
+                Ok($name {
+                    $($field: {
+                        let address =
+                            symbols.address($symbol).ok_or_else(|| LoadError::missing(symbols.path(), "MPI", $symbol))?;
+                        // SAFETY: the signature is that of the MPI standard, handles and pointers being one register.
+                        unsafe { std::mem::transmute::<usize, unsafe extern "C" fn($($argument),*) -> c_int>(address) }
+                    },)*
+                })
+            }
+        }
+    };
+}
+
+functions! {
+    Functions;
+    initialized = "MPI_Initialized" (*mut c_int);
+    finalized = "MPI_Finalized" (*mut c_int);
+    init_thread = "MPI_Init_thread" (*mut c_int, *mut *mut *mut c_char, c_int, *mut c_int);
+    finalize = "MPI_Finalize" ();
+    abort = "MPI_Abort" (Handle, c_int);
+    error_string = "MPI_Error_string" (c_int, *mut c_char, *mut c_int);
+    error_class = "MPI_Error_class" (c_int, *mut c_int);
+    comm_rank = "MPI_Comm_rank" (Handle, *mut c_int);
+    comm_size = "MPI_Comm_size" (Handle, *mut c_int);
+    comm_dup = "MPI_Comm_dup" (Handle, *mut Handle);
+    comm_split = "MPI_Comm_split" (Handle, c_int, c_int, *mut Handle);
+    comm_free = "MPI_Comm_free" (*mut Handle);
+    comm_set_errhandler = "MPI_Comm_set_errhandler" (Handle, Handle);
+    comm_get_attr = "MPI_Comm_get_attr" (Handle, c_int, *mut *mut c_int, *mut c_int);
+    send = "MPI_Send" (*const u8, c_int, Handle, c_int, c_int, Handle);
+    recv = "MPI_Recv" (*mut u8, c_int, Handle, c_int, c_int, Handle, *mut Status);
+    isend = "MPI_Isend" (*const u8, c_int, Handle, c_int, c_int, Handle, *mut Handle);
+    irecv = "MPI_Irecv" (*mut u8, c_int, Handle, c_int, c_int, Handle, *mut Handle);
+    wait = "MPI_Wait" (*mut Handle, *mut Status);
+    test = "MPI_Test" (*mut Handle, *mut c_int, *mut Status);
+    cancel = "MPI_Cancel" (*mut Handle);
+    probe = "MPI_Probe" (c_int, c_int, Handle, *mut Status);
+    iprobe = "MPI_Iprobe" (c_int, c_int, Handle, *mut c_int, *mut Status);
+    get_count = "MPI_Get_count" (*const Status, Handle, *mut c_int);
+    barrier = "MPI_Barrier" (Handle);
+    bcast = "MPI_Bcast" (*mut u8, c_int, Handle, c_int, Handle);
+    reduce = "MPI_Reduce" (*const u8, *mut u8, c_int, Handle, Handle, c_int, Handle);
+    allreduce = "MPI_Allreduce" (*const u8, *mut u8, c_int, Handle, Handle, Handle);
+    scan = "MPI_Scan" (*const u8, *mut u8, c_int, Handle, Handle, Handle);
+    gather = "MPI_Gather" (*const u8, c_int, Handle, *mut u8, c_int, Handle, c_int, Handle);
+    scatter = "MPI_Scatter" (*const u8, c_int, Handle, *mut u8, c_int, Handle, c_int, Handle);
+    allgather = "MPI_Allgather" (*const u8, c_int, Handle, *mut u8, c_int, Handle, Handle);
+    alltoall = "MPI_Alltoall" (*const u8, c_int, Handle, *mut u8, c_int, Handle, Handle);
+    alltoallv = "MPI_Alltoallv" (
+        *const u8, *const c_int, *const c_int, Handle, *mut u8, *const c_int, *const c_int, Handle, Handle
+    );
+}
+
+functions! {
+    FileFunctions;
+    open = "MPI_File_open" (Handle, *const c_char, c_int, Handle, *mut Handle);
+    close = "MPI_File_close" (*mut Handle);
+    delete = "MPI_File_delete" (*const c_char, Handle);
+    get_size = "MPI_File_get_size" (Handle, *mut i64);
+    preallocate = "MPI_File_preallocate" (Handle, i64);
+    read_at = "MPI_File_read_at" (Handle, i64, *mut u8, c_int, Handle, *mut Status);
+    write_at = "MPI_File_write_at" (Handle, i64, *const u8, c_int, Handle, *mut Status);
+    sync = "MPI_File_sync" (Handle);
+}
+
+impl Functions {
+    /// The library's words for an error code.
+    pub fn error_text(&self, code: c_int) -> String {
+        // SAFETY: the buffer has the room the standard asks for.
+        text_of::<ERROR_ROOM>(|buffer, len| unsafe { (self.error_string)(code, buffer, len) })
+            .unwrap_or_else(|| format!("error code {code}"))
+    }
+
+    /// The class of an error code.
+    pub fn error_class_of(&self, code: c_int) -> c_int {
+        let mut class = code;
+        // SAFETY: the pointer is to a live integer.
+        unsafe { (self.error_class)(code, &mut class) };
+        class
+    }
+
+    /// Asks a question of the form `MPI_X(int *flag)`; `false` where the library fails to answer.
+    pub fn flag(&self, question: unsafe extern "C" fn(*mut c_int) -> c_int) -> bool {
+        let mut flag = 0;
+        // SAFETY: the pointer is to a live integer.
+        let code = unsafe { question(&mut flag) };
+        code == 0 && flag != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_function_is_one_of_mpi_and_named_once() {
+        let mut names = [Functions::NAMES, FileFunctions::NAMES].concat();
+        let count = names.len();
+        assert!(names.iter().all(|name| name.starts_with("MPI_")));
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+
+    #[test]
+    fn text_is_cut_at_the_length_the_library_gives() {
+        let text = text_of::<16>(|buffer, len| {
+            // SAFETY: the buffer has 16 bytes.
+            unsafe {
+                std::ptr::copy_nonoverlapping(b"hello".as_ptr().cast(), buffer, 5);
+                *len = 5;
+            }
+            0
+        });
+        assert_eq!(text.as_deref(), Some("hello"));
+        assert_eq!(text_of::<16>(|_, _| 1), None);
+        assert_eq!(
+            text_of::<4>(|_, len| unsafe {
+                *len = 99;
+                0
+            })
+            .as_deref(),
+            Some("")
+        );
+    }
+}

@@ -1,0 +1,94 @@
+//! A thin run-time binding to an MPI library: found, loaded and understood without `mpi.h`.
+
+mod abi;
+mod functions;
+mod locate;
+
+use std::path::{Path, PathBuf};
+
+pub use abi::{Abi, AbiKind, Status};
+use functions::Symbols;
+pub use functions::{FileFunctions, Functions};
+pub use locate::{LIBRARY_VARIABLE, LoadError};
+
+/// A handle of MPI (communicator, datatype, request…), whatever the library's own type for it is.
+pub type Handle = usize;
+
+/// A loaded MPI library.
+pub struct Library {
+    pub functions: Functions,
+    /// Its files, if it was built with them.
+    pub files: Option<FileFunctions>,
+    pub abi: Abi,
+    path: PathBuf,
+    version: String,
+}
+
+impl Library {
+    /// Finds and loads the MPI library: the one that `WEFT_MPI_LIBRARY` names, else one that this process has mapped
+    /// already (mpi4py's), else `default`, else what the system's loader finds.
+    ///
+    /// # Errors
+    /// [`LoadError`]; each names the file and what was expected of it.
+    pub fn load(default: Option<&Path>) -> Result<Library, LoadError> {
+        let candidates = locate::Hints::of_process(default.map(Path::to_path_buf)).candidates()?;
+        let mut failures = Vec::new();
+        for path in &candidates {
+            match Library::open(path) {
+                Ok(library) => return Ok(library),
+                Err(failure) => failures.push(failure),
+            }
+        }
+        Err(if failures.len() == 1 { failures.remove(0) } else { locate::none_of(&failures) })
+    }
+
+    /// Loads this file.
+    ///
+    /// # Errors
+    /// As [`Library::load`].
+    pub fn open(path: &Path) -> Result<Library, LoadError> {
+        let symbols = Symbols::open(path)?;
+        let functions = Functions::load(&symbols)?;
+        let abi = Abi::detect(&symbols)?;
+        let version = symbols.library_version()?;
+        let files = FileFunctions::load(&symbols).ok();
+        Ok(Library { functions, files, abi, path: path.to_owned(), version })
+    }
+
+    /// The file it was loaded from.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What the library calls itself, in one line.
+    pub fn version(&self) -> &str {
+        abi::first_line(&self.version)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_not_there_is_named() {
+        let error = Library::open(Path::new("/nowhere/libmpi.so")).err().unwrap().to_string();
+        assert!(error.starts_with("cannot load the MPI library /nowhere/libmpi.so: "), "{error}");
+    }
+
+    #[test]
+    fn a_library_that_is_not_mpi_is_named_with_what_it_lacks() {
+        let error = Library::open(Path::new("libm.so.6")).err().unwrap().to_string();
+        assert!(error.starts_with("libm.so.6 is not an MPI library that weft can use: it has no MPI_"), "{error}");
+        assert!(error.contains(LIBRARY_VARIABLE), "{error}");
+    }
+
+    #[test]
+    fn a_file_that_is_no_library_is_named() {
+        let path = std::env::temp_dir().join(format!("weft-not-a-library-{}.so", std::process::id()));
+        std::fs::write(&path, "hello").unwrap();
+        let error = Library::open(&path).err().unwrap().to_string();
+        std::fs::remove_file(&path).unwrap();
+        assert!(error.starts_with(&format!("cannot load the MPI library {}: ", path.display())), "{error}");
+    }
+}

@@ -1,0 +1,390 @@
+//! The life of MPI in a process, and the runs of programs in it.
+
+use std::ffi::c_int;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
+
+use weft_comm::{Blocked, Call, Program, RunError, block_on};
+
+use crate::activity::Mark;
+use crate::comm::MpiComm;
+use crate::context::Context;
+use crate::diagnosis::{Collective, Event, Report};
+use crate::launcher;
+use crate::library::{AbiKind, Library};
+use crate::panics;
+use crate::tags::TagMap;
+use crate::watchdog::{Notice, Watchdog};
+
+/// The environment variable with which the process that starts the ranks says that it reads their reports and judges
+/// them with a [`Diagnosis`](crate::Diagnosis): any value but the empty one.
+pub const WATCHED_VARIABLE: &str = "WEFT_WATCHED";
+
+/// The environment variable for the longest time, in seconds, that an unwatched rank may be blocked in one call;
+/// 0 for no limit.
+pub const LIMIT_VARIABLE: &str = "WEFT_BLOCKED_LIMIT";
+
+/// Who notices that a run cannot go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Watch {
+    /// The process that started the ranks: a rank blocked for longer than `after` writes a report.
+    Reporting { after: Duration },
+    /// Nobody: a rank blocked for longer than `limit` says where and ends the whole run.
+    Alone { limit: Option<Duration> },
+}
+
+impl Watch {
+    /// How long a rank of a watched run is blocked before it reports.
+    pub const REPORT_AFTER: Duration = Duration::from_secs(5);
+    /// How long a rank of an unwatched run may be blocked.
+    pub const LIMIT: Duration = Duration::from_secs(300);
+
+    /// What [`WATCHED_VARIABLE`] and [`LIMIT_VARIABLE`] ask for.
+    ///
+    /// # Errors
+    /// A message when the limit is no number of seconds.
+    pub fn of_environment() -> Result<Watch, RunError> {
+        Watch::of(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
+    }
+
+    fn of(variable: impl Fn(&str) -> Option<String>) -> Result<Watch, RunError> {
+        if variable(WATCHED_VARIABLE).is_some() {
+            return Ok(Watch::Reporting { after: Watch::REPORT_AFTER });
+        }
+        let Some(text) = variable(LIMIT_VARIABLE) else { return Ok(Watch::Alone { limit: Some(Watch::LIMIT) }) };
+        let seconds = text.trim().parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let seconds = seconds.ok_or_else(|| {
+            RunError::Setup(format!("{LIMIT_VARIABLE} is '{text}'; expected seconds, e.g. 300, or 0 for no limit"))
+        })?;
+        Ok(Watch::Alone { limit: Some(seconds).filter(|seconds| !seconds.is_zero()) })
+    }
+
+    fn threshold(self) -> Option<Duration> {
+        match self {
+            Watch::Reporting { after } => Some(after),
+            Watch::Alone { limit } => limit,
+        }
+    }
+}
+
+/// How to run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The MPI library to use where neither `WEFT_MPI_LIBRARY` nor the process names one.
+    pub library: Option<PathBuf>,
+    /// The number of ranks that the caller started, where it knows.
+    pub ranks: Option<usize>,
+    pub watch: Watch,
+    /// Whether a rank that fails ends the whole run, so that no other rank waits for it. A run of one rank only returns
+    /// the error.
+    pub abort_on_failure: bool,
+}
+
+impl Options {
+    /// The usual: the watch of the environment, and a failure ends the run.
+    ///
+    /// # Errors
+    /// As [`Watch::of_environment`].
+    pub fn of_environment(library: Option<PathBuf>) -> Result<Options, RunError> {
+        Ok(Options { library, ranks: None, watch: Watch::of_environment()?, abort_on_failure: true })
+    }
+}
+
+/// Which MPI library is in use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LibraryInfo {
+    /// The file, as it was given to the loader.
+    pub path: PathBuf,
+    pub abi: AbiKind,
+    /// What the library calls itself.
+    pub version: String,
+}
+
+/// MPI, started in this process.
+///
+/// There may be one at a time; after MPI has been finalised there can be none again, which is MPI's rule. Programs run
+/// on the thread that started it.
+pub struct World {
+    context: Rc<Context>,
+    options: Options,
+    /// Whether MPI is ours to finalise.
+    initialised_here: bool,
+    watchdog: Option<Watchdog>,
+}
+
+impl World {
+    /// Loads the MPI library and initialises it, unless the process has done so before.
+    ///
+    /// # Errors
+    /// [`RunError::Setup`]: no library, a library that cannot be used, one that does not belong to the launcher.
+    pub fn start(options: Options) -> Result<World, RunError> {
+        let watch = options.watch;
+        World::try_start(options).inspect_err(|error| {
+            if let Watch::Reporting { .. } = watch {
+                write_error(&Report::of_error(launcher::told_rank(), 0, error).line());
+            }
+        })
+    }
+
+    fn try_start(options: Options) -> Result<World, RunError> {
+        let library = Library::load(options.library.as_deref()).map_err(|error| RunError::Setup(error.to_string()))?;
+        let initialised_here = initialise(&library)?;
+        let (rank, ranks) = place_of(&library, &options).inspect_err(|_| finalize(&library, initialised_here))?;
+        let tags = TagMap::new(largest_tag(&library));
+        let context = Rc::new(Context::new(library, rank, ranks, tags));
+        let mut world = World { context, options, initialised_here, watchdog: None };
+        world.announce();
+        world.watchdog = world.start_watchdog()?;
+        Ok(world)
+    }
+
+    /// This rank.
+    pub fn rank(&self) -> usize {
+        self.context.rank
+    }
+
+    /// The number of ranks.
+    pub fn size(&self) -> usize {
+        self.context.ranks
+    }
+
+    pub fn library(&self) -> LibraryInfo {
+        let library = &self.context.library;
+        LibraryInfo { path: library.path().to_owned(), abi: library.abi.kind, version: library.version().to_owned() }
+    }
+
+    /// Runs this rank of a program; all ranks of the run must call it.
+    ///
+    /// # Errors
+    /// What the program returns, a panic, or a future that nothing can wake. With
+    /// [`Options::abort_on_failure`] the process ends instead, after a message on standard error, with code 1.
+    pub fn run<P: Program>(&self, program: &P) -> Result<P::Output, RunError> {
+        let outcome = self.attempt(program);
+        match &outcome {
+            Ok(_) => self.context.settle(),
+            Err(error) => self.fail(error),
+        }
+        outcome
+    }
+
+    fn attempt<P: Program>(&self, program: &P) -> Result<P::Output, RunError> {
+        // Ranks that come early wait here for those still in the program before.
+        self.context.activity.enter(Mark::IDLE);
+        let comm = MpiComm::world(&self.context);
+        self.context.activity.leave();
+        let comm = comm?;
+        let program = program.clone();
+        match panics::catch(|| block_on(program.run(comm))) {
+            Ok(Some(output)) => Ok(output?),
+            Ok(None) => {
+                let blocked = Blocked { rank: self.rank(), call: Call::Unknown, collective: None };
+                Err(RunError::of_blocked(self.size(), vec![blocked]))
+            }
+            Err(message) => Err(RunError::Panicked { rank: self.rank(), message }),
+        }
+    }
+
+    fn fail(&self, error: &RunError) {
+        self.context.abandon();
+        let ends_the_run = self.options.abort_on_failure && self.size() > 1;
+        match self.options.watch {
+            Watch::Reporting { .. } => write_error(&Report::of_error(self.rank(), self.size(), error).line()),
+            Watch::Alone { .. } if ends_the_run => write_error(&format!("weft: {error}\n")),
+            Watch::Alone { .. } => {}
+        }
+        if ends_the_run {
+            Abort::of(&self.context).now();
+        }
+    }
+
+    /// Tells a watching process which process this rank is.
+    fn announce(&self) {
+        self.tell(Event::Started { pid: std::process::id(), host: launcher::host() });
+    }
+
+    fn tell(&self, event: Event) {
+        if let Watch::Reporting { .. } = self.options.watch {
+            write_error(&Report { rank: self.rank(), ranks: self.size(), event }.line());
+        }
+    }
+
+    fn start_watchdog(&self) -> Result<Option<Watchdog>, RunError> {
+        let Some(threshold) = self.options.watch.threshold() else { return Ok(None) };
+        let (rank, ranks, watch) = (self.rank(), self.size(), self.options.watch);
+        let abort = Abort::of(&self.context);
+        let act = move |notice| match watch {
+            Watch::Reporting { .. } => write_error(&Report { rank, ranks, event: event_of(notice) }.line()),
+            Watch::Alone { .. } => give_up(rank, ranks, notice, &abort),
+        };
+        let watchdog = Watchdog::start(self.context.activity.clone(), threshold, act);
+        watchdog.map(Some).map_err(|error| RunError::Setup(format!("cannot start the watchdog's thread: {error}")))
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        self.tell(Event::Ended);
+        self.context.activity.enter(Mark::IDLE);
+        self.context.finalized.set(self.initialised_here);
+        finalize(&self.context.library, self.initialised_here);
+        self.context.activity.leave();
+    }
+}
+
+/// Starts MPI, runs this rank of one program, and ends MPI again if it was started here.
+///
+/// # Errors
+/// As [`World::start`] and [`World::run`].
+pub fn run<P: Program>(program: &P, options: Options) -> Result<P::Output, RunError> {
+    World::start(options)?.run(program)
+}
+
+/// Initialises MPI if nobody has; whether it was done here.
+fn initialise(library: &Library) -> Result<bool, RunError> {
+    let functions = &library.functions;
+    if functions.flag(functions.finalized) {
+        let text = "MPI was finalised in this process and cannot be started again: run everything within one World";
+        return Err(RunError::Setup(text.to_owned()));
+    }
+    if functions.flag(functions.initialized) {
+        return Ok(false);
+    }
+    let mut provided: c_int = 0;
+    // SAFETY: MPI allows null for both arguments of main.
+    let code = unsafe {
+        (functions.init_thread)(std::ptr::null_mut(), std::ptr::null_mut(), library.abi.thread_funneled, &mut provided)
+    };
+    if code != 0 {
+        let text = functions.error_text(code);
+        return Err(RunError::Setup(format!("MPI_Init_thread of {} failed: {text}", library.path().display())));
+    }
+    // SAFETY: the handles are constants of the library's ABI.
+    unsafe { (functions.comm_set_errhandler)(library.abi.comm_world, library.abi.errors_return) };
+    Ok(true)
+}
+
+fn finalize(library: &Library, initialised_here: bool) {
+    if initialised_here {
+        // SAFETY: MPI is initialised and no call is under way.
+        unsafe { (library.functions.finalize)() };
+    }
+}
+
+/// This rank and the number of ranks, checked against what the launcher said.
+fn place_of(library: &Library, options: &Options) -> Result<(usize, usize), RunError> {
+    let (functions, world) = (&library.functions, library.abi.comm_world);
+    let (mut rank, mut ranks): (c_int, c_int) = (0, 0);
+    // SAFETY: the pointers are to live integers.
+    let codes = unsafe { [(functions.comm_rank)(world, &mut rank), (functions.comm_size)(world, &mut ranks)] };
+    let name = format!("{} ({})", library.path().display(), library.version());
+    if codes != [0, 0] {
+        return Err(RunError::Setup(format!("{name} does not tell this process's rank")));
+    }
+    launcher::check_size(ranks as usize, options.ranks, &name).map_err(RunError::Setup)?;
+    Ok((rank as usize, ranks as usize))
+}
+
+/// The library's largest tag, or the smallest that MPI allows it to have.
+fn largest_tag(library: &Library) -> c_int {
+    let mut value: *mut c_int = std::ptr::null_mut();
+    let mut found: c_int = 0;
+    // SAFETY: the pointers are to live values; the attribute's value is a pointer to an integer.
+    unsafe {
+        let key = library.abi.tag_upper_bound;
+        let code = (library.functions.comm_get_attr)(library.abi.comm_world, key, &mut value, &mut found);
+        if code == 0 && found != 0 && !value.is_null() { *value } else { 32767 }
+    }
+}
+
+fn event_of(notice: Notice) -> Event {
+    match notice {
+        Notice::Over { counter } => Event::Resumed { counter },
+        Notice::Long {
+            doing: crate::activity::Doing::Calling { call, collective, moving_bytes },
+            counter,
+            seconds,
+        } => {
+            let collective = collective.map(Collective::of);
+            Event::Blocked { call, collective, seconds, counter, moving_bytes }
+        }
+        Notice::Long { counter, .. } => Event::Idle { counter },
+    }
+}
+
+/// Ends a run that nobody watches when this rank has been blocked for too long.
+fn give_up(rank: usize, ranks: usize, notice: Notice, abort: &Abort) {
+    let Notice::Long { doing, seconds, .. } = notice else { return };
+    let Some(blocked) = doing.blocked(rank) else { return };
+    write_error(&format!(
+        "weft: blocked for {seconds:.0} s ({ranks} ranks): {blocked}; ending the run. If a rank may compute for so long, \
+         set {LIMIT_VARIABLE} to more seconds, or to 0 for no limit\n"
+    ));
+    abort.now();
+}
+
+/// One write, so that lines of several ranks do not mix. Where standard error is closed there is nobody to tell.
+fn write_error(text: &str) {
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// `MPI_Abort`, from any thread.
+struct Abort {
+    function: unsafe extern "C" fn(usize, c_int) -> c_int,
+    world: usize,
+}
+
+impl Abort {
+    /// The exit code of a run that failed.
+    const CODE: c_int = 1;
+    /// Launchers forward what ranks have written before they end them, given a moment.
+    const FORWARDING: Duration = Duration::from_millis(100);
+    /// A library that is stuck may not even abort.
+    const LAST_RESORT: Duration = Duration::from_secs(5);
+
+    fn of(context: &Context) -> Abort {
+        Abort { function: context.functions().abort, world: context.abi().comm_world }
+    }
+
+    /// Ends the whole run; the process does not go on.
+    fn now(&self) -> ! {
+        std::thread::sleep(Abort::FORWARDING);
+        std::thread::spawn(|| {
+            std::thread::sleep(Abort::LAST_RESORT);
+            // SAFETY: ends the process; launchers end the run when a rank ends without MPI_Finalize.
+            unsafe { libc::_exit(Abort::CODE) }
+        });
+        // SAFETY: the handle is the library's own constant. From the watchdog's thread it is called while the other
+        // thread is within MPI, which MPI_THREAD_FUNNELED does not promise; the last resort above is for that.
+        unsafe { (self.function)(self.world, Abort::CODE) };
+        std::process::exit(Abort::CODE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn watch(variables: &[(&str, &str)]) -> Result<Watch, RunError> {
+        Watch::of(|name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()))
+    }
+
+    #[test]
+    fn the_environment_says_who_watches() {
+        let limit = |seconds| Watch::Alone { limit: Some(Duration::from_secs(seconds)) };
+        assert_eq!(watch(&[]), Ok(limit(300)));
+        assert_eq!(watch(&[(LIMIT_VARIABLE, "20")]), Ok(limit(20)));
+        assert_eq!(watch(&[(LIMIT_VARIABLE, "0")]), Ok(Watch::Alone { limit: None }));
+        let reporting = Watch::Reporting { after: Duration::from_secs(5) };
+        assert_eq!(watch(&[(WATCHED_VARIABLE, "1"), (LIMIT_VARIABLE, "20")]), Ok(reporting));
+    }
+
+    #[test]
+    fn a_limit_that_is_no_time_is_refused() {
+        for bad in ["soon", "-1", "nan", "inf"] {
+            let text = watch(&[(LIMIT_VARIABLE, bad)]).unwrap_err().to_string();
+            assert_eq!(text, format!("WEFT_BLOCKED_LIMIT is '{bad}'; expected seconds, e.g. 300, or 0 for no limit"));
+        }
+    }
+}
