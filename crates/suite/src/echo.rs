@@ -1,0 +1,223 @@
+//! Echo: a message to a partner and back, to oneself, to the host (Dunigan 1991, section 4.1).
+
+use weft_comm::collective::{Choice, broadcast};
+use weft_comm::{CommError, Communicator, Payload, Source, TagSelector};
+
+use crate::request::UsageError;
+use crate::row::Row;
+use crate::session::{Session, Step, TIMED, lend, rate};
+use crate::stopwatch::{Part, stopwatch};
+
+/// Whom rank 0 exchanges messages with, and how far away it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Partner {
+    pub rank: usize,
+    pub hops: Option<u32>,
+}
+
+/// The partners of the distances asked for: for each the lowest rank at that distance from rank 0, or rank 1 where no
+/// distance was asked for. Collective; rank 0 finds out what is impossible, the others then get `None`.
+pub(crate) async fn partners<C: Communicator>(
+    session: &Session<'_, C>,
+) -> Result<Result<Option<Vec<Partner>>, UsageError>, CommError> {
+    let (comm, hops) = (&session.comm, &session.request.hops);
+    if hops.is_empty() {
+        return Ok(Ok(Some(vec![Partner { rank: 1, hops: hops_to(comm, 1) }])));
+    }
+    let found = if comm.rank() == 0 { at_distances(comm, hops) } else { Ok(vec![0; hops.len()]) };
+    // A rank's own number is no partner's: it says that there is none.
+    let told = found.clone().unwrap_or_else(|_| vec![0; hops.len()]);
+    let told = broadcast(comm, 0, Payload::of(&told), Choice::Auto).await?;
+    if let Err(error) = found {
+        return Ok(Err(error));
+    }
+    let ranks = told.values::<u64>().expect("data was sent");
+    if ranks.contains(&0) {
+        return Ok(Ok(None));
+    }
+    let partner = |(&rank, &hops)| Partner { rank: rank as usize, hops: Some(hops) };
+    Ok(Ok(Some(ranks.iter().zip(hops).map(partner).collect())))
+}
+
+fn hops_to<C: Communicator>(comm: &C, rank: usize) -> Option<u32> {
+    comm.hops_to(rank).map(|hops| hops as u32)
+}
+
+/// The lowest rank at each distance from this one.
+fn at_distances<C: Communicator>(comm: &C, wanted: &[u32]) -> Result<Vec<u64>, UsageError> {
+    let mut nearest: Vec<(u32, u64)> = Vec::new();
+    for rank in 1..comm.size() {
+        let hops = hops_to(comm, rank).ok_or_else(|| {
+            UsageError("echo by hops: this world does not know how far its ranks are apart; leave hops out".to_owned())
+        })?;
+        if !nearest.iter().any(|&(known, _)| known == hops) {
+            nearest.push((hops, rank as u64));
+        }
+    }
+    nearest.sort_unstable();
+    let find = |&hops: &u32| nearest.iter().find(|&&(known, _)| known == hops).map(|&(_, rank)| rank);
+    wanted.iter().map(|hops| find(hops).ok_or_else(|| no_such_distance(*hops, &nearest))).collect()
+}
+
+fn no_such_distance(hops: u32, nearest: &[(u32, u64)]) -> UsageError {
+    let count = |hops: u32| if hops == 1 { "1 hop".to_owned() } else { format!("{hops} hops") };
+    let farthest = nearest.last().map_or(0, |&(hops, _)| hops);
+    if hops > farthest {
+        return UsageError(format!("{}: the farthest rank is {} away", count(hops), count(farthest)));
+    }
+    let known: Vec<String> = nearest.iter().map(|(hops, _)| hops.to_string()).collect();
+    UsageError(format!(
+        "{}: no rank is that far from rank 0; there are ranks at {} hops",
+        count(hops),
+        known.join(", ")
+    ))
+}
+
+/// Messages of `bytes` between rank 0 and a partner; rank 0 gets the row. Ranks that are neither do nothing.
+pub(crate) async fn echo<C: Communicator>(
+    session: &Session<'_, C>,
+    partner: Partner,
+    bytes: usize,
+    ranks: usize,
+) -> Result<Option<Row>, CommError> {
+    let rank = session.comm.rank();
+    if rank != 0 && rank != partner.rank {
+        return Ok(None);
+    }
+    let message = session.buffer(bytes);
+    if rank == partner.rank {
+        let mut echoes = Echoes { message };
+        echoes.step(&session.comm).await?;
+        stopwatch(session, Part::Follows { leader: 0 }, &mut echoes).await?;
+        return Ok(None);
+    }
+    let mut asks = Asks { partner: partner.rank, message };
+    asks.check(session).await?;
+    let times = stopwatch(session, Part::Leads { followers: &[partner.rank] }, &mut asks).await?;
+    let one_way = times.unwrap_or_default().into_iter().map(|there_and_back| 0.5 * there_and_back).collect();
+    let row = session.row(one_way, ranks, Some(bytes as u64));
+    Ok(Some(Row { hops: partner.hops, rate: rate(bytes as u64, row.seconds), ..row }))
+}
+
+/// The rank that times: sends and waits for the echo, in one buffer.
+pub(crate) struct Asks {
+    pub partner: usize,
+    pub message: Payload,
+}
+
+impl<C: Communicator> Step<C> for Asks {
+    async fn step(&mut self, comm: &C) -> Result<(), CommError> {
+        comm.send_from(self.partner, TIMED, &mut self.message).await?;
+        comm.recv_into(Source::Rank(self.partner), TagSelector::Only(TIMED), &mut self.message).await?;
+        Ok(())
+    }
+}
+
+impl Asks {
+    /// One echo of a pattern, into a buffer that does not have it.
+    pub async fn check<C: Communicator>(&mut self, session: &Session<'_, C>) -> Result<(), CommError> {
+        fill(&mut self.message);
+        session.comm.send_from(self.partner, TIMED, &mut self.message).await?;
+        clear(&mut self.message);
+        let from = Source::Rank(self.partner);
+        session.comm.recv_into(from, TagSelector::Only(TIMED), &mut self.message).await?;
+        check(&self.message).map_err(|what| session.error(what))
+    }
+}
+
+/// The rank that sends back what it receives.
+pub(crate) struct Echoes {
+    pub message: Payload,
+}
+
+impl<C: Communicator> Step<C> for Echoes {
+    async fn step(&mut self, comm: &C) -> Result<(), CommError> {
+        comm.recv_into(Source::Rank(0), TagSelector::Only(TIMED), &mut self.message).await?;
+        comm.send_from(0, TIMED, &mut self.message).await
+    }
+}
+
+/// Messages of rank 0 to itself; it gets the row.
+pub(crate) async fn echo_self<C: Communicator>(
+    session: &Session<'_, C>,
+    bytes: usize,
+) -> Result<Option<Row>, CommError> {
+    let comm = &session.comm;
+    if comm.rank() != 0 {
+        return Ok(None);
+    }
+    let mut talks = TalksToItself { out: session.buffer(bytes), into: session.buffer(bytes) };
+    fill(&mut talks.out);
+    talks.step(comm).await?;
+    check(&talks.into).map_err(|what| session.error(what))?;
+    let times = stopwatch(session, Part::Leads { followers: &[] }, &mut talks).await?.unwrap_or_default();
+    let row = session.row(times, comm.size(), Some(bytes as u64));
+    Ok(Some(Row { hops: Some(0), rate: rate(bytes as u64, row.seconds), ..row }))
+}
+
+struct TalksToItself {
+    out: Payload,
+    into: Payload,
+}
+
+impl<C: Communicator> Step<C> for TalksToItself {
+    async fn step(&mut self, comm: &C) -> Result<(), CommError> {
+        let own = comm.rank();
+        let incoming = comm.irecv(Source::Rank(own), TagSelector::Only(TIMED), lend(&mut self.into));
+        let outgoing = comm.isend(own, TIMED, lend(&mut self.out));
+        self.into = incoming.await?.payload;
+        self.out = outgoing.await?;
+        Ok(())
+    }
+}
+
+fn pattern(place: usize) -> u8 {
+    (place % 251) as u8 + 1
+}
+
+fn fill(message: &mut Payload) {
+    if let Payload::Data(buffer) = message {
+        buffer.iter_mut().enumerate().for_each(|(place, byte)| *byte = pattern(place));
+    }
+}
+
+fn clear(message: &mut Payload) {
+    if let Payload::Data(buffer) = message {
+        buffer.fill(0);
+    }
+}
+
+/// What is wrong with an echo, if anything is.
+fn check(message: &Payload) -> Result<(), String> {
+    let Payload::Data(buffer) = message else { return Ok(()) };
+    match buffer.iter().enumerate().find(|&(place, &byte)| byte != pattern(place)) {
+        None => Ok(()),
+        Some((place, byte)) => Err(format!(
+            "echo of {} bytes: byte {place} came back as {byte:#04x}, {:#04x} was sent",
+            buffer.len(),
+            pattern(place)
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_byte_is_found() {
+        let mut message = Payload::of(&[0u8; 600]);
+        fill(&mut message);
+        assert_eq!(check(&message), Ok(()));
+        message.put(300, &Payload::of(&[0u8]));
+        assert_eq!(check(&message).unwrap_err(), "echo of 600 bytes: byte 300 came back as 0x00, 0x32 was sent");
+    }
+
+    #[test]
+    fn distances_that_do_not_exist_are_explained() {
+        let nearest = [(2, 1), (4, 5), (6, 20)];
+        assert_eq!(no_such_distance(7, &nearest).to_string(), "7 hops: the farthest rank is 6 hops away");
+        let between = "3 hops: no rank is that far from rank 0; there are ranks at 2, 4, 6 hops";
+        assert_eq!(no_such_distance(3, &nearest).to_string(), between);
+    }
+}

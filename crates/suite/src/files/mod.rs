@@ -1,0 +1,7 @@
+//! Benchmarks of files, and what all programs that use files share.
+
+mod scratch;
+mod transfer;
+
+pub(crate) use scratch::{Scratch, file_system};
+pub(crate) use transfer::{Direction, MOST_REAL_BYTES, transfer};

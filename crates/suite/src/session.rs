@@ -1,0 +1,113 @@
+//! What all benchmarks of one launch share: the communicator, the request, buffers and tags.
+
+use weft_comm::{Buffer, CommError, Communicator, Payload, Source, Tag, TagSelector};
+
+use crate::catalogue::Benchmark;
+use crate::request::{PayloadSort, Request};
+use crate::row::Row;
+use crate::statistics::Statistics;
+
+/// The tag of the messages that are timed.
+pub(crate) const TIMED: Tag = Tag::User(1);
+/// The tag of acknowledgements.
+pub(crate) const ACKNOWLEDGE: Tag = Tag::User(2);
+/// The tag of what ranks tell each other about the measurement.
+pub(crate) const CONTROL: Tag = Tag::User(3);
+/// The tag of the messages that compare clocks.
+pub(crate) const CLOCK: Tag = Tag::User(4);
+
+/// One iteration of a benchmark on one rank, with the buffers it uses again and again.
+pub(crate) trait Step<C: Communicator> {
+    /// Does it once. Allocates nothing.
+    async fn step(&mut self, comm: &C) -> Result<(), CommError>;
+}
+
+/// One launch of one benchmark on the ranks that take part.
+pub(crate) struct Session<'a, C> {
+    pub comm: C,
+    pub request: &'a Request,
+    pub benchmark: &'static Benchmark,
+}
+
+impl<C: Communicator> Session<'_, C> {
+    /// Whether messages are phantoms.
+    pub fn is_phantom(&self) -> bool {
+        let default = if self.comm.virtual_time() { PayloadSort::Phantom } else { PayloadSort::Data };
+        self.request.payload.unwrap_or(default) == PayloadSort::Phantom
+    }
+
+    /// A buffer for messages: page-aligned, every page touched, or a phantom.
+    pub fn buffer(&self, bytes: usize) -> Payload {
+        if self.is_phantom() { Payload::Phantom(bytes) } else { Payload::Data(Buffer::page_aligned(bytes)) }
+    }
+
+    /// The row of a point, from the times of its iterations (already of one operation).
+    pub fn row(&self, times: Vec<f64>, ranks: usize, bytes: Option<u64>) -> Row {
+        let Statistics { median, decile, share_above_3x } = Statistics::of(&times);
+        Row {
+            benchmark: self.benchmark.name.to_owned(),
+            ranks,
+            hops: None,
+            bytes,
+            n: None,
+            precision: None,
+            file_system: None,
+            file_kind: None,
+            file_bytes: None,
+            cache: None,
+            preallocated: None,
+            io_nodes: None,
+            algorithm: None,
+            seconds: median,
+            seconds_p10: decile,
+            iterations: times.len() as u32,
+            share_above_3x,
+            share_late: None,
+            rate: None,
+            rate_unit: None,
+            neighbours: None,
+            background: None,
+            background_bytes: None,
+            probe: None,
+            quiet_seconds: None,
+            slowdown: None,
+            samples: self.request.keep_samples.then_some(times),
+        }
+    }
+
+    /// The row of a point that was measured twice: in quiet, and while something disturbs it, whose times the row has.
+    pub fn disturbed_row(&self, quiet: Vec<f64>, disturbed: Vec<f64>, bytes: Option<u64>) -> Row {
+        let quiet = Statistics::of(&quiet).median;
+        let row = self.row(disturbed, self.comm.size(), bytes);
+        let slowdown = (row.seconds > 0.0).then(|| 1.0 - quiet / row.seconds);
+        Row { quiet_seconds: Some(quiet), slowdown, ..row }
+    }
+
+    /// Sends numbers that steer the measurement.
+    pub async fn tell<T: bytemuck::Pod>(&self, to: usize, values: &[T]) -> Result<(), CommError> {
+        self.comm.send(to, CONTROL, Payload::of(values)).await.map(drop)
+    }
+
+    /// Receives `N` numbers that steer the measurement.
+    pub async fn hear<T: bytemuck::Pod, const N: usize>(&self, from: usize) -> Result<[T; N], CommError> {
+        let into = Payload::of(&[T::zeroed(); N]);
+        let received = self.comm.recv(Source::Rank(from), TagSelector::Only(CONTROL), into).await?;
+        let values = received.payload.values::<T>().and_then(|values| values.try_into().ok());
+        values.ok_or_else(|| self.error(format!("rank {from} sent something else than {N} numbers")))
+    }
+
+    /// This rank gives up.
+    pub fn error(&self, message: String) -> CommError {
+        CommError::Program { rank: self.comm.world_rank(), message }
+    }
+}
+
+/// Takes a payload out of its place, to be put back by the call that used it.
+pub(crate) fn lend(payload: &mut Payload) -> Payload {
+    std::mem::replace(payload, Payload::EMPTY)
+}
+
+/// The bytes per second of `bytes` in `seconds`, where that means something.
+pub(crate) fn rate(bytes: u64, seconds: f64) -> Option<f64> {
+    (bytes > 0 && seconds > 0.0).then(|| bytes as f64 / seconds)
+}

@@ -1,0 +1,168 @@
+//! Timing on all ranks: iterations that start at agreed moments of one clock.
+//!
+//! A collective that starts from a barrier is measured together with the way its ranks left the barrier. Here the ranks
+//! agree before every iteration on a moment of their synchronised clocks, wait for it, and begin; the time of an
+//! iteration is from that moment to the one when the last rank is done (the round-time scheme of S. Hunold, A.
+//! Carpen-Amarie, "Hierarchical clock synchronization in MPI", IEEE CLUSTER 2018, after their windows in "Reproducible
+//! MPI benchmarking is still not as easy as you think", IEEE Transactions on Parallel and Distributed Systems 27 (2016)
+//! 3617-3630). An iteration that a rank came late to is counted as late; it stays among the samples.
+
+use weft_comm::collective::{Choice, Element, Operator, allreduce, barrier, reduce};
+use weft_comm::{CommError, Communicator, Payload, Reduction, Work};
+
+use crate::clock::Clock;
+use crate::request::Request;
+use crate::session::{Session, Step};
+use crate::statistics::Statistics;
+use crate::stopwatch::{affordable, warmup};
+
+/// Iterations by which times are estimated, after as many in which much happens for the first time.
+const PILOT: usize = 9;
+/// The moment agreed on is this many times the slowest rank's median time to agree ahead.
+const LEAD: f64 = 2.0;
+/// What is added to it where time is real, in seconds.
+const SLACK: f64 = 1e-6;
+/// After so many iterations the lead is looked at again:
+const TERM: usize = 32;
+/// where more than this share was late,
+const LATE: f64 = 0.1;
+/// it grows by this factor,
+const GROWTH: f64 = 1.5;
+/// at most this often.
+const MAX_GROWTHS: u32 = 6;
+/// A rank that waits longer than this lets other threads run, in seconds.
+const LONG_WAIT: f64 = 50e-6;
+
+const MAXIMUM: Reduction = Reduction { element: Element::Float64, operator: Operator::Maximum };
+
+/// The time of every iteration, and the share that a rank came late to.
+pub(crate) struct Windowed {
+    pub times: Vec<f64>,
+    pub share_late: f64,
+}
+
+/// Times a step on all ranks of the session; rank 0 gets the result.
+pub(crate) async fn windowed<C: Communicator>(
+    session: &Session<'_, C>,
+    step: &mut impl Step<C>,
+) -> Result<Option<Windowed>, CommError> {
+    let comm = &session.comm;
+    let mut pace = Pace::of(session, step).await?;
+    let iterations = match session.request.iterations {
+        Some(iterations) => iterations as usize,
+        None if comm.virtual_time() => Request::VIRTUAL_ITERATIONS as usize,
+        None => affordable(session.request.seconds_per_point, pace.seconds),
+    };
+    let clock = Clock::synchronise(comm).await?;
+    for _ in 0..warmup(session, iterations) {
+        step.step(comm).await?;
+    }
+    let mut ends = vec![0.0; iterations];
+    let mut was_late = false;
+    for end in &mut ends {
+        let start = pace.agree(comm, clock, was_late).await?;
+        was_late = wait_until(comm, clock, start).await;
+        step.step(comm).await?;
+        *end = clock.now(comm) - start;
+    }
+    pace.agree(comm, clock, was_late).await?;
+    let times = last_ends(comm, &ends).await?;
+    Ok(times.map(|times| Windowed { share_late: pace.late as f64 / iterations as f64, times }))
+}
+
+/// How far ahead the ranks agree to start, the same on all.
+struct Pace {
+    /// In seconds.
+    lead: f64,
+    /// Of one iteration and the agreement before it, about.
+    seconds: f64,
+    late: usize,
+    late_in_term: usize,
+    in_term: usize,
+    growths: u32,
+}
+
+impl Pace {
+    async fn of<C: Communicator>(session: &Session<'_, C>, step: &mut impl Step<C>) -> Result<Pace, CommError> {
+        let comm = &session.comm;
+        let (runs, slack) = if comm.virtual_time() { (1, 0.0) } else { (PILOT, SLACK) };
+        if !comm.virtual_time() {
+            slowest(comm, step, runs).await?;
+        }
+        let step = slowest(comm, step, runs).await?;
+        let agreement = slowest(comm, &mut Agreement, runs).await?;
+        let lead = LEAD * agreement + slack;
+        Ok(Pace { lead, seconds: step + lead + agreement, late: 0, late_in_term: 0, in_term: 0, growths: 0 })
+    }
+
+    /// The moment at which the next iteration starts, and the tale of the last: whether this rank was late.
+    async fn agree<C: Communicator>(&mut self, comm: &C, clock: Clock, was_late: bool) -> Result<f64, CommError> {
+        let [latest, late] = maximum(comm, [clock.now(comm), f64::from(u8::from(was_late))]).await?;
+        self.late += usize::from(late > 0.0);
+        self.late_in_term += usize::from(late > 0.0);
+        self.in_term += 1;
+        if self.in_term == TERM {
+            if self.late_in_term as f64 > LATE * TERM as f64 && self.growths < MAX_GROWTHS {
+                self.lead *= GROWTH;
+                self.growths += 1;
+            }
+            (self.in_term, self.late_in_term) = (0, 0);
+        }
+        Ok(latest + self.lead)
+    }
+}
+
+/// What an agreement takes, as a step.
+struct Agreement;
+
+impl<C: Communicator> Step<C> for Agreement {
+    async fn step(&mut self, comm: &C) -> Result<(), CommError> {
+        maximum(comm, [0.0, 0.0]).await.map(drop)
+    }
+}
+
+/// The median time of a step after a barrier, on the rank where it is longest; the same on all ranks.
+async fn slowest<C: Communicator>(comm: &C, step: &mut impl Step<C>, runs: usize) -> Result<f64, CommError> {
+    let mut times = vec![0.0; runs];
+    for time in &mut times {
+        barrier(comm, Choice::Auto).await?;
+        let start = comm.wtime();
+        step.step(comm).await?;
+        *time = comm.wtime() - start;
+    }
+    let [slowest] = maximum(comm, [Statistics::of(&times).median]).await?;
+    Ok(slowest)
+}
+
+/// The largest of each number over all ranks.
+async fn maximum<C: Communicator, const N: usize>(comm: &C, values: [f64; N]) -> Result<[f64; N], CommError> {
+    let all = allreduce(comm, Payload::of(&values), MAXIMUM, Choice::Auto).await?;
+    let all = all.values::<f64>().and_then(|values| values.try_into().ok());
+    Ok(all.expect("a reduction of data is data of the same length"))
+}
+
+/// The last rank's end of every iteration, on rank 0.
+async fn last_ends<C: Communicator>(comm: &C, ends: &[f64]) -> Result<Option<Vec<f64>>, CommError> {
+    let last = reduce(comm, 0, Payload::of(ends), MAXIMUM, Choice::Auto).await?;
+    Ok(last.values::<f64>().filter(|_| comm.rank() == 0).map(<[f64]>::to_vec))
+}
+
+/// Waits for a moment of the common clock; whether it had already passed.
+async fn wait_until<C: Communicator>(comm: &C, clock: Clock, moment: f64) -> bool {
+    /// Half the grain of virtual time.
+    const GRAIN: f64 = 0.5e-12;
+    let is_late = clock.now(comm) > moment + GRAIN;
+    loop {
+        let rest = moment - clock.now(comm);
+        if rest <= GRAIN {
+            return is_late;
+        }
+        if comm.virtual_time() {
+            comm.compute(Work::Seconds(rest)).await;
+        } else if rest > LONG_WAIT {
+            std::thread::yield_now();
+        } else {
+            std::hint::spin_loop();
+        }
+    }
+}
