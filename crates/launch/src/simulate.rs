@@ -1,0 +1,88 @@
+//! Requests of the suite in virtual time.
+
+use std::borrow::Cow;
+
+use weft_machine::Machine;
+use weft_sim::{Options, Trace, run};
+use weft_suite::programs::operations_charged;
+use weft_suite::{Request, Row, Suite};
+
+use crate::error::LaunchError;
+use crate::place::place;
+
+/// What a simulated launch records besides its rows.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SimulateOptions {
+    /// Every event, for a timeline.
+    pub trace: bool,
+}
+
+/// A simulated launch.
+#[derive(Clone, Debug)]
+pub struct Simulated {
+    pub rows: Vec<Row>,
+    /// Messages sent, warm-up included.
+    pub messages: u64,
+    /// Virtual seconds.
+    pub makespan: f64,
+    pub trace: Option<Trace>,
+}
+
+/// Runs `request` on `machine` in virtual time.
+///
+/// Ranks are placed so that the benchmark means what it says: an echo over given hops gets a partner at each distance,
+/// a ring follows the machine's embedding (Gray code on a hypercube), so that its neighbours are linked; where routing
+/// is measured, ranks are on the nodes that route; the neighbours of a fan are linked to its centre.
+///
+/// # Errors
+/// [`LaunchError::Usage`] for what the machine cannot do (distances beyond its diameter, more ranks than nodes, a host it
+/// does not have), [`LaunchError::Run`] for a run that fails.
+pub fn simulate(machine: &Machine, request: &Request, options: &SimulateOptions) -> Result<Simulated, LaunchError> {
+    let benchmark = request.validate()?;
+    let machine = &with_io_nodes(machine, request)?;
+    let (placement, placed) = place(machine, request, benchmark)?;
+    check_operations(machine, request)?;
+    let program = Suite { request: placed };
+    let outcome = run(machine, &placement, &program, &Options { trace: options.trace, traffic: false })?;
+    let rows = outcome.outputs.into_iter().next().expect("a run has a rank 0");
+    let mut rows = rows?;
+    let io_nodes = machine.files.as_ref().map(|files| files.attached.len() as u32);
+    for row in rows.iter_mut().filter(|row| row.file_system.as_deref() == Some("concurrent")) {
+        row.io_nodes = io_nodes;
+    }
+    Ok(Simulated { rows, messages: outcome.messages, makespan: outcome.makespan, trace: outcome.trace })
+}
+
+/// The machine with as many I/O nodes as are asked for.
+fn with_io_nodes<'a>(machine: &'a Machine, request: &Request) -> Result<Cow<'a, Machine>, LaunchError> {
+    let Some(io_nodes) = request.io_nodes else { return Ok(Cow::Borrowed(machine)) };
+    let (name, nodes, io_nodes) = (&machine.name, machine.nodes(), io_nodes as usize);
+    let Some(files) = &machine.files else {
+        return Err(LaunchError::Usage(format!(
+            "{io_nodes} I/O nodes: {name} has none; its file has no table [files]"
+        )));
+    };
+    if io_nodes > nodes {
+        let message = format!("{io_nodes} I/O nodes: {name} has {nodes} compute nodes to attach them to");
+        return Err(LaunchError::Usage(message));
+    }
+    Ok(Cow::Owned(Machine { files: Some(files.with_io_nodes(io_nodes, nodes)), ..machine.clone() }))
+}
+
+/// A program is charged by operations; one that the machine's file gives no time for would be free.
+fn check_operations(machine: &Machine, request: &Request) -> Result<(), LaunchError> {
+    let charged = operations_charged(request);
+    let missing: Vec<&str> = charged
+        .iter()
+        .filter(|&&operation| machine.operation_time(operation).is_none())
+        .map(|operation| operation.name())
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let (name, benchmark, missing) = (&machine.name, &request.benchmark, missing.join(" and "));
+    Err(LaunchError::Usage(format!(
+        "{benchmark} on {name}: the machine's file gives no time of {missing}, which the program is charged by; \
+         add it under [operations], or ask for the other precision"
+    )))
+}

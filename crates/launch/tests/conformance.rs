@@ -1,0 +1,89 @@
+//! Every benchmark on every world that needs no launcher, from the one list.
+
+use weft_launch::{LaunchError, SimulateOptions, run_threads, simulate};
+use weft_suite::{Benchmark, Group, PayloadSort, Request, Row, catalogue, find};
+
+type World = (&'static str, fn(&Request) -> Result<Vec<Row>, LaunchError>);
+
+/// The worlds, by name.
+const WORLDS: [World; 3] = [
+    ("ipsc860", |request| on("ipsc860", request)),
+    ("tpu-v4", |request| on("tpu-v4", request)),
+    ("threads", run_threads),
+];
+
+fn on(machine: &str, request: &Request) -> Result<Vec<Row>, LaunchError> {
+    let machine = weft_machine::find(machine).expect("a machine of the catalogue");
+    simulate(&machine, request, &SimulateOptions::default()).map(|simulated| simulated.rows)
+}
+
+fn requests() -> Vec<Request> {
+    let mut requests = Vec::new();
+    for benchmark in catalogue() {
+        for payload in [PayloadSort::Data, PayloadSort::Phantom] {
+            for ranks in [2, 3, 8].into_iter().filter(|&ranks| ranks >= benchmark.parameters.min_ranks) {
+                let (takes_bytes, takes_n) = (benchmark.parameters.bytes.is_some(), benchmark.parameters.n.is_some());
+                // One load and one number of neighbours, so that there is one row a length.
+                let (fans, is_loaded) =
+                    (!benchmark.parameters.neighbours.is_empty(), !benchmark.parameters.background_bytes.is_empty());
+                requests.push(Request {
+                    benchmark: benchmark.name.to_owned(),
+                    ranks: Some(ranks),
+                    bytes: if takes_bytes { vec![8, 24, 4096] } else { Vec::new() },
+                    n: if takes_n { vec![8, 21] } else { Vec::new() },
+                    file_bytes: (benchmark.group == Group::Files).then_some(8192),
+                    iterations: Some(2),
+                    warmup: Some(1),
+                    payload: Some(payload),
+                    neighbours: if fans { vec![6.min(ranks as u32 - 1)] } else { Vec::new() },
+                    background_bytes: if is_loaded { vec![512] } else { Vec::new() },
+                    ..Request::default()
+                });
+            }
+        }
+    }
+    requests
+}
+
+/// What a world says to a request that it cannot meet.
+fn refusal(world: &str, request: &Request, benchmark: &Benchmark) -> Option<&'static str> {
+    let parameters = &benchmark.parameters;
+    let is_phantom = request.payload == Some(PayloadSort::Phantom);
+    match (world, benchmark.group) {
+        ("tpu-v4", Group::Program) => Some("the machine's file gives no time of float32_"),
+        ("tpu-v4", Group::Files) => Some("; this world has none"),
+        ("threads", Group::Program) if is_phantom => Some("with phantoms computes nothing"),
+        ("threads", Group::Files) if parameters.file_systems == ["host"] => Some("; this world has posix"),
+        ("tpu-v4" | "threads", _) if parameters.host => Some("host"),
+        _ => None,
+    }
+}
+
+#[test]
+fn every_benchmark_runs_on_every_world() {
+    for (world, run) in WORLDS {
+        for request in requests() {
+            let benchmark = find(&request.benchmark).unwrap();
+            let rows = match (run(&request), refusal(world, &request, benchmark)) {
+                (Ok(rows), None) => rows,
+                (Err(LaunchError::Usage(message)), Some(expected)) => {
+                    assert!(message.contains(expected), "{world}, {request:?}: {message}");
+                    continue;
+                }
+                (outcome, expected) => panic!("{world}, {request:?}: {outcome:?}, not {expected:?}"),
+            };
+            let points = request.bytes.len().max(request.n.len()).max(1);
+            assert_eq!(rows.len(), points, "{world}, {request:?}");
+            assert!(rows.iter().all(|row| row.seconds > 0.0 && row.seconds.is_finite()), "{world}: {rows:?}");
+            assert!(rows.iter().zip(&request.n).all(|(row, &n)| row.n == Some(n)), "{world}: {rows:?}");
+        }
+    }
+}
+
+#[test]
+fn virtual_time_repeats_exactly() {
+    for request in requests() {
+        let again = |request: &Request| on("ipsc860", request).map(|rows| format!("{rows:?}"));
+        assert_eq!(again(&request).ok(), again(&request).ok(), "{request:?}");
+    }
+}

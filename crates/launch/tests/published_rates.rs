@@ -1,0 +1,84 @@
+//! The five hypercubes in virtual time against the data rates that Dunigan 1991 prints (appendix A).
+
+use std::collections::BTreeMap;
+
+use weft_launch::{SimulateOptions, simulate};
+use weft_machine::Machine;
+use weft_suite::Request;
+
+/// One published cell: machine, hops, bytes, one-way seconds.
+struct Cell {
+    machine: String,
+    hops: u32,
+    bytes: u64,
+    seconds: f64,
+}
+
+fn published() -> Vec<Cell> {
+    let text = include_str!("../../../reference/dunigan-1991/data-rates.csv");
+    let cells = text.lines().skip(1).filter_map(|line| {
+        let fields: Vec<&str> = line.split(',').collect();
+        let [machine, "node", hops, bytes, rate] = fields[..] else { return None };
+        let (bytes, rate): (u64, f64) = (bytes.parse().unwrap(), rate.parse().unwrap());
+        let seconds = bytes as f64 / (rate * 1000.0);
+        Some(Cell { machine: machine.to_owned(), hops: hops.parse().unwrap(), bytes, seconds })
+    });
+    cells.collect()
+}
+
+fn echo(machine: &Machine, bytes: Vec<u64>, hops: Vec<u32>) -> BTreeMap<(u32, u64), f64> {
+    let request = Request { benchmark: "echo".to_owned(), bytes, hops, ..Request::default() };
+    let rows = simulate(machine, &request, &SimulateOptions::default()).unwrap().rows;
+    rows.iter().map(|row| ((row.hops.unwrap(), row.bytes.unwrap()), row.seconds)).collect()
+}
+
+#[test]
+fn simulated_rates_are_the_published_ones() {
+    let mut errors = Vec::new();
+    for name in ["ipsc1", "ipsc2", "ipsc860", "ncube3200", "ncube6400"] {
+        let machine = weft_machine::find(name).unwrap();
+        let cells: Vec<Cell> = published().into_iter().filter(|cell| cell.machine == name).collect();
+        assert!(cells.len() >= 16, "{name} has {} published cells", cells.len());
+        let simulated = echo(&machine, cells.iter().map(|cell| cell.bytes).collect(), vec![1, 2]);
+        let of_machine = cells.iter().map(|cell| (simulated[&(cell.hops, cell.bytes)] / cell.seconds - 1.0).abs());
+        errors.extend(of_machine);
+    }
+    errors.sort_by(f64::total_cmp);
+    let (median, worst) = (errors[errors.len() / 2], errors[errors.len() - 1]);
+    assert!(median <= 0.03, "the median error is {median:.4}");
+    assert!(worst <= 0.10, "the worst error is {worst:.4}");
+}
+
+/// An idle machine in virtual time takes what the closed formula of its description says, at every distance.
+#[test]
+fn an_idle_machine_takes_the_time_of_its_formula() {
+    for name in weft_machine::catalogue() {
+        let machine = weft_machine::find(name).unwrap();
+        let distances: Vec<u32> = (1..=machine.topology.diameter() as u32)
+            .filter(|&hops| machine.topology.at_distance(0, hops as usize).is_some())
+            .collect();
+        let bytes = vec![0, 1, 100, 101, 1024, 1025, 5000, 65536];
+        for ((hops, bytes), seconds) in echo(&machine, bytes, distances) {
+            let formula = machine.message_time(bytes, hops as usize);
+            let rendezvous = machine.protocol(bytes).completion == weft_machine::Completion::Rendezvous;
+            // The formula leaves out the request and the clearance of a rendezvous.
+            let handshake = if rendezvous { 2.0 * f64::from(hops) * machine.protocol(bytes).hop_time } else { 0.0 };
+            let expected = formula + handshake;
+            assert!(
+                (seconds / expected - 1.0).abs() < 1e-6,
+                "{name}, {bytes} bytes over {hops} hops: simulated {seconds:e}, formula {expected:e}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_distance_beyond_the_machine_is_refused() {
+    let machine = weft_machine::find("ncube6400").unwrap();
+    let request = Request { hops: vec![7], ..Request::default() };
+    let error = simulate(&machine, &request, &SimulateOptions::default()).unwrap_err();
+    assert_eq!(error.to_string(), "7 hops: on ncube6400, with 64 nodes, no node is more than 6 hops from node 0");
+    let request = Request { benchmark: "barrier".to_owned(), ranks: Some(65), ..Request::default() };
+    let error = simulate(&machine, &request, &SimulateOptions::default()).unwrap_err();
+    assert_eq!(error.to_string(), "65 ranks do not fit on ncube6400: it has 64 nodes");
+}

@@ -1,0 +1,85 @@
+//! Requests of the suite in virtual time and on threads.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+use weft_launch::SimulateOptions;
+use weft_suite::{Request, Row};
+
+use crate::errors::{UsageError, launch_error};
+use crate::machine::PyMachine;
+
+/// Reads a request.
+pub fn request(json: &str) -> PyResult<Request> {
+    Request::from_json(json).map_err(|error| UsageError::new_err(error.to_string()))
+}
+
+/// Rows as JSON.
+pub fn rows_json(rows: &[Row]) -> String {
+    serde_json::to_string(rows).expect("rows are plain data")
+}
+
+/// Every benchmark as a JSON list.
+#[pyfunction]
+pub fn benchmarks() -> String {
+    serde_json::to_string(weft_suite::catalogue()).expect("the catalogue is plain data")
+}
+
+/// Checks all of a request that can be checked without a machine. Raises UsageError.
+#[pyfunction]
+pub fn check_request(request_json: &str) -> PyResult<()> {
+    request(request_json).map(drop)
+}
+
+/// Runs a request in virtual time; rows as JSON. Raises UsageError, RunError.
+#[pyfunction]
+#[pyo3(signature = (machine, request_json, trace_path = None, seed = 0))]
+pub fn simulate(
+    py: Python<'_>,
+    machine: &PyMachine,
+    request_json: &str,
+    trace_path: Option<PathBuf>,
+    seed: u64,
+) -> PyResult<String> {
+    let mut request = request(request_json)?;
+    if seed != 0 {
+        request.seed = seed;
+    }
+    let options = SimulateOptions { trace: trace_path.is_some() };
+    let machine = &machine.0;
+    let simulated = py.detach(|| weft_launch::simulate(machine, &request, &options)).map_err(launch_error)?;
+    if let (Some(path), Some(trace)) = (trace_path, &simulated.trace) {
+        let title = format!("{} on {}", request.benchmark, machine.title);
+        write_whole(&path, |out| trace.write_chrome(&title, out))
+            .map_err(|error| PyOSError::new_err(format!("cannot write {}: {error}", path.display())))?;
+    }
+    Ok(rows_json(&simulated.rows))
+}
+
+/// Writes a file whole or not at all: under another name first, then renamed.
+fn write_whole(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>) -> std::io::Result<()> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.part", std::process::id()));
+    let partial = path.with_file_name(name);
+    let written = File::create(&partial).and_then(|file| {
+        let mut out = BufWriter::new(file);
+        write(&mut out)?;
+        out.flush()
+    });
+    let renamed = written.and_then(|()| std::fs::rename(&partial, path));
+    if renamed.is_err() {
+        let _ = std::fs::remove_file(&partial);
+    }
+    renamed
+}
+
+/// Runs a request with ranks as threads of this process; rows as JSON. Raises UsageError, RunError.
+#[pyfunction]
+pub fn run_threads(py: Python<'_>, request_json: &str) -> PyResult<String> {
+    let request = request(request_json)?;
+    let rows = py.detach(|| weft_launch::run_threads(&request)).map_err(launch_error)?;
+    Ok(rows_json(&rows))
+}

@@ -1,0 +1,65 @@
+//! Machine descriptions.
+
+use pyo3::prelude::*;
+use weft_machine::Machine;
+
+use crate::errors::MachineError;
+
+/// A machine description (seam 1).
+#[pyclass(name = "Machine", module = "weft._core", frozen)]
+pub struct PyMachine(pub Machine);
+
+#[pymethods]
+impl PyMachine {
+    /// Reads the text of a machine file; `path` is what messages call it. Raises MachineError.
+    #[staticmethod]
+    fn parse(text: &str, path: &str) -> PyResult<PyMachine> {
+        let machine = Machine::parse(text, path).map_err(|error| MachineError::new_err(error.to_string()))?;
+        Ok(PyMachine(machine))
+    }
+
+    /// A machine of the catalogue by name, or a machine file by path. Raises MachineError.
+    #[staticmethod]
+    fn find(name_or_path: &str) -> PyResult<PyMachine> {
+        let machine = weft_machine::find(name_or_path).map_err(|error| MachineError::new_err(error.to_string()))?;
+        Ok(PyMachine(machine))
+    }
+
+    /// Short name, as on the command line.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Full name.
+    #[getter]
+    fn title(&self) -> &str {
+        &self.0.title
+    }
+
+    /// How many nodes it has.
+    #[getter]
+    fn nodes(&self) -> usize {
+        self.0.nodes()
+    }
+
+    /// As a machine file.
+    fn to_toml(&self) -> String {
+        self.0.to_toml()
+    }
+
+    /// As JSON.
+    fn to_json(&self) -> String {
+        self.0.to_json().to_string()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<weft machine {}: {}, {} nodes>", self.0.name, self.0.title, self.0.nodes())
+    }
+}
+
+/// Names of the catalogue's machines.
+#[pyfunction]
+pub fn catalogue() -> Vec<&'static str> {
+    weft_machine::catalogue()
+}

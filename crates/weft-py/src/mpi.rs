@@ -1,0 +1,93 @@
+//! Ranks of real MPI, and the judgement over them.
+
+use std::cell::RefCell;
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+use serde_json::json;
+use weft_mpi::{Diagnosis, Options, World};
+
+use crate::errors::{RunError, launch_error};
+use crate::launch::{request, rows_json};
+
+thread_local! {
+    /// MPI can be started once in a process, so Python's thread keeps it until the interpreter ends.
+    static WORLD: RefCell<Option<World>> = const { RefCell::new(None) };
+}
+
+fn with_world<T>(py: Python<'_>, library: &str, use_it: impl FnOnce(&World) -> PyResult<T>) -> PyResult<T> {
+    let is_started = WORLD.with_borrow(Option::is_some);
+    if !is_started {
+        let library = Some(library).filter(|library| !library.is_empty()).map(PathBuf::from);
+        let started = Options::of_environment(library).and_then(World::start);
+        let world = started.map_err(|error| RunError::new_err(error.to_string()))?;
+        WORLD.set(Some(world));
+        let end = wrap_pyfunction!(end_world, py)?;
+        py.import("atexit")?.call_method1("register", (end,))?;
+    }
+    WORLD.with_borrow(|world| use_it(world.as_ref().expect("it was started above")))
+}
+
+/// Finalises MPI if it was started here; Python calls it at its end.
+#[pyfunction]
+fn end_world() {
+    drop(WORLD.take());
+}
+
+/// Runs a request as one rank of an MPI job; rows as JSON on the first rank. Raises UsageError, RunError.
+#[pyfunction]
+pub fn run_mpi_rank(py: Python<'_>, request_json: &str, default_library: &str) -> PyResult<Option<String>> {
+    let request = request(request_json)?;
+    with_world(py, default_library, |world| {
+        let rows = weft_launch::run_mpi_rank(world, &request).map_err(launch_error)?;
+        Ok(rows.map(|rows| rows_json(&rows)))
+    })
+}
+
+/// What the MPI library says of itself, as JSON. Raises RunError.
+#[pyfunction]
+pub fn mpi_version(py: Python<'_>, default_library: &str) -> PyResult<String> {
+    with_world(py, default_library, |world| {
+        let library = world.library();
+        let abi = format!("{:?}", library.abi);
+        Ok(json!({"path": library.path, "abi": abi, "version": library.version, "ranks": world.size()}).to_string())
+    })
+}
+
+/// Tells a deadlock or a mismatch from slowness by what the ranks of a job say of themselves.
+#[pyclass(module = "weft._core", unsendable)]
+#[derive(Default)]
+pub struct MpiDiagnosis(Diagnosis);
+
+#[pymethods]
+impl MpiDiagnosis {
+    #[new]
+    fn new() -> MpiDiagnosis {
+        MpiDiagnosis::default()
+    }
+
+    /// One line of a job's output that came at `now` (s, any clock that goes forward); whether it is a report.
+    fn feed(&mut self, line: &str, now: f64) -> bool {
+        self.0.feed(line, now)
+    }
+
+    /// Why the job must be ended, if that is certain at `now`.
+    fn verdict(&self, now: f64) -> Option<String> {
+        self.0.verdict(now).map(|error| error.to_string())
+    }
+
+    /// The processes of the ranks that have started: rank, process number, host.
+    fn processes(&self) -> Vec<(usize, u32, String)> {
+        self.0.processes().map(|(rank, pid, host)| (rank, pid, host.to_owned())).collect()
+    }
+
+    /// The process of this rank was seen to end at `now`.
+    fn died(&mut self, rank: usize, now: f64) {
+        self.0.died(rank, now);
+    }
+
+    /// Why a job failed whose launcher ended with this code.
+    fn ended(&self, exit_code: i32) -> String {
+        self.0.ended(exit_code).to_string()
+    }
+}
