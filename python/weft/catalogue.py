@@ -1,0 +1,42 @@
+"""Machines: the catalogue and machine files (seam 1)."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+
+from weft import _core
+from weft._core import Machine
+
+__all__ = ["Machine", "machine", "machines", "operation_time"]
+
+
+def machine(name: str | os.PathLike[str]) -> Machine:
+    """A machine of the catalogue by its name, or the one that a machine file describes.
+
+    Parameters
+    ----------
+    name
+        `ipsc860`, or the path of a `.toml` file.
+
+    Raises
+    ------
+    weft.MachineError
+        If there is no such machine (with the nearest name), or the file is not a machine description (with file, line,
+        key and what was expected).
+    """
+    return _core.Machine.find(os.fspath(name))
+
+
+def machines() -> list[Machine]:
+    """Every machine of the catalogue."""
+    return [_core.Machine.find(name) for name in _core.catalogue()]
+
+
+def operation_time(machine: str | Machine, operation: str) -> float | None:
+    """Seconds of an operation of a node's processor (`float64_multiply`), None if the machine file does not give it."""
+    described = machine if isinstance(machine, Machine) else _core.Machine.find(machine)
+    figure = tomllib.loads(described.to_toml()).get("operations", {}).get(operation)
+    if isinstance(figure, dict):
+        figure = figure["value"]
+    return None if figure is None else float(figure)

@@ -1,0 +1,93 @@
+"""`weft fit`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from weft.cli import teaching
+
+if TYPE_CHECKING:
+    from weft.model import Fit
+
+_EXAMPLES = """
+weft fit here.csv  # startup, byte time and where the protocol changes, with intervals
+weft fit here.csv -o here.toml  # the same as a machine file, to simulate and compare
+weft fit all.csv --machine ipsc860 --source published  # one machine of a table with several
+"""
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(cls=teaching.command(_EXAMPLES), no_args_is_help=True)(fit)
+
+
+def fit(
+    file: Annotated[Path, typer.Argument(help="Samples of echo: a .csv or .parquet file.")],
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write a machine file (.toml).")] = None,
+    machine: Annotated[str | None, typer.Option(help="Which machine, where the file has several.")] = None,
+    source: Annotated[
+        str | None, typer.Option(help="measured, simulated, predicted or published, where the file has several.")
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="Name in the machine file. Default: the file's own name.")] = None,
+    most_pieces: Annotated[int, typer.Option(min=1, help="The most pieces of the curve.")] = 4,
+) -> None:
+    """Fit the cost of messages: startup and byte time, in as many pieces as the protocol has, and the cost of a hop.
+
+    Refuses and explains where the samples cannot determine a figure.
+    """
+    from weft import model, samples
+    from weft.files import check_writable, write_text
+
+    if output is not None:
+        check_writable(output, (".toml",))
+    found = model.fit(samples.read(file), machine, source, most_pieces=most_pieces)
+    show(found)
+    if output is not None:
+        write_text(found.to_machine(name or output.stem, file.name), output)
+        typer.echo(f"machine file: {output}", err=True)
+
+
+def show(found: Fit) -> None:
+    """The pieces with intervals, the residuals in one line, and what could not be determined."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    from weft import units
+
+    console = Console(highlight=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=f"{found.machine} ({found.source})", title_justify="left")
+    table.add_column("benchmark")
+    for heading in ("lengths", "startup", "byte time", "rate", "hop", "half the rate at"):
+        table.add_column(heading, justify="right")
+    for row in found.table().iter_rows(named=True):
+        table.add_row(
+            row["benchmark"],
+            f"{units.length(row['first'])} – {units.length(row['last'])}",
+            _with_interval(row, "startup", units.seconds),
+            _with_interval(row, "byte_time", lambda value: f"{units.seconds(value)}/B"),
+            units.rate(1.0 / row["byte_time"]) if row["byte_time"] else "–",
+            units.seconds(row["hop_time"]),
+            units.length(row["half_bandwidth"]),
+        )
+    console.print(table)
+    errors = found.residuals["error"].abs()
+    worst = found.residuals.row(int(errors.arg_max() or 0), named=True)
+    console.print(
+        f"errors of the fit: median {units.share(float(errors.median() or 0))}, "  # type: ignore[arg-type]
+        f"worst {units.share(abs(worst['error']))} ({worst['benchmark']}, {units.length(worst['bytes'])})"
+    )
+    for note in found.notes:
+        console.print(f"[dim]note:[/] {note}")
+
+
+def _with_interval(row: dict[str, float | None], name: str, shown: object) -> str:
+    value, low, high = row[name], row[f"{name}_low"], row[f"{name}_high"]
+    assert callable(shown)
+    if value is None or low is None or high is None:
+        return "–"
+    half = (high - low) / 2.0 / value if value else float("inf")
+    return f"{shown(value)} ±{half:.0%}" if half < 10 else f"{shown(value)} (≤ {shown(high)})"

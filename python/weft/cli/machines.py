@@ -1,0 +1,190 @@
+"""`weft machines`."""
+
+from __future__ import annotations
+
+import enum
+import tomllib
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from weft.cli import teaching
+
+if TYPE_CHECKING:
+    import polars as pl
+    from rich.table import Table
+
+_EXAMPLES = """
+weft machines  # every machine of the catalogue, a line each
+weft machines show ipsc860  # every figure of one, with its source
+weft machines show ipsc860 --format toml > mine.toml  # a machine file to start from
+weft machines grain  # what a message costs in multiplications, and the grain that a program needs
+weft machines grain study/samples.csv  # the same with this machine
+weft machines show ./mine.toml  # check a machine file of your own
+"""
+
+
+class Format(enum.StrEnum):
+    """How a machine is shown."""
+
+    TABLE = "table"
+    TOML = "toml"
+    JSON = "json"
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = typer.Typer(cls=teaching.group(_EXAMPLES), invoke_without_command=True)
+    group.callback()(machines)
+    group.command(cls=teaching.command(_EXAMPLES))(show)
+    group.command(cls=teaching.command(_EXAMPLES))(grain)
+    app.add_typer(group, name="machines")
+
+
+def machines(context: typer.Context) -> None:
+    """The catalogue of machines: hypercubes of 1987-1991 and machines of today."""
+    if context.invoked_subcommand is not None:
+        return
+    from rich import box
+    from rich.table import Table
+
+    import weft
+    from weft.cli.printing import show as show_whole
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("name", style="cyan")
+    table.add_column("machine")
+    table.add_column("year", justify="right")
+    table.add_column("nodes", justify="right")
+    table.add_column("topology")
+    table.add_column("switching")
+    for machine in sorted(weft.machines(), key=lambda m: (_facts(m).get("year", 0), m.name)):
+        facts = _facts(machine)
+        table.add_row(
+            machine.name, machine.title, str(facts.get("year", "")), f"{machine.nodes:,}",
+            str(facts.get("topology", {}).get("kind", "")), _technique(facts),
+        )  # fmt: skip
+    show_whole(table)
+
+
+def show(
+    name: Annotated[str, typer.Argument(help="A machine of the catalogue, or the path of a machine file.")],
+    shown: Annotated[Format, typer.Option("--format", help="How it is shown.")] = Format.TABLE,
+) -> None:
+    """One machine: every figure with its source."""
+    import weft
+
+    machine = weft.machine(name)
+    if shown is Format.TOML:
+        typer.echo(machine.to_toml(), nl=False)
+        return
+    if shown is Format.JSON:
+        typer.echo(machine.to_json())
+        return
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    facts = _facts(machine)
+    console.print(f"[bold]{machine.title}[/] ({machine.name})")
+    if "description" in facts:
+        console.print(facts["description"], style="dim")
+    console.print("Times are in seconds, lengths in bytes.", style="dim")
+    console.print(_figures(facts))
+
+
+class GrainFormat(enum.StrEnum):
+    """How grains are shown."""
+
+    TABLE = "table"
+    CSV = "csv"
+
+
+def grain(
+    subjects: Annotated[
+        list[str] | None,
+        typer.Argument(help="Files of samples (of this machine, say) and machine files, besides the catalogue."),
+    ] = None,
+    shown: Annotated[GrainFormat, typer.Option("--format", help="How it is shown.")] = GrainFormat.TABLE,
+) -> None:
+    """Communication against computation: the grain at which messages take 50%, 20% and 5% of the time.
+
+    A program that computes g operations of m seconds for each message of t seconds spends t / (t + g m) of its time
+    communicating; g = (t / m) (1 - f) / f. The ratio t / m for 8 bytes is that of table 7 of Dunigan 1991.
+    """
+    from weft.study.grain import conclusion
+
+    found, notes = conclusion(subjects or [])
+    if shown is GrainFormat.CSV:
+        typer.echo(found.write_csv(), nl=False)
+    else:
+        _show_grains(found)
+    for note in notes:
+        typer.echo(note, err=True)
+
+
+def _show_grains(found: pl.DataFrame) -> None:
+    from rich import box
+    from rich.table import Table
+
+    from weft import units
+    from weft.cli.printing import show as show_whole
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("machine", style="cyan")
+    names = ("message", "transfer", "8-byte multiply", "transfer ÷ multiply")
+    shares = found["share"].unique(maintain_order=True).to_list()
+    for name in (*names, *(f"operations at {share:.0%}" for share in shares)):
+        table.add_column(name, justify="right")
+    for (machine, source, length), part in found.group_by("machine", "source", "bytes", maintain_order=True):
+        first = part.row(0, named=True)
+        grains = dict(part.select("share", "operations").iter_rows())
+        label = f"{machine}" if source == "simulated" else f"{machine} ({source})"
+        table.add_row(
+            label, units.length(float(str(length))), units.seconds(first["transfer"]),
+            units.seconds(first["multiply"]), units.digits(first["ratio"]),
+            *(units.digits(grains[share]) for share in shares),
+        )  # fmt: skip
+    show_whole(table)
+
+
+def _facts(machine: Any) -> dict[str, Any]:
+    return tomllib.loads(machine.to_toml())
+
+
+def _figures(facts: dict[str, Any]) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("key", style="cyan")
+    table.add_column("value", justify="right")
+    table.add_column("source", style="dim")
+    _walk(facts, "", table)
+    return table
+
+
+def _walk(value: Any, key: str, table: Table, source: str = "") -> None:
+    """A line for every figure; tables and lists of tables are gone through with their path as key.
+
+    A figure's source is its own, or that of the table it stands in.
+    """
+    if isinstance(value, dict) and "value" in value:
+        table.add_row(key, _shown(value["value"]), str(value.get("source", source)))
+    elif isinstance(value, dict):
+        source = str(value.get("source", source))
+        for name, inner in value.items():
+            _walk(inner, f"{key}.{name}" if key else name, table, source)
+    elif isinstance(value, list) and any(isinstance(inner, dict) for inner in value):
+        for number, inner in enumerate(value, start=1):
+            _walk(inner, f"{key} {number}", table, source)
+    elif key not in ("name", "title", "description") and not key.endswith("source"):
+        table.add_row(key, _shown(value), source)
+
+
+def _shown(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _technique(facts: dict[str, Any]) -> str:
+    technique = facts.get("switching", {}).get("technique", "")
+    return str(technique["value"] if isinstance(technique, dict) else technique)

@@ -1,0 +1,307 @@
+"""`weft measure`."""
+
+from __future__ import annotations
+
+import enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from weft.cli import teaching
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from weft.launch.measure import Measurement
+    from weft.launch.protocol import Plan
+    from weft.launch.request import Settings
+
+_EXAMPLES = """
+weft measure echo  # one-way time of messages of 8 B to 1 MiB between two ranks here
+weft measure echo bandwidth --bytes 8:64K -o here.csv  # two benchmarks into one file of samples
+weft measure allreduce --ranks 2:16 --bytes 8,1K,1M  # a collective on 2, 4, 8 and 16 ranks
+weft measure echo --on ipsc860 --hops 1:6 --bytes 8:8192  # in virtual time on a machine of the catalogue
+weft measure alltoall --on ncube6400 --ranks 16 --bytes 1K --trace alltoall.json  # a timeline for ui.perfetto.dev
+weft measure echo -o here.csv --resume  # go on where Ctrl-C, or a time limit, stopped it
+weft measure arithmetic linpack stream  # one node: the Caltech tests, LINPACK with numpy's BLAS, STREAM
+weft measure dot_product --lengths 8:64K --on ipsc860  # priced from a machine file's operation times
+weft measure contention --background-bytes 8,1K,8K --bytes 8:8K --on ncube6400  # a probe in traffic
+weft measure fan-in --neighbours 1,2,4,6 --bytes 1K --on ipsc860  # neighbours that send at once
+srun -n 2 weft measure echo -o here.csv  # as a rank that a launcher has started
+"""
+
+
+class Format(enum.StrEnum):
+    """How samples are shown."""
+
+    TABLE = "table"
+    CSV = "csv"
+    PARQUET = "parquet"
+
+
+def _sections() -> dict[str, list[tuple[str, str]]]:
+    from weft.launch.request import every
+
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for benchmark in every().values():
+        groups.setdefault(f"Benchmarks: {benchmark.group}", []).append((benchmark.name, benchmark.summary))
+    return groups
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(cls=teaching.command(_EXAMPLES, _sections), no_args_is_help=True)(measure)
+
+
+def measure(
+    benchmark: Annotated[
+        list[str], typer.Argument(help="One or more benchmarks of the list below.", show_default=False)
+    ],
+    on: Annotated[
+        str,
+        typer.Option(help="[bold]here[/] (over MPI), or a machine of the catalogue or a machine file (virtual time)."),
+    ] = "here",
+    ranks: Annotated[
+        str | None,
+        typer.Option(help="Ranks: 4, 2:16 (doubling), 2,3,5. Default: the benchmark's own; simulated up to 64."),
+    ] = None,
+    lengths: Annotated[
+        str | None, typer.Option("--bytes", help="Lengths: 8:8192 (doubling), 8,1K,1M; K, M, G are powers of 1024.")
+    ] = None,
+    hops: Annotated[str | None, typer.Option(help="Distances in links: 1:6 (by one), 1,3.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write samples to this .csv or .parquet file.")
+    ] = None,
+    shown: Annotated[Format, typer.Option("--format", help="What goes to standard output.")] = Format.TABLE,
+    algorithm: Annotated[
+        str | None, typer.Option(help="Of collectives: auto, native (the MPI library's own), or a name.")
+    ] = None,
+    iterations: Annotated[
+        int | None, typer.Option(min=1, help="Timed iterations of a point in a launch. Default: by time.")
+    ] = None,
+    window: Annotated[
+        int | None, typer.Option(min=1, help="Messages in flight (bandwidth), or of each neighbour (fan-in, fan-out).")
+    ] = None,
+    words: Annotated[
+        str | None,
+        typer.Option("--lengths", help="Of one node: elements (dot_product), bytes (stream, memory_latency): 8:64K."),
+    ] = None,
+    threads: Annotated[
+        str | None, typer.Option(help="Threads of stream: 1, 1:8 (doubling). Default: 1 and all.")
+    ] = None,
+    variant: Annotated[
+        list[str] | None, typer.Option(help="Only this row of the node suite (float64_multiply); may be repeated.")
+    ] = None,
+    neighbours: Annotated[
+        str | None, typer.Option(help="How many neighbours (fan-in, fan-out): 1,2,4,6. Default: these, as ranks allow.")
+    ] = None,
+    background: Annotated[
+        str | None,
+        typer.Option(
+            help="Background traffic (contention): none, stream (rank 0 to 7), shift, shift:2, random, all-to-all, or "
+            "pairs of ranks as 0-7,2-6. Default: stream."
+        ),
+    ] = None,
+    background_bytes: Annotated[
+        str | None, typer.Option(help="Lengths of background messages (contention): the load.")
+    ] = None,
+    probe: Annotated[
+        str | None, typer.Option(help="From which rank to which the probe sends (contention). Default: 1-3.")
+    ] = None,
+    order: Annotated[
+        str | None, typer.Option("--n", help="Orders of matrices, points along an edge of grids (programs).")
+    ] = None,
+    precision: Annotated[str | None, typer.Option(help="Of programs: single or double.")] = None,
+    file_system: Annotated[str | None, typer.Option(help="How files are reached (programs and files).")] = None,
+    file_bytes: Annotated[str | None, typer.Option(help="Length of the file of one rank (files): 1M.")] = None,
+    preallocate: Annotated[bool, typer.Option("--preallocate", help="Give files their room first (writing).")] = False,
+    io_nodes: Annotated[int | None, typer.Option(min=1, help="I/O nodes of a described machine (files).")] = None,
+    seconds_per_point: Annotated[
+        float | None, typer.Option(min=1e-6, help="Time for the timed iterations of a point in a launch, s.")
+    ] = None,
+    launches: Annotated[int, typer.Option(min=1, help="The fewest separate launches (6 give a 95% interval).")] = 6,
+    half_width: Annotated[
+        float, typer.Option(min=1e-4, max=1.0, help="Go on until every interval's half-width is within this share.")
+    ] = 0.05,
+    budget: Annotated[float, typer.Option(min=0.0, help="Begin no further launch after so many seconds.")] = 60.0,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the samples that the output file has.")] = False,
+    name: Annotated[str, typer.Option(help="What the samples call this machine.")] = "here",
+    trace: Annotated[Path | None, typer.Option(help="Write a timeline (Chrome trace JSON) of a simulated run.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of a simulated run: one seed, one result.")] = 0,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar, no table.")] = False,
+) -> None:
+    """Measure benchmarks: on this machine over MPI, or in virtual time on a described one.
+
+    A real measurement makes several separate launches, because launches differ more than repetitions within one: the
+    table shows the median over launches with its 95% interval. Ctrl-C keeps what was measured.
+    """
+    from weft.files import check_writable
+
+    if output is not None:
+        check_writable(output, (".csv", ".parquet"))
+    more = {
+        "algorithm": algorithm, "iterations": iterations, "window": window, "neighbours": neighbours,
+        "background": background, "background_bytes": background_bytes, "probe": probe, "n": order,
+        "precision": precision, "file_system": file_system, "file_bytes": file_bytes, "preallocate": preallocate,
+        "io_nodes": io_nodes, "lengths": words, "variants": tuple(variant or ()),
+    }  # fmt: skip
+    if on == "here":
+        from weft._core import UsageError
+        from weft.launch.protocol import Plan
+
+        if trace is not None:
+            raise UsageError("--trace is of a simulated run; name a machine with --on")
+        if resume and output is None:
+            raise UsageError("--resume goes on with a file; name it with -o")
+        settings = _settings(**more, threads=threads, seconds_per_point=seconds_per_point)
+        plan = Plan(launches, half_width, budget)
+        _here(benchmark, ranks, lengths, hops, settings, plan, output, shown, resume, name, quiet)
+        return
+    from weft.cli.progress import Bar
+    from weft.launch.simulate import simulate
+
+    if threads is not None:
+        from weft._core import UsageError
+
+        raise UsageError("--threads is of a measurement here: machine files describe one processor a node")
+    if resume:
+        from weft._core import UsageError
+
+        raise UsageError("--resume goes on with a measurement here; a simulated run is never left half done")
+    if trace is not None:
+        check_writable(trace, (".json",))
+    notes: list[str] = []
+    with Bar(f"simulating {on}", quiet) as bar:
+        samples = simulate(
+            on, benchmark, ranks=ranks, bytes=lengths, hops=hops, seed=seed, trace=trace, progress=bar, notes=notes,
+            **{**more, "file_bytes": _length(file_bytes)},  # type: ignore[arg-type]
+        )  # fmt: skip
+    _deliver(samples, output, shown, quiet)
+    for note in notes:
+        _note(note)
+    if trace is not None and not quiet:
+        _note(f"timeline: {trace} (open it at ui.perfetto.dev or chrome://tracing)")
+
+
+def _length(text: str | None) -> int | None:
+    """One length in bytes.
+
+    Raises
+    ------
+    UsageError
+        For several, or what is none.
+    """
+    from weft._core import UsageError
+    from weft.launch import ranges
+
+    found = ranges.numbers(text, "file-bytes", "double", lowest=1)
+    if len(found) > 1:
+        raise UsageError(f"file-bytes: one length, not the {len(found)} of '{text}'")
+    return found[0] if found else None
+
+
+def _settings(**given: Any) -> Settings:
+    """Words as a request has them."""
+    from weft.launch import ranges
+    from weft.launch.request import Settings
+
+    words = ranges.numbers(given.pop("lengths"), "lengths", "double", lowest=1)
+    neighbours = ranges.numbers(given.pop("neighbours"), "neighbours", "one", lowest=1)
+    loads = ranges.numbers(given.pop("background_bytes"), "background-bytes", "double")
+    threads = ranges.numbers(given.pop("threads"), "threads", "double", lowest=1)
+    orders = ranges.numbers(given.pop("n"), "n", "double", lowest=1)
+    probe, length = ranges.pair(given.pop("probe"), "probe"), _length(given.pop("file_bytes"))
+    return Settings(
+        **given, words=words, neighbours=neighbours, background_bytes=loads, threads=threads, n=orders, probe=probe,
+        file_bytes=length,
+    )  # fmt: skip
+
+
+def _here(
+    names: list[str],
+    ranks: str | None,
+    lengths: str | None,
+    hops: str | None,
+    settings: Settings,
+    plan: Plan,
+    output: Path | None,
+    shown: Format,
+    resume: bool,
+    name: str,
+    quiet: bool,
+) -> None:
+    from weft import samples
+    from weft.cli.interrupting import terminating_is_interrupting
+    from weft.cli.progress import Bar
+    from weft.launch import ranges
+    from weft.launch.environment import launcher
+    from weft.launch.measure import measure_requests
+    from weft.launch.request import node_benchmarks, requests
+
+    job = launcher()
+    own = (job.size,) if job and job.size > 1 and not all(name in node_benchmarks() for name in names) else ()
+    wanted = requests(
+        names,
+        ranges.numbers(ranks, "ranks", "double", lowest=1) or own,
+        ranges.numbers(lengths, "bytes", "double"),
+        ranges.numbers(hops, "hops", "one", lowest=1),
+        settings,
+    )
+    first = job is None or job.rank == 0
+    before = samples.read(output) if resume and first and output is not None and output.exists() else None
+    with Bar("measuring here", quiet or job is not None) as bar, terminating_is_interrupting():
+        found = measure_requests(wanted, plan, name=name, progress=bar, before=before)
+    if not found.writes:
+        return
+    if not found.table.is_empty():
+        _deliver(found.table, output, shown, quiet)
+    _conclude(found, plan.half_width, output)
+
+
+def _deliver(table: pl.DataFrame, output: Path | None, shown: Format, quiet: bool) -> None:
+    """To the file, if there is one, and to standard output."""
+    from weft.cli import output as printing
+
+    if output is not None:
+        from weft import samples
+
+        samples.write(table, output)
+        _note(f"{len(table)} samples: {output}")
+    if shown is Format.TABLE:
+        if not quiet:
+            printing.show_samples(table)
+    else:
+        printing.write_samples(table, shown.value)
+
+
+def _conclude(found: Measurement, half_width: float, output: Path | None) -> None:
+    """Say how well the points are known; ends with 130 if someone interrupted."""
+    from weft.launch import protocol
+    from weft.samples.summary import MINIMUM_LAUNCHES
+
+    points, loose = len(found.status), found.count(protocol.NOT_CONVERGED)
+    launches = found.table["repetition"].n_unique()
+    if loose and launches < MINIMUM_LAUNCHES:
+        _note(
+            f"[bold yellow]NOT CONVERGED[/]: {launches} launch{'es' if launches > 1 else ''}; a 95% interval of the "
+            f"median needs {MINIMUM_LAUNCHES} or more (--launches)."
+        )
+    elif loose:
+        _note(
+            f"[bold yellow]NOT CONVERGED[/]: {loose} of {points} points; the widest interval is "
+            f"±{found.widest or 0:.1%} of its median, ±{half_width:.0%} was asked for; {found.spent:.0f} s were spent. "
+            "A larger --budget goes on longer."
+        )
+    if found.count(protocol.ONE_LAUNCH):
+        _note("One launch: no interval over launches. Start it again with -o FILE --resume to add launches.")
+    if found.interrupted:
+        kept = f"what was measured is in {output}; go on with --resume" if output else "nothing was written (no -o)"
+        _note(f"[bold yellow]interrupted[/]: {kept}")
+        raise typer.Exit(130)
+
+
+def _note(text: str) -> None:
+    from rich.console import Console
+
+    Console(stderr=True, highlight=False).print(text, soft_wrap=True)

@@ -1,0 +1,77 @@
+"""Samples on standard output."""
+
+from __future__ import annotations
+
+import sys
+
+import polars as pl
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from weft import samples, units
+from weft._core import UsageError
+from weft.cli.printing import show
+
+
+def show_samples(table: pl.DataFrame) -> None:
+    """One line a point: median over launches, half-width of its 95% interval where there are several, rate."""
+    found = samples.summarise(table)
+    several = found.select("source", "machine").n_unique() > 1
+    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    optional = [name for name in found.columns if name in samples.PARAMETERS and name not in _ALWAYS]
+    optional = [name for name in optional if found[name].is_not_null().any()]
+    loss = "slowdown" in found.columns and bool(found["slowdown"].is_not_null().any())
+    measured = bool((found["launches"] > 1).any())
+    for name in [*(("source", "machine") if several else ()), "benchmark"]:
+        shown.add_column(name)
+    for name in optional:
+        shown.add_column(name, justify="left" if found.schema[name] == pl.String else "right")
+    for name in ("one operation", *(("95%", "launches") if measured else ()), "rate", *(("loss",) if loss else ())):
+        shown.add_column(name, justify="right")
+    for row in found.iter_rows(named=True):
+        cells = [row["source"], row["machine"]] if several else []
+        cells += [row["benchmark"], *(_cell(name, row[name]) for name in optional), units.seconds(row["seconds"])]
+        if measured:
+            cells += [_half_width(row), str(row["launches"])]
+        cells.append(units.work_rate(row.get("rate"), row.get("rate_unit")))
+        shown.add_row(*cells, *([units.share(row["slowdown"])] if loss else []))
+    show(shown)
+
+
+_ALWAYS = ("source", "machine", "benchmark")
+
+
+def _cell(name: str, value: object) -> str:
+    if value is None:
+        return ""
+    return units.length(float(str(value))) if name in _LENGTHS else str(value)
+
+
+_LENGTHS = ("bytes", "background_bytes", "file_bytes")
+
+
+def _half_width(row: dict[str, object]) -> Text:
+    """The half-width of the 95% interval as a share of the median; what has not converged stands out."""
+    if row["converged"] is None:
+        return Text("")
+    return Text(f"±{row['half_width']:.1%}", style="yellow" if row["converged"] is False else "")
+
+
+def write_samples(table: pl.DataFrame, shape: str) -> None:
+    """All samples as CSV, or as Parquet where standard output is no terminal.
+
+    Raises
+    ------
+    UsageError
+        For Parquet on a terminal.
+    """
+    ordered = table.select([*samples.REQUIRED, *(name for name in table.columns if name not in samples.REQUIRED)])
+    if shape == "csv":
+        sys.stdout.write(ordered.write_csv())
+        sys.stdout.flush()
+        return
+    if sys.stdout.isatty():
+        raise UsageError("Parquet is not for terminals: name a file with -o, or redirect standard output")
+    ordered.write_parquet(sys.stdout.buffer)
+    sys.stdout.buffer.flush()

@@ -1,0 +1,64 @@
+"""Progress bars with an estimate of the time left."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+
+class Bar:
+    """A bar for a measurement, on standard error, gone when it is done; nothing where that is no terminal.
+
+    Parameters
+    ----------
+    title
+        What is done.
+    quiet
+        Whether to show nothing at all.
+    """
+
+    def __init__(self, title: str, quiet: bool = False) -> None:
+        console = Console(stderr=True)
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("points ·"),
+            TimeElapsedColumn(),
+            TextColumn("gone,"),
+            TimeRemainingColumn(),
+            TextColumn("left"),
+            console=console,
+            transient=True,
+            disable=quiet or not console.is_terminal,
+        )
+        self._title = title
+        self._task = self._progress.add_task(title, total=None)
+        self._done = 0
+
+    def __enter__(self) -> Bar:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def launch(self, number: int, points: int, remaining: int) -> None:
+        """A launch begins."""
+        self._progress.update(
+            self._task, total=self._done + remaining, description=f"{self._title}, launch {number + 1}"
+        )
+
+    def rows(self, number: int) -> None:
+        """That many more points are done."""
+        self._done += number
+        self._progress.advance(self._task, number)
+
+    def title(self, title: str) -> None:
+        """What is done from now on, counted from the start."""
+        self._title, self._done = title, 0
+        self._progress.reset(self._task, description=title, total=None)

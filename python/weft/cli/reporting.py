@@ -1,0 +1,46 @@
+"""`weft report`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from weft.cli import teaching
+
+_EXAMPLES = """
+weft report here.csv -o report.html  # one file that opens offline
+weft report here.csv old.csv --machine ipsc860 -o report.html  # several files, and machines for the table
+"""
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(cls=teaching.command(_EXAMPLES), no_args_is_help=True)(report)
+
+
+def report(
+    files: Annotated[list[Path], typer.Argument(help="Files of samples: .csv or .parquet.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The report.")] = Path("report.html"),
+    machine: Annotated[
+        list[str] | None,
+        typer.Option(help="A machine whose node times go into the table of machines; may be repeated."),
+    ] = None,
+    title: Annotated[str, typer.Option(help="The heading.")] = "What messages cost",
+) -> None:
+    """A report on files of samples: one HTML file that opens offline, with figures, fits and residuals."""
+    import polars as pl
+
+    import weft
+    from weft import samples
+    from weft.files import check_writable
+    from weft.reports import report as write
+
+    check_writable(output, (".html", ".htm"))
+    table = pl.concat([samples.read(file) for file in files], how="diagonal_relaxed")
+    named = table["machine"].unique().to_list()
+    known = [weft.machine(name) for name in machine or []]
+    known += [found for found in weft.machines() if found.name in named and found.name not in (machine or [])]
+    write(table, output, machines=known, title=title, origin=", ".join(file.name for file in files))
+    typer.echo(f"report: {output}", err=True)

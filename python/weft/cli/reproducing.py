@@ -1,0 +1,70 @@
+"""`weft reproduce`."""
+
+from __future__ import annotations
+
+import enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from weft.cli import teaching
+
+_EXAMPLES = """
+weft reproduce dunigan-1991  # every table and figure, published and ours side by side
+weft reproduce dunigan-1991 --table 7  # one table; text: the figures that section 4 gives in words
+weft reproduce dunigan-1991 --figure 9  # one figure, as a table
+weft reproduce dunigan-1991 --format csv  # every cell as tidy rows
+weft reproduce dunigan-1991 -o cells.csv  # every cell, for other tools
+"""
+
+
+class Format(enum.StrEnum):
+    """How a reproduction is shown."""
+
+    TABLE = "table"
+    CSV = "csv"
+
+
+def _sections() -> dict[str, list[tuple[str, str]]]:
+    from weft.papers import PAPERS
+
+    return {"Papers": [(name, (module.__doc__ or "").strip().splitlines()[0]) for name, module in PAPERS.items()]}
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(cls=teaching.command(_EXAMPLES, _sections), no_args_is_help=True)(reproduce)
+
+
+def reproduce(
+    paper: Annotated[str, typer.Argument(help="A paper of the list below.")],
+    table: Annotated[
+        str | None, typer.Option(help="One table, by its number in the paper; A: the appendix; text: section 4.")
+    ] = None,
+    figure: Annotated[str | None, typer.Option(help="One figure, by its number in the paper.")] = None,
+    shown: Annotated[Format, typer.Option("--format", help="How it is shown.")] = Format.TABLE,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write every cell to this .csv file.")] = None,
+) -> None:
+    """Run a published study on the simulated machines: published figures, ours, relative errors.
+
+    Where a figure is withheld or was never printed, ours stands alone. Figures that the machine files were told are
+    marked as inputs and do not count in the summary.
+    """
+    from weft.files import check_writable, write_text
+    from weft.study.reproducing import reproduction
+
+    if output is not None:
+        check_writable(output, (".csv",))
+    found = reproduction(paper, table, figure)
+    if shown is Format.CSV:
+        typer.echo(found.cells().write_csv(), nl=False)
+    else:
+        from rich.console import Console
+
+        from weft.papers import render
+
+        Console(highlight=False).print(render(found))
+    if output is not None:
+        write_text(found.cells().write_csv(), output)
+        typer.echo(f"cells: {output}", err=True)

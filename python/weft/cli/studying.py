@@ -1,0 +1,78 @@
+"""`weft study`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from weft.cli import teaching
+
+_EXAMPLES = """
+weft study  # under three minutes; then open study/report.html
+weft study --quick -o monday  # a first fitted report within a minute
+weft study --resume  # go on where Ctrl-C stopped it
+"""
+
+
+_SUITE_EXAMPLES = """
+weft suite  # under four minutes; then open suite/report.html
+weft suite --resume  # go on where Ctrl-C stopped it
+weft machines grain suite/samples.csv  # what follows for programs
+"""
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command(cls=teaching.command(_EXAMPLES))(study)
+    app.command(cls=teaching.command(_SUITE_EXAMPLES))(suite)
+
+
+def study(
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Be done within a minute: fewer lengths, shorter runs.")
+    ] = False,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The folder for what is found.")] = Path("study"),
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the launches that the folder holds.")] = False,
+) -> None:
+    """Measure this machine with two ranks, fit it, simulate the catalogue, and write a report.
+
+    Writes samples.csv, here.toml and report.html, and says in five lines what it found. The fit is made at lengths
+    2^k and held against the lengths 3*2^k, which it has not seen. `weft suite` measures the other groups as well.
+    """
+    _run(output, quick=quick, resume=resume)
+
+
+def suite(
+    output: Annotated[Path, typer.Option("-o", "--output", help="The folder for what is found.")] = Path("suite"),
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the launches that the folder holds.")] = False,
+) -> None:
+    """Measure the whole suite here, every group of `weft measure --help`, and report it as `weft study` does.
+
+    Messages, one node's arithmetic and memory, and traffic, with default settings; programs and files where this build
+    has them. Benchmarks of more ranks than this machine has cores run on as many ranks as it has, or on the fewest that
+    mean anything. Ctrl-C keeps the launches that are done.
+    """
+    _run(output, resume=resume, whole=True)
+
+
+def _run(output: Path, *, quick: bool = False, resume: bool = False, whole: bool = False) -> None:
+    from rich.console import Console
+
+    from weft.cli.interrupting import terminating_is_interrupting
+    from weft.cli.progress import Bar
+    from weft.study.here import study as run
+
+    console = Console(highlight=False)
+    with Bar("measuring here") as bar, terminating_is_interrupting():
+        found = run(output, quick=quick, resume=resume, whole=whole, progress=bar)
+    if found.interrupted:
+        kept = f"; what was measured is in {found.samples}, go on with --resume" if found.samples else ""
+        console.print(f"[bold yellow]interrupted[/]{kept}", soft_wrap=True)
+        raise typer.Exit(130)
+    for line in found.lines:
+        console.print(line, soft_wrap=True)
+    console.print(
+        f"[bold]Report: {found.report}[/]  (samples: {found.samples}, machine: {found.machine})", soft_wrap=True
+    )

@@ -1,0 +1,288 @@
+"""Launches: ranks started through mpiexec, watched, their rows collected.
+
+Which mpiexec and which MPI library: `WEFT_MPIEXEC` and `WEFT_MPI_LIBRARY` where they are set; the mpiexec that belongs
+to `WEFT_MPI_LIBRARY`; else those of the MPICH wheel beside the Python that runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from weft import _core
+from weft._core import RunError, UsageError
+from weft.launch import environment
+from weft.launch.deaths import Deaths
+from weft.launch.rank import ERROR
+from weft.launch.request import Request
+
+RANK = (sys.executable, "-P", "-m", "weft.launch.rank")
+
+WATCHED = "WEFT_WATCHED"
+"""Tells ranks that their reports are read and judged (crates/mpi)."""
+
+Rows = list[dict[str, Any]]
+
+_ERRORS = {"UsageError": UsageError, "MachineError": UsageError, "RunError": RunError}
+_SEE_OUTPUT = "; see its output"
+_TAIL = 12
+_TICK = 0.1
+_GRACE = 3.0
+
+
+def library(executable: str = sys.executable) -> str:
+    """The MPI library of the MPICH wheel beside `executable`, or a name for the dynamic linker to find."""
+    folder = Path(executable).parent.parent / "lib"
+    candidates = (folder / name for name in ("libmpi_abi.so.1", "libmpi.so.12"))
+    return next((str(path) for path in candidates if path.exists()), "libmpi_abi.so.1")
+
+
+def command(variables: Mapping[str, str] = os.environ, executable: str = sys.executable) -> list[str]:
+    """The launcher and its first arguments; the number of ranks and the program follow.
+
+    Raises
+    ------
+    RunError
+        If there is none, with what to do.
+    """
+    if wanted := variables.get("WEFT_MPIEXEC"):
+        return _given(wanted, variables)
+    own = Path(executable).parent / "mpiexec"
+    if site := variables.get("WEFT_MPI_LIBRARY"):
+        return [_of_library(site, variables)]
+    if os.access(own, os.X_OK):
+        return [str(own)]
+    if found := shutil.which("mpiexec", path=variables.get("PATH")):
+        return [found]
+    raise RunError(
+        f"no mpiexec: neither {own} nor one in PATH. Install the mpich wheel (pip install mpich) into this "
+        "Python, or set WEFT_MPIEXEC to the launcher of your MPI"
+    )
+
+
+def _of_library(library: str, variables: Mapping[str, str]) -> str:
+    """The mpiexec that a site's library was installed with, or the site's own in PATH."""
+    if "/" in library and not Path(library).exists():
+        raise RunError(f"WEFT_MPI_LIBRARY is '{library}', but there is no such file")
+    beside = Path(library).resolve().parent.parent / "bin" / "mpiexec"
+    if "/" in library and os.access(beside, os.X_OK):
+        return str(beside)
+    if found := shutil.which("mpiexec", path=variables.get("PATH")):
+        return found
+    raise RunError(
+        f"no mpiexec for WEFT_MPI_LIBRARY={library}: neither {beside} nor one in PATH. Set WEFT_MPIEXEC to the "
+        "launcher of that library"
+    )
+
+
+def _given(wanted: str, variables: Mapping[str, str]) -> list[str]:
+    words = shlex.split(wanted)
+    if not words or shutil.which(words[0], path=variables.get("PATH")) is None:
+        raise RunError(f"WEFT_MPIEXEC is '{wanted}', but there is no such program")
+    return words
+
+
+Lines = queue.Queue[str | int | None]
+"""What comes of a job: lines of its output, then `None`; in between ranks whose processes were seen to end."""
+
+
+@dataclass
+class Failure:
+    """What ranks and mpiexec said before a launch failed."""
+
+    errors: list[dict[str, str]]
+    output: deque[str]
+
+
+class Job:
+    """One mpiexec with its ranks: iterate over it for `(index of the request, rows)` as they are done.
+
+    Parameters
+    ----------
+    requests
+        What the ranks run, one after the other.
+    ranks
+        How many are started.
+    program
+        The words of a rank's command; the job follows as one more.
+    alone
+        Whether the program is started by itself, without mpiexec and MPI: one process of one node.
+
+    Raises
+    ------
+    UsageError, RunError
+        While iterating, if the launch fails; the message is the first rank's where ranks gave one.
+    """
+
+    def __init__(
+        self, requests: Sequence[Request], ranks: int, program: Sequence[str] = RANK, alone: bool = False
+    ) -> None:
+        self._requests = requests
+        self._ranks = ranks
+        self._program = program
+        self._alone = alone
+
+    def __iter__(self) -> Iterator[tuple[int, Rows]]:
+        with tempfile.TemporaryDirectory(prefix="weft-") as folder:
+            rows = Path(folder, "rows.jsonl")
+            rows.touch()
+            process = self._start(rows)
+            try:
+                yield from self._watch(process, rows)
+            finally:
+                _stop(process)
+
+    def _start(self, rows: Path) -> subprocess.Popen[str]:
+        job: dict[str, Any] = {"requests": [json.loads(r.to_json()) for r in self._requests], "rows": str(rows)}
+        if self._alone:
+            job["benchmarks"] = [request.benchmark for request in self._requests]
+            job["variants"] = [request.variants for request in self._requests]
+            words = [*self._program, json.dumps(job)]
+        else:
+            job["library"] = library()
+            words = [*command(), "-n", str(self._ranks), *self._program, json.dumps(job)]
+        variables = {**os.environ, WATCHED: "1"}
+        if self._ranks > environment.cores():
+            variables.setdefault("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe")
+        else:
+            # Ranks that wander between cores differ more from launch to launch. Open MPI binds by itself.
+            variables.setdefault("HYDRA_BINDING", "core")
+        try:
+            # A session of its own: Ctrl-C reaches weft alone, which then ends the job in order.
+            return subprocess.Popen(
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                env=variables,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise RunError(f"cannot start {words[0]}: {error.strerror}") from None
+
+    def _watch(self, process: subprocess.Popen[str], path: Path) -> Iterator[tuple[int, Rows]]:
+        lines = _lines(process)
+        diagnosis = _core.MpiDiagnosis()
+        failure = Failure([], deque(maxlen=_TAIL))
+        with path.open(encoding="utf-8") as file, contextlib.closing(Deaths(path.parent, lines.put)) as deaths:
+            while True:
+                ended = process.poll() is not None
+                yield from _results(file)
+                if ended:
+                    break
+                _sort_lines(lines, diagnosis, failure)
+                deaths.watch(diagnosis.processes())
+                if verdict := diagnosis.verdict(time.monotonic()):
+                    raise RunError(verdict)
+                if failure.errors:
+                    # The launcher may wait for the ranks that wait for this one.
+                    raise _error(1, failure, diagnosis)
+        _sort_lines(lines, diagnosis, failure, last=True)
+        if process.returncode != 0 or failure.errors:
+            raise _error(process.returncode, failure, None if self._alone else diagnosis)
+
+
+def _lines(process: subprocess.Popen[str]) -> Lines:
+    """The lines of a process as they come, then `None`."""
+    lines: Lines = queue.Queue()
+
+    def read() -> None:
+        assert process.stdout is not None
+        with contextlib.suppress(ValueError):
+            for line in process.stdout:
+                lines.put(line.rstrip("\n"))
+        lines.put(None)
+
+    threading.Thread(target=read, daemon=True).start()
+    return lines
+
+
+def _sort_lines(lines: Lines, diagnosis: _core.MpiDiagnosis, failure: Failure, last: bool = False) -> None:
+    """Hands lines on: status to the diagnosis, errors and the rest to `failure`. Waits a tick for the first."""
+    wait = _GRACE if last else _TICK
+    try:
+        while (line := lines.get(timeout=wait)) is not None:
+            if isinstance(line, int):
+                diagnosis.died(line, time.monotonic())
+            elif diagnosis.feed(line, time.monotonic()):
+                pass
+            elif line.startswith(ERROR):
+                with contextlib.suppress(ValueError):
+                    failure.errors.append(json.loads(line.removeprefix(ERROR)))
+            elif line.strip():
+                failure.output.append(line)
+            wait = _GRACE if last else 0.0
+        if not last:
+            lines.put(None)
+            time.sleep(_TICK)
+    except queue.Empty:
+        pass
+
+
+def _results(file: Any) -> Iterator[tuple[int, Rows]]:
+    """The lines that have been completed since the last call."""
+    while True:
+        start = file.tell()
+        line = file.readline()
+        if not line.endswith("\n"):
+            file.seek(start)
+            return
+        entry = json.loads(line)
+        more = {"library": first_line(entry["library"])} if "library" in entry else {}
+        yield entry["request"], [{**row, **more} for row in entry["rows"]]
+
+
+def first_line(version: str) -> str:
+    """What an MPI library calls itself, without how it was built.
+
+    >>> first_line("MPICH Version:      5.0.2\\nMPICH Release date: …")
+    'MPICH Version: 5.0.2'
+    """
+    line = version.strip().partition("\n")[0].partition(",")[0]
+    return " ".join(line.split())
+
+
+def _error(code: int, failure: Failure, diagnosis: _core.MpiDiagnosis | None) -> Exception:
+    """The one message for a launch that failed."""
+    if failure.errors:
+        first = failure.errors[0]
+        return _ERRORS.get(first["kind"], RunError)(first["message"])
+    if diagnosis is None:
+        how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
+        text = f"the process that measures the node {how}{_SEE_OUTPUT}"
+    else:
+        text = diagnosis.ended(code)
+    if text.endswith(_SEE_OUTPUT):
+        tail = "\n  ".join(failure.output or ["(none)"])
+        text = f"{text.removesuffix(_SEE_OUTPUT)}; the last of its output:\n  {tail}"
+    return RunError(text)
+
+
+def _stop(process: subprocess.Popen[str]) -> None:
+    """Ends a job that still runs: mpiexec is asked first, so that it ends its ranks on every node."""
+    if process.poll() is None:
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_GRACE)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    if process.stdout is not None:
+        process.stdout.close()

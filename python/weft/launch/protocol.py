@@ -1,0 +1,250 @@
+"""The measurement protocol: several separate launches, until the medians over launches are known well enough.
+
+Launches differ more than repetitions within one, so the unit of statistics is the launch: its median is one value, the
+median over launches with its nonparametric interval is the result. No value is thrown away.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from weft.launch.environment import LaunchConditions
+from weft.launch.request import Request
+from weft.samples import PARAMETERS, median_interval
+from weft.samples.summary import ASKED_ONCE
+
+Row = dict[str, Any]
+Launch = Callable[[Sequence[Request]], Iterable[tuple[int, list[Row]]]]
+"""Runs requests as one launch; yields the index of a request and its rows as they are done."""
+
+POINT = tuple(name for name in PARAMETERS if name not in ("source", "machine"))
+"""The columns that tell points apart."""
+
+CONVERGED, NOT_CONVERGED, INTERRUPTED, ONE_LAUNCH = "converged", "not converged", "interrupted", "one launch"
+
+
+ASKED = ("memory",)
+"""Benchmarks whose finding is what the system answers, not a time: one launch says all."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How long to go on.
+
+    Attributes
+    ----------
+    launches
+        The fewest separate launches; 6 are the fewest with a 95% interval of the median.
+    half_width
+        A point is known well enough when the half-width of its interval is within this share of its median.
+    budget
+        Seconds after which no launch beyond the fewest is begun.
+    most
+        The most launches, however far the interval.
+    limit
+        Seconds after which even the fewest launches are given up, as on a machine that is busy with something else: the
+        launch under way is ended, unless it is the first, and what it has measured is kept.
+    """
+
+    launches: int = 6
+    half_width: float = 0.05
+    budget: float = 60.0
+    most: int = 60
+    limit: float = math.inf
+
+
+class Progress(Protocol):
+    """Who is told how a measurement comes along."""
+
+    def launch(self, number: int, points: int, remaining: int) -> None:
+        """A launch of `points` points begins; about `remaining` points are left in all, its own included."""
+
+    def rows(self, number: int) -> None:
+        """That many more points are measured."""
+
+
+class Silent:
+    """Progress that nobody watches."""
+
+    def launch(self, number: int, points: int, remaining: int) -> None: ...
+
+    def rows(self, number: int) -> None: ...
+
+
+@dataclass
+class Outcome:
+    """What a measurement found.
+
+    Attributes
+    ----------
+    rows
+        One row a point and launch, with `repetition`, `time`, `load` and `stolen` of the launch.
+    interrupted
+        Whether someone stopped it.
+    spent
+        Seconds it took.
+    """
+
+    rows: list[Row] = field(default_factory=list)
+    interrupted: bool = False
+    spent: float = 0.0
+
+
+def point(row: Row) -> tuple[Any, ...]:
+    """What rows that are repetitions of each other agree in."""
+    return tuple(_parameter(row, name) for name in POINT)
+
+
+def _parameter(row: Row, name: str) -> Any:
+    """As a table has it, whether the row is one of a table or fresh from a launch."""
+    value = row.get("length" if name == "words" and "length" in row else name)
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def seconds_by_point(rows: Iterable[Row]) -> dict[tuple[Any, ...], list[float]]:
+    """The seconds of each launch, by point."""
+    values: dict[tuple[Any, ...], list[float]] = {}
+    for row in rows:
+        values.setdefault(point(row), []).append(row["seconds"])
+    return values
+
+
+def is_converged(values: Sequence[float], plan: Plan) -> bool:
+    """Whether the median of one point over launches is known well enough."""
+    if len(values) < plan.launches:
+        return False
+    interval = median_interval(values)
+    return interval.coverage >= 0.95 and interval.half_width <= plan.half_width
+
+
+def run(
+    requests: Sequence[Request],
+    launch: Launch,
+    plan: Plan,
+    progress: Progress | None = None,
+    before: Sequence[Row] = (),
+    clock: Callable[[], float] = time.monotonic,
+) -> Outcome:
+    """Launch until every point is known well enough, the budget is spent, or someone interrupts.
+
+    Each launch runs every point that is not yet known well enough, its lengths in an order that is random but the same
+    for the same number of the launch.
+
+    Parameters
+    ----------
+    requests, launch
+        What is measured, and how one launch is done.
+    plan
+        When to stop.
+    progress
+        Who is told.
+    before
+        Rows of earlier launches of the same points, which this measurement continues.
+    clock
+        Seconds, for tests.
+    """
+    progress = progress or Silent()
+    start = clock()
+    outcome = Outcome()
+    first = 1 + max((row["repetition"] for row in before), default=-1)
+    try:
+        for number in range(first, plan.most):
+            left = _unfinished(requests, [*before, *outcome.rows], plan)
+            enough = number >= plan.launches
+            if not left or (enough and clock() - start >= plan.budget):
+                break
+            points = sum(request.points for request in left)
+            progress.launch(number, points, points * max(1, plan.launches - number))
+            for row in launched(left, launch, number):
+                outcome.rows.append(row)
+                progress.rows(1)
+                if number > first and clock() - start >= plan.limit:
+                    break
+            if clock() - start >= plan.limit:
+                break
+    except KeyboardInterrupt:
+        outcome.interrupted = True
+    outcome.spent = clock() - start
+    return outcome
+
+
+def launched(requests: Sequence[Request], launch: Launch, number: int) -> Iterator[Row]:
+    """The rows of one launch, with its number and what disturbed it; those of a request share `stolen`."""
+    shuffled = [_shuffled(request, number) for request in requests]
+    conditions = LaunchConditions()
+    for _, rows in launch(shuffled):
+        stolen = conditions.stolen()
+        for row in rows:
+            yield {**row, "repetition": number, "time": conditions.time, "load": conditions.load, "stolen": stolen}
+
+
+def _shuffled(request: Request, number: int) -> Request:
+    order = random.Random(number)
+    lengths, words = list(request.bytes), list(request.words)
+    order.shuffle(lengths)
+    order.shuffle(words)
+    return replace(request, bytes=tuple(lengths), words=tuple(words), seed=number + 1)
+
+
+def _unfinished(requests: Sequence[Request], rows: Iterable[Row], plan: Plan) -> list[Request]:
+    """The requests with those of their lengths or variants that some point is not yet known well enough for."""
+    known: dict[tuple[str, int], list[tuple[Row, bool]]] = {}
+    for key, seconds in seconds_by_point(rows).items():
+        parameters = dict(zip(POINT, key, strict=True))
+        benchmark = parameters["benchmark"]
+        done = benchmark in ASKED or is_converged(seconds, plan)
+        known.setdefault((benchmark, parameters["ranks"]), []).append((parameters, done))
+    left = []
+    for request in requests:
+        points = known.get((request.benchmark, request.ranks), [])
+        narrowed = _narrowed(request, points)
+        if narrowed is not None:
+            left.append(narrowed)
+    return left
+
+
+def _narrowed(request: Request, points: Sequence[tuple[Row, bool]]) -> Request | None:
+    """What of a request is left, by its points so far; None if nothing is."""
+    if request.node:
+        return _narrowed_node(request, points)
+    done: dict[int | None, bool] = {}
+    for parameters, is_done in points:
+        done[parameters["bytes"]] = done.get(parameters["bytes"], True) and is_done
+    lengths: Sequence[int | None] = request.bytes or (None,)
+    if not request.bytes and points:
+        # Programs and other benchmarks that take no lengths but have several points.
+        return None if all(is_done for _, is_done in points) else request
+    missing = [n for n in lengths if not done.get(n, False)]
+    if not missing:
+        return None
+    return request if missing == [None] else request.only(n for n in missing if n is not None)
+
+
+def _narrowed_node(request: Request, points: Sequence[tuple[Row, bool]]) -> Request | None:
+    """The variants that are left: which there are is known from the first launch."""
+    wanted = [(parameters, done) for parameters, done in points if request.wants(parameters["variant"])]
+    if not wanted:
+        return request
+    loose = dict.fromkeys(parameters["variant"] for parameters, done in wanted if not done)
+    return replace(request, variants=tuple(loose)) if loose else None
+
+
+def status(rows: Sequence[Row], plan: Plan, interrupted: bool, in_place: bool) -> dict[tuple[Any, ...], str]:
+    """For each point what the protocol came to: `CONVERGED`, `NOT_CONVERGED`, `INTERRUPTED`, `ONE_LAUNCH` or, where the
+    system was asked and nothing timed, `ASKED_ONCE`."""
+    found = {}
+    for key, values in seconds_by_point(rows).items():
+        if key[0] in ASKED:
+            found[key] = ASKED_ONCE
+        elif is_converged(values, plan):
+            found[key] = CONVERGED
+        elif interrupted:
+            found[key] = INTERRUPTED
+        else:
+            found[key] = ONE_LAUNCH if in_place and len(values) == 1 else NOT_CONVERGED
+    return found

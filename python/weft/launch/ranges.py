@@ -1,0 +1,106 @@
+"""The range grammar of requests: `8:8192`, `1:6`, `8,1K,1M`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Literal
+
+from weft._core import UsageError
+
+Step = Literal["double", "one"]
+
+_NUMBER = re.compile(r"(\d+)\s*([kKmMgG]?)(?:i?[bB])?")
+_FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+_MOST = 100_000
+
+
+def parse(text: str, what: str, step: Step, lowest: int = 0) -> tuple[int, ...]:
+    """The whole numbers that a list of numbers and ranges stands for, in ascending order, each once.
+
+    Parameters
+    ----------
+    text
+        Numbers and ranges `first:last`, separated by commas. `K`, `M` and `G` stand for powers of 1024 where the step
+        is double (bytes); they are refused elsewhere.
+    what
+        What is being counted, for messages: `bytes`.
+    step
+        `double`: a range holds `first` doubled until it would pass `last`. `one`: it holds every number.
+    lowest
+        The least number that means anything.
+
+    Raises
+    ------
+    UsageError
+        If `text` is no such list, with what was wrong and an example.
+
+    Examples
+    --------
+    >>> parse("8:64,1K", "bytes", "double")
+    (8, 16, 32, 64, 1024)
+    >>> parse("1:3", "hops", "one")
+    (1, 2, 3)
+    """
+    numbers: set[int] = set()
+    for part in text.split(","):
+        numbers.update(_part(part.strip(), text, what, step))
+    for number in sorted(numbers):
+        if number < lowest:
+            raise UsageError(f"{what}: {number} in '{text}' means nothing; the least is {lowest}")
+    return tuple(sorted(numbers))
+
+
+def numbers(given: str | int | Iterable[int] | None, what: str, step: Step, lowest: int = 0) -> tuple[int, ...]:
+    """As :func:`parse`, for what a Python caller may also give: one number or several; nothing for `None`."""
+    if given is None:
+        return ()
+    text = given if isinstance(given, str) else str(given) if isinstance(given, int) else ",".join(map(str, given))
+    return parse(text, what, step, lowest)
+
+
+def pair(given: str | tuple[int, int] | None, what: str) -> tuple[int, int] | None:
+    """Two ranks, as `1-3`.
+
+    Raises
+    ------
+    UsageError
+        If that is no pair.
+
+    Examples
+    --------
+    >>> pair("1-3", "probe")
+    (1, 3)
+    """
+    if given is None or isinstance(given, tuple):
+        return given
+    match = re.fullmatch(r"\s*(\d+)\s*-\s*(\d+)\s*", given)
+    if match is None:
+        raise UsageError(f"{what}: '{given}' is not a pair of ranks; expected for example '1-3'")
+    return int(match[1]), int(match[2])
+
+
+def _part(part: str, text: str, what: str, step: Step) -> Iterable[int]:
+    first, colon, last = part.partition(":")
+    low = _number(first, text, what, step)
+    if not colon:
+        return (low,)
+    high = _number(last, text, what, step)
+    if high < low:
+        raise UsageError(f"{what}: the range '{part}' is empty: {low} is more than {high}")
+    if step == "one":
+        if high - low >= _MOST:
+            raise UsageError(f"{what}: the range '{part}' holds more than {_MOST} values")
+        return range(low, high + 1)
+    if low == 0:
+        raise UsageError(f"{what}: the range '{part}' cannot double from 0; start it at 1, or write '0,1:{last}'")
+    return (low << k for k in range((high // low).bit_length()))
+
+
+def _number(word: str, text: str, what: str, step: Step) -> int:
+    match = _NUMBER.fullmatch(word.strip())
+    factor = match and match[2].lower()
+    if match is None or factor is None or (factor and step == "one"):
+        example = "'8:8192', '8,1K,1M'" if step == "double" else "'1:6', '1,2,4'"
+        raise UsageError(f"{what}: '{word.strip()}' in '{text}' is not a number; expected for example {example}")
+    return int(match[1]) * _FACTORS[factor]

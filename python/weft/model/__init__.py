@@ -1,0 +1,36 @@
+"""The cost of messages as a model: fitted to samples, used to predict, compared.
+
+>>> import polars as pl
+>>> from weft import model
+>>> lengths = [2**k for k in range(3, 14)]
+>>> samples = pl.DataFrame({
+...     "source": "published", "machine": "example", "benchmark": "echo", "ranks": 2, "hops": 1, "bytes": lengths,
+...     "repetition": 0, "seconds": [75e-6 + 0.4e-6 * n for n in lengths]})
+>>> fit = model.fit(samples)
+>>> f"{fit.startup.value * 1e6:.1f} us, {fit.byte_time.value * 1e6:.2f} us/B, half rate at {fit.half_bandwidth:.1f} B"
+'75.0 us, 0.40 us/B, half rate at 187.5 B'
+"""
+
+from weft.model.comparison import compare, machine_table
+from weft.model.costs import MachineCosts, machine_costs
+from weft.model.curve import Curve, Estimate, FitError, Piece
+from weft.model.fitting import BENCHMARKS, Fit, fit, fit_all
+from weft.model.machine_file import machine_text
+from weft.model.prediction import predict
+
+__all__ = [
+    "BENCHMARKS",
+    "Curve",
+    "Estimate",
+    "Fit",
+    "FitError",
+    "MachineCosts",
+    "Piece",
+    "compare",
+    "fit",
+    "fit_all",
+    "machine_costs",
+    "machine_table",
+    "machine_text",
+    "predict",
+]

@@ -1,0 +1,287 @@
+"""The fit of a machine: one curve for each kind of echo in its samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from weft.model.curve import Curve, Estimate, FitError
+from weft.model.curves import FittedCurve, fit_curve
+from weft.model.points import points_of
+from weft.model.segments import MOST_PIECES
+from weft.samples import DEFAULT_CONFIDENCE, validate
+
+BENCHMARKS = ("echo", "echo-self", "echo-host")
+"""The benchmarks that are fitted: one-way messages to another node, to oneself and to the host."""
+
+UNKNOWN_HOPS = {"echo": 1, "echo-self": 0, "echo-host": 0}
+"""What empty hops count as: a real machine does not know its routes, and a message to another node is one crossing."""
+
+UNEXPLAINED = 0.1
+"""A point further than this share from the fit is named as a place where it fails."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a machine's samples say of the cost of its messages.
+
+    Attributes
+    ----------
+    machine
+        Its name in the samples.
+    source
+        `measured`, `simulated`, `predicted` or `published`: where the samples come from.
+    ranks
+        The most ranks of any echo sample; None if the samples do not say.
+    curves
+        By benchmark: of `BENCHMARKS`, those there are samples of; `echo` always.
+    residuals
+        One row a point: `benchmark`, `hops`, `bytes`, `seconds`, `fitted` (s), `error` (relative, fitted against
+        samples), `launches`, `outlier` (further than three standard deviations from the curve).
+    lines
+        By benchmark: one straight line through all lengths, as a machine file has for messages to oneself and the host.
+    notes
+        What the samples could not determine and where the fit fails, in words.
+    """
+
+    machine: str
+    source: str
+    ranks: int | None
+    curves: dict[str, Curve]
+    residuals: pl.DataFrame
+    lines: dict[str, Curve]
+    notes: tuple[str, ...]
+
+    @property
+    def echo(self) -> Curve:
+        """The curve of messages between two nodes."""
+        return self.curves["echo"]
+
+    @property
+    def startup(self) -> Estimate:
+        """Startup of short messages, s."""
+        return self.echo.pieces[0].startup
+
+    @property
+    def byte_time(self) -> Estimate:
+        """Byte time of long messages, s/B: the inverse of the asymptotic rate."""
+        return self.echo.pieces[-1].byte_time
+
+    @property
+    def half_bandwidth(self) -> float | None:
+        """The shortest length from which half the asymptotic rate is reached, bytes."""
+        return self.echo.half_bandwidth()
+
+    def table(self) -> pl.DataFrame:
+        """One row a piece with its figures: for people and reports.
+
+        Returns
+        -------
+        polars.DataFrame
+            `machine`, `benchmark`, `first`, `last`, `up_to` (bytes), then `startup`, `byte_time`, `hop_time`,
+            `hop_byte_time` (s, s/B) each with `_low` and `_high`, and `half_bandwidth` of the piece (bytes).
+        """
+        rows = []
+        for curve in self.curves.values():
+            for piece in curve.pieces:
+                row: dict[str, object] = {
+                    "machine": self.machine,
+                    "benchmark": curve.benchmark,
+                    "first": piece.first,
+                    "last": piece.last,
+                    "up_to": piece.up_to,
+                }
+                for name in ("startup", "byte_time", "hop_time", "hop_byte_time"):
+                    estimate: Estimate | None = getattr(piece, name)
+                    row[name] = None if estimate is None else estimate.value
+                    row[f"{name}_low"] = None if estimate is None else estimate.low
+                    row[f"{name}_high"] = None if estimate is None else estimate.high
+                row["half_bandwidth"] = piece.half_bandwidth
+                rows.append(row)
+        return pl.DataFrame(rows, schema=_TABLE)
+
+    def to_machine(self, name: str, origin: str, date: str | None = None) -> str:
+        """The fit as the text of a machine file. See `weft.model.machine_file.machine_text`."""
+        from weft.model.machine_file import machine_text
+
+        return machine_text(self, name, origin, date)
+
+
+_FIGURE_NAMES = [
+    f"{name}{suffix}"
+    for name in ("startup", "byte_time", "hop_time", "hop_byte_time")
+    for suffix in ("", "_low", "_high")
+]
+_TABLE: dict[str, pl.DataType] = {
+    "machine": pl.String(),
+    "benchmark": pl.String(),
+    "first": pl.Int64(),
+    "last": pl.Int64(),
+    "up_to": pl.Int64(),
+    **dict.fromkeys(_FIGURE_NAMES, pl.Float64()),
+    "half_bandwidth": pl.Float64(),
+}
+
+
+def fit(
+    samples: pl.DataFrame,
+    machine: str | None = None,
+    source: str | None = None,
+    *,
+    most_pieces: int = MOST_PIECES,
+    breaks: Sequence[int] | None = None,
+    confidence: float = DEFAULT_CONFIDENCE,
+    seed: int = 0,
+) -> Fit:
+    """Fit startup, byte time and the cost of hops to echo samples.
+
+    Time is a straight line of length in pieces, one for each protocol. Pieces are found where the curve over the fewest
+    hops changes; their coefficients are fitted to all hops with least squares of relative errors, weighted by the
+    spread over launches and reweighted after Huber against outliers. All coefficients are at least 0, and a byte
+    time whose interval reaches 0 is 0 with an upper limit. Whether hops cost a constant or also a byte time is chosen
+    by the Bayesian information criterion. Measured, simulated, predicted and published samples are treated alike.
+
+    Parameters
+    ----------
+    samples
+        A table of samples; benchmarks other than `BENCHMARKS` are passed over.
+    machine, source
+        Which rows; needed only if the table has several machines or sources of echo.
+    most_pieces
+        The most pieces of a curve, at least 1.
+    breaks
+        Longest message of each protocol of `echo` but the last, in bytes, where they are known; default: they are
+        found.
+    confidence
+        Coverage of the intervals, between 0 and 1.
+    seed
+        Of the bootstrap over launches: the same samples and seed give the same fit.
+
+    Returns
+    -------
+    Fit
+
+    Raises
+    ------
+    FitError
+        If the samples do not determine a startup and a byte time, or several machines or sources are mixed.
+    SamplesError
+        If the table is not one of samples.
+    """
+    if most_pieces < 1:
+        raise FitError(f"a fit has at least 1 piece, and at most {most_pieces} were asked for")
+    if not 0.0 < confidence < 1.0:
+        raise FitError(f"expected a confidence between 0 and 1, found {confidence}")
+    chosen = _chosen(validate(samples), machine, source)
+    generator = np.random.default_rng(seed)
+    fitted: list[FittedCurve] = []
+    lines: dict[str, Curve] = {}
+    refused: list[str] = []
+    for benchmark in BENCHMARKS:
+        rows = chosen.filter(pl.col("benchmark") == benchmark)
+        if rows.is_empty():
+            continue
+        known = breaks if benchmark == "echo" else None
+        points = points_of(rows, UNKNOWN_HOPS[benchmark])
+        try:
+            fitted.append(fit_curve(points, benchmark, most_pieces, known, confidence, generator))
+            if benchmark != "echo":
+                lines[benchmark] = fit_curve(points, benchmark, 1, None, confidence, None).curve
+        except FitError as error:
+            if benchmark == "echo":
+                raise
+            refused.append(f"not fitted: {error}")
+    residuals = pl.concat([_residuals(one) for one in fitted])
+    notes = [note for one in fitted for note in one.notes] + refused + _failures(residuals)
+    ranks = chosen.filter(pl.col("benchmark") == "echo")["ranks"].max()
+    return Fit(
+        str(chosen["machine"][0]),
+        str(chosen["source"][0]),
+        ranks if isinstance(ranks, int) else None,
+        {one.curve.benchmark: one.curve for one in fitted},
+        residuals,
+        lines,
+        tuple(notes),
+    )
+
+
+def fit_all(
+    samples: pl.DataFrame,
+    source: str | None = None,
+    *,
+    most_pieces: int = MOST_PIECES,
+    confidence: float = DEFAULT_CONFIDENCE,
+    seed: int = 0,
+) -> dict[str, Fit]:
+    """Fit every machine in a table that has echo samples.
+
+    Parameters
+    ----------
+    samples
+        A table of samples.
+    source, most_pieces, confidence, seed
+        As for `fit`.
+
+    Returns
+    -------
+    dict
+        Fits by machine, in the order of the table. Machines without echo samples are left out.
+    """
+    table = validate(samples)
+    names = table.filter(pl.col("benchmark") == "echo")["machine"].unique(maintain_order=True)
+    return {name: fit(table, name, source, most_pieces=most_pieces, confidence=confidence, seed=seed) for name in names}
+
+
+def _chosen(samples: pl.DataFrame, machine: str | None, source: str | None) -> pl.DataFrame:
+    """The echo samples of one machine and source; one of each or an error."""
+    rows = samples.filter(pl.col("benchmark").is_in(list(BENCHMARKS)) & pl.col("bytes").is_not_null())
+    for column, wanted in (("machine", machine), ("source", source)):
+        names = rows["machine" if column == "machine" else "source"].unique(maintain_order=True).to_list()
+        if wanted is not None:
+            if names and wanted not in names:
+                raise FitError(f"there are no echo samples of the {column} {wanted!r}; there are of {', '.join(names)}")
+            rows = rows.filter(pl.col(column) == wanted)
+        elif len(names) > 1:
+            raise FitError(
+                f"the samples are of several {column}s ({', '.join(names)}), and a fit is of one: choose with {column}="
+            )
+    if rows.filter(pl.col("benchmark") == "echo").is_empty():
+        found = ", ".join(samples["benchmark"].unique(maintain_order=True).to_list()) or "no samples at all"
+        raise FitError(f"a fit needs samples of the benchmark echo, found {found}; measure echo first")
+    return rows
+
+
+def _over(row: dict[str, int]) -> str:
+    hops = row["hops"]
+    return f" over {hops} hop{'' if hops == 1 else 's'}" if hops else ""
+
+
+def _residuals(one: FittedCurve) -> pl.DataFrame:
+    points, curve = one.points, one.curve
+    error = one.fitted / points.seconds - 1.0
+    limit = 3.0 * curve.deviation / points.weights if curve.freedom else np.full(len(points), np.inf)
+    return pl.DataFrame(
+        {
+            "benchmark": [curve.benchmark] * len(points),
+            "hops": points.hops.astype(int),
+            "bytes": points.bytes.astype(int),
+            "seconds": points.seconds,
+            "fitted": one.fitted,
+            "error": error,
+            "launches": np.sum(~np.isnan(points.launches), axis=0).astype(int),
+            "outlier": (np.abs(error) > limit) & (np.abs(error) > 1e-6),
+        }
+    )
+
+
+def _failures(residuals: pl.DataFrame) -> list[str]:
+    """Where the fit is far from the samples, the worst first."""
+    rows = residuals.filter(pl.col("error").abs() > UNEXPLAINED).sort(pl.col("error").abs(), descending=True)
+    return [
+        f"{row['benchmark']}, {row['bytes']} bytes{_over(row)}: the fit is {abs(row['error']):.0%} "
+        f"{'above' if row['error'] > 0 else 'below'} the samples ({row['fitted']:.3g} s against {row['seconds']:.3g} s)"
+        for row in rows.iter_rows(named=True)
+    ]

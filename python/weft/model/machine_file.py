@@ -1,0 +1,155 @@
+"""A fit as a machine file."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+from typing import TYPE_CHECKING
+
+from weft.model.curve import Curve, FitError, Piece
+
+if TYPE_CHECKING:
+    from weft.model.fitting import Fit
+
+_ASSUMED = "assumed: an echo does not show it"
+
+
+def machine_text(fit: Fit, name: str, origin: str, date: str | None = None) -> str:
+    """A machine file with the figures of a fit.
+
+    What an echo does not show is assumed, and its source says so: a startup is half the sender's and half the
+    receiver's; a byte time is the link's, or with store-and-forward switching as much of it as every hop costs, and the
+    rest half the sender's and half the receiver's; sends are buffered. Samples over one distance know no topology: the
+    machine is a crossbar with a node for each rank. Samples over several are taken to be of the smallest hypercube that
+    has such distances.
+
+    Parameters
+    ----------
+    fit
+        The fit.
+    name
+        Short name of the machine, as on the command line: letters, digits, `-`, `_` and `.`.
+    origin
+        The file of samples, for the sources.
+    date
+        When it was fitted, as 2026-01-31; default: today.
+
+    Returns
+    -------
+    str
+        TOML text.
+
+    Raises
+    ------
+    FitError
+        If the name is not one.
+    """
+    if not re.fullmatch(r"[A-Za-z0-9_.-]+", name) or name.endswith(".toml"):
+        raise FitError(
+            f"a machine's name has letters, digits, '-', '_' and '.' and no .toml at its end, found {name!r}"
+        )
+    date = date or datetime.date.today().isoformat()
+    source = f"fitted from {origin} on {date}"
+    curve = fit.echo
+    lines = [
+        f"name = {_text(name)}",
+        f"title = {_text(f'{fit.machine} ({fit.source})')}",
+        f"year = {int(date[:4])}",
+        f"description = {_text(_description(fit))}",
+        "",
+        *_topology(fit),
+        "",
+        *_switching(curve, source),
+    ]
+    for piece in curve.pieces:
+        lines += ["", *_protocol(piece, source)]
+    lines += ["", *_own(fit, source)]
+    if "echo-host" in fit.lines:
+        lines += ["", *_copy("host", fit.lines["echo-host"], source)]
+    return "\n".join(lines) + "\n"
+
+
+def _description(fit: Fit) -> str:
+    notes = "".join(f" {note[0].upper()}{note[1:]}." for note in fit.notes)
+    return f"Fitted to {fit.source} samples of {fit.machine}.{notes}"
+
+
+def _topology(fit: Fit) -> list[str]:
+    ranks = max(2, fit.ranks or 2)
+    if len(fit.echo.hops) == 1:
+        source = "assumed: one distance was measured, so a switch that joins all ranks"
+        return ["[topology]", f"source = {_text(source)}", 'kind = "crossbar"', f"nodes = {ranks}"]
+    dimension = max(fit.echo.hops[-1], math.ceil(math.log2(ranks)))
+    source = f"assumed: the smallest hypercube with {ranks} ranks and {fit.echo.hops[-1]} hops"
+    return ["[topology]", f"source = {_text(source)}", 'kind = "hypercube"', f"dimension = {dimension}"]
+
+
+def _switching(curve: Curve, source: str) -> list[str]:
+    if curve.switching == "unknown":
+        technique, source = "cut-through", "assumed: one distance was measured"
+    elif curve.switching == "circuit":
+        technique, source = "circuit", f"{source}: hops cost no byte time; cut-through and wormhole would fit as well"
+    else:
+        technique = curve.switching
+    return ["[switching]", f"source = {_text(source)}", f"technique = {_text(technique)}"]
+
+
+def _protocol(piece: Piece, source: str) -> list[str]:
+    hop = piece.hop_time.value if piece.hop_time is not None else 0.0
+    link = piece.hop_byte_time.value if piece.hop_byte_time is not None else 0.0
+    overhead = max(0.0, piece.startup.value - hop) / 2.0
+    halved = f"{source}; half of the startup on each side is assumed"
+    lines = ["[[protocols]]", f"source = {_text(source)}"]
+    if piece.up_to is not None:
+        changes = "" if piece.change is None else f"; somewhere from {piece.change[0]} to {piece.change[1] - 1} bytes"
+        lines.append(_figure("up_to", str(piece.up_to), source + changes, source))
+    lines += [_figure(f"{side}_overhead", _number(overhead), halved, source) for side in ("send", "receive")]
+    if link > 0.0:
+        copy = max(0.0, piece.byte_time.value - link) / 2.0
+        rest = f"{source}: what no hop takes; half of it on each side is assumed"
+        lines += [_figure(f"{side}_byte_time", _number(copy), rest, source) for side in ("send", "receive")]
+    known = source if piece.hop_time is not None else "unknown, part of the overheads: one distance was measured"
+    lines.append(_figure("hop_time", _number(hop), known, source))
+    lines.append(_figure("byte_time", _number(link if link > 0.0 else piece.byte_time.value), source, source))
+    lines.append(_figure("completion", '"buffered"', _ASSUMED, source))
+    return lines
+
+
+def _own(fit: Fit, source: str) -> list[str]:
+    """Messages to oneself, which every machine file has."""
+    if "echo-self" in fit.lines:
+        return _copy("self_message", fit.lines["echo-self"], source)
+    assumed = "assumed to cost as much as between nodes: no samples of echo-self"
+    startup, byte_time = fit.startup.value, fit.byte_time.value
+    return ["[self_message]", f"source = {_text(assumed)}", *_costs(startup, byte_time)]
+
+
+def _copy(key: str, line: Curve, source: str) -> list[str]:
+    (piece,) = line.pieces
+    if line.freedom:
+        source += f"; one line through all lengths, standard deviation {line.deviation:.1%}"
+    return [f"[{key}]", f"source = {_text(source)}", *_costs(piece.startup.value, piece.byte_time.value)]
+
+
+def _costs(startup: float, byte_time: float) -> list[str]:
+    return [f"startup = {_number(startup)}", f"byte_time = {_number(byte_time)}"]
+
+
+def _figure(key: str, value: str, source: str, inherited: str) -> str:
+    """The line of a figure, with a source of its own where it differs from the table's."""
+    if source == inherited:
+        return f"{key} = {value}"
+    return f"{key} = {{ value = {value}, source = {_text(source)} }}"
+
+
+def _number(value: float) -> str:
+    """Seven significant digits, as a TOML float."""
+    text = f"{value:.7g}"
+    return text if any(c in text for c in ".e") else f"{text}.0"
+
+
+def _text(value: str) -> str:
+    """A TOML basic string."""
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in escaped) + '"'

@@ -1,0 +1,91 @@
+"""From samples to the points of a fit: one median a length and number of hops, with its spread over launches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from weft.model.lines import Floats
+
+FEWEST_LAUNCHES = 4
+"""The fewest launches that are resampled: fewer say too little of what another launch would give."""
+
+
+@dataclass(frozen=True)
+class Points:
+    """The points of one curve, by ascending length and then hops.
+
+    Attributes
+    ----------
+    bytes, hops, seconds
+        One entry a point: length, links crossed (0 where that does not apply) and median seconds over launches.
+    launches
+        Seconds of each launch (rows) at each point (columns); NaN where a launch has none.
+    weights
+        Inverse relative standard errors, up to a factor, with mean 1.
+    """
+
+    bytes: Floats
+    hops: Floats
+    seconds: Floats
+    launches: Floats
+    weights: Floats
+
+    def __len__(self) -> int:
+        return len(self.bytes)
+
+    def select(self, chosen: np.ndarray) -> Points:
+        """The points where `chosen` is true."""
+        return Points(
+            self.bytes[chosen], self.hops[chosen], self.seconds[chosen], self.launches[:, chosen], self.weights[chosen]
+        )
+
+
+def points_of(samples: pl.DataFrame, hops: int = 0) -> Points:
+    """The points in samples of one benchmark on one machine.
+
+    Parameters
+    ----------
+    samples
+        Valid samples. `launch`, where the table has it, or else `repetition` tells launches apart.
+    hops
+        What empty hops count as (a real machine seldom knows them).
+    """
+    launch = pl.coalesce("launch", "repetition") if "launch" in samples.columns else pl.col("repetition")
+    table = (
+        samples.select(pl.col("bytes"), pl.col("hops").fill_null(hops), launch.alias("launch"), pl.col("seconds"))
+        .group_by("bytes", "hops", "launch")
+        .agg(pl.col("seconds").median())
+        .sort("launch", "bytes", "hops")
+    )
+    wide = table.pivot("launch", index=["bytes", "hops"], values="seconds").sort("bytes", "hops")
+    launches = wide.drop("bytes", "hops").to_numpy().astype(float).T
+    seconds = np.nanmedian(launches, axis=0)
+    return Points(
+        wide["bytes"].to_numpy().astype(float),
+        wide["hops"].to_numpy().astype(float),
+        seconds,
+        launches,
+        _weights(launches, seconds),
+    )
+
+
+def _weights(launches: Floats, seconds: Floats) -> Floats:
+    """Weights from the spread over launches.
+
+    The spread of a handful of launches is itself uncertain, and a straight line is never exact: the typical standard
+    error is added to each, so that no point has more than sqrt(2) times the weight of a typical one.
+    """
+    counts = np.sum(~np.isnan(launches), axis=0)
+    if counts.min() < FEWEST_LAUNCHES:
+        return np.ones(len(seconds))
+    spread = np.nanmedian(np.abs(launches - seconds), axis=0) / 0.6744897501960817 / seconds
+    # The standard error of a median of n normal values is sqrt(pi/2 n) deviations.
+    errors = spread * np.sqrt(np.pi / 2.0 / counts)
+    typical = float(np.median(errors))
+    if typical == 0.0:
+        return np.ones(len(seconds))
+    weights = 1.0 / np.sqrt(errors**2 + typical**2)
+    return np.asarray(weights / weights.mean())

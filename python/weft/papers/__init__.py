@@ -1,0 +1,35 @@
+"""Published studies next to what weft gets: one module for each paper.
+
+`PAPERS` finds a module by name; each has `TABLES` (what it can reproduce) and `reproduce`, which is handed how a
+benchmark is simulated and therefore names no world.
+"""
+
+from __future__ import annotations
+
+from weft.papers import dunigan1991
+from weft.papers.rendering import render
+from weft.papers.reproduction import (
+    Describe,
+    OperationTime,
+    PaperError,
+    ReproducedTable,
+    Reproduction,
+    Simulate,
+    reference_folder,
+)
+
+PAPERS = {"dunigan-1991": dunigan1991}
+"""The papers that can be reproduced: modules with `TABLES` and `reproduce`, by name."""
+
+__all__ = [
+    "PAPERS",
+    "Describe",
+    "OperationTime",
+    "PaperError",
+    "ReproducedTable",
+    "Reproduction",
+    "Simulate",
+    "dunigan1991",
+    "reference_folder",
+    "render",
+]

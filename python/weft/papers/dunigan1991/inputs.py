@@ -1,0 +1,119 @@
+"""Tables of one node: configurations, operation times, test programs, memory.
+
+What the machine files hold was taken from these tables, so it says nothing about the model: such cells are inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import polars as pl
+
+from weft.papers.dunigan1991.published import published
+from weft.papers.dunigan1991.rates import joined
+from weft.papers.reproduction import INPUT, Describe, OperationTime, ReproducedTable
+
+_KILO = 1024
+"""Bytes of the kilobyte of tables 1 and 5 (8M of 8192 kilobytes)."""
+
+_FROM_FILES = "Ours: what the machine file says, which was taken from this table: an input, no prediction."
+
+
+def table_1(describe: Describe | None) -> ReproducedTable:
+    """Configurations: the numbers; names of processors, systems and compilers are a footnote."""
+    text = published("1")
+    numbers = text.filter(pl.col("quantity").is_in(["nodes", "clock_rate", "nominal_data_rate", "memory_per_node"]))
+    printed = numbers.with_columns(
+        pl.col("value").map_elements(_number, pl.Float64), pl.col("unit").fill_null("KB").replace("", "KB")
+    )
+    facts: dict[str, Callable[[dict[str, Any]], float | None]] = {
+        "nodes": lambda file: _power(_at(file, "topology", "dimension")),
+        "clock_rate": lambda file: _scaled(_at(file, "facts", "clock_rate"), 1e6),
+        "nominal_data_rate": lambda file: _scaled(_at(file, "facts", "nominal_data_rate"), 1e6),
+        "memory_per_node": lambda file: _scaled(_at(file, "node", "memory_bytes"), _KILO),
+    }
+    ours = _facts(printed["machine"].unique(maintain_order=True).to_list(), facts, describe)
+    names = text.filter(pl.col("quantity").is_in(["processor", "node_operating_system", "compiler"]))
+    lists = [
+        f"{quantity}: " + ", ".join(f"{machine} {value}" for machine, value in part.select("machine", "value").rows())
+        for (quantity,), part in names.group_by("quantity", maintain_order=True)
+    ]
+    return _table("1", "Configurations", printed, ours, (_FROM_FILES, *lists))
+
+
+def table_3(operation_time: OperationTime | None) -> ReproducedTable:
+    """Times of operations."""
+    printed = published("3")
+    ours: list[tuple[str, str, float]] = []
+    for machine, quantity in printed.select("machine", "quantity").rows():
+        seconds = operation_time(machine, quantity) if operation_time and machine != "vax780" else None
+        if seconds is not None:
+            ours.append((machine, quantity, seconds * 1e6))
+    notes = (_FROM_FILES, "The VAX 11/780 is no parallel machine and has no machine file.")
+    return _table("3", "Arithmetic operation times", printed, ours, notes)
+
+
+def table_4() -> ReproducedTable:
+    """Times of test programs: weft has none of its own for these machines."""
+    notes = (
+        "No figures of ours: sieve, Dhrystone, Floatmath and Whetstone are more than their operations (calls, memory, "
+        "branches, built-in functions), so they cannot be derived from the operation times of a machine file; weft "
+        "measures them on the machine at hand (`weft measure sieve dhrystone floatmath whetstone`).",
+    )
+    return _table("4", "Simple computation tests", published("4"), [], notes)
+
+
+def table_5(describe: Describe | None) -> ReproducedTable:
+    """Memory of a node."""
+    printed = published("5")
+    facts: dict[str, Callable[[dict[str, Any]], float | None]] = {
+        "total": lambda file: _scaled(_at(file, "node", "memory_bytes"), _KILO),
+        "available": lambda file: _scaled(_at(file, "node", "memory_available"), _KILO),
+    }
+    ours = _facts(printed["machine"].unique(maintain_order=True).to_list(), facts, describe)
+    return _table("5", "Node memory capacity, kilobytes of 1024 bytes", printed, ours, (_FROM_FILES,))
+
+
+def _table(
+    number: str, title: str, printed: pl.DataFrame, ours: Sequence[tuple[str, str, float]], notes: tuple[str, ...]
+) -> ReproducedTable:
+    cells = joined(printed, ours).with_columns(pl.lit(INPUT).alias("kind"))
+    return ReproducedTable(number, title, ("quantity", "unit"), ("machine",), cells, notes)
+
+
+def _facts(
+    machines: Sequence[str], facts: dict[str, Callable[[dict[str, Any]], float | None]], describe: Describe | None
+) -> list[tuple[str, str, float]]:
+    if describe is None:
+        return []
+    return [
+        (machine, quantity, value)
+        for machine in machines
+        for quantity, read in facts.items()
+        if (value := read(describe(machine))) is not None
+    ]
+
+
+def _at(file: dict[str, Any], *path: str) -> float | None:
+    """A number of a machine file, with or without a source of its own."""
+    value: Any = file
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    if isinstance(value, dict):
+        value = value.get("value")
+    return None if value is None else float(value)
+
+
+def _scaled(value: float | None, unit: float) -> float | None:
+    return None if value is None else value / unit
+
+
+def _power(dimension: float | None) -> float | None:
+    return None if dimension is None else 2.0**dimension
+
+
+def _number(text: str) -> float:
+    """A number of table 1; M and K are of kilobytes."""
+    factor = {"M": _KILO, "K": 1}.get(text[-1])
+    return float(text) if factor is None else float(text[:-1]) * factor

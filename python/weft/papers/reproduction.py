@@ -1,0 +1,157 @@
+"""What every reproduction is made of: published figures, ours, and the relative errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import polars as pl
+
+SIMULATED, INPUT = "simulated", "input"
+"""What a cell of ours is: what a simulated run came to, or what the machine file was told."""
+
+
+class PaperError(ValueError):
+    """A table that a paper does not have, or reference data that cannot be found."""
+
+
+class Simulate(Protocol):
+    """Runs a benchmark on a machine of the catalogue in virtual time."""
+
+    def __call__(
+        self, machine: str, benchmark: str, bytes: Sequence[int], hops: Sequence[int] | None, **parameters: Any
+    ) -> pl.DataFrame:
+        """Run one benchmark.
+
+        Parameters
+        ----------
+        machine
+            Name in the catalogue.
+        benchmark
+            Name in the suite.
+        bytes
+            Lengths.
+        hops
+            Links crossed, each with every length; None where the benchmark takes none.
+        parameters
+            What else the benchmark takes: `neighbours`, `background_bytes`, `ranks`…
+
+        Returns
+        -------
+        polars.DataFrame
+            Samples.
+        """
+        ...
+
+
+class OperationTime(Protocol):
+    """Looks up the time of a node's operation in the catalogue."""
+
+    def __call__(self, machine: str, operation: str) -> float | None:
+        """Seconds of `operation` (`float64_multiply`), or None if the machine file does not give it."""
+        ...
+
+
+class Describe(Protocol):
+    """Looks up a machine's description in the catalogue."""
+
+    def __call__(self, machine: str) -> dict[str, Any]:
+        """The machine file as a dictionary."""
+        ...
+
+
+@dataclass(frozen=True)
+class ReproducedTable:
+    """One table of a paper.
+
+    Attributes
+    ----------
+    number
+        As the paper counts it.
+    title
+        What it shows.
+    rows, columns
+        Columns of `cells` whose values head the rows and the columns of the printed table.
+    cells
+        One row a cell: heads, `unit`, `published` (null where withheld or never given), `ours` (null where weft has
+        none), `error` and `kind` (`simulated`, or `input` where the machine file was told).
+    footnotes
+        What a reader should know about it.
+    label
+        `Table` or `Figure`.
+    """
+
+    number: str
+    title: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: pl.DataFrame
+    footnotes: tuple[str, ...] = ()
+    label: str = "Table"
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """A paper's tables, published and ours.
+
+    Attributes
+    ----------
+    paper
+        Name of the paper, as on the command line.
+    citation
+        Author, title, journal, year, pages.
+    tables
+        In the paper's order.
+    summary
+        How far ours are from the published ones: what it counts is said in `summary_title`.
+    summary_title
+        One line.
+    """
+
+    paper: str
+    citation: str
+    tables: tuple[ReproducedTable, ...]
+    summary: pl.DataFrame
+    summary_title: str
+
+    def cells(self) -> pl.DataFrame:
+        """All cells of all tables under one another, with the columns `label` and `number` in front."""
+        parts = [
+            table.cells.select(
+                pl.lit(table.label.lower()).alias("label"), pl.lit(table.number).alias("number"), pl.all()
+            )
+            for table in self.tables
+        ]
+        return pl.concat(parts, how="diagonal_relaxed")
+
+
+def with_error(cells: pl.DataFrame) -> pl.DataFrame:
+    """`cells` with `error`: ours / published - 1, the difference where 0 was published; and `kind` if it is missing."""
+    ours, published = pl.col("ours"), pl.col("published")
+    cells = cells.with_columns(
+        pl.when(published == 0.0).then(ours).otherwise(ours / published - 1.0).alias("error"),
+    )
+    return cells if "kind" in cells.columns else cells.with_columns(pl.lit(SIMULATED).alias("kind"))
+
+
+def reference_folder(paper: str) -> Path:
+    """The folder with what a paper published.
+
+    Parameters
+    ----------
+    paper
+        `dunigan-1991`.
+
+    Raises
+    ------
+    PaperError
+        If neither the installed package nor the source tree has it.
+    """
+    package = Path(__file__).resolve().parents[1]
+    places = (package / "reference" / paper, package.parents[1] / "reference" / paper)
+    for place in places:
+        if place.is_dir():
+            return place
+    raise PaperError(f"the published figures of {paper} are missing; looked in {places[0]} and {places[1]}")

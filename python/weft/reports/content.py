@@ -1,0 +1,183 @@
+"""What a report is about: the subjects in its samples, their fits, and what the protocol came to."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import polars as pl
+
+from weft import model, samples
+
+
+class MachineDescription(Protocol):
+    """What a report wants to know of a machine: its description as a machine file."""
+
+    @property
+    def name(self) -> str:
+        """Short name."""
+
+    @property
+    def title(self) -> str:
+        """Full name."""
+
+    def to_toml(self) -> str:
+        """As a machine file."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One machine from one source: a series of every figure.
+
+    Attributes
+    ----------
+    machine, source
+        As in the samples.
+    label
+        What people read.
+    series
+        Its number: colour and symbol.
+    table
+        Its samples.
+    summary
+        Median and interval of every point.
+    fit
+        What its echo says of the cost of a message; None if it does not say enough.
+    multiply
+        Seconds of one 8-byte floating-point multiplication, if known.
+    """
+
+    machine: str
+    source: str
+    label: str
+    series: int
+    table: pl.DataFrame
+    summary: pl.DataFrame
+    fit: model.Fit | None
+    multiply: float | None
+
+    @property
+    def own(self) -> bool:
+        """Whether it was measured: what the report is about."""
+        return self.source == "measured"
+
+    def points(self, benchmark: str) -> pl.DataFrame:
+        """The summary of one benchmark by ascending length."""
+        return self.summary.filter(pl.col("benchmark") == benchmark).sort("bytes", nulls_last=True)
+
+    def echo(self) -> pl.DataFrame:
+        """One-way times between two nodes over the fewest links there are samples of, by length."""
+        echo = self.points("echo").with_columns(pl.col("hops").fill_null(1)).filter(pl.col("bytes") > 0)
+        return echo.filter(pl.col("hops") == pl.col("hops").min())
+
+    def transfer(self, length: int = 8) -> float | None:
+        """Seconds of one message of that length, if there is a sample."""
+        found = self.echo().filter(pl.col("bytes") == length)["seconds"]
+        return float(found[0]) if len(found) else None
+
+
+@dataclass(frozen=True)
+class Content:
+    """Everything a report shows."""
+
+    subjects: Sequence[Subject]
+    table: pl.DataFrame
+    notes: Sequence[str] = field(default_factory=tuple)
+
+    @property
+    def own(self) -> Sequence[Subject]:
+        """The measured subjects."""
+        return [subject for subject in self.subjects if subject.own]
+
+    def has(self, benchmark: str) -> bool:
+        """Whether there are samples of it."""
+        return bool((self.table["benchmark"] == benchmark).any())
+
+
+_ORDER = {"measured": 0, "published": 1, "predicted": 2, "simulated": 3}
+
+
+def collect(
+    table: pl.DataFrame, machines: Iterable[MachineDescription] = (), fits: Iterable[model.Fit] = ()
+) -> Content:
+    """Sort samples by subject, and fit those that no fit is given for.
+
+    Parameters
+    ----------
+    table
+        Samples of any machines and sources.
+    machines
+        Descriptions of machines in it: full names and node operation times.
+    fits
+        Fits that were made elsewhere, with part of the samples for example.
+    """
+    table = samples.validate(table)
+    described = {machine.name: machine for machine in machines}
+    given = {(fit.machine, fit.source): fit for fit in fits}
+    groups = table.select("machine", "source").unique(maintain_order=True).rows()
+    groups = sorted(groups, key=lambda group: (_ORDER[group[1]], groups.index(group)))
+    subjects: list[Subject] = []
+    notes: list[str] = []
+    for machine, source in groups:
+        part = table.filter((pl.col("machine") == machine) & (pl.col("source") == source))
+        fit = given.get((machine, source))
+        if fit is None:
+            fit, note = _fitted(part, machine, source)
+            notes += note
+        subjects.append(
+            Subject(
+                machine, source, _label(machine, source, described), _series(machine, source, groups), part,
+                samples.summarise(part), fit, _multiply(part, described.get(machine)),
+            )
+        )  # fmt: skip
+    return Content(subjects, table, notes)
+
+
+def _series(machine: str, source: str, groups: Sequence[tuple[str, str]]) -> int:
+    """Ink for what was measured where that is one subject; colours for the others, one for each machine.
+
+    What was published of a machine and what is simulated of it have one colour: one is drawn over the other.
+    """
+    names = list(dict.fromkeys((name, kind if kind == "measured" else "") for name, kind in groups))
+    place = names.index((machine, source if source == "measured" else ""))
+    return place if sum(kind == "measured" for _, kind in groups) == 1 else place + 1
+
+
+def _fitted(part: pl.DataFrame, machine: str, source: str) -> tuple[model.Fit | None, list[str]]:
+    if part.filter(pl.col("benchmark") == "echo").is_empty():
+        return None, []
+    try:
+        return model.fit(part, machine, source), []
+    except model.FitError as error:
+        return None, [f"{machine} ({source}) is not fitted: {error}."]
+
+
+def _label(machine: str, source: str, described: Mapping[str, MachineDescription]) -> str:
+    title = described[machine].title if machine in described else machine
+    if source == "measured":
+        return f"{title}, measured"
+    if source == "simulated" and machine in described:
+        return title
+    return f"{title}, {source}"
+
+
+def _multiply(part: pl.DataFrame, machine: MachineDescription | None) -> float | None:
+    """From samples of the arithmetic tests, else from the machine's description."""
+    if "variant" in part.columns:
+        found = part.filter((pl.col("benchmark") == "arithmetic") & (pl.col("variant") == "float64_multiply"))
+        if not found.is_empty():
+            return float(str(found["seconds"].median()))
+    if machine is None:
+        return None
+    figure = tomllib.loads(machine.to_toml()).get("operations", {}).get("float64_multiply")
+    if isinstance(figure, dict):
+        figure = figure["value"]
+    return None if figure is None else float(figure)
+
+
+def dumps(value: object) -> str:
+    """JSON that may stand within a script element."""
+    return json.dumps(value, allow_nan=False, separators=(",", ":")).replace("</", "<\\/").replace("<!--", "<\\!--")

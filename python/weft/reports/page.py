@@ -1,0 +1,390 @@
+"""The page: sections in order, rendered into one file that needs nothing else."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from typing import Any
+
+import jinja2
+import polars as pl
+from plotly.offline import get_plotlyjs
+
+from weft import model, units
+from weft._core import __version__
+from weft.files import write_text
+from weft.reports import figures, groups, tables
+from weft.reports.content import Content, MachineDescription, Subject, collect, dumps
+from weft.reports.figures import Figure
+
+
+@dataclass
+class Section:
+    """A heading and what stands under it."""
+
+    id: str
+    title: str
+    text: str = ""
+    figures: list[dict[str, Any]] = field(default_factory=list)
+    tables: list[tables.Table] = field(default_factory=list)
+    facts: list[tuple[str, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def figure(self, figure: Figure, label: str, caption: str) -> None:
+        """Add a figure, if there is something in it."""
+        if figure["data"]:
+            name = f"figure-{self.id}-{len(self.figures) + 1}"
+            height = f"{figure['height']:g}rem"
+            self.figures.append(
+                {
+                    "id": name,
+                    "json": dumps(figure),
+                    "label": label,
+                    "caption": caption,
+                    "height": height,
+                    "panels": "xaxis2" in figure["layout"],
+                }
+            )
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing under it."""
+        return not (self.figures or self.tables or self.facts or self.notes)
+
+
+def report(
+    samples: pl.DataFrame,
+    path: str | os.PathLike[str],
+    *,
+    machines: Iterable[MachineDescription] = (),
+    fits: Iterable[model.Fit] = (),
+    title: str = "What messages cost",
+    origin: str = "",
+) -> None:
+    """Write a report: one HTML file that opens offline.
+
+    Parameters
+    ----------
+    samples
+        Samples of any machines and sources.
+    path
+        The file; written whole or not at all.
+    machines
+        Descriptions of machines in the samples: their full names and node operation times.
+    fits
+        Fits made elsewhere (with part of the samples); other subjects with echo samples are fitted here.
+    title
+        The heading.
+    origin
+        Where the samples come from, in words.
+
+    Raises
+    ------
+    SamplesError
+        If the table is not one of samples.
+    OSError
+        If the file cannot be written.
+    """
+    content = collect(samples, machines, fits)
+    write_text(render(content, title, origin), path)
+
+
+def render(content: Content, title: str, origin: str) -> str:
+    """The page as text."""
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_asset), autoescape=True, trim_blocks=True, undefined=jinja2.StrictUndefined
+    )
+    return environment.get_template("report.html.j2").render(
+        title=title,
+        lead=_lead(content),
+        key=_key(content),
+        warnings=_warnings(content),
+        sections=[section for section in sections(content) if not section.empty],
+        origin=origin,
+        version=__version__,
+        style=_asset("style.css"),
+        script=_asset("figures.js"),
+        plotly=get_plotlyjs(),
+    )
+
+
+def sections(content: Content) -> list[Section]:
+    """Everything under a heading, in order."""
+    return [
+        _latency(content), _rate(content), _hops(content), _collectives(content), _node(content), _traffic(content),
+        _programs(content), _files(content), _machines(content), _fits(content), _protocol(content),
+    ]  # fmt: skip
+
+
+def _latency(content: Content) -> Section:
+    section = Section(
+        "latency",
+        "Time of a message",
+        "One-way time of a message between two nodes against its length: half of an echo. Points are medians over "
+        "launches with their 95% intervals, lines are fits. The level at the left is the startup, the slope at the "
+        "right the byte time.",
+    )
+    section.figure(
+        figures.latency(content),
+        "Time of a message against its length, logarithmic axes",
+        "Both axes are logarithmic. Click a name to hide or show it, double-click to see it alone.",
+    )
+    return section
+
+
+def _rate(content: Content) -> Section:
+    section = Section(
+        "rate",
+        "Rate",
+        "The same as bytes a second. Half of the rate of long messages is reached at startup ÷ byte time; shorter "
+        "messages are startup for the most part. A window of messages in flight hides the startup.",
+    )
+    section.figure(
+        figures.rate(content), "Rate against the length of a message", "Bytes a second of one message at a time."
+    )
+    return section
+
+
+def _hops(content: Content) -> Section:
+    section = Section(
+        "hops",
+        "Rate against distance",
+        "What a further link costs. Machines that store and forward lose rate with every hop; with circuits, wormholes "
+        "and cut-through a hop costs microseconds and long messages do not feel it.",
+    )
+    lengths = figures.hop_lengths(content)
+    shown = " and ".join(units.length(length) for length in lengths)
+    section.figure(figures.hops(content, lengths), "Rate against hops", f"Messages of {shown}.")
+    return section
+
+
+def _collectives(content: Content) -> Section:
+    section = Section(
+        "collectives", "Collectives", "One operation of all ranks, from a synchronised start to its end on the last."
+    )
+    section.figure(
+        figures.collectives_by_ranks(content),
+        "Time of collectives against the number of ranks",
+        "At the shortest length, against the number of ranks.",
+    )
+    section.figure(
+        figures.collectives_by_length(content),
+        "Time of collectives against the length",
+        "On the smallest number of ranks, against the length.",
+    )
+    return section
+
+
+def _node(content: Content) -> Section:
+    section = Section(
+        "node",
+        "One node",
+        "What one processor and its memory do without messages: the arithmetic of table 3 of Dunigan 1991, the "
+        "programs of table 4, memory, and what matters more now. Machines that were not measured have the rows "
+        "that their files' operation times determine, the same at every length: no memory hierarchy is in them.",
+    )
+    section.figure(
+        groups.dot_product(content),
+        "Rate of the dot product against the length of the vectors",
+        "Dot product by precision, after figure 1 of Dunigan 1991.",
+    )
+    section.figure(
+        groups.memory_latency(content),
+        "Time of a dependent load against the working set",
+        "The cache staircase: each level of the memory is a step.",
+    )
+    section.figure(groups.stream(content), "Rates of STREAM by kernel", "STREAM, by threads.")
+    section.tables += [table for subject in content.subjects if (table := tables.node(subject)) is not None]
+    return section
+
+
+def _traffic(content: Content) -> Section:
+    section = Section(
+        "traffic",
+        "Messages against computation and each other",
+        "What routing takes from a computing node, what traffic takes from a message, and what a node gains by using "
+        "several links at once; after figures 6 to 9 of Dunigan 1991. On a real machine the loss of a computing rank "
+        "is what progress of messages costs it, with as many ranks as were measured.",
+    )
+    section.figure(
+        groups.slowdown(content),
+        "Loss of computing speed against the length of routed messages",
+        "The paper says of the iPSC/1 and nCUBE 3200 about 30% for small messages, and no loss of the others.",
+    )
+    section.figure(
+        groups.echo_slowdown(content),
+        "Loss of an echo's speed while the nodes on its way compute",
+        "The paper says no loss of all five machines.",
+    )
+    section.figure(
+        groups.contention(content),
+        "Rate of a probe against its length, by the load of background traffic",
+        "A line for each length of background messages.",
+    )
+    section.figure(
+        groups.contention_loss(content),
+        "Loss of a probe's speed against the load",
+        "The longest probe that was run, against the length of background messages.",
+    )
+    for name, words in (("fan-in", "send to one"), ("fan-out", "receive from one")):
+        section.figure(
+            groups.fan(content, name),
+            f"Aggregate rate of {name} against the number of neighbours",
+            f"Neighbours that {words} at once, with the longest messages that were run.",
+        )
+    return section
+
+
+def _programs(content: Content) -> Section:
+    section = Section("programs", "Programs", "Whole parallel programs, after figure 12 of Dunigan 1991.")
+    for name in ("cholesky", "jacobi"):
+        section.figure(groups.program(content, name), f"Rate of {name} against its order", f"Rate of {name}.")
+    return section
+
+
+def _files(content: Content) -> Section:
+    section = Section("files", "Files", "Reading and writing by blocks, after figures 10 and 11 of Dunigan 1991.")
+    for name in ("file-host", "file-read", "file-write"):
+        section.figure(
+            groups.files_by_block(content, name), f"Throughput of {name} against the block", f"{name}, by block."
+        )
+        if content.table.filter(pl.col("benchmark") == name)["ranks"].n_unique() > 1:
+            section.figure(
+                groups.files_by_ranks(content, name), f"Throughput of {name} against ranks", f"{name}, by ranks."
+            )
+    return section
+
+
+def _machines(content: Content) -> Section:
+    section = Section(
+        "machines",
+        "Machines",
+        "What a message costs next to what a multiplication costs, after table 7 of Dunigan 1991. The ratio says how "
+        "many 8-byte multiplications fit into one 8-byte message: how coarse the grain of a parallel program must be.",
+    )
+    table = tables.machines(content)
+    if table.rows:
+        section.tables.append(table)
+    if (grains := tables.grains(content)) is not None:
+        section.tables.append(grains)
+        section.notes.append(
+            "Grain: a program that computes g multiplications of m seconds for each message of t seconds spends the "
+            "share f = t / (t + g m) of its time communicating, so g = (t / m) (1 - f) / f (after table 7 of Dunigan "
+            "1991)."
+        )
+    return section
+
+
+def _fits(content: Content) -> Section:
+    section = Section(
+        "fit",
+        "Fit and residuals",
+        "Startup and byte time by robust weighted least squares, in pieces where the protocol changes. Hollow points "
+        "are lengths that the fit has not seen.",
+    )
+    section.figure(
+        figures.residuals(content), "Errors of the fit against the length", "Above zero the fit is too slow."
+    )
+    for subject in content.own or content.subjects:
+        if (table := tables.pieces(subject)) is not None:
+            section.tables.append(table)
+            section.notes += _fit_notes(subject)
+    section.notes += content.notes
+    return section
+
+
+def _fit_notes(subject: Subject) -> list[str]:
+    assert subject.fit is not None
+    notes = list(subject.fit.notes)
+    errors = figures.fit_errors(subject)
+    for held_out, words in ((False, "lengths it was made from"), (True, "lengths it has not seen")):
+        sizes = errors.filter(pl.col("held_out") == held_out)["error"].abs()
+        if len(sizes):
+            median, worst = float(str(sizes.median())), float(str(sizes.max()))
+            notes.insert(
+                0, f"{subject.label}, {words}: median error {units.share(median)}, worst {units.share(worst)}."
+            )
+    return notes
+
+
+def _protocol(content: Content) -> Section:
+    section = Section(
+        "protocol",
+        "Environment and protocol",
+        "Launches differ more than repetitions within one, so the launch is the unit: its median is one value, the "
+        "figure is the median over launches with its nonparametric 95% interval. No sample is thrown away.",
+    )
+    for subject in content.own:
+        section.facts += tables.conditions(subject)
+        section.tables.append(tables.points(subject))
+    section.tables += [tables.points(subject) for subject in content.subjects if not subject.own]
+    return section
+
+
+def _lead(content: Content) -> str:
+    """One sentence on what is in the report."""
+    own = ", ".join(subject.label for subject in content.own)
+    others = [subject.label for subject in content.subjects if not subject.own]
+    if not own:
+        return f"Messages of {_list(others)}."
+    return f"{own}{f', next to {_list(others)}' if others else ''}."
+
+
+def _list(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}" if words else "nothing"
+
+
+def _key(content: Content) -> list[dict[str, str]]:
+    """The figures that sum up what was measured."""
+    if len(content.own) != 1:
+        return []
+    subject = content.own[0]
+    found = []
+    echo = subject.echo()
+    for length in (8, 1 << 20):
+        row = echo.filter(pl.col("bytes") == length)
+        if not row.is_empty():
+            seconds, half = float(row["seconds"][0]), float(row["half_width"][0])
+            more = f"±{half:.1%} over {row['launches'][0]} launches" if row["launches"][0] > 1 else "one launch"
+            found.append({"name": f"{units.length(length)} message", "value": units.seconds(seconds), "more": more})
+    if subject.fit is not None:
+        fit = subject.fit
+        best = 1.0 / fit.byte_time.value if fit.byte_time.value else None
+        pieces = len(fit.echo.pieces)
+        found.append(_figure("Startup", units.seconds(fit.startup.value), "of short messages"))
+        found.append(
+            _figure("Rate of long messages", units.rate(best), f"fit in {pieces} piece{'s' if pieces > 1 else ''}")
+        )
+        half_bandwidth = round(fit.half_bandwidth) if fit.half_bandwidth is not None else None
+        found.append(_figure("Half the rate at", units.length(half_bandwidth), "message length"))
+    transfer = subject.transfer()
+    if transfer and subject.multiply:
+        found.append(_figure("Transfer ÷ multiply", units.digits(transfer / subject.multiply), "8 bytes each"))
+    return found
+
+
+def _figure(name: str, value: str, more: str) -> dict[str, str]:
+    return {"name": name, "value": value, "more": more}
+
+
+def _warnings(content: Content) -> list[dict[str, str]]:
+    """What a reader must know before believing a figure."""
+    found = []
+    for subject in content.own:
+        loose = subject.summary.filter(pl.col("converged").eq(False))
+        if not loose.is_empty():
+            widest = float(str(loose["half_width"].max()))
+            points = f"{len(loose)} of {len(subject.summary)} points of {subject.label}"
+            text = f"{points}; the widest interval is ±{widest:.0%}."
+            found.append({"head": "Not converged:", "text": text})
+        if "status" in subject.table.columns and (subject.table["status"] == "interrupted").any():
+            found.append(
+                {"head": "Interrupted:", "text": f"the measurement of {subject.label} was stopped before its end."}
+            )
+    return found
+
+
+def _asset(name: str) -> Any:
+    return resources.files("weft.reports").joinpath("assets", name).read_text(encoding="utf-8")

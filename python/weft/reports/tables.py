@@ -1,0 +1,233 @@
+"""Tables of a report: cells as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from weft import units
+from weft.model import grain
+from weft.reports.content import Content, Subject
+from weft.samples import PARAMETERS
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column's heading; numbers stand to the right, text to the left."""
+
+    name: str
+    text: bool = False
+    wrap: bool = False
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a cell says, and the interval behind it."""
+
+    text: str
+    interval: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """Cells; `own` rows are what the report is about."""
+
+    cells: Sequence[Cell]
+    own: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table; `folded` is the line that opens it."""
+
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+    title: str = ""
+    folded: str = field(default="")
+
+
+def machines(content: Content) -> Table:
+    """One row a subject: what messages cost, against what a multiplication costs (table 7 of Dunigan 1991)."""
+    names = (
+        "startup", "byte time", "rate of long messages", "half the rate at", "hop", "8-byte transfer",
+        "8-byte multiply", "transfer ÷ multiply",
+    )  # fmt: skip
+    columns = [Column("machine", text=True), *(Column(name) for name in names)]
+    rows = [_machine(subject) for subject in content.subjects if not subject.points("echo").is_empty()]
+    return Table(columns, rows)
+
+
+def _machine(subject: Subject) -> Row:
+    fit, transfer, multiply = subject.fit, subject.transfer(), subject.multiply
+    ratio = transfer / multiply if transfer and multiply else None
+    cells = [Cell(subject.label)]
+    if fit is None:
+        cells += [Cell("–")] * 5
+    else:
+        hop = fit.echo.pieces[0].hop_time
+        cells += [
+            Cell(units.seconds(fit.startup.value), _half(fit.startup.half_width)),
+            Cell(f"{units.seconds(fit.byte_time.value)}/B", _half(fit.byte_time.half_width)),
+            Cell(units.rate(1.0 / fit.byte_time.value if fit.byte_time.value else None)),
+            Cell(units.length(round(fit.half_bandwidth) if fit.half_bandwidth is not None else None)),
+            Cell(units.seconds(hop.value if hop is not None else None)),
+        ]
+    cells += [
+        Cell(units.seconds(transfer)),
+        Cell(units.seconds(multiply)),
+        Cell(units.digits(ratio) if ratio is not None else "–"),
+    ]
+    return Row(cells, subject.own)
+
+
+def grains(content: Content) -> Table | None:
+    """Multiplications for each message at which communication takes 50%, 20% and 5% of the time."""
+    rows = []
+    for subject in content.subjects:
+        multiply = subject.multiply
+        for length in grain.LENGTHS:
+            transfer = subject.transfer(length)
+            if transfer is None or not multiply:
+                continue
+            counts = [units.digits(grain.grain(transfer, multiply, share)) for share in grain.SHARES]
+            cells = [Cell(subject.label), Cell(units.length(length)), *(Cell(count) for count in counts)]
+            rows.append(Row(cells, subject.own))
+    if not rows:
+        return None
+    names = [f"{share:.0%} of the time" for share in grain.SHARES]
+    columns = [Column("machine", text=True), Column("message"), *(Column(name) for name in names)]
+    return Table(columns, rows, title="Multiplications for each message at which messages take")
+
+
+def node(subject: Subject) -> Table | None:
+    """Every row of the node suite, folded where it was not measured."""
+    if "variant" not in subject.summary.columns:
+        return None
+    found = subject.summary.filter(pl.col("variant").is_not_null() & (pl.col("benchmark") != "dot_product"))
+    if found.is_empty():
+        return None
+    columns = [Column("benchmark", text=True), Column("row", text=True), Column("size"), Column("threads")]
+    columns += [Column("time"), Column("half-width"), Column("rate")]
+    rows = []
+    for row in found.iter_rows(named=True):
+        words = row.get("words")
+        size = units.length(row["bytes"]) if row["bytes"] is not None else "" if words is None else f"{words:,}"
+        threads = row.get("threads")
+        cells = [
+            Cell(row["benchmark"]),
+            Cell(row["variant"]),
+            Cell(size),
+            Cell("" if threads is None else str(threads)),
+        ]
+        cells += [
+            Cell(units.seconds(row["seconds"])),
+            Cell("" if row["converged"] is None else units.share(row["half_width"])),
+            Cell(units.work_rate(row.get("rate"), row.get("rate_unit"))),
+        ]
+        rows.append(Row(cells, subject.own))
+    title = f"One node of {subject.label}"
+    return Table(columns, rows, title=title if subject.own else "", folded="" if subject.own else title)
+
+
+def _half(width: float) -> str:
+    """The half-width of an interval, where it says something."""
+    return f"±{width:.0%}" if 0.005 <= width < 10.0 else ""
+
+
+def pieces(subject: Subject) -> Table | None:
+    """The pieces of a fit, with intervals."""
+    if subject.fit is None:
+        return None
+    names = ("lengths", "startup", "byte time", "rate", "half the rate at")
+    rows = [
+        Row(
+            [
+                Cell(row["benchmark"]),
+                Cell(f"{units.length(row['first'])} – {units.length(row['last'])}"),
+                _estimate(row, "startup", ""),
+                _estimate(row, "byte_time", "/B"),
+                Cell(units.rate(1.0 / row["byte_time"] if row["byte_time"] else None)),
+                Cell(units.length(round(row["half_bandwidth"]) if row["half_bandwidth"] is not None else None)),
+            ]
+        )
+        for row in subject.fit.table().iter_rows(named=True)
+    ]
+    return Table(
+        [Column("benchmark", text=True), *(Column(name) for name in names)], rows, title=f"Fit of {subject.label}"
+    )
+
+
+def _estimate(row: dict[str, float | None], name: str, per: str) -> Cell:
+    value, low, high = row[name], row[f"{name}_low"], row[f"{name}_high"]
+    if value is None or low is None or high is None:
+        return Cell("–")
+    return Cell(f"{units.seconds(value)}{per}", f"{units.seconds(low)} – {units.seconds(high)}")
+
+
+def points(subject: Subject) -> Table:
+    """Every point of a subject: median over launches with its interval."""
+    found = subject.summary
+    optional = [name for name in PARAMETERS if name not in ("source", "machine", "benchmark") and name in found.columns]
+    optional = [name for name in optional if found[name].is_not_null().any()]
+    columns = [Column("benchmark", text=True), *(Column(name) for name in optional)]
+    columns += [Column("median"), Column("95% interval"), Column("half-width"), Column("launches"), Column("rate")]
+    rows = []
+    for row in found.iter_rows(named=True):
+        cells = [Cell(row["benchmark"])]
+        cells += [
+            Cell("" if row[n] is None else units.length(row[n]) if n.endswith("bytes") else str(row[n]))
+            for n in optional
+        ]
+        cells += [
+            Cell(units.seconds(row["seconds"])),
+            Cell(f"{units.seconds(row['seconds_low'])} – {units.seconds(row['seconds_high'])}"),
+            Cell(units.share(row["half_width"]) + ("" if row["converged"] is not False else " not converged")),
+            Cell(str(row["launches"])),
+            Cell(units.work_rate(row.get("rate"), row.get("rate_unit"))),
+        ]
+        rows.append(Row(cells))
+    return Table(columns, rows, folded=f"Every point of {subject.label} ({len(rows)})")
+
+
+def conditions(subject: Subject) -> list[tuple[str, str]]:
+    """Environment and protocol of a measured subject, from the columns its samples have."""
+    table = subject.table
+    facts = [(title, _distinct(table, name)) for name, title in _CONSTANTS if name in table.columns]
+    launches = table["repetition"].n_unique()
+    facts.append(("Launches", f"{launches}, each a process start of its own, lengths in random order"))
+    if "time" in table.columns and table["time"].is_not_null().any():
+        facts.append(("When", f"{table['time'].min()!s} to {table['time'].max()!s}"))
+    if "load" in table.columns and table["load"].is_not_null().any():
+        facts.append(("Load average", f"{_number(table, 'load', 'min'):.2f} to {_number(table, 'load', 'max'):.2f}"))
+    if "stolen" in table.columns and table["stolen"].is_not_null().any():
+        facts.append(
+            ("Time stolen by the hypervisor", f"at most {units.share(_number(table, 'stolen', 'max'))} of a launch")
+        )
+    if "share_above_3x" in table.columns and table["share_above_3x"].is_not_null().any():
+        worst = units.share(_number(table, "share_above_3x", "max"))
+        facts.append(("Iterations above 3× the median", f"at most {worst} of a point; none was thrown away"))
+    if "iterations" in table.columns and table["iterations"].is_not_null().any():
+        low, high = _number(table, "iterations", "min"), _number(table, "iterations", "max")
+        facts.append(("Timed iterations", f"{low:,.0f} to {high:,.0f} of a point and launch"))
+    if "status" in table.columns:
+        facts.append(("Points", _statuses(table)))
+    return [(name, value) for name, value in facts if value]
+
+
+_CONSTANTS = (("processor", "Processor"), ("system", "System"), ("library", "MPI library"))
+
+
+def _distinct(table: pl.DataFrame, name: str) -> str:
+    return "; ".join(str(value) for value in table[name].drop_nulls().unique(maintain_order=True))
+
+
+def _number(table: pl.DataFrame, name: str, how: str) -> float:
+    return float(str(getattr(table[name], how)()))
+
+
+def _statuses(table: pl.DataFrame) -> str:
+    keys = [name for name in PARAMETERS if name in table.columns]
+    ended = table.unique(keys)["status"].drop_nulls().value_counts(sort=True)
+    return ", ".join(f"{count} {status}" for status, count in ended.iter_rows())

@@ -1,0 +1,192 @@
+"""Tables of samples in files: CSV (`.csv`) and Parquet (`.parquet`)."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+
+from weft.samples.schema import COLUMNS, REQUIRED, SamplesError, validate
+
+_FORMATS = (".csv", ".parquet")
+
+
+def read(path: str | os.PathLike[str]) -> pl.DataFrame:
+    """Read and check a file of samples.
+
+    Parameters
+    ----------
+    path
+        A `.csv` file with a header line, or a `.parquet` file. In CSV an empty cell is an empty value, and a column
+        outside of the schema is integer, float or text, the first that holds all its values.
+
+    Returns
+    -------
+    polars.DataFrame
+        A valid table of samples.
+
+    Raises
+    ------
+    SamplesError
+        If the file is neither CSV nor Parquet, or not a table of samples; the message names file, row and column.
+    OSError
+        If the file cannot be read.
+    """
+    path = Path(path)
+    suffix = _suffix(path)
+    with path.open("rb"):
+        pass  # A missing or forbidden file is an OSError with its name, before any parser sees it.
+    table = _read_csv(path) if suffix == ".csv" else _read_parquet(path)
+    return validate(table, str(path))
+
+
+def write(table: pl.DataFrame, path: str | os.PathLike[str]) -> None:
+    """Check a table and write it whole or not at all.
+
+    The table goes to a temporary file in the same folder, which then replaces `path`: whoever reads `path` sees the old
+    file or the new one.
+
+    Parameters
+    ----------
+    table
+        A table of samples; required columns come first in the file.
+    path
+        A `.csv` or `.parquet` file.
+
+    Raises
+    ------
+    SamplesError
+        If the table is not valid or the suffix unknown.
+    OSError
+        If the file cannot be written.
+    """
+    path = Path(path)
+    suffix = _suffix(path)
+    table = _in_order(validate(table, f"the table for {path}"))
+    if suffix == ".csv":
+        _replace(path, table.write_csv)
+    else:
+        _replace(path, table.write_parquet)
+
+
+def append(table: pl.DataFrame, path: str | os.PathLike[str]) -> None:
+    """Add rows to a file of samples, which is made if there is none; whole or not at all.
+
+    Columns that only one side has are empty on the other.
+
+    Parameters
+    ----------
+    table
+        The rows to add.
+    path
+        A `.csv` or `.parquet` file.
+
+    Raises
+    ------
+    SamplesError
+        If either side is not valid, or a column outside of the schema holds different types on the two sides.
+    """
+    path = Path(path)
+    table = validate(table, f"the rows for {path}")
+    if path.exists():
+        before = read(path)
+        try:
+            table = pl.concat([before, table], how="diagonal_relaxed")
+        except pl.exceptions.PolarsError as error:
+            raise SamplesError(f"{path}: the new rows do not fit the columns of the file: {error}") from None
+    write(table, path)
+
+
+def _suffix(path: Path) -> str:
+    suffix = path.suffix.lower()
+    if suffix not in _FORMATS:
+        raise SamplesError(
+            f"{path}: expected a name that ends in .csv or .parquet, found {path.suffix or 'no suffix'!r}"
+        )
+    return suffix
+
+
+def _in_order(table: pl.DataFrame) -> pl.DataFrame:
+    """Required columns first, then known ones, then the others."""
+    known = [name for name in COLUMNS if name in table.columns]
+    return table.select(
+        [*REQUIRED, *(n for n in known if n not in REQUIRED), *(n for n in table.columns if n not in known)]
+    )
+
+
+def _read_parquet(path: Path) -> pl.DataFrame:
+    try:
+        return pl.read_parquet(path)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise SamplesError(f"{path}: expected a Parquet file: {error}") from None
+
+
+def _read_csv(path: Path) -> pl.DataFrame:
+    """All cells as text; columns outside of the schema get a type."""
+    columns, rows = _cells(path)
+    table = pl.DataFrame(
+        {name: [row[i] or None for row in rows] for i, name in enumerate(columns)}, dict.fromkeys(columns, pl.String)
+    )
+    return table.with_columns([_guessed(table[name]) for name in columns if name not in COLUMNS])
+
+
+def _cells(path: Path) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of a CSV file, each row as long as the header."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            lines = csv.reader(file, strict=True)
+            columns = [name.strip() for name in next(lines, [])]
+            rows: list[list[str]] = []
+            for cells in lines:
+                if not cells:
+                    continue
+                if len(cells) != len(columns):
+                    raise SamplesError(
+                        f"{path}, row {len(rows) + 1} (line {lines.line_num}): "
+                        f"expected {len(columns)} cells as in the header, found {len(cells)}"
+                    )
+                rows.append(cells)
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise SamplesError(f"{path}: expected a CSV file in UTF-8: {error}") from None
+    if not columns:
+        raise SamplesError(f"{path}: expected a header line, found an empty file")
+    repeated = sorted({name for name in columns if columns.count(name) > 1})
+    if repeated:
+        raise SamplesError(f"{path}: the column {repeated[0]!r} appears twice in the header")
+    return columns, rows
+
+
+def _guessed(values: pl.Series) -> pl.Series:
+    """A column of text as integers or floats, if all of it is."""
+    if values.null_count() == len(values):
+        return values
+    for dtype in (pl.Int64(), pl.Float64()):
+        typed = values.cast(dtype, strict=False)
+        if typed.null_count() == values.null_count():
+            return typed
+    return values
+
+
+def _replace(path: Path, save: Callable[[Path], object]) -> None:
+    """Let `save` write a temporary file beside `path`, then put it in `path`'s place."""
+    path = path.resolve()  # A link stays a link; what it points to is replaced.
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "no such folder", str(path.parent))
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    os.close(descriptor)
+    temporary = Path(name)
+    try:
+        save(temporary)
+        mask = os.umask(0)
+        os.umask(mask)
+        temporary.chmod(path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~mask)
+        with temporary.open("rb") as file:
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,337 @@
+"""What the columns of a table of samples mean, and the check that a table keeps to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+SOURCES = ("measured", "simulated", "predicted", "published")
+"""Where a number may come from."""
+
+Kind = Literal["text", "count", "number"]
+
+_DTYPES: dict[Kind, pl.DataType] = {"text": pl.String(), "count": pl.Int64(), "number": pl.Float64()}
+
+
+class SamplesError(ValueError):
+    """A table or file of samples that does not keep to the schema; the message names file, row and column."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the table.
+
+    Attributes
+    ----------
+    name
+        The column's name in tables and files.
+    kind
+        `text`, `count` (a non-negative integer) or `number` (a finite float).
+    meaning
+        What it holds, with its unit.
+    expected
+        What a valid value is, for messages.
+    required
+        Whether every table has the column.
+    empty
+        Whether a row may leave it empty (not applicable).
+    parameter
+        Whether it says what was run, rather than what came out.
+    valid
+        An expression of the column that is true for valid values.
+    """
+
+    name: str
+    kind: Kind
+    meaning: str
+    expected: str
+    required: bool = False
+    empty: bool = True
+    parameter: bool = False
+    valid: Callable[[pl.Expr], pl.Expr] | None = None
+
+    @property
+    def dtype(self) -> pl.DataType:
+        """The polars type of the column."""
+        return _DTYPES[self.kind]
+
+
+def _positive(value: pl.Expr) -> pl.Expr:
+    return value.is_finite() & (value > 0.0)
+
+
+def _not_negative(value: pl.Expr) -> pl.Expr:
+    return value.is_finite() & (value >= 0.0)
+
+
+def _at_least(limit: int) -> Callable[[pl.Expr], pl.Expr]:
+    return lambda value: value >= limit
+
+
+def _named(value: pl.Expr) -> pl.Expr:
+    return value.str.len_bytes() > 0
+
+
+_COLUMNS = (
+    Column(
+        "source",
+        "text",
+        "where the number comes from",
+        "one of " + ", ".join(SOURCES),
+        required=True,
+        empty=False,
+        parameter=True,
+        valid=lambda value: value.is_in(list(SOURCES)),
+    ),
+    Column("machine", "text", "name of the machine", "a name", True, False, True, _named),
+    Column("benchmark", "text", "name of the benchmark", "a name", True, False, True, _named),
+    Column("ranks", "count", "ranks that took part", "an integer of at least 1", True, True, True, _at_least(1)),
+    Column(
+        "hops",
+        "count",
+        "links a message crossed",
+        "an integer of at least 0, or nothing",
+        True,
+        True,
+        True,
+        _at_least(0),
+    ),
+    Column("bytes", "count", "bytes of a message", "an integer of at least 0", True, True, True, _at_least(0)),
+    Column(
+        "repetition",
+        "count",
+        "number of the launch, from 0",
+        "an integer of at least 0",
+        True,
+        False,
+        False,
+        _at_least(0),
+    ),
+    Column(
+        "seconds",
+        "number",
+        "time of one operation (echo: of one one-way transfer), s: the median of the launch",
+        "a positive number of seconds",
+        True,
+        False,
+        False,
+        _positive,
+    ),
+    Column("algorithm", "text", "algorithm of a collective", "a name, or nothing", parameter=True),
+    Column(
+        "words",
+        "count",
+        "words of an operation on arrays",
+        "an integer of at least 0",
+        parameter=True,
+        valid=_at_least(0),
+    ),
+    Column("shape", "text", "shape of an array, as 8x8", "a shape, or nothing", parameter=True),
+    Column(
+        "vp_ratio", "number", "virtual processors a processor", "a positive number", parameter=True, valid=_positive
+    ),
+    Column("variant", "text", "row of a benchmark of the node suite, as float64_multiply", "a name", parameter=True),
+    Column(
+        "threads",
+        "count",
+        "threads of a benchmark of one node",
+        "an integer of at least 1",
+        parameter=True,
+        valid=_at_least(1),
+    ),
+    Column(
+        "neighbours",
+        "count",
+        "ranks that exchange with rank 0 at once",
+        "an integer of at least 1",
+        parameter=True,
+        valid=_at_least(1),
+    ),
+    Column("background", "text", "pattern of background traffic", "a pattern, or nothing", parameter=True),
+    Column(
+        "background_bytes",
+        "count",
+        "bytes of a background message",
+        "an integer of at least 0",
+        parameter=True,
+        valid=_at_least(0),
+    ),
+    Column("probe", "text", "ranks between which the probe sends, as 1-3", "a pair of ranks", parameter=True),
+    Column(
+        "n",
+        "count",
+        "order of a matrix, points along an edge of a grid",
+        "an integer of at least 0",
+        parameter=True,
+        valid=_at_least(0),
+    ),
+    Column("precision", "text", "what a program computes in", "single or double, or nothing", parameter=True),
+    Column("file_system", "text", "how files were reached", "a name, or nothing", parameter=True),
+    Column(
+        "file_bytes",
+        "count",
+        "bytes of the file of one rank",
+        "an integer of at least 0",
+        parameter=True,
+        valid=_at_least(0),
+    ),
+    Column(
+        "preallocated", "text", "whether a file had its room before it was written", "true or false", parameter=True
+    ),
+    Column(
+        "io_nodes",
+        "count",
+        "I/O nodes of a described machine",
+        "an integer of at least 0",
+        parameter=True,
+        valid=_at_least(0),
+    ),
+    Column(
+        "seconds_p10", "number", "lower decile within the launch, s", "a positive number of seconds", valid=_positive
+    ),
+    Column("iterations", "count", "timed iterations of the launch", "an integer of at least 1", valid=_at_least(1)),
+    Column(
+        "share_above_3x",
+        "number",
+        "share of iterations above three times the launch's median",
+        "a number from 0 to 1",
+        valid=lambda value: value.is_between(0.0, 1.0),
+    ),
+    Column(
+        "rate",
+        "number",
+        "work/seconds, in `rate_unit`; B/s where that is empty",
+        "a number of at least 0",
+        valid=_not_negative,
+    ),
+    Column("rate_unit", "text", "unit of `rate` where it is not B/s, as Mflop/s", "a unit, or nothing"),
+    Column(
+        "quiet_seconds",
+        "number",
+        "what `seconds` is without the disturbance, s",
+        "a positive number of seconds",
+        valid=_positive,
+    ),
+    Column(
+        "slowdown",
+        "number",
+        "share of speed that the disturbance takes, 1 - quiet_seconds/seconds",
+        "a finite number",
+        valid=lambda value: value.is_finite(),
+    ),
+    Column("file_kind", "text", "kind of the file system", "a name, or nothing"),
+    Column("cache", "text", "what became of the system's copy of a file before it was read", "a word, or nothing"),
+    Column("unit", "text", "what the seconds are of, where the benchmark has several kinds of rows", "words"),
+    Column("note", "text", "what a reader should know", "words, or nothing"),
+    Column("load", "number", "load average at the launch", "a number of at least 0", valid=_not_negative),
+    Column(
+        "stolen",
+        "number",
+        "share of processor time stolen by a hypervisor",
+        "a number of at least 0",
+        valid=_not_negative,
+    ),
+    Column(
+        "launch",
+        "count",
+        "number of the launch, where it is not `repetition`",
+        "an integer of at least 0",
+        valid=_at_least(0),
+    ),
+)
+
+COLUMNS: dict[str, Column] = {column.name: column for column in _COLUMNS}
+"""Every column that weft knows, by name. A table may have others (scalars of any type)."""
+
+REQUIRED: tuple[str, ...] = tuple(column.name for column in _COLUMNS if column.required)
+"""The columns of every table."""
+
+PARAMETERS: tuple[str, ...] = tuple(column.name for column in _COLUMNS if column.parameter)
+"""The columns that say what was run: rows that agree in them are repetitions of each other."""
+
+
+def validate(table: pl.DataFrame, origin: str = "the table") -> pl.DataFrame:
+    """Check a table of samples and give its columns their types.
+
+    Parameters
+    ----------
+    table
+        The table. Columns of text are converted (as they come from a CSV file).
+    origin
+        What messages call the table: a file's path.
+
+    Returns
+    -------
+    polars.DataFrame
+        The same rows; known columns have the type of the schema, others are as they were.
+
+    Raises
+    ------
+    SamplesError
+        If a required column is missing or a value is not what its column expects. Rows are counted from 1, without
+        the header.
+    """
+    missing = [name for name in REQUIRED if name not in table.columns]
+    if missing:
+        raise SamplesError(
+            f"{origin}: the column{'s' if len(missing) > 1 else ''} {', '.join(missing)} "
+            f"{'are' if len(missing) > 1 else 'is'} missing; samples have at least {', '.join(REQUIRED)}, "
+            f"found {', '.join(table.columns) or 'none'}"
+        )
+    for name, dtype in table.schema.items():
+        if dtype.is_nested() or isinstance(dtype, pl.Object):
+            raise SamplesError(f"{origin}, column {name}: expected one value a row, found {dtype}")
+    known = [COLUMNS[name] for name in table.columns if name in COLUMNS]
+    return table.with_columns([_checked(table[column.name], column, origin) for column in known])
+
+
+def _checked(values: pl.Series, column: Column, origin: str) -> pl.Series:
+    """The column with its type, every value checked."""
+    typed = _typed(values, column)
+    lost = typed.is_null() & values.is_not_null()
+    if not column.empty:
+        lost = lost | values.is_null()
+    if column.valid is not None:
+        value = pl.col(column.name)
+        wrong = typed.to_frame(column.name).select((column.valid(value).not_() & value.is_not_null()).alias("wrong"))
+        lost = lost | wrong["wrong"].fill_null(False)
+    if lost.any():
+        row = int(lost.arg_true()[0])
+        found = values[row]
+        raise SamplesError(
+            f"{origin}, row {row + 1}, column {column.name}: expected {column.expected}, "
+            f"found {'nothing' if found is None or found == '' else repr(found)}"
+        )
+    return typed
+
+
+def _typed(values: pl.Series, column: Column) -> pl.Series:
+    """The column with its type; values that do not convert exactly are null."""
+    if values.dtype == pl.Boolean and column.kind != "text":
+        return pl.Series(values.name, [None] * len(values), dtype=column.dtype)
+    if column.kind == "text" and values.dtype != pl.String:
+        return values.cast(pl.String, strict=False)
+    if values.dtype == pl.String and column.kind != "text":
+        stripped = values.str.strip_chars()
+        if column.kind == "number":
+            return stripped.cast(pl.Float64, strict=False)
+        values = stripped.cast(pl.Int64, strict=False).fill_null(_whole(stripped.cast(pl.Float64, strict=False)))
+    if column.kind == "count" and values.dtype.is_float():
+        return _whole(values)
+    return values.cast(column.dtype, strict=False)
+
+
+def _whole(values: pl.Series) -> pl.Series:
+    """Integers of the floats that are integers; null elsewhere (another program may have written 8.0)."""
+    return (
+        values.to_frame("x")
+        .select(
+            pl.when(pl.col("x").is_finite() & (pl.col("x") == pl.col("x").round()) & (pl.col("x").abs() < 2**53))
+            .then(pl.col("x"))
+            .cast(pl.Int64, strict=False)
+        )["x"]
+        .alias(values.name)
+    )

@@ -1,0 +1,1 @@
+"""Compositions of the other parts: the study of this machine, reproductions of papers, subjects of comparisons."""

@@ -1,0 +1,430 @@
+"""The study of this machine: measured, fitted, held against lengths the fit has not seen and against the catalogue."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import polars as pl
+
+import weft
+from weft import _core, model, samples, units
+from weft._core import Machine, UsageError
+from weft.catalogue import operation_time
+from weft.files import write_text
+from weft.launch import environment
+from weft.launch.measure import HERE, Measurement, conditions, measure_requests
+from weft.launch.protocol import NOT_CONVERGED, Plan
+from weft.launch.protocol import Progress as Rows
+from weft.launch.request import Benchmark, Request, benchmarks, every
+from weft.launch.simulate import simulate
+from weft.launch.table import table
+from weft.model.grain import grains
+from weft.papers import dunigan1991
+from weft.reports import report
+
+SHORTEST, LONGEST = 8, 1 << 20
+RANKS = 2
+PRICED = ("arithmetic", "dot_product")
+"""Benchmarks of one node that machine files price."""
+SWEPT = ("barrier", "broadcast", "allreduce", "alltoall")
+"""Collectives that are simulated on several numbers of ranks."""
+
+
+class Progress(Rows, Protocol):
+    """Who is told how a study comes along."""
+
+    def title(self, title: str) -> None:
+        """What is done from now on."""
+
+
+MESSAGES = ("point-to-point", "throughput", "collective")
+"""The groups of a study of messages."""
+
+WHOLE = (*MESSAGES, "node", "traffic", "program", "files")
+"""The groups of the whole suite, in the order in which they are measured."""
+
+_PLAIN = ("copy", "scale", "add", "triad")
+"""STREAM proper; non-temporal stores are another measurement, and large arrays take long."""
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How thorough a study is.
+
+    Attributes
+    ----------
+    seconds_per_point
+        Time for the timed iterations of one point in one launch, s.
+    thin
+        Of the lengths of everything but echo every so manieth is measured.
+    plan
+        When measuring ends.
+    echo
+        The same for echo, which the fit needs well: launches differ more than the iterations of one, so there are many
+        short ones.
+    groups
+        Groups of benchmarks.
+    """
+
+    seconds_per_point: float
+    thin: int
+    plan: Plan
+    echo: Plan
+    groups: tuple[str, ...] = MESSAGES
+
+
+ECHO_SECONDS = 0.004
+"""Time for the timed iterations of one length of echo in one launch, s."""
+
+_SHORT_ECHO = Plan(launches=12, half_width=0.02, budget=14.0, limit=20.0)
+
+FULL = Extent(0.02, 1, Plan(budget=70.0, limit=90.0), Plan(launches=30, half_width=0.02, budget=35.0, limit=50.0))
+QUICK = Extent(0.006, 3, Plan(budget=18.0, limit=24.0), _SHORT_ECHO)
+SUITE = Extent(0.01, 3, Plan(budget=120.0, limit=180.0), _SHORT_ECHO, WHOLE)
+
+
+@dataclass
+class Findings:
+    """What a study found.
+
+    Attributes
+    ----------
+    lines
+        The findings in words.
+    report, samples, machine
+        The files; None for those that were not written because someone interrupted.
+    interrupted
+        Whether someone did.
+    """
+
+    lines: list[str] = field(default_factory=list)
+    report: Path | None = None
+    samples: Path | None = None
+    machine: Path | None = None
+    interrupted: bool = False
+
+
+def lengths() -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The lengths that are fitted, 2^k, and those held out of the fit, 3*2^k."""
+    fitted = tuple(1 << k for k in range(SHORTEST.bit_length() - 1, LONGEST.bit_length()))
+    return fitted, tuple(3 * n // 2 for n in fitted[:-1])
+
+
+def requests(extent: Extent) -> list[Request]:
+    """What is measured here."""
+    return [_request(benchmark, extent) for benchmark in every().values() if _belongs(benchmark, extent)]
+
+
+def _belongs(benchmark: Benchmark, extent: Extent) -> bool:
+    # A machine measured over MPI has no host of its own.
+    return benchmark.group in extent.groups and not benchmark.host and not benchmark.name.endswith("-host")
+
+
+def _request(benchmark: Benchmark, extent: Extent) -> Request:
+    if benchmark.node:
+        variants = _PLAIN if benchmark.name == "stream" else ()
+        seconds = extent.seconds_per_point
+        return Request(benchmark.name, node=True, variants=variants, seconds_per_point=seconds)
+    chosen = benchmark.lengths[:: extent.thin]
+    if benchmark.name == "echo":
+        chosen = tuple(sorted(sum(lengths(), ())))
+    ranks = min(RANKS, benchmark.default_ranks)
+    if benchmark.group not in MESSAGES:
+        ranks = max(_fewest(benchmark), min(benchmark.default_ranks, environment.cores()))
+    return Request(
+        benchmark.name,
+        ranks=ranks,
+        bytes=chosen,
+        seconds_per_point=ECHO_SECONDS if benchmark.name == "echo" else extent.seconds_per_point,
+    )
+
+
+def _fewest(benchmark: Benchmark) -> int:
+    """The fewest ranks that mean something here."""
+    # The probe is between ranks 1 and 3, and two others load the network.
+    return max(4, benchmark.min_ranks) if "probe" in benchmark.fields else benchmark.min_ranks
+
+
+def study(
+    folder: str | os.PathLike[str],
+    *,
+    quick: bool = False,
+    resume: bool = False,
+    whole: bool = False,
+    progress: Progress,
+) -> Findings:
+    """Measure this machine over MPI, fit it, simulate the catalogue, and write what was found.
+
+    Parameters
+    ----------
+    folder
+        Where `samples.csv`, `here.toml` and `report.html` are written; made if it does not exist.
+    quick
+        Whether to be done within a minute.
+    resume
+        Whether to go on with the launches that the folder's samples hold.
+    whole
+        Whether to measure every group of the suite, not only messages.
+    progress
+        Who is told how it comes along.
+
+    Raises
+    ------
+    UsageError
+        If this process is itself a rank.
+    RunError
+        If MPI is missing or a launch fails.
+    """
+    if found := environment.launcher():
+        command = "suite" if whole else "study"
+        raise UsageError(f"weft {command} starts its own ranks, but {found.name} has made it one: run it by itself")
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    extent = SUITE if whole else QUICK if quick else FULL
+    path = folder / "samples.csv"
+    before = _earlier(path) if resume else None
+    needed = not whole and (before is None or "variant" not in before.columns)
+    multiplied = multiplications(extent) if needed else []
+    measured = _measured(extent, progress, before)
+    if measured.interrupted:
+        if measured.table.is_empty():
+            return Findings(interrupted=True)
+        samples.write(measured.table, path)
+        return Findings(samples=path, interrupted=True)
+    return _concluded(folder, path, measured, multiplied, whole, progress)
+
+
+def _measured(extent: Extent, progress: Progress, before: pl.DataFrame | None) -> Measurement:
+    """Echo by its own plan, then everything else; what was measured before an interruption is kept."""
+    wanted = requests(extent)
+    parts: list[Measurement] = []
+    for is_echo, plan in ((True, extent.echo), (False, extent.plan)):
+        chosen = [request for request in wanted if (request.benchmark == "echo") == is_echo]
+        earlier = None if before is None else before.filter((pl.col("benchmark") == "echo") == is_echo)
+        if parts and parts[-1].interrupted:
+            if earlier is not None:
+                parts.append(Measurement(earlier, interrupted=True))
+            break
+        parts.append(measure_requests(chosen, plan, progress=progress, before=earlier))
+    return Measurement(
+        pl.concat([part.table for part in parts], how="diagonal_relaxed"),
+        interrupted=any(part.interrupted for part in parts),
+        spent=sum(part.spent for part in parts),
+        status={key: value for part in parts for key, value in part.status.items()},
+    )
+
+
+def undisturbed(measured: pl.DataFrame) -> pl.DataFrame:
+    """What the machine itself takes: the lower decile of each launch, of the faster half of the launches of each point.
+
+    Other programs, and other tenants of the same computer, can only make messages slower, and do so for seconds at a
+    time. The median of what is left is the lower quartile over launches of the lower decile within them; between runs
+    it differs by a few percent where the plain median differs by a factor. Nothing is removed from the samples.
+    """
+    steady = measured.with_columns(seconds=pl.coalesce("seconds_p10", "seconds"))
+    middle = pl.col("seconds").median().over("benchmark", "ranks", "hops", "bytes", "algorithm")
+    return steady.filter(pl.col("seconds") <= middle)
+
+
+def _earlier(path: Path) -> pl.DataFrame | None:
+    if not path.exists():
+        return None
+    found = samples.read(path).filter(pl.col("source") == "measured")
+    return None if found.is_empty() else found
+
+
+def multiplications(extent: Extent) -> list[pl.DataFrame]:
+    """The time of an 8-byte floating-point multiplication here, as often as there are launches.
+
+    For the ratio of table 7 of Dunigan 1991.
+    """
+    request = json.dumps({"variants": ["float64_multiply"], "seconds_per_row": 10 * extent.seconds_per_point})
+    parts = []
+    for repetition in range(extent.plan.launches):
+        found = json.loads(_core.run_node("arithmetic", request))
+        rows = [{**row, "ranks": 1, "repetition": repetition} for row in found]
+        variants = pl.Series("variant", [row["variant"] for row in rows])
+        parts.append(table(rows, "measured", HERE, conditions()).with_columns(variants))
+    return parts
+
+
+def _concluded(
+    folder: Path,
+    path: Path,
+    measured: Measurement,
+    multiplied: Sequence[pl.DataFrame],
+    whole: bool,
+    progress: Progress,
+) -> Findings:
+    """Fit, simulate, write; the whole suite is drawn over what was published."""
+    steady = undisturbed(measured.table)
+    fitted = model.fit(steady.filter(pl.col("bytes").is_in(lengths()[0])), HERE)
+    text = fitted.to_machine(HERE, f"the lower deciles of the faster launches in {path.name}")
+    described = _core.Machine.parse(text, str(folder / "here.toml"))
+    progress.title("simulating")
+    machines = weft.machines()
+    simulated = simulated_tables([*machines, described], measured.table, progress)
+    printed = [dunigan1991.data_rates(), dunigan1991.operations("arithmetic")] if whole else []
+    everything = pl.concat([measured.table, *multiplied, *simulated, *printed], how="diagonal_relaxed")
+    samples.write(everything, path)
+    write_text(text, folder / "here.toml")
+    held_out = held_out_errors(fitted, steady)
+    report(
+        everything,
+        folder / "report.html",
+        machines=machines,
+        fits=[fitted],
+        title="What messages cost here",
+        origin=path.name,
+    )
+    return Findings(
+        _lines(measured, fitted, held_out, machines, everything), folder / "report.html", path, folder / "here.toml"
+    )
+
+
+def simulated_tables(machines: Sequence[Machine], measured: pl.DataFrame, progress: Rows) -> list[pl.DataFrame]:
+    """The benchmarks that were measured in virtual time on some machines: echo over every distance, others by ranks."""
+    parts = []
+    progress.launch(0, len(machines), len(machines))
+    node = [name for name in PRICED if (measured["benchmark"] == name).any()]
+    for machine in machines:
+        parts += _echoes(machine)
+        for name in node:
+            parts += _tried(machine, name, notes=[])
+        for name in measured["benchmark"].unique(maintain_order=True):
+            if name == "echo" or name not in benchmarks():
+                continue
+            own = measured.filter(pl.col("benchmark") == name)["bytes"].drop_nulls().unique().sort().to_list() or None
+            if benchmarks()[name].group not in MESSAGES:
+                parts += _tried(machine, name, bytes=own)
+                continue
+            parts += _tried(machine, name, ranks=RANKS if name != "echo-self" else 1, bytes=own)
+            if name in SWEPT and machine.nodes > RANKS:
+                parts += _tried(machine, name, ranks=list(_sweep(machine)), bytes=[8] if own else None)
+        progress.rows(1)
+    return parts
+
+
+def _echoes(machine: Machine) -> list[pl.DataFrame]:
+    """Echo over 1, 2, … links, as far as the machine reaches; all fitted lengths."""
+    fitted, held_out = lengths()
+    found: list[pl.DataFrame] = []
+    for hops in range(1, 7):
+        over = _tried(machine, "echo", bytes=sorted({*fitted, *held_out}), hops=hops)
+        if found and not over:
+            break
+        found += over
+    return found or _tried(machine, "echo", ranks=RANKS, bytes=fitted)
+
+
+def _sweep(machine: Machine) -> Iterable[int]:
+    ranks = 2 * RANKS
+    while ranks <= min(64, machine.nodes):
+        yield ranks
+        ranks *= 2
+
+
+def _tried(machine: Machine, name: str, **parameters: object) -> list[pl.DataFrame]:
+    """A simulation, or nothing where the machine has no such ranks or distance."""
+    try:
+        return [simulate(machine, name, **parameters)]  # type: ignore[arg-type]
+    except (UsageError, _core.RunError):
+        return []
+
+
+def held_out_errors(fitted: model.Fit, measured: pl.DataFrame) -> pl.DataFrame:
+    """The fit against the echo of lengths it has not seen.
+
+    Returns
+    -------
+    polars.DataFrame
+        `bytes`, `seconds` (median over launches), `fitted` (s) and `error` (relative, fitted against measured).
+    """
+    wanted = measured.filter((pl.col("benchmark") == "echo") & pl.col("bytes").is_in(lengths()[1]))
+    medians = samples.summarise(wanted, by=["source", "bytes"]).select("bytes", "seconds")
+    foretold = [fitted.echo.seconds(length) for length in medians["bytes"]]
+    return medians.with_columns(pl.Series("fitted", foretold)).with_columns(
+        (pl.col("fitted") / pl.col("seconds") - 1.0).alias("error")
+    )
+
+
+def _lines(
+    measured: Measurement,
+    fitted: model.Fit,
+    held_out: pl.DataFrame,
+    machines: Sequence[Machine],
+    everything: pl.DataFrame,
+) -> list[str]:
+    """The five lines."""
+    echo = samples.summarise(measured.table.filter(pl.col("benchmark") == "echo"), by=["source", "bytes"])
+    seconds = dict(echo.select("bytes", "seconds").iter_rows())
+    errors = held_out["error"].abs()
+    pieces = len(fitted.echo.pieces)
+    points, loose = len(measured.status), measured.count(NOT_CONVERGED)
+    known = (
+        f"every one of {points} points is known within ±5%"
+        if not loose
+        else f"NOT CONVERGED: {loose} of {points} points, the widest interval ±{measured.widest or 0:.0%}"
+    )
+    return [
+        *_node_lines(everything),
+        f"Messages between two ranks here: {SHORTEST} B take {units.seconds(seconds[SHORTEST])}, "
+        f"{units.length(LONGEST)} take {units.seconds(seconds[LONGEST])} ({units.rate(LONGEST / seconds[LONGEST])}).",
+        f"Fit in {pieces} piece{'s' if pieces > 1 else ''}: startup {units.seconds(fitted.startup.value)}, "
+        f"byte time {units.seconds(fitted.byte_time.value)}, half the rate at {units.length(fitted.half_bandwidth)}.",
+        f"Lengths the fit has not seen: median error {units.share(float(errors.median() or 0))}, "  # type: ignore[arg-type]
+        f"worst {units.share(float(errors.max() or 0))}.",  # type: ignore[arg-type]
+        _against(machines, everything, seconds[SHORTEST]),
+        f"Protocol: {measured.table['repetition'].n_unique()} launches in {measured.spent:.0f} s; {known}.",
+    ]
+
+
+def _node_lines(everything: pl.DataFrame) -> list[str]:
+    """What one node does, and the grain it asks for, where that was measured."""
+    found = grains(everything.filter(pl.col("source") == "measured"))
+    lines = []
+    if not found.is_empty():
+        wanted = dict(found.filter(pl.col("bytes") == SHORTEST).select("share", "operations").iter_rows())
+        grain = ", ".join(f"{share:.0%} at {units.digits(count)}" for share, count in wanted.items())
+        lines.append(f"Messages of {SHORTEST} B take this share of the time at so many multiplications each: {grain}.")
+    if "variant" not in everything.columns:
+        return lines
+    own = everything.filter((pl.col("source") == "measured") & pl.col("variant").is_not_null())
+    rates = samples.summarise(own, by=["benchmark", "variant", "threads"]).filter(pl.col("rate").is_not_null())
+    named = []
+    for title, benchmark, start in (
+        ("LINPACK n = 1000", "linpack", "n1000"),
+        ("STREAM triad", "stream", "triad"),
+        ("Livermore loops", "livermore", "harmonic_mean"),
+    ):
+        part = rates.filter((pl.col("benchmark") == benchmark) & (pl.col("variant").str.starts_with(start)))
+        for row in part.iter_rows(named=True):
+            blas = row["variant"].partition("_blas_")[2]
+            threads = f", {row['threads']} threads" if (row["threads"] or 1) > 1 else ""
+            text = f"{title}{f' by {blas}' if blas else ''}{threads} {units.work_rate(row['rate'], row['rate_unit'])}"
+            named.append(text)
+    return [*([f"One node: {'; '.join(named)}."] if named else []), *lines]
+
+
+def _against(machines: Sequence[Machine], everything: pl.DataFrame, here: float) -> str:
+    """The catalogue's machines by their shortest messages."""
+    short = everything.filter(
+        (pl.col("source") == "simulated") & (pl.col("benchmark") == "echo") & (pl.col("bytes") == SHORTEST)
+    )
+    times = {machine.name: short.filter(pl.col("machine") == machine.name)["seconds"].min() for machine in machines}
+    known = {name: float(str(time)) for name, time in times.items() if time is not None}
+    if not known:
+        return "The catalogue has no machine to hold it against."
+    name = "ipsc860" if "ipsc860" in known else max(known, key=lambda machine: known[machine])
+    title = next(machine.title for machine in machines if machine.name == name)
+    multiply = operation_time(name, "float64_multiply")
+    multiplies = f", or {units.digits(known[name] / multiply)} multiplications there" if multiply else ""
+    return (
+        f"The same {SHORTEST} B took {units.seconds(known[name])} on the {title}{multiplies}: "
+        f"{units.digits(known[name] / here)} times as long."
+    )

@@ -1,0 +1,44 @@
+"""Published studies run on the simulated catalogue."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from weft._core import UsageError
+from weft.catalogue import machine as find_machine
+from weft.catalogue import operation_time
+from weft.launch.request import every, unknown
+from weft.launch.simulate import simulate
+from weft.papers import PAPERS, Reproduction
+
+
+def reproduction(paper: str, table: str | None = None, figure: str | None = None) -> Reproduction:
+    """A paper's tables and figures, published and ours.
+
+    Raises
+    ------
+    UsageError
+        For a paper that weft does not know.
+    PaperError
+        For a table or figure that is not reproduced.
+    """
+    if paper not in PAPERS:
+        raise UsageError(unknown("paper", paper, PAPERS, "weft reproduce --help"))
+    found: Reproduction = PAPERS[paper].reproduce(
+        table, figure, simulate=_simulate, operation_time=operation_time, describe=_describe, benchmarks=every()
+    )
+    return found
+
+
+def _simulate(
+    machine: str, benchmark: str, bytes: Sequence[int], hops: Sequence[int] | None, **parameters: Any
+) -> pl.DataFrame:
+    return simulate(machine, benchmark, bytes=bytes or None, hops=hops, **parameters)
+
+
+def _describe(machine: str) -> dict[str, Any]:
+    return tomllib.loads(find_machine(machine).to_toml())

@@ -1,0 +1,129 @@
+"""What a comparison is between: files of samples as they are, machines by what they do in virtual time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from weft import samples
+from weft._core import Machine, RunError, UsageError
+from weft.catalogue import machine as find_machine
+from weft.launch.request import benchmarks
+from weft.launch.simulate import simulate
+
+_SUFFIXES = (".csv", ".parquet")
+LENGTHS = "8:8192"
+
+
+def tables(
+    subjects: Sequence[str], lengths: str | None = None, hops: str | None = None
+) -> tuple[list[str], list[pl.DataFrame], list[str]]:
+    """A table of samples for each subject.
+
+    Parameters
+    ----------
+    subjects
+        Machines, machine files and files of samples.
+    lengths, hops
+        Of the echo that machines run if there are no files of samples.
+
+    Returns
+    -------
+    tuple
+        Labels, tables, and notes on what machines could not run.
+
+    Raises
+    ------
+    UsageError
+        If there are fewer than two subjects, or lengths are given beside files that say which.
+    """
+    given = [(subject, samples.read(subject) if Path(subject).suffix in _SUFFIXES else None) for subject in subjects]
+    files = [table for _, table in given if table is not None]
+    if len(subjects) < 2 and not any(table.n_unique(["source", "machine"]) > 1 for table in files):
+        raise UsageError("a comparison needs two subjects or more: machines, machine files or files of samples")
+    if files and (lengths or hops):
+        raise UsageError(
+            "--bytes and --hops are for machines alone: with files of samples, machines run what those hold"
+        )
+    labels, found, notes = [], [], []
+    for subject, table in given:
+        if table is None:
+            described = find_machine(subject)
+            simulated, missing = _run(described, files, lengths or LENGTHS, hops or "1")
+            notes += missing
+            parts = [(described.name, simulated)]
+        else:
+            parts = _parts(subject, table, alone=len(subjects) == 1)
+        for label, part in parts:
+            labels.append(label)
+            found.append(part)
+    return _different(labels), found, notes
+
+
+def _parts(subject: str, table: pl.DataFrame, alone: bool) -> list[tuple[str, pl.DataFrame]]:
+    """A file's machines and sources, each for itself."""
+    groups = table.group_by("machine", "source", maintain_order=True)
+    parts = [(str(machine), str(source), part) for (machine, source), part in groups]
+    if len(parts) == 1 and not alone:
+        return [(Path(subject).stem, table)]
+    machines = [machine for machine, _, _ in parts]
+    return [(m if machines.count(m) == 1 else f"{m} ({source})", part) for m, source, part in parts]
+
+
+def _different(labels: list[str]) -> list[str]:
+    """Labels with numbers where they repeat."""
+    return [
+        label if labels.count(label) == 1 else f"{label} #{labels[: place + 1].count(label)}"
+        for place, label in enumerate(labels)
+    ]
+
+
+def _run(machine: Machine, files: Sequence[pl.DataFrame], lengths: str, hops: str) -> tuple[pl.DataFrame, list[str]]:
+    if not files:
+        return simulate(machine, "echo", bytes=lengths, hops=hops), []
+    return same_points(machine, pl.concat([f.select("benchmark", "ranks", "hops", "bytes") for f in files]))
+
+
+def same_points(machine: Machine, wanted: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    """Run in virtual time what a table holds.
+
+    Parameters
+    ----------
+    machine
+        Where.
+    wanted
+        A table with `benchmark`, `ranks`, `hops` and `bytes`; benchmarks that weft does not have are passed over.
+
+    Returns
+    -------
+    tuple
+        Samples, and notes on what the machine cannot run.
+
+    Raises
+    ------
+    UsageError
+        If it can run nothing of it.
+    """
+    parts, notes = [], []
+    for (name, ranks), part in wanted.group_by("benchmark", "ranks", maintain_order=True):
+        known = benchmarks().get(str(name))
+        if known is None:
+            continue
+        hops = part["hops"].drop_nulls().unique().sort().to_list() if known.hops else []
+        try:
+            parts.append(
+                simulate(
+                    machine,
+                    known.name,
+                    ranks=None if hops or ranks is None else int(str(ranks)),
+                    bytes=part["bytes"].drop_nulls().unique().sort().to_list() or None,
+                    hops=hops or ([1] if known.hops else None),
+                )
+            )
+        except (UsageError, RunError) as error:
+            notes.append(f"{machine.name} cannot run {known.name} on {ranks} ranks: {error}")
+    if not parts:
+        raise UsageError(notes[0] if notes else f"there is nothing that {machine.name} could run for a comparison")
+    return pl.concat(parts, how="diagonal_relaxed"), notes

@@ -1,0 +1,83 @@
+"""Numbers as people read them: times, lengths and rates with units and few digits."""
+
+from __future__ import annotations
+
+import math
+
+_TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+_LENGTHS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+_RATES = ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"))
+
+
+def digits(value: float, significant: int = 3) -> str:
+    """A number with so many significant digits and no exponent where it can be read without one.
+
+    >>> digits(1234.5), digits(0.64321), digits(12.0)
+    ('1,230', '0.643', '12.0')
+    """
+    if value == 0 or not math.isfinite(value):
+        return "0" if value == 0 else str(value)
+    if not 1e-4 <= abs(value) < 1e7:
+        return f"{value:.{significant - 1}e}"
+    decimals = significant - 1 - math.floor(math.log10(abs(value)))
+    return f"{round(value, decimals):,.{max(0, decimals)}f}"
+
+
+def seconds(value: float | None) -> str:
+    """A time.
+
+    >>> seconds(6.4e-7), seconds(0.0021), seconds(None)
+    ('640 ns', '2.10 ms', '–')
+    """
+    if value is None:
+        return "–"
+    unit, name = next(((unit, name) for unit, name in _TIMES if abs(value) >= unit * 0.9995), _TIMES[-1])
+    return f"{digits(value / unit)} {name}"
+
+
+def length(value: float | None) -> str:
+    """A length in bytes; exact where it is a whole number of a unit.
+
+    >>> length(8), length(1024), length(3 << 20), length(1500.4)
+    ('8 B', '1 KiB', '3 MiB', '1.47 KiB')
+    """
+    if value is None:
+        return "–"
+    for unit, name in _LENGTHS:
+        if value >= unit:
+            return f"{int(value // unit)} {name}" if value % unit == 0 else f"{digits(value / unit)} {name}"
+    return f"{int(value)} B" if value == int(value) else f"{digits(value)} B"
+
+
+def rate(value: float | None) -> str:
+    """A rate in bytes a second, decimal units as data sheets have them.
+
+    >>> rate(2.6e6), rate(1.9e10)
+    ('2.60 MB/s', '19.0 GB/s')
+    """
+    if value is None:
+        return "–"
+    for unit, name in _RATES:
+        if value >= unit * 0.9995:
+            return f"{digits(value / unit)} {name}"
+    return f"{digits(value)} B/s"
+
+
+def work_rate(value: float | None, unit: str | None = None) -> str:
+    """A rate in a benchmark's own unit, or in bytes a second.
+
+    >>> work_rate(5720.4, "Mflop/s"), work_rate(2.6e6), work_rate(None, "MB/s")
+    ('5,720 Mflop/s', '2.60 MB/s', '–')
+    """
+    if value is None or not unit or unit == "B/s":
+        return rate(value)
+    return f"{digits(value)} {unit}"
+
+
+def share(value: float | None) -> str:
+    """A share in per cent.
+
+    >>> share(0.0312), share(None)
+    ('3.1%', '–')
+    """
+    return "–" if value is None else f"{value:.1%}"
