@@ -1,0 +1,125 @@
+"""A rank that is killed in mid-run: one message that says so, and nothing half written."""
+
+import os
+import queue
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from weft.launch.deaths import Deaths
+
+pytestmark = pytest.mark.mpi
+
+
+def ranks_of(launcher):
+    """Process numbers of the ranks under this process, oldest first."""
+    children = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+            children.setdefault(int(fields[1]), []).append((int(fields[19]), int(path.parent.name)))
+        except OSError:
+            continue
+    below, waiting = [], [launcher]
+    while waiting:
+        found = children.get(waiting.pop(), [])
+        below += found
+        waiting += [process for _, process in found]
+    return [process for _, process in sorted(below) if is_rank(process)]
+
+
+def is_rank(process):
+    try:
+        words = Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    # Launchers carry the words of the ranks after their own.
+    return b"python" in words[0] and b"weft.launch.rank" in words
+
+
+def rank_number(process):
+    variables = dict(entry.partition(b"=")[::2] for entry in Path(f"/proc/{process}/environ").read_bytes().split(b"\0"))
+    return int(variables.get(b"PMI_RANK") or variables[b"OMPI_COMM_WORLD_RANK"])
+
+
+@pytest.fixture
+def measuring(tmp_path, native):
+    """`weft measure` in the middle of a long echo."""
+    words = ["measure", "echo", "--bytes", "8:1M", "--seconds-per-point", "30", "--launches", "1", "-o", "samples.csv"]
+    process = subprocess.Popen(
+        [Path(sys.executable).with_name("weft"), *words],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "NO_COLOR": "1"},
+    )
+    yield process
+    process.terminate()
+    process.communicate()
+
+
+def started(process):
+    """The ranks, once they have been in the loop for a while."""
+    deadline = time.monotonic() + 60
+    while len(found := ranks_of(process.pid)) < 2:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    # Past the start of Python and MPI; processes that spin.
+    used = [Path(f"/proc/{rank}/stat") for rank in found]
+    while any(sum(map(int, path.read_text().rpartition(")")[2].split()[11:13])) < 100 for path in used):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return {rank_number(process): process for process in found}
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_killed_rank_is_named_and_nothing_is_left_half_done(measuring, tmp_path, rank):
+    ranks = started(measuring)
+    os.kill(ranks[rank], signal.SIGKILL)
+    out, err = measuring.communicate(timeout=60)
+    messages = [line for line in err.splitlines() if "error" in line or "failed" in line]
+    assert measuring.returncode == 1, err
+    assert messages == [f"error: rank {rank}: the process was killed by signal 9 (Killed)"], err
+    assert "process_vm_readv" not in err
+    assert out == ""
+    assert list(tmp_path.iterdir()) == []
+    deadline = time.monotonic() + 10
+    while any(is_rank(process) for process in ranks.values()):
+        assert time.monotonic() < deadline, "ranks are left"
+        time.sleep(0.05)
+
+
+def sleeper(folder):
+    """A process that lives as a rank does; its number."""
+    code = (
+        f"import time; from weft.launch import rank; rank._live({str(folder)!r}); print(1, flush=True); time.sleep(60)"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    process.stdout.readline()
+    return process
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="watches processes on Linux alone")
+def test_ends_are_told_in_their_order(tmp_path):
+    host = os.uname().nodename
+    told = queue.Queue()
+    processes = [sleeper(tmp_path) for _ in range(4)]
+    deaths = Deaths(tmp_path, told.put)
+    try:
+        deaths.watch([(rank, process.pid, host) for rank, process in enumerate(processes)])
+        deaths.watch([(7, os.getpid(), host), (8, processes[0].pid, "elsewhere")])
+        for rank in (2, 0, 3):
+            processes[rank].kill()
+            assert told.get(timeout=10) == rank
+    finally:
+        deaths.close()
+        for process in processes:
+            process.kill()
+            process.communicate()
+    assert told.empty()

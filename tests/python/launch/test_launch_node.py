@@ -1,0 +1,162 @@
+"""The node suite: what is asked of it, prices from machine files, launches of their own."""
+
+import json
+
+import polars as pl
+import pytest
+
+from weft import _core
+from weft.launch import blas, node_process, protocol
+from weft.launch.measure import measure
+from weft.launch.protocol import Plan, run, status
+from weft.launch.request import Request, Settings, node_benchmarks, requests
+from weft.launch.simulate import simulate
+from weft.samples import summarise
+
+
+def test_every_benchmark_of_the_native_half_is_there(native):
+    names = list(node_benchmarks())
+    assert names[:3] == ["arithmetic", "sieve", "floatmath"]
+    assert node_benchmarks()["dot_product"].words == "elements of a vector"
+
+
+def test_the_caltech_rows_of_a_machine_are_its_operation_times(native):
+    notes = []
+    found = simulate("ipsc860", "arithmetic", notes=notes)
+    seconds = dict(found.select("variant", "seconds").iter_rows())
+    assert seconds["float64_multiply"] == pytest.approx(0.1e-6)
+    assert set(found["source"]) == {"simulated"}
+    assert any("copy_byte" in note for note in notes)
+
+
+@pytest.mark.parametrize("length", [1, 8, 4096])
+def test_a_dot_product_is_twice_its_length_in_sums_of_products(native, length):
+    found = simulate("ipsc2", "dot_product", lengths=length, variants=["float64"])
+    assert found["seconds"].to_list() == pytest.approx([2 * length * 3.8e-6])
+    assert found["words"].to_list() == [length]
+
+
+def test_what_a_machine_file_does_not_price_is_said(native):
+    with pytest.raises(_core.UsageError, match=r"ipsc860 has no sieve \(.*\): it is more than its operations"):
+        simulate("ipsc860", "sieve")
+    with pytest.raises(_core.UsageError, match="its machine file does not price copy_byte"):
+        simulate("ipsc860", "stream", variants=["copy"])
+    with pytest.raises(_core.UsageError, match="priced, not run: it has no timeline"):
+        simulate("ipsc860", "arithmetic", trace="t.json")
+
+
+@pytest.mark.parametrize(
+    ("names", "options", "message"),
+    [
+        (["arithmetic"], {"ranks": (4,)}, "arithmetic runs on one rank"),
+        (["arithmetic"], {"lengths": (8,)}, "sends no messages, so it takes no bytes"),
+        (["sieve"], {"words": (8,)}, "sieve takes no --lengths; dot_product and stream and memory_latency do"),
+        (["sieve"], {"threads": (2,)}, "sieve takes no threads; stream does"),
+        (["arithmetic"], {"variants": ("int64_add",)}, "arithmetic has no row 'int64_add'; there are int16_add"),
+        (["echo"], {"neighbours": (2,)}, "echo takes no neighbours; fan-in and fan-out do"),
+        (["echo"], {"probe": (1, 3)}, "echo takes no probe; contention does"),
+        (["barrier"], {"window": 4}, "barrier takes no window; bandwidth and fan-in and fan-out do"),
+    ],
+)
+def test_what_no_benchmark_takes_is_refused(native, names, options, message):
+    ranks, lengths = options.pop("ranks", ()), options.pop("lengths", ())
+    with pytest.raises(_core.UsageError, match=message):
+        requests(names, ranks, lengths, (), Settings(**options))
+
+
+def test_parameters_go_to_those_that_take_them(native):
+    settings = Settings(words=(64,), neighbours=(1, 2), window=3)
+    dot, echo, fan = requests(["dot_product", "echo", "fan-in"], (), (8,), (), settings)
+    assert (dot.words, dot.bytes, dot.ranks) == ((64,), (), 1)
+    assert (echo.neighbours, echo.window, echo.words) == ((), None, ())
+    assert (fan.neighbours, fan.window, fan.bytes) == ((1, 2), 3, (8,))
+    for request in (echo, fan):
+        _core.check_request(request.to_json())
+
+
+class World:
+    """Two rows a launch; the second is never steady."""
+
+    def __init__(self):
+        self.asked = []
+
+    def __call__(self, wanted):
+        self.asked.append([(request.benchmark, request.variants) for request in wanted])
+        for index, request in enumerate(wanted):
+            number = request.seed
+            rows = [("steady", 1.0), ("loose", float(1 + number % 7))]
+            yield (
+                index,
+                [
+                    {"benchmark": request.benchmark, "ranks": 1, "variant": name, "length": 8, "seconds": seconds}
+                    for name, seconds in rows
+                    if request.wants(name)
+                ],
+            )
+
+
+def test_only_loose_rows_are_launched_again_and_memory_once():
+    world = World()
+    wanted = [Request("arithmetic", node=True), Request("memory", node=True)]
+    found = run(wanted, world, Plan(budget=1e9, most=9))
+    assert world.asked[0] == [("arithmetic", ()), ("memory", ())]
+    assert all(asked == [("arithmetic", ("steady", "loose"))] for asked in world.asked[1:6])
+    assert all(asked == [("arithmetic", ("loose",))] for asked in world.asked[6:])
+    ended = status(found.rows, Plan(), False, False)
+    kinds = {(key[0], dict(zip(protocol.POINT, key, strict=True))["variant"]): how for key, how in ended.items()}
+    assert kinds["arithmetic", "steady"] == protocol.CONVERGED
+    assert kinds["arithmetic", "loose"] == protocol.NOT_CONVERGED
+    assert kinds["memory", "steady"] == protocol.ASKED_ONCE
+
+
+def test_a_row_of_a_table_is_the_point_that_was_launched():
+    fresh = {"benchmark": "file-write", "ranks": 1, "length": 5, "preallocated": True}
+    kept = {"benchmark": "file-write", "ranks": 1, "words": 5, "preallocated": "true", "variant": None}
+    assert protocol.point(fresh) == protocol.point(kept)
+
+
+def test_rows_land_in_the_table_with_their_rates(native):
+    found = measure("arithmetic", variants=["float64_add", "int32_add"], seconds_per_point=1e-3, budget=0.0)
+    assert len(found) == 12
+    assert set(found["variant"]) == {"float64_add", "int32_add"}
+    assert set(found["rate_unit"]) <= {"Mflop/s", "Mop/s"}
+    assert summarise(found)["launches"].to_list() == [6, 6]
+    rates = summarise(found).filter(pl.col("variant") == "float64_add")
+    assert rates["rate"][0] * rates["seconds"][0] == pytest.approx(1e-6, rel=1e-6)
+
+
+def test_a_length_that_cannot_be_is_said_by_the_process(native):
+    with pytest.raises(_core.UsageError, match="a length of 8 cannot be measured"):
+        measure("stream", lengths=8, launches=1, budget=0.0)
+
+
+def test_numpys_blas_is_a_row_with_its_name(native):
+    found = blas.row(1e-3, 7)
+    assert found["variant"].startswith("n1000_blas_")
+    assert found["checked"]
+    assert found["rate"] * found["seconds"] == pytest.approx((2e9 / 3 + 2e6) * 1e-6)
+    rows = node_process.measured("linpack", {"seconds_per_row": 1e-3, "variants": ["n100"]}, ["n100"])
+    assert [row["variant"] for row in rows] == ["n100"]
+
+
+def test_a_wrong_solution_is_refused(monkeypatch):
+    import numpy as np
+
+    monkeypatch.setattr(np.linalg, "solve", lambda a, b: np.ones_like(b))
+    with pytest.raises(_core.RunError, match="nothing is reported: the residual is"):
+        blas.row(1e-3, 7)
+
+
+def test_a_process_that_dies_is_named(native, monkeypatch):
+    import sys
+
+    from weft.launch import node
+
+    monkeypatch.setattr(node, "PROGRAM", (sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"))
+    with pytest.raises(_core.RunError, match="the process that measures the node was killed by signal 9"):
+        measure("sieve", launches=1, budget=0.0)
+
+
+def test_a_request_crosses_as_the_native_half_reads_it(native):
+    request = Request("linpack", node=True, variants=("n100", "n1000_blas_x"), seconds_per_point=0.1)
+    assert json.loads(request.to_json())["variants"] == ["n100"]

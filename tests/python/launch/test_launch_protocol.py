@@ -1,0 +1,131 @@
+import math
+import random
+
+import pytest
+
+from weft.launch import protocol
+from weft.launch.protocol import Plan, run, status
+from weft.launch.request import Request
+
+ECHO = Request("echo", 2, bytes=(8, 64, 512))
+
+
+class World:
+    """Launches whose times are known: `seconds(length, launch)`."""
+
+    def __init__(self, seconds, fail_at=None):
+        self.seconds = seconds
+        self.launches = []
+        self.fail_at = fail_at
+
+    def __call__(self, requests):
+        number = requests[0].seed - 1
+        self.launches.append([r.bytes for r in requests])
+        if number == self.fail_at:
+            raise KeyboardInterrupt
+        for index, request in enumerate(requests):
+            yield index, [
+                {
+                    "benchmark": request.benchmark, "ranks": request.ranks, "hops": None, "bytes": n,
+                    "algorithm": None, "seconds": self.seconds(n, number),
+                }
+                for n in request.bytes or (None,)
+            ]  # fmt: skip
+
+
+class Clock:
+    def __init__(self, step):
+        self.now, self.step = 0.0, step
+
+    def __call__(self):
+        self.now += self.step
+        return self.now
+
+
+def test_steady_points_take_the_fewest_launches():
+    world = World(lambda n, launch: 1e-6)
+    found = run([ECHO], world, Plan(budget=1e9))
+    assert len(world.launches) == 6
+    assert len(found.rows) == 18
+    assert {row["repetition"] for row in found.rows} == set(range(6))
+    assert set(status(found.rows, Plan(), False, False).values()) == {protocol.CONVERGED}
+
+
+def test_every_launch_has_an_order_of_its_own_and_the_same_again():
+    orders = [
+        world.launches
+        for world in (World(lambda n, launch: 1.0), World(lambda n, launch: 1.0))
+        if run([Request("echo", 2, bytes=tuple(1 << k for k in range(16)))], world, Plan())
+    ]
+    assert orders[0] == orders[1]
+    assert len({tuple(launch[0]) for launch in orders[0]}) == 6
+
+
+def test_only_loose_points_are_launched_again():
+    noise = random.Random(1)
+    world = World(lambda n, launch: noise.lognormvariate(0, 0.2) if n == 64 else 1.0)
+    found = run([ECHO], world, Plan(budget=1e9, most=40))
+    assert all(set(launch[0]) == {64} for launch in world.launches[6:])
+    values = protocol.seconds_by_point(found.rows)
+    assert len(values[protocol.point({"benchmark": "echo", "ranks": 2, "bytes": 8})]) == 6
+    assert 6 < len(values[protocol.point({"benchmark": "echo", "ranks": 2, "bytes": 64})]) <= 40
+
+
+def test_a_spent_budget_ends_it_and_is_said():
+    world = World(lambda n, launch: 1.0 + launch)
+    found = run([ECHO], world, Plan(budget=30.0), clock=Clock(4.0))
+    assert 6 <= len(world.launches) < 60
+    assert set(status(found.rows, Plan(), False, False).values()) == {protocol.NOT_CONVERGED}
+
+
+def test_a_machine_too_busy_for_the_fewest_launches_does_not_take_for_ever():
+    world = World(lambda n, launch: 1.0 + launch)
+    found = run([ECHO], world, Plan(budget=20.0, limit=40.0), clock=Clock(4.0))
+    assert 1 <= len(world.launches) < 6
+    assert found.rows
+    assert not found.interrupted
+    assert set(status(found.rows, Plan(), False, False).values()) == {protocol.NOT_CONVERGED}
+
+
+def test_the_fewest_launches_are_made_whatever_the_budget():
+    world = World(lambda n, launch: 1.0 + launch)
+    run([ECHO], world, Plan(budget=0.0))
+    assert len(world.launches) == 6
+
+
+def test_an_interrupt_keeps_what_was_measured_and_a_resumed_run_goes_on():
+    world = World(lambda n, launch: 1e-6, fail_at=3)
+    found = run([ECHO], world, Plan())
+    assert found.interrupted
+    assert len(found.rows) == 9
+    assert set(status(found.rows, Plan(), True, False).values()) == {protocol.INTERRUPTED}
+    again = World(lambda n, launch: 1e-6)
+    rest = run([ECHO], again, Plan(), before=found.rows)
+    assert [row["repetition"] for row in rest.rows[::3]] == [3, 4, 5]
+    assert set(status([*found.rows, *rest.rows], Plan(), False, False).values()) == {protocol.CONVERGED}
+
+
+def test_a_finished_measurement_is_not_begun_again():
+    world = World(lambda n, launch: 1e-6)
+    found = run([ECHO], world, Plan())
+    again = World(lambda n, launch: 1e-6)
+    assert run([ECHO], again, Plan(), before=found.rows).rows == []
+    assert again.launches == []
+
+
+def test_benchmarks_without_lengths_are_points_too():
+    found = run([Request("barrier", 2)], World(lambda n, launch: 1e-6), Plan())
+    assert len(found.rows) == 6
+
+
+@pytest.mark.parametrize("count", [6, 7, 9, 12, 25])
+def test_the_interval_covers_the_median_as_often_as_it_says(count):
+    """Coverage of the interval on which convergence rests, over many draws from a skewed distribution."""
+    noise = random.Random(count)
+    held = 0
+    for _ in range(2000):
+        found = protocol.median_interval([noise.lognormvariate(0, 1) for _ in range(count)])
+        held += found.low <= 1.0 <= found.high
+    expected = protocol.median_interval(range(1, count + 1)).coverage
+    assert expected >= 0.95
+    assert abs(held / 2000 - expected) < 4 * math.sqrt(expected * (1 - expected) / 2000) + 1e-9

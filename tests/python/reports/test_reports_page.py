@@ -1,0 +1,186 @@
+"""Reports: what is in them, that Plotly accepts their figures, and that a browser draws them."""
+
+import html
+import json
+import re
+import shutil
+import subprocess
+
+import polars as pl
+import pytest
+
+from weft import model
+from weft.reports import figures, report
+from weft.reports.content import collect, dumps
+
+LENGTHS = [8 << k for k in range(18)]
+
+
+class Described:
+    """A machine with a full name and one operation time."""
+
+    def __init__(self, name, title):
+        self.name, self.title = name, title
+
+    def to_toml(self):
+        return '[operations]\nfloat64_multiply = { value = 8e-8, source = "table 3" }\n'
+
+
+def rows(source, machine, benchmark, ranks, hops, length, times, **more):
+    return [
+        {
+            "source": source, "machine": machine, "benchmark": benchmark, "ranks": ranks, "hops": hops, "bytes": length,
+            "repetition": number, "seconds": seconds, "rate": length / seconds if length else None, **more,
+        }
+        for number, seconds in enumerate(times)
+    ]  # fmt: skip
+
+
+def made():
+    """One measured machine, one simulated hypercube."""
+    found = []
+    for length in LENGTHS:
+        seconds = 6e-7 + 1e-10 * length
+        times = [seconds * (1 + 0.01 * k) for k in range(6)]
+        more = {
+            "load": 0.5, "stolen": 0.01, "time": "2026-01-01T00:00:00Z", "status": "converged", "library": "An MPI",
+            "processor": "A <processor> & more", "system": "Linux", "iterations": 100, "share_above_3x": 0.01,
+        }  # fmt: skip
+        found += rows("measured", "here", "echo", 2, None, length, times, **more)
+        found += rows("measured", "here", "allreduce", 2, None, length, times, **more)
+        found += rows("measured", "here", "bandwidth", 2, None, length, times, **more)
+        for hops in (1, 2, 3):
+            found += rows("simulated", "cube", "echo", 64, hops, length, [7.5e-5 + 1e-5 * (hops - 1) + 4e-7 * length])
+    for ranks in (2, 4, 8):
+        found += rows("simulated", "cube", "barrier", ranks, None, None, [1e-4 * ranks])
+    return pl.DataFrame(found, infer_schema_length=None)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    report(made(), path, machines=[Described("cube", "A Cube")], title="Costs <here>", origin="samples.csv")
+    return path
+
+
+def text_of(page):
+    return page.read_text(encoding="utf-8")
+
+
+def test_a_report_needs_no_network(page):
+    text = re.sub(r"<script>.*?</script>", "", text_of(page), flags=re.DOTALL)
+    assert not re.search(r"""(?:src|href)\s*=\s*["'](?!#)""", text)
+    assert "@import" not in text
+    assert "url(" not in text
+
+
+def test_what_people_wrote_is_escaped(page):
+    text = text_of(page)
+    assert "<h1>Costs &lt;here&gt;</h1>" in text
+    assert "A &lt;processor&gt; &amp; more" in text
+
+
+def test_every_section_is_there_and_in_the_contents(page):
+    text = text_of(page)
+    for section in ("latency", "rate", "hops", "collectives", "machines", "fit", "protocol"):
+        assert f'<section id="{section}">' in text
+        assert f'href="#{section}"' in text
+
+
+def test_the_table_of_machines_has_the_papers_ratio(page):
+    """8 bytes in 78.2 us against 80 ns: 977.5 multiplications, like the paper's 1000."""
+    row = re.search(r"<tr><td[^>]*>A Cube</td>.*?</tr>", text_of(page)).group()
+    cells = [html.unescape(re.sub("<[^>]*>", "", cell)) for cell in re.findall(r"<td.*?</td>", row)]
+    cells = [cell.strip() for cell in cells]
+    assert cells[-3:] == ["78.2 µs", "80.0 ns", "977"]
+
+
+def test_numbers_have_units_and_few_digits(page):
+    assert "8 B message" in text_of(page)
+    assert "615 ns" in text_of(page)
+
+
+def test_plotly_accepts_every_figure(page):
+    import plotly.graph_objects as go
+
+    found = re.findall(r'<script type="application/json" id="[^"]*">(.*?)</script>', text_of(page), re.DOTALL)
+    assert len(found) == 6
+    for figure in map(json.loads, found):
+        assert figure["data"]
+        go.Figure({"data": figure["data"], "layout": figure["layout"]})
+
+
+def test_fits_are_drawn_within_their_lengths():
+    content = collect(made())
+    drawn = [t for t in figures.latency(content)["data"] if t["name"] == "here, measured, fit"]
+    x = [value for value in drawn[0]["x"] if value is not None]
+    assert 8 <= min(x) <= max(x) <= 1.01 * LENGTHS[-1]
+    seconds = [value for value in drawn[0]["y"] if value is not None]
+    assert seconds[0] == pytest.approx(6.15e-7, rel=0.02)
+
+
+def test_lengths_held_out_of_a_fit_are_told_apart():
+    table = made()
+    fit = model.fit(table.filter((pl.col("machine") == "here") & (pl.col("bytes") != 512)))
+    content = collect(table, fits=[fit])
+    errors = figures.fit_errors(content.own[0])
+    assert errors.filter("held_out")["bytes"].to_list() == [512]
+    assert errors["error"].abs().max() < 0.01
+
+
+def test_loose_points_are_warned_of(tmp_path):
+    wild = [1e-6, 2e-6, 3e-6, 1e-6, 2e-6, 3e-6]
+    table = pl.DataFrame(
+        rows("measured", "here", "echo", 2, 1, 8, wild) + rows("measured", "here", "echo", 2, 1, 64, wild)
+    )
+    report(table, tmp_path / "r.html")
+    assert "Not converged:</b> 2 of 2 points" in text_of(tmp_path / "r.html")
+
+
+def test_what_cannot_be_fitted_is_said_and_still_drawn(tmp_path):
+    table = pl.DataFrame(rows("measured", "here", "echo", 2, 1, 8, [1e-6] * 6))
+    report(table, tmp_path / "r.html")
+    assert "here (measured) is not fitted: " in text_of(tmp_path / "r.html")
+    assert 'id="figure-latency-1"' in text_of(tmp_path / "r.html")
+
+
+def test_no_half_written_file(tmp_path, monkeypatch):
+    from weft.reports import page
+
+    path = tmp_path / "r.html"
+    path.write_text("the old one")
+    monkeypatch.setattr(page, "get_plotlyjs", lambda: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        report(made(), path)
+    assert path.read_text() == "the old one"
+    assert [p.name for p in tmp_path.iterdir()] == ["r.html"]
+
+
+def test_json_cannot_end_its_script():
+    assert "</" not in dumps({"name": "</script><!--"})
+    assert json.loads(dumps({"name": "</script>"}).replace("<\\/", "</")) == {"name": "</script>"}
+
+
+def browser():
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+    found = next(filter(None, map(shutil.which, names)), None)
+    if found is None:
+        pytest.skip(f"no browser: none of {', '.join(names)} is in PATH")
+    return found
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("size", ["1400,1000", "390,844"])
+def test_a_browser_draws_every_figure(page, tmp_path, size):
+    words = [
+        browser(), "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=10000",
+        f"--window-size={size}",
+        f"--user-data-dir={tmp_path}", "--host-resolver-rules=MAP * ~NOTFOUND", "--dump-dom", page.as_uri(),
+    ]  # fmt: skip
+    dom = subprocess.run(words, capture_output=True, text=True, check=True, timeout=120).stdout
+    assert 'data-drawn="yes"' in dom
+    places = dom.split(' js-plotly-plot" style')[1:]
+    assert len(places) == 6
+    for place in places:
+        assert "main-svg" in place, "a figure was not drawn"
+    assert dom.count('class="scatterlayer') >= 6
