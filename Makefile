@@ -1,0 +1,79 @@
+# make setup   .venv/ with weft (release build) and everything that its tests need
+# make study   measure this machine, fit it, hold it against the catalogue: study/report.html
+# make test    every test, Rust and Python
+# make lint    formatting, clippy, ruff, mypy
+# make clean   removes what make made
+#
+# Needs Python >= 3.11, a Rust toolchain, a C compiler, make. An existing pip or cargo configuration is honoured.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+
+# PyO3 leaves Python's symbols open for the interpreter to fill, in every build of the workspace.
+export PYO3_BUILD_EXTENSION_MODULE := 1
+export PYO3_PYTHON := $(abspath $(BIN)/python)
+
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates machines -name '*.rs' -o -name '*.toml' 2>/dev/null)
+
+.PHONY: setup study test test-rust test-python lint format clean
+
+setup: $(VENV)/installed
+
+$(VENV)/python-ready: Makefile
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "weft needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version). Try: make PYTHON=python3.12" >&2; exit 1; }
+	@command -v cargo >/dev/null \
+	  || { echo "weft needs a Rust toolchain: no cargo in PATH." >&2; exit 1; }
+	test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
+	@touch $@
+
+# Python packages, exactly as tested. Rebuilt only when what is wanted changes.
+$(VENV)/packages-ready: $(VENV)/python-ready pyproject.toml constraints.txt
+	$(BIN)/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+	  print(*project["dependencies"], *project["optional-dependencies"]["test"], sep="\n")' > $(VENV)/requirements.txt
+	$(BIN)/pip install --quiet --constraint constraints.txt --requirement $(VENV)/requirements.txt
+	@touch $@
+
+# The native half, release build, and weft itself: Python sources are used in place, so only Rust asks for a rebuild.
+$(VENV)/installed: $(VENV)/packages-ready $(RUST_SOURCES)
+	VIRTUAL_ENV=$(abspath $(VENV)) PIP_CONSTRAINT=constraints.txt PIP_NO_DEPS=1 $(BIN)/maturin develop --release --locked
+	@touch $@
+
+study: setup
+	$(BIN)/weft study -o study
+
+# Rust's tests of launched ranks run with the MPI of .venv, unless the environment names another.
+RUST_TEST := cargo test --locked --workspace
+ifeq ($(WEFT_MPI_LIBRARY)$(WEFT_MPIEXEC),)
+RUST_TEST := WEFT_MPI_LIBRARY='$(abspath $(VENV)/lib/libmpi.so)' WEFT_MPIEXEC='$(abspath $(BIN)/mpiexec)' $(RUST_TEST)
+endif
+
+# Both halves always run; either failing fails the whole.
+test: setup
+	@$(RUST_TEST); rust=$$?; \
+	$(BIN)/python -m pytest; python=$$?; \
+	if [ $$rust -ne 0 ]; then echo "cargo test failed (above pytest's output)" >&2; fi; \
+	[ $$rust -eq 0 ] && [ $$python -eq 0 ]
+
+test-rust: setup
+	$(RUST_TEST)
+
+test-python: setup
+	$(BIN)/python -m pytest
+
+lint: setup
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+	$(BIN)/ruff check python tests/python
+	$(BIN)/ruff format --check python tests/python
+	$(BIN)/mypy
+
+format: setup
+	cargo fmt --all
+	$(BIN)/ruff check --fix python tests/python
+	$(BIN)/ruff format python tests/python
+
+clean:
+	rm -rf $(VENV) target .pytest_cache .hypothesis .ruff_cache .mypy_cache python/weft/_core*.so
+	find python tests -name __pycache__ -type d -prune -exec rm -rf {} +
