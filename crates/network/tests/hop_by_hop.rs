@@ -4,7 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use proptest::prelude::*;
-use weft_base::Picos;
+use rand::RngExt;
+use weft_base::{Picos, generator};
 use weft_machine::{Switching, Topology};
 use weft_network::{LinkCost, Network};
 
@@ -49,17 +50,17 @@ fn one_pass(topology: &Topology, messages: &[Message]) -> Vec<u64> {
     messages.iter().map(pass).collect()
 }
 
-/// Random traffic on an 8x8 torus at a mean distance in time between messages.
-fn traffic(spacing: u64, longest: u64) -> impl Strategy<Value = Vec<Message>> {
-    let message = (0..2 * spacing, 0..64usize, 1..64usize, 1..longest);
-    proptest::collection::vec(message, 400).prop_map(|steps| {
-        let mut ready = 0;
-        let place = |(wait, from, turn, transmission): (u64, usize, usize, u64)| {
-            ready += wait;
-            (ready, from, (from + turn) % 64, transmission)
-        };
-        steps.into_iter().map(place).collect()
-    })
+/// Random traffic on an 8x8 torus, by the mean time between messages and the longest transmission.
+fn traffic(seed: u64, spacing: u64, longest: u64) -> Vec<Message> {
+    let mut random = generator(seed, 0);
+    let mut ready = 0;
+    let mut message = || {
+        ready += random.random_range(0..2 * spacing);
+        let from = random.random_range(0..64);
+        let turn = random.random_range(1..64);
+        (ready, from, (from + turn) % 64, random.random_range(1..longest))
+    };
+    (0..400).map(|_| message()).collect()
 }
 
 fn mean_delay(messages: &[Message], arrived: &[u64]) -> f64 {
@@ -67,21 +68,50 @@ fn mean_delay(messages: &[Message], arrived: &[u64]) -> f64 {
         / messages.len() as f64
 }
 
+/// One pass against hop by hop in the mean delay of each of 200 random traffics.
+fn ratios(spacing: u64, longest: u64) -> Vec<f64> {
+    let torus = Topology::Torus { extents: vec![8, 8] };
+    let ratio = |seed| {
+        let messages = traffic(seed, spacing, longest);
+        mean_delay(&messages, &one_pass(&torus, &messages)) / mean_delay(&messages, &hop_by_hop(&torus, &messages))
+    };
+    (0..200).map(ratio).collect()
+}
+
+// The agreement is one of random traffic, not of every traffic: one pass lets a message wait where another has reserved
+// a link but not yet reached it, and a traffic made of such meetings is off by more. So it is asked of fixed seeds.
+#[test]
+fn the_mean_delay_of_random_traffic_agrees() {
+    for (spacing, longest) in [(50, 100), (10, 100), (40, 1000), (5, 60)] {
+        let ratios = ratios(spacing, longest);
+        let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
+        let worst = ratios.iter().map(|ratio| (ratio - 1.0).abs()).fold(0.0, f64::max);
+        println!("a message every {spacing}, up to {longest} long: mean ratio {mean:.3}, worst {worst:.3} from 1");
+        assert!((mean - 1.0).abs() < 0.05, "mean ratio {mean:.3} at spacing {spacing}, longest {longest}");
+        assert!(worst < 0.10, "worst ratio {worst:.3} from 1 at spacing {spacing}, longest {longest}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
-
-    #[test]
-    fn the_mean_delay_agrees_within_ten_percent(messages in prop_oneof![traffic(50, 100), traffic(10, 100), traffic(40, 1000), traffic(5, 60)]) {
-        let torus = Topology::Torus { extents: vec![8, 8] };
-        let exact = mean_delay(&messages, &hop_by_hop(&torus, &messages));
-        let model = mean_delay(&messages, &one_pass(&torus, &messages));
-        prop_assert!((model / exact - 1.0).abs() < 0.10, "one pass {model:.0}, hop by hop {exact:.0}");
-    }
 
     #[test]
     fn alone_a_message_takes_the_same_time(from in 0..64usize, turn in 1..64usize, transmission in 1..10_000u64) {
         let torus = Topology::Torus { extents: vec![8, 8] };
         let messages = [(5, from, (from + turn) % 64, transmission)];
         prop_assert_eq!(one_pass(&torus, &messages), hop_by_hop(&torus, &messages));
+    }
+
+    #[test]
+    fn no_traffic_makes_a_message_faster_than_alone(
+        messages in proptest::collection::vec((0..2_000u64, 0..64usize, 1..64usize, 1..500u64), 1..100)
+    ) {
+        let torus = Topology::Torus { extents: vec![8, 8] };
+        let mut messages: Vec<Message> =
+            messages.into_iter().map(|(ready, from, turn, transmission)| (ready, from, (from + turn) % 64, transmission)).collect();
+        messages.sort_unstable();
+        for (message, arrived) in messages.iter().zip(one_pass(&torus, &messages)) {
+            prop_assert!(arrived >= one_pass(&torus, std::slice::from_ref(message))[0]);
+        }
     }
 }
