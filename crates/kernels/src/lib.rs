@@ -1,0 +1,7 @@
+//! Array kernels at memory speed, in one process: what shifts, stencils and data-parallel primitives are made of.
+//!
+//! No communication, no Python; one module a primitive. A kernel is given plain slices or pointers with strides that its
+//! caller has checked.
+
+pub mod shift;
+pub mod stencil;

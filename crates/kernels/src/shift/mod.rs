@@ -1,0 +1,1 @@
+//! Shifts of arrays of any rank: circular and end-off, several at once.

@@ -1,0 +1,1 @@
+//! Stencils over arrays: weighted sums of neighbours, without moving anything first.

@@ -1,0 +1,3 @@
+//! Distributed arrays, and shifts and stencils of them: geometry, plans, exchanges of faces.
+//!
+//! Programs over a `Communicator`; they never name a world.
