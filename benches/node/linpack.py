@@ -1,10 +1,9 @@
 """weft's LINPACK n = 1000 beside numpy.linalg.solve, interleaved. Target: the row through the BLAS within 10%.
 
-    python3 benches/node/linpack.py [--rounds 12] [--weft COMMAND] [--no-record]
+    .venv/bin/python benches/node/linpack.py [--rounds 12] [--row blas|own] [--no-record]
 
-Needs numpy in the interpreter that runs it. `--weft` is a command that prints rows of the node suite as a JSON list,
-among them one with benchmark `linpack` and length 1000; without it, weft's own blocked row is measured (for which there
-is no target).
+Needs weft and numpy in the interpreter that runs it. The row through the BLAS is weft's second one of `weft measure
+linpack`; the other is weft's own blocked factorisation, for which there is no target.
 One thread on both sides unless --threads says otherwise. Run it on a quiet machine.
 """
 
@@ -12,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shlex
 import statistics
 import sys
 
@@ -21,6 +19,12 @@ import peers
 TARGET = 0.90
 ORDER = 1000
 THREAD_VARIABLES = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS", "BLIS_NUM_THREADS")
+
+BLAS_ROW = """
+import json
+from weft.launch import blas
+print(json.dumps([blas.row(seconds_per_row=0.5, seed=1991)]))
+"""
 
 PEER = """
 import json, sys, time
@@ -45,8 +49,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=12, help="times each side is started (default 12)")
     parser.add_argument("--repetitions", type=int, default=10, help="solutions of numpy in one start (default 10)")
     parser.add_argument("--threads", type=int, default=1, help="threads of the BLAS (default 1)")
-    parser.add_argument("--variant", default=None, help="variant of the row, where the command prints several")
-    parser.add_argument("--weft", default=None, help="command that prints weft's rows as JSON")
+    parser.add_argument("--row", choices=("blas", "own"), default="blas", help="weft's row (default blas)")
     parser.add_argument("--no-record", action="store_true", help="print only")
     chosen = parser.parse_args()
     if chosen.rounds < 1 or chosen.repetitions < 1 or chosen.threads < 1:
@@ -54,15 +57,9 @@ def options() -> argparse.Namespace:
     return chosen
 
 
-def seconds_of_weft(command: list[str], variant: str | None, environment: dict[str, str]) -> float:
-    rows = json.loads(peers.run(command, "weft's LINPACK", environment))
-    fitting = [row for row in rows if row["benchmark"] == "linpack" and row["length"] == ORDER]
-    if variant is not None:
-        fitting = [row for row in fitting if row["variant"] == variant]
-    if len(fitting) != 1:
-        names = ", ".join(row["variant"] for row in fitting) or "none"
-        sys.exit(f"expected one row of LINPACK n = {ORDER}, got: {names}; choose with --variant")
-    return fitting[0]["seconds"]
+def seconds_of_weft(command: list[str], environment: dict[str, str]) -> float:
+    [row] = json.loads(peers.run(command, "weft's LINPACK", environment))
+    return row["seconds"]
 
 
 def main() -> None:
@@ -72,14 +69,14 @@ def main() -> None:
     except ImportError:
         sys.exit("numpy is not installed in this interpreter; run this with the one of weft's environment")
     before = peers.machine()
-    own = chosen.weft is None
-    weft = [*peers.build_weft(), "--variants", "n1000", "linpack"] if own else shlex.split(chosen.weft)
+    own = chosen.row == "own"
+    weft = [*peers.build_weft(), "--variants", "n1000", "linpack"] if own else [sys.executable, "-c", BLAS_ROW]
     peer = [sys.executable, "-c", PEER, str(ORDER), str(chosen.repetitions)]
     environment = {variable: str(chosen.threads) for variable in THREAD_VARIABLES}
     ours, theirs = [], []
     for number in range(chosen.rounds):
         sides = [
-            lambda: ours.append(seconds_of_weft(weft, chosen.variant, environment)),
+            lambda: ours.append(seconds_of_weft(weft, environment)),
             lambda: theirs.append(statistics.median(json.loads(peers.run(peer, "numpy", environment)))),
         ]
         for side in sides if number % 2 == 0 else reversed(sides):
