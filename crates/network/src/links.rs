@@ -65,14 +65,7 @@ impl Links {
     /// Nothing before `now` will be asked for any more.
     #[inline(always)]
     pub fn take(&mut self, link: usize, reached: Picos, duration: Picos, now: Picos, bytes: u64) -> Picos {
-        let held = &mut self.held[link];
-        let from = if held.last.until <= now.0 {
-            // All that is remembered is past.
-            held.last = Stretch { from: reached.0, until: reached.0 + duration.0 };
-            reached.0
-        } else {
-            held.fit(reached.0, duration.0, now.0)
-        };
+        let from = self.held[link].fit(reached.0, duration.0, now.0);
         self.record(link, Picos(from), Picos(from) + duration, bytes);
         Picos(from)
     }
@@ -98,8 +91,21 @@ impl Links {
 impl Held {
     /// Finds the first gap after `reached` that is long enough, and takes it. A stretch that is forgotten and not past
     /// joins its neighbour: the gap between them is lost.
-    #[inline]
+    #[inline(always)]
     fn fit(&mut self, reached: u64, duration: u64, now: u64) -> u64 {
+        let Held { before, last } = *self;
+        if reached + duration <= last.from {
+            return self.fit_before_the_last(reached, duration, now);
+        }
+        let from = reached.max(last.until);
+        let is_past = before.until <= now;
+        self.before = Stretch { from: if is_past { last.from } else { before.from }, until: last.until };
+        self.last = Stretch { from, until: from + duration };
+        from
+    }
+
+    #[inline]
+    fn fit_before_the_last(&mut self, reached: u64, duration: u64, now: u64) -> u64 {
         let Held { before, last } = *self;
         let is_past = before.until <= now;
         if reached + duration <= before.from {

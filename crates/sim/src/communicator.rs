@@ -100,39 +100,6 @@ impl SimComm {
         Ok(self.core.borrow_mut().send(ends, envelope, to as u32, payload.len() as u64, data))
     }
 
-    /// Takes a receive when it is complete.
-    #[inline]
-    fn take(&self, key: ReceiveKey) -> Option<Result<Received, CommError>> {
-        let taken = self.core.borrow_mut().take_receive(key)?;
-        Some(self.received(taken))
-    }
-
-    /// What a complete receive gives the program.
-    #[inline]
-    fn received(&self, taken: Taken) -> Result<Received, CommError> {
-        if taken.bytes > taken.capacity || !taken.pattern.meets(&taken.envelope) {
-            return Err(self.refused(&taken));
-        }
-        let status = Status { source: taken.envelope.source(), tag: taken.envelope.tag(), bytes: taken.bytes as usize };
-        Ok(Received { payload: taken.payload(), status })
-    }
-
-    #[cold]
-    fn refused(&self, taken: &Taken) -> CommError {
-        let (tag, source) = (taken.envelope.tag(), taken.envelope.source());
-        match (taken.pattern.tag(), tag) {
-            (TagSelector::Only(Tag::Collective { kind: here, sequence }), Tag::Collective { kind: there, .. })
-                if here != there =>
-            {
-                CommError::MismatchedCollective { rank: self.rank(), here, other: source, there, sequence }
-            }
-            _ => {
-                let (sent, capacity) = (taken.bytes as usize, taken.capacity as usize);
-                CommError::Truncated { rank: self.rank(), source_rank: source, tag, sent, capacity }
-            }
-        }
-    }
-
     /// Waits until everything that happens before this rank's clock has happened.
     fn catch_up(&self) -> CatchUp<'_> {
         CatchUp { comm: self, until: self.core.borrow().clock(self.world_rank) }
@@ -171,7 +138,7 @@ impl Communicator for SimComm {
         let (state, payload) = match self.try_send(to, tag, &payload) {
             Ok(None) => (SendState::Complete, Some(payload)),
             Ok(Some(key)) => (SendState::Waiting { core: self.core.clone(), key }, Some(payload)),
-            Err(error) => (SendState::Failed(error), None),
+            Err(error) => (SendState::Failed(Box::new(error)), None),
         };
         SimSend { state, payload }
     }
@@ -181,9 +148,9 @@ impl Communicator for SimComm {
         let state = match self.pattern(from, tag) {
             Ok(pattern) => {
                 let key = self.core.borrow_mut().post(self.world_rank, pattern, into.len() as u64);
-                ReceiveState::Waiting { comm: self.clone(), key }
+                ReceiveState::Waiting { core: self.core.clone(), key, rank: self.rank }
             }
-            Err(error) => ReceiveState::Failed(error),
+            Err(error) => ReceiveState::Failed(Box::new(error)),
         };
         SimReceive { state }
     }
@@ -308,6 +275,32 @@ impl SimComm {
     }
 }
 
+/// What a complete receive gives the program of `rank`.
+#[inline]
+fn received(taken: Taken, rank: u32) -> Result<Received, CommError> {
+    if taken.bytes > taken.capacity || !taken.pattern.meets(&taken.envelope) {
+        return Err(refused(&taken, rank as usize));
+    }
+    let status = Status { source: taken.envelope.source(), tag: taken.envelope.tag(), bytes: taken.bytes as usize };
+    Ok(Received { payload: taken.payload(), status })
+}
+
+#[cold]
+fn refused(taken: &Taken, rank: usize) -> CommError {
+    let (tag, source) = (taken.envelope.tag(), taken.envelope.source());
+    match (taken.pattern.tag(), tag) {
+        (TagSelector::Only(Tag::Collective { kind: here, sequence }), Tag::Collective { kind: there, .. })
+            if here != there =>
+        {
+            CommError::MismatchedCollective { rank, here, other: source, there, sequence }
+        }
+        _ => {
+            let (sent, capacity) = (taken.bytes as usize, taken.capacity as usize);
+            CommError::Truncated { rank, source_rank: source, tag, sent, capacity }
+        }
+    }
+}
+
 /// The request of a send in virtual time.
 pub struct SimSend {
     state: SendState,
@@ -317,7 +310,7 @@ pub struct SimSend {
 enum SendState {
     Complete,
     Waiting { core: Rc<RefCell<Core>>, key: SendKey },
-    Failed(CommError),
+    Failed(Box<CommError>),
 }
 
 impl Future for SimSend {
@@ -326,7 +319,7 @@ impl Future for SimSend {
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
         let complete = match &self.state {
             SendState::Complete => true,
-            SendState::Failed(error) => return Poll::Ready(Err(error.clone())),
+            SendState::Failed(error) => return Poll::Ready(Err((**error).clone())),
             SendState::Waiting { core, key } => core.borrow_mut().take_send(*key),
         };
         if !complete {
@@ -351,8 +344,9 @@ pub struct SimReceive {
 }
 
 enum ReceiveState {
-    Waiting { comm: SimComm, key: ReceiveKey },
-    Failed(CommError),
+    /// Of `rank`, as its communicator numbers it.
+    Waiting { core: Rc<RefCell<Core>>, key: ReceiveKey, rank: u32 },
+    Failed(Box<CommError>),
     Done,
 }
 
@@ -360,23 +354,23 @@ impl Future for SimReceive {
     type Output = Result<Received, CommError>;
 
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
-        let (comm, key) = match &self.state {
-            ReceiveState::Waiting { comm, key } => (comm, *key),
-            ReceiveState::Failed(error) => return Poll::Ready(Err(error.clone())),
+        let (taken, rank) = match &self.state {
+            ReceiveState::Waiting { core, key, rank } => (core.borrow_mut().take_receive(*key), *rank),
+            ReceiveState::Failed(error) => return Poll::Ready(Err((**error).clone())),
             ReceiveState::Done => panic!("a receive is awaited once"),
         };
-        let Some(received) = comm.take(key) else {
+        let Some(taken) = taken else {
             return Poll::Pending;
         };
         self.state = ReceiveState::Done;
-        Poll::Ready(received)
+        Poll::Ready(received(taken, rank))
     }
 }
 
 impl Drop for SimReceive {
     fn drop(&mut self) {
-        if let ReceiveState::Waiting { comm, key } = &self.state {
-            comm.core.borrow_mut().drop_receive(*key);
+        if let ReceiveState::Waiting { core, key, .. } = &self.state {
+            core.borrow_mut().drop_receive(*key);
         }
     }
 }
