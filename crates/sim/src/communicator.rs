@@ -345,7 +345,11 @@ pub struct SimReceive {
 
 enum ReceiveState {
     /// Of `rank`, as its communicator numbers it.
-    Waiting { core: Rc<RefCell<Core>>, key: ReceiveKey, rank: u32 },
+    Waiting {
+        core: Rc<RefCell<Core>>,
+        key: ReceiveKey,
+        rank: u32,
+    },
     Failed(Box<CommError>),
     Done,
 }

@@ -19,6 +19,7 @@ mod core;
 mod costs;
 mod files;
 mod placement;
+mod prefetch;
 mod queue;
 mod request;
 mod run;

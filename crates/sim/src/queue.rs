@@ -65,6 +65,21 @@ impl<E: Copy> EventQueue<E> {
         Some((Picos(time), event))
     }
 
+    /// The event that will be taken after `others` more, if those are of this moment.
+    #[inline]
+    pub fn of_this_moment(&self, others: usize) -> Option<E> {
+        self.buckets[0].get(self.next + others).map(|&(_, event)| event)
+    }
+
+    /// An event that will be taken soon, after those of this moment: a guess.
+    #[inline]
+    pub fn of_a_later_moment(&self) -> Option<E> {
+        if self.occupied == 0 {
+            return None;
+        }
+        self.buckets[self.occupied.trailing_zeros() as usize + 1].first().map(|&(_, event)| event)
+    }
+
     #[inline]
     fn place(&mut self, time: u64, event: E) {
         let differing = time ^ self.last;

@@ -12,6 +12,58 @@ pub(crate) type MessageKey = u32;
 pub(crate) type ReceiveKey = u32;
 pub(crate) type SendKey = u32;
 
+/// A key that may be missing, in four bytes: millions of messages are kept small.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MaybeKey(u32);
+
+impl MaybeKey {
+    pub const NONE: MaybeKey = MaybeKey(u32::MAX);
+
+    #[inline]
+    pub fn get(self) -> Option<u32> {
+        (self.0 != u32::MAX).then_some(self.0)
+    }
+
+    #[inline]
+    pub fn take(&mut self) -> Option<u32> {
+        std::mem::replace(self, MaybeKey::NONE).get()
+    }
+}
+
+impl From<u32> for MaybeKey {
+    #[inline]
+    fn from(key: u32) -> MaybeKey {
+        MaybeKey(key)
+    }
+}
+
+impl From<Option<u32>> for MaybeKey {
+    #[inline]
+    fn from(key: Option<u32>) -> MaybeKey {
+        key.map_or(MaybeKey::NONE, MaybeKey)
+    }
+}
+
+/// A time that may not be known yet, in eight bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MaybeTime(Picos);
+
+impl MaybeTime {
+    pub const NONE: MaybeTime = MaybeTime(Picos::MAX);
+
+    #[inline]
+    pub fn get(self) -> Option<Picos> {
+        (self.0 != Picos::MAX).then_some(self.0)
+    }
+}
+
+impl From<Picos> for MaybeTime {
+    #[inline]
+    fn from(time: Picos) -> MaybeTime {
+        MaybeTime(time)
+    }
+}
+
 /// A message from the moment it is sent until its receive is awaited.
 #[derive(Debug)]
 pub(crate) struct Message {
@@ -26,13 +78,13 @@ pub(crate) struct Message {
     pub receive_time: Picos,
     pub completion: Completion,
     /// The request of its send, when that is not complete yet.
-    pub send: Option<SendKey>,
+    pub send: MaybeKey,
     /// The receive it was matched with.
-    pub receive: Option<ReceiveKey>,
+    pub receive: MaybeKey,
     /// When the receiver's node knows of it.
-    pub visible: Option<Picos>,
+    pub visible: MaybeTime,
     /// When it is whole at the receiver's node.
-    pub arrived: Option<Picos>,
+    pub arrived: MaybeTime,
     /// Packets that are not yet at the receiver's node.
     pub packets_left: u32,
 }

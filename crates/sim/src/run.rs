@@ -60,6 +60,8 @@ pub fn run<P: Program>(
     let mut programs: Vec<_> =
         (0..ranks).map(|rank| Some(Box::pin(program.clone().run(SimComm::new(core.clone(), rank as u32))))).collect();
     let program_bytes = programs.iter().flatten().map(|program| size_of_val(&**program)).next().unwrap_or(0);
+    let addresses = programs.iter().map(|program| program.as_ref().map_or(0, |program| (&raw const **program).addr()));
+    core.borrow_mut().set_programs(addresses, program_bytes);
     let mut outputs: Vec<Option<P::Output>> = (0..ranks).map(|_| None).collect();
     for rank in 0..ranks {
         core.borrow_mut().make_ready(rank as u32);

@@ -6,7 +6,7 @@ impl Core {
     /// Offers a message that has entered the network to the receives of its rank.
     pub(super) fn deliver(&mut self, now: Picos, key: MessageKey) {
         let message = &self.messages[key as usize];
-        let (to, envelope, visible) = (message.to, message.envelope, message.visible);
+        let (to, envelope, visible) = (message.to, message.envelope, message.visible.get());
         let rank = &mut self.ranks[to as usize];
         if rank.wildcards == 0 {
             match rank.queues.deliver(envelope, key) {
@@ -16,7 +16,7 @@ impl Core {
         } else {
             rank.queues.keep(envelope, key);
             self.keep_order_of_source(to, key);
-            if let Some(visible) = self.messages[key as usize].visible {
+            if let Some(visible) = self.messages[key as usize].visible.get() {
                 self.queue.push(visible.max(now), Event::Settle(to));
             }
         }
@@ -28,13 +28,13 @@ impl Core {
     /// A message that overtook an earlier one of its sender is not seen before that one.
     pub(super) fn keep_order_of_source(&mut self, to: u32, key: MessageKey) {
         let message = &self.messages[key as usize];
-        let (from, Some(visible)) = (message.from, message.visible) else {
+        let (from, Some(visible)) = (message.from, message.visible.get()) else {
             return;
         };
         let unexpected = self.ranks[to as usize].queues.unexpected();
         let others = unexpected.map(|&(_, other)| &self.messages[other as usize]);
-        let latest = others.filter(|other| other.from == from).filter_map(|other| other.visible).max();
-        self.messages[key as usize].visible = latest.max(Some(visible));
+        let latest = others.filter(|other| other.from == from).filter_map(|other| other.visible.get()).max();
+        self.messages[key as usize].visible = latest.map_or(visible, |latest| latest.max(visible)).into();
     }
 
     pub(super) fn wake_probe(&mut self, rank: u32, time: Picos) {
@@ -91,7 +91,7 @@ impl Core {
         let unexpected = self.ranks[rank as usize].queues.unexpected().enumerate();
         let accepted = unexpected.filter(|(_, (envelope, _))| pattern.accepts(envelope));
         accepted
-            .filter_map(|(index, &(_, message))| Some((self.messages[message as usize].visible?, index)))
+            .filter_map(|(index, &(_, message))| Some((self.messages[message as usize].visible.get()?, index)))
             .min_by_key(|&(visible, index)| (visible, index))
     }
 
@@ -122,7 +122,7 @@ impl Core {
         let queues = &self.ranks[rank as usize].queues;
         let acceptor = |envelope: &Envelope| queues.posted().position(|(pattern, _)| pattern.accepts(envelope));
         let arrived = queues.unexpected().enumerate().filter_map(|(index, &(envelope, message))| {
-            let visible = self.messages[message as usize].visible.filter(|&visible| visible <= now)?;
+            let visible = self.messages[message as usize].visible.get().filter(|&visible| visible <= now)?;
             Some((visible, index, acceptor(&envelope)?))
         });
         arrived.min().map(|(_, message, receive)| (receive, message))
@@ -149,18 +149,19 @@ impl Core {
     /// A receive and a message have found each other.
     pub(super) fn matched(&mut self, receive: ReceiveKey, key: MessageKey) {
         let message = &mut self.messages[key as usize];
-        message.receive = Some(receive);
-        if message.arrived.is_some() {
+        message.receive = receive.into();
+        if message.arrived.get().is_some() {
             self.complete_receive(receive, key);
         } else if message.completion == Completion::Rendezvous {
-            let visible = message.visible.expect("the request of a rendezvous is known when it is matched");
+            let visible = message.visible.get().expect("the request of a rendezvous is known when it is matched");
             let time = visible.max(self.receives[receive as usize].posted).max(self.queue.now());
             self.queue.push(time, Event::Clear(key));
         }
     }
 
     pub(super) fn complete_receive(&mut self, key: ReceiveKey, message: MessageKey) {
-        let arrived = self.messages[message as usize].arrived.expect("a message completes a receive when it arrives");
+        let arrived =
+            self.messages[message as usize].arrived.get().expect("a message completes a receive when it arrives");
         let receive = &mut self.receives[key as usize];
         if receive.dropped {
             self.receives.remove(key as usize);

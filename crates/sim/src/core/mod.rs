@@ -18,8 +18,9 @@ use weft_network::Network;
 use crate::costs::{Costs, MessageCost};
 use crate::files::Io;
 use crate::placement::Placement;
+use crate::prefetch::{prefetch, prefetch_bytes};
 use crate::queue::EventQueue;
-use crate::request::{Message, MessageKey, Packet, Receive, ReceiveKey, Send, SendKey, Taken};
+use crate::request::{MaybeKey, MaybeTime, Message, MessageKey, Packet, Receive, ReceiveKey, Send, SendKey, Taken};
 use crate::trace::{Trace, TraceEvent, TraceKind};
 
 /// A rank with this many messages that have not entered the network waits with its next send: it may run ahead of the
@@ -57,6 +58,8 @@ pub(crate) struct Rank {
     /// Messages that have not entered the network.
     unentered: u32,
     is_ready: bool,
+    /// Where its program keeps its state; only ever a hint of what will be read soon.
+    program: usize,
     /// Collectives entered on the communicator of all ranks.
     pub sequence: u32,
     /// The outermost collective the rank is in, and how many it is in.
@@ -109,6 +112,8 @@ pub(crate) struct Core {
     /// Contexts of communicators made by `split`, by parent, number of the collective and place of the color.
     contexts: FxHashMap<(u32, u32, u32), u32>,
     entered: u64,
+    /// Size of a program's state.
+    program_bytes: usize,
     pub io: Io,
     pub trace: Option<Trace>,
 }
@@ -141,6 +146,7 @@ impl Core {
             host_free: Picos::ZERO,
             contexts: FxHashMap::default(),
             entered: 0,
+            program_bytes: 0,
             io: Io::new(machine),
             trace: trace.then(Trace::default),
         }
@@ -169,6 +175,14 @@ impl Core {
 
     pub fn rank(&mut self, rank: u32) -> &mut Rank {
         &mut self.ranks[rank as usize]
+    }
+
+    /// Tells where the program of each rank keeps its state, `bytes` long: it is asked for before it is needed.
+    pub fn set_programs(&mut self, addresses: impl Iterator<Item = usize>, bytes: usize) {
+        self.program_bytes = bytes;
+        for (rank, address) in self.ranks.iter_mut().zip(addresses) {
+            rank.program = address;
+        }
     }
 
     pub fn clock(&self, rank: u32) -> Picos {
@@ -204,6 +218,7 @@ impl Core {
         let Some((now, event)) = self.queue.pop() else {
             return false;
         };
+        self.foresee();
         match event {
             Event::Enter(message) => self.enter(now, message),
             Event::Clear(message) => self.clear(now, message),
@@ -214,6 +229,30 @@ impl Core {
             Event::Io(request) => self.step_io(now, request),
         }
         true
+    }
+
+    /// Asks for the memory of messages that will enter the network soon: first the message, then its receiver, then what
+    /// the receiver will run, each while an event before it is handled.
+    #[inline]
+    fn foresee(&self) {
+        // SAFETY (of each call): the queue has no event of a message that is gone.
+        let message = |key: MessageKey| unsafe { self.messages.get_unchecked(key as usize) };
+        let Some(next) = self.queue.of_this_moment(0) else {
+            if let Some(Event::Enter(key)) = self.queue.of_a_later_moment() {
+                prefetch(message(key));
+            }
+            return;
+        };
+        if let Some(Event::Enter(key)) = self.queue.of_this_moment(2) {
+            prefetch(message(key));
+        }
+        if let Some(Event::Enter(key)) = self.queue.of_this_moment(1) {
+            prefetch(&self.ranks[message(key).to as usize]);
+        }
+        if let Event::Enter(key) = next {
+            let to = &self.ranks[message(key).to as usize];
+            prefetch_bytes(to.program, self.program_bytes);
+        }
     }
 
     /// A request to a file comes to its next stage at `time`.

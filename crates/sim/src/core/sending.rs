@@ -40,10 +40,10 @@ impl Core {
             data,
             receive_time: cost.receive,
             completion: cost.completion,
-            send,
-            receive: None,
-            visible: None,
-            arrived: None,
+            send: MaybeKey::from(send),
+            receive: MaybeKey::NONE,
+            visible: MaybeTime::NONE,
+            arrived: MaybeTime::NONE,
             packets_left: 0,
         };
         let key = self.messages.insert(message) as MessageKey;
@@ -88,6 +88,7 @@ impl Core {
         self.entered += 1;
         let message = &self.messages[key as usize];
         let (from, to, completion, bytes) = (message.from, message.to, message.completion, message.bytes);
+        prefetch(&self.ranks[to as usize]);
         self.ranks[from as usize].unentered -= 1;
         if self.is_plain && from != to && completion != Completion::Rendezvous {
             self.cross(now, key, (from, to), bytes);
@@ -117,7 +118,7 @@ impl Core {
         } else if completion == Completion::Rendezvous {
             let (from, to) = (self.placement.node(from as usize), self.placement.node(to as usize));
             let visible = self.cross_uncontended(now, from, to, bytes);
-            self.messages[key as usize].visible = Some(visible);
+            self.messages[key as usize].visible = visible.into();
         } else if self.network.switching() == Switching::StoreAndForward {
             self.enter_packets(now, key);
         } else {
@@ -167,13 +168,15 @@ impl Core {
     /// A message has left its sender at `left` and will be whole at its receiver at `arrived`.
     pub(super) fn arrive(&mut self, key: MessageKey, left: Picos, arrived: Picos) {
         let message = &mut self.messages[key as usize];
-        message.arrived = Some(arrived);
-        message.visible.get_or_insert(arrived);
+        message.arrived = arrived.into();
+        if message.visible.get().is_none() {
+            message.visible = arrived.into();
+        }
         if let Some(send) = message.send.take() {
             self.complete_send(send, left);
         }
         let message = &self.messages[key as usize];
-        if let Some(receive) = message.receive {
+        if let Some(receive) = message.receive.get() {
             self.complete_receive(receive, key);
         }
     }
