@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Holds weft's ping-pong against plain C, under one MPI or several, in one interleaved run.
 
-For each MPI given: compiles pingpong.c with its mpicc, then launches C and weft (the release build of the example
-`pingpong` of weft-mpi) alternately, changing who goes first, and compares them launch by launch. Writes a dated record
-and prints a table; ends with code 1 when a size misses the target.
+For each MPI given: compiles pingpong.c with its mpicc as a library, which the release build of the example `pingpong` of
+weft-mpi loads; in each launch the two loops take turns on the same buffers, changing who goes first from launch to launch.
+Writes a dated record and prints a table; ends with code 1 when a size misses the target.
 
     cargo build --release -p weft-mpi --example pingpong
     python3 benches/native_overhead/run.py --mpi mpich=PREFIX --mpi openmpi=PREFIX
@@ -35,16 +35,17 @@ LAUNCH_LIMIT = 300
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mpi", action="append", required=True, metavar="NAME=PREFIX", help="an MPI; may be repeated")
-    parser.add_argument("--launches", type=int, default=12, help="launches of each side (default 12)")
-    parser.add_argument("--iterations", type=int, default=5000, help="timed iterations a size below 64 KiB (default 5000)")
-    parser.add_argument("--large-iterations", type=int, default=600, help="from 64 KiB on (default 600)")
+    parser.add_argument("--launches", type=int, default=12, help="launches (default 12)")
+    parser.add_argument("--iterations", type=int, default=1000, help="timed iterations of a side in a round, below 64 KiB (default 1000)")
+    parser.add_argument("--large-iterations", type=int, default=60, help="from 64 KiB on (default 60)")
+    parser.add_argument("--rounds", type=int, default=10, help="rounds in a launch (default 10)")
     parser.add_argument("--weft", type=pathlib.Path, default=ROOT / "target/release/examples/pingpong")
     parser.add_argument("--record", type=pathlib.Path, help="where to write (default benches/records/DATE-native-overhead.json)")
     options = parser.parse_args()
     if not options.weft.is_file():
         parser.error(f"{options.weft} is missing: cargo build --release -p weft-mpi --example pingpong")
-    if options.launches < 1 or options.iterations < 10 or options.large_iterations < 10:
-        parser.error("at least 1 launch and 10 iterations")
+    if options.launches < 1 or options.rounds < 1 or options.iterations < 10 or options.large_iterations < 10:
+        parser.error("at least 1 launch, 1 round and 10 iterations")
     options.mpis = [mpi(text, parser) for text in options.mpi]
     return options
 
@@ -63,36 +64,34 @@ def mpi(text, parser):
 
 
 def build_c(mpi, directory):
-    program = pathlib.Path(directory) / f"pingpong-{mpi['name']}"
-    subprocess.run([mpi["mpicc"], "-O3", "-std=c11", "-o", program, HERE / "pingpong.c"], check=True)
-    return program
+    library = pathlib.Path(directory) / f"pingpong-{mpi['name']}.so"
+    command = [mpi["mpicc"], "-O3", "-std=c11", "-shared", "-fPIC", "-o", library, HERE / "pingpong.c"]
+    subprocess.run(command, check=True)
+    return library
 
 
-def launch(mpi, program, iterations, sizes):
-    """Median and lower decile by size of one launch, in seconds."""
+def launch(mpi, options, c_library, first, iterations, sizes):
+    """Median and lower decile of both sides by size, in seconds."""
     environment = dict(os.environ, WEFT_MPI_LIBRARY=str(mpi["library"]))
     # Open MPI refuses to run as root, as containers do, unless it is told twice.
     environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-    warm_up = max(10, iterations // 10)
-    command = [mpi["mpiexec"], "-n", "2", program, iterations, warm_up, *sizes]
+    command = [mpi["mpiexec"], "-n", "2", options.weft, c_library, first, iterations, options.rounds, *sizes]
     done = subprocess.run(list(map(str, command)), env=environment, capture_output=True, text=True, timeout=LAUNCH_LIMIT)
     if done.returncode != 0:
-        sys.exit(f"{program} under {mpi['mpiexec']} ended with code {done.returncode}:\n{done.stdout}{done.stderr}")
-    line = next(line for line in done.stdout.splitlines() if line.startswith("{"))
-    return {row["bytes"]: row for row in json.loads(line)["sizes"]}
+        sys.exit(f"{options.weft} under {mpi['mpiexec']} ended with code {done.returncode}:\n{done.stdout}{done.stderr}")
+    line = next(line for line in done.stdout.splitlines() if line.startswith("["))
+    return json.loads(line)
 
 
-def measure(mpi, options, c_program):
-    """All launches of both sides: {side: {bytes: [row, ...]}}."""
-    programs = {"c": c_program, "weft": options.weft}
-    rows = {side: {size: [] for size in SIZES} for side in programs}
+def measure(mpi, options, c_library):
+    """The rows of all launches by size."""
+    rows = {size: [] for size in SIZES}
     groups = [([size for size in SIZES if size < 65536], options.iterations),
               ([size for size in SIZES if size >= 65536], options.large_iterations)]
     for number in range(options.launches):
-        for side in sorted(programs, reverse=bool(number % 2)):
-            for sizes, iterations in groups:
-                for size, row in launch(mpi, programs[side], iterations, sizes).items():
-                    rows[side][size].append(row)
+        for sizes, iterations in groups:
+            for row in launch(mpi, options, c_library, ("c", "weft")[number % 2], iterations, sizes):
+                rows[row["bytes"]].append(row)
         print(f"\r{mpi['name']}: launch {number + 1} of {options.launches}", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
     return rows
@@ -113,22 +112,22 @@ def median_interval(values, coverage=0.95):
 
 
 def compare(rows, size):
-    """One line of the result: medians of both sides and the ratio of neighbouring launches."""
-    c, weft = rows["c"][size], rows["weft"][size]
-    ratios = [w["median"] / p["median"] for w, p in zip(weft, c, strict=True)]
-    # The ratio of the medians over all launches, where a slow spell that hit one side of a pair weighs less.
-    overall = statistics.median(w["median"] for w in weft) / statistics.median(p["median"] for p in c)
+    """One line of the result: medians of both sides over the launches, and the ratio within a launch."""
+    ratios = [row["weft"]["median"] / row["c"]["median"] for row in rows]
+
+    def over_launches(side, statistic):
+        return statistics.median(row[side][statistic] for row in rows)
+
     return {
         "bytes": size,
-        "c_seconds": statistics.median(row["median"] for row in c),
-        "weft_seconds": statistics.median(row["median"] for row in weft),
-        "c_p10_seconds": statistics.median(row["p10"] for row in c),
-        "weft_p10_seconds": statistics.median(row["p10"] for row in weft),
+        "c_seconds": over_launches("c", "median"),
+        "weft_seconds": over_launches("weft", "median"),
+        "c_p10_seconds": over_launches("c", "p10"),
+        "weft_p10_seconds": over_launches("weft", "p10"),
         "ratio": statistics.median(ratios),
         "ratio_interval": median_interval(ratios),
         "ratio_range": [min(ratios), max(ratios)],
-        "ratio_of_medians": overall,
-        "launches": {"c": [row["median"] for row in c], "weft": [row["median"] for row in weft]},
+        "launches": {side: [row[side]["median"] for row in rows] for side in ("c", "weft")},
     }
 
 
@@ -166,7 +165,7 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         for mpi in options.mpis:
             rows = measure(mpi, options, build_c(mpi, directory))
-            results[mpi["name"]] = {"launcher": version(mpi), "sizes": [compare(rows, size) for size in SIZES]}
+            results[mpi["name"]] = {"launcher": version(mpi), "sizes": [compare(rows[size], size) for size in SIZES]}
     record = {
         "benchmark": "native_overhead",
         "date": started.isoformat(timespec="seconds"),
@@ -179,7 +178,8 @@ def main():
             "launches": options.launches,
             "iterations": options.iterations,
             "large_iterations": options.large_iterations,
-            "statistic": "median over iterations of half a round trip; ratio weft/C of neighbouring launches",
+            "rounds": options.rounds,
+            "statistic": "median over the iterations of a launch of half a round trip; ratio weft/C within a launch",
             "target_ratio": TARGET,
         },
         "results": results,
