@@ -39,6 +39,15 @@ class Machine:
     def nodes(self) -> int:
         """How many nodes it has."""
 
+    def message_time(self, bytes: int, hops: int) -> float:
+        """Seconds of a message of `bytes` bytes over `hops` links of the idle machine; 0 hops: to itself."""
+
+    def self_time(self, bytes: int) -> float:
+        """Seconds of a message of `bytes` bytes from a node to itself."""
+
+    def host_time(self, bytes: int) -> float | None:
+        """Seconds of a message of `bytes` bytes between node 0 and the host; None if the machine has no host."""
+
     def to_toml(self) -> str:
         """As a machine file."""
 

@@ -43,6 +43,21 @@ impl PyMachine {
         self.0.nodes()
     }
 
+    /// Seconds of a message of `bytes` bytes over `hops` links of the idle machine; 0 hops: to itself.
+    fn message_time(&self, bytes: u64, hops: usize) -> f64 {
+        self.0.message_time(bytes, hops)
+    }
+
+    /// Seconds of a message of `bytes` bytes from a node to itself.
+    fn self_time(&self, bytes: u64) -> f64 {
+        self.0.self_time(bytes)
+    }
+
+    /// Seconds of a message of `bytes` bytes between node 0 and the host; None if the machine has no host.
+    fn host_time(&self, bytes: u64) -> Option<f64> {
+        self.0.host_time(bytes)
+    }
+
     /// As a machine file.
     fn to_toml(&self) -> String {
         self.0.to_toml()

@@ -12,24 +12,22 @@
 """
 
 from weft.model.comparison import compare, machine_table
-from weft.model.costs import MachineCosts, machine_costs
 from weft.model.curve import Curve, Estimate, FitError, Piece
 from weft.model.fitting import BENCHMARKS, Fit, fit, fit_all
 from weft.model.machine_file import machine_text
-from weft.model.prediction import predict
+from weft.model.prediction import DescribedMachine, predict
 
 __all__ = [
     "BENCHMARKS",
     "Curve",
+    "DescribedMachine",
     "Estimate",
     "Fit",
     "FitError",
-    "MachineCosts",
     "Piece",
     "compare",
     "fit",
     "fit_all",
-    "machine_costs",
     "machine_table",
     "machine_text",
     "predict",

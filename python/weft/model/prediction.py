@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 import polars as pl
 
-from weft.model.costs import MachineCosts
 from weft.model.curve import Curve, FitError
 from weft.model.fitting import Fit
 
@@ -27,8 +27,18 @@ SCHEMA: dict[str, pl.DataType] = {
 """The columns of a prediction: samples of source `predicted` with an interval and a note."""
 
 
+class DescribedMachine(Protocol):
+    """What `weft.machine` gives, as far as a prediction asks it: seconds of one message on an idle machine."""
+
+    @property
+    def name(self) -> str: ...
+    def message_time(self, bytes: int, hops: int) -> float: ...
+    def self_time(self, bytes: int) -> float: ...
+    def host_time(self, bytes: int) -> float | None: ...
+
+
 def predict(
-    model: Fit | MachineCosts,
+    model: Fit | DescribedMachine,
     benchmark: str,
     bytes: Iterable[int],
     hops: Iterable[int | None] = (None,),
@@ -38,7 +48,7 @@ def predict(
     Parameters
     ----------
     model
-        A fit, or the costs in a machine file (`weft.model.machine_costs`).
+        A fit, or a machine of the catalogue or a file (`weft.machine`).
     benchmark
         `echo`, `echo-self` or `echo-host`.
     bytes
@@ -84,12 +94,25 @@ def _from_fit(fit: Fit, benchmark: str, length: int, hops: int | None) -> tuple[
     return "predicted", fit.machine, benchmark, ranks, distance, length, 0, seconds, low, high, rate, note
 
 
-def _from_machine(costs: MachineCosts, benchmark: str, length: int, hops: int | None) -> tuple[object, ...]:
+def _from_machine(machine: DescribedMachine, benchmark: str, length: int, hops: int | None) -> tuple[object, ...]:
     distance = _distance(benchmark, 1 if hops is None else hops)
-    seconds = costs.seconds(benchmark, length, distance)
+    seconds = _machine_seconds(machine, benchmark, length, distance)
     ranks = 1 if benchmark == "echo-self" else 2
     rate = length / seconds if seconds > 0.0 else None
-    return "predicted", costs.name, benchmark, ranks, distance, length, 0, seconds, None, None, rate, ""
+    return "predicted", machine.name, benchmark, ranks, distance, length, 0, seconds, None, None, rate, ""
+
+
+def _machine_seconds(machine: DescribedMachine, benchmark: str, length: int, hops: int | None) -> float:
+    if benchmark == "echo" and hops is not None:
+        if hops < 1:
+            raise FitError(f"a message between nodes crosses at least 1 link, and {hops} were asked for; see echo-self")
+        return machine.message_time(length, hops)
+    if benchmark == "echo-self":
+        return machine.self_time(length)
+    seconds = machine.host_time(length) if benchmark == "echo-host" else None
+    if seconds is None:
+        raise FitError(f"the machine file of {machine.name} gives no cost of {benchmark}; simulate it instead")
+    return seconds
 
 
 def _distance(benchmark: str, hops: int) -> int | None:

@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 from made_samples import make_samples
 
-from weft.model import Fit, FitError, fit, machine_costs, predict
+import weft
+from weft.model import Fit, FitError, fit, predict
 
 
 def circuit() -> Fit:
@@ -32,7 +33,7 @@ def test_the_file_costs_what_the_fit_does(tmp_path: Path, make: object) -> None:
     found: Fit = make()  # type: ignore[operator]
     path = tmp_path / "m.toml"
     path.write_text(found.to_machine("m", "samples.csv", "2026-01-31"))
-    costs = machine_costs(path)
+    costs = weft.machine(path)
     for benchmark in found.curves:
         hops = found.echo.hops if benchmark == "echo" else [None]
         lengths = [0, 8, 100, 128, 5000, 8192]
@@ -86,45 +87,16 @@ def test_a_name_is_checked(name: str) -> None:
         one_distance().to_machine(name, "s.csv")
 
 
-PACKETS = """
-name = "p"
-[switching]
-technique = "TECHNIQUE"
-[[protocols]]
-source = "made up"
-send_overhead = { value = 1.0, source = "made up" }
-receive_overhead = 2
-hop_time = 10.0
-byte_time = 0.5
-[packets]
-bytes = 100
-minimum = 20
-acknowledged = ACKNOWLEDGED
-"""
+def test_a_machine_of_the_catalogue_predicts() -> None:
+    machine = weft.machine("ipsc860")
+    table = predict(machine, "echo", [8, 1024], [2])
+    assert table["seconds"].to_list() == [machine.message_time(length, 2) for length in (8, 1024)]
+    assert predict(machine, "echo-self", [8])["seconds"].item() == machine.self_time(8)
+    assert predict(machine, "echo-host", [8])["seconds"].item() == machine.host_time(8)
 
 
-@pytest.mark.parametrize(
-    ("technique", "acknowledged", "length", "hops", "seconds"),
-    [
-        ("circuit", "true", 8, 1, 3 + 10 + 10),
-        ("circuit", "true", 250, 2, 2 * (3 + 20 + 50) + 3 + 20 + 25),
-        ("circuit", "false", 250, 2, 3 + 20 + 125),
-        ("store-and-forward", "true", 250, 2, 2 * (3 + 2 * 60) + 3 + 2 * 35),
-        ("store-and-forward", "false", 250, 3, 3 + 4 * 60 + 35),
-        ("store-and-forward", "false", 100, 3, 3 + 3 * 60),
-    ],
-)
-def test_packets(tmp_path: Path, technique: str, acknowledged: str, length: int, hops: int, seconds: float) -> None:
-    path = tmp_path / "p.toml"
-    path.write_text(PACKETS.replace("TECHNIQUE", technique).replace("ACKNOWLEDGED", acknowledged))
-    assert predict(machine_costs(path), "echo", [length], [hops])["seconds"].item() == pytest.approx(seconds)
-    with pytest.raises(FitError, match="the machine file of p gives no cost of echo-host; simulate it instead"):
-        predict(machine_costs(path), "echo-host", [8])
-
-
-@pytest.mark.parametrize("text", ["", "name = ", 'name = "x"\n[switching]\n', "\x00"])
-def test_what_is_no_machine_file(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "bad.toml"
-    path.write_text(text)
-    with pytest.raises(FitError, match=r"bad.toml: expected a machine file: "):
-        machine_costs(path)
+def test_what_a_machine_file_does_not_say_is_refused() -> None:
+    with pytest.raises(FitError, match="the machine file of tpu-v4 gives no cost of echo-host; simulate it instead"):
+        predict(weft.machine("tpu-v4"), "echo-host", [8])
+    with pytest.raises(FitError, match="crosses at least 1 link, and 0 were asked for; see echo-self"):
+        predict(weft.machine("tpu-v4"), "echo", [8], [0])
