@@ -295,8 +295,11 @@ def _conclude(found: Measurement, half_width: float, output: Path | None) -> Non
         )
     if found.count(protocol.ONE_LAUNCH):
         _note("One launch: no interval over launches. Start it again with -o FILE --resume to add launches.")
+    kept = f"what was measured is in {output}; go on with --resume" if output else "nothing was written (no -o)"
+    if found.failure is not None:
+        _note(f"[bold yellow]not everything was measured[/]: {kept}")
+        raise found.failure
     if found.interrupted:
-        kept = f"what was measured is in {output}; go on with --resume" if output else "nothing was written (no -o)"
         _note(f"[bold yellow]interrupted[/]: {kept}")
         raise typer.Exit(130)
 

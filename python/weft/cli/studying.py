@@ -50,9 +50,9 @@ def suite(
 ) -> None:
     """Measure the whole suite here, every group of `weft measure --help`, and report it as `weft study` does.
 
-    Messages, one node's arithmetic and memory, and traffic, with default settings; programs and files where this build
-    has them. Benchmarks of more ranks than this machine has cores run on as many ranks as it has, or on the fewest that
-    mean anything. Ctrl-C keeps the launches that are done.
+    Messages, one node's arithmetic and memory, traffic, programs and files, with default settings. Benchmarks of more
+    ranks than this machine has cores run on as many ranks as it has, or on the fewest that mean anything. Ctrl-C, or a
+    benchmark that fails, keeps what is measured.
     """
     _run(output, resume=resume, whole=True)
 

@@ -35,6 +35,8 @@ class Measurement:
         Samples: one row a point and launch, those of earlier launches first.
     interrupted
         Whether someone stopped it.
+    failure
+        What ended it, if a launch failed after some points were measured; the table has those.
     writes
         Whether this process is the one that shows and writes (all but the first rank of a job are silent).
     in_place
@@ -49,6 +51,7 @@ class Measurement:
     in_place: bool = False
     spent: float = 0.0
     status: dict[tuple[object, ...], str] = field(default_factory=dict)
+    failure: _core.RunError | None = None
 
     @property
     def widest(self) -> float | None:
@@ -156,7 +159,10 @@ def measure(
         ranges.numbers(hops, "hops", "one", lowest=1),
         settings,
     )
-    return measure_requests(wanted, Plan(launches, half_width, budget), name=name, progress=progress).table
+    found = measure_requests(wanted, Plan(launches, half_width, budget), name=name, progress=progress)
+    if found.failure is not None:
+        raise found.failure
+    return found.table
 
 
 def measure_requests(
@@ -177,7 +183,11 @@ def measure_requests(
     outcome = protocol.run(wanted, _launch, plan, progress, earlier)
     status = protocol.status([*earlier, *outcome.rows], plan, outcome.interrupted, in_place=False)
     return Measurement(
-        _joined(before, outcome.rows, name, status, constants), outcome.interrupted, spent=outcome.spent, status=status
+        _joined(before, outcome.rows, name, status, constants),
+        outcome.interrupted,
+        spent=outcome.spent,
+        status=status,
+        failure=outcome.failure,
     )
 
 

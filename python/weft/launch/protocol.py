@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from weft._core import RunError
 from weft.launch.environment import LaunchConditions
 from weft.launch.request import Request
 from weft.samples import PARAMETERS, median_interval
@@ -86,12 +87,15 @@ class Outcome:
         One row a point and launch, with `repetition`, `time`, `load` and `stolen` of the launch.
     interrupted
         Whether someone stopped it.
+    failure
+        What ended it, if a launch failed after others, or some points, were done.
     spent
         Seconds it took.
     """
 
     rows: list[Row] = field(default_factory=list)
     interrupted: bool = False
+    failure: RunError | None = None
     spent: float = 0.0
 
 
@@ -147,6 +151,11 @@ def run(
         Rows of earlier launches of the same points, which this measurement continues.
     clock
         Seconds, for tests.
+
+    Raises
+    ------
+    RunError
+        If a launch fails and nothing was measured before.
     """
     progress = progress or Silent()
     start = clock()
@@ -169,6 +178,10 @@ def run(
                 break
     except KeyboardInterrupt:
         outcome.interrupted = True
+    except RunError as error:
+        if not outcome.rows:
+            raise
+        outcome.failure = error
     outcome.spent = clock() - start
     return outcome
 

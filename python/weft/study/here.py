@@ -13,7 +13,7 @@ import polars as pl
 
 import weft
 from weft import _core, model, samples, units
-from weft._core import Machine, UsageError
+from weft._core import Machine, RunError, UsageError
 from weft.catalogue import operation_time
 from weft.files import write_text
 from weft.launch import environment
@@ -196,6 +196,10 @@ def study(
             return Findings(interrupted=True)
         samples.write(measured.table, path)
         return Findings(samples=path, interrupted=True)
+    if measured.failure is not None:
+        samples.write(measured.table, path)
+        kept = f"the {len(measured.table)} samples measured before are in {path}; go on with --resume"
+        raise RunError(f"{measured.failure}\n{kept}")
     return _concluded(folder, path, measured, multiplied, whole, progress)
 
 
@@ -206,9 +210,9 @@ def _measured(extent: Extent, progress: Progress, before: pl.DataFrame | None) -
     for is_echo, plan in ((True, extent.echo), (False, extent.plan)):
         chosen = [request for request in wanted if (request.benchmark == "echo") == is_echo]
         earlier = None if before is None else before.filter((pl.col("benchmark") == "echo") == is_echo)
-        if parts and parts[-1].interrupted:
+        if parts and (parts[-1].interrupted or parts[-1].failure):
             if earlier is not None:
-                parts.append(Measurement(earlier, interrupted=True))
+                parts.append(Measurement(earlier, parts[-1].interrupted))
             break
         parts.append(measure_requests(chosen, plan, progress=progress, before=earlier))
     return Measurement(
@@ -216,6 +220,7 @@ def _measured(extent: Extent, progress: Progress, before: pl.DataFrame | None) -
         interrupted=any(part.interrupted for part in parts),
         spent=sum(part.spent for part in parts),
         status={key: value for part in parts for key, value in part.status.items()},
+        failure=next((part.failure for part in parts if part.failure is not None), None),
     )
 
 
@@ -333,7 +338,7 @@ def _tried(machine: Machine, name: str, **parameters: object) -> list[pl.DataFra
     """A simulation, or nothing where the machine has no such ranks or distance."""
     try:
         return [simulate(machine, name, **parameters)]  # type: ignore[arg-type]
-    except (UsageError, _core.RunError):
+    except (UsageError, RunError):
         return []
 
 

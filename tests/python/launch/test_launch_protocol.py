@@ -3,6 +3,7 @@ import random
 
 import pytest
 
+from weft._core import RunError
 from weft.launch import protocol
 from weft.launch.protocol import Plan, run, status
 from weft.launch.request import Request
@@ -13,16 +14,17 @@ ECHO = Request("echo", 2, bytes=(8, 64, 512))
 class World:
     """Launches whose times are known: `seconds(length, launch)`."""
 
-    def __init__(self, seconds, fail_at=None):
+    def __init__(self, seconds, fail_at=None, failure=KeyboardInterrupt):
         self.seconds = seconds
         self.launches = []
         self.fail_at = fail_at
+        self.failure = failure
 
     def __call__(self, requests):
         number = requests[0].seed - 1
         self.launches.append([r.bytes for r in requests])
         if number == self.fail_at:
-            raise KeyboardInterrupt
+            raise self.failure
         for index, request in enumerate(requests):
             yield index, [
                 {
@@ -103,6 +105,16 @@ def test_an_interrupt_keeps_what_was_measured_and_a_resumed_run_goes_on():
     rest = run([ECHO], again, Plan(), before=found.rows)
     assert [row["repetition"] for row in rest.rows[::3]] == [3, 4, 5]
     assert set(status([*found.rows, *rest.rows], Plan(), False, False).values()) == {protocol.CONVERGED}
+
+
+def test_a_launch_that_fails_loses_nothing_that_was_measured():
+    failure = RunError("rank 1 was killed")
+    found = run([ECHO], World(lambda n, launch: 1e-6, fail_at=3, failure=failure), Plan())
+    assert found.failure is failure
+    assert not found.interrupted
+    assert len(found.rows) == 9
+    with pytest.raises(RunError, match="rank 1 was killed"):
+        run([ECHO], World(lambda n, launch: 1e-6, fail_at=0, failure=failure), Plan())
 
 
 def test_a_finished_measurement_is_not_begun_again():

@@ -1,0 +1,34 @@
+"""What a study keeps when a launch fails."""
+
+import polars as pl
+import pytest
+
+from weft._core import RunError
+from weft.launch.measure import Measurement
+from weft.launch.protocol import Silent
+from weft.samples import read
+from weft.study import here
+
+
+class Progress(Silent):
+    def title(self, title: str) -> None: ...
+
+
+def test_a_launch_that_fails_keeps_what_was_measured(tmp_path, monkeypatch):
+    row = {"source": "measured", "machine": "here", "benchmark": "echo", "ranks": 2, "bytes": 8, "repetition": 0}
+    table = pl.DataFrame([{**row, "hops": 1, "seconds": 1e-6}])
+    calls = []
+
+    def measured(wanted, plan, **_):
+        calls.append([request.benchmark for request in wanted])
+        return Measurement(table, failure=RunError("rank 1 was killed by signal 9"))
+
+    monkeypatch.setattr(here, "measure_requests", measured)
+    monkeypatch.setattr(here, "multiplications", lambda extent: [])
+    with pytest.raises(RunError) as error:
+        here.study(tmp_path / "study", progress=Progress())
+    path = tmp_path / "study" / "samples.csv"
+    message = f"rank 1 was killed by signal 9\nthe 1 samples measured before are in {path}; go on with --resume"
+    assert str(error.value) == message
+    assert read(path)["seconds"].to_list() == [1e-6]
+    assert calls == [["echo"]], "what follows a failure is not measured"
