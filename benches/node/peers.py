@@ -61,10 +61,10 @@ def record(name: str, content: dict[str, object]) -> Path:
     """Writes a dated record; a second one on the same day gets a number."""
     RECORDS.mkdir(parents=True, exist_ok=True)
     day = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
-    path = RECORDS / f"{name}-{day}.json"
+    path = RECORDS / f"{day}-{name}.json"
     number = 2
     while path.exists():
-        path = RECORDS / f"{name}-{day}-{number}.json"
+        path = RECORDS / f"{day}-{name}-{number}.json"
         number += 1
     path.write_text(json.dumps({"benchmark": name, "date": day, **content}, indent=2) + "\n")
     return path
