@@ -83,7 +83,9 @@ ECHO_SECONDS = 0.004
 
 _SHORT_ECHO = Plan(launches=12, half_width=0.02, budget=14.0, limit=20.0)
 
-FULL = Extent(0.02, 1, Plan(budget=70.0, limit=90.0), Plan(launches=30, half_width=0.02, budget=35.0, limit=50.0))
+FULL = Extent(
+    0.02, 1, Plan(budget=55.0, limit=75.0), Plan(launches=150, most=200, half_width=0.02, budget=75.0, limit=90.0)
+)
 QUICK = Extent(0.006, 3, Plan(budget=18.0, limit=24.0), _SHORT_ECHO)
 SUITE = Extent(0.01, 3, Plan(budget=120.0, limit=180.0), _SHORT_ECHO, WHOLE)
 
