@@ -24,16 +24,22 @@ pub enum MachineError {
     Twice { path: String, name: String, other: String },
 }
 
-/// The files of `machines/`, by name, in the order in which they are listed: the hypercubes by year, then today's.
-const BUILT_IN: [(&str, &str); 8] = [
+/// The files of `machines/`, by name, in the order in which they are listed: the hypercubes by year, the
+/// data-parallel machines, the iWarp, then today's.
+const BUILT_IN: [(&str, &str); 13] = [
     ("ipsc1", include_str!("../../../machines/ipsc1.toml")),
     ("ncube3200", include_str!("../../../machines/ncube3200.toml")),
     ("ipsc2", include_str!("../../../machines/ipsc2.toml")),
     ("ipsc860", include_str!("../../../machines/ipsc860.toml")),
     ("ncube6400", include_str!("../../../machines/ncube6400.toml")),
+    ("cm2-8k", include_str!("../../../machines/cm2-8k.toml")),
+    ("cm200", include_str!("../../../machines/cm200.toml")),
+    ("iwarp64", include_str!("../../../machines/iwarp64.toml")),
     ("tpu-v4", include_str!("../../../machines/tpu-v4.toml")),
     ("frontera", include_str!("../../../machines/frontera.toml")),
     ("hgx-h100", include_str!("../../../machines/hgx-h100.toml")),
+    ("rail-h100", include_str!("../../../machines/rail-h100.toml")),
+    ("palomar", include_str!("../../../machines/palomar.toml")),
 ];
 
 /// Machines by name.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use weft_base::Operation;
 
+use crate::data_parallel::{Primitives, Shifts};
 use crate::topology::{Embedding, Topology};
 
 /// Where each figure of a table comes from, by key: paper and table, a data sheet, or "fitted from FILE on DATE".
@@ -46,7 +47,8 @@ pub struct Machine {
     pub switching: Switching,
     /// Where `topology` and `switching` come from.
     pub sources: Sources,
-    /// How messages of each length are sent, by ascending `up_to`; the last has none.
+    /// How messages of each length are sent, by ascending `up_to`; the last has none. Empty on a data-parallel machine,
+    /// which passes no messages.
     pub protocols: Vec<Protocol>,
     /// Messages are cut into packets, if they are.
     pub packets: Option<Packets>,
@@ -59,6 +61,12 @@ pub struct Machine {
     pub files: Option<ConcurrentFiles>,
     /// The files of the host, if nodes can reach them.
     pub host_files: Option<HostFiles>,
+    /// Costs of shifts of arrays, if it is a data-parallel machine that has them.
+    pub shifts: Option<Shifts>,
+    /// What connections take of nodes and links, if the machine can keep connections open.
+    pub connections: Option<Connections>,
+    /// Costs of the primitives of a data-parallel machine, if it is one that has them.
+    pub primitives: Option<Primitives>,
     /// Seconds of one operation of a node's processor.
     pub operations: BTreeMap<Operation, Figure>,
     /// Published facts that no model of weft reads (clock rate, nominal data rate…), by name, for people.
@@ -234,6 +242,56 @@ pub struct HostFiles {
     pub sources: Sources,
 }
 
+/// Connections: pathways that are kept open for a phase of communication, and what they take of nodes and links.
+///
+/// The model is that of Feldmann, Stricker and Warfel 1993 (section 2): a phase is a set of connections that are open at
+/// once; going over to the next phase costs `synchronisation_time + phase_time`, and a word `access_byte_time` a byte at
+/// its source and at its destination. What is open at once is limited by logical channels, by channels of a link, or
+/// by the ports of a switch of circuits; a limit that is not given does not exist.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Connections {
+    /// Bytes of the word that lengths are counted in.
+    pub word_bytes: u64,
+    /// Logical channels of a node: a connection takes one at every node of its route, both ends included.
+    pub node_channels: Option<u32>,
+    /// Channels of one direction of a link: a connection takes one at every link of its route.
+    pub link_channels: Option<u32>,
+    /// Circuits that a node may start, and as many that it may end, at once.
+    pub ports: Option<u32>,
+    /// Whether a node sends and receives at once.
+    pub access: Access,
+    /// Time of a byte between a node and the network, s/B: one connection at a time in each direction, or in all.
+    pub access_byte_time: f64,
+    /// Time of a byte on one direction of a link, shared by the connections that cross it, s/B.
+    pub link_byte_time: f64,
+    /// Until all nodes know that all have finished a phase, s.
+    pub synchronisation_time: f64,
+    /// Until the connections of the next phase are open, s.
+    pub phase_time: f64,
+    pub sources: Sources,
+}
+
+/// How a node's program gets at its connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Access {
+    /// It sends on one connection and receives on another at the same time.
+    Separate,
+    /// It sends on one connection or receives on one.
+    Shared,
+}
+
+impl Access {
+    pub const ALL: [Access; 2] = [Access::Separate, Access::Shared];
+
+    /// The word for it in a machine file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Access::Separate => "separate",
+            Access::Shared => "shared",
+        }
+    }
+}
+
 impl ConcurrentFiles {
     /// The same with another number of I/O nodes, attached to compute nodes at even distances.
     pub fn with_io_nodes(&self, io_nodes: usize, nodes: usize) -> ConcurrentFiles {
@@ -251,12 +309,18 @@ impl Machine {
     /// The protocol for messages of `bytes` bytes.
     ///
     /// # Panics
-    /// Never for a machine that was read from a file: the last protocol has no limit.
+    /// On a machine that passes no messages ([`Machine::passes_messages`]); else never, if it was read from a file: the
+    /// last protocol has no limit.
     pub fn protocol(&self, bytes: u64) -> &Protocol {
         self.protocols
             .iter()
             .find(|protocol| protocol.up_to.is_none_or(|limit| bytes <= limit))
             .expect("the last protocol has no limit")
+    }
+
+    /// Whether programs on its nodes can send messages: data-parallel machines have no protocols.
+    pub fn passes_messages(&self) -> bool {
+        !self.protocols.is_empty()
     }
 
     /// Seconds of one `operation`, if the machine file gives it.

@@ -20,6 +20,7 @@
 
 mod catalogue;
 mod cost;
+mod data_parallel;
 mod description;
 mod read;
 mod sheet;
@@ -27,9 +28,10 @@ mod suggest;
 pub mod topology;
 
 pub use catalogue::{Catalogue, MachineError, catalogue, find};
+pub use data_parallel::{Primitives, Shifts};
 pub use description::{
-    Completion, ConcurrentFiles, Figure, HostFiles, HostLink, Machine, MemoryCopy, NOT_GIVEN, Node, Packets, Protocol,
-    Sources, Switching,
+    Access, Completion, ConcurrentFiles, Connections, Figure, HostFiles, HostLink, Machine, MemoryCopy, NOT_GIVEN,
+    Node, Packets, Protocol, Sources, Switching,
 };
 pub use read::Diagnostic;
 pub use topology::{Embedding, Router, Topology, Vertex};

@@ -2,7 +2,8 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::description::{ConcurrentFiles, Machine, NOT_GIVEN, Sources};
+use crate::data_parallel::{Primitives, Shifts};
+use crate::description::{ConcurrentFiles, Connections, Machine, NOT_GIVEN, Sources};
 use crate::topology::Topology;
 
 /// One value of a machine file.
@@ -32,11 +33,11 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    fn new(name: &'static str) -> Table {
+    pub(crate) fn new(name: &'static str) -> Table {
         Table { name, repeated: false, entries: Vec::new() }
     }
 
-    fn entry(mut self, key: &str, value: Value, unit: &str, sources: &Sources) -> Table {
+    pub(crate) fn entry(mut self, key: &str, value: Value, unit: &str, sources: &Sources) -> Table {
         let source = sources.get(key).cloned().unwrap_or_default();
         self.entries.push(Entry { key: key.into(), value, unit: unit.into(), source });
         self
@@ -102,6 +103,9 @@ impl Machine {
                 &files.sources,
             )
         }));
+        tables.extend(self.shifts.as_ref().map(Shifts::sheet));
+        tables.extend(self.connections.as_ref().map(connections_table));
+        tables.extend(self.primitives.as_ref().map(Primitives::sheet));
         tables.push(Table {
             entries: self.operations.iter().map(|(operation, figure)| figure.entry(operation.name())).collect(),
             ..Table::new("operations")
@@ -228,6 +232,20 @@ fn files_table(files: &ConcurrentFiles) -> Table {
         .number("client_overhead", files.client_overhead, "s", sources)
         .number("server_overhead", files.server_overhead, "s", sources)
         .number("allocation_time", files.allocation_time, "s", sources)
+}
+
+fn connections_table(connections: &Connections) -> Table {
+    let sources = &connections.sources;
+    Table::new("connections")
+        .count("word_bytes", Some(connections.word_bytes), "B", sources)
+        .count("node_channels", connections.node_channels.map(u64::from), "", sources)
+        .count("link_channels", connections.link_channels.map(u64::from), "", sources)
+        .count("ports", connections.ports.map(u64::from), "", sources)
+        .entry("access", Value::Word(connections.access.name()), "", sources)
+        .number("access_byte_time", connections.access_byte_time, "s/B", sources)
+        .number("link_byte_time", connections.link_byte_time, "s/B", sources)
+        .number("synchronisation_time", connections.synchronisation_time, "s", sources)
+        .number("phase_time", connections.phase_time, "s", sources)
 }
 
 impl crate::description::Figure {

@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 use weft_base::Operation;
 use weft_machine::{
-    Completion, ConcurrentFiles, Embedding, Figure, HostFiles, HostLink, Machine, MemoryCopy, NOT_GIVEN, Node, Packets,
-    Protocol, Sources, Switching, Topology, catalogue, find,
+    Access, Completion, ConcurrentFiles, Connections, Embedding, Figure, HostFiles, HostLink, Machine, MemoryCopy,
+    NOT_GIVEN, Node, Packets, Protocol, Shifts, Sources, Switching, Topology, catalogue, find,
 };
 
 fn text() -> impl Strategy<Value = String> {
@@ -96,6 +96,44 @@ fn protocols() -> impl Strategy<Value = Vec<Protocol>> {
     })
 }
 
+fn shifts() -> impl Strategy<Value = Shifts> {
+    let keys = &[
+        "slice_bytes",
+        "slices_per_exchange",
+        "shifts_per_axis",
+        "row_slices",
+        "page_slices",
+        "plan_startup",
+        "call_startup",
+        "exchange_time",
+        "transposer_time",
+        "move_time",
+        "page_stall",
+        "plan_front_end",
+        "call_front_end",
+        "axis_front_end",
+    ];
+    (prop::array::uniform5(count()), prop::array::uniform9(cost()), sources(keys)).prop_map(
+        |(counts, costs, sources)| Shifts {
+            slice_bytes: counts[0],
+            slices_per_exchange: counts[1],
+            shifts_per_axis: counts[2],
+            row_slices: counts[3],
+            page_slices: counts[4],
+            plan_startup: costs[0],
+            call_startup: costs[1],
+            exchange_time: costs[2],
+            transposer_time: costs[3],
+            move_time: costs[4],
+            page_stall: costs[5],
+            plan_front_end: costs[6],
+            call_front_end: costs[7],
+            axis_front_end: costs[8],
+            sources,
+        },
+    )
+}
+
 fn packets() -> impl Strategy<Value = Packets> {
     (count(), any::<f64>(), any::<bool>(), sources(&["bytes", "minimum", "acknowledged"])).prop_map(
         |(bytes, share, acknowledged, sources)| Packets {
@@ -162,6 +200,43 @@ fn files() -> impl Strategy<Value = ConcurrentFiles> {
     )
 }
 
+fn connections() -> impl Strategy<Value = Connections> {
+    let keys = &[
+        "word_bytes",
+        "node_channels",
+        "link_channels",
+        "ports",
+        "access",
+        "access_byte_time",
+        "link_byte_time",
+        "synchronisation_time",
+        "phase_time",
+    ];
+    let limits = prop::collection::vec(prop::option::of(1u32..100), 3);
+    let access = prop::sample::select(&Access::ALL[..]);
+    (1u64..64, limits, access, prop::collection::vec(cost(), 4), sources(keys)).prop_map(
+        |(word_bytes, limits, access, costs, mut sources)| {
+            for (key, limit) in ["node_channels", "link_channels", "ports"].into_iter().zip(&limits) {
+                if limit.is_none() {
+                    sources.remove(key);
+                }
+            }
+            Connections {
+                word_bytes,
+                node_channels: limits[0],
+                link_channels: limits[1],
+                ports: limits[2],
+                access,
+                access_byte_time: costs[0],
+                link_byte_time: costs[1],
+                synchronisation_time: costs[2],
+                phase_time: costs[3],
+                sources,
+            }
+        },
+    )
+}
+
 fn figure(unit: impl Strategy<Value = String>) -> impl Strategy<Value = Figure> {
     (cost(), unit, text()).prop_map(|(value, unit, source)| Figure { value, unit, source })
 }
@@ -180,13 +255,20 @@ fn machine() -> impl Strategy<Value = Machine> {
         prop::option::of(copies()),
         prop::option::of(files()),
         prop::option::of((cost(), cost(), sources(&["request_time", "byte_time"]))),
+        prop::option::of(connections()),
     );
     let operations = prop::sample::select(&Operation::ALL[..]);
     let operations = prop::collection::btree_map(operations, figure(Just("s".to_owned())), 0..5);
     let name = "[a-z_]{1,8}".prop_filter("not a key of its own", |name| name != "source");
     let facts = prop::collection::btree_map(prop_oneof![name, any::<String>()], figure(text()), 0..5);
-    (names, network, messages, operations, facts).prop_map(|(names, network, messages, operations, mut facts)| {
+    let parts = (names, network, messages, prop::option::of(shifts()), any::<bool>(), operations, facts);
+    parts.prop_map(|(names, network, mut messages, shifts, is_silent, operations, mut facts)| {
         facts.remove("source");
+        if shifts.is_some() && is_silent {
+            messages.0.clear();
+            let nothing = ["startup", "byte_time"].map(|key| (key.to_owned(), NOT_GIVEN.to_owned()));
+            messages.3 = (0.0, 0.0, Sources::from(nothing));
+        }
         let (startup, byte_time, sources) = messages.3;
         let has_host = messages.4.as_ref().map(|_| ());
         Machine {
@@ -209,6 +291,9 @@ fn machine() -> impl Strategy<Value = Machine> {
                 byte_time,
                 sources,
             }),
+            shifts,
+            connections: messages.7,
+            primitives: None,
             operations: BTreeMap::from_iter(operations),
             facts,
         }

@@ -4,9 +4,10 @@
 //! may carry a source of its own, because an unknown key must be named before a missing one (it is usually the same
 //! key, misspelt), and because each fault has to name file, key and line.
 
+mod connections;
 mod diagnostic;
 mod files;
-mod table;
+pub(crate) mod table;
 
 pub use diagnostic::Diagnostic;
 
@@ -17,14 +18,15 @@ use toml::de::DeTable;
 use weft_base::Operation;
 
 use crate::catalogue::MachineError;
+use crate::data_parallel::{Primitives, Shifts};
 use crate::description::{
-    Completion, Figure, HostLink, Machine, MemoryCopy, Node, Packets, Protocol, Sources, Switching,
+    Completion, Figure, HostLink, Machine, MemoryCopy, NOT_GIVEN, Node, Packets, Protocol, Sources, Switching,
 };
 use crate::suggest::did_you_mean;
 use crate::topology::{Embedding, Topology};
 use table::{File, Table};
 
-const FILE_KEYS: [&str; 15] = [
+const FILE_KEYS: [&str; 18] = [
     "name",
     "title",
     "year",
@@ -38,6 +40,9 @@ const FILE_KEYS: [&str; 15] = [
     "host",
     "files",
     "host_files",
+    "shifts",
+    "connections",
+    "primitives",
     "operations",
     "facts",
 ];
@@ -78,6 +83,10 @@ impl Machine {
         let (topology, embedding, topology_source) = topology(&root)?;
         let (switching, switching_source) = switching(&root)?;
         let nodes = topology.nodes();
+        let shifts = Shifts::read(&root)?;
+        let primitives = primitives(&root)?;
+        let is_data_parallel = shifts.is_some() || primitives.is_some();
+        let passes_messages = !is_data_parallel || root.has("protocols") || root.has("self_message");
         Ok(Machine {
             name: short_name(&root)?,
             title: root.text("title")?,
@@ -90,13 +99,16 @@ impl Machine {
                 ("topology".to_owned(), topology_source),
                 ("switching".to_owned(), switching_source),
             ]),
-            protocols: protocols(&root)?,
+            protocols: if passes_messages { protocols(&root)? } else { Vec::new() },
             packets: packets(&root)?,
             node: node(&root)?,
-            self_message: self_message(&root)?,
+            self_message: if passes_messages { self_message(&root)? } else { no_self_message() },
             host: host(&root)?,
             files: files::files(&root, nodes)?,
             host_files: files::host_files(&root)?,
+            shifts,
+            connections: connections::connections(&root)?,
+            primitives,
             operations: operations(&root)?,
             facts: facts(&root)?,
         })
@@ -235,7 +247,7 @@ fn packets(root: &Table) -> Result<Option<Packets>, Diagnostic> {
 fn node(root: &Table) -> Result<Node, Diagnostic> {
     let Some(table) = root.table("node", Some(&NODE_KEYS))? else {
         let nothing = ["forward_overhead", "forward_byte_time"];
-        let sources = nothing.map(|key| (key.to_owned(), crate::description::NOT_GIVEN.to_owned())).into();
+        let sources = nothing.map(|key| (key.to_owned(), NOT_GIVEN.to_owned())).into();
         return Ok(Node { sources, ..Node::default() });
     };
     let mut sources = Sources::new();
@@ -265,6 +277,30 @@ fn self_message(root: &Table) -> Result<MemoryCopy, Diagnostic> {
         byte_time: table.cost("byte_time", "s/B", &mut sources)?,
         sources,
     })
+}
+
+fn primitives(root: &Table) -> Result<Option<Primitives>, Diagnostic> {
+    let primitives = Primitives::read(root)?;
+    if let Some(found) = &primitives {
+        let chips = found.processors / found.processors_per_chip;
+        if chips * found.processors_per_chip != found.processors
+            || !chips.is_power_of_two()
+            || found.processors > 1 << 20
+        {
+            let message = format!(
+                "expected {} times a power of two, the chips of a hypercube, up to 1048576; found {}",
+                found.processors_per_chip, found.processors
+            );
+            return Err(root.key_fault("primitives", message));
+        }
+    }
+    Ok(primitives)
+}
+
+/// On a machine without messages.
+fn no_self_message() -> MemoryCopy {
+    let sources = ["startup", "byte_time"].map(|key| (key.to_owned(), NOT_GIVEN.to_owned())).into();
+    MemoryCopy { startup: 0.0, byte_time: 0.0, sources }
 }
 
 fn host(root: &Table) -> Result<Option<HostLink>, Diagnostic> {

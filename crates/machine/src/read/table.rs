@@ -11,7 +11,7 @@ use crate::suggest::did_you_mean;
 
 /// The file being read.
 #[derive(Clone, Copy)]
-pub(super) struct File<'a> {
+pub(crate) struct File<'a> {
     pub path: &'a str,
     pub text: &'a str,
 }
@@ -23,7 +23,7 @@ impl File<'_> {
 }
 
 /// One table of the file; every key in it is one of `keys`.
-pub(super) struct Table<'a> {
+pub(crate) struct Table<'a> {
     file: File<'a>,
     table: &'a DeTable<'a>,
     /// The tables it is in and its own name; empty for the file itself.
