@@ -10,9 +10,17 @@
 //! header hop by hop.
 
 mod channels;
+pub mod combining;
+mod connections;
+mod fair;
 mod links;
 mod passage;
+mod pools;
 
 pub use channels::MemoryChannels;
+pub use connections::{
+    ConnectionCost, ConnectionPhase, ConnectionTransfer, ExchangeTimes, LogicalChannels, PhaseTimes, Span, Turns,
+};
 pub use links::{Links, Traffic};
 pub use passage::{LinkCost, Network, Passage};
+pub use pools::{MessageTimes, PooledCost, PooledMessage, pass_messages};

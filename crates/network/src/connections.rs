@@ -1,0 +1,381 @@
+//! Phases of connections over logical channels (the ConSet model of Feldmann, Stricker and Warfel 1993).
+//!
+//! A connection is a chain of logical channels: once its phase is instantiated, words flow along it without any header.
+//! Links are shared word by word among the channels that wait, the access of a node to the network among its connections
+//! in use; both as max-min fair rates ([`fair`](crate::fair)), so that a phase costs an event for every transfer that
+//! begins or ends, not one for every word.
+
+use weft_base::Picos;
+use weft_machine::{Access, Machine};
+
+use crate::fair::{FairShares, Use};
+
+/// What transfers over connections cost on a machine.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ConnectionCost {
+    /// Of a link for a byte, s/B.
+    pub link_byte_time: f64,
+    /// Of a node's program to send a byte, s/B: access to the network, and gathering where it is done on the way.
+    pub send_byte_time: f64,
+    /// Of a node's program to receive a byte, s/B.
+    pub receive_byte_time: f64,
+    /// Whether a node's program sends and receives at once (on iWarp with long instruction words) or either.
+    pub overlapped: bool,
+    /// Of a word to pass a link and the node behind it, s.
+    pub hop_time: f64,
+    /// Of synchronising all nodes, s: before a phase is instantiated, and when the last one is left.
+    pub synchronisation: f64,
+    /// Of instantiating a phase, s.
+    pub initialisation: f64,
+}
+
+impl ConnectionCost {
+    /// What the file of `machine` says, if it can keep connections open.
+    pub fn of(machine: &Machine) -> Option<ConnectionCost> {
+        let connections = machine.connections.as_ref()?;
+        Some(ConnectionCost {
+            link_byte_time: connections.link_byte_time,
+            send_byte_time: connections.access_byte_time,
+            receive_byte_time: connections.access_byte_time,
+            overlapped: connections.access == Access::Separate,
+            hop_time: machine.protocol(u64::MAX).hop_time,
+            synchronisation: connections.synchronisation_time,
+            initialisation: connections.phase_time,
+        })
+    }
+
+    /// The same for programs that gather and scatter element by element, at these seconds a byte, and do either at a time.
+    pub fn by_element(self, gather_byte_time: f64, scatter_byte_time: f64) -> ConnectionCost {
+        ConnectionCost {
+            send_byte_time: self.send_byte_time.max(gather_byte_time),
+            receive_byte_time: self.receive_byte_time.max(scatter_byte_time),
+            overlapped: false,
+            ..self
+        }
+    }
+}
+
+/// A transfer over a connection of one phase.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConnectionTransfer {
+    /// The sending node,
+    pub from: usize,
+    /// the receiving one,
+    pub to: usize,
+    /// and how much.
+    pub bytes: u64,
+    /// Directed links from the one to the other.
+    pub route: Vec<u32>,
+}
+
+/// How a node's program uses its connections within a phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Turns {
+    /// One after another, in the order of the list of transfers; it begins the next when it is through with one.
+    #[default]
+    InOrder,
+    /// All of them at once, an element of each in turn.
+    Interleaved,
+}
+
+/// The transfers of one phase.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ConnectionPhase {
+    pub transfers: Vec<ConnectionTransfer>,
+    pub turns: Turns,
+}
+
+/// When a transfer began and when its last word was received.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    pub start: Picos,
+    pub end: Picos,
+}
+
+/// One phase in virtual time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PhaseTimes {
+    /// When its connections could be used.
+    pub instantiated: Picos,
+    /// When the last node was through.
+    pub end: Picos,
+    /// Of every transfer, in the order of the list.
+    pub transfers: Vec<Span>,
+}
+
+/// Phases in virtual time, one after another from time 0.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExchangeTimes {
+    pub phases: Vec<PhaseTimes>,
+    /// When all nodes know that all are through.
+    pub end: Picos,
+}
+
+/// The links and accesses of a machine whose nodes are joined by logical channels.
+#[derive(Clone, Debug)]
+pub struct LogicalChannels {
+    nodes: usize,
+    links: usize,
+    cost: ConnectionCost,
+    shares: FairShares,
+}
+
+impl LogicalChannels {
+    /// Of a machine with `nodes` nodes and `links` directed links.
+    pub fn new(nodes: usize, links: usize, cost: ConnectionCost) -> LogicalChannels {
+        LogicalChannels { nodes, links, cost, shares: FairShares::new(links + 2 * nodes) }
+    }
+
+    /// Runs phases one after another, all nodes being ready at time 0.
+    ///
+    /// Every phase costs a synchronisation and its initialisation (section 4.2.1); leaving the last one costs a
+    /// synchronisation, because no node may give its channels away before all are through. No phases cost nothing.
+    pub fn exchange(&mut self, phases: &[ConnectionPhase]) -> ExchangeTimes {
+        let synchronisation = Picos::from_seconds(self.cost.synchronisation);
+        let switch = synchronisation + Picos::from_seconds(self.cost.initialisation);
+        let mut at = Picos::ZERO;
+        let mut times = Vec::with_capacity(phases.len());
+        for ConnectionPhase { transfers, turns } in phases {
+            let phase = self.phase(transfers, *turns, at + switch);
+            at = phase.end;
+            times.push(phase);
+        }
+        let end = if phases.is_empty() { at } else { at + synchronisation };
+        ExchangeTimes { phases: times, end }
+    }
+
+    /// Runs one phase whose connections can be used from `instantiated` on.
+    ///
+    /// # Panics
+    /// When a transfer names a node or link that the machine does not have.
+    pub fn phase(&mut self, transfers: &[ConnectionTransfer], turns: Turns, instantiated: Picos) -> PhaseTimes {
+        let uses: Vec<Vec<Use>> = transfers.iter().map(|transfer| self.uses(transfer)).collect();
+        let mut queues = Queues::new(self, transfers, turns);
+        let mut spans = vec![Span { start: instantiated, end: instantiated }; transfers.len()];
+        let mut left: Vec<f64> = transfers.iter().map(|transfer| transfer.bytes as f64).collect();
+        let (mut active, mut rates): (Vec<usize>, Vec<f64>) = (queues.begin(), Vec::new());
+        let mut now = 0.0;
+        let mut end = instantiated;
+        while !active.is_empty() {
+            let flows: Vec<&[Use]> = active.iter().map(|&transfer| &uses[transfer][..]).collect();
+            self.shares.rates(&flows, &mut rates);
+            let time_left = |place: usize| left[active[place]] / rates[place];
+            let step = (0..active.len()).map(time_left).fold(f64::INFINITY, f64::min);
+            now += step;
+            // What ends within a part in 10^9 of the step ends with it: rounding must not make an event of its own.
+            let is_through: Vec<bool> =
+                (0..active.len()).map(|place| time_left(place) <= step * (1.0 + 1e-9)).collect();
+            for (place, &transfer) in active.iter().enumerate() {
+                left[transfer] -= rates[place] * step;
+            }
+            let time = instantiated + Picos::from_seconds(now);
+            let mut next = Vec::with_capacity(active.len());
+            for (&transfer, &is_through) in active.iter().zip(&is_through) {
+                if is_through {
+                    let latency = self.cost.hop_time * transfers[transfer].route.len() as f64;
+                    spans[transfer].end = time + Picos::from_seconds(latency);
+                    end = end.max(spans[transfer].end);
+                    queues.finish(transfer, |begun| {
+                        spans[begun].start = time;
+                        next.push(begun);
+                    });
+                } else {
+                    next.push(transfer);
+                }
+            }
+            active = next;
+        }
+        PhaseTimes { instantiated, end, transfers: spans }
+    }
+
+    /// The links of a transfer, and the program of its two nodes.
+    fn uses(&self, transfer: &ConnectionTransfer) -> Vec<Use> {
+        let ConnectionTransfer { from, to, route, .. } = transfer;
+        assert!(*from < self.nodes && *to < self.nodes, "a transfer from node {from} to {to} of {} nodes", self.nodes);
+        let mut uses: Vec<Use> = Vec::with_capacity(route.len() + 2);
+        for &link in route {
+            assert!((link as usize) < self.links, "link {link} of {} links", self.links);
+            add(&mut uses, Use { resource: link, byte_time: self.cost.link_byte_time });
+        }
+        add(&mut uses, Use { resource: self.sending(*from), byte_time: self.cost.send_byte_time });
+        add(&mut uses, Use { resource: self.receiving(*to), byte_time: self.cost.receive_byte_time });
+        uses
+    }
+
+    fn sending(&self, node: usize) -> u32 {
+        (self.links + node) as u32
+    }
+
+    fn receiving(&self, node: usize) -> u32 {
+        (self.links + node + if self.cost.overlapped { self.nodes } else { 0 }) as u32
+    }
+}
+
+/// A route may come over a link twice.
+fn add(uses: &mut Vec<Use>, more: Use) {
+    match uses.iter_mut().find(|each| each.resource == more.resource) {
+        Some(found) => found.byte_time += more.byte_time,
+        None => uses.push(more),
+    }
+}
+
+/// Which transfers nodes are at. The list of transfers gives every node its order; its first transfer that is not
+/// through is first at both of its ends, so the nodes never wait for each other in a circle.
+struct Queues {
+    /// Of every sending and receiving program, its transfers from the last to the first.
+    waiting: Vec<Vec<usize>>,
+    /// The two programs of every transfer.
+    ends: Vec<[usize; 2]>,
+    all_at_once: bool,
+}
+
+impl Queues {
+    fn new(channels: &LogicalChannels, transfers: &[ConnectionTransfer], turns: Turns) -> Queues {
+        let program = |resource: u32| resource as usize - channels.links;
+        let ends: Vec<[usize; 2]> = transfers
+            .iter()
+            .map(|transfer| [program(channels.sending(transfer.from)), program(channels.receiving(transfer.to))])
+            .collect();
+        let mut waiting = vec![Vec::new(); 2 * channels.nodes];
+        for (transfer, ends) in ends.iter().enumerate().rev() {
+            waiting[ends[0]].push(transfer);
+            if ends[1] != ends[0] {
+                waiting[ends[1]].push(transfer);
+            }
+        }
+        Queues { waiting, ends, all_at_once: turns == Turns::Interleaved }
+    }
+
+    /// The transfers to begin with.
+    fn begin(&mut self) -> Vec<usize> {
+        (0..self.ends.len()).filter(|&transfer| self.all_at_once || self.is_first(transfer)).collect()
+    }
+
+    fn is_first(&self, transfer: usize) -> bool {
+        self.ends[transfer].iter().all(|&end| self.waiting[end].last() == Some(&transfer))
+    }
+
+    /// A transfer is through; `begun` gets those that can begin now.
+    fn finish(&mut self, transfer: usize, mut begun: impl FnMut(usize)) {
+        if self.all_at_once {
+            return;
+        }
+        let [sending, receiving] = self.ends[transfer];
+        self.waiting[sending].pop();
+        if receiving != sending {
+            self.waiting[receiving].pop();
+        }
+        let sends = self.waiting[sending].last().copied();
+        let receives = self.waiting[receiving].last().copied().filter(|_| receiving != sending);
+        let is_new = |next: Option<usize>| next.filter(|&next| self.is_first(next));
+        let (sends, receives) = (is_new(sends), is_new(receives).filter(|_| receives != sends));
+        sends.into_iter().chain(receives).for_each(&mut begun);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A byte a nanosecond everywhere.
+    const COST: ConnectionCost = ConnectionCost {
+        link_byte_time: 1e-9,
+        send_byte_time: 1e-9,
+        receive_byte_time: 1e-9,
+        overlapped: true,
+        hop_time: 0.0,
+        synchronisation: 0.0,
+        initialisation: 0.0,
+    };
+
+    fn transfer(from: usize, to: usize, bytes: u64, route: &[u32]) -> ConnectionTransfer {
+        ConnectionTransfer { from, to, bytes, route: route.to_vec() }
+    }
+
+    fn ends(cost: ConnectionCost, turns: Turns, transfers: &[ConnectionTransfer]) -> Vec<u64> {
+        let times = LogicalChannels::new(8, 8, cost).phase(transfers, turns, Picos::ZERO);
+        times.transfers.iter().map(|span| span.end.0 / 1000).collect()
+    }
+
+    #[test]
+    fn channels_share_a_link_and_use_what_others_leave() {
+        // Both cross link 0; the shorter ends when each has had half of the link, the longer then has all of it.
+        let both = [transfer(0, 1, 100, &[0]), transfer(2, 3, 300, &[0])];
+        assert_eq!(ends(COST, Turns::Interleaved, &both), [200, 400]);
+        assert_eq!(ends(COST, Turns::InOrder, &both), [200, 400], "different nodes do not wait for each other");
+    }
+
+    #[test]
+    fn a_node_is_at_one_transfer_or_takes_turns() {
+        let both = [transfer(0, 1, 100, &[0]), transfer(0, 2, 100, &[1])];
+        assert_eq!(ends(COST, Turns::InOrder, &both), [100, 200]);
+        assert_eq!(ends(COST, Turns::Interleaved, &both), [200, 200]);
+    }
+
+    #[test]
+    fn a_node_sends_and_receives_at_once_or_either() {
+        let both = [transfer(0, 1, 100, &[0]), transfer(1, 0, 100, &[1])];
+        assert_eq!(ends(COST, Turns::InOrder, &both), [100, 100]);
+        let either = ConnectionCost { overlapped: false, ..COST };
+        assert_eq!(ends(either, Turns::InOrder, &both), [100, 200]);
+        assert_eq!(ends(either, Turns::Interleaved, &both), [200, 200]);
+    }
+
+    #[test]
+    fn a_slow_program_leaves_the_link_to_others() {
+        let slow = ConnectionCost { send_byte_time: 10e-9, ..COST };
+        let three = [transfer(0, 4, 100, &[0]), transfer(1, 5, 100, &[0]), transfer(2, 6, 100, &[0])];
+        assert_eq!(ends(slow, Turns::InOrder, &three), [1000, 1000, 1000], "congestion of three is invisible");
+    }
+
+    #[test]
+    fn phases_are_paid_for_and_left_together() {
+        let cost = ConnectionCost { hop_time: 5e-9, synchronisation: 300e-9, initialisation: 200e-9, ..COST };
+        let phase = |transfer| ConnectionPhase { transfers: vec![transfer], turns: Turns::InOrder };
+        let phases = [phase(transfer(0, 1, 100, &[0])), phase(transfer(1, 2, 50, &[1, 2]))];
+        let times = LogicalChannels::new(8, 8, cost).exchange(&phases);
+        assert_eq!(times.phases[0].end.0, 605_000);
+        assert_eq!(times.phases[1].instantiated.0, 1_105_000);
+        assert_eq!(times.end.0, 1_465_000);
+        assert_eq!(LogicalChannels::new(8, 8, cost).exchange(&[]).end, Picos::ZERO);
+    }
+
+    #[test]
+    fn nothing_to_send_takes_no_time() {
+        assert_eq!(ends(COST, Turns::InOrder, &[transfer(0, 1, 0, &[0]), transfer(0, 2, 7, &[1])]), [0, 7]);
+    }
+
+    fn transfers() -> impl Strategy<Value = Vec<ConnectionTransfer>> {
+        let one = (0usize..8, 0usize..8, 0u64..500, proptest::collection::btree_set(0u32..8, 1..5));
+        let made = one.prop_filter_map("to itself", |(from, to, bytes, route)| {
+            (from != to).then(|| transfer(from, to, bytes, &route.into_iter().collect::<Vec<_>>()))
+        });
+        proptest::collection::vec(made, 1..25)
+    }
+
+    proptest! {
+        /// Every transfer ends; none is faster than alone, and no resource is used more than all of the time.
+        #[test]
+        fn phases_end_within_their_bounds(transfers in transfers(), overlapped: bool, in_order: bool) {
+            let turns = if in_order { Turns::InOrder } else { Turns::Interleaved };
+            let cost = ConnectionCost { overlapped, ..COST };
+            let times = LogicalChannels::new(8, 8, cost).phase(&transfers, turns, Picos(7000));
+            let total: u64 = transfers.iter().map(|transfer| transfer.bytes).sum();
+            let mut busy = [0u64; 24];
+            for (transfer, span) in transfers.iter().zip(&times.transfers) {
+                prop_assert!(span.end.0 + 10 >= span.start.0 + 1000 * transfer.bytes, "{span:?} {transfer:?}");
+                prop_assert!(span.end <= times.end);
+                transfer.route.iter().for_each(|&link| busy[link as usize] += transfer.bytes);
+                busy[8 + transfer.from] += transfer.bytes;
+                busy[8 + transfer.to + if overlapped { 8 } else { 0 }] += transfer.bytes;
+            }
+            let bound = 7000 + 1000 * busy.iter().max().copied().unwrap_or(0);
+            let slack = 100;
+            prop_assert!(times.end.0 + slack >= bound);
+            // Some resource is always exhausted while transfers are left, and each is so for what it carries.
+            prop_assert!(times.end.0 <= 7000 + 1000 * total + slack);
+            prop_assert_eq!(&times, &LogicalChannels::new(8, 8, cost).phase(&transfers, turns, Picos(7000)));
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Logical channels as fair rates, held against a model that moves single words.
+//!
+//! In the model every link, every sending and every receiving program moves one word in a tick, of the next channel in
+//! turn that has a word before it and room behind it. Channels hold a few words on every link.
+
+use rand::RngExt;
+use rand::seq::SliceRandom;
+use weft_base::{Picos, generator};
+use weft_machine::Topology;
+use weft_network::{ConnectionCost, ConnectionTransfer, LogicalChannels, Turns};
+
+/// Words that a channel holds behind every link.
+const ROOM: u64 = 8;
+/// Seconds of a tick, in which a word of one byte moves.
+const TICK: f64 = 1e-9;
+
+const COST: ConnectionCost = ConnectionCost {
+    link_byte_time: TICK,
+    send_byte_time: TICK,
+    receive_byte_time: TICK,
+    overlapped: true,
+    hop_time: 0.0,
+    synchronisation: 0.0,
+    initialisation: 0.0,
+};
+
+/// Something that moves a word in a tick, and the stages of channels that take turns on it.
+#[derive(Default)]
+struct Mover {
+    /// Channel and number of the stage within it.
+    stages: Vec<(usize, usize)>,
+    next: usize,
+}
+
+/// The tick in which each transfer's last word is received.
+fn word_by_word(topology: &Topology, transfers: &[ConnectionTransfer]) -> Vec<u64> {
+    let (links, nodes) = (topology.links(), topology.nodes());
+    let mut movers: Vec<Mover> = (0..links + 2 * nodes).map(|_| Mover::default()).collect();
+    // Words before each stage: those to be sent, then what each channel holds; the last entry is what was received.
+    let mut words: Vec<Vec<u64>> = Vec::new();
+    for (channel, transfer) in transfers.iter().enumerate() {
+        let path = std::iter::once(links + transfer.from)
+            .chain(transfer.route.iter().map(|&link| link as usize))
+            .chain([links + nodes + transfer.to]);
+        let mut stages = 0;
+        for mover in path {
+            movers[mover].stages.push((channel, stages));
+            stages += 1;
+        }
+        let mut held = vec![0; stages + 1];
+        held[0] = transfer.bytes;
+        words.push(held);
+    }
+    let mut ends = vec![0; transfers.len()];
+    let mut tick = 0;
+    while words.iter().zip(transfers).any(|(held, transfer)| held.last() != Some(&transfer.bytes)) {
+        tick += 1;
+        let before = words.clone();
+        for mover in &mut movers {
+            let turns = mover.stages.len();
+            let ready = (0..turns).map(|step| (mover.next + step) % turns).find(|&place| {
+                let (channel, stage) = mover.stages[place];
+                let is_last = stage + 2 == before[channel].len();
+                before[channel][stage] > 0 && (is_last || before[channel][stage + 1] < ROOM)
+            });
+            if let Some(place) = ready {
+                let (channel, stage) = mover.stages[place];
+                words[channel][stage] -= 1;
+                words[channel][stage + 1] += 1;
+                mover.next = (place + 1) % turns;
+            }
+        }
+        for (channel, transfer) in transfers.iter().enumerate() {
+            if ends[channel] == 0 && words[channel].last() == Some(&transfer.bytes) {
+                ends[channel] = tick;
+            }
+        }
+    }
+    ends
+}
+
+fn fair(topology: &Topology, transfers: &[ConnectionTransfer]) -> Vec<u64> {
+    let mut channels = LogicalChannels::new(topology.nodes(), topology.links(), COST);
+    let times = channels.phase(transfers, Turns::Interleaved, Picos::ZERO);
+    times.transfers.iter().map(|span| span.end.0 / 1000).collect()
+}
+
+fn connection(topology: &Topology, from: usize, to: usize, bytes: u64) -> ConnectionTransfer {
+    let mut route = Vec::new();
+    topology.route(from, to, |link| route.push(link as u32));
+    ConnectionTransfer { from, to, bytes, route }
+}
+
+#[test]
+fn symmetric_patterns_agree_to_the_filling_of_the_channels() {
+    let topology = Topology::Torus { extents: vec![8, 8] };
+    for step in [1, 3, 9, 20] {
+        for more in [0, 5] {
+            let mut transfers: Vec<ConnectionTransfer> =
+                (0..64).map(|from| connection(&topology, from, (from + step) % 64, 500)).collect();
+            if more > 0 {
+                transfers.extend((0..64).map(|from| connection(&topology, from, (from + more) % 64, 500)));
+            }
+            let filling = topology.diameter() as u64 + 2;
+            let (fair, words) = (fair(&topology, &transfers), word_by_word(&topology, &transfers));
+            for (fair, words) in fair.iter().zip(&words) {
+                // Ticks of a turn, and the ticks until the first word is there.
+                assert!(fair <= words && *words <= fair + fair / 8 + filling, "{step} {more}: {fair} {words}");
+            }
+        }
+    }
+}
+
+#[test]
+fn random_patterns_agree() {
+    let topology = Topology::Torus { extents: vec![4, 4] };
+    let (mut relative, mut spans) = (Vec::new(), Vec::new());
+    for seed in 0..12 {
+        let mut random = generator(seed, 0);
+        let mut pairs: Vec<(usize, usize)> =
+            (0..16).flat_map(|from| (0..16).map(move |to| (from, to))).filter(|(from, to)| from != to).collect();
+        pairs.shuffle(&mut random);
+        let transfers: Vec<ConnectionTransfer> = pairs[..40]
+            .iter()
+            .map(|&(from, to)| connection(&topology, from, to, random.random_range(100..1000)))
+            .collect();
+        let (fair, words) = (fair(&topology, &transfers), word_by_word(&topology, &transfers));
+        relative.extend(fair.iter().zip(&words).map(|(fair, words)| *words as f64 / *fair as f64 - 1.0));
+        spans.push(*words.iter().max().unwrap() as f64 / *fair.iter().max().unwrap() as f64 - 1.0);
+    }
+    let mean = |of: &[f64]| of.iter().map(|each| each.abs()).sum::<f64>() / of.len() as f64;
+    let worst = |of: &[f64]| of.iter().fold(0.0_f64, |most, each| most.max(each.abs()));
+    println!(
+        "transfers: mean {:.4}, worst {:.4}; phases: mean {:.4}, worst {:.4}",
+        mean(&relative),
+        worst(&relative),
+        mean(&spans),
+        worst(&spans)
+    );
+    // A transfer that has few words to move is at the mercy of whose turn it is; what decides, the phase, is not.
+    assert!(mean(&relative) < 0.03 && worst(&relative) < 0.5);
+    assert!(mean(&spans) < 0.002 && worst(&spans) < 0.005);
+}
