@@ -5,8 +5,10 @@ use std::fmt;
 use weft_base::Operation;
 
 use crate::error::{Call, CommError};
+use crate::exchange::Exchanges;
 use crate::files::{FileSystem, Files};
 use crate::payload::Payload;
+use crate::persistent::{Ends, PersistentMessages};
 use crate::tag::{CollectiveKind, Tag, TagSelector};
 
 /// Whom a receive or a probe accepts a message from.
@@ -198,6 +200,18 @@ pub trait Communicator: Clone + 'static {
     /// The files of `system`, if this world has it.
     fn files(&self, system: FileSystem) -> Option<&dyn Files> {
         let _ = system;
+        None
+    }
+
+    /// A set of messages that are sent again and again, where the world has a better way than a send and a receive each.
+    /// Programs make a [`Persistent`](crate::Persistent), which asks here. Collective where it is not `None`.
+    fn persistent(&self, tag: Tag, ends: &[Ends]) -> Option<Result<Box<dyn PersistentMessages>, CommError>> {
+        let _ = (tag, ends);
+        None
+    }
+
+    /// What carries planned exchanges out better than messages would, where the world has such a thing.
+    fn exchanges(&self) -> Option<&dyn Exchanges> {
         None
     }
 

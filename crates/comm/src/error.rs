@@ -16,6 +16,8 @@ pub enum Call {
     Probe { from: Source, tag: TagSelector },
     /// Inside a library's own collective.
     Native { kind: CollectiveKind },
+    /// In a planned exchange, in which `there` of `ranks` ranks take part so far.
+    Exchange { there: usize, ranks: usize },
     /// Awaiting something no world knows: a program's own future that nothing can wake.
     Unknown,
 }
@@ -27,6 +29,9 @@ impl fmt::Display for Call {
             Call::Receive { from, tag } => write!(f, "receive from {from}, {tag}"),
             Call::Probe { from, tag } => write!(f, "probe of {from}, {tag}"),
             Call::Native { kind } => write!(f, "{kind} of the MPI library"),
+            Call::Exchange { there, ranks } => {
+                write!(f, "planned exchange, in which {there} of {ranks} ranks take part so far")
+            }
             Call::Unknown => f.write_str("a future that no message can wake"),
         }
     }

@@ -7,14 +7,18 @@
 pub mod collective;
 mod communicator;
 mod error;
+mod exchange;
 mod executor;
 pub mod files;
 pub mod matching;
 mod payload;
+mod persistent;
 mod tag;
 
 pub use communicator::{Communicator, NativeCollectives, Program, Received, Reduction, Source, Status, Work};
 pub use error::{Blocked, Call, CommError, RunError};
+pub use exchange::{ElementCost, ExchangeMethod, ExchangePlan, Exchanged, Exchanges, PlannedPhase, PlannedTransfer};
 pub use executor::block_on;
 pub use payload::{Buffer, Payload};
+pub use persistent::{Ends, Persistent, PersistentMessages};
 pub use tag::{CollectiveKind, Tag, TagSelector};

@@ -8,7 +8,10 @@ use std::time::Duration;
 
 use weft_comm::collective::{self, Choice, Element, Operator, barrier, broadcast};
 use weft_comm::files::{Access, FileSystem};
-use weft_comm::{CollectiveKind, CommError, Communicator, Payload, Program, Reduction, Source, Tag, TagSelector, Work};
+use weft_comm::{
+    CollectiveKind, CommError, Communicator, Ends, Payload, Persistent, Program, Reduction, Source, Tag, TagSelector,
+    Work,
+};
 use weft_mpi::{Options, Watch, World};
 
 /// Counts what this program allocates; the MPI library allocates elsewhere.
@@ -58,6 +61,7 @@ impl Program for Scenario {
             "native" => native(&comm).await,
             "native-phantoms" => native_phantoms(&comm).await,
             "in-place" => in_place(&comm).await,
+            "persistent" => persistent(&comm).await,
             "clock" => clock(&comm).await,
             "files" => files(&comm).await,
             "files-missing" => files_missing(&comm).await,
@@ -75,6 +79,40 @@ impl Program for Scenario {
             other => Err(CommError::Program { rank: comm.rank(), message: format!("no scenario '{other}'") }),
         }
     }
+}
+
+/// Messages that are sent again and again: each round has its own bytes, of lengths that differ by direction, and after
+/// the first rounds nothing is allocated.
+async fn persistent<C: Communicator>(comm: &C) -> Done {
+    let (rank, size) = (comm.rank(), comm.size());
+    let bytes = |from: usize, to: usize| if to % 3 == 2 && size > 2 { 0 } else { 100 + 7000 * from + to };
+    let peers = (0..size).filter(|&peer| peer != rank);
+    let ends: Vec<Ends> =
+        peers.map(|peer| Ends { peer, send_bytes: bytes(rank, peer), receive_bytes: bytes(peer, rank) }).collect();
+    let mut messages = Persistent::new(comm, tag(9), &ends, false)?;
+    let value = |round: usize, from: usize, to: usize| (31 * round + 7 * from + to) as u8;
+    for round in 0..50 {
+        let before = ALLOCATIONS.load(Ordering::Relaxed);
+        messages.start()?;
+        for (end, Ends { peer, .. }) in ends.iter().enumerate() {
+            messages.send_buffer(end).expect("data").fill(value(round, rank, *peer));
+            messages.send(end)?;
+        }
+        // Ranks come to their messages at different times.
+        if round % (rank + 2) == 0 {
+            comm.compute(Work::Spin(50e-6)).await;
+        }
+        for (end, Ends { peer, receive_bytes, .. }) in ends.iter().enumerate() {
+            messages.wait(end).await?;
+            let got = messages.receive_buffer(end).expect("data");
+            assert_eq!(got.len(), *receive_bytes);
+            assert!(got.iter().all(|&byte| byte == value(round, *peer, rank)), "round {round} from {peer}");
+        }
+        messages.finish().await?;
+        let allocated = ALLOCATIONS.load(Ordering::Relaxed) - before;
+        assert!(round < 2 || allocated == 0, "round {round} allocated {allocated} times");
+    }
+    Ok(())
 }
 
 fn neighbours<C: Communicator>(comm: &C) -> (usize, usize) {

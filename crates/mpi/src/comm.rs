@@ -1,19 +1,21 @@
 //! The communicator of real MPI.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::ffi::c_int;
 use std::rc::Rc;
 
 use weft_comm::files::{FileSystem, Files};
 use weft_comm::{
-    CollectiveKind, CommError, Communicator, NativeCollectives, Payload, Received, Source, Status, Tag, TagSelector,
-    Work,
+    CollectiveKind, CommError, Communicator, Ends, NativeCollectives, Payload, PersistentMessages, Received, Source,
+    Status, Tag, TagSelector, Work,
 };
 
 use crate::activity::Mark;
 use crate::clock;
 use crate::context::Context;
 use crate::library::{Handle, Status as RawStatus};
+use crate::node::Node;
+use crate::persistent::Messages;
 use crate::request::{ReceiveRequest, SendRequest, Started};
 
 /// The ranks of an MPI run, or some of them.
@@ -41,13 +43,15 @@ struct Shared {
     world_ranks: Option<Box<[u32]>>,
     /// The sequence number of the next collective.
     sequence: Cell<u32>,
+    /// The ranks that share this rank's memory, once somebody has asked.
+    node: OnceCell<Option<Node>>,
 }
 
 /// Where a receive looks for its message, in the library's words.
-struct Route {
-    comm: Handle,
-    source: c_int,
-    tag: c_int,
+pub(crate) struct Route {
+    pub comm: Handle,
+    pub source: c_int,
+    pub tag: c_int,
 }
 
 impl MpiComm {
@@ -64,7 +68,54 @@ impl MpiComm {
             size: context.ranks,
             world_ranks: None,
             sequence: Cell::new(0),
+            node: OnceCell::new(),
         })))
+    }
+
+    /// The ranks of a communicator of the library, apart from it. Collective over them.
+    ///
+    /// # Safety
+    /// The handle must be one of a live communicator.
+    pub(crate) unsafe fn of_handle(context: &Rc<Context>, handle: Handle) -> Result<MpiComm, CommError> {
+        let (mut rank, mut size): (c_int, c_int) = (0, 0);
+        let functions = context.functions();
+        // SAFETY: the communicator is live, as the caller promises.
+        let codes = unsafe { [(functions.comm_rank)(handle, &mut rank), (functions.comm_size)(handle, &mut size)] };
+        codes.into_iter().try_for_each(|code| context.check("MPI_Comm_rank", code))?;
+        let user = duplicate(context, handle)?;
+        let collective = duplicate(context, handle)?;
+        let mut world_ranks = vec![0u32; size as usize];
+        let own = context.rank as u32;
+        // SAFETY: the communicator was just made; the room is for a number of each of its ranks.
+        let code = unsafe {
+            let (byte, into) = (context.abi().datatypes.byte, world_ranks.as_mut_ptr().cast());
+            (functions.allgather)((&raw const own).cast(), 4, byte, into, 4, byte, collective)
+        };
+        context.check("MPI_Allgather", code)?;
+        Ok(MpiComm(Rc::new(Shared {
+            context: context.clone(),
+            user,
+            collective,
+            rank: rank as usize,
+            size: size as usize,
+            world_ranks: Some(world_ranks.into()),
+            sequence: Cell::new(0),
+            node: OnceCell::new(),
+        })))
+    }
+
+    /// The library's communicator for the messages of programs.
+    pub(crate) fn user_handle(&self) -> Handle {
+        self.0.user
+    }
+
+    /// The ranks that share this rank's memory, and `None` where there are no others. Collective the first time.
+    pub(crate) fn node(&self) -> Result<Option<&Node>, CommError> {
+        if self.0.node.get().is_none() {
+            let node = Node::of(self)?;
+            let _ = self.0.node.set(node);
+        }
+        Ok(self.0.node.get().and_then(Option::as_ref))
     }
 
     #[inline]
@@ -93,7 +144,7 @@ impl MpiComm {
     }
 
     #[inline]
-    fn send_route(&self, to: usize, tag: Tag) -> Result<Route, CommError> {
+    pub(crate) fn send_route(&self, to: usize, tag: Tag) -> Result<Route, CommError> {
         let peer = self.check_peer(to)?;
         let tags = &self.context().tags;
         Ok(match tag {
@@ -107,7 +158,7 @@ impl MpiComm {
     /// A receive from one rank within a collective accepts every tag, to see where that rank is (see
     /// [`crate::tags`]). A receive from any rank cannot: ranks may be further on by now.
     #[inline]
-    fn receive_route(&self, from: Source, tag: TagSelector) -> Result<Route, CommError> {
+    pub(crate) fn receive_route(&self, from: Source, tag: TagSelector) -> Result<Route, CommError> {
         let abi = self.context().abi();
         let tags = &self.context().tags;
         let source = match from {
@@ -391,6 +442,7 @@ impl MpiComm {
             size: members.len(),
             world_ranks: Some(world_ranks),
             sequence: Cell::new(0),
+            node: OnceCell::new(),
         }))))
     }
 
@@ -447,7 +499,8 @@ impl Drop for Shared {
         if std::thread::panicking() || self.context.finalized.get() {
             return;
         }
-        for comm in [&mut self.user, &mut self.collective] {
+        let node = self.node.get_mut().and_then(Option::as_mut).map(|node| &mut node.comm);
+        for comm in [&mut self.user, &mut self.collective].into_iter().chain(node) {
             // SAFETY: the communicator is live; requests under way keep it alive within the library.
             unsafe { (self.context.functions().comm_free)(comm) };
         }
@@ -587,6 +640,10 @@ impl Communicator for MpiComm {
     fn leave_collective(&self) {
         let before = self.context().collectives.borrow_mut().pop().unwrap_or(0);
         self.context().activity.restore_collective(before);
+    }
+
+    fn persistent(&self, tag: Tag, ends: &[Ends]) -> Option<Result<Box<dyn PersistentMessages>, CommError>> {
+        Some(Messages::new(self, tag, ends).map(|messages| Box::new(messages) as Box<dyn PersistentMessages>))
     }
 
     fn native(&self) -> Option<&dyn NativeCollectives> {

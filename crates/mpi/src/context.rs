@@ -35,6 +35,8 @@ pub struct Context {
     pub collectives: RefCell<Vec<u64>>,
     /// Of the alltoallv under way.
     pub layouts: RefCell<Layouts>,
+    /// Windows of shared memory, to be freed by all ranks at the end: freeing one is collective.
+    pub windows: RefCell<Vec<Handle>>,
     /// After `MPI_Finalize` nothing may be called.
     pub finalized: Cell<bool>,
     orphans: RefCell<Vec<Orphan>>,
@@ -64,6 +66,7 @@ impl Context {
             files: RefCell::default(),
             collectives: RefCell::new(Vec::with_capacity(8)),
             layouts: RefCell::default(),
+            windows: RefCell::default(),
             finalized: Cell::new(false),
             orphans: RefCell::default(),
         }
@@ -145,8 +148,18 @@ impl Context {
         }
     }
 
+    /// Before the end of MPI, on all ranks: what only all together can give back.
+    pub fn free_windows(&self) {
+        let Some(shared) = &self.library.shared else { return };
+        for mut window in self.windows.take() {
+            // SAFETY: the window is live, and all ranks free theirs in the order in which they were made.
+            unsafe { (shared.win_free)(&mut window) };
+        }
+    }
+
     /// After a failure: what is under way may never end, so its memory is given up.
     pub fn abandon(&self) {
         std::mem::forget(self.orphans.take());
+        self.windows.take();
     }
 }

@@ -10,6 +10,7 @@
 //! | `launcher` | what the launcher told this process |
 //! | `world` | MPI's life in a process; runs of programs; what happens when one fails |
 //! | `comm`, `request`, `native`, `tags`, `scratch` | the [`Communicator`](weft_comm::Communicator) |
+//! | `persistent`, `node` | messages sent again and again: MPI's persistent requests, or memory that ranks of a node share |
 //! | `activity`, `watchdog` | what this rank is doing, and the thread that notices when that takes long |
 //! | `diagnosis/` | reports of ranks as lines, and the judgement over those of all ranks |
 //!
@@ -38,7 +39,9 @@ mod launcher;
 mod layout;
 pub mod library;
 mod native;
+mod node;
 mod panics;
+mod persistent;
 mod request;
 mod scratch;
 mod tags;
@@ -47,5 +50,6 @@ mod world;
 
 pub use comm::MpiComm;
 pub use diagnosis::{Collective, Diagnosis, Event, MARKER, PATIENCE, Report, SLOWEST_RATE, diagnose};
+pub use node::SHARED_VARIABLE;
 pub use request::{ReceiveRequest, SendRequest};
 pub use world::{LIMIT_VARIABLE, LibraryInfo, Options, WATCHED_VARIABLE, Watch, World, run};

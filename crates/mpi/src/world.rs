@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
-use weft_comm::{Blocked, Call, Program, RunError, block_on};
+use weft_comm::{Blocked, Call, CommError, Program, RunError, block_on};
 
 use crate::activity::Mark;
 use crate::comm::MpiComm;
 use crate::context::Context;
 use crate::diagnosis::{Collective, Event, Report};
 use crate::launcher;
-use crate::library::{AbiKind, Library};
+use crate::library::{AbiKind, Handle, Library};
 use crate::panics;
 use crate::tags::TagMap;
 use crate::watchdog::{Notice, Watchdog};
@@ -169,6 +169,27 @@ impl World {
         outcome
     }
 
+    /// A communicator of all ranks, for a caller that drives its exchanges itself. Collective.
+    ///
+    /// # Errors
+    /// What the library says.
+    pub fn communicator(&self) -> Result<MpiComm, CommError> {
+        MpiComm::world(&self.context)
+    }
+
+    /// A communicator of the ranks of one that the caller has made with this MPI library, by its handle. Collective over
+    /// those ranks.
+    ///
+    /// # Errors
+    /// What the library says.
+    ///
+    /// # Safety
+    /// The handle must be one of a live communicator of this library.
+    pub unsafe fn communicator_of(&self, handle: Handle) -> Result<MpiComm, CommError> {
+        // SAFETY: as the caller promises.
+        unsafe { MpiComm::of_handle(&self.context, handle) }
+    }
+
     fn attempt<P: Program>(&self, program: &P) -> Result<P::Output, RunError> {
         // Ranks that come early wait here for those still in the program before.
         self.context.activity.enter(Mark::IDLE);
@@ -227,6 +248,7 @@ impl Drop for World {
     fn drop(&mut self) {
         self.tell(Event::Ended);
         self.context.activity.enter(Mark::IDLE);
+        self.context.free_windows();
         self.context.finalized.set(self.initialised_here);
         finalize(&self.context.library, self.initialised_here);
         self.context.activity.leave();

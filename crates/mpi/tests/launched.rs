@@ -200,6 +200,18 @@ fn timed_calls_write_in_place_and_allocate_nothing() {
 }
 
 #[test]
+fn messages_sent_again_and_again_arrive_and_allocate_nothing() {
+    for ranks in [1, 2, 4] {
+        expect_success(ranks, "persistent");
+    }
+    let Some(mpiexec) = mpiexec() else { return };
+    let mut command = command(mpiexec, 3, "persistent");
+    command.env("WEFT_SHARED_MEMORY", "0");
+    let outcome = watch(command);
+    assert!(outcome.success, "{}\n{}", outcome.error.unwrap_or_default(), outcome.stderr);
+}
+
+#[test]
 fn a_late_rank_is_no_deadlock() {
     expect_success(3, "slow");
 }

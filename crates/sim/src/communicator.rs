@@ -8,7 +8,9 @@ use std::task::{Context, Poll};
 use weft_base::Picos;
 use weft_comm::files::{FileSystem, Files};
 use weft_comm::matching::{Envelope, Pattern};
-use weft_comm::{CollectiveKind, CommError, Communicator, Payload, Received, Source, Status, Tag, TagSelector, Work};
+use weft_comm::{
+    CollectiveKind, CommError, Communicator, Exchanges, Payload, Received, Source, Status, Tag, TagSelector, Work,
+};
 
 use crate::core::Core;
 use crate::files::SimFiles;
@@ -40,6 +42,15 @@ impl SimComm {
     pub(crate) fn new(core: Rc<RefCell<Core>>, world_rank: u32) -> SimComm {
         let size = core.borrow().size() as u32;
         SimComm { core, world_rank, rank: world_rank, size, context: 0, group: None, files: OnceCell::new() }
+    }
+
+    pub(crate) fn core(&self) -> &RefCell<Core> {
+        &self.core
+    }
+
+    /// Whether this is the communicator of all ranks.
+    pub(crate) fn is_whole_run(&self) -> bool {
+        self.group.is_none()
     }
 
     /// The rank of the whole run that is `rank` here, if there is one.
@@ -239,6 +250,10 @@ impl Communicator for SimComm {
         let make = |system| SimFiles::new(self.core.clone(), self.world_rank, system);
         let files = self.files.get_or_init(|| Box::new([make(FileSystem::Concurrent), make(FileSystem::Host)]));
         Some(&files[place])
+    }
+
+    fn exchanges(&self) -> Option<&dyn Exchanges> {
+        Some(self)
     }
 
     fn enter_collective(&self, kind: CollectiveKind) -> u32 {

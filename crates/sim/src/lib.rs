@@ -17,6 +17,7 @@
 mod communicator;
 mod core;
 mod costs;
+mod exchange;
 mod files;
 mod placement;
 mod prefetch;

@@ -45,7 +45,7 @@ pub struct Outcome<T> {
 /// Runs `program` on every rank of `placement` on `machine`.
 ///
 /// # Errors
-/// [`RunError::Setup`] when the machine cannot hold the placement; [`RunError::Deadlock`] and
+/// [`RunError::Setup`] when the machine cannot hold the placement or passes no messages; [`RunError::Deadlock`] and
 /// [`RunError::MismatchedCollective`] when no rank can go on, with each blocked rank and its call;
 /// [`RunError::Failed`] and [`RunError::Panicked`] for the first rank that fails.
 pub fn run<P: Program>(
@@ -54,6 +54,11 @@ pub fn run<P: Program>(
     program: &P,
     options: &Options,
 ) -> Result<Outcome<P::Output>, RunError> {
+    if !machine.passes_messages() {
+        let message =
+            format!("{} is a data-parallel machine: its nodes pass no messages between programs", machine.name);
+        return Err(RunError::Setup(message));
+    }
     placement.check(machine).map_err(|error| RunError::Setup(error.to_string()))?;
     let core = Rc::new(RefCell::new(Core::new(machine, placement, options.trace, options.traffic)));
     let ranks = placement.ranks();

@@ -187,6 +187,10 @@ enum CallRecord {
         #[serde(with = "CollectiveKindRecord")]
         kind: CollectiveKind,
     },
+    Exchange {
+        there: usize,
+        ranks: usize,
+    },
     Unknown,
 }
 

@@ -116,6 +116,10 @@ functions! {
     wait = "MPI_Wait" (*mut Handle, *mut Status);
     test = "MPI_Test" (*mut Handle, *mut c_int, *mut Status);
     cancel = "MPI_Cancel" (*mut Handle);
+    send_init = "MPI_Send_init" (*const u8, c_int, Handle, c_int, c_int, Handle, *mut Handle);
+    recv_init = "MPI_Recv_init" (*mut u8, c_int, Handle, c_int, c_int, Handle, *mut Handle);
+    start = "MPI_Start" (*mut Handle);
+    request_free = "MPI_Request_free" (*mut Handle);
     probe = "MPI_Probe" (c_int, c_int, Handle, *mut Status);
     iprobe = "MPI_Iprobe" (c_int, c_int, Handle, *mut c_int, *mut Status);
     get_count = "MPI_Get_count" (*const Status, Handle, *mut c_int);
@@ -131,6 +135,14 @@ functions! {
     alltoallv = "MPI_Alltoallv" (
         *const u8, *const c_int, *const c_int, Handle, *mut u8, *const c_int, *const c_int, Handle, Handle
     );
+}
+
+functions! {
+    SharedFunctions;
+    comm_split_type = "MPI_Comm_split_type" (Handle, c_int, c_int, Handle, *mut Handle);
+    win_allocate_shared = "MPI_Win_allocate_shared" (isize, c_int, Handle, Handle, *mut *mut u8, *mut Handle);
+    win_shared_query = "MPI_Win_shared_query" (Handle, c_int, *mut isize, *mut c_int, *mut *mut u8);
+    win_free = "MPI_Win_free" (*mut Handle);
 }
 
 functions! {
@@ -176,7 +188,7 @@ mod tests {
 
     #[test]
     fn every_function_is_one_of_mpi_and_named_once() {
-        let mut names = [Functions::NAMES, FileFunctions::NAMES].concat();
+        let mut names = [Functions::NAMES, SharedFunctions::NAMES, FileFunctions::NAMES].concat();
         let count = names.len();
         assert!(names.iter().all(|name| name.starts_with("MPI_")));
         names.sort_unstable();

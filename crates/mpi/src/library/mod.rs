@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 pub use abi::{Abi, AbiKind, Status};
 use functions::Symbols;
-pub use functions::{FileFunctions, Functions};
+pub use functions::{FileFunctions, Functions, SharedFunctions};
 pub use locate::{LIBRARY_VARIABLE, LoadError};
 
 /// A handle of MPI (communicator, datatype, request…), whatever the library's own type for it is.
@@ -17,6 +17,8 @@ pub type Handle = usize;
 /// A loaded MPI library.
 pub struct Library {
     pub functions: Functions,
+    /// Memory shared by the ranks of a node, if the library has it (MPI 3).
+    pub shared: Option<SharedFunctions>,
     /// Its files, if it was built with them.
     pub files: Option<FileFunctions>,
     pub abi: Abi,
@@ -51,8 +53,9 @@ impl Library {
         let functions = Functions::load(&symbols)?;
         let abi = Abi::detect(&symbols)?;
         let version = symbols.library_version()?;
+        let shared = SharedFunctions::load(&symbols).ok();
         let files = FileFunctions::load(&symbols).ok();
-        Ok(Library { functions, files, abi, path: path.to_owned(), version })
+        Ok(Library { functions, shared, files, abi, path: path.to_owned(), version })
     }
 
     /// The file it was loaded from.

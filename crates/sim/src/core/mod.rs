@@ -1,5 +1,6 @@
 //! The state of a run: ranks, messages, events.
 
+mod exchanging;
 mod matching;
 mod packets;
 mod sending;
@@ -114,6 +115,7 @@ pub(crate) struct Core {
     entered: u64,
     /// Size of a program's state.
     program_bytes: usize,
+    exchanging: exchanging::Exchanging,
     pub io: Io,
     pub trace: Option<Trace>,
 }
@@ -147,6 +149,7 @@ impl Core {
             contexts: FxHashMap::default(),
             entered: 0,
             program_bytes: 0,
+            exchanging: exchanging::Exchanging::default(),
             io: Io::new(machine),
             trace: trace.then(Trace::default),
         }
@@ -329,7 +332,12 @@ impl Core {
                     .probing
                     .get(&(rank as u32))
                     .map(|pattern| Call::Probe { from: pattern.source(), tag: pattern.tag() });
-                Blocked { rank, call: call.or(probe).unwrap_or(Call::Unknown), collective: state.collective }
+                let exchange = self.waits_in_exchange(rank).map(|there| Call::Exchange { there, ranks: self.size() });
+                Blocked {
+                    rank,
+                    call: call.or(probe).or(exchange).unwrap_or(Call::Unknown),
+                    collective: state.collective,
+                }
             })
             .collect()
     }

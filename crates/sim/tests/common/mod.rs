@@ -32,7 +32,10 @@ pub fn machine(topology: Topology, switching: Switching) -> Machine {
         self_message: MemoryCopy { startup: 5e-6, byte_time: 0.01e-6, sources: sources() },
         host: Some(HostLink { startup: 100e-6, byte_time: 1e-6, sources: sources() }),
         files: None,
+        connections: None,
         host_files: None,
+        shifts: None,
+        primitives: None,
         operations: BTreeMap::new(),
         facts: BTreeMap::new(),
     }

@@ -175,6 +175,8 @@ pub struct Abi {
     /// The error class of a message too long for its receive.
     pub err_truncate: c_int,
     pub thread_funneled: c_int,
+    /// `MPI_COMM_TYPE_SHARED`.
+    pub comm_type_shared: c_int,
     /// `MPI_IN_PLACE`, an address that no buffer has.
     pub in_place: usize,
     /// `MPI_STATUS_IGNORE`.

@@ -32,6 +32,7 @@ pub const ABI: Abi = Abi {
     tag_upper_bound: 0x6440_0001,
     err_truncate: 14,
     thread_funneled: 1,
+    comm_type_shared: 1,
     in_place: usize::MAX,
     status_ignore: 1,
     status: StatusLayout { source: 2, tag: 3, bytes: BytesLayout::Halves { low: 0, high: 1 }, size: 20 },

@@ -1,0 +1,207 @@
+//! Messages that are sent again and again between the same ranks: the same lengths, the same buffers.
+//!
+//! A set of such messages is made once and used many times, as MPI's persistent requests are. A world may do better than
+//! sending and receiving each time ([`Communicator::persistent`]); [`Persistent`] is the one face that programs use.
+
+use crate::communicator::{Communicator, Source};
+use crate::error::CommError;
+use crate::payload::{Buffer, Payload};
+use crate::tag::{Tag, TagSelector};
+
+/// The two messages between this rank and another in every round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ends {
+    /// The other rank, not this one.
+    pub peer: usize,
+    /// Bytes that go there; 0: no message.
+    pub send_bytes: usize,
+    /// Bytes that come from there; 0: no message.
+    pub receive_bytes: usize,
+}
+
+/// A set of messages as a world has it. A round is: `start`; then in any order, for each end, its send buffer filled and
+/// `send`, and `wait` and its receive buffer read; then `finish`. All calls may block.
+///
+/// Implementations are for [`Persistent`], which keeps to that order; ends are counted from 0.
+pub trait PersistentMessages {
+    /// What the messages go by, for [`Persistent::describe`]: as `MPI persistent requests`.
+    fn describe(&self) -> String;
+    /// Begins a round: messages may come, and send buffers may be filled.
+    fn start(&mut self) -> Result<(), CommError>;
+    /// Where the next message to this end is put together. Its bytes are those of no particular round.
+    fn send_buffer(&mut self, end: usize) -> &mut [u8];
+    /// Sends what the buffer has.
+    fn send(&mut self, end: usize) -> Result<(), CommError>;
+    /// Waits for the message of this end.
+    fn wait(&mut self, end: usize) -> Result<(), CommError>;
+    /// The message that has been waited for.
+    fn receive_buffer(&self, end: usize) -> &[u8];
+    /// Ends a round: all messages have been sent, and those that came are done with.
+    fn finish(&mut self) -> Result<(), CommError>;
+}
+
+/// A set of messages on any world.
+pub struct Persistent<C: Communicator> {
+    ends: Vec<Ends>,
+    way: Way<C>,
+}
+
+enum Way<C: Communicator> {
+    Native(Box<dyn PersistentMessages>),
+    Each(Vec<Pair<C>>, C, Tag),
+}
+
+/// The messages of one end, sent and received one by one.
+struct Pair<C: Communicator> {
+    out: Payload,
+    into: Payload,
+    sending: Option<C::Send>,
+    receiving: Option<C::Receive>,
+}
+
+impl<C: Communicator> Persistent<C> {
+    /// Makes a set. Collective: every rank of the communicator calls it, those without messages with no ends. Messages
+    /// of two sets that are under way at one time need different tags.
+    ///
+    /// With `phantom`, only lengths travel and there are no buffers.
+    ///
+    /// # Errors
+    /// [`CommError::NoSuchRank`] for a peer outside the communicator, and for this rank itself.
+    pub fn new(comm: &C, tag: Tag, ends: &[Ends], phantom: bool) -> Result<Persistent<C>, CommError> {
+        if let Some(wrong) = ends.iter().find(|end| end.peer >= comm.size() || end.peer == comm.rank()) {
+            return Err(CommError::NoSuchRank { rank: comm.rank(), peer: wrong.peer, last: comm.size() - 1 });
+        }
+        let native = if phantom { None } else { comm.persistent(tag, ends).transpose()? };
+        let way = native.map_or_else(|| Way::each(comm, tag, ends, phantom), Way::Native);
+        Ok(Persistent { ends: ends.to_vec(), way })
+    }
+
+    /// As [`new`](Persistent::new), with a send and a receive of each message in each round whatever the world has.
+    pub fn of_requests(comm: &C, tag: Tag, ends: &[Ends], phantom: bool) -> Persistent<C> {
+        Persistent { ends: ends.to_vec(), way: Way::each(comm, tag, ends, phantom) }
+    }
+
+    /// The ends, in order.
+    pub fn ends(&self) -> &[Ends] {
+        &self.ends
+    }
+
+    /// What the messages go by.
+    pub fn describe(&self) -> String {
+        match &self.way {
+            Way::Native(native) => native.describe(),
+            Way::Each(..) => "a send and a receive each".to_owned(),
+        }
+    }
+
+    /// Begins a round.
+    ///
+    /// # Errors
+    /// Those of the world.
+    pub fn start(&mut self) -> Result<(), CommError> {
+        match &mut self.way {
+            Way::Native(native) => native.start(),
+            Way::Each(pairs, comm, tag) => {
+                for (pair, end) in pairs.iter_mut().zip(&self.ends) {
+                    if end.receive_bytes > 0 {
+                        let into = std::mem::replace(&mut pair.into, Payload::EMPTY);
+                        pair.receiving = Some(comm.irecv(Source::Rank(end.peer), TagSelector::Only(*tag), into));
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Where the next message to an end is put together; `None` for a phantom.
+    pub fn send_buffer(&mut self, end: usize) -> Option<&mut [u8]> {
+        match &mut self.way {
+            Way::Native(native) => Some(native.send_buffer(end)),
+            Way::Each(pairs, ..) => match &mut pairs[end].out {
+                Payload::Data(buffer) => Some(buffer),
+                Payload::Phantom(_) => None,
+            },
+        }
+    }
+
+    /// Sends what the buffer has; nothing where the end has no message to send.
+    ///
+    /// # Errors
+    /// Those of the world.
+    pub fn send(&mut self, end: usize) -> Result<(), CommError> {
+        if self.ends[end].send_bytes == 0 {
+            return Ok(());
+        }
+        match &mut self.way {
+            Way::Native(native) => native.send(end),
+            Way::Each(pairs, comm, tag) => {
+                let out = std::mem::replace(&mut pairs[end].out, Payload::EMPTY);
+                pairs[end].sending = Some(comm.isend(self.ends[end].peer, *tag, out));
+                Ok(())
+            }
+        }
+    }
+
+    /// Waits for the message of an end, where it has one.
+    ///
+    /// # Errors
+    /// Those of the world.
+    pub async fn wait(&mut self, end: usize) -> Result<(), CommError> {
+        if self.ends[end].receive_bytes == 0 {
+            return Ok(());
+        }
+        match &mut self.way {
+            Way::Native(native) => native.wait(end),
+            Way::Each(pairs, ..) => {
+                if let Some(receiving) = pairs[end].receiving.take() {
+                    pairs[end].into = receiving.await?.payload;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The message that has been waited for; `None` for a phantom.
+    pub fn receive_buffer(&self, end: usize) -> Option<&[u8]> {
+        match &self.way {
+            Way::Native(native) => Some(native.receive_buffer(end)),
+            Way::Each(pairs, ..) => match &pairs[end].into {
+                Payload::Data(buffer) => Some(buffer),
+                Payload::Phantom(_) => None,
+            },
+        }
+    }
+
+    /// Ends a round.
+    ///
+    /// # Errors
+    /// Those of the world.
+    pub async fn finish(&mut self) -> Result<(), CommError> {
+        match &mut self.way {
+            Way::Native(native) => native.finish(),
+            Way::Each(pairs, ..) => {
+                for pair in pairs {
+                    if let Some(sending) = pair.sending.take() {
+                        pair.out = sending.await?;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl<C: Communicator> Way<C> {
+    fn each(comm: &C, tag: Tag, ends: &[Ends], phantom: bool) -> Way<C> {
+        let room = |bytes: usize| {
+            if phantom { Payload::Phantom(bytes) } else { Payload::Data(Buffer::page_aligned(bytes)) }
+        };
+        let pair = |end: &Ends| Pair {
+            out: room(end.send_bytes),
+            into: room(end.receive_bytes),
+            sending: None,
+            receiving: None,
+        };
+        Way::Each(ends.iter().map(pair).collect(), comm.clone(), tag)
+    }
+}
