@@ -1,0 +1,203 @@
+//! Short slabs by full lines.
+//!
+//! Turning rows of a hundred bytes piece by piece spends its time on where pieces end. Seen from the destination there
+//! are no pieces: each byte comes from the source at one fixed distance, or, where it has come in at an edge, from
+//! another (circular) or from a constant (end-off). Which it is repeats after the least common multiple of slab and
+//! line; so the masks of one such period are worked out once, and a line is two loads under a mask and its complement.
+//! Needs AVX-512 F and BW.
+
+use std::arch::x86_64::*;
+
+use super::lines::{Piece, pieces};
+use super::pieces::copy_piece;
+use super::slabs::{Buffers, ShortSlabs, SlabEdge, SlabShift};
+use super::writer::{LINE, LookAhead};
+
+/// The longest period whose masks are worked out, in bytes.
+const LONGEST: usize = 16 << 10;
+
+/// Longer slabs have so many full lines that their ends do not matter.
+const LONGEST_SLAB: usize = 4 << 10;
+
+/// Arrays shorter than this many periods are not worth it.
+const PERIODS: usize = 4;
+
+/// Lines that are loaded before they are stored: arrays often start at the same place of a page, and a load that is
+/// close above an unfinished store modulo 4096 is made to wait for it.
+const GROUP: usize = 4;
+
+/// One shift within short slabs, and how far it is; past the caches if `STREAM`.
+#[derive(Debug)]
+pub(super) struct Period<'a, const STREAM: bool> {
+    shift: &'a SlabShift,
+    /// For each line of a period, the bytes that come from `kept`.
+    masks: Vec<u64>,
+    /// From a byte of the destination to where it comes from, if it was in the slab.
+    kept: isize,
+    /// From a byte of the destination to where it comes from, if it came in at the edge; None for a constant.
+    wrapped: Option<isize>,
+    /// The constant, in lines that start where the destination has its first one.
+    constant: __m512i,
+    /// Where the next byte of the destination goes.
+    next: usize,
+    /// Where the first full line of the destination starts.
+    aligned: usize,
+    ahead: LookAhead,
+}
+
+impl<'a, const STREAM: bool> ShortSlabs<'a> for Period<'a, STREAM> {
+    fn new(shift: &'a SlabShift, buffers: Buffers<'_>, from: usize, to: usize) -> Option<Self> {
+        let period = least_common_multiple(shift.slab, GROUP * LINE);
+        if shift.slab > LONGEST_SLAB || period > LONGEST || to - from < PERIODS * period {
+            return None;
+        }
+        let start = buffers.outputs[shift.target].wrapping_add(from) as usize;
+        let phase = start.next_multiple_of(LINE) - start;
+        let (slab, distance) = (shift.slab as isize, shift.distance as isize);
+        let kept = if shift.upwards { -distance } else { distance };
+        let (wrapped, constant) = match shift.edge {
+            SlabEdge::Circular => (Some(if shift.upwards { kept + slab } else { kept - slab }), [0; LINE]),
+            SlabEdge::Fill { input, bytes, item } if LINE.is_multiple_of(item) && bytes >= item => {
+                // SAFETY: an element of the constant is at `input`.
+                (None, std::array::from_fn(|place| unsafe { *buffers.inputs[input].add((phase + place) % item) }))
+            }
+            _ => return None,
+        };
+        let is_kept = |byte: usize| {
+            let place = byte % shift.slab;
+            if shift.upwards { place >= shift.distance } else { place < shift.slab - shift.distance }
+        };
+        let mask =
+            |line: usize| (0..LINE).fold(0, |mask, bit| mask | u64::from(is_kept(phase + line * LINE + bit)) << bit);
+        Some(Self {
+            shift,
+            masks: (0..period / LINE).map(mask).collect(),
+            kept,
+            wrapped,
+            // SAFETY: 64 bytes are read; this type is used only where the processor has AVX-512.
+            constant: unsafe { _mm512_loadu_si512(constant.as_ptr().cast()) },
+            next: from,
+            aligned: from + phase,
+            ahead: LookAhead::new(std::ptr::null(), usize::MAX),
+        })
+    }
+
+    fn look_ahead(&mut self, next: LookAhead) {
+        self.ahead = next;
+    }
+
+    #[inline(always)]
+    unsafe fn advance(&mut self, buffers: Buffers<'_>, end: usize) {
+        let period = self.masks.len() * LINE;
+        // SAFETY: the caller's; lines are within the slabs up to `end`, and so is what they come from.
+        unsafe {
+            if self.next < self.aligned && self.aligned <= end {
+                self.pieces_until(buffers, self.aligned);
+            }
+            while self.next + period <= end {
+                let kept = buffers.inputs[self.shift.source].wrapping_add(self.next).wrapping_offset(self.kept);
+                let target = buffers.outputs[self.shift.target].add(self.next);
+                match self.wrapped {
+                    Some(wrapped) => self.lines::<true>(target, kept, kept.wrapping_offset(wrapped - self.kept)),
+                    None => self.lines::<false>(target, kept, kept),
+                }
+                self.next += period;
+            }
+        }
+    }
+
+    unsafe fn finish(&mut self, buffers: Buffers<'_>, to: usize) {
+        // SAFETY: the caller's.
+        unsafe { self.pieces_until(buffers, to) };
+    }
+}
+
+impl<const STREAM: bool> Period<'_, STREAM> {
+    /// The lines of one period.
+    #[inline(always)]
+    unsafe fn lines<const CIRCULAR: bool>(&mut self, mut target: *mut u8, mut kept: *const u8, mut other: *const u8) {
+        let mut ahead = self.ahead;
+        for masks in self.masks.chunks_exact(GROUP) {
+            if STREAM {
+                ahead.advance(GROUP);
+            }
+            // SAFETY: bytes under masks are of the source, lines of the destination.
+            unsafe {
+                let first = self.line::<CIRCULAR>(masks[0], kept, other);
+                let second = self.line::<CIRCULAR>(masks[1], kept.wrapping_add(LINE), other.wrapping_add(LINE));
+                let third = self.line::<CIRCULAR>(masks[2], kept.wrapping_add(2 * LINE), other.wrapping_add(2 * LINE));
+                let fourth = self.line::<CIRCULAR>(masks[3], kept.wrapping_add(3 * LINE), other.wrapping_add(3 * LINE));
+                Self::store(target, first);
+                Self::store(target.wrapping_add(LINE), second);
+                Self::store(target.wrapping_add(2 * LINE), third);
+                Self::store(target.wrapping_add(3 * LINE), fourth);
+            }
+            target = target.wrapping_add(GROUP * LINE);
+            kept = kept.wrapping_add(GROUP * LINE);
+            other = other.wrapping_add(GROUP * LINE);
+        }
+        self.ahead = ahead;
+    }
+
+    #[inline(always)]
+    unsafe fn line<const CIRCULAR: bool>(&self, mask: u64, kept: *const u8, other: *const u8) -> __m512i {
+        // SAFETY: only bytes under masks are touched.
+        unsafe {
+            if mask == u64::MAX {
+                _mm512_loadu_si512(kept.cast())
+            } else if CIRCULAR {
+                _mm512_mask_loadu_epi8(_mm512_maskz_loadu_epi8(mask, kept.cast()), !mask, other.cast())
+            } else {
+                _mm512_mask_loadu_epi8(self.constant, mask, kept.cast())
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn store(line: *mut u8, value: __m512i) {
+        // SAFETY: a full line of the destination, aligned.
+        unsafe { if STREAM { _mm512_stream_si512(line.cast(), value) } else { _mm512_store_si512(line.cast(), value) } }
+    }
+
+    unsafe fn pieces_until(&mut self, buffers: Buffers<'_>, to: usize) {
+        let slab = self.shift.slab;
+        while self.next < to {
+            let base = self.next / slab * slab;
+            let end = to.min(base + slab);
+            for piece in window(&pieces(self.shift, slab), self.next - base, end - self.next) {
+                let input = buffers.inputs[piece.input];
+                let from = if piece.input == self.shift.source { input.wrapping_add(base) } else { input };
+                // SAFETY: pieces of the slab at `base`.
+                unsafe {
+                    let target = buffers.outputs[self.shift.target].add(self.next);
+                    copy_piece(from.wrapping_add(piece.offset), target, piece.length);
+                }
+                self.next += piece.length;
+            }
+        }
+    }
+}
+
+/// The pieces of `length` bytes after the first `skipped`.
+fn window(all: &[Piece], skipped: usize, length: usize) -> Vec<Piece> {
+    let (mut skipped, mut left) = (skipped, length);
+    let mut chosen = Vec::new();
+    for piece in all {
+        let before = skipped.min(piece.length);
+        let taken = left.min(piece.length - before);
+        skipped -= before;
+        left -= taken;
+        if taken > 0 {
+            chosen.push(Piece { offset: piece.offset + before, length: taken, ..*piece });
+        }
+    }
+    chosen
+}
+
+fn least_common_multiple(a: usize, b: usize) -> usize {
+    let (mut larger, mut smaller) = (a, b);
+    while smaller > 0 {
+        (larger, smaller) = (smaller, larger % smaller);
+    }
+    a / larger * b
+}

@@ -1,0 +1,462 @@
+//! All shifts of dense arrays in one pass over the source.
+//!
+//! In an array that is dense, shifting along an axis turns (circular) or pushes (end-off) every slab of
+//! `extent * inner` bytes by `distance * inner` bytes, where `inner` is what lies under one index of the axis. Two
+//! cases: slabs that fit into a block are written one after another, so that each destination is one run without gaps;
+//! longer ones follow the source, so that each of its bytes is read from memory once whatever the number of shifts.
+
+use super::cache::{Extension, last_level_cache, vector_extension};
+use super::writer::{LookAhead, Plain, Writer};
+#[cfg(target_arch = "x86_64")]
+use super::{
+    periods::Period,
+    writer::{Lines256, Lines512},
+};
+
+/// Bytes of the source that are read into the first-level cache before everything made of them is written, where
+/// stores go past the caches.
+const STREAMING_BLOCK: usize = 16 << 10;
+
+/// The same where they do not: the source stays in the second-level cache, and long runs are what a processor fetches
+/// ahead best.
+const CACHED_BLOCK: usize = 512 << 10;
+
+/// One shift of one source into one destination.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlabShift {
+    /// Which of the inputs is shifted.
+    pub source: usize,
+    /// Which of the outputs it goes to.
+    pub target: usize,
+    /// Bytes of a slab; divides the length of the arrays.
+    pub slab: usize,
+    /// How far, in bytes of a slab and towards lower addresses if not `upwards`; at most the slab.
+    pub distance: usize,
+    /// Towards higher addresses.
+    pub upwards: bool,
+    /// What comes in.
+    pub edge: SlabEdge,
+}
+
+/// What a shift brings in at the edge of a slab.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SlabEdge {
+    /// What went out at the other edge.
+    Circular,
+    /// An element of `item` bytes again and again; an input holds `bytes` of it, a whole number of elements.
+    Fill { input: usize, bytes: usize, item: usize },
+    /// Rows of an input, one for each slab, repeated until the distance is filled.
+    Rows { input: usize, bytes: usize },
+}
+
+/// Inputs and outputs of a run: where they start. All sources and outputs are `length` bytes long.
+#[derive(Clone, Copy)]
+pub struct Buffers<'a> {
+    pub inputs: &'a [*const u8],
+    pub outputs: &'a [*mut u8],
+    pub length: usize,
+}
+
+// SAFETY: the pointers are used as `run` is told they may be, from whichever thread.
+unsafe impl Send for Buffers<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Buffers<'_> {}
+
+/// The most bytes that a call may touch and still be written through the caches, whatever the processor declares: the
+/// last cache of a virtual machine has other users too.
+const LARGEST_CACHED: usize = 32 << 20;
+
+/// How destinations are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stores {
+    /// Through the caches: they will be read again soon, and fit.
+    #[default]
+    Cached,
+    /// Past the caches: no line is read before it is written.
+    Streaming,
+}
+
+impl Stores {
+    /// For a call that reads and writes so many bytes altogether: past the caches from a third of the last one on, where
+    /// both kinds took the same time when measured.
+    pub fn for_bytes(touched: usize) -> Self {
+        if touched > (last_level_cache() / 3).min(LARGEST_CACHED) { Stores::Streaming } else { Stores::Cached }
+    }
+
+    /// The most bytes of a source that are worked on together.
+    pub const fn block(self) -> usize {
+        match self {
+            Stores::Cached => CACHED_BLOCK,
+            Stores::Streaming => STREAMING_BLOCK,
+        }
+    }
+}
+
+/// Bytes of the source that are worked on together: whole slabs of all shifts whose slabs are not longer than `most`.
+fn block_of(shifts: &[SlabShift], most: usize) -> usize {
+    let largest = shifts.iter().map(|shift| shift.slab).filter(|&slab| slab <= most).max().unwrap_or(1).max(1);
+    most / largest * largest
+}
+
+/// Does all shifts, with up to `threads` threads.
+///
+/// # Safety
+///
+/// Inputs are readable and outputs writable for as far as `shifts` say (sources and outputs: `buffers.length` bytes), no
+/// output overlaps an input or another output, and slabs of the shifts divide each other and the length.
+pub unsafe fn run(shifts: &[SlabShift], buffers: Buffers<'_>, stores: Stores, threads: usize) {
+    // A share of a thread may be less than a block.
+    let most = stores.block().min(buffers.length.div_ceil(threads.max(1)).max(1));
+    let block = block_of(shifts, most);
+    let blocks = buffers.length.div_ceil(block);
+    let threads = threads.clamp(1, blocks.max(1));
+    let part = |number: usize| (blocks * number / threads * block).min(buffers.length);
+    if threads == 1 {
+        // SAFETY: the caller's.
+        return unsafe { run_range(shifts, buffers, stores, most, 0, buffers.length) };
+    }
+    std::thread::scope(|scope| {
+        for number in 1..threads {
+            // SAFETY: the caller's; each byte of an output belongs to one range.
+            scope.spawn(move || unsafe { run_range(shifts, buffers, stores, most, part(number), part(number + 1)) });
+        }
+        // SAFETY: as above.
+        unsafe { run_range(shifts, buffers, stores, most, part(0), part(1)) };
+    });
+}
+
+unsafe fn run_range(shifts: &[SlabShift], buffers: Buffers<'_>, stores: Stores, most: usize, from: usize, to: usize) {
+    // SAFETY: the caller's, and the processor has what the variants need.
+    unsafe {
+        match (vector_extension(), stores) {
+            #[cfg(target_arch = "x86_64")]
+            (Extension::Avx512, Stores::Streaming) => run_streaming512(shifts, buffers, most, from, to),
+            #[cfg(target_arch = "x86_64")]
+            (Extension::Avx512, Stores::Cached) => run_cached512(shifts, buffers, most, from, to),
+            #[cfg(target_arch = "x86_64")]
+            (Extension::Avx2, Stores::Streaming) => run_streaming256(shifts, buffers, most, from, to),
+            _ => blocks::<Plain, PieceByPiece>(shifts, buffers, most, from, to),
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw")]
+unsafe fn run_streaming512(shifts: &[SlabShift], buffers: Buffers<'_>, most: usize, from: usize, to: usize) {
+    // SAFETY: the caller's.
+    unsafe { blocks::<Lines512, Period<true>>(shifts, buffers, most, from, to) }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw")]
+unsafe fn run_cached512(shifts: &[SlabShift], buffers: Buffers<'_>, most: usize, from: usize, to: usize) {
+    // SAFETY: the caller's.
+    unsafe { blocks::<Plain, Period<false>>(shifts, buffers, most, from, to) }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn run_streaming256(shifts: &[SlabShift], buffers: Buffers<'_>, most: usize, from: usize, to: usize) {
+    // SAFETY: the caller's.
+    unsafe { blocks::<Lines256, PieceByPiece>(shifts, buffers, most, from, to) }
+}
+
+/// A better way for short slabs than piece by piece, where there is one.
+pub(super) trait ShortSlabs<'a>: Sized {
+    /// The slabs `from..to` of a shift; None where pieces are better.
+    fn new(shift: &'a SlabShift, buffers: Buffers<'_>, from: usize, to: usize) -> Option<Self>;
+
+    /// What will be read next.
+    fn look_ahead(&mut self, next: LookAhead);
+
+    /// Goes on with what can be done of the slabs up to `end`.
+    ///
+    /// # Safety
+    ///
+    /// As for [`run`].
+    unsafe fn advance(&mut self, buffers: Buffers<'_>, end: usize);
+
+    /// Does what is left up to `to`.
+    ///
+    /// # Safety
+    ///
+    /// As for [`run`].
+    unsafe fn finish(&mut self, buffers: Buffers<'_>, to: usize);
+}
+
+/// No better way.
+enum PieceByPiece {}
+
+impl ShortSlabs<'_> for PieceByPiece {
+    fn new(_: &SlabShift, _: Buffers<'_>, _: usize, _: usize) -> Option<Self> {
+        None
+    }
+
+    fn look_ahead(&mut self, _: LookAhead) {
+        match *self {}
+    }
+
+    unsafe fn advance(&mut self, _: Buffers<'_>, _: usize) {
+        match *self {}
+    }
+
+    unsafe fn finish(&mut self, _: Buffers<'_>, _: usize) {
+        match *self {}
+    }
+}
+
+/// The bytes `from..to` of the sources, block by block; `from` is a multiple of the block.
+#[inline(always)]
+unsafe fn blocks<'a, W: Writer, S: ShortSlabs<'a>>(
+    shifts: &'a [SlabShift],
+    buffers: Buffers<'_>,
+    most: usize,
+    from: usize,
+    to: usize,
+) {
+    let block = block_of(shifts, most);
+    // SAFETY: the caller's.
+    unsafe {
+        let mut ways: Vec<(Option<S>, W)> = shifts
+            .iter()
+            .map(|shift| (S::new(shift, buffers, from, to), W::at(buffers.outputs[shift.target])))
+            .collect();
+        let turns = turns(shifts);
+        let mut start = from;
+        while start < to {
+            let end = to.min(start + block);
+            for ((shift, way), &(part, parts)) in shifts.iter().zip(&mut ways).zip(&turns) {
+                let next = buffers.inputs[shift.source].wrapping_add(end + block * part / parts);
+                let ahead = LookAhead::new(next, parts);
+                match way {
+                    (Some(short), _) => short.look_ahead(ahead),
+                    (None, writer) => writer.look_ahead(ahead),
+                }
+                match way {
+                    (Some(short), _) => short.advance(buffers, end),
+                    (None, writer) if shift.slab <= most => whole_slabs(shift, writer, buffers, start, end),
+                    (None, writer) => parts_of_slabs(shift, writer, buffers, start, end),
+                }
+            }
+            start = end;
+        }
+        for (short, writer) in &mut ways {
+            match short {
+                Some(short) => short.finish(buffers, to),
+                None => writer.flush(),
+            }
+        }
+        W::fence();
+    }
+}
+
+/// For each shift, which of those of its source it is and how many there are: each looks ahead at its part of a block.
+fn turns(shifts: &[SlabShift]) -> Vec<(usize, usize)> {
+    let of = |source: usize, shifts: &[SlabShift]| shifts.iter().filter(|shift| shift.source == source).count();
+    shifts.iter().enumerate().map(|(n, shift)| (of(shift.source, &shifts[..n]), of(shift.source, shifts))).collect()
+}
+
+/// The slabs in `start..end`, each in the order of its destination.
+#[inline(always)]
+unsafe fn whole_slabs<W: Writer>(shift: &SlabShift, writer: &mut W, buffers: Buffers<'_>, start: usize, end: usize) {
+    let SlabShift { slab, distance, .. } = *shift;
+    let kept = slab - distance;
+    // SAFETY: the caller's; all offsets are within a slab.
+    unsafe {
+        writer.seek(buffers.outputs[shift.target].add(start));
+        let mut source = buffers.inputs[shift.source].add(start);
+        for number in start / slab..end / slab {
+            if shift.upwards {
+                match shift.edge {
+                    SlabEdge::Circular => writer.push(source.add(kept), distance),
+                    _ => push_edge(shift, writer, buffers, number),
+                }
+                writer.push(source, kept);
+            } else {
+                writer.push(source.add(distance), kept);
+                match shift.edge {
+                    SlabEdge::Circular => writer.push(source, distance),
+                    _ => push_edge(shift, writer, buffers, number),
+                }
+            }
+            source = source.add(slab);
+        }
+    }
+}
+
+/// What the bytes `start..end` of the source become, slab by slab in the order of the source.
+#[inline(always)]
+unsafe fn parts_of_slabs<W: Writer>(shift: &SlabShift, writer: &mut W, buffers: Buffers<'_>, start: usize, end: usize) {
+    let SlabShift { slab, distance, upwards, .. } = *shift;
+    let kept = slab - distance;
+    // Source bytes below `turn` go up by what is left of the slab above them, the others down.
+    let (turn, up, down) = if upwards { (kept, distance, kept) } else { (distance, kept, distance) };
+    let circular = shift.edge == SlabEdge::Circular;
+    let (low_used, high_used) = (circular || upwards, circular || !upwards);
+    let mut position = start;
+    while position < end {
+        let (number, from) = (position / slab, position % slab);
+        let to = slab.min(from + end - position);
+        let base = number * slab;
+        // SAFETY: the caller's; all offsets are within the slab.
+        unsafe {
+            let (source, target) = (buffers.inputs[shift.source].add(base), buffers.outputs[shift.target].add(base));
+            if from == 0 && upwards && !circular {
+                writer.seek(target);
+                push_edge(shift, writer, buffers, number);
+            }
+            if from < turn && low_used {
+                writer.seek(target.add(from + up));
+                writer.push(source.add(from), to.min(turn) - from);
+            }
+            if to > turn && high_used {
+                let first = from.max(turn);
+                writer.seek(target.add(first - down));
+                writer.push(source.add(first), to - first);
+            }
+            if to == slab && !upwards && !circular {
+                writer.seek(target.add(kept));
+                push_edge(shift, writer, buffers, number);
+            }
+        }
+        position = base + to;
+    }
+}
+
+/// What comes in from outside at the edge of a slab.
+#[inline(always)]
+unsafe fn push_edge<W: Writer>(shift: &SlabShift, writer: &mut W, buffers: Buffers<'_>, number: usize) {
+    let (from, bytes) = match shift.edge {
+        SlabEdge::Circular => return,
+        SlabEdge::Fill { input, bytes, .. } => (buffers.inputs[input], bytes),
+        SlabEdge::Rows { input, bytes } => (buffers.inputs[input].wrapping_add(number * bytes), bytes),
+    };
+    let mut left = shift.distance;
+    while left > 0 {
+        let taken = left.min(bytes);
+        // SAFETY: the caller's.
+        unsafe { writer.push(from, taken) };
+        left -= taken;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::lines::tests::by_pieces;
+    use super::*;
+    use proptest::prelude::*;
+
+    const BLOCK: usize = STREAMING_BLOCK;
+    const INPUTS: usize = 4;
+
+    /// Inputs of bytes that differ; the third repeats an element, the fourth is long enough for a row a slab.
+    fn inputs(length: usize, item: usize) -> Vec<Vec<u8>> {
+        let byte = |input: usize, i: usize| if input == 2 { i % item * 37 + 5 } else { i * 31 + i / 251 + input * 97 };
+        (0..INPUTS).map(|input| (0..length).map(|i| byte(input, i) as u8).collect()).collect()
+    }
+
+    fn check(shifts: &[SlabShift], length: usize, offset: usize, stores: Stores, threads: usize, portable: bool) {
+        let item = shifts.iter().find_map(|shift| match shift.edge {
+            SlabEdge::Fill { item, .. } => Some(item),
+            _ => None,
+        });
+        let inputs = inputs(length.max(64), item.unwrap_or(1));
+        let mut outputs: Vec<Vec<u8>> = shifts.iter().map(|_| vec![0xEE; length + 128]).collect();
+        let from: Vec<*const u8> = inputs.iter().map(|input| input.as_ptr()).collect();
+        let to: Vec<*mut u8> = outputs.iter_mut().map(|output| output[offset..].as_mut_ptr()).collect();
+        let buffers = Buffers { inputs: &from, outputs: &to, length };
+        // SAFETY: inputs and outputs are as long as the shifts reach.
+        unsafe {
+            if portable {
+                blocks::<Plain, PieceByPiece>(shifts, buffers, STREAMING_BLOCK, 0, length)
+            } else {
+                run(shifts, buffers, stores, threads)
+            }
+        }
+        for (shift, output) in shifts.iter().zip(&outputs) {
+            let expected = by_pieces(shift, &inputs, length);
+            assert!(output[offset..offset + length] == expected, "{shift:?}, {stores:?}, {threads} threads");
+            let around = output[..offset].iter().chain(&output[offset + length..]);
+            assert!(around.into_iter().all(|&byte| byte == 0xEE), "{shift:?} wrote outside");
+        }
+    }
+
+    fn shift(slab: usize, item: usize, distance: usize, upwards: bool, kind: usize, target: usize) -> SlabShift {
+        let edge = match kind {
+            0 => SlabEdge::Circular,
+            1 => SlabEdge::Fill { input: 2, bytes: item * (64 / item).max(1), item },
+            // One row a slab; a distance is a number of rows.
+            _ => SlabEdge::Rows { input: 3, bytes: item },
+        };
+        SlabShift { source: target % 2, target, slab, distance: distance % (slab / item + 1) * item, upwards, edge }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(96))]
+        #[test]
+        fn every_way_agrees_with_the_pieces(
+            item in prop::sample::select(vec![1_usize, 2, 4, 8, 12, 16]),
+            extents in (1_usize..30, 1_usize..40, 1_usize..40),
+            kinds in prop::array::uniform3((0_usize..3, 0_usize..50_000, any::<bool>())),
+            offset in 0_usize..70,
+            streaming in any::<bool>(),
+            threads in 1_usize..4,
+            portable in any::<bool>(),
+        ) {
+            let slabs = [item * extents.2, item * extents.2 * extents.1, item * extents.2 * extents.1 * extents.0];
+            let shifts: Vec<_> = slabs
+                .iter()
+                .zip(kinds)
+                .enumerate()
+                .map(|(target, (&slab, (kind, distance, upwards)))| shift(slab, item, distance, upwards, kind, target))
+                .collect();
+            let stores = if streaming { Stores::Streaming } else { Stores::Cached };
+            check(&shifts, slabs[2], offset, stores, threads, portable);
+        }
+    }
+
+    #[test]
+    fn slabs_longer_than_a_block() {
+        let length = 5 * BLOCK + 240;
+        for kind in 0..3 {
+            for upwards in [false, true] {
+                for distance in [0, 1, 3, BLOCK / 8 + 1, 3 * BLOCK / 8, length / 8 - 1, length / 8] {
+                    let shifts = [
+                        shift(length, 8, distance, upwards, kind, 0),
+                        shift(length / 5, 8, distance, upwards, kind, 1),
+                        shift(length / (5 * 2), 8, distance, upwards, kind, 2),
+                    ];
+                    for (stores, threads) in [(Stores::Streaming, 1), (Stores::Cached, 1), (Stores::Streaming, 3)] {
+                        check(&shifts, length, 16, stores, threads, false);
+                    }
+                    check(&shifts, length, 16, Stores::Cached, 1, true);
+                }
+            }
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn registers_of_32_bytes() {
+        if !is_x86_feature_detected!("avx2") {
+            eprintln!("skipped: this processor has no AVX2");
+            return;
+        }
+        let length = 3 * BLOCK + 48;
+        let inputs = inputs(length, 8);
+        let shifts =
+            [shift(length, 8, 1, false, 0, 0), shift(length / 3, 8, 2, true, 1, 1), shift(48, 8, 5, true, 0, 2)];
+        let shifts = shifts.map(|shift| SlabShift {
+            slab: if length.is_multiple_of(shift.slab) { shift.slab } else { length },
+            ..shift
+        });
+        let mut outputs = vec![vec![0_u8; length + 16]; 3];
+        let from: Vec<*const u8> = inputs.iter().map(|input| input.as_ptr()).collect();
+        let to: Vec<*mut u8> = outputs.iter_mut().map(|output| output[5..].as_mut_ptr()).collect();
+        // SAFETY: as in `check`; AVX2 is there.
+        unsafe { run_streaming256(&shifts, Buffers { inputs: &from, outputs: &to, length }, BLOCK, 0, length) };
+        for (shift, output) in shifts.iter().zip(&outputs) {
+            assert!(output[5..5 + length] == by_pieces(shift, &inputs, length), "{shift:?}");
+        }
+    }
+}

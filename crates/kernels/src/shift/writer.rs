@@ -1,0 +1,316 @@
+//! Writers: runs of destination bytes, put together from pieces.
+//!
+//! A store that goes past the caches must fill a whole line, and a line of a destination may come from several pieces
+//! (where a row ends, or where a circular shift wraps). So a writer keeps the line it is at and stores it when full.
+
+use super::pieces::copy_piece;
+
+/// Bytes of a cache line.
+pub(super) const LINE: usize = 64;
+
+/// Lines of the next block, fetched while outputs of this one are written: one for every so many lines written, so that
+/// memory reads all the time and not only while the first output is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LookAhead {
+    next: *const u8,
+    every: usize,
+    written: usize,
+}
+
+impl LookAhead {
+    /// From `next` on, a line for every `every` lines written.
+    pub(super) fn new(next: *const u8, every: usize) -> Self {
+        Self { next, every, written: 0 }
+    }
+
+    /// So many lines are being written.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub(super) fn advance(&mut self, lines: usize) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+
+        self.written += lines;
+        while self.written >= self.every {
+            self.written -= self.every;
+            // SAFETY: a prefetch of any address is allowed.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(self.next.cast()) };
+            self.next = self.next.wrapping_add(LINE);
+        }
+    }
+}
+
+/// Something that is given the bytes of a destination in order.
+///
+/// # Safety of all methods
+///
+/// Every place from where the writer starts up to where its pieces end is writable, every piece is readable, and pieces
+/// do not overlap destinations.
+pub(super) trait Writer: Sized {
+    /// A writer that starts at `target`.
+    unsafe fn at(target: *mut u8) -> Self;
+    /// Where the next byte goes.
+    fn position(&self) -> *mut u8;
+    /// The next `length` bytes.
+    unsafe fn push(&mut self, source: *const u8, length: usize);
+    /// Stores what is not yet a full line.
+    unsafe fn flush(&mut self);
+    /// Makes all stores visible to others.
+    unsafe fn fence();
+    /// What will be read next, for writers that wait for memory.
+    fn look_ahead(&mut self, _next: LookAhead) {}
+
+    /// Goes on at `target`.
+    #[inline(always)]
+    unsafe fn seek(&mut self, target: *mut u8) {
+        if self.position() != target {
+            // SAFETY: as for the methods used.
+            unsafe {
+                self.flush();
+                *self = Self::at(target);
+            }
+        }
+    }
+}
+
+/// Stores at once, through the caches.
+pub(super) struct Plain(*mut u8);
+
+impl Writer for Plain {
+    #[inline(always)]
+    unsafe fn at(target: *mut u8) -> Self {
+        Self(target)
+    }
+
+    #[inline(always)]
+    fn position(&self) -> *mut u8 {
+        self.0
+    }
+
+    #[inline(always)]
+    unsafe fn push(&mut self, source: *const u8, length: usize) {
+        // SAFETY: the caller's.
+        unsafe {
+            copy_piece(source, self.0, length);
+            self.0 = self.0.add(length);
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn flush(&mut self) {}
+
+    #[inline(always)]
+    unsafe fn fence() {}
+}
+
+#[cfg(target_arch = "x86_64")]
+pub(super) use x86::{Lines256, Lines512};
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::arch::x86_64::*;
+
+    use super::{LINE, LookAhead, Writer, copy_piece};
+
+    /// The line that holds `target`, and where in it `target` is.
+    #[inline(always)]
+    fn line_of(target: *mut u8) -> (*mut u8, usize) {
+        let within = target as usize % LINE;
+        (target.wrapping_sub(within), within)
+    }
+
+    /// Full lines past the caches from a register of 64 bytes. Needs AVX-512 F and BW.
+    pub(in super::super) struct Lines512 {
+        gathered: __m512i,
+        line: *mut u8,
+        /// The bytes `start..filled` of the line are gathered.
+        start: usize,
+        filled: usize,
+        ahead: LookAhead,
+    }
+
+    /// Ones for `count` bytes from `start` on; `count` is 1 to 64.
+    #[inline(always)]
+    fn mask(start: usize, count: usize) -> u64 {
+        (u64::MAX >> (LINE - count)) << start
+    }
+
+    impl Writer for Lines512 {
+        #[inline(always)]
+        unsafe fn at(target: *mut u8) -> Self {
+            let (line, within) = line_of(target);
+            // SAFETY: the processor has AVX-512, or this type is not used.
+            let gathered = unsafe { _mm512_setzero_si512() };
+            let ahead = LookAhead::new(std::ptr::null(), usize::MAX);
+            Self { gathered, line, start: within, filled: within, ahead }
+        }
+
+        #[inline(always)]
+        fn position(&self) -> *mut u8 {
+            self.line.wrapping_add(self.filled)
+        }
+
+        #[inline(always)]
+        fn look_ahead(&mut self, next: LookAhead) {
+            self.ahead = next;
+        }
+
+        #[inline(always)]
+        unsafe fn seek(&mut self, target: *mut u8) {
+            if self.position() != target {
+                // SAFETY: the caller's.
+                unsafe {
+                    self.flush();
+                    *self = Self { ahead: self.ahead, ..Self::at(target) };
+                }
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn push(&mut self, mut source: *const u8, mut length: usize) {
+            // SAFETY: masked loads touch the bytes of the piece only; stores are full lines of the destination.
+            unsafe {
+                if self.filled > 0 {
+                    let taken = length.min(LINE - self.filled);
+                    if taken == 0 {
+                        return;
+                    }
+                    let from = source.wrapping_sub(self.filled).cast();
+                    self.gathered = _mm512_mask_loadu_epi8(self.gathered, mask(self.filled, taken), from);
+                    self.filled += taken;
+                    source = source.add(taken);
+                    length -= taken;
+                    if self.filled < LINE {
+                        return;
+                    }
+                    if self.start == 0 {
+                        stream512(self.line, self.gathered);
+                    } else {
+                        _mm512_mask_storeu_epi8(self.line.cast(), u64::MAX << self.start, self.gathered);
+                    }
+                    self.line = self.line.add(LINE);
+                    self.start = 0;
+                    self.filled = 0;
+                }
+                while length >= LINE {
+                    self.ahead.advance(1);
+                    stream512(self.line, _mm512_loadu_si512(source.cast()));
+                    self.line = self.line.add(LINE);
+                    source = source.add(LINE);
+                    length -= LINE;
+                }
+                if length > 0 {
+                    self.gathered = _mm512_maskz_loadu_epi8(mask(0, length), source.cast());
+                    self.filled = length;
+                }
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn flush(&mut self) {
+            if self.filled > self.start {
+                let bytes = mask(self.start, self.filled - self.start);
+                // SAFETY: only gathered bytes are stored.
+                unsafe { _mm512_mask_storeu_epi8(self.line.cast(), bytes, self.gathered) };
+                self.start = self.filled;
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn fence() {
+            // SAFETY: every x86-64 has it.
+            unsafe { _mm_sfence() };
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn stream512(line: *mut u8, value: __m512i) {
+        // SAFETY: `line` is a full line of the destination, aligned.
+        unsafe { _mm512_stream_si512(line.cast(), value) };
+    }
+
+    #[repr(align(64))]
+    struct Buffer([u8; LINE]);
+
+    /// Full lines past the caches by registers of 32 bytes. Needs AVX2.
+    pub(in super::super) struct Lines256 {
+        gathered: Buffer,
+        line: *mut u8,
+        start: usize,
+        filled: usize,
+    }
+
+    impl Writer for Lines256 {
+        #[inline(always)]
+        unsafe fn at(target: *mut u8) -> Self {
+            let (line, within) = line_of(target);
+            Self { gathered: Buffer([0; LINE]), line, start: within, filled: within }
+        }
+
+        #[inline(always)]
+        fn position(&self) -> *mut u8 {
+            self.line.wrapping_add(self.filled)
+        }
+
+        #[inline(always)]
+        unsafe fn push(&mut self, mut source: *const u8, mut length: usize) {
+            // SAFETY: pieces are readable, and stores are full lines of the destination or gathered bytes of one.
+            unsafe {
+                if self.filled > 0 {
+                    let taken = length.min(LINE - self.filled);
+                    copy_piece(source, self.gathered.0.as_mut_ptr().add(self.filled), taken);
+                    self.filled += taken;
+                    source = source.add(taken);
+                    length -= taken;
+                    if self.filled < LINE {
+                        return;
+                    }
+                    if self.start == 0 {
+                        stream256(self.line, self.gathered.0.as_ptr());
+                    } else {
+                        self.flush();
+                    }
+                    self.line = self.line.add(LINE);
+                    self.start = 0;
+                    self.filled = 0;
+                }
+                while length >= LINE {
+                    stream256(self.line, source);
+                    self.line = self.line.add(LINE);
+                    source = source.add(LINE);
+                    length -= LINE;
+                }
+                copy_piece(source, self.gathered.0.as_mut_ptr(), length);
+                self.filled = length;
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn flush(&mut self) {
+            if self.filled > self.start {
+                // SAFETY: only gathered bytes are stored.
+                unsafe {
+                    let from = self.gathered.0.as_ptr().add(self.start);
+                    copy_piece(from, self.line.add(self.start), self.filled - self.start);
+                }
+                self.start = self.filled;
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn fence() {
+            // SAFETY: every x86-64 has it.
+            unsafe { _mm_sfence() };
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn stream256(line: *mut u8, source: *const u8) {
+        // SAFETY: `line` is a full line of the destination, aligned; 64 bytes are readable at `source`.
+        unsafe {
+            let low = _mm256_loadu_si256(source.cast());
+            let high = _mm256_loadu_si256(source.add(32).cast());
+            _mm256_stream_si256(line.cast(), low);
+            _mm256_stream_si256(line.add(32).cast(), high);
+        }
+    }
+}

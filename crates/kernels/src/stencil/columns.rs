@@ -1,0 +1,346 @@
+//! Rows of stencils with constant coefficients that reach at most one column to either side.
+//!
+//! The sum over neighbours is taken by columns: for each of the three columns a weighted sum over the rows, at the same
+//! place; then the sums of the outer columns are moved by one lane and added. Every row is loaded once and at its own
+//! alignment, however many columns the stencil has, and each column's sum of a vector serves three results: this is the
+//! rotation through registers along the row. Rows whose coefficients agree in all columns are added before they are
+//! multiplied, and where the two outer columns have the same coefficients their sum is formed once: a symmetric 27-point
+//! stencil takes 14 additions and 6 products instead of 27 of each.
+//!
+//! Order of summation: rows of a class in the order of the stencil's points; classes of one row with all three columns,
+//! then others, then single rows with a centre only, each in the order of their first rows; `(centre + before) + after` at
+//! last.
+
+use super::element::Element;
+use super::lanes::{Lanes, MOST_LANES};
+use super::scratch::Scratch;
+use super::span::{Found, Row};
+
+/// How the sum over a row's neighbours is taken.
+#[derive(Clone, Debug)]
+pub struct Columns<T> {
+    /// Classes by kind, so that no kernel asks within a row what a class has; pointers to rows come in this order.
+    whole: Vec<[T; 3]>,
+    several: Vec<Class<T>>,
+    centres: Vec<T>,
+    /// The stencil's row for every row of the classes, in order.
+    order: Vec<usize>,
+    symmetric: bool,
+    /// The classes that have a coefficient in column -1, and those that have one in column 1.
+    sides: [Vec<Side<T>>; 2],
+}
+
+/// Rows with the same coefficients.
+#[derive(Clone, Copy, Debug)]
+struct Class<T> {
+    /// How many rows; they follow those of the class before.
+    rows: usize,
+    /// Whether columns -1, 0 and 1 have a coefficient.
+    has: [bool; 3],
+    coefficients: [T; 3],
+}
+
+/// A class as one outer column sees it: its rows and its coefficient there.
+#[derive(Clone, Copy, Debug)]
+struct Side<T> {
+    first: usize,
+    end: usize,
+    coefficient: T,
+}
+
+/// A compiled kernel. Safety: see [`columns_row`].
+pub type ColumnsKernel<T> = unsafe fn(&Columns<T>, &Row<'_, T>, &mut Scratch<T>);
+
+/// Rows with their coefficients of columns -1, 0, 1.
+type Kind<T> = ([Option<T>; 3], Vec<usize>);
+
+/// The classes that have a coefficient in a column.
+fn side<T: Element>(kinds: &[Kind<T>], column: usize) -> Vec<Side<T>> {
+    let mut first = 0;
+    let mut found = Vec::new();
+    for (coefficients, members) in kinds {
+        let end = first + members.len();
+        found.extend(coefficients[column].map(|coefficient| Side { first, end, coefficient }));
+        first = end;
+    }
+    found
+}
+
+impl<T: Element> Columns<T> {
+    /// From the coefficients of columns -1, 0, 1 of each row.
+    pub fn new(rows: &[[Option<T>; 3]]) -> Columns<T> {
+        let mut kinds: Vec<Kind<T>> = Vec::new();
+        for (row, coefficients) in rows.iter().enumerate() {
+            match kinds.iter_mut().find(|(known, _)| known == coefficients) {
+                Some((_, members)) => members.push(row),
+                None => kinds.push((*coefficients, vec![row])),
+            }
+        }
+        // A sort that keeps the order of equals: first single rows with all three columns, at last single centres.
+        kinds.sort_by_key(|(coefficients, members)| match (coefficients, members.len()) {
+            ([Some(_), Some(_), Some(_)], 1) => 0,
+            ([None, Some(_), None], 1) => 2,
+            _ => 1,
+        });
+        let mut columns = Columns {
+            whole: Vec::new(),
+            several: Vec::new(),
+            centres: Vec::new(),
+            symmetric: kinds.iter().all(|(coefficients, _)| coefficients[0] == coefficients[2]),
+            order: kinds.iter().flat_map(|(_, members)| members.iter().copied()).collect(),
+            sides: [side(&kinds, 0), side(&kinds, 2)],
+        };
+        for (coefficients, members) in &kinds {
+            match (*coefficients, members.len()) {
+                ([Some(before), Some(centre), Some(after)], 1) => columns.whole.push([before, centre, after]),
+                ([None, Some(centre), None], 1) => columns.centres.push(centre),
+                _ => columns.several.push(Class {
+                    rows: members.len(),
+                    has: coefficients.map(|coefficient| coefficient.is_some()),
+                    coefficients: coefficients.map(|coefficient| coefficient.unwrap_or(T::ZERO)),
+                }),
+            }
+        }
+        columns
+    }
+
+    /// The stencil's row for each pointer that a kernel is given.
+    pub fn order(&self) -> &[usize] {
+        &self.order
+    }
+
+    /// How many classes of rows there are.
+    pub fn classes(&self) -> usize {
+        self.whole.len() + self.several.len() + self.centres.len()
+    }
+
+    /// Whether both outer columns share one sum.
+    pub fn is_symmetric(&self) -> bool {
+        self.symmetric
+    }
+}
+
+/// The sums of the three columns over `U` vectors from column `at`; the first equals the last where `SYMMETRIC`.
+#[inline(always)]
+unsafe fn sums<V: Lanes, const U: usize, const SYMMETRIC: bool>(
+    columns: &Columns<V::Element>,
+    rows: &[*const V::Element],
+    at: usize,
+) -> ([V; U], [V; U], [V; U]) {
+    // SAFETY: the caller's rows have U vectors from `at`.
+    unsafe {
+        let zero = V::splat(V::Element::ZERO);
+        let (mut before, mut centre, mut after) = ([zero; U], [zero; U], [zero; U]);
+        let mut row = rows.as_ptr();
+        let load = |row: *const V::Element| -> [V; U] { std::array::from_fn(|u| V::load(row.add(at + u * V::LANES))) };
+        for coefficients in &columns.whole {
+            let value = load(*row);
+            row = row.add(1);
+            accumulate(&mut centre, &value, coefficients[1]);
+            accumulate(&mut after, &value, coefficients[2]);
+            if !SYMMETRIC {
+                accumulate(&mut before, &value, coefficients[0]);
+            }
+        }
+        for class in &columns.several {
+            let mut value = load(*row);
+            row = row.add(1);
+            for _ in 1..class.rows {
+                for (value, more) in value.iter_mut().zip(load(*row)) {
+                    *value = value.add(more);
+                }
+                row = row.add(1);
+            }
+            if class.has[1] {
+                accumulate(&mut centre, &value, class.coefficients[1]);
+            }
+            if class.has[2] {
+                accumulate(&mut after, &value, class.coefficients[2]);
+            }
+            if !SYMMETRIC && class.has[0] {
+                accumulate(&mut before, &value, class.coefficients[0]);
+            }
+        }
+        for &coefficient in &columns.centres {
+            accumulate(&mut centre, &load(*row), coefficient);
+            row = row.add(1);
+        }
+        (if SYMMETRIC { after } else { before }, centre, after)
+    }
+}
+
+#[inline(always)]
+unsafe fn accumulate<V: Lanes, const U: usize>(sum: &mut [V; U], value: &[V; U], coefficient: V::Element) {
+    // SAFETY: registers only.
+    unsafe {
+        let factor = V::splat(coefficient);
+        for (sum, value) in sum.iter_mut().zip(value) {
+            *sum = value.multiply_add(factor, *sum);
+        }
+    }
+}
+
+/// The sum of one outer column at a place that may lie beyond the row's ends.
+#[inline(always)]
+unsafe fn sum_at<V: Lanes>(
+    side: &[Side<V::Element>],
+    row: &Row<'_, V::Element>,
+    start: usize,
+    column: isize,
+) -> V::Element {
+    let mut sum = V::Element::ZERO;
+    match row.span.find(column) {
+        Found::At(place) => {
+            let place = place + start as isize;
+            for class in side {
+                let members = &row.rows[class.first..class.end];
+                // SAFETY: `find` gives columns of the row, or beyond where the caller has memory.
+                let mut value = unsafe { *members[0].offset(place) };
+                for member in &members[1..] {
+                    // SAFETY: as above.
+                    value = value + unsafe { *member.offset(place) };
+                }
+                // SAFETY: registers only.
+                sum = unsafe { V::multiply_add_one(value, class.coefficient, sum) };
+            }
+        }
+        Found::Value(beyond) => {
+            for class in side {
+                let value = (class.first + 1..class.end).fold(beyond, |value, _| value + beyond);
+                // SAFETY: registers only.
+                sum = unsafe { V::multiply_add_one(value, class.coefficient, sum) };
+            }
+        }
+    }
+    sum
+}
+
+/// What is carried from one block of vectors to the next.
+struct Carry<V> {
+    /// The last vector of the sum of the column before.
+    before: V,
+    /// The last result, which still lacks what comes after it.
+    pending: V,
+    /// The last vector of the sum of the column after.
+    after: V,
+}
+
+/// `U` vectors from column `at`: completes and stores the vector before them, carries the last.
+#[inline(always)]
+unsafe fn block<V: Lanes, const U: usize, const SYMMETRIC: bool>(
+    columns: &Columns<V::Element>,
+    row: &Row<'_, V::Element>,
+    at: usize,
+    first: bool,
+    carry: &mut Carry<V>,
+) {
+    let (out, store) = (row.out, row.store);
+    // SAFETY: the caller's rows have U vectors from `at`, and `out` too.
+    unsafe {
+        row.ask_ahead::<V, U>(at);
+        let (before, centre, after) = sums::<V, U, SYMMETRIC>(columns, row.rows, at);
+        if !first {
+            carry.pending.add(carry.after.before(after[0])).put(out.add(at - V::LANES), store);
+        }
+        let mut previous = carry.before;
+        for u in 0..U {
+            let pending = centre[u].add(before[u].after(previous));
+            previous = before[u];
+            if u + 1 < U {
+                pending.add(after[u].before(after[u + 1])).put(out.add(at + u * V::LANES), store);
+            } else {
+                carry.pending = pending;
+            }
+        }
+        carry.before = previous;
+        carry.after = after[U - 1];
+    }
+}
+
+/// Computes a span of one row.
+///
+/// # Safety
+/// The processor has the instructions of `V`. `row` has a pointer for each of [`Columns::order`]; see [`Row`].
+#[inline(always)]
+unsafe fn columns_row<V: Lanes, const U: usize, const SYMMETRIC: bool>(
+    columns: &Columns<V::Element>,
+    row: &Row<'_, V::Element>,
+    scratch: &mut Scratch<V::Element>,
+) {
+    for number in 0..row.repeat {
+        // SAFETY: the caller's.
+        unsafe { one_row::<V, U, SYMMETRIC>(columns, row, number * row.span.extent, scratch) }
+    }
+}
+
+/// Computes the row that begins `start` elements after the first.
+#[inline(always)]
+unsafe fn one_row<V: Lanes, const U: usize, const SYMMETRIC: bool>(
+    columns: &Columns<V::Element>,
+    row: &Row<'_, V::Element>,
+    start: usize,
+    scratch: &mut Scratch<V::Element>,
+) {
+    let Row { span, store, .. } = *row;
+    let out = row.out.wrapping_add(start);
+    // SAFETY: as above.
+    unsafe {
+        let low = sum_at::<V>(&columns.sides[0], row, start, span.from as isize - 1);
+        let high = sum_at::<V>(&columns.sides[1], row, start, span.to as isize);
+        let zero = V::splat(V::Element::ZERO);
+        let mut carry = Carry { before: V::splat(low), pending: zero, after: zero };
+        let full = span.from + (span.to - span.from) / V::LANES * V::LANES;
+        let mut at = span.from;
+        while at + U * V::LANES <= full {
+            block::<V, U, SYMMETRIC>(columns, row, start + at, at == span.from, &mut carry);
+            at += U * V::LANES;
+        }
+        while at < full {
+            block::<V, 1, SYMMETRIC>(columns, row, start + at, at == span.from, &mut carry);
+            at += V::LANES;
+        }
+        let rest = span.to - full;
+        if rest == 0 {
+            if full > span.from {
+                carry.pending.add(carry.after.before(V::splat(high))).put(out.add(full - V::LANES), store);
+            }
+            return;
+        }
+        // The last columns do not fill a vector: the kernel reads them from a copy that does.
+        let copies = scratch.vectors(row.rows.len(), V::LANES);
+        for (&row, &copy) in row.rows.iter().zip(copies) {
+            std::ptr::copy_nonoverlapping(row.add(start + full), copy.cast_mut(), rest);
+        }
+        let (before, centre, after) = sums::<V, 1, SYMMETRIC>(columns, copies, 0);
+        if full > span.from {
+            carry.pending.add(carry.after.before(after[0])).put(out.add(full - V::LANES), store);
+        }
+        let mut lanes = [V::Element::ZERO; MOST_LANES];
+        after[0].store(lanes.as_mut_ptr());
+        lanes[rest] = high;
+        let after = V::load(lanes.as_ptr());
+        let result = centre[0].add(before[0].after(carry.before)).add(after.before(zero));
+        result.put_first(rest, out.add(full), store);
+    }
+}
+
+macro_rules! compiled {
+    ($name:ident, $unroll:literal $(, $features:literal)?) => {
+        /// Safety: see [`columns_row`].
+        $(#[target_feature(enable = $features)])?
+        pub(super) unsafe fn $name<V: Lanes, const SYMMETRIC: bool>(
+            columns: &Columns<V::Element>,
+            row: &Row<'_, V::Element>,
+            scratch: &mut Scratch<V::Element>,
+        ) {
+            // SAFETY: the caller's.
+            unsafe { columns_row::<V, $unroll, SYMMETRIC>(columns, row, scratch) }
+        }
+    };
+}
+
+compiled!(columns_portable, 2);
+#[cfg(target_arch = "x86_64")]
+compiled!(columns_avx2, 2, "avx2,fma");
+#[cfg(target_arch = "x86_64")]
+compiled!(columns_avx512, 4, "avx512f,avx512vl,avx512dq,avx2,fma");

@@ -1,0 +1,236 @@
+//! Rows of any stencil: every term is loaded where it lies and multiplied by a constant or by its own coefficients.
+//!
+//! Near the ends of a row, where a term would reach beyond, its vector is put together first; the arithmetic is the same.
+//!
+//! Order of summation: terms with one coefficient for the row in the order of the stencil's points, then terms with
+//! coefficients along the row.
+
+use super::element::Element;
+use super::lanes::{Lanes, MOST_LANES};
+use super::scratch::Scratch;
+use super::span::{Found, Row, Span};
+
+/// One row's terms: a pointer to column 0 of each neighbour's row, its offset in columns, and its coefficients.
+#[derive(Clone, Debug)]
+pub struct Terms<T> {
+    /// Terms with one coefficient for the row.
+    pub constant: Vec<ConstantTerm<T>>,
+    /// Terms with coefficients along the row.
+    pub varying: Vec<VaryingTerm<T>>,
+}
+
+/// `factor * row[column + offset]`.
+#[derive(Clone, Copy, Debug)]
+pub struct ConstantTerm<T> {
+    /// Column 0 of the neighbour's row.
+    pub row: *const T,
+    /// Columns to the right.
+    pub offset: isize,
+    /// The coefficient.
+    pub factor: T,
+}
+
+/// `factors[column] * row[column + offset]`.
+#[derive(Clone, Copy, Debug)]
+pub struct VaryingTerm<T> {
+    /// Column 0 of the neighbour's row.
+    pub row: *const T,
+    /// Columns to the right.
+    pub offset: isize,
+    /// Column 0 of the coefficients.
+    pub factors: *const T,
+}
+
+// SAFETY: the pointers are written before they are read within each call; nothing is shared.
+unsafe impl<T: Send> Send for Terms<T> {}
+
+/// A compiled kernel. Safety: see [`direct_row`].
+pub type DirectKernel<T> = unsafe fn(&Terms<T>, &Reach, &Row<'_, T>, &mut Scratch<T>);
+
+/// How far the terms of a stencil reach along a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reach {
+    /// Columns to the left, not negative.
+    pub low: usize,
+    /// Columns to the right, not negative.
+    pub high: usize,
+}
+
+/// The sum of `U` vectors from column `at`.
+#[inline(always)]
+unsafe fn sum<V: Lanes, const U: usize>(terms: &Terms<V::Element>, at: usize) -> [V; U] {
+    // SAFETY: the caller's terms can be read there.
+    unsafe {
+        let mut sum = [V::splat(V::Element::ZERO); U];
+        for term in &terms.constant {
+            let (from, factor) = (term.row.offset(term.offset + at as isize), V::splat(term.factor));
+            for (u, sum) in sum.iter_mut().enumerate() {
+                *sum = V::load(from.add(u * V::LANES)).multiply_add(factor, *sum);
+            }
+        }
+        for term in &terms.varying {
+            let (from, factors) = (term.row.offset(term.offset + at as isize), term.factors.add(at));
+            for (u, sum) in sum.iter_mut().enumerate() {
+                let factor = V::load(factors.add(u * V::LANES));
+                *sum = V::load(from.add(u * V::LANES)).multiply_add(factor, *sum);
+            }
+        }
+        sum
+    }
+}
+
+/// Bytes ahead that coefficients are asked for: many arrays at a time, so that little of each is on its way for long.
+const FACTOR_BYTES_AHEAD: usize = 1024;
+
+/// Asks for coefficients ahead: processors follow fewer streams than a stencil may have arrays.
+#[inline(always)]
+unsafe fn ask_factors<V: Lanes, const U: usize>(terms: &Terms<V::Element>, at: usize) {
+    for term in &terms.varying {
+        let from = term.factors.wrapping_add(at).wrapping_byte_add(FACTOR_BYTES_AHEAD);
+        for line in 0..U {
+            // SAFETY: a hint: any address will do.
+            unsafe { V::ask(from.wrapping_add(line * V::LANES)) };
+        }
+    }
+}
+
+/// A vector of a row from column `from`, whose columns may lie beyond the ends: where it can be read, else put together.
+#[inline(always)]
+unsafe fn gathered<V: Lanes>(
+    row: *const V::Element,
+    from: isize,
+    count: usize,
+    span: &Span<V::Element>,
+    copy: *const V::Element,
+) -> *const V::Element {
+    let (low, high) = span.readable();
+    // SAFETY: columns from `low` to `high` are memory; the rest is resolved by `find`.
+    unsafe {
+        // Beyond the end of a row, memory is only vouched for as far as the results need it.
+        let vouched = if count == V::LANES { high } else { high.min(span.extent as isize) };
+        if from >= low && from + V::LANES as isize <= vouched {
+            return row.offset(from);
+        }
+        let copy = copy.cast_mut();
+        let inner = from.max(low)..(from + count as isize).min(high);
+        if !inner.is_empty() {
+            let length = (inner.end - inner.start) as usize;
+            std::ptr::copy_nonoverlapping(row.offset(inner.start), copy.offset(inner.start - from), length);
+        }
+        for lane in 0..count as isize {
+            if !inner.contains(&(from + lane)) {
+                *copy.offset(lane) = match span.find(from + lane) {
+                    Found::At(place) => *row.offset(place),
+                    Found::Value(value) => value,
+                };
+            }
+        }
+        copy
+    }
+}
+
+/// One vector, or its first `count` lanes, near an end of the row.
+#[inline(always)]
+unsafe fn edge<V: Lanes>(
+    terms: &Terms<V::Element>,
+    row: &Row<'_, V::Element>,
+    at: usize,
+    count: usize,
+    scratch: &mut Scratch<V::Element>,
+) {
+    let Row { ref span, out, store, .. } = *row;
+    // SAFETY: the caller's; every load is of a full vector in the row or in a copy.
+    unsafe {
+        let copies = scratch.vectors(terms.constant.len() + 2 * terms.varying.len(), V::LANES);
+        let (constant, varying) = copies.split_at(terms.constant.len());
+        let mut sum = V::splat(V::Element::ZERO);
+        for (term, &copy) in terms.constant.iter().zip(constant) {
+            let from = gathered::<V>(term.row, at as isize + term.offset, count, span, copy);
+            sum = V::load(from).multiply_add(V::splat(term.factor), sum);
+        }
+        for (term, copies) in terms.varying.iter().zip(varying.chunks_exact(2)) {
+            let from = gathered::<V>(term.row, at as isize + term.offset, count, span, copies[0]);
+            let factors = if count == V::LANES {
+                term.factors.add(at)
+            } else {
+                std::ptr::copy_nonoverlapping(term.factors.add(at), copies[1].cast_mut(), count);
+                copies[1]
+            };
+            sum = V::load(from).multiply_add(V::load(factors), sum);
+        }
+        if count == V::LANES {
+            sum.put(out.add(at), store);
+        } else {
+            sum.put_first(count, out.add(at), store);
+        }
+    }
+}
+
+/// Computes a span of one row.
+///
+/// # Safety
+/// The processor has the instructions of `V`. The rows of the terms are as [`Row`] says, and their coefficients are valid
+/// for the span.
+#[inline(always)]
+unsafe fn direct_row<V: Lanes, const U: usize>(
+    terms: &Terms<V::Element>,
+    reach: &Reach,
+    row: &Row<'_, V::Element>,
+    scratch: &mut Scratch<V::Element>,
+) {
+    const { assert!(V::LANES <= MOST_LANES) };
+    let Row { span, out, store, .. } = *row;
+    let (low, high) = span.readable();
+    let first_inner = low.saturating_add(reach.low as isize);
+    let end_inner = high.saturating_sub(reach.high as isize).min(span.to as isize);
+    let mut at = span.from;
+    // SAFETY: as above.
+    unsafe {
+        while (at as isize) < first_inner && at < span.to {
+            edge::<V>(terms, row, at, V::LANES.min(span.to - at), scratch);
+            at += V::LANES;
+        }
+        while (at + U * V::LANES) as isize <= end_inner {
+            row.ask_ahead::<V, U>(at);
+            if !row.ahead.is_empty() {
+                ask_factors::<V, U>(terms, at);
+            }
+            let sum = sum::<V, U>(terms, at);
+            for (u, sum) in sum.iter().enumerate() {
+                sum.put(out.add(at + u * V::LANES), store);
+            }
+            at += U * V::LANES;
+        }
+        while (at + V::LANES) as isize <= end_inner {
+            row.ask_ahead::<V, 1>(at);
+            sum::<V, 1>(terms, at)[0].put(out.add(at), store);
+            at += V::LANES;
+        }
+        while at < span.to {
+            edge::<V>(terms, row, at, V::LANES.min(span.to - at), scratch);
+            at += V::LANES;
+        }
+    }
+}
+
+macro_rules! compiled {
+    ($name:ident, $unroll:literal $(, $features:literal)?) => {
+        /// Safety: see [`direct_row`].
+        $(#[target_feature(enable = $features)])?
+        pub(super) unsafe fn $name<V: Lanes>(
+            terms: &Terms<V::Element>,
+            reach: &Reach,
+            row: &Row<'_, V::Element>,
+            scratch: &mut Scratch<V::Element>,
+        ) {
+            // SAFETY: the caller's.
+            unsafe { direct_row::<V, $unroll>(terms, reach, row, scratch) }
+        }
+    };
+}
+
+compiled!(direct_portable, 2);
+#[cfg(target_arch = "x86_64")]
+compiled!(direct_avx2, 4, "avx2,fma");
+#[cfg(target_arch = "x86_64")]
+compiled!(direct_avx512, 4, "avx512f,avx512vl,avx512dq,avx2,fma");

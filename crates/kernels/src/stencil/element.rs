@@ -1,0 +1,84 @@
+//! What an array may hold.
+
+use std::fmt::Debug;
+use std::ops::{Add, Mul};
+
+use super::columns::{self, ColumnsKernel};
+use super::direct::{self, DirectKernel};
+#[cfg(target_arch = "x86_64")]
+use super::lanes::{Avx2, Avx512};
+use super::lanes::{Instructions, Portable};
+
+mod sealed {
+    use super::*;
+
+    /// The kernels that are compiled for an element.
+    pub trait Sealed: Sized {
+        /// For rows whose neighbours are at most one column away.
+        fn columns_kernel(instructions: Instructions, symmetric: bool) -> ColumnsKernel<Self>;
+        /// For everything else.
+        fn direct_kernel(instructions: Instructions) -> DirectKernel<Self>;
+    }
+}
+
+macro_rules! kernels {
+    ($element:ty, $portable_lanes:literal) => {
+        impl sealed::Sealed for $element {
+            fn columns_kernel(instructions: Instructions, symmetric: bool) -> ColumnsKernel<Self> {
+                match (instructions, symmetric) {
+                    #[cfg(target_arch = "x86_64")]
+                    (Instructions::Avx512, true) => columns::columns_avx512::<Avx512<$element>, true>,
+                    #[cfg(target_arch = "x86_64")]
+                    (Instructions::Avx512, false) => columns::columns_avx512::<Avx512<$element>, false>,
+                    #[cfg(target_arch = "x86_64")]
+                    (Instructions::Avx2, true) => columns::columns_avx2::<Avx2<$element>, true>,
+                    #[cfg(target_arch = "x86_64")]
+                    (Instructions::Avx2, false) => columns::columns_avx2::<Avx2<$element>, false>,
+                    (_, true) => columns::columns_portable::<Portable<$element, $portable_lanes>, true>,
+                    (_, false) => columns::columns_portable::<Portable<$element, $portable_lanes>, false>,
+                }
+            }
+
+            fn direct_kernel(instructions: Instructions) -> DirectKernel<Self> {
+                match instructions {
+                    #[cfg(target_arch = "x86_64")]
+                    Instructions::Avx512 => direct::direct_avx512::<Avx512<$element>>,
+                    #[cfg(target_arch = "x86_64")]
+                    Instructions::Avx2 => direct::direct_avx2::<Avx2<$element>>,
+                    _ => direct::direct_portable::<Portable<$element, $portable_lanes>>,
+                }
+            }
+        }
+    };
+}
+
+kernels!(f32, 8);
+kernels!(f64, 4);
+
+/// An element of an array: `f32` or `f64`. A complex element is two of them (see `components` of a plan).
+pub trait Element:
+    sealed::Sealed + Copy + Debug + PartialEq + Add<Output = Self> + Mul<Output = Self> + Send + Sync + 'static
+{
+    /// 0.
+    const ZERO: Self;
+    /// 1.
+    const ONE: Self;
+    /// The nearest element.
+    fn from_f64(value: f64) -> Self;
+}
+
+impl Element for f32 {
+    const ZERO: f32 = 0.0;
+    const ONE: f32 = 1.0;
+    fn from_f64(value: f64) -> f32 {
+        value as f32
+    }
+}
+
+impl Element for f64 {
+    const ZERO: f64 = 0.0;
+    const ONE: f64 = 1.0;
+    fn from_f64(value: f64) -> f64 {
+        value
+    }
+}

@@ -1,0 +1,205 @@
+//! Vectors of elements: one trait, an implementation for every instruction set, chosen when a plan is made.
+//!
+//! Kernels are generic over [`Lanes`] and are compiled once for each instruction set. Sums are fused (one rounding for a
+//! product and a sum) where the processor has the instruction, and not in the portable implementation: a result may differ
+//! in its last bits between processors, never between two runs, thread counts or blockings on one.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod portable;
+
+#[cfg(target_arch = "x86_64")]
+pub(super) use avx2::Avx2;
+#[cfg(target_arch = "x86_64")]
+pub(super) use avx512::Avx512;
+pub(super) use portable::Portable;
+
+use super::element::Element;
+
+/// How a row of results is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Store {
+    /// Through the caches, at any address.
+    Cached,
+    /// Past the caches, in pieces of 16 bytes: the row begins at a multiple of 16 bytes.
+    Stream16,
+    /// Past the caches, a whole vector at a time: the row begins at a multiple of the vector's bytes.
+    StreamVector,
+}
+
+/// A vector of elements in a register.
+///
+/// # Safety
+/// Every method may only run on a processor that has the instruction set of the implementation; pointers must be valid for
+/// [`LANES`](Self::LANES) elements, and aligned as the method says.
+pub trait Lanes: Copy {
+    /// What a lane holds.
+    type Element: Element;
+    /// Elements in a vector.
+    const LANES: usize;
+    /// The same element in every lane.
+    unsafe fn splat(value: Self::Element) -> Self;
+    /// Loads from any address.
+    unsafe fn load(from: *const Self::Element) -> Self;
+    /// Stores to any address.
+    unsafe fn store(self, to: *mut Self::Element);
+    /// Stores past the caches, to a multiple of 16 bytes.
+    unsafe fn stream16(self, to: *mut Self::Element);
+    /// Stores past the caches, to a multiple of the vector's bytes.
+    unsafe fn stream(self, to: *mut Self::Element);
+    /// Stores one element past the caches, where the processor can.
+    unsafe fn stream_one(value: Self::Element, to: *mut Self::Element);
+    /// Lane by lane.
+    unsafe fn add(self, other: Self) -> Self;
+    /// `self * factor + sum`, lane by lane.
+    unsafe fn multiply_add(self, factor: Self, sum: Self) -> Self;
+    /// What [`multiply_add`](Self::multiply_add) does in one lane, rounded the same way.
+    unsafe fn multiply_add_one(value: Self::Element, factor: Self::Element, sum: Self::Element) -> Self::Element;
+    /// Every element moved up a lane; lane 0 gets the last lane of `previous`.
+    unsafe fn after(self, previous: Self) -> Self;
+    /// Every element moved down a lane; the last lane gets lane 0 of `next`.
+    unsafe fn before(self, next: Self) -> Self;
+
+    /// Asks for the cache line at an address, which need not be valid, into the second-level cache: the first level has
+    /// too few misses in flight to hide memory.
+    #[inline(always)]
+    unsafe fn ask(_at: *const Self::Element) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a hint that every x86-64 has.
+        unsafe {
+            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T1 }>(_at.cast());
+        }
+    }
+
+    /// Stores in the given way.
+    #[inline(always)]
+    unsafe fn put(self, to: *mut Self::Element, store: Store) {
+        // SAFETY: the caller has chosen `store` by the address.
+        unsafe {
+            match store {
+                Store::Cached => self.store(to),
+                Store::Stream16 => self.stream16(to),
+                Store::StreamVector => self.stream(to),
+            }
+        }
+    }
+
+    /// Stores the first `count` lanes.
+    #[inline(always)]
+    unsafe fn put_first(self, count: usize, to: *mut Self::Element, store: Store) {
+        let mut lanes = [Self::Element::ZERO; MOST_LANES];
+        // SAFETY: no implementation has more lanes than `lanes`; the caller vouches for `to`.
+        unsafe {
+            self.store(lanes.as_mut_ptr());
+            for (lane, &value) in lanes[..count].iter().enumerate() {
+                match store {
+                    Store::Cached => *to.add(lane) = value,
+                    _ => Self::stream_one(value, to.add(lane)),
+                }
+            }
+        }
+    }
+}
+
+/// The most lanes of any implementation: 512 bits of `f32`.
+pub(crate) const MOST_LANES: usize = 16;
+
+/// The instruction sets that kernels are compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instructions {
+    /// What every processor has.
+    Portable,
+    /// AVX2 with fused multiply-add: 256 bits.
+    Avx2,
+    /// AVX-512 (F, VL, DQ): 512 bits.
+    Avx512,
+}
+
+impl Instructions {
+    /// Those that this processor has, the widest last.
+    pub fn available() -> Vec<Instructions> {
+        let mut found = vec![Instructions::Portable];
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+                found.push(Instructions::Avx2);
+                if is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512vl")
+                    && is_x86_feature_detected!("avx512dq")
+                {
+                    found.push(Instructions::Avx512);
+                }
+            }
+        }
+        found
+    }
+
+    /// The widest of this processor.
+    pub fn best() -> Instructions {
+        Self::available().pop().unwrap_or(Instructions::Portable)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every operation of `V` against plain arithmetic on small whole numbers, which every rounding keeps exact.
+    unsafe fn operations_are_lane_by_lane<V: Lanes>() {
+        let number = |value: usize| V::Element::from_f64(value as f64);
+        let first: Vec<V::Element> = (0..V::LANES).map(|lane| number(3 * lane + 1)).collect();
+        let second: Vec<V::Element> = (0..V::LANES).map(|lane| number(lane * lane)).collect();
+        let mut aligned = [[V::Element::ZERO; MOST_LANES]; 3];
+        let at = (aligned.as_mut_ptr() as usize).next_multiple_of(64) as *mut V::Element;
+        let lanes = |write: &dyn Fn(*mut V::Element)| -> Vec<V::Element> {
+            write(at);
+            unsafe { std::slice::from_raw_parts(at, V::LANES) }.to_vec()
+        };
+        unsafe {
+            let (a, b) = (V::load(first.as_ptr()), V::load(second.as_ptr()));
+            assert_eq!(lanes(&|to| a.store(to)), first);
+            assert_eq!(lanes(&|to| b.stream(to)), second);
+            assert_eq!(lanes(&|to| a.stream16(to)), first);
+            let sums: Vec<_> = (0..V::LANES).map(|lane| number(3 * lane + 1 + lane * lane)).collect();
+            assert_eq!(lanes(&|to| a.add(b).store(to)), sums);
+            let fused: Vec<_> = (0..V::LANES).map(|lane| number((3 * lane + 1) * 5 + lane * lane)).collect();
+            assert_eq!(lanes(&|to| a.multiply_add(V::splat(number(5)), b).store(to)), fused);
+            let mut up = vec![second[V::LANES - 1]];
+            up.extend(&first[..V::LANES - 1]);
+            assert_eq!(lanes(&|to| a.after(b).store(to)), up);
+            let mut down = first[1..].to_vec();
+            down.push(second[0]);
+            assert_eq!(lanes(&|to| a.before(b).store(to)), down);
+            assert_eq!(V::multiply_add_one(number(7), number(6), number(5)), number(47));
+            let mut parts = vec![V::Element::ZERO; V::LANES];
+            a.put_first(V::LANES - 1, parts.as_mut_ptr(), Store::Stream16);
+            assert_eq!(parts[..V::LANES - 1], first[..V::LANES - 1]);
+            assert_eq!(parts[V::LANES - 1], V::Element::ZERO);
+        }
+    }
+
+    #[test]
+    fn vectors_of_every_instruction_set_do_what_their_lanes_would() {
+        // SAFETY: each only where the processor has it.
+        unsafe {
+            operations_are_lane_by_lane::<Portable<f32, 4>>();
+            operations_are_lane_by_lane::<Portable<f64, 2>>();
+            #[cfg(target_arch = "x86_64")]
+            for instructions in Instructions::available() {
+                match instructions {
+                    Instructions::Portable => {}
+                    Instructions::Avx2 => {
+                        operations_are_lane_by_lane::<Avx2<f32>>();
+                        operations_are_lane_by_lane::<Avx2<f64>>();
+                    }
+                    Instructions::Avx512 => {
+                        operations_are_lane_by_lane::<Avx512<f32>>();
+                        operations_are_lane_by_lane::<Avx512<f64>>();
+                    }
+                }
+            }
+        }
+    }
+}

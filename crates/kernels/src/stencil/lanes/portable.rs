@@ -1,0 +1,73 @@
+//! Vectors of any processor: plain loops over short arrays, which compilers turn into what the processor has.
+
+use super::Lanes;
+use crate::stencil::element::Element;
+
+/// `N` elements.
+#[derive(Clone, Copy)]
+pub(in crate::stencil) struct Portable<T, const N: usize>([T; N]);
+
+impl<T: Element, const N: usize> Lanes for Portable<T, N> {
+    type Element = T;
+    const LANES: usize = N;
+
+    #[inline(always)]
+    unsafe fn splat(value: T) -> Self {
+        Portable([value; N])
+    }
+
+    #[inline(always)]
+    unsafe fn load(from: *const T) -> Self {
+        // SAFETY: the caller vouches for N elements; any address will do.
+        Portable(unsafe { from.cast::<[T; N]>().read_unaligned() })
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, to: *mut T) {
+        // SAFETY: as in `load`.
+        unsafe { to.cast::<[T; N]>().write_unaligned(self.0) }
+    }
+
+    #[inline(always)]
+    unsafe fn stream16(self, to: *mut T) {
+        // SAFETY: as in `load`.
+        unsafe { self.store(to) }
+    }
+
+    #[inline(always)]
+    unsafe fn stream(self, to: *mut T) {
+        // SAFETY: as in `load`.
+        unsafe { self.store(to) }
+    }
+
+    #[inline(always)]
+    unsafe fn stream_one(value: T, to: *mut T) {
+        // SAFETY: the caller vouches for `to`.
+        unsafe { *to = value }
+    }
+
+    #[inline(always)]
+    unsafe fn add(self, other: Self) -> Self {
+        Portable(std::array::from_fn(|lane| self.0[lane] + other.0[lane]))
+    }
+
+    #[inline(always)]
+    unsafe fn multiply_add(self, factor: Self, sum: Self) -> Self {
+        Portable(std::array::from_fn(|lane| self.0[lane] * factor.0[lane] + sum.0[lane]))
+    }
+
+    #[inline(always)]
+    unsafe fn multiply_add_one(value: T, factor: T, sum: T) -> T {
+        value * factor + sum
+    }
+
+    #[inline(always)]
+    unsafe fn after(self, previous: Self) -> Self {
+        Portable(std::array::from_fn(|lane| if lane == 0 { previous.0[N - 1] } else { self.0[lane - 1] }))
+    }
+
+    #[inline(always)]
+    unsafe fn before(self, next: Self) -> Self {
+        Portable(std::array::from_fn(|lane| if lane == N - 1 { next.0[0] } else { self.0[lane + 1] }))
+    }
+}

@@ -1,0 +1,33 @@
+//! Memory that one thread's kernels reuse from row to row.
+
+use super::element::Element;
+
+/// Buffers of one thread.
+#[derive(Debug)]
+pub struct Scratch<T> {
+    values: Vec<T>,
+    pointers: Vec<*const T>,
+}
+
+// SAFETY: the pointers are written before they are read within each call; nothing is shared.
+unsafe impl<T: Send> Send for Scratch<T> {}
+
+impl<T: Element> Scratch<T> {
+    /// Empty; grows when it is used.
+    pub fn new() -> Scratch<T> {
+        Scratch { values: Vec::new(), pointers: Vec::new() }
+    }
+
+    /// `count` vectors of `lanes` elements, each a pointer to memory that may be written; unspecified content.
+    #[inline(always)]
+    pub(super) fn vectors(&mut self, count: usize, lanes: usize) -> &[*const T] {
+        if self.values.len() < count * lanes {
+            self.values.resize(count * lanes, T::ZERO);
+        }
+        self.pointers.clear();
+        let start = self.values.as_mut_ptr();
+        // SAFETY: within `values`.
+        self.pointers.extend((0..count).map(|number| unsafe { start.add(number * lanes) }.cast_const()));
+        &self.pointers
+    }
+}

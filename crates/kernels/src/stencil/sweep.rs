@@ -1,0 +1,436 @@
+//! Sweeps over rows: finds each row's neighbours, calls the kernel.
+
+use super::description::{Array, Boundary};
+use super::direct::{ConstantTerm, Terms, VaryingTerm};
+use super::element::Element;
+use super::lanes::Store;
+use super::plan::{Factor, Kernel, OUTER, Plan};
+use super::scratch::Scratch;
+use super::span::{End, Row, Span};
+
+/// Which sides of an array go on in memory: there nothing is wrapped or put in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ends {
+    /// Below each axis but the last, then below the last.
+    pub low: [bool; OUTER + 1],
+    /// Above.
+    pub high: [bool; OUTER + 1],
+}
+
+/// An array, a block of one, or a few planes that are overwritten in turn.
+#[derive(Clone, Copy, Debug)]
+pub struct View<T> {
+    /// Index (0, origin, 0), column 0, of the first right-hand side.
+    pub base: *mut T,
+    /// Elements from one index to the next, for each axis but the last.
+    pub strides: [isize; OUTER],
+    /// Elements from one right-hand side to the next.
+    pub between: isize,
+    /// Planes of axis 0 that are held: an index lies in the plane of its remainder.
+    pub ring: Option<usize>,
+    /// The first index of axis 1 that is held.
+    pub origin: isize,
+    /// Which sides go on.
+    pub ends: Ends,
+}
+
+impl<T> View<T> {
+    /// Elements from `base` to the plane of axis 0.
+    #[inline(always)]
+    fn plane(&self, index: isize) -> isize {
+        let place = self.ring.map_or(index, |ring| index.rem_euclid(ring as isize));
+        place * self.strides[0]
+    }
+
+    /// Elements from a plane of axis 0 to a row of it.
+    #[inline(always)]
+    fn within(&self, second: isize, third: isize) -> isize {
+        (second - self.origin) * self.strides[1] + third * self.strides[2]
+    }
+}
+
+/// Rows to compute: indices may run beyond an axis that is circular, they mean what they are congruent to.
+#[derive(Clone, Copy, Debug)]
+pub struct Job<T> {
+    /// What is read.
+    pub input: View<T>,
+    /// What is written.
+    pub output: View<T>,
+    /// Indices along every axis but the last.
+    pub ranges: [(isize, isize); OUTER],
+    /// Elements of each row.
+    pub columns: (usize, usize),
+    /// Right-hand sides.
+    pub count: usize,
+    /// Whether to write past the caches.
+    pub streaming: bool,
+}
+
+// SAFETY: a job only says where arrays are; whoever runs jobs on threads sees that they write different rows.
+unsafe impl<T: Send + Sync> Send for Job<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send + Sync> Sync for Job<T> {}
+
+/// How far ahead rows are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ahead {
+    /// Within the row: bytes.
+    Bytes(usize),
+    /// As many rows.
+    Rows(usize),
+}
+
+/// How far ahead, in bytes of a row. Distances from 4 to 8 KiB are alike; less does not hide memory's latency.
+const BYTES_AHEAD: usize = 8192;
+
+impl Ahead {
+    /// For rows of so many bytes.
+    pub(super) fn within(row_bytes: usize) -> Ahead {
+        if row_bytes > 2 * BYTES_AHEAD {
+            Ahead::Bytes(BYTES_AHEAD)
+        } else {
+            Ahead::Rows(BYTES_AHEAD.div_ceil(row_bytes.max(1)))
+        }
+    }
+}
+
+/// The groups whose rows are asked for ahead: the last in memory, which no other group has read before; where not all
+/// planes stay in near caches, the last of each plane of axis 0.
+pub(super) fn leading(groups: &[[isize; OUTER]], of_each_plane: bool) -> Vec<usize> {
+    let is_last =
+        |group: &[isize; OUTER]| groups.iter().all(|other| (of_each_plane && other[0] != group[0]) || other <= group);
+    groups.iter().enumerate().filter(|(_, group)| is_last(group)).map(|(number, _)| number).collect()
+}
+
+/// Buffers of one thread.
+pub struct Work<T> {
+    rows: Vec<*const T>,
+    /// For each right-hand side and group the row of the current plane, or null where the plane is a boundary.
+    planes: Vec<*const T>,
+    /// Rows that will be needed soon.
+    ahead: Vec<*const T>,
+    terms: Terms<T>,
+    scratch: Scratch<T>,
+    /// Planes of intermediate time steps.
+    pub(super) levels: Vec<T>,
+}
+
+// SAFETY: pointers are written before they are read within each call.
+unsafe impl<T: Send> Send for Work<T> {}
+
+impl<T: Element> Work<T> {
+    pub(super) fn new(plan: &Plan<T>) -> Work<T> {
+        let mut terms = Terms { constant: Vec::new(), varying: Vec::new() };
+        if let Kernel::Direct { terms: points, .. } = &plan.kernel {
+            for point in points {
+                let (row, offset) = (std::ptr::null(), point.offset);
+                match point.factor {
+                    Factor::Constant(factor) => terms.constant.push(ConstantTerm { row, offset, factor }),
+                    Factor::Row(_) => terms.constant.push(ConstantTerm { row, offset, factor: T::ZERO }),
+                    Factor::Varying(_) => terms.varying.push(VaryingTerm { row, offset, factors: std::ptr::null() }),
+                }
+            }
+        }
+        let rows = vec![std::ptr::null(); plan.groups.len()];
+        Work { rows, planes: Vec::new(), ahead: Vec::new(), terms, scratch: Scratch::new(), levels: Vec::new() }
+    }
+}
+
+/// Where an index along an outer axis is found.
+enum Place {
+    /// At this index of the view.
+    At(isize),
+    /// Beyond an end of an end-off axis.
+    Beyond,
+}
+
+impl<T: Element> Plan<T> {
+    /// Resolves an index along an axis but the last.
+    #[inline(always)]
+    fn place(&self, ends: &Ends, axis: usize, index: isize) -> Place {
+        let extent = self.outer[axis] as isize;
+        let goes_on = if index < 0 {
+            ends.low[axis]
+        } else if index >= extent {
+            ends.high[axis]
+        } else {
+            return Place::At(index);
+        };
+        if goes_on {
+            return Place::At(index);
+        }
+        match self.boundaries[axis] {
+            Boundary::Circular => Place::At(index.rem_euclid(extent)),
+            _ => Place::Beyond,
+        }
+    }
+
+    /// An index of the array itself.
+    #[inline(always)]
+    fn home(&self, axis: usize, index: isize) -> isize {
+        let extent = self.outer[axis] as isize;
+        if (0..extent).contains(&index) { index } else { index.rem_euclid(extent) }
+    }
+
+    /// The row that lies beyond an end of `axis`. Shifts are taken along axis 0 first: the boundary of an axis is indexed
+    /// as the result along earlier axes and as the neighbour along later ones.
+    #[inline(never)]
+    fn boundary_row(&self, axis: usize, result: &[isize; OUTER], neighbour: &[isize; OUTER]) -> *const T {
+        match &self.boundaries[axis] {
+            Boundary::Array(values) => {
+                let mut row = 0;
+                for other in (0..self.axes - 1).filter(|&other| other != axis) {
+                    let index = if other < axis { self.home(other, result[other]) } else { neighbour[other] };
+                    row = row * self.outer[other] + index as usize;
+                }
+                // SAFETY: the array has a row for every index of the other axes.
+                unsafe { values.as_ptr().add(row * self.row) }
+            }
+            _ => {
+                let before = self.reach[self.axes - 1].0 * self.options.components;
+                // SAFETY: the row of a boundary value has that much before it.
+                unsafe { self.boundary_rows[axis].as_ptr().add(before) }
+            }
+        }
+    }
+
+    /// Column 0 of the row at `index + offset`, wherever that is.
+    #[inline(never)]
+    fn find_row(&self, view: &View<T>, index: &[isize; OUTER], offset: &[isize; OUTER], side: usize) -> *const T {
+        let mut neighbour = [0; OUTER];
+        for axis in (0..OUTER).rev() {
+            match self.place(&view.ends, axis, index[axis] + offset[axis]) {
+                Place::At(place) => neighbour[axis] = place,
+                Place::Beyond => return self.boundary_row(axis, index, &neighbour),
+            }
+        }
+        let distance = view.plane(neighbour[0]) + view.within(neighbour[1], neighbour[2]);
+        view.base.wrapping_offset(distance + side as isize * view.between).cast_const()
+    }
+
+    /// For each right-hand side and group: where the row of index (first, origin, 0) plus the group's offset would be if
+    /// the other axes had no ends; null where the plane itself is a boundary.
+    fn find_planes(&self, job: &Job<T>, first: isize, planes: &mut Vec<*const T>) -> bool {
+        planes.clear();
+        let view = &job.input;
+        let mut all = true;
+        for side in 0..job.count {
+            for offset in &self.groups {
+                planes.push(match self.place(&view.ends, 0, first + offset[0]) {
+                    Place::At(place) => {
+                        let distance = view.plane(place) + view.within(offset[1], offset[2]);
+                        view.base.wrapping_offset(distance + side as isize * view.between).cast_const()
+                    }
+                    Place::Beyond => {
+                        all = false;
+                        std::ptr::null()
+                    }
+                });
+            }
+        }
+        all
+    }
+
+    /// What lies beyond the ends of a row.
+    fn row_ends(&self, view: &View<T>, index: &[isize; OUTER]) -> (End<T>, End<T>) {
+        let last = self.axes - 1;
+        let beyond = match &self.boundaries[last] {
+            Boundary::Circular => End::Wrap,
+            Boundary::Value(value) => End::Value(*value),
+            Boundary::Array(values) => {
+                let row = (0..last).fold(0, |row, axis| row * self.outer[axis] + self.home(axis, index[axis]) as usize);
+                let components = self.options.components;
+                match components {
+                    1 => End::Value(values[row]),
+                    _ => End::Site { values: values[row * components..].as_ptr(), components },
+                }
+            }
+        };
+        let end = |goes_on: bool| if goes_on { End::Memory } else { beyond };
+        (end(view.ends.low[OUTER]), end(view.ends.high[OUTER]))
+    }
+
+    /// Computes a job's rows in order.
+    ///
+    /// # Safety
+    /// The job's views are valid for what its ranges and the stencil's reach make it read and write.
+    pub(super) unsafe fn sweep(&self, job: &Job<T>, work: &mut Work<T>) {
+        let lanes_bytes = match self.instructions {
+            super::Instructions::Avx512 => 64,
+            super::Instructions::Avx2 => 32,
+            super::Instructions::Portable => 16,
+        };
+        let inner = |axis: usize| -> (isize, isize) {
+            if axis + 1 >= self.axes {
+                return (0, 1);
+            }
+            let (low, high) = self.reach[axis];
+            let ends = &job.input.ends;
+            let start = if ends.low[axis] { isize::MIN } else { low as isize };
+            let extent = self.outer[axis] as isize;
+            (start, if ends.high[axis] { isize::MAX } else { extent - high as isize })
+        };
+        let (inner_second, inner_third) = (inner(1), inner(2));
+        let ends_vary = matches!(self.boundaries[self.axes - 1], Boundary::Array(_));
+        let (mut low, mut high) = (End::Wrap, End::Wrap);
+        if !ends_vary {
+            (low, high) = self.row_ends(&job.input, &[0; OUTER]);
+        }
+        work.ahead.clear();
+        let groups = self.groups.len();
+        let pitch = self.row as isize;
+        let strides = |view: &View<T>| if self.axes == 3 { view.strides[1] } else { view.strides[2] };
+        let runs = matches!(self.kernel, Kernel::Columns { .. })
+            && self.axes > 2
+            && !ends_vary
+            && (strides(&job.input), strides(&job.output)) == (pitch, pitch)
+            && (!job.streaming || (self.row * size_of::<T>()).is_multiple_of(lanes_bytes));
+        for first in job.ranges[0].0..job.ranges[0].1 {
+            let all_planes = self.find_planes(job, first, &mut work.planes);
+            let mut next_second = job.ranges[1].0;
+            while next_second < job.ranges[1].1 {
+                let second = next_second;
+                next_second += 1;
+                let second_is_inner = all_planes && second >= inner_second.0 && second < inner_second.1;
+                let mut next = job.ranges[2].0;
+                while next < job.ranges[2].1 {
+                    let third = next;
+                    next += 1;
+                    let index = [first, second, third];
+                    if ends_vary {
+                        (low, high) = self.row_ends(&job.input, &index);
+                    }
+                    let is_inner = second_is_inner && third >= inner_third.0 && third < inner_third.1;
+                    let span = Span { from: job.columns.0, to: job.columns.1, extent: self.row, low, high };
+                    if let Kernel::Direct { terms, .. } = &self.kernel {
+                        self.find_factors(terms, &index, &mut work.terms);
+                    }
+                    for side in 0..job.count {
+                        if is_inner {
+                            // `find_planes` has taken the origin off once already.
+                            let distance = second * job.input.strides[1] + third * job.input.strides[2];
+                            let planes = &work.planes[side * groups..(side + 1) * groups];
+                            for (row, plane) in work.rows.iter_mut().zip(planes) {
+                                *row = plane.wrapping_offset(distance);
+                            }
+                        } else {
+                            for (row, offset) in work.rows.iter_mut().zip(&self.groups) {
+                                *row = self.find_row(&job.input, &index, offset, side);
+                            }
+                        }
+                        let distance = job.output.plane(first) + job.output.within(second, third);
+                        let out = job.output.base.wrapping_offset(distance + side as isize * job.output.between);
+                        let store = match (job.streaming, out.wrapping_add(job.columns.0) as usize) {
+                            (true, address) if address % lanes_bytes == 0 => Store::StreamVector,
+                            (true, address) if address % 16 == 0 => Store::Stream16,
+                            _ => Store::Cached,
+                        };
+                        // Rows after one another in both arrays are one call: its start costs as much as many a row.
+                        let mut repeat = 1;
+                        if is_inner && runs && job.count == 1 && self.axes == 3 {
+                            next_second = job.ranges[1].1.min(inner_second.1);
+                            repeat = (next_second - second) as usize;
+                        } else if is_inner && runs && job.count == 1 {
+                            next = job.ranges[2].1.min(inner_third.1);
+                            repeat = (next - third) as usize;
+                        }
+                        if job.streaming {
+                            self.find_ahead(job, &index, side, work);
+                        }
+                        // SAFETY: rows are those of the neighbours, each whole or going on where the span says so.
+                        unsafe { self.run_row(work, span, out, store, repeat) };
+                    }
+                }
+            }
+        }
+        #[cfg(target_arch = "x86_64")]
+        if job.streaming {
+            // Results that went past the caches are ordered before whatever tells another thread that they are there.
+            // SAFETY: every x86-64 has it.
+            unsafe { std::arch::x86_64::_mm_sfence() };
+        }
+    }
+
+    /// The rows that will be needed a little later, in the order of the sweep.
+    #[inline(always)]
+    fn find_ahead(&self, job: &Job<T>, index: &[isize; OUTER], side: usize, work: &mut Work<T>) {
+        work.ahead.clear();
+        let strides = &job.input.strides;
+        let distance = match self.ahead {
+            Ahead::Bytes(bytes) => index[1] * strides[1] + index[2] * strides[2] + (bytes / size_of::<T>()) as isize,
+            Ahead::Rows(rows) => {
+                let [_, second, third] = job.ranges;
+                let (mut later, mut plane) = ([index[1], index[2] + rows as isize], 0);
+                while later[1] >= third.1 {
+                    later = [later[0] + 1, later[1] - (third.1 - third.0)];
+                }
+                while later[0] >= second.1 {
+                    later[0] -= second.1 - second.0;
+                    plane += strides[0];
+                }
+                plane + later[0] * strides[1] + later[1] * strides[2]
+            }
+        };
+        let planes = &work.planes[side * self.groups.len()..];
+        work.ahead.extend(self.leading.iter().map(|&group| planes[group].wrapping_offset(distance)));
+    }
+
+    /// The coefficients of one row.
+    fn find_factors(&self, points: &[super::plan::Term<T>], index: &[isize; OUTER], terms: &mut Terms<T>) {
+        let at = |array: &Array<T>| {
+            let strides = &array.strides()[..self.axes - 1];
+            let distance: isize =
+                strides.iter().enumerate().map(|(axis, &stride)| self.home(axis, index[axis]) * stride).sum();
+            array.as_ptr().wrapping_offset(distance)
+        };
+        let (mut constant, mut varying) = (terms.constant.iter_mut(), terms.varying.iter_mut());
+        for point in points {
+            match &point.factor {
+                Factor::Constant(_) => {
+                    constant.next();
+                }
+                Factor::Row(array) => {
+                    if let Some(term) = constant.next() {
+                        // SAFETY: the array has a value for every index.
+                        term.factor = unsafe { *at(array) };
+                    }
+                }
+                Factor::Varying(array) => {
+                    if let Some(term) = varying.next() {
+                        term.factors = at(array);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Calls the kernel for the rows of `work`.
+    #[inline(always)]
+    unsafe fn run_row(&self, work: &mut Work<T>, span: Span<T>, out: *mut T, store: Store, repeat: usize) {
+        let row = Row { rows: &work.rows, ahead: &work.ahead, span, out, store, repeat };
+        match &self.kernel {
+            // SAFETY: the kernel was chosen for this processor; the rest is the caller's.
+            Kernel::Columns { columns, run } => unsafe { run(columns, &row, &mut work.scratch) },
+            Kernel::Direct { terms: points, reach, run } => {
+                let (mut constant, mut varying) = (work.terms.constant.iter_mut(), work.terms.varying.iter_mut());
+                for point in points {
+                    let row = work.rows[point.group];
+                    match point.factor {
+                        Factor::Varying(_) => {
+                            if let Some(term) = varying.next() {
+                                term.row = row;
+                            }
+                        }
+                        _ => {
+                            if let Some(term) = constant.next() {
+                                term.row = row;
+                            }
+                        }
+                    }
+                }
+                // SAFETY: as above.
+                unsafe { run(&work.terms, reach, &row, &mut work.scratch) };
+            }
+        }
+    }
+}
