@@ -1,0 +1,149 @@
+//! Whole arrays to and from one rank.
+
+use weft_comm::{Buffer, CommError, Communicator, Payload, Source, Tag};
+
+use super::copy::{BoxCopy, Copies, Place};
+use super::pattern::Storage;
+use crate::geometry::Geometry;
+
+const SCATTERED: Tag = Tag::User(0x3ff0);
+const GATHERED: Tag = Tag::User(0x3ff1);
+
+/// An array of the geometry's whole shape in the memory of one rank.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Whole {
+    /// The first element.
+    pub start: *mut u8,
+    /// Bytes from an element to the next of each axis.
+    pub strides: Vec<isize>,
+}
+
+/// The copy between a rank's block within the whole array (base 0) and the block (base 1, as it lies in `block`).
+fn part(geometry: &Geometry, rank: usize, strides: &[isize], block: &Storage, out: bool) -> Copies {
+    let start = geometry.start(rank);
+    let offset = start.iter().zip(strides).map(|(&at, stride)| at as isize * stride).sum();
+    let (whole, own) = (Place { base: 0, offset }, Place { base: 1, offset: block.origin });
+    let (from, to) = if out { (whole, own) } else { (own, whole) };
+    let (strides, own_strides) = (strides.to_vec(), block.strides.clone());
+    let (from_strides, to_strides) = if out { (strides, own_strides) } else { (own_strides, strides) };
+    let extents = geometry.local_shape(rank);
+    Copies::new([BoxCopy { from, to, extents, from_strides, to_strides, element: block.element }])
+}
+
+fn dense(geometry: &Geometry, rank: usize, element: usize) -> (Storage, usize) {
+    let shape = geometry.local_shape(rank);
+    let storage = Storage::contiguous(element, &shape, &vec![[0, 0]; shape.len()]);
+    let bytes = storage.bytes(&shape);
+    (storage, bytes)
+}
+
+/// Divides an array that `root` has over the ranks, each getting its block into memory at `own`. Collective.
+///
+/// # Errors
+/// Those of the world.
+///
+/// # Safety
+/// `whole` (on the root) must have the geometry's shape, `own` memory as `storage` says; both for elements of one size.
+pub async unsafe fn scatter<C: Communicator>(
+    comm: &C,
+    geometry: &Geometry,
+    root: usize,
+    whole: Option<&Whole>,
+    storage: &Storage,
+    own: *mut u8,
+) -> Result<(), CommError> {
+    let rank = comm.rank();
+    if rank != root {
+        let (block, bytes) = dense(geometry, rank, storage.element);
+        if bytes > 0 {
+            let into = Payload::Data(Buffer::zeroed(bytes));
+            let received = comm.recv(Source::Rank(root), SCATTERED.into(), into).await?;
+            if let Payload::Data(mut buffer) = received.payload {
+                let copies = between(geometry, rank, &block, storage);
+                // SAFETY: the buffer is the dense block; the caller promises for its own memory.
+                unsafe { copies.run(&[buffer.as_mut_ptr(), own]) };
+            }
+        }
+        return Ok(());
+    }
+    let Some(whole) = whole else { return Err(nothing(rank)) };
+    let mut sends = Vec::new();
+    for to in (0..comm.size()).filter(|&to| to != root) {
+        let (block, bytes) = dense(geometry, to, storage.element);
+        if bytes > 0 {
+            let mut buffer = Buffer::zeroed(bytes);
+            let copies = part(geometry, to, &whole.strides, &block, true);
+            // SAFETY: the buffer is the dense block; the caller promises for the whole.
+            unsafe { copies.run(&[whole.start, buffer.as_mut_ptr()]) };
+            sends.push(comm.isend(to, SCATTERED, Payload::Data(buffer)));
+        }
+    }
+    // SAFETY: the caller promises for both.
+    unsafe { part(geometry, rank, &whole.strides, storage, true).run(&[whole.start, own]) };
+    for send in sends {
+        send.await?;
+    }
+    Ok(())
+}
+
+/// Puts the blocks of all ranks together in an array on `root`. Collective.
+///
+/// # Errors
+/// Those of the world.
+///
+/// # Safety
+/// As for [`scatter`].
+pub async unsafe fn gather<C: Communicator>(
+    comm: &C,
+    geometry: &Geometry,
+    root: usize,
+    whole: Option<&Whole>,
+    storage: &Storage,
+    own: *mut u8,
+) -> Result<(), CommError> {
+    let rank = comm.rank();
+    if rank != root {
+        let (block, bytes) = dense(geometry, rank, storage.element);
+        if bytes > 0 {
+            let mut buffer = Buffer::zeroed(bytes);
+            let copies = between(geometry, rank, storage, &block);
+            // SAFETY: as in scatter.
+            unsafe { copies.run(&[own, buffer.as_mut_ptr()]) };
+            comm.send(root, GATHERED, Payload::Data(buffer)).await?;
+        }
+        return Ok(());
+    }
+    let Some(whole) = whole else { return Err(nothing(rank)) };
+    // SAFETY: the caller promises for both.
+    unsafe { part(geometry, rank, &whole.strides, storage, false).run(&[whole.start, own]) };
+    for from in (0..comm.size()).filter(|&from| from != root) {
+        let (block, bytes) = dense(geometry, from, storage.element);
+        if bytes > 0 {
+            let into = Payload::Data(Buffer::zeroed(bytes));
+            let received = comm.recv(Source::Rank(from), GATHERED.into(), into).await?;
+            if let Payload::Data(mut buffer) = received.payload {
+                // SAFETY: as in scatter.
+                unsafe {
+                    part(geometry, from, &whole.strides, &block, false).run(&[whole.start, buffer.as_mut_ptr()]);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The copy of a rank's block from one form (base 0) to another (base 1).
+fn between(geometry: &Geometry, rank: usize, from: &Storage, to: &Storage) -> Copies {
+    Copies::new([BoxCopy {
+        from: Place { base: 0, offset: from.origin },
+        to: Place { base: 1, offset: to.origin },
+        extents: geometry.local_shape(rank),
+        from_strides: from.strides.clone(),
+        to_strides: to.strides.clone(),
+        element: from.element,
+    }])
+}
+
+fn nothing(rank: usize) -> CommError {
+    CommError::Program { rank, message: "the root of a scatter or gather has no array".to_owned() }
+}

@@ -1,0 +1,413 @@
+//! From a pattern to what one rank does: local copies, and one message per neighbour.
+
+use weft_comm::Ends;
+
+use super::copy::{BoxCopy, Copies, Place};
+use super::moves::{self, Common, Side, Stretch, products, still};
+use super::pattern::{Boundary, Corners, Edge, Halo, Pattern, PatternError, Shift, Storage};
+use crate::geometry::{Axis, Geometry};
+
+/// What one rank does in an exchange. Several stages follow each other; within one all messages are under way at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RankPlan {
+    pub stages: Vec<Stage>,
+    /// The number of arrays.
+    pub arrays: usize,
+    /// What boundaries are filled with.
+    pub constants: Vec<u8>,
+}
+
+/// One stage.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stage {
+    /// The other ranks, each with the bytes that go there and come from there.
+    pub ends: Vec<Ends>,
+    /// What goes into the message to each of them,
+    pub pack: Vec<Copies>,
+    /// and where what comes from each goes.
+    pub unpack: Vec<Copies>,
+    /// What stays on this rank, and boundaries.
+    pub local: Copies,
+}
+
+impl RankPlan {
+    /// The plan of `rank`.
+    ///
+    /// # Errors
+    /// [`PatternError`] where the pattern does not fit the arrays.
+    pub fn new(
+        geometry: &Geometry,
+        rank: usize,
+        arrays: &[Storage],
+        pattern: &Pattern,
+    ) -> Result<RankPlan, PatternError> {
+        pattern.check(&geometry.shape(), arrays)?;
+        let mut compiler = Compiler { geometry, rank, arrays, constants: Vec::new() };
+        let stages = match pattern {
+            Pattern::Shifts(shifts) => vec![compiler.shifts(shifts)],
+            Pattern::Halos(halos) => compiler.halos(halos),
+        };
+        Ok(RankPlan { stages, arrays: arrays.len(), constants: compiler.constants })
+    }
+
+    /// Bytes that this rank sends to others.
+    pub fn sent_bytes(&self) -> usize {
+        self.stages.iter().flat_map(|stage| &stage.ends).map(|end| end.send_bytes).sum()
+    }
+
+    /// Bytes that this rank copies for itself, boundaries included.
+    pub fn local_bytes(&self) -> usize {
+        self.stages.iter().map(|stage| stage.local.bytes()).sum()
+    }
+
+    /// Messages that this rank sends.
+    pub fn messages(&self) -> usize {
+        self.stages.iter().flat_map(|stage| &stage.ends).filter(|end| end.send_bytes > 0).count()
+    }
+
+    /// The base of a message in the bases of copies: after those of the arrays.
+    pub(super) fn message_base(&self) -> usize {
+        self.arrays
+    }
+}
+
+/// A box that is common with a rank, of one of the things that an exchange does.
+struct Item {
+    /// Which of them: the same number on both ranks.
+    number: usize,
+    common: Common,
+    source: usize,
+    result: usize,
+}
+
+/// What one stage does, before it is made into copies.
+#[derive(Default)]
+struct Draft {
+    receives: Vec<Item>,
+    sends: Vec<Item>,
+    fills: Vec<BoxCopy>,
+}
+
+struct Compiler<'a> {
+    geometry: &'a Geometry,
+    rank: usize,
+    arrays: &'a [Storage],
+    constants: Vec<u8>,
+}
+
+impl Compiler<'_> {
+    fn coordinates(&self) -> Vec<usize> {
+        self.geometry.coordinates_of(self.rank)
+    }
+
+    /// The stretches of every axis, by a function of axis number, axis and this rank's coordinate there.
+    fn stretches(&self, of: impl Fn(usize, &Axis, usize) -> Vec<Stretch>) -> Vec<Vec<Stretch>> {
+        let axes = self.geometry.axes().iter().zip(self.coordinates()).enumerate();
+        axes.map(|(number, (axis, coordinate))| of(number, axis, coordinate)).collect()
+    }
+
+    fn shifts(&mut self, shifts: &[Shift]) -> Stage {
+        let mut draft = Draft::default();
+        for (number, shift) in shifts.iter().enumerate() {
+            let circular = shift.boundary == Boundary::Circular;
+            let along = |make: fn(&Axis, usize, i64, bool) -> Vec<Stretch>| {
+                let axes = self.stretches(|number, axis, coordinate| {
+                    if number == shift.axis {
+                        make(axis, coordinate, shift.by, circular)
+                    } else {
+                        still(axis, coordinate, [0, 0])
+                    }
+                });
+                products(self.geometry, &axes)
+            };
+            let item = |common| Item { number, common, source: shift.source, result: shift.result };
+            draft.receives.extend(along(moves::shift_sources).into_iter().map(item));
+            draft.sends.extend(along(moves::shift_targets).into_iter().map(item));
+            self.fill_shift(shift, &mut draft.fills);
+        }
+        self.stage(draft)
+    }
+
+    /// The boundary of an end-off shift.
+    fn fill_shift(&mut self, shift: &Shift, fills: &mut Vec<BoxCopy>) {
+        let coordinates = self.coordinates();
+        let axis = &self.geometry.axes()[shift.axis];
+        let (from, to) = moves::shift_outside(axis, coordinates[shift.axis], shift.by);
+        let storage = &self.arrays[shift.result];
+        let mut extents = self.geometry.local_shape(self.rank);
+        extents[shift.axis] = to - from;
+        if extents.contains(&0) {
+            return;
+        }
+        let mut place = vec![0; extents.len()];
+        place[shift.axis] = from as i64;
+        let (bytes, strides) = match &shift.boundary {
+            Boundary::Circular => return,
+            Boundary::Value(bytes) => (bytes.clone(), vec![0; extents.len()]),
+            Boundary::Array(bytes) => self.lines(shift.axis, storage.element, bytes),
+        };
+        fills.push(BoxCopy {
+            from: Place { base: self.constants_base(), offset: self.constants.len() as isize },
+            to: Place { base: shift.result, offset: storage.offset(&place) },
+            extents,
+            from_strides: strides,
+            to_strides: storage.strides.clone(),
+            element: storage.element,
+        });
+        self.constants.extend(bytes);
+    }
+
+    /// This rank's part of an array of the geometry's shape without `axis`, and its strides over the block (0 along it).
+    fn lines(&self, axis: usize, element: usize, bytes: &[u8]) -> (Vec<u8>, Vec<isize>) {
+        let mut shape = self.geometry.shape();
+        let mut start = self.geometry.start(self.rank);
+        let mut extents = self.geometry.local_shape(self.rank);
+        (shape[axis], start[axis], extents[axis]) = (1, 0, 1);
+        let strides = |shape: &[usize]| {
+            let mut strides = Storage::contiguous(element, shape, &vec![[0, 0]; shape.len()]).strides;
+            strides[axis] = 0;
+            strides
+        };
+        let whole = strides(&shape);
+        let mut part = vec![0u8; extents.iter().product::<usize>() * element];
+        let offset = start.iter().zip(&whole).map(|(&at, stride)| at as isize * stride).sum();
+        let copy = BoxCopy {
+            from: Place { base: 0, offset },
+            to: Place { base: 1, offset: 0 },
+            extents: extents.clone(),
+            from_strides: whole,
+            to_strides: strides(&extents),
+            element,
+        };
+        // SAFETY: the lengths of both were checked against the shape; the source is only read.
+        unsafe { Copies::new([copy]).run(&[bytes.as_ptr().cast_mut(), part.as_mut_ptr()]) };
+        (part, strides(&extents))
+    }
+
+    fn halos(&mut self, halos: &[Halo]) -> Vec<Stage> {
+        let staged = halos.iter().any(|halo| halo.corners == Corners::Staged);
+        let stages = if staged { self.geometry.dimensions() } else { 1 };
+        let mut drafts: Vec<Draft> = (0..stages).map(|_| Draft::default()).collect();
+        let mut number = 0;
+        for halo in halos {
+            for direction in directions(halo) {
+                let stage = match halo.corners {
+                    Corners::Staged => direction.iter().position(Option::is_some).unwrap_or(0),
+                    _ => 0,
+                };
+                self.halo(halo, &direction, number, &mut drafts[stage]);
+                number += 1;
+            }
+        }
+        // Also those in which this rank does nothing: setting up messages is for all ranks.
+        drafts.into_iter().map(|draft| self.stage(draft)).collect()
+    }
+
+    /// The ghosts of one array in one direction.
+    fn halo(&mut self, halo: &Halo, direction: &[Option<Side>], number: usize, draft: &mut Draft) {
+        let width = |axis: usize, side: Side| halo.widths[axis][usize::from(side == Side::After)];
+        // In a stage, the ghosts of the axes before travel along, but for those that are to be kept.
+        let stage = direction.iter().position(Option::is_some);
+        let is_before = |axis: usize| halo.corners == Corners::Staged && stage.is_some_and(|stage| axis < stage);
+        let coordinates = self.coordinates();
+        let travelling = |axis: usize| match (is_before(axis), &halo.edges[axis]) {
+            (false, _) => [0, 0],
+            (true, Edge::Keep) => [Side::Before, Side::After].map(|side| {
+                let axes = &self.geometry.axes()[axis];
+                let (from, to) = moves::ghost_outside(axes, coordinates[axis], side, width(axis, side));
+                width(axis, side) - (to - from) as usize
+            }),
+            (true, _) => halo.widths[axis],
+        };
+        let along = |make: fn(&Axis, usize, Side, usize, bool) -> Vec<Stretch>| {
+            let axes = self.stretches(|number, axis, coordinate| match direction[number] {
+                Some(side) => make(axis, coordinate, side, width(number, side), halo.edges[number] == Edge::Circular),
+                None => still(axis, coordinate, travelling(number)),
+            });
+            products(self.geometry, &axes)
+        };
+        let item = |common| Item { number, common, source: halo.array, result: halo.array };
+        draft.receives.extend(along(moves::ghost_sources).into_iter().map(item));
+        draft.sends.extend(along(moves::ghost_targets).into_iter().map(item));
+        if !self.geometry.is_idle(self.rank) {
+            self.fill_halo(halo, direction, &travelling, &mut draft.fills);
+        }
+    }
+
+    /// Ghosts in one direction that lie outside of the array: every part of them is beyond the end of a last axis.
+    fn fill_halo(
+        &mut self,
+        halo: &Halo,
+        direction: &[Option<Side>],
+        travelling: &dyn Fn(usize) -> [usize; 2],
+        fills: &mut Vec<BoxCopy>,
+    ) {
+        let coordinates = self.coordinates();
+        let lengths = self.geometry.local_shape(self.rank);
+        let axes = self.geometry.axes();
+        let width = |axis: usize, side: Side| halo.widths[axis][usize::from(side == Side::After)];
+        let all = |axis: usize| -> (i64, i64) {
+            let length = lengths[axis] as i64;
+            match direction[axis] {
+                Some(Side::Before) => (-(width(axis, Side::Before) as i64), 0),
+                Some(Side::After) => (length, length + width(axis, Side::After) as i64),
+                None => {
+                    let [before, after] = travelling(axis);
+                    (-(before as i64), length + after as i64)
+                }
+            }
+        };
+        let outside = |axis: usize, side: Side| -> (i64, i64) {
+            if halo.edges[axis] == Edge::Circular {
+                return (0, 0);
+            }
+            moves::ghost_outside(&axes[axis], coordinates[axis], side, width(axis, side))
+        };
+        for last in 0..axes.len() {
+            let Some(side) = direction[last] else { continue };
+            let beyond = outside(last, side);
+            if beyond.0 >= beyond.1 {
+                continue;
+            }
+            let Edge::Value(value) = &halo.edges[last] else { continue };
+            // Beyond the end of `last`, and of no axis after it, nor of one that is kept.
+            let ranges: Vec<(i64, i64)> = (0..axes.len())
+                .map(|axis| match direction[axis] {
+                    _ if axis == last => beyond,
+                    Some(side) if axis > last || halo.edges[axis] == Edge::Keep => {
+                        within(all(axis), outside(axis, side))
+                    }
+                    _ => all(axis),
+                })
+                .collect();
+            if ranges.iter().any(|(from, to)| from >= to) {
+                continue;
+            }
+            let storage = &self.arrays[halo.array];
+            let place: Vec<i64> = ranges.iter().map(|range| range.0).collect();
+            fills.push(BoxCopy {
+                from: Place { base: self.constants_base(), offset: self.constants.len() as isize },
+                to: Place { base: halo.array, offset: storage.offset(&place) },
+                extents: ranges.iter().map(|(from, to)| (to - from) as usize).collect(),
+                from_strides: vec![0; ranges.len()],
+                to_strides: storage.strides.clone(),
+                element: storage.element,
+            });
+            self.constants.extend(value);
+        }
+    }
+
+    fn constants_base(&self) -> usize {
+        self.arrays.len() + 1
+    }
+
+    /// Sorts boxes by rank and makes them copies. Both ranks of a message have its boxes in the order of what they are
+    /// part of and then of their places at the receiver.
+    fn stage(&self, mut draft: Draft) -> Stage {
+        draft.receives.sort_by(|a, b| (a.number, &a.common.mine).cmp(&(b.number, &b.common.mine)));
+        draft.sends.sort_by(|a, b| (a.number, &a.common.theirs).cmp(&(b.number, &b.common.theirs)));
+        let message = self.arrays.len();
+        let mut stage = Stage::default();
+        let local = draft.receives.iter().filter(|item| item.common.rank == self.rank).map(|item| {
+            let (from, to) = (&self.arrays[item.source], &self.arrays[item.result]);
+            BoxCopy {
+                from: Place { base: item.source, offset: from.offset(&item.common.theirs) },
+                to: Place { base: item.result, offset: to.offset(&item.common.mine) },
+                extents: item.common.extents.clone(),
+                from_strides: from.strides.clone(),
+                to_strides: to.strides.clone(),
+                element: to.element,
+            }
+        });
+        stage.local = Copies::new(local.chain(draft.fills.iter().cloned()));
+        let mut peers: Vec<usize> = draft
+            .receives
+            .iter()
+            .chain(&draft.sends)
+            .map(|item| item.common.rank)
+            .filter(|&r| r != self.rank)
+            .collect();
+        peers.sort_unstable();
+        peers.dedup();
+        for peer in peers {
+            let (pack, send_bytes) =
+                self.packed(message, draft.sends.iter().filter(|item| item.common.rank == peer), true);
+            let (unpack, receive_bytes) =
+                self.packed(message, draft.receives.iter().filter(|item| item.common.rank == peer), false);
+            stage.ends.push(Ends { peer, send_bytes, receive_bytes });
+            stage.pack.push(pack);
+            stage.unpack.push(unpack);
+        }
+        stage
+    }
+
+    /// The boxes of a message, one after the other, and its length in bytes.
+    fn packed<'i>(&self, message: usize, items: impl Iterator<Item = &'i Item>, out: bool) -> (Copies, usize) {
+        let mut bytes = 0;
+        let mut boxes = Vec::new();
+        for item in items {
+            let (array, place) = if out { (item.source, &item.common.mine) } else { (item.result, &item.common.mine) };
+            let storage = &self.arrays[array];
+            let there = Place { base: array, offset: storage.offset(place) };
+            let packed = Place { base: message, offset: bytes as isize };
+            let extents = item.common.extents.clone();
+            let dense = Storage::contiguous(storage.element, &extents, &vec![[0, 0]; extents.len()]);
+            bytes += dense.bytes(&extents);
+            boxes.push(if out {
+                BoxCopy {
+                    from: there,
+                    to: packed,
+                    extents,
+                    from_strides: storage.strides.clone(),
+                    to_strides: dense.strides,
+                    element: storage.element,
+                }
+            } else {
+                BoxCopy {
+                    from: packed,
+                    to: there,
+                    extents,
+                    from_strides: dense.strides,
+                    to_strides: storage.strides.clone(),
+                    element: storage.element,
+                }
+            });
+        }
+        (Copies::new(boxes), bytes)
+    }
+}
+
+/// A range without the part of it that lies outside at one of its ends.
+fn within(all: (i64, i64), outside: (i64, i64)) -> (i64, i64) {
+    if outside.0 >= outside.1 {
+        all
+    } else if outside.0 == all.0 {
+        (outside.1, all.1)
+    } else {
+        (all.0, outside.0)
+    }
+}
+
+/// The directions that a halo's ghosts lie in: of each axis before, after or neither, not neither on all.
+fn directions(halo: &Halo) -> Vec<Vec<Option<Side>>> {
+    let axes = halo.widths.len();
+    let sides = |axis: usize| {
+        [(Side::Before, 0), (Side::After, 1)].into_iter().filter(move |&(_, side)| halo.widths[axis][side] > 0)
+    };
+    if halo.corners != Corners::AtOnce {
+        let of_axis = |axis: usize| {
+            sides(axis).map(move |(side, _)| (0..axes).map(|other| (other == axis).then_some(side)).collect())
+        };
+        return (0..axes).flat_map(of_axis).collect();
+    }
+    let mut all: Vec<Vec<Option<Side>>> = vec![Vec::new()];
+    for axis in 0..axes {
+        let choices: Vec<Option<Side>> = std::iter::once(None).chain(sides(axis).map(|(side, _)| Some(side))).collect();
+        all = all
+            .into_iter()
+            .flat_map(|before| choices.iter().map(move |&choice| [&before[..], &[choice]].concat()))
+            .collect();
+    }
+    all.retain(|direction| direction.iter().any(Option::is_some));
+    all
+}

@@ -1,0 +1,213 @@
+//! One rank's plan with its messages: ready to run, any number of times.
+
+use weft_base::Operation;
+use weft_comm::collective::{Choice, allgather};
+use weft_comm::{CommError, Communicator, Payload, Persistent, Tag, Work};
+
+use super::compile::RankPlan;
+
+/// The tags of exchanges: apart from those that programs of the suite use, a few sets of them one after the other, so
+/// that exchanges under way at one time do not meet.
+const FIRST_TAG: u32 = 0x4000;
+const TAGS: u32 = 1024;
+
+/// An exchange that is set up.
+///
+/// `begin` packs and sends, `end` does what stays on the rank and then takes in what has come; a program computes
+/// between the two. Neither allocates. Sources may not change, and results may not be read, until `end` has returned.
+pub struct Exchange<C: Communicator> {
+    plan: RankPlan,
+    messages: Vec<Persistent<C>>,
+    /// Of the arrays, the message at hand, and the constants.
+    bases: Vec<*mut u8>,
+    under_way: bool,
+    phantom: bool,
+}
+
+/// What an exchange goes by, where a program wants to say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Whether only lengths travel: there is no data.
+    pub phantom: bool,
+    /// Whether each message is sent and received by itself even where the world has a better way.
+    pub plain: bool,
+    /// Distinguishes exchanges that are under way at one time; the same on all ranks.
+    pub number: u32,
+}
+
+impl<C: Communicator> Exchange<C> {
+    /// Sets up the messages of a plan. Collective.
+    ///
+    /// # Errors
+    /// Those of the world.
+    pub fn new(comm: &C, plan: RankPlan, options: Options) -> Result<Exchange<C>, CommError> {
+        let tag = Tag::User(FIRST_TAG + options.number % TAGS);
+        let messages = plan.stages.iter().map(|stage| {
+            if options.plain {
+                Ok(Persistent::of_requests(comm, tag, &stage.ends, options.phantom))
+            } else {
+                Persistent::new(comm, tag, &stage.ends, options.phantom)
+            }
+        });
+        let messages = messages.collect::<Result<_, _>>()?;
+        let bases = vec![std::ptr::null_mut(); plan.arrays + 2];
+        Ok(Exchange { plan, messages, bases, under_way: false, phantom: options.phantom })
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &RankPlan {
+        &self.plan
+    }
+
+    /// What the messages go by.
+    pub fn describe(&self) -> String {
+        self.messages.first().map_or_else(|| "no messages".to_owned(), Persistent::describe)
+    }
+
+    /// Whether it has begun and not ended.
+    pub fn is_under_way(&self) -> bool {
+        self.under_way
+    }
+
+    /// Starts an exchange of the arrays whose memory begins at `arrays`; with phantoms they are not looked at.
+    ///
+    /// # Errors
+    /// Those of the world.
+    ///
+    /// # Panics
+    /// When it is under way, or is given another number of arrays than the plan has.
+    ///
+    /// # Safety
+    /// Every array must have memory as its `Storage` in the plan says, which stays until [`end`](Exchange::end) has
+    /// returned; no two may overlap.
+    pub unsafe fn begin(&mut self, arrays: &[*mut u8]) -> Result<(), CommError> {
+        assert!(!self.under_way, "the exchange is under way");
+        assert!(self.phantom || arrays.len() == self.plan.arrays, "another number of arrays than the plan has");
+        if !self.phantom {
+            self.bases[..arrays.len()].copy_from_slice(arrays);
+            self.bases[arrays.len() + 1] = self.plan.constants.as_mut_ptr();
+        }
+        self.under_way = true;
+        // SAFETY: as the caller promises.
+        unsafe { self.send(0) }
+    }
+
+    /// Completes it.
+    ///
+    /// # Errors
+    /// Those of the world.
+    ///
+    /// # Panics
+    /// When it has not begun.
+    ///
+    /// # Safety
+    /// As for [`begin`](Exchange::begin).
+    pub async unsafe fn end(&mut self) -> Result<(), CommError> {
+        assert!(self.under_way, "the exchange has not begun");
+        for stage in 0..self.plan.stages.len() {
+            // SAFETY: as the caller promises.
+            unsafe {
+                if stage > 0 {
+                    self.send(stage)?;
+                }
+                if !self.phantom {
+                    self.plan.stages[stage].local.run(&self.bases);
+                }
+                self.receive(stage).await?;
+            }
+        }
+        self.under_way = false;
+        Ok(())
+    }
+
+    /// Gives up an exchange that is under way, after a failure.
+    pub fn abandon(&mut self) {
+        self.under_way = false;
+    }
+
+    unsafe fn send(&mut self, stage: usize) -> Result<(), CommError> {
+        let (Some(messages), message) = (self.messages.get_mut(stage), self.plan.message_base()) else { return Ok(()) };
+        messages.start()?;
+        for (end, pack) in self.plan.stages[stage].pack.iter().enumerate() {
+            if let Some(buffer) = messages.send_buffer(end) {
+                self.bases[message] = buffer.as_mut_ptr();
+                // SAFETY: the buffer has the bytes of the message; the caller promises for the arrays.
+                unsafe { pack.run(&self.bases) };
+            }
+            messages.send(end)?;
+        }
+        Ok(())
+    }
+
+    async unsafe fn receive(&mut self, stage: usize) -> Result<(), CommError> {
+        let message = self.plan.message_base();
+        for (end, unpack) in self.plan.stages[stage].unpack.iter().enumerate() {
+            self.messages[stage].wait(end).await?;
+            if let Some(buffer) = self.messages[stage].receive_buffer(end) {
+                self.bases[message] = buffer.as_ptr().cast_mut();
+                // SAFETY: the message is only read from; the caller promises for the arrays.
+                unsafe { unpack.run(&self.bases) };
+            }
+        }
+        self.messages[stage].finish().await
+    }
+
+    /// Charges, in virtual time, the bytes that the rank copies in one exchange: into messages, out of them, and in
+    /// place. On real worlds it has copied them, and nothing is added.
+    pub async fn charge(&self, comm: &C) {
+        let count: usize = self
+            .plan
+            .stages
+            .iter()
+            .map(|stage| {
+                let copied = stage.pack.iter().chain(&stage.unpack).map(super::Copies::bytes).sum::<usize>();
+                copied + stage.local.bytes()
+            })
+            .sum();
+        comm.compute(Work::Operations { operation: Operation::CopyByte, count: count as u64 }).await;
+    }
+}
+
+/// Lets all ranks know whether each of them could do its part: the first error, on every rank. Collective.
+///
+/// `agreement` is what must be the same on all ranks: a digest of the arguments of a call.
+///
+/// # Errors
+/// [`CommError`] when the ranks cannot talk; the inner error is what is wrong, and on which rank.
+pub async fn agree<C: Communicator>(
+    comm: &C,
+    part: Result<u64, String>,
+    what: &str,
+) -> Result<Result<(), String>, CommError> {
+    /// Bytes of an error that the other ranks are told.
+    const TOLD: usize = 1000;
+    let mut own = vec![0u8; 16 + TOLD];
+    match &part {
+        Ok(digest) => own[8..16].copy_from_slice(&digest.to_le_bytes()),
+        Err(text) => {
+            let end = (0..=text.len().min(TOLD)).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+            own[..8].copy_from_slice(&(1 + end as u64).to_le_bytes());
+            own[16..16 + end].copy_from_slice(&text.as_bytes()[..end]);
+        }
+    }
+    let all = allgather(comm, &Payload::of(&own), None, Choice::Auto).await?;
+    if let Err(text) = part {
+        return Ok(Err(text));
+    }
+    let Some(all) = all.values::<u8>() else { return Ok(Ok(())) };
+    let number = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_le_bytes);
+    for (rank, entry) in all.chunks_exact(16 + TOLD).enumerate() {
+        let length = number(&entry[..8]) as usize;
+        if length > 0 {
+            let text = String::from_utf8_lossy(&entry[16..16 + length - 1]);
+            return Ok(Err(format!("rank {rank}: {text}")));
+        }
+    }
+    let digest = |rank: usize| number(&all[rank * (16 + TOLD) + 8..rank * (16 + TOLD) + 16]);
+    let other = (1..comm.size()).find(|&rank| digest(rank) != digest(0));
+    Ok(other.map_or(Ok(()), |rank| {
+        Err(format!(
+            "the ranks disagree: rank {rank} was given another {what} than rank 0; all ranks must ask for the same"
+        ))
+    }))
+}

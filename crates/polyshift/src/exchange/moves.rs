@@ -1,0 +1,267 @@
+//! Which elements go from which rank to which: the boxes of one rank's exchange, computed from the geometry alone.
+//!
+//! A box is a product of stretches, one an axis. What a rank receives and what its partners send follow from the same
+//! numbers, so no rank has to be told anything, and both ends of a message know the order of the boxes in it.
+
+use crate::geometry::{Axis, Geometry};
+
+/// A stretch of one axis that this rank and another have in common in an exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// The other rank's coordinate on the axis.
+    pub other: usize,
+    /// Where it begins here, counted from this rank's first element: negative before it.
+    pub mine: i64,
+    /// Where it begins there.
+    pub theirs: i64,
+    pub length: usize,
+}
+
+/// A box that this rank and another have in common.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Common {
+    pub rank: usize,
+    pub mine: Vec<i64>,
+    pub theirs: Vec<i64>,
+    pub extents: Vec<usize>,
+}
+
+/// The boxes that are the products of stretches, one of each axis.
+pub fn products(geometry: &Geometry, axes: &[Vec<Stretch>]) -> Vec<Common> {
+    let mut chosen: Vec<Vec<Stretch>> = vec![Vec::new()];
+    for stretches in axes {
+        chosen = chosen
+            .into_iter()
+            .flat_map(|before| stretches.iter().map(move |stretch| [&before[..], &[*stretch]].concat()))
+            .collect();
+    }
+    let common = |stretches: Vec<Stretch>| {
+        let coordinates: Vec<usize> = stretches.iter().map(|stretch| stretch.other).collect();
+        Common {
+            rank: geometry.rank_of(&coordinates),
+            mine: stretches.iter().map(|stretch| stretch.mine).collect(),
+            theirs: stretches.iter().map(|stretch| stretch.theirs).collect(),
+            extents: stretches.iter().map(|stretch| stretch.length).collect(),
+        }
+    };
+    chosen.into_iter().map(common).filter(|common| !common.extents.contains(&0)).collect()
+}
+
+/// An axis on which nothing moves: the rank's own elements and, where ghosts travel too, those around them.
+pub fn still(axis: &Axis, coordinate: usize, ghosts: [usize; 2]) -> Vec<Stretch> {
+    let [before, after] = ghosts;
+    let start = -(before as i64);
+    let length = axis.length(coordinate);
+    if length == 0 {
+        return Vec::new();
+    }
+    vec![Stretch { other: coordinate, mine: start, theirs: start, length: before + length + after }]
+}
+
+/// A distance as what it comes to: around the axis where `circular`, never farther than its end otherwise.
+fn effective(axis: &Axis, by: i64, circular: bool) -> i64 {
+    let extent = axis.extent() as i64;
+    if circular { by.rem_euclid(extent) } else { by.clamp(-extent, extent) }
+}
+
+/// Where the elements of `coordinate` come from in a shift: element i is given element i + `by`.
+pub fn shift_sources(axis: &Axis, coordinate: usize, by: i64, circular: bool) -> Vec<Stretch> {
+    let range = axis.range(coordinate);
+    let from = range.start as i64 + effective(axis, by, circular);
+    stretches_of(axis, from, range.len(), circular, 0)
+}
+
+/// Where the elements of `coordinate` go to in a shift: element j is given to element j - `by`.
+pub fn shift_targets(axis: &Axis, coordinate: usize, by: i64, circular: bool) -> Vec<Stretch> {
+    let range = axis.range(coordinate);
+    let from = range.start as i64 - effective(axis, by, circular);
+    stretches_of(axis, from, range.len(), circular, 0)
+}
+
+fn stretches_of(axis: &Axis, from: i64, length: usize, circular: bool, mine: i64) -> Vec<Stretch> {
+    let pieces = axis.pieces(from, length, circular).into_iter();
+    pieces
+        .map(|piece| Stretch {
+            other: piece.coordinate,
+            mine: mine + piece.at as i64,
+            theirs: piece.local as i64,
+            length: piece.length,
+        })
+        .collect()
+}
+
+/// The elements of `coordinate`, as `start..end` from its first, that a shift takes from beyond the ends of the axis.
+pub fn shift_outside(axis: &Axis, coordinate: usize, by: i64) -> (usize, usize) {
+    let range = axis.range(coordinate);
+    let by = effective(axis, by, false);
+    let (extent, start) = (axis.extent() as i64, range.start as i64);
+    let within = |element: i64| (element - start).clamp(0, range.len() as i64) as usize;
+    if by >= 0 { (within(extent - by), range.len()) } else { (0, within(-by)) }
+}
+
+/// The side of a block that ghosts lie on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    Before,
+    After,
+}
+
+/// Where the ghosts of `coordinate` on one side begin: in the axis, and counted from its first element.
+fn ghosts(axis: &Axis, coordinate: usize, side: Side, width: usize) -> (i64, i64) {
+    let range = axis.range(coordinate);
+    match side {
+        Side::Before => (range.start as i64 - width as i64, -(width as i64)),
+        Side::After => (range.end as i64, range.len() as i64),
+    }
+}
+
+/// Where the ghosts of `coordinate` come from.
+pub fn ghost_sources(axis: &Axis, coordinate: usize, side: Side, width: usize, circular: bool) -> Vec<Stretch> {
+    if axis.length(coordinate) == 0 {
+        return Vec::new();
+    }
+    let (from, mine) = ghosts(axis, coordinate, side, width);
+    stretches_of(axis, from, width, circular, mine)
+}
+
+/// Whose ghosts the elements of `coordinate` are, where those ghosts lie on `side` of their owners.
+pub fn ghost_targets(axis: &Axis, coordinate: usize, side: Side, width: usize, circular: bool) -> Vec<Stretch> {
+    let mut targets = Vec::new();
+    if axis.length(coordinate) == 0 || width == 0 {
+        return targets;
+    }
+    for other in near(axis, coordinate, width, circular) {
+        for source in ghost_sources(axis, other, side, width, circular) {
+            if source.other == coordinate {
+                targets.push(Stretch { other, mine: source.theirs, theirs: source.mine, length: source.length });
+            }
+        }
+    }
+    targets
+}
+
+/// The coordinates with elements whose ghosts may reach `coordinate`.
+fn near(axis: &Axis, coordinate: usize, width: usize, circular: bool) -> Vec<usize> {
+    let filled = axis.filled();
+    // One more than full blocks would need, for the last block may be short.
+    let reach = width.div_ceil(axis.block()) + 2;
+    if 2 * reach + 1 >= filled {
+        return (0..filled).collect();
+    }
+    let around = (0..=2 * reach).map(|step| coordinate as i64 + step as i64 - reach as i64);
+    let filled = filled as i64;
+    let inside = around.filter(|other| circular || (0..filled).contains(other));
+    inside.map(|other| other.rem_euclid(filled) as usize).collect()
+}
+
+/// The ghosts of `coordinate` on one side that lie outside of the axis, as `start..end` from its first element.
+pub fn ghost_outside(axis: &Axis, coordinate: usize, side: Side, width: usize) -> (i64, i64) {
+    let (from, mine) = ghosts(axis, coordinate, side, width);
+    let extent = axis.extent() as i64;
+    match side {
+        Side::Before => (mine, mine + (-from).clamp(0, width as i64)),
+        Side::After => (mine + (extent - from).clamp(0, width as i64), mine + width as i64),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry::Layout;
+    use proptest::prelude::*;
+
+    fn axes() -> impl Strategy<Value = Axis> {
+        (1usize..30, 1usize..9).prop_map(|(extent, ranks)| {
+            let layout = Layout { grid: Some(vec![ranks]), ..Layout::default() };
+            Geometry::new(&[extent], ranks, &layout).unwrap().axes()[0]
+        })
+    }
+
+    /// Every pair of places that a list of stretches joins, from the point of view of the receiver:
+    /// (receiver, place, sender, place).
+    type Pairs = Vec<(usize, i64, usize, i64)>;
+
+    fn received(axis: &Axis, stretches: impl Fn(usize) -> Vec<Stretch>) -> Pairs {
+        pairs(axis, stretches, |own, stretch, step| (own, stretch.mine + step, stretch.other, stretch.theirs + step))
+    }
+
+    fn sent(axis: &Axis, stretches: impl Fn(usize) -> Vec<Stretch>) -> Pairs {
+        pairs(axis, stretches, |own, stretch, step| (stretch.other, stretch.theirs + step, own, stretch.mine + step))
+    }
+
+    fn pairs(
+        axis: &Axis,
+        stretches: impl Fn(usize) -> Vec<Stretch>,
+        pair: impl Fn(usize, Stretch, i64) -> (usize, i64, usize, i64),
+    ) -> Pairs {
+        let mut all: Pairs = Vec::new();
+        for own in 0..axis.ranks() {
+            for stretch in stretches(own) {
+                all.extend((0..stretch.length as i64).map(|step| pair(own, stretch, step)));
+            }
+        }
+        all.sort_unstable();
+        all
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_received_is_what_is_sent(
+            axis in axes(), by in -70i64..70, width in 0usize..40, circular: bool,
+        ) {
+            let into = received(&axis, |own| shift_sources(&axis, own, by, circular));
+            let out = sent(&axis, |own| shift_targets(&axis, own, by, circular));
+            prop_assert_eq!(into, out);
+            for side in [Side::Before, Side::After] {
+                let into = received(&axis, |own| ghost_sources(&axis, own, side, width, circular));
+                let out = sent(&axis, |own| ghost_targets(&axis, own, side, width, circular));
+                prop_assert_eq!(into, out);
+            }
+        }
+
+        #[test]
+        fn every_element_comes_from_its_source_or_from_outside(
+            axis in axes(), by in proptest::num::i64::ANY, small in -70i64..70, huge: bool,
+        ) {
+            let by = if huge { by } else { small };
+            let extent = axis.extent() as i128;
+            for own in 0..axis.ranks() {
+                let range = axis.range(own);
+                let (from, to) = shift_outside(&axis, own, by);
+                let sources = shift_sources(&axis, own, by, false);
+                for place in 0..range.len() {
+                    let element = (range.start + place) as i128 + i128::from(by);
+                    let hits: Vec<&Stretch> = sources
+                        .iter()
+                        .filter(|s| (s.mine..s.mine + s.length as i64).contains(&(place as i64)))
+                        .collect();
+                    let is_outside = !(0..extent).contains(&element);
+                    prop_assert_eq!((from..to).contains(&place), is_outside);
+                    prop_assert_eq!(hits.len(), usize::from(!is_outside));
+                    if let [hit] = hits[..] {
+                        let theirs = hit.theirs + place as i64 - hit.mine;
+                        prop_assert_eq!(axis.owner(element as usize), (hit.other, theirs as usize));
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn ghosts_come_from_their_elements_or_from_outside(axis in axes(), width in 0usize..40) {
+            for own in (0..axis.ranks()).filter(|&own| axis.length(own) > 0) {
+                for (side, first) in [(Side::Before, -(width as i64)), (Side::After, axis.length(own) as i64)] {
+                    let (from, to) = ghost_outside(&axis, own, side, width);
+                    let sources = ghost_sources(&axis, own, side, width, false);
+                    for place in first..first + width as i64 {
+                        let element = axis.range(own).start as i64 + place;
+                        let inside = (0..axis.extent() as i64).contains(&element);
+                        let hits =
+                            sources.iter().filter(|s| (s.mine..s.mine + s.length as i64).contains(&place)).count();
+                        prop_assert_eq!(hits, usize::from(inside));
+                        prop_assert_eq!((from..to).contains(&place), !inside);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! Programs that do exchanges: the same source on every world.
+
+mod case;
+mod check;
+
+pub use case::Case;
+pub use check::{Check, check};
