@@ -1,0 +1,52 @@
+//! How long the compiler takes and what it finds: the workloads of `benches/conset`, one line of JSON each.
+//!
+//!     cargo run --release -p weft-conset --example compile -- PATTERN EXTENTS CHANNELS WORDS COMPILER EFFORT SEED
+//!
+//! EXTENTS are those of a torus of iWarp cells, as 8x8. The time is that of the compilation with its bounds, without the
+//! verification, which follows; a schedule that is refused ends the program.
+
+use std::time::Instant;
+
+use weft_conset::{Compiler, Options, Resources, compile, named, verify};
+use weft_machine::Topology;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [pattern, extents, channels, words, compiler, effort, seed] = arguments.as_slice() else {
+        eprintln!("usage: compile PATTERN EXTENTS CHANNELS WORDS weft|apr EFFORT SEED");
+        std::process::exit(2);
+    };
+    let number = |text: &str| text.parse::<u64>().unwrap_or_else(|_| panic!("{text} is no number"));
+    let machine = weft_machine::find("iwarp64").expect("the catalogue has the iWarp");
+    let mut resources = Resources::of(&machine).expect("the iWarp has connections");
+    resources.topology = Topology::Torus { extents: extents.split('x').map(|e| number(e) as usize).collect() };
+    resources.node_channels = Some(number(channels) as u32);
+    let compiler = if compiler == "apr" { Compiler::Apr } else { Compiler::Weft };
+    let effort = effort.parse().expect("EFFORT is a number");
+    let options = Options { compiler, effort, seed: number(seed), ..Options::default() };
+    let set =
+        named(pattern, &resources.topology, number(words), number(seed)).unwrap_or_else(|error| panic!("{error}"));
+    let start = Instant::now();
+    let schedule = compile(&set, &resources, "iwarp64", &options, &|| false, &|p| {
+        if std::env::var_os("PROGRESS").is_some() {
+            eprintln!("{:.3} {} {:.2} {:?}", start.elapsed().as_secs_f64(), p.doing, p.spent, p.best)
+        }
+    });
+    let seconds = start.elapsed().as_secs_f64();
+    let schedule = schedule.unwrap_or_else(|error| panic!("{error}"));
+    let start = Instant::now();
+    let verified = verify(&schedule, Some(&set)).unwrap_or_else(|fault| panic!("refused: {fault}"));
+    let verifying = start.elapsed().as_secs_f64();
+    let bound = |unit| schedule.best_bound(unit).map_or(0.0, |bound| bound.value);
+    let clock = 50e-9;
+    println!(
+        "{{\"connections\": {}, \"phases\": {}, \"bound\": {}, \"link_loads\": {}, \"clocks\": {:.0}, \"bound_clocks\": {:.0}, \
+         \"seconds\": {seconds:.6}, \"verifying_seconds\": {verifying:.6}}}",
+        verified.connections,
+        verified.phases,
+        bound("phases"),
+        schedule.link_load_sum(),
+        schedule.predicted_seconds / clock,
+        bound("s") / clock,
+    );
+}

@@ -1,0 +1,414 @@
+//! Lower bounds of the number of phases and of the time, each with a certificate that the verifier can check.
+//!
+//! All are instances of a few arguments (see [`Certificate`]); which weights, nodes and cuts are tried is decided here,
+//! and only what comes out best of each kind is kept.
+
+use rustc_hash::FxHashMap;
+
+use crate::network::Network;
+use crate::pattern::ConnectionSet;
+use crate::resources::Resources;
+use crate::schedule::{Certificate, LowerBound, WeightedLink};
+
+/// What bounds are computed from.
+pub struct Demand<'a> {
+    pub set: &'a ConnectionSet,
+    pub resources: &'a Resources,
+    pub network: &'a Network,
+    /// Hops of a shortest way of each connection.
+    pub hops: &'a [u32],
+}
+
+/// Every lower bound that holds for this demand, the best of each kind, and their sum last.
+///
+/// `unsplit` says that every connection is to be in one phase only.
+pub fn lower_bounds(demand: &Demand, unsplit: bool) -> Vec<LowerBound> {
+    let mut bounds: Vec<LowerBound> = Vec::new();
+    if demand.set.connections.is_empty() {
+        return bounds;
+    }
+    bounds.extend(channel_capacity(demand));
+    bounds.extend(weighted_channels(demand, bounds.first().map_or(0.0, |bound| bound.value)));
+    bounds.extend(link_channels(demand));
+    bounds.extend(degree(demand));
+    bounds.extend(access(demand));
+    bounds.extend(link_bandwidth(demand));
+    bounds.extend(cut(demand));
+    bounds.extend(chain(demand));
+    if unsplit {
+        bounds.extend(phases_and_load(demand));
+    }
+    bounds.extend(sum(demand, &bounds));
+    bounds
+}
+
+/// The best lower bound of the number of phases, at least 1.
+pub fn least_phases(demand: &Demand) -> u32 {
+    let capacity = channel_capacity(demand);
+    let best = capacity
+        .iter()
+        .chain(&link_channels(demand))
+        .chain(&degree(demand))
+        .map(|bound| bound.value)
+        .fold(1.0, f64::max);
+    best as u32
+}
+
+fn phases(name: &str, value: f64, certificate: Certificate) -> LowerBound {
+    LowerBound { name: name.into(), value: value.max(1.0), unit: "phases".into(), certificate }
+}
+
+fn seconds(name: &str, value: f64, certificate: Certificate) -> LowerBound {
+    LowerBound { name: name.into(), value, unit: "s".into(), certificate }
+}
+
+/// A connection of d hops takes d + 1 channels of all there are (only its ends' where routes go through switches).
+fn channel_capacity(demand: &Demand) -> Option<LowerBound> {
+    let channels = demand.resources.node_channels?;
+    let direct = demand.network.vertices == demand.network.nodes;
+    let taken: u64 = demand.hops.iter().map(|&hops| if direct { u64::from(hops) + 1 } else { 2 }).sum();
+    let capacity = u64::from(channels) * demand.network.nodes as u64;
+    Some(phases("channel capacity", taken.div_ceil(capacity) as f64, Certificate::NodeChannels { weights: Vec::new() }))
+}
+
+/// The same with weights: nodes inside a box of a grid count, those outside do not. Finds crowded regions, such as the
+/// middle of a mesh.
+fn weighted_channels(demand: &Demand, plain: f64) -> Option<LowerBound> {
+    let channels = u64::from(demand.resources.node_channels?);
+    let grid = demand.network.grid.as_ref()?;
+    if grid.wraps || demand.set.connections.len() > 200_000 {
+        return None;
+    }
+    let mut best: Option<(u64, Vec<u32>)> = None;
+    for (axis, &extent) in grid.extents.iter().enumerate() {
+        // A slab x in low..=high: every connection with coordinates a and b on the axis passes through it where [a, b]
+        // meets it, in as many nodes as the common part is long.
+        for width in 1..extent {
+            let low = (extent - width) / 2;
+            let high = low + width - 1;
+            let mut taken = 0u64;
+            for connection in &demand.set.connections {
+                let a = grid.coordinate(connection.source as usize, axis);
+                let b = grid.coordinate(connection.destination as usize, axis);
+                let (from, to) = (a.min(b).max(low), a.max(b).min(high));
+                if from > to {
+                    continue;
+                }
+                let mut least = to - from + 1;
+                if (low..=high).contains(&a) && (low..=high).contains(&b) {
+                    // Inside all the way, or out of the slab at one side and back.
+                    let source = connection.source as usize;
+                    least += grid.distance(source, connection.destination as usize) - a.abs_diff(b);
+                    if low > 0 {
+                        least = least.min(a - low + b - low + 2);
+                    }
+                    if high + 1 < extent {
+                        least = least.min(high - a + high - b + 2);
+                    }
+                }
+                taken += least as u64;
+            }
+            let capacity = channels * (demand.network.nodes / extent * width) as u64;
+            let value = taken.div_ceil(capacity);
+            if value as f64 > plain && best.as_ref().is_none_or(|(known, _)| value > *known) {
+                let weight = |node| u32::from((low..=high).contains(&grid.coordinate(node, axis)));
+                best = Some((value, (0..demand.network.nodes).map(weight).collect()));
+            }
+        }
+    }
+    let (value, weights) = best?;
+    Some(phases("channels of a region", value as f64, Certificate::NodeChannels { weights }))
+}
+
+/// A connection of d hops takes d channels of links.
+fn link_channels(demand: &Demand) -> Option<LowerBound> {
+    let channels = demand.resources.link_channels?;
+    let taken: u64 = demand.hops.iter().map(|&hops| u64::from(hops)).sum();
+    let capacity = u64::from(channels) * demand.network.wires();
+    let certificate = Certificate::LinkChannels { links: Vec::new() };
+    Some(phases("link channels", taken.div_ceil(capacity) as f64, certificate))
+}
+
+/// Connections out of each node and into it.
+fn degrees(demand: &Demand) -> (Vec<u64>, Vec<u64>) {
+    let (mut out, mut into) = (vec![0u64; demand.network.nodes], vec![0u64; demand.network.nodes]);
+    for connection in &demand.set.connections {
+        out[connection.source as usize] += 1;
+        into[connection.destination as usize] += 1;
+    }
+    (out, into)
+}
+
+/// Every connection takes something of the nodes at its ends.
+fn degree(demand: &Demand) -> Option<LowerBound> {
+    let (out, into) = degrees(demand);
+    let mut wires_in = vec![0u64; demand.network.vertices];
+    for (link, &to) in demand.network.to.iter().enumerate() {
+        wires_in[to as usize] += u64::from(demand.network.multiplicity[link]);
+    }
+    let of = |node: usize| {
+        let (out, into) = (out[node], into[node]);
+        let mut value = 0;
+        if let Some(channels) = demand.resources.node_channels {
+            value = value.max((out + into).div_ceil(channels.into()));
+        }
+        if let Some(ports) = demand.resources.ports {
+            value = value.max(out.max(into).div_ceil(ports.into()));
+        }
+        if let Some(channels) = demand.resources.link_channels {
+            let wires: u64 = demand.network.out(node).map(|link| u64::from(demand.network.multiplicity[link])).sum();
+            value = value.max(out.div_ceil((wires * u64::from(channels)).max(1)));
+            value = value.max(into.div_ceil((wires_in[node] * u64::from(channels)).max(1)));
+        }
+        value
+    };
+    let node = (0..demand.network.nodes).max_by_key(|&node| (of(node), std::cmp::Reverse(node)))?;
+    let value = of(node);
+    (value > 0).then(|| phases("endpoint degree", value as f64, Certificate::Degree { node: node as u32 }))
+}
+
+/// Words that each node sends and receives.
+pub fn node_words(set: &ConnectionSet) -> (Vec<u64>, Vec<u64>) {
+    let (mut out, mut into) = (vec![0u64; set.nodes as usize], vec![0u64; set.nodes as usize]);
+    for connection in &set.connections {
+        out[connection.source as usize] += connection.words;
+        into[connection.destination as usize] += connection.words;
+    }
+    (out, into)
+}
+
+/// Every word passes through the accesses of the nodes at its ends.
+fn access(demand: &Demand) -> Option<LowerBound> {
+    let (out, into) = node_words(demand.set);
+    let words = |node: usize| match demand.resources.access {
+        weft_machine::Access::Separate => out[node].max(into[node]),
+        weft_machine::Access::Shared => out[node] + into[node],
+    };
+    let node = (0..demand.network.nodes).max_by_key(|&node| (words(node), std::cmp::Reverse(node)))?;
+    let value = words(node) as f64 * demand.resources.access_seconds;
+    (value > 0.0).then(|| seconds("access", value, Certificate::Access { node: node as u32 }))
+}
+
+/// Every word takes time of each link of its route: all links together, or those of one axis in one direction pair.
+fn link_bandwidth(demand: &Demand) -> Option<LowerBound> {
+    let network = demand.network;
+    let words = demand.set.connections.iter().zip(demand.hops);
+    let taken: f64 = words.map(|(connection, &hops)| connection.words as f64 * f64::from(hops)).sum();
+    let mut best = (taken / network.wires() as f64, Vec::new());
+    if let Some(grid) = &network.grid {
+        for axis in 0..grid.extents.len() {
+            let of_axis = |from: usize, link: usize| {
+                let to = network.to[link] as usize;
+                grid.coordinate(from, axis) != grid.coordinate(to, axis)
+            };
+            let links: Vec<(usize, usize)> = (0..network.vertices)
+                .flat_map(|from| network.out(from).map(move |link| (from, link)))
+                .filter(|&(from, link)| of_axis(from, link))
+                .collect();
+            let wires: u64 = links.iter().map(|&(_, link)| u64::from(network.multiplicity[link])).sum();
+            let steps = |c: &crate::pattern::Connection| {
+                f64::from(grid.offset(c.source as usize, c.destination as usize, axis).abs())
+            };
+            let taken: f64 = demand.set.connections.iter().map(|c| c.words as f64 * steps(c)).sum();
+            if wires > 0 && taken / wires as f64 > best.0 * (1.0 + 1e-12) {
+                let weighted = |&(from, link): &(usize, usize)| WeightedLink {
+                    from: from as u32,
+                    to: network.to[link],
+                    weight: 1,
+                };
+                best = (taken / wires as f64, links.iter().map(weighted).collect());
+            }
+        }
+    }
+    let value = best.0 * demand.resources.link_seconds;
+    (value > 0.0).then(|| seconds("link bandwidth", value, Certificate::LinkBandwidth { links: best.1 }))
+}
+
+/// Half of a grid against the other half, at the worst place; the lower half of the nodes elsewhere.
+fn cut(demand: &Demand) -> Option<LowerBound> {
+    let network = demand.network;
+    let mut best: Option<(f64, Vec<u32>)> = None;
+    if let Some(grid) = &network.grid {
+        for (axis, &extent) in grid.extents.iter().enumerate() {
+            best = halves(demand, grid, axis, extent).into_iter().chain(best).max_by(|a, b| a.0.total_cmp(&b.0));
+        }
+    }
+    let mut consider = |inside: &dyn Fn(usize) -> bool, members: &dyn Fn() -> Vec<u32>| {
+        let mut wires = 0u64;
+        for from in (0..network.vertices).filter(|&from| inside(from)) {
+            for link in network.out(from) {
+                if !inside(network.to[link] as usize) {
+                    wires += u64::from(network.multiplicity[link]);
+                }
+            }
+        }
+        let leaves = |c: &&crate::pattern::Connection| inside(c.source as usize) && !inside(c.destination as usize);
+        let words: u64 = demand.set.connections.iter().filter(leaves).map(|c| c.words).sum();
+        if wires > 0 && words > 0 {
+            let value = words as f64 / wires as f64;
+            if best.as_ref().is_none_or(|(known, _)| value > *known) {
+                best = Some((value, members()));
+            }
+        }
+    };
+    // The links out of the node that sends the most, and into the one that receives the most.
+    let (out, into) = node_words(demand.set);
+    if let Some(node) = (0..network.nodes).max_by_key(|&node| out[node]) {
+        consider(&|vertex| vertex == node, &|| vec![node as u32]);
+    }
+    if let Some(node) = (0..network.nodes).max_by_key(|&node| into[node]) {
+        consider(&|vertex| vertex != node, &|| (0..network.vertices as u32).filter(|&v| v as usize != node).collect());
+    }
+    let (value, inside) = best?;
+    let value = value * demand.resources.link_seconds;
+    (value > 0.0).then(|| seconds("bisection", value, Certificate::Cut { inside }))
+}
+
+/// The half of an axis, wherever it starts, that most words must leave for each link out of it.
+fn halves(demand: &Demand, grid: &crate::network::Grid, axis: usize, extent: usize) -> Option<(f64, Vec<u32>)> {
+    let network = demand.network;
+    // Words and links from each coordinate to each other.
+    let (mut words, mut wires) = (vec![0u64; extent * extent], vec![0u64; extent * extent]);
+    for c in &demand.set.connections {
+        let (x, y) = (grid.coordinate(c.source as usize, axis), grid.coordinate(c.destination as usize, axis));
+        words[x * extent + y] += c.words;
+    }
+    for from in 0..network.vertices {
+        for link in network.out(from) {
+            let (x, y) = (grid.coordinate(from, axis), grid.coordinate(network.to[link] as usize, axis));
+            wires[x * extent + y] += u64::from(network.multiplicity[link]);
+        }
+    }
+    let half = extent / 2;
+    let mut best: Option<(f64, usize, bool)> = None;
+    for start in 0..if grid.wraps { half } else { 1 } {
+        for lower in [true, false] {
+            let inside = |x: usize| ((x + extent - start) % extent < half) == lower;
+            let leaving = |counts: &[u64]| -> u64 {
+                let pairs = (0..extent).filter(|&x| inside(x)).flat_map(|x| (0..extent).map(move |y| (x, y)));
+                pairs.filter(|&(_, y)| !inside(y)).map(|(x, y)| counts[x * extent + y]).sum()
+            };
+            let (words, wires) = (leaving(&words), leaving(&wires));
+            if wires > 0 && words > 0 {
+                let value = words as f64 / wires as f64;
+                if best.is_none_or(|(known, ..)| value > known) {
+                    best = Some((value, start, lower));
+                }
+            }
+        }
+    }
+    let (value, start, lower) = best?;
+    let inside = |&node: &usize| ((grid.coordinate(node, axis) + extent - start) % extent < half) == lower;
+    Some((value, (0..network.nodes).filter(inside).map(|node| node as u32).collect()))
+}
+
+/// Connections that must come one after the other.
+fn chain(demand: &Demand) -> Option<LowerBound> {
+    if demand.set.orders.is_empty() {
+        return None;
+    }
+    let ranks = demand.set.ranks().ok()?;
+    let mut by_rank: Vec<u32> = (0..ranks.len() as u32).collect();
+    by_rank.sort_by_key(|&connection| ranks[connection as usize]);
+    let mut before: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+    for order in &demand.set.orders {
+        before.entry(order.after).or_default().push(order.before);
+    }
+    let words = |connection: u32| demand.set.connections[connection as usize].words;
+    let mut until = vec![(0u64, u32::MAX); ranks.len()];
+    for &connection in &by_rank {
+        let earlier = before.get(&connection).into_iter().flatten().map(|&b| (until[b as usize].0, b)).max();
+        let (time, from) = earlier.unwrap_or((0, u32::MAX));
+        until[connection as usize] = (time + words(connection), from);
+    }
+    let last = (0..ranks.len() as u32).max_by_key(|&connection| until[connection as usize].0)?;
+    let mut connections = vec![last];
+    while until[*connections.last()? as usize].1 != u32::MAX {
+        connections.push(until[*connections.last()? as usize].1);
+    }
+    connections.reverse();
+    let value = until[last as usize].0 as f64 * demand.resources.word_seconds();
+    Some(seconds("chain of orders", value, Certificate::Chain { connections }))
+}
+
+/// Phases and the time of links together, where no connection is split and all have as many words.
+///
+/// A phase with largest link load l in which a node sends at most a connections takes the time of max(l, a) transfers. It
+/// has at most `wires l` hops, at most as many hops and connections together as there are channels, and at most
+/// `nodes a` connections. Prices of a hop and of a connection for which no such phase gets more than it costs are found
+/// by a linear programme in two variables.
+fn phases_and_load(demand: &Demand) -> Option<LowerBound> {
+    let words = demand.set.uniform_words()? as f64;
+    demand.resources.node_channels?;
+    if demand.network.vertices != demand.network.nodes {
+        return None;
+    }
+    let hops: f64 = demand.hops.iter().map(|&hops| f64::from(hops)).sum();
+    let count = demand.hops.len() as f64;
+    let limits = phase_corners(demand.resources, demand.network.wires(), demand.network.nodes as u64, words);
+    let feasible =
+        |hop: f64, connection: f64| limits.iter().all(|&(h, n, cost)| hop * h + connection * n <= cost * (1.0 + 1e-12));
+    let mut best = (0.0, 0.0, 0.0);
+    let mut consider = |hop: f64, connection: f64| {
+        let value = hop * hops + connection * count;
+        if hop >= 0.0 && connection >= 0.0 && value > best.0 && feasible(hop, connection) {
+            best = (value, hop, connection);
+        }
+    };
+    for (index, &(h, n, cost)) in limits.iter().enumerate() {
+        if h > 0.0 {
+            consider(cost / h, 0.0);
+        }
+        if n > 0.0 {
+            consider(0.0, cost / n);
+        }
+        for &(h2, n2, cost2) in &limits[..index] {
+            let determinant = h * n2 - h2 * n;
+            if determinant.abs() > 1e-9 {
+                consider((cost * n2 - cost2 * n) / determinant, (h * cost2 - h2 * cost) / determinant);
+            }
+        }
+    }
+    let (value, hop, connection) = best;
+    (value > 0.0).then(|| seconds("phases and load", value, Certificate::PhasesAndLoad { hop, connection }))
+}
+
+/// What a phase can have at most, hops and connections, and what it then costs: the corners for each largest link load.
+fn phase_corners(resources: &Resources, wires: u64, nodes: u64, words: f64) -> Vec<(f64, f64, f64)> {
+    let channels = u64::from(resources.node_channels.unwrap_or(u32::MAX));
+    let mut corners = Vec::new();
+    for load in 1..=channels {
+        for sends in 1..=channels {
+            let time = words * (load as f64 * resources.link_seconds).max(sends as f64 * resources.access_seconds);
+            // More sends in the same time leave more room; fewer are dominated.
+            let more = words * ((sends + 1) as f64) * resources.access_seconds;
+            if more <= time && sends < channels {
+                continue;
+            }
+            if words * (load + 1) as f64 * resources.link_seconds <= time && load < channels {
+                continue;
+            }
+            let cost = resources.switch_seconds() + time;
+            let all = channels * nodes;
+            let hops = (wires * load).min(all);
+            let count = (nodes * sends).min(all);
+            corners.push((hops as f64, count.min(all - hops) as f64, cost));
+            corners.push((hops.min(all - count) as f64, count as f64, cost));
+        }
+    }
+    corners
+}
+
+/// What phases cost and what transfers take are paid one after the other.
+fn sum(demand: &Demand, bounds: &[LowerBound]) -> Option<LowerBound> {
+    let best = |unit: &str| {
+        let of_unit = bounds.iter().filter(|bound| bound.unit == unit && bound.name != "phases and load");
+        of_unit.max_by(|a, b| a.value.total_cmp(&b.value))
+    };
+    let count = best("phases")?;
+    let transfers = best("s");
+    let value = count.value * demand.resources.switch_seconds() + transfers.map_or(0.0, |bound| bound.value);
+    let certificate =
+        Certificate::Sum { phases: count.name.clone(), transfers: transfers.map(|bound| bound.name.clone()) };
+    Some(seconds("phases and transfers", value, certificate))
+}

@@ -1,0 +1,213 @@
+//! The paper's partitioner and router APR (Feldmann, Stricker and Warfel 1993, section 4.4.1), as the baseline.
+//!
+//! Sequential routing by shortest paths: connections are ordered, node costs start at 1, each connection takes a shortest
+//! path and raises the costs of the nodes on it; then some routes are ripped up and routed again, a fixed number of times.
+//! Several phases are copies of the graph: a path is searched for in all of them, and the shortest is taken. A node whose
+//! channels are all taken cannot be passed.
+//!
+//! The paper leaves open how connections are ordered (here longest first, which it notes matters), by how much costs rise
+//! (here by 1), and which routes are ripped up (here, per round, a tenth of them at random, so that what was not routable is
+//! tried again first).
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::Rng;
+use weft_base::generator;
+
+use super::control::Control;
+use super::plan::{Placed, Plan};
+use crate::network::Network;
+use crate::pattern::ConnectionSet;
+use crate::resources::Resources;
+
+/// Rounds of ripping up and routing again for each number of phases.
+const ROUNDS: usize = 10;
+
+struct Router<'a> {
+    set: &'a ConnectionSet,
+    network: &'a Network,
+    resources: &'a Resources,
+    nodes: Vec<Vec<u32>>,
+    links: Vec<Vec<u32>>,
+    starts: Vec<Vec<u32>>,
+    ends: Vec<Vec<u32>>,
+    places: Vec<Option<(usize, Vec<u32>)>>,
+}
+
+/// A plan with the fewest phases for which the rounds are enough, from `least` on; none when interrupted before.
+pub fn route(
+    set: &ConnectionSet,
+    resources: &Resources,
+    network: &Network,
+    hops: &[u32],
+    least: usize,
+    control: &Control,
+) -> Option<Plan> {
+    let mut random = generator(control.seed, 77);
+    let ranks = set.ranks().unwrap_or_default();
+    let mut order: Vec<usize> = (0..set.connections.len()).collect();
+    order.sort_by_key(|&c| (ranks.get(c).copied().unwrap_or(0), Reverse(hops[c])));
+    for phases in least.. {
+        control.report(&format!("APR with {phases} phases"), None);
+        let mut router = Router::new(set, network, resources, phases);
+        let mut failed = router.route_all(&order, control)?;
+        for _ in 0..ROUNDS {
+            if failed.is_empty() {
+                break;
+            }
+            let mut again = failed;
+            again.extend(router.rip_up(&mut random));
+            failed = router.route_all(&again, control)?;
+        }
+        if failed.is_empty() {
+            return Some(router.plan());
+        }
+    }
+    None
+}
+
+impl<'a> Router<'a> {
+    fn new(set: &'a ConnectionSet, network: &'a Network, resources: &'a Resources, phases: usize) -> Router<'a> {
+        Router {
+            set,
+            network,
+            resources,
+            nodes: vec![vec![0; network.vertices]; phases],
+            links: vec![vec![0; network.links()]; phases],
+            starts: vec![vec![0; network.nodes]; phases],
+            ends: vec![vec![0; network.nodes]; phases],
+            places: vec![None; set.connections.len()],
+        }
+    }
+
+    /// Routes connections one by one; those that found no way. None when interrupted.
+    fn route_all(&mut self, order: &[usize], control: &Control) -> Option<Vec<usize>> {
+        let mut failed = Vec::new();
+        for &connection in order {
+            if control.is_interrupted() {
+                return None;
+            }
+            let (low, high) = self.window(connection);
+            let ways = (low..=high).filter_map(|phase| self.shortest(phase, connection).map(|way| (way, phase)));
+            match ways.min_by_key(|((cost, _), _)| *cost) {
+                Some(((_, route), phase)) => self.take(connection, phase, route),
+                None => failed.push(connection),
+            }
+        }
+        Some(failed)
+    }
+
+    /// Phases that the orders leave to a connection.
+    fn window(&self, connection: usize) -> (usize, usize) {
+        let (mut low, mut high) = (0, self.nodes.len() - 1);
+        for order in &self.set.orders {
+            if order.after as usize == connection
+                && let Some((phase, _)) = self.places[order.before as usize]
+            {
+                low = low.max(phase);
+            }
+            if order.before as usize == connection
+                && let Some((phase, _)) = self.places[order.after as usize]
+            {
+                high = high.min(phase);
+            }
+        }
+        (low, high)
+    }
+
+    fn is_full(&self, phase: usize, node: usize) -> bool {
+        node < self.network.nodes && self.resources.node_channels.is_some_and(|limit| self.nodes[phase][node] >= limit)
+    }
+
+    /// The cost and the way of a shortest path in one copy of the graph, if there is one.
+    fn shortest(&self, phase: usize, connection: usize) -> Option<(u32, Vec<u32>)> {
+        let c = self.set.connections[connection];
+        let (source, destination) = (c.source as usize, c.destination as usize);
+        let ports_taken = |counts: &[u32], node: usize| self.resources.ports.is_some_and(|limit| counts[node] >= limit);
+        if self.is_full(phase, source)
+            || self.is_full(phase, destination)
+            || ports_taken(&self.starts[phase], source)
+            || ports_taken(&self.ends[phase], destination)
+        {
+            return None;
+        }
+        let cost = |vertex: usize| 1 + self.nodes[phase][vertex];
+        let mut least = vec![u32::MAX; self.network.vertices];
+        let mut from = vec![u32::MAX; self.network.vertices];
+        least[source] = cost(source);
+        let mut queue = BinaryHeap::from([Reverse((least[source], source as u32))]);
+        while let Some(Reverse((so_far, at))) = queue.pop() {
+            let at = at as usize;
+            if at == destination {
+                break;
+            }
+            let ends_here = self.network.vertices > self.network.nodes && at < self.network.nodes && at != source;
+            if so_far > least[at] || ends_here {
+                continue;
+            }
+            for link in self.network.out(at) {
+                let to = self.network.to[link] as usize;
+                let wires = self.network.multiplicity[link];
+                let link_full =
+                    self.resources.link_channels.is_some_and(|limit| self.links[phase][link] >= limit * wires);
+                let next = so_far + cost(to);
+                if next < least[to] && !self.is_full(phase, to) && !link_full {
+                    (least[to], from[to]) = (next, at as u32);
+                    queue.push(Reverse((next, to as u32)));
+                }
+            }
+        }
+        if least[destination] == u32::MAX {
+            return None;
+        }
+        let mut route = vec![destination as u32];
+        while route[route.len() - 1] as usize != source {
+            route.push(from[route[route.len() - 1] as usize]);
+        }
+        route.reverse();
+        Some((least[destination], route))
+    }
+
+    fn count(&mut self, phase: usize, route: &[u32], adds: bool) {
+        let change = |count: &mut u32| *count = if adds { *count + 1 } else { *count - 1 };
+        for &vertex in route {
+            change(&mut self.nodes[phase][vertex as usize]);
+        }
+        for pair in route.windows(2) {
+            change(&mut self.links[phase][self.network.link(pair[0], pair[1])]);
+        }
+        change(&mut self.starts[phase][route[0] as usize]);
+        change(&mut self.ends[phase][route[route.len() - 1] as usize]);
+    }
+
+    fn take(&mut self, connection: usize, phase: usize, route: Vec<u32>) {
+        self.count(phase, &route, true);
+        self.places[connection] = Some((phase, route));
+    }
+
+    /// Takes out a tenth of the routes; their connections.
+    fn rip_up(&mut self, random: &mut Xoshiro256PlusPlus) -> Vec<usize> {
+        let mut ripped = Vec::new();
+        for connection in 0..self.places.len() {
+            if random.next_u64().is_multiple_of(10)
+                && let Some((phase, route)) = self.places[connection].take()
+            {
+                self.count(phase, &route, false);
+                ripped.push(connection);
+            }
+        }
+        ripped
+    }
+
+    fn plan(self) -> Plan {
+        let mut plan: Plan = vec![Vec::new(); self.nodes.len()];
+        for (connection, place) in self.places.into_iter().enumerate() {
+            let (phase, route) = place.expect("every connection is routed");
+            let words = self.set.connections[connection].words;
+            plan[phase].push(Placed { connection: connection as u32, words, route });
+        }
+        plan
+    }
+}

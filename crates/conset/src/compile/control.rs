@@ -1,0 +1,76 @@
+//! How a compilation is steered: effort, seed, interruption, progress.
+
+use std::cell::Cell;
+
+/// Steps of a router that count as a second of effort.
+const STEPS_PER_SECOND: f64 = 6.0e7;
+
+/// What a compilation is told while it runs, and what it tells.
+///
+/// Effort is counted in steps of the routers, not on a clock, so that the same seed gives the same schedule on every
+/// machine; a second is nominal.
+pub struct Control<'a> {
+    budget: f64,
+    spent: Cell<f64>,
+    pub seed: u64,
+    interrupted: &'a dyn Fn() -> bool,
+    progress: &'a dyn Fn(&Progress),
+    stopped: Cell<bool>,
+}
+
+/// How far a compilation is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Progress {
+    /// What is being tried.
+    pub doing: String,
+    /// Share of the effort that is spent, 0 to 1.
+    pub spent: f64,
+    /// Phases and predicted seconds of the best schedule so far.
+    pub best: Option<(usize, f64)>,
+}
+
+impl<'a> Control<'a> {
+    /// `effort` in nominal seconds; `interrupted` is asked often and cheaply; `progress` is told now and then.
+    pub fn new(
+        effort: f64,
+        seed: u64,
+        interrupted: &'a dyn Fn() -> bool,
+        progress: &'a dyn Fn(&Progress),
+    ) -> Control<'a> {
+        let (spent, stopped) = (Cell::new(0.0), Cell::new(false));
+        Control { budget: effort * STEPS_PER_SECOND, spent, seed, interrupted, progress, stopped }
+    }
+
+    /// Counts steps.
+    pub fn spend(&self, steps: usize) {
+        self.spent.set(self.spent.get() + steps as f64);
+    }
+
+    /// Whether the effort is spent or the user has had enough.
+    pub fn is_over(&self) -> bool {
+        self.spent.get() >= self.budget || self.is_interrupted()
+    }
+
+    /// Whether the user has had enough; what is found then is kept.
+    pub fn is_interrupted(&self) -> bool {
+        if !self.stopped.get() && (self.interrupted)() {
+            self.stopped.set(true);
+        }
+        self.stopped.get()
+    }
+
+    /// Steps spent so far.
+    pub fn steps(&self) -> f64 {
+        self.spent.get()
+    }
+
+    /// Steps of the whole effort.
+    pub fn budget(&self) -> f64 {
+        self.budget
+    }
+
+    pub fn report(&self, doing: &str, best: Option<(usize, f64)>) {
+        let spent = if self.budget > 0.0 { (self.spent.get() / self.budget).min(1.0) } else { 1.0 };
+        (self.progress)(&Progress { doing: doing.to_owned(), spent, best });
+    }
+}

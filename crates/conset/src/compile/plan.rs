@@ -1,0 +1,129 @@
+//! Plans: which connections are in which phase over which route, before there are times.
+
+use weft_machine::Access;
+
+use crate::network::Network;
+use crate::resources::Resources;
+
+/// A connection, or part of its words, with its route.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placed {
+    pub connection: u32,
+    pub words: u64,
+    pub route: Vec<u32>,
+}
+
+impl Placed {
+    pub fn source(&self) -> usize {
+        self.route[0] as usize
+    }
+
+    pub fn destination(&self) -> usize {
+        self.route[self.route.len() - 1] as usize
+    }
+}
+
+/// Phases of placed connections.
+pub type Plan = Vec<Vec<Placed>>;
+
+/// What a phase takes of each resource.
+pub struct Load {
+    /// Connections that pass through, start or end at each node.
+    pub channels: Vec<u32>,
+    /// Connections on each link.
+    pub links: Vec<u32>,
+    /// Words on each link.
+    pub link_words: Vec<u64>,
+    pub sent: Vec<u64>,
+    pub received: Vec<u64>,
+    pub starts: Vec<u32>,
+    pub ends: Vec<u32>,
+}
+
+impl Load {
+    pub fn new(network: &Network) -> Load {
+        let (nodes, links) = (network.nodes, network.links());
+        Load {
+            channels: vec![0; nodes],
+            links: vec![0; links],
+            link_words: vec![0; links],
+            sent: vec![0; nodes],
+            received: vec![0; nodes],
+            starts: vec![0; nodes],
+            ends: vec![0; nodes],
+        }
+    }
+
+    pub fn add(&mut self, placed: &Placed, network: &Network) {
+        for &vertex in &placed.route {
+            if let Some(channels) = self.channels.get_mut(vertex as usize) {
+                *channels += 1;
+            }
+        }
+        for pair in placed.route.windows(2) {
+            let link = network.link(pair[0], pair[1]);
+            self.links[link] += 1;
+            self.link_words[link] += placed.words;
+        }
+        self.sent[placed.source()] += placed.words;
+        self.received[placed.destination()] += placed.words;
+        self.starts[placed.source()] += 1;
+        self.ends[placed.destination()] += 1;
+    }
+
+    pub fn of(phase: &[Placed], network: &Network) -> Load {
+        let mut load = Load::new(network);
+        for placed in phase {
+            load.add(placed, network);
+        }
+        load
+    }
+
+    /// Whether the phase can be open at once.
+    pub fn fits(&self, resources: &Resources, network: &Network) -> bool {
+        let within = |counts: &[u32], limit: Option<u32>| limit.is_none_or(|limit| counts.iter().all(|&c| c <= limit));
+        within(&self.channels, resources.node_channels)
+            && within(&self.starts, resources.ports)
+            && within(&self.ends, resources.ports)
+            && resources.link_channels.is_none_or(|limit| {
+                self.links.iter().zip(&network.multiplicity).all(|(&count, &wires)| count <= limit * wires)
+            })
+    }
+
+    /// Seconds of the phase's transfers where all flow at once, each at the rate that lets all end together: the busiest
+    /// access or link decides.
+    pub fn seconds(&self, resources: &Resources, network: &Network) -> f64 {
+        let access = match resources.access {
+            Access::Separate => self.sent.iter().chain(&self.received).copied().max().unwrap_or(0),
+            Access::Shared => self.sent.iter().zip(&self.received).map(|(&a, &b)| a + b).max().unwrap_or(0),
+        };
+        let link = self
+            .link_words
+            .iter()
+            .zip(&network.multiplicity)
+            .map(|(&words, &wires)| words as f64 / f64::from(wires))
+            .fold(0.0, f64::max);
+        (access as f64 * resources.access_seconds).max(link * resources.link_seconds)
+    }
+
+    /// Most connections on one link, parallel links sharing evenly.
+    pub fn largest_link_load(&self, network: &Network) -> u32 {
+        self.links.iter().zip(&network.multiplicity).map(|(&count, &wires)| count.div_ceil(wires)).max().unwrap_or(0)
+    }
+}
+
+/// Seconds of a phase's transfers, the longest transfer on its own included.
+pub fn phase_seconds(phase: &[Placed], resources: &Resources, network: &Network) -> f64 {
+    let longest = phase.iter().map(|placed| placed.words).max().unwrap_or(0) as f64 * resources.word_seconds();
+    Load::of(phase, network).seconds(resources, network).max(longest)
+}
+
+/// Seconds of a whole plan without orders.
+pub fn plan_seconds(plan: &Plan, resources: &Resources, network: &Network) -> f64 {
+    plan.iter().map(|phase| resources.switch_seconds() + phase_seconds(phase, resources, network)).sum()
+}
+
+/// Whether every phase of the plan can be open at once.
+pub fn plan_fits(plan: &Plan, resources: &Resources, network: &Network) -> bool {
+    plan.iter().all(|phase| Load::of(phase, network).fits(resources, network))
+}

@@ -1,0 +1,212 @@
+//! From schedules and connection sets to plans of exchanges.
+
+use std::sync::Arc;
+
+use rand::seq::SliceRandom;
+use rustc_hash::FxHashMap;
+use weft_comm::{ElementCost, ExchangeMethod, ExchangePlan, PlannedPhase, PlannedTransfer};
+use weft_machine::{Topology, Vertex};
+
+use crate::pattern::ConnectionSet;
+use crate::schedule::{Phase, Piece, Schedule, Transfer};
+
+/// Words of one connection that one transfer carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Its index in the connection set.
+    pub connection: u32,
+    /// The first word of the connection that is in it.
+    pub first_word: u64,
+    pub words: u64,
+}
+
+/// A plan, and what its transfers carry.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Execution {
+    pub plan: Arc<ExchangePlan>,
+    /// Of every transfer, in the order of [`ExchangePlan::transfers`].
+    pub parts: Vec<Part>,
+    /// Bytes of a word.
+    pub word_bytes: u64,
+}
+
+/// A schedule that cannot be executed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ExecutionError {
+    #[error(
+        "phase {phase}, connection {connection}: its route goes from {from} to {to}, which no link of the topology joins"
+    )]
+    NoLink { phase: usize, connection: u32, from: u32, to: u32 },
+    #[error("phase {phase}, connection {connection} goes from node {node} to itself")]
+    ToItself { phase: usize, connection: u32, node: u32 },
+    #[error("phase {phase}, connection {connection} names node {node}; there are {nodes}")]
+    NoNode { phase: usize, connection: u32, node: u32, nodes: usize },
+    #[error("phase {phase}, connection {connection}: the route {route:?} does not lead from node {from} to node {to}")]
+    WrongEnds { phase: usize, connection: u32, route: Vec<u32>, from: u32, to: u32 },
+    #[error(
+        "the schedule was changed after it was made: its digest is {written}, its contents have {computed}; \
+         compile it again, or check it with the verifier"
+    )]
+    Edited { written: String, computed: String },
+}
+
+impl Execution {
+    /// The transfers of a schedule in the order of their start; those that are interrupted become several.
+    ///
+    /// # Errors
+    /// For a schedule that was edited, and for routes that the topology does not have.
+    pub fn of_schedule(schedule: &Schedule, elements: Option<ElementCost>) -> Result<Execution, ExecutionError> {
+        let computed = schedule.computed_digest();
+        if computed != schedule.digest {
+            return Err(ExecutionError::Edited { written: schedule.digest.clone(), computed });
+        }
+        let topology = &schedule.resources.topology;
+        let links = Links::of(topology);
+        let mut next_word: FxHashMap<u32, u64> = FxHashMap::default();
+        let (mut phases, mut parts) = (Vec::new(), Vec::new());
+        for (number, phase) in schedule.phases.iter().enumerate() {
+            let mut planned = PlannedPhase { transfers: Vec::new(), interleaved: takes_turns(phase) };
+            for (transfer, piece) in pieces_by_start(phase) {
+                links.check_ends(number, transfer)?;
+                let first_word = next_word.entry(transfer.connection).or_default();
+                parts.push(Part { connection: transfer.connection, first_word: *first_word, words: piece.words });
+                *first_word += piece.words;
+                planned.transfers.push(PlannedTransfer {
+                    from: transfer.source,
+                    to: transfer.destination,
+                    bytes: piece.words * schedule.resources.word_bytes,
+                    route: links.along(number, transfer)?,
+                });
+            }
+            phases.push(planned);
+        }
+        let plan = ExchangePlan { ranks: topology.nodes(), method: ExchangeMethod::Connections, phases, elements };
+        Ok(Execution { plan: Arc::new(plan), parts, word_bytes: schedule.resources.word_bytes })
+    }
+
+    /// A message for every connection. Nodes send theirs in the order of the set, or in a random one by a seed: where all
+    /// send to all, not all then send to the same nodes at once (section 5.1.3 of Feldmann, Stricker and Warfel 1993).
+    pub fn of_messages(
+        set: &ConnectionSet,
+        word_bytes: u64,
+        elements: Option<ElementCost>,
+        random: Option<u64>,
+    ) -> Execution {
+        let mut order: Vec<u32> = (0..set.connections.len() as u32).collect();
+        if let Some(seed) = random {
+            order.shuffle(&mut weft_base::generator(seed, 0));
+        }
+        let of = |&index: &u32| {
+            let connection = set.connections[index as usize];
+            let planned = PlannedTransfer {
+                from: connection.source,
+                to: connection.destination,
+                bytes: connection.words * word_bytes,
+                route: Vec::new(),
+            };
+            (planned, Part { connection: index, first_word: 0, words: connection.words })
+        };
+        let (transfers, parts) = order.iter().map(of).unzip();
+        let plan = ExchangePlan {
+            ranks: set.nodes as usize,
+            method: ExchangeMethod::Messages,
+            phases: vec![PlannedPhase { transfers, interleaved: false }],
+            elements,
+        };
+        Execution { plan: Arc::new(plan), parts, word_bytes }
+    }
+
+    /// The same with words of another length.
+    pub fn with_word_bytes(self, word_bytes: u64) -> Execution {
+        let mut plan = (*self.plan).clone();
+        let transfers = plan.phases.iter_mut().flat_map(|phase| &mut phase.transfers);
+        for (transfer, part) in transfers.zip(&self.parts) {
+            transfer.bytes = part.words * word_bytes;
+        }
+        Execution { plan: Arc::new(plan), parts: self.parts, word_bytes }
+    }
+
+    /// The parts that `rank` sends, in the order of the plan.
+    pub fn sends(&self, rank: usize) -> impl Iterator<Item = &Part> {
+        self.of_rank(move |transfer| transfer.from as usize == rank)
+    }
+
+    /// The parts that `rank` receives, in the order of the plan.
+    pub fn receives(&self, rank: usize) -> impl Iterator<Item = &Part> {
+        self.of_rank(move |transfer| transfer.to as usize == rank)
+    }
+
+    fn of_rank(&self, wanted: impl Fn(&PlannedTransfer) -> bool) -> impl Iterator<Item = &Part> {
+        let transfers = self.plan.transfers().zip(&self.parts);
+        transfers.filter(move |((_, transfer), _)| wanted(transfer)).map(|(_, part)| part)
+    }
+}
+
+/// Every uninterrupted transfer of a phase, by start.
+fn pieces_by_start(phase: &Phase) -> Vec<(&Transfer, Piece)> {
+    let mut pieces: Vec<(&Transfer, Piece)> =
+        phase.connections.iter().flat_map(|transfer| transfer.parts().map(move |piece| (transfer, piece))).collect();
+    pieces.sort_by(|(_, a), (_, b)| a.start.total_cmp(&b.start));
+    pieces
+}
+
+/// Whether some node sends, or receives, on several connections at the same time.
+fn takes_turns(phase: &Phase) -> bool {
+    let mut busy_until: FxHashMap<(bool, u32), f64> = FxHashMap::default();
+    pieces_by_start(phase).into_iter().any(|(transfer, piece)| {
+        let ends = [(true, transfer.source), (false, transfer.destination)];
+        ends.into_iter().any(|end| {
+            let until = busy_until.entry(end).or_insert(0.0);
+            // Starts and durations are rounded.
+            let overlaps = piece.start < *until - 1e-6 * piece.duration;
+            *until = until.max(piece.start + piece.duration);
+            overlaps
+        })
+    })
+}
+
+/// The links of a topology by their ends, nodes first, then switches.
+struct Links {
+    nodes: usize,
+    by_ends: FxHashMap<(u32, u32), u32>,
+}
+
+impl Links {
+    fn of(topology: &Topology) -> Links {
+        let nodes = topology.nodes();
+        let number = |vertex| match vertex {
+            Vertex::Node(node) => node as u32,
+            Vertex::Switch(switch) => (nodes + switch) as u32,
+        };
+        let mut by_ends = FxHashMap::default();
+        for link in 0..topology.links() {
+            let (from, to) = topology.link_ends(link);
+            by_ends.entry((number(from), number(to))).or_insert(link as u32);
+        }
+        Links { nodes, by_ends }
+    }
+
+    fn check_ends(&self, phase: usize, transfer: &Transfer) -> Result<(), ExecutionError> {
+        let Transfer { connection, source, destination, .. } = *transfer;
+        if let Some(&node) = [source, destination].iter().find(|&&node| node as usize >= self.nodes) {
+            return Err(ExecutionError::NoNode { phase, connection, node, nodes: self.nodes });
+        }
+        if source == destination {
+            return Err(ExecutionError::ToItself { phase, connection, node: source });
+        }
+        if transfer.route.first() != Some(&source) || transfer.route.last() != Some(&destination) {
+            let (route, from, to) = (transfer.route.clone(), source, destination);
+            return Err(ExecutionError::WrongEnds { phase, connection, route, from, to });
+        }
+        Ok(())
+    }
+
+    fn along(&self, phase: usize, transfer: &Transfer) -> Result<Vec<u32>, ExecutionError> {
+        let connection = transfer.connection;
+        let link = |ends: &[u32]| {
+            let (from, to) = (ends[0], ends[1]);
+            self.by_ends.get(&(from, to)).copied().ok_or(ExecutionError::NoLink { phase, connection, from, to })
+        };
+        transfer.route.windows(2).map(link).collect()
+    }
+}

@@ -1,0 +1,174 @@
+//! A topology as the compilers see it: vertices, links between them, distances, shortest ways on grids.
+
+use std::collections::VecDeque;
+
+use weft_machine::{Topology, Vertex};
+
+/// Vertices (nodes first, then switches) and the directed links between them; parallel links are one with a
+/// multiplicity.
+#[derive(Clone, Debug)]
+pub struct Network {
+    pub nodes: usize,
+    pub vertices: usize,
+    /// The links out of vertex v are `first[v]..first[v + 1]`, by ascending destination.
+    pub first: Vec<u32>,
+    pub to: Vec<u32>,
+    pub multiplicity: Vec<u32>,
+    pub grid: Option<Grid>,
+}
+
+/// Axes of a torus, mesh or hypercube.
+#[derive(Clone, Debug)]
+pub struct Grid {
+    pub extents: Vec<usize>,
+    pub strides: Vec<usize>,
+    pub wraps: bool,
+}
+
+impl Grid {
+    fn of(topology: &Topology) -> Option<Grid> {
+        let (extents, wraps) = match topology {
+            Topology::Torus { extents } => (extents.clone(), true),
+            Topology::Mesh { extents } => (extents.clone(), false),
+            Topology::Hypercube { dimension } => (vec![2; *dimension as usize], false),
+            _ => return None,
+        };
+        let mut strides = vec![1; extents.len()];
+        for axis in (0..extents.len().saturating_sub(1)).rev() {
+            strides[axis] = strides[axis + 1] * extents[axis + 1];
+        }
+        Some(Grid { extents, strides, wraps })
+    }
+
+    pub fn coordinate(&self, node: usize, axis: usize) -> usize {
+        node / self.strides[axis] % self.extents[axis]
+    }
+
+    /// Steps along `axis` from `from` to `to` the shorter way, positive towards higher coordinates; positive where both
+    /// ways are equally long.
+    pub fn offset(&self, from: usize, to: usize, axis: usize) -> i32 {
+        let (x, y) = (self.coordinate(from, axis) as i32, self.coordinate(to, axis) as i32);
+        let direct = y - x;
+        if !self.wraps {
+            return direct;
+        }
+        let extent = self.extents[axis] as i32;
+        let forward = direct.rem_euclid(extent);
+        if 2 * forward <= extent { forward } else { forward - extent }
+    }
+
+    pub fn distance(&self, from: usize, to: usize) -> usize {
+        (0..self.extents.len()).map(|axis| self.offset(from, to, axis).unsigned_abs() as usize).sum()
+    }
+
+    /// The node one step along `axis`, upwards or downwards.
+    #[inline]
+    pub fn step(&self, node: usize, axis: usize, up: bool) -> usize {
+        let (stride, extent) = (self.strides[axis], self.extents[axis]);
+        let x = node / stride % extent;
+        if up {
+            if x + 1 == extent { node - x * stride } else { node + stride }
+        } else if x == 0 {
+            node + (extent - 1) * stride
+        } else {
+            node - stride
+        }
+    }
+}
+
+impl Network {
+    pub fn new(topology: &Topology) -> Network {
+        let nodes = topology.nodes();
+        let vertices = nodes + topology.switches();
+        let number = |vertex: Vertex| match vertex {
+            Vertex::Node(node) => node as u32,
+            Vertex::Switch(switch) => (nodes + switch) as u32,
+        };
+        let mut links: Vec<(u32, u32)> = (0..topology.links())
+            .map(|link| {
+                let (from, to) = topology.link_ends(link);
+                (number(from), number(to))
+            })
+            .collect();
+        links.sort_unstable();
+        let (mut first, mut to, mut multiplicity) = (vec![0; vertices + 1], Vec::new(), Vec::new());
+        let mut last = None;
+        for &(from, destination) in &links {
+            if last == Some((from, destination)) {
+                *multiplicity.last_mut().expect("a link came before") += 1;
+                continue;
+            }
+            last = Some((from, destination));
+            to.push(destination);
+            multiplicity.push(1);
+            first[from as usize + 1] = to.len() as u32;
+        }
+        for vertex in 1..=vertices {
+            first[vertex] = first[vertex].max(first[vertex - 1]);
+        }
+        Network { nodes, vertices, first, to, multiplicity, grid: Grid::of(topology) }
+    }
+
+    /// Links, parallel ones counted once.
+    pub fn links(&self) -> usize {
+        self.to.len()
+    }
+
+    /// Links, parallel ones counted each.
+    pub fn wires(&self) -> u64 {
+        self.multiplicity.iter().map(|&count| u64::from(count)).sum()
+    }
+
+    pub fn out(&self, vertex: usize) -> std::ops::Range<usize> {
+        self.first[vertex] as usize..self.first[vertex + 1] as usize
+    }
+
+    /// The link from one vertex to another that is its neighbour.
+    #[inline]
+    pub fn link(&self, from: u32, to: u32) -> usize {
+        let range = self.out(from as usize);
+        let start = range.start;
+        match self.to[range].iter().position(|&there| there == to) {
+            Some(index) => start + index,
+            None => unreachable!("routes go over links"),
+        }
+    }
+
+    /// Hops from `from` to every vertex; `u32::MAX` where there is no way.
+    pub fn hops_from(&self, from: usize) -> Vec<u32> {
+        let mut hops = vec![u32::MAX; self.vertices];
+        hops[from] = 0;
+        let mut queue = VecDeque::from([from]);
+        while let Some(at) = queue.pop_front() {
+            for link in self.out(at) {
+                let next = self.to[link] as usize;
+                if hops[next] == u32::MAX {
+                    hops[next] = hops[at] + 1;
+                    queue.push_back(next);
+                }
+            }
+        }
+        hops
+    }
+
+    /// The hops of a shortest way for each pair, and for each pair how many nodes are on it at least (switches take no
+    /// logical channels); `None` where there is no way.
+    pub fn shortest(&self, pairs: &[(u32, u32)]) -> Vec<Option<u32>> {
+        if let Some(grid) = &self.grid {
+            return pairs.iter().map(|&(a, b)| Some(grid.distance(a as usize, b as usize) as u32)).collect();
+        }
+        let mut by_source: Vec<usize> = (0..pairs.len()).collect();
+        by_source.sort_unstable_by_key(|&index| pairs[index].0);
+        let mut found = vec![None; pairs.len()];
+        let (mut source, mut hops) = (u32::MAX, Vec::new());
+        for index in by_source {
+            if pairs[index].0 != source {
+                source = pairs[index].0;
+                hops = self.hops_from(source as usize);
+            }
+            let there = hops[pairs[index].1 as usize];
+            found[index] = (there != u32::MAX).then_some(there);
+        }
+        found
+    }
+}

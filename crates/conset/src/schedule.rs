@@ -1,0 +1,215 @@
+//! Schedules (seam 4): what a communication compiler produces and what worlds execute.
+
+use serde::{Deserialize, Serialize};
+
+use crate::pattern::Order;
+use crate::resources::Resources;
+
+/// Phases one after the other, each a set of connections with their routes and times, and what it is held against.
+///
+/// Vertices of routes are nodes by their number; switch s of a topology with n nodes is n + s.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Schedule {
+    /// The name of the machine.
+    pub machine: String,
+    /// The name of the connection set.
+    pub pattern: String,
+    /// Which compiler made it, with its settings.
+    pub compiler: String,
+    pub resources: Resources,
+    /// The number of connections.
+    pub connections: u64,
+    /// Ordering constraints that the schedule keeps.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub orders: Vec<Order>,
+    pub phases: Vec<Phase>,
+    pub lower_bounds: Vec<LowerBound>,
+    /// The sum over the phases, s.
+    pub predicted_seconds: f64,
+    /// Of everything above: a file that was changed after it was written does not have it any more.
+    pub digest: String,
+}
+
+/// The connections that are open at once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Phase {
+    pub connections: Vec<Transfer>,
+    /// Most connections on one direction of one link.
+    pub largest_link_load: u32,
+    /// Switching to the phase and its transfers, s.
+    pub predicted_seconds: f64,
+}
+
+/// A connection in a phase, and when its words are transferred.
+///
+/// Times count from the start of the phase's transfers, after synchronisation and switching. The words flow at a constant
+/// rate from `start` for `duration`, or piece by piece where there are `pieces`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Transfer {
+    /// Its index in the connection set.
+    pub connection: u32,
+    pub source: u32,
+    pub destination: u32,
+    /// Words transferred in this phase: all of the connection's, unless it is split over several phases.
+    pub words: u64,
+    /// Every vertex on the way, source and destination included.
+    pub route: Vec<u32>,
+    /// s.
+    pub start: f64,
+    /// s, from the start of the first word to the end of the last.
+    pub duration: f64,
+    /// Where the transfer is interrupted, its parts by ascending start; otherwise empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pieces: Vec<Piece>,
+}
+
+/// Part of a transfer without interruption, at a constant rate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Piece {
+    /// s.
+    pub start: f64,
+    /// s.
+    pub duration: f64,
+    pub words: u64,
+}
+
+impl Transfer {
+    /// Its pieces, one if it is not interrupted.
+    pub fn parts(&self) -> impl Iterator<Item = Piece> + '_ {
+        let whole = Piece { start: self.start, duration: self.duration, words: self.words };
+        let single = self.pieces.is_empty().then_some(whole);
+        single.into_iter().chain(self.pieces.iter().copied())
+    }
+
+    /// Links crossed.
+    pub fn hops(&self) -> usize {
+        self.route.len() - 1
+    }
+}
+
+/// What no schedule of this set on these resources can be below.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LowerBound {
+    /// `channel capacity`, `endpoint degree`…
+    pub name: String,
+    pub value: f64,
+    /// `phases` or `s`.
+    pub unit: String,
+    /// What proves it; the verifier computes the value again from it.
+    pub certificate: Certificate,
+}
+
+/// A proof of a lower bound.
+///
+/// All but the last two are one argument. Give each node (or link) a weight that is not negative; a connection takes at
+/// least the weight of the lightest way between its ends, a phase (or second) offers at most the weight of all there is,
+/// and the quotient of the two sums is a lower bound of the phases (or seconds).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Certificate {
+    /// Weights of nodes, for logical channels. One for every node, or 1 for all when empty.
+    NodeChannels { weights: Vec<u32> },
+    /// Weights of links, for channels of links. Links not named have none; with no link named all have 1.
+    LinkChannels { links: Vec<WeightedLink> },
+    /// The connections that start or end at a node, for its channels or ports.
+    Degree { node: u32 },
+    /// The words that a node sends and receives, for its access.
+    Access { node: u32 },
+    /// Weights of links, for their bandwidth. Links not named have none; with no link named all have 1.
+    LinkBandwidth { links: Vec<WeightedLink> },
+    /// The words that must leave a set of vertices, for the bandwidth of the links out of it.
+    Cut { inside: Vec<u32> },
+    /// The longest chain of orders: its transfers come one after the other.
+    Chain { connections: Vec<u32> },
+    /// Every hop of a shortest route is worth `hop` seconds and every connection `connection` seconds; no phase gets more
+    /// for its time.
+    PhasesAndLoad { hop: f64, connection: f64 },
+    /// The best bound of phases times what a phase costs, and the best bound of the time of transfers, are paid both.
+    Sum { phases: String, transfers: Option<String> },
+}
+
+/// A directed link by its ends, and its weight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WeightedLink {
+    pub from: u32,
+    pub to: u32,
+    pub weight: u32,
+}
+
+/// Why a text is no schedule.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}: {reason}")]
+pub struct NoSchedule {
+    pub file: String,
+    pub reason: String,
+}
+
+impl Schedule {
+    /// The schedule as JSON, one connection a line.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("a schedule is plain data")
+    }
+
+    /// The schedule that `text` is the JSON of; `file` is what messages call it. Nothing is checked but the form:
+    /// [`crate::verify`] checks the rest.
+    pub fn from_json(text: &str, file: &str) -> Result<Schedule, NoSchedule> {
+        serde_json::from_str(text).map_err(|error| {
+            let reason = if error.is_eof() {
+                format!("the file ends in the middle of a schedule ({error})")
+            } else {
+                format!("expected a schedule as weft writes it: {error}")
+            };
+            NoSchedule { file: file.to_owned(), reason }
+        })
+    }
+
+    /// The digest of everything but `digest`.
+    pub fn computed_digest(&self) -> String {
+        let mut digest = Digest(0xcbf2_9ce4_8422_2325);
+        let body = (
+            (&self.machine, &self.pattern, &self.compiler, &self.resources, self.connections),
+            (&self.orders, &self.phases, &self.lower_bounds, self.predicted_seconds),
+        );
+        serde_json::to_writer(&mut digest, &body).expect("a schedule is plain data");
+        format!("{:016x}", digest.0)
+    }
+
+    /// The schedule with its digest.
+    pub fn sealed(mut self) -> Schedule {
+        self.digest = self.computed_digest();
+        self
+    }
+
+    /// The sum over the phases of their largest link loads.
+    pub fn link_load_sum(&self) -> u64 {
+        self.phases.iter().map(|phase| u64::from(phase.largest_link_load)).sum()
+    }
+
+    /// The most of a lower bound's values with this unit: `phases` or `s`.
+    pub fn best_bound(&self, unit: &str) -> Option<&LowerBound> {
+        let of_unit = self.lower_bounds.iter().filter(|bound| bound.unit == unit);
+        of_unit.max_by(|a, b| a.value.total_cmp(&b.value))
+    }
+}
+
+/// FNV-1a with 64 bits: the same on every machine, enough against accidents and edits by hand.
+struct Digest(u64);
+
+impl std::io::Write for Digest {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        for &byte in bytes {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,212 @@
+//! What the compilers make: always verified, at the bound where it is known to be reached, the same for the same seed.
+
+mod common;
+
+use std::cell::Cell;
+
+use common::{compiled, iwarp, pattern, resources, weft};
+use proptest::prelude::*;
+use weft_conset::{CompileError, Compiler, Connection, ConnectionSet, Options, Order, compile, verify};
+
+fn phases(name: &str, extents: &[usize], channels: u32) -> (usize, f64) {
+    let resources = iwarp(extents, channels);
+    let set = pattern(name, &resources, 1);
+    let schedule = compiled(&set, &resources, &weft(0.2)).unwrap();
+    verify(&schedule, Some(&set)).unwrap();
+    (schedule.phases.len(), schedule.best_bound("phases").unwrap().value)
+}
+
+#[test]
+fn the_papers_patterns_take_as_many_phases_as_their_bounds() {
+    for (name, channels, expected) in
+        [("torus", 12, 1), ("hypercube", 12, 2), ("hypercube", 16, 1), ("all-to-all", 12, 27), ("all-to-all", 16, 20)]
+    {
+        assert_eq!(phases(name, &[8, 8], channels), (expected, expected as f64), "{name} with {channels} channels");
+    }
+}
+
+#[test]
+fn all_to_all_reaches_the_bound_on_larger_tori_too() {
+    assert_eq!(phases("all-to-all", &[16, 16], 12), (192, 192.0));
+    assert_eq!(phases("all-to-all", &[4, 4, 4], 12).1, phases("all-to-all", &[4, 4, 4], 12).0 as f64);
+}
+
+#[test]
+fn long_all_to_all_keeps_every_link_busy_all_the_time() {
+    let resources = iwarp(&[8, 8], 12);
+    let set = pattern("all-to-all", &resources, 16384);
+    let schedule = compiled(&set, &resources, &weft(0.0)).unwrap();
+    verify(&schedule, Some(&set)).unwrap();
+    assert_eq!((schedule.phases.len(), schedule.link_load_sum()), (32, 64));
+}
+
+#[test]
+fn other_patterns_take_the_bound_or_one_more() {
+    for name in ["transpose", "shift:5", "butterfly", "bit-reversal", "stencil27", "random:6"] {
+        let (found, bound) = phases(name, &[8, 8], 12);
+        assert!(found as f64 <= bound + 1.0, "{name}: {found} phases, bound {bound}");
+    }
+}
+
+#[test]
+fn a_switch_of_circuits_takes_as_many_phases_as_the_largest_degree() {
+    let resources = resources("palomar");
+    let set = pattern("random:9", &resources, 100);
+    let schedule = compiled(&set, &resources, &weft(0.0)).unwrap();
+    verify(&schedule, Some(&set)).unwrap();
+    assert_eq!(schedule.phases.len(), 9);
+    let two = weft_conset::Resources { ports: Some(2), ..resources };
+    let schedule = compiled(&set, &two, &weft(0.0)).unwrap();
+    verify(&schedule, Some(&set)).unwrap();
+    assert_eq!(schedule.phases.len(), 5);
+}
+
+#[test]
+fn a_fat_tree_is_routed_without_congestion() {
+    let resources = resources("rail-h100");
+    let set = pattern("shift:37", &resources, 100);
+    let schedule = compiled(&set, &resources, &weft(0.0)).unwrap();
+    verify(&schedule, Some(&set)).unwrap();
+    assert_eq!(schedule.phases.len(), 1);
+}
+
+#[test]
+fn the_papers_compiler_makes_schedules_that_hold() {
+    let resources = iwarp(&[8, 8], 12);
+    for name in ["torus", "hypercube", "random:5"] {
+        let set = pattern(name, &resources, 32);
+        let options = Options { compiler: Compiler::Apr, ..weft(1.0) };
+        let schedule = compiled(&set, &resources, &options).unwrap();
+        verify(&schedule, Some(&set)).unwrap();
+        assert!(schedule.compiler.starts_with("apr"));
+    }
+}
+
+#[test]
+fn effort_never_makes_a_schedule_worse() {
+    let resources = iwarp(&[8, 8], 12);
+    for (name, words) in [("random:6", 500), ("hypercube", 500), ("all-to-all", 32)] {
+        let set = pattern(name, &resources, words);
+        let quick = compiled(&set, &resources, &weft(0.0)).unwrap();
+        let long = compiled(&set, &resources, &weft(0.3)).unwrap();
+        assert!(long.predicted_seconds <= quick.predicted_seconds * (1.0 + 1e-9), "{name}");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_schedule() {
+    let resources = iwarp(&[8, 8], 12);
+    for (name, effort) in [("random:6", 0.1), ("all-to-all", 0.1)] {
+        let set = pattern(name, &resources, 64);
+        let options = Options { seed: 7, ..weft(effort) };
+        assert_eq!(compiled(&set, &resources, &options), compiled(&set, &resources, &options));
+    }
+}
+
+#[test]
+fn an_interruption_keeps_the_best_so_far() {
+    let resources = iwarp(&[8, 8], 12);
+    let set = pattern("random:6", &resources, 500);
+    let found = Cell::new(false);
+    let schedule = compile(&set, &resources, "test", &weft(1e9), &|| found.get(), &|progress| {
+        found.set(progress.best.is_some());
+    });
+    verify(&schedule.unwrap(), Some(&set)).unwrap();
+    let nothing =
+        compile(&set, &resources, "test", &Options { compiler: Compiler::Apr, ..weft(1.0) }, &|| true, &|_| ());
+    assert_eq!(nothing.unwrap_err().to_string(), "interrupted before there was a schedule");
+}
+
+#[test]
+fn what_cannot_be_compiled_is_refused_with_the_reason() {
+    let resources = iwarp(&[8, 8], 12);
+    let limited = |name: &str, phases| {
+        let options = Options { phases: Some(phases), ..weft(0.0) };
+        compiled(&pattern(name, &resources, 1), &resources, &options).unwrap_err().to_string()
+    };
+    assert_eq!(
+        limited("random:7", 1),
+        "infeasible in 1 phase: node 0 has 14 connections that start or end there, its 12 channels in 1 phase are 12; \
+         at least 4 phases are needed"
+    );
+    assert_eq!(limited("hypercube", 1), "infeasible in 1 phases: the bound \"channel capacity\" says at least 2");
+    let small = iwarp(&[4, 4], 12);
+    let error = compiled(&pattern("torus", &resources, 1), &small, &weft(0.0)).unwrap_err();
+    assert_eq!(error, CompileError::TooManyNodes { last: 63, nodes: 16 });
+    let none = compiled(&pattern("torus", &resources, 1), &iwarp(&[8, 8], 0), &weft(0.0)).unwrap_err();
+    assert_eq!(none.to_string(), "channels of a node must be at least 1: with none nothing could be open");
+}
+
+#[test]
+fn orders_are_kept() {
+    let resources = iwarp(&[4, 4], 12);
+    let connections: Vec<Connection> =
+        (0..12).map(|i| Connection { source: i, destination: i + 1, words: 10 + u64::from(i) }).collect();
+    let orders = (1..12).map(|i| Order { before: i - 1, after: i }).collect();
+    let set = ConnectionSet::new("chain", 16, connections).unwrap().with_orders(orders).unwrap();
+    for compiler in Compiler::ALL {
+        let schedule = compiled(&set, &resources, &Options { compiler, ..weft(0.1) }).unwrap();
+        verify(&schedule, Some(&set)).unwrap();
+        let chain = schedule.lower_bounds.iter().find(|bound| bound.name == "chain of orders").unwrap();
+        assert!((chain.value - 186.0 * 100e-9).abs() < 1e-12, "{}", chain.value);
+    }
+}
+
+#[test]
+fn an_empty_set_has_no_phases() {
+    let resources = iwarp(&[4, 4], 12);
+    let set = ConnectionSet::new("nothing", 16, Vec::new()).unwrap();
+    let schedule = compiled(&set, &resources, &weft(0.0)).unwrap();
+    verify(&schedule, Some(&set)).unwrap();
+    assert_eq!((schedule.phases.len(), schedule.predicted_seconds), (0, 0.0));
+}
+
+/// Sets between at most 12 nodes with words that differ.
+fn sets() -> impl Strategy<Value = ConnectionSet> {
+    let connection = (0u32..12, 1u32..12, 1u64..300);
+    prop::collection::vec(connection, 0..60).prop_map(|list| {
+        let connections =
+            list.into_iter().map(|(source, by, words)| Connection { source, destination: (source + by) % 12, words });
+        ConnectionSet::new("any", 12, connections.collect()).unwrap()
+    })
+}
+
+fn topologies() -> impl Strategy<Value = weft_machine::Topology> {
+    use weft_machine::Topology;
+    prop_oneof![
+        Just(Topology::Torus { extents: vec![3, 4] }),
+        Just(Topology::Torus { extents: vec![2, 6] }),
+        Just(Topology::Mesh { extents: vec![4, 3] }),
+        Just(Topology::Torus { extents: vec![3, 2, 2] }),
+        Just(Topology::Hypercube { dimension: 4 }),
+        Just(Topology::FatTree { children: vec![4, 3], parents: vec![1, 2] }),
+        Just(Topology::Crossbar { nodes: 12 }),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_is_compiled_is_accepted_by_the_verifier(
+        set in sets(),
+        topology in topologies(),
+        limits in (prop::option::of(2u32..8), prop::option::of(1u32..3), prop::option::of(1u32..3)),
+        baseline in any::<bool>(),
+        shared in any::<bool>(),
+        seed in 0u64..4,
+    ) {
+        let mut resources = iwarp(&[4, 4], 12);
+        resources.topology = topology;
+        (resources.node_channels, resources.link_channels, resources.ports) = limits;
+        if shared {
+            resources.access = weft_machine::Access::Shared;
+        }
+        let compiler = if baseline { Compiler::Apr } else { Compiler::Weft };
+        let options = Options { compiler, seed, ..weft(0.005) };
+        let schedule = compiled(&set, &resources, &options).unwrap();
+        if let Err(fault) = verify(&schedule, Some(&set)) {
+            prop_assert!(false, "{fault}");
+        }
+    }
+}
