@@ -1,0 +1,215 @@
+//! From the checked program to instructions: [`clause`] makes tests of heads and guards, [`decision`] one tree of them for
+//! a predicate, [`body`] what follows commitment, [`moves`] as few moves as possible.
+
+mod body;
+mod clause;
+mod constants;
+mod decision;
+mod moves;
+
+use rustc_hash::FxHashMap;
+use thiserror::Error;
+
+use crate::builtins::BodyBuiltin;
+use crate::engine::instruction::{Boxed as BoxedConstant, Code, Instruction, Label, NOWHERE, PredicateCode, Role};
+use crate::heap::RESERVE;
+use crate::heap::goal::{MAX_ARITY, MAX_PREDICATES};
+use crate::ir::{BinaryOperation, Number, Program, UnaryOperation};
+
+/// A program that is right but too large for the engine.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum CompileError {
+    #[error("{predicate} has {arity} arguments; goals have at most {MAX_ARITY}: put some into a structure or vector")]
+    TooManyArguments { predicate: String, arity: usize },
+    #[error("the program has {0} predicates; at most {MAX_PREDICATES} are possible")]
+    TooManyPredicates(usize),
+    #[error("{predicate} needs {registers} registers; at most 65,000 are possible: divide its clauses")]
+    TooManyRegisters { predicate: String, registers: usize },
+}
+
+const UNARY: &[UnaryOperation] = &[
+    UnaryOperation::Negate,
+    UnaryOperation::Complement,
+    UnaryOperation::FloatToInteger,
+    UnaryOperation::IntegerToFloat,
+    UnaryOperation::Sine,
+    UnaryOperation::Cosine,
+    UnaryOperation::Tangent,
+    UnaryOperation::ArcSine,
+    UnaryOperation::ArcCosine,
+    UnaryOperation::ArcTangent,
+    UnaryOperation::HyperbolicSine,
+    UnaryOperation::HyperbolicCosine,
+    UnaryOperation::HyperbolicTangent,
+    UnaryOperation::Exponential,
+    UnaryOperation::Logarithm,
+    UnaryOperation::SquareRoot,
+    UnaryOperation::Ceiling,
+    UnaryOperation::Floor,
+];
+
+const BINARY: &[BinaryOperation] = &[
+    BinaryOperation::Add,
+    BinaryOperation::Subtract,
+    BinaryOperation::Multiply,
+    BinaryOperation::Divide,
+    BinaryOperation::Modulo,
+    BinaryOperation::And,
+    BinaryOperation::Or,
+    BinaryOperation::ExclusiveOr,
+    BinaryOperation::ShiftLeft,
+    BinaryOperation::ShiftRight,
+    BinaryOperation::Power,
+];
+
+/// Compiles a program. With `counting`, commitments are also counted by predicate.
+pub fn compile(program: &Program, counting: bool) -> Result<Code, CompileError> {
+    if program.predicates.len() + 200 > MAX_PREDICATES {
+        return Err(CompileError::TooManyPredicates(program.predicates.len()));
+    }
+    let mut code = Code::default();
+    let mut constants = constants::Constants::default();
+    for (id, predicate) in program.iter() {
+        let Ok(arity) = u8::try_from(predicate.arity) else {
+            return Err(CompileError::TooManyArguments { predicate: program.indicator(id), arity: predicate.arity });
+        };
+        code.predicates.push(PredicateCode { entry: 0, end: 0, arity, role: Role::Program });
+    }
+    engine_predicates(&mut code);
+    for (id, predicate) in program.iter() {
+        let mut preparation = clause::Preparation { values: clause::Values::default(), constants: &mut constants };
+        for argument in 0..predicate.arity {
+            preparation.values.number(clause::Value::Argument(argument as u16));
+        }
+        let mut prepared = Vec::new();
+        for (group, clauses) in predicate.groups.iter().enumerate() {
+            for index in clauses.clauses.clone() {
+                prepared.extend(preparation.clause(index, group, &predicate.clauses[index]));
+            }
+        }
+        let values = preparation.values;
+        let counted = counting && predicate.origin != crate::ir::Origin::Goal;
+        let mut tree = decision::Tree::new(predicate, id.0, &prepared, &values, &mut constants, &mut code, counted);
+        tree.make();
+        let (blocks, registers) = (std::mem::take(&mut tree.blocks), tree.registers);
+        if registers > 65_000 {
+            return Err(CompileError::TooManyRegisters { predicate: program.indicator(id), registers });
+        }
+        code.registers = code.registers.max(registers + 1);
+        place(&mut code, &constants, id.0, blocks);
+    }
+    code.registers = code.registers.max(MAX_ARITY + 2);
+    code.constants = constants.words;
+    code.boxes = constants.boxes;
+    for index in 0..code.instructions.len() {
+        if let Instruction::Execute { predicate, entry } = &mut code.instructions[index] {
+            *entry = code.predicates[*predicate as usize].entry;
+        }
+    }
+    Ok(code)
+}
+
+/// Predicates that are builtins: each is one instruction.
+fn engine_predicates(code: &mut Code) {
+    let mut roles = vec![(Role::Start, 6), (Role::Metacall, 4)];
+    roles.extend(BodyBuiltin::ALL.iter().map(|builtin| (Role::Builtin(*builtin), builtin.arity())));
+    for number in [Number::Integer, Number::Float] {
+        roles.extend(UNARY.iter().map(|operation| (Role::Unary(number, *operation), 2)));
+        roles.extend(BINARY.iter().map(|operation| (Role::Binary(number, *operation), 3)));
+    }
+    for (role, arity) in roles {
+        let predicate = code.predicates.len() as u32;
+        let entry = code.instructions.len() as Label;
+        code.predicates.push(PredicateCode { entry, end: entry + 1, arity: arity as u8, role });
+        code.instructions.push(Instruction::BuiltinEntry { predicate });
+        code.spans.push(None);
+        code.roles.insert(role.key(), predicate);
+    }
+}
+
+/// Puts the blocks of a predicate into the code, one after the other, and gives labels their places.
+fn place(code: &mut Code, constants: &constants::Constants, predicate: u32, blocks: Vec<decision::Block>) {
+    let words: usize =
+        blocks.iter().flat_map(|block| &block.code).map(|instruction| words_of(code, constants, instruction)).sum();
+    let mut at = code.instructions.len();
+    code.predicates[predicate as usize].entry = at as Label;
+    if words > RESERVE / 2 {
+        code.instructions.push(Instruction::Ensure { words: words as u32, predicate });
+        code.spans.push(None);
+        at += 1;
+    }
+    let mut places: FxHashMap<Label, Label> = FxHashMap::default();
+    places.insert(NOWHERE, NOWHERE);
+    for (number, block) in blocks.iter().enumerate() {
+        places.insert(number as Label, at as Label);
+        at += block.code.len();
+    }
+    for block in blocks {
+        for mut instruction in block.code {
+            if let Instruction::Switch { table, .. } = instruction {
+                let table = &mut code.tables[table as usize];
+                for label in [&mut table.unbound, &mut table.other, &mut table.list]
+                    .into_iter()
+                    .chain(table.constants.values_mut())
+                    .chain(table.headers.values_mut())
+                {
+                    *label = places[label];
+                }
+            }
+            instruction.for_each_label(|label| *label = places[label]);
+            code.instructions.push(instruction);
+        }
+        code.spans.extend(block.spans);
+    }
+    code.predicates[predicate as usize].end = code.instructions.len() as Label;
+}
+
+/// Words that an instruction may allocate.
+fn words_of(code: &Code, constants: &constants::Constants, instruction: &Instruction) -> usize {
+    use Instruction::*;
+    // A goal that waits in place of what could not be done at once has at most so many words.
+    const WAITING: usize = 16;
+    match *instruction {
+        Variable { .. } => 1,
+        Cons { .. } | ConsVariable { .. } | UnifyConsVariable { .. } => 2,
+        Build { build, .. } => 1 + code.builds[build as usize].cells.len(),
+        LoadBoxed { constant, .. } => match &constants.boxes[constant as usize] {
+            BoxedConstant::String(bytes) => 1 + bytes.len().div_ceil(8),
+            BoxedConstant::Float(_) | BoxedConstant::Predicate(_) => 2,
+        },
+        Push { call } => 3 + code.calls[call as usize].arguments.len(),
+        Builtin { call } => 2 * WAITING + code.calls[call as usize].arguments.len(),
+        Start { start } => 3 * WAITING + 2 * code.starts[start as usize].call.arguments.len(),
+        Metacall { .. } => 3 * WAITING + MAX_ARITY,
+        BodyCalculate { .. } | BodyNumber { .. } => 2 * WAITING,
+        Guard { .. } => 8,
+        // A goal that suspends fits into the other half of the reserve.
+        _ => 0,
+    }
+}
+
+impl Instruction {
+    /// Calls `change` with every label.
+    pub fn for_each_label(&mut self, mut change: impl FnMut(&mut Label)) {
+        use Instruction::*;
+        match self {
+            List { unbound, other, .. }
+            | ListParts { unbound, other, .. }
+            | Constant { unbound, other, .. }
+            | Header { unbound, other, .. }
+            | Boxed { unbound, other, .. }
+            | Type { unbound, other, .. }
+            | Compare { unbound, other, .. }
+            | CompareConstant { unbound, other, .. }
+            | Calculate { unbound, other, .. }
+            | CalculateConstant { unbound, other, .. }
+            | Guard { unbound, other, .. }
+            | Same { unbound, other, .. } => {
+                change(unbound);
+                change(other);
+            }
+            Jump { to } | Otherwise { to, .. } => change(to),
+            _ => {}
+        }
+    }
+}

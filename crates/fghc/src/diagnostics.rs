@@ -1,0 +1,221 @@
+//! What is wrong with a program: where, in which words, and what to do about it.
+
+use std::ops::Range;
+
+use ariadne::{Color, Config, IndexType, Label, Report, ReportKind};
+use serde::Serialize;
+
+use crate::ir::{Source, Span};
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// The program runs, but perhaps not as meant.
+    Warning,
+    /// The program cannot run.
+    Error,
+}
+
+/// One finding.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: Severity,
+    /// A short name of the kind of finding, the same in every version: `syntax`, `unknown-predicate`, …
+    pub code: &'static str,
+    /// What is wrong, in one sentence without a full stop.
+    pub message: String,
+    /// Where.
+    pub span: Span,
+    /// What is said beside the place; empty for nothing.
+    pub label: String,
+    /// Other places that matter, and why.
+    pub related: Vec<(Span, String)>,
+    /// What to do.
+    pub help: Option<String>,
+}
+
+impl Diagnostic {
+    /// An error at a place.
+    pub fn error(code: &'static str, span: Span, message: impl Into<String>) -> Self {
+        Diagnostic {
+            severity: Severity::Error,
+            code,
+            message: message.into(),
+            span,
+            label: String::new(),
+            related: Vec::new(),
+            help: None,
+        }
+    }
+
+    /// A warning at a place.
+    pub fn warning(code: &'static str, span: Span, message: impl Into<String>) -> Self {
+        Diagnostic { severity: Severity::Warning, ..Diagnostic::error(code, span, message) }
+    }
+
+    /// With words beside the place.
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = label.into();
+        self
+    }
+
+    /// With what to do.
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// With another place.
+    pub fn related(mut self, span: Span, label: impl Into<String>) -> Self {
+        self.related.push((span, label.into()));
+        self
+    }
+}
+
+/// A finding with its place in lines and columns, for programs that read it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Finding<'a> {
+    /// How bad it is.
+    pub severity: Severity,
+    /// The kind of finding.
+    pub code: &'static str,
+    /// What is wrong.
+    pub message: &'a str,
+    /// The file as the user named it.
+    pub file: &'a str,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column, from 1, in characters.
+    pub column: usize,
+    /// What to do.
+    pub help: Option<&'a str>,
+}
+
+/// The findings of a run of the checker, in the order of their places.
+#[derive(Clone, Debug, Default)]
+pub struct Diagnostics {
+    list: Vec<Diagnostic>,
+}
+
+impl Diagnostics {
+    /// Adds a finding.
+    pub fn push(&mut self, diagnostic: Diagnostic) {
+        self.list.push(diagnostic);
+    }
+
+    /// Puts the findings into the order of their places, errors before warnings at the same place.
+    pub fn sort(&mut self) {
+        self.list.sort_by_key(|finding| {
+            (finding.span.source, finding.span.start, std::cmp::Reverse(finding.severity), finding.span.end)
+        });
+        self.list.dedup();
+    }
+
+    /// All findings.
+    pub fn iter(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.list.iter()
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// How many are errors.
+    pub fn errors(&self) -> usize {
+        self.list.iter().filter(|finding| finding.severity == Severity::Error).count()
+    }
+
+    /// How many are warnings.
+    pub fn warnings(&self) -> usize {
+        self.len() - self.errors()
+    }
+
+    /// With lines and columns instead of bytes.
+    pub fn findings<'a>(&'a self, sources: &'a [Source]) -> Vec<Finding<'a>> {
+        let finding = |diagnostic: &'a Diagnostic| {
+            let source = &sources[diagnostic.span.source as usize];
+            let (line, column) = source.line_and_column(diagnostic.span.start);
+            Finding {
+                severity: diagnostic.severity,
+                code: diagnostic.code,
+                message: &diagnostic.message,
+                file: &source.name,
+                line,
+                column,
+                help: diagnostic.help.as_deref(),
+            }
+        };
+        self.list.iter().map(finding).collect()
+    }
+
+    /// For people: every finding with an excerpt of the source, the place marked, and what to do.
+    pub fn render(&self, sources: &[Source], color: bool) -> String {
+        let mut cache = ariadne::FnCache::new(|name: &String| {
+            let source = sources.iter().find(|source| source.name == *name);
+            source.map(|source| source.text.clone()).ok_or_else(|| format!("no source {name}"))
+        });
+        let mut text = Vec::new();
+        for diagnostic in &self.list {
+            let report = report(diagnostic, sources, color);
+            // Writing into memory cannot fail, and every place is in a known source.
+            report.write(&mut cache, &mut text).expect("a report is written into memory");
+        }
+        String::from_utf8_lossy(&text).lines().map(|line| format!("{}\n", line.trim_end())).collect()
+    }
+}
+
+type Place = (String, Range<usize>);
+
+fn place(span: Span, sources: &[Source]) -> Place {
+    let source = &sources[span.source as usize];
+    // A place at the end of a file is shown on its last character.
+    let end = source.text.trim_end().len();
+    let mut start = (span.start as usize).min(end.saturating_sub(1));
+    while !source.text.is_char_boundary(start) {
+        start -= 1;
+    }
+    (source.name.clone(), start..(span.end as usize).min(source.text.len()).max(start))
+}
+
+fn report(diagnostic: &Diagnostic, sources: &[Source], color: bool) -> Report<'static, Place> {
+    let (kind, paint) = match diagnostic.severity {
+        Severity::Error => (ReportKind::Error, Color::Red),
+        Severity::Warning => (ReportKind::Warning, Color::Yellow),
+    };
+    let at = place(diagnostic.span, sources);
+    let mut main = Label::new(at.clone()).with_color(paint).with_order(-1);
+    if !diagnostic.label.is_empty() {
+        main = main.with_message(&diagnostic.label);
+    }
+    let config = Config::default().with_index_type(IndexType::Byte).with_color(color).with_compact(false);
+    let mut report = Report::build(kind, at)
+        .with_config(config)
+        .with_code(diagnostic.code)
+        .with_message(&diagnostic.message)
+        .with_label(main);
+    for (span, words) in &diagnostic.related {
+        report = report.with_label(Label::new(place(*span, sources)).with_color(Color::Cyan).with_message(words));
+    }
+    if let Some(help) = &diagnostic.help {
+        report = report.with_help(help);
+    }
+    report.finish()
+}
+
+/// The candidate that looks most like `name`, if one looks like it at all.
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    candidates
+        .into_iter()
+        .map(|candidate| (strsim::damerau_levenshtein(name, candidate), candidate))
+        .filter(|&(distance, candidate)| distance * 3 <= name.chars().count().max(candidate.chars().count()).max(3))
+        .min_by_key(|&(distance, candidate)| (distance, candidate))
+        .map(|(_, candidate)| candidate)
+}

@@ -1,0 +1,361 @@
+//! Values into packets and out of them.
+//!
+//! A value is copied as far as it is there, up to a limit; what is beyond becomes a reference, as does every variable.
+//! Both directions go through values by a loop: a list may be long and a structure deep.
+
+use rustc_hash::FxHashMap;
+
+use super::message::{Malformed, Reader, Write};
+use super::tables::{Exports, Imports, WEIGHT, divide};
+use crate::engine::{Engine, Loaded};
+use crate::heap::word::{ATOM, INT, LIST, OBJECT, REF, UNBOUND, dereference};
+use crate::heap::{Kind, Word};
+use crate::ir::AtomId;
+
+/// What a value begins with.
+mod tag {
+    pub const INTEGER: u8 = 0;
+    /// By its number, the same on every PE.
+    pub const ATOM: u8 = 1;
+    /// By its name: made while the program ran.
+    pub const NEW_ATOM: u8 = 2;
+    pub const LIST: u8 = 3;
+    pub const STRUCTURE: u8 = 4;
+    pub const VECTOR: u8 = 5;
+    pub const STRING: u8 = 6;
+    pub const FLOAT: u8 = 7;
+    pub const PREDICATE: u8 = 8;
+    pub const REFERENCE: u8 = 9;
+}
+
+/// How much of a value is copied into a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CopyLimits {
+    /// How deep: 1 copies the outermost list cells or structure only, and refers to what is in them. A list counts as
+    /// one level however long it is.
+    pub levels: usize,
+    /// How many parts in one value.
+    pub parts: usize,
+}
+
+impl Default for CopyLimits {
+    fn default() -> Self {
+        CopyLimits { levels: usize::MAX, parts: 2000 }
+    }
+}
+
+/// What values are written and read with.
+pub(super) struct Exchange<'a> {
+    pub engine: &'a mut Engine,
+    pub loaded: &'a Loaded,
+    pub exports: &'a mut Exports,
+    pub imports: &'a mut Imports,
+    pub me: usize,
+    pub pes: usize,
+    pub limits: CopyLimits,
+    /// Cells exported since the last collection: their index in the table of exports.
+    pub exported: FxHashMap<u64, usize>,
+}
+
+impl Exchange<'_> {
+    /// Appends a value to a packet.
+    pub fn write(&mut self, packet: &mut Vec<u8>, value: Word) {
+        let mut left = self.limits.parts;
+        let mut rest = vec![(value, 0usize)];
+        while let Some((value, level)) = rest.pop() {
+            // SAFETY: a value of the engine's heap, which is not collected meanwhile.
+            unsafe {
+                let value = dereference(value);
+                let copied = level < self.limits.levels && left > 0;
+                left = left.saturating_sub(1);
+                match value.tag() {
+                    INT => {
+                        packet.byte(tag::INTEGER);
+                        packet.signed(value.value());
+                    }
+                    ATOM => self.write_atom(packet, value.atom_number()),
+                    REF => self.write_variable(packet, value),
+                    LIST if copied => {
+                        packet.byte(tag::LIST);
+                        let cells = value.pointer();
+                        rest.push((Word::reference(cells.add(1)), level));
+                        rest.push((Word::reference(cells), level + 1));
+                    }
+                    LIST => self.write_export(packet, value),
+                    _ => self.write_object(packet, value, level, copied, &mut rest),
+                }
+            }
+        }
+    }
+
+    fn write_atom(&mut self, packet: &mut Vec<u8>, number: u32) {
+        if (number as usize) < self.loaded.program.atoms.len() {
+            packet.byte(tag::ATOM);
+            packet.number(u64::from(number));
+            return;
+        }
+        let atoms = self.loaded.atoms.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        packet.byte(tag::NEW_ATOM);
+        Write::bytes(packet, atoms.name(AtomId(number)).as_bytes());
+    }
+
+    /// # Safety
+    /// `value` is an object of the engine's heap.
+    unsafe fn write_object(
+        &mut self,
+        packet: &mut Vec<u8>,
+        value: Word,
+        level: usize,
+        copied: bool,
+        rest: &mut Vec<(Word, usize)>,
+    ) {
+        unsafe {
+            debug_assert_eq!(value.tag(), OBJECT);
+            let place = value.pointer();
+            let header = *place;
+            let elements = match Kind::of(header) {
+                Kind::Float => {
+                    packet.byte(tag::FLOAT);
+                    return packet.extend_from_slice(&(*place.add(1)).0.to_le_bytes());
+                }
+                Kind::Predicate => {
+                    packet.byte(tag::PREDICATE);
+                    return packet.number(header.payload());
+                }
+                Kind::String => {
+                    packet.byte(tag::STRING);
+                    return Write::bytes(packet, crate::engine::unify::string_bytes(place));
+                }
+                _ if !copied => return self.write_export(packet, value),
+                Kind::Structure => {
+                    packet.byte(tag::STRUCTURE);
+                    self.write_atom(packet, header.name());
+                    header.arity()
+                }
+                _ => {
+                    packet.byte(tag::VECTOR);
+                    header.payload() as usize
+                }
+            };
+            packet.number(elements as u64);
+            rest.extend((1..=elements).rev().map(|index| (Word::reference(place.add(index)), level + 1)));
+        }
+    }
+
+    fn write_reference(packet: &mut Vec<u8>, pe: usize, index: usize, weight: u64) {
+        packet.byte(tag::REFERENCE);
+        packet.number(pe as u64);
+        packet.number(index as u64);
+        packet.number(weight);
+    }
+
+    fn write_variable(&mut self, packet: &mut Vec<u8>, variable: Word) {
+        if let Some(number) = self.engine.external_number(variable)
+            && let Some(import) = self.imports.get(number)
+            && let Some(weight) = divide(&mut import.weight)
+        {
+            return Self::write_reference(packet, import.pe, import.index, weight);
+        }
+        // One that lives elsewhere but has no weight left to divide is passed on as one of this PE's own.
+        self.write_export(packet, variable);
+    }
+
+    /// A reference to a value or variable of this PE.
+    fn write_export(&mut self, packet: &mut Vec<u8>, value: Word) {
+        let index = match self.known_export(value) {
+            Some(index) => index,
+            None => {
+                let root = self.engine.hold(value);
+                let index = self.exports.add(root);
+                self.exported.insert(value.0, index);
+                index
+            }
+        };
+        Self::write_reference(packet, self.me, index, WEIGHT);
+    }
+
+    /// The entry of a value that was exported since the last collection, with the weight of one more reference.
+    fn known_export(&mut self, value: Word) -> Option<usize> {
+        let index = *self.exported.get(&value.0)?;
+        let entry = self.exports.get(index)?;
+        // The entry may have become another value's since.
+        // SAFETY: a value of the engine's heap.
+        if unsafe { dereference(self.engine.held(entry.root)) } != value {
+            return None;
+        }
+        entry.weight += WEIGHT;
+        Some(index)
+    }
+
+    /// Reads a value into the heap, which has room: see [`room_for`].
+    pub fn read(&mut self, reader: &mut Reader<'_>) -> Result<Word, Malformed> {
+        let mut value = Word::NIL;
+        let mut rest: Vec<*mut Word> = vec![&raw mut value];
+        while let Some(place) = rest.pop() {
+            let read = self.read_part(reader, &mut rest);
+            // SAFETY: a place in the heap that was allocated below, or the variable above.
+            unsafe {
+                match read {
+                    Ok(word) => *place = word,
+                    Err(error) => {
+                        // What was allocated must hold values when the heap is next collected.
+                        *place = Word::NIL;
+                        rest.into_iter().for_each(|place| *place = Word::NIL);
+                        return Err(error);
+                    }
+                }
+            }
+        }
+        Ok(value)
+    }
+
+    fn read_part(&mut self, reader: &mut Reader<'_>, rest: &mut Vec<*mut Word>) -> Result<Word, Malformed> {
+        Ok(match reader.byte()? {
+            tag::INTEGER => Word::integer(reader.signed()?).ok_or(Malformed("an integer is too large"))?,
+            tag::ATOM => {
+                let number = reader.small()?;
+                if number as usize >= self.loaded.program.atoms.len() {
+                    return Err(Malformed("an unknown atom"));
+                }
+                Word::atom(number)
+            }
+            tag::NEW_ATOM => self.new_atom(&reader.text()?),
+            // SAFETY: there is room for what a packet of this length can hold.
+            tag::LIST => unsafe {
+                let cells = allocate(self.engine, 2);
+                rest.push(cells.add(1));
+                rest.push(cells);
+                Word::list(cells)
+            },
+            tag::STRUCTURE => {
+                let name = match reader.byte()? {
+                    tag::ATOM => reader.small()?,
+                    tag::NEW_ATOM => self.new_atom(&reader.text()?).atom_number(),
+                    _ => return Err(Malformed("a structure without a name")),
+                };
+                let arity = self.elements(reader)?;
+                if arity == 0 {
+                    return Err(Malformed("a structure without arguments"));
+                }
+                self.object(Word::structure(name, arity), arity, rest)
+            }
+            tag::VECTOR => {
+                let elements = self.elements(reader)?;
+                self.object(Word::header(Kind::Vector, elements as u64), elements, rest)
+            }
+            tag::STRING => self.string(reader.bytes()?),
+            tag::FLOAT => {
+                let mut bytes = [0; 8];
+                for byte in &mut bytes {
+                    *byte = reader.byte()?;
+                }
+                // SAFETY: as above.
+                unsafe {
+                    let place = allocate(self.engine, 2);
+                    *place = Word::header(Kind::Float, 0);
+                    *place.add(1) = Word(u64::from_le_bytes(bytes));
+                    Word::object(place)
+                }
+            }
+            tag::PREDICATE => {
+                let number = reader.number()?;
+                if number >= self.loaded.program.predicates.len() as u64 {
+                    return Err(Malformed("an unknown predicate"));
+                }
+                // SAFETY: as above.
+                unsafe {
+                    let place = allocate(self.engine, 1);
+                    *place = Word::header(Kind::Predicate, number);
+                    Word::object(place)
+                }
+            }
+            tag::REFERENCE => {
+                let (pe, index, weight) = (reader.index()?, reader.index()?, reader.number()?);
+                return self.reference(pe, index, weight);
+            }
+            _ => return Err(Malformed("an unknown kind of value")),
+        })
+    }
+
+    /// The number of elements of an object: each takes at least a byte.
+    fn elements(&self, reader: &mut Reader<'_>) -> Result<usize, Malformed> {
+        let elements = reader.index()?;
+        if elements > reader.left() {
+            return Err(Malformed("an object with more elements than bytes"));
+        }
+        Ok(elements)
+    }
+
+    fn new_atom(&self, name: &str) -> Word {
+        let mut atoms = self.loaded.atoms.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+        Word::atom(atoms.intern(name).0)
+    }
+
+    fn object(&mut self, header: Word, elements: usize, rest: &mut Vec<*mut Word>) -> Word {
+        // SAFETY: there is room for what a packet of this length can hold.
+        unsafe {
+            let place = allocate(self.engine, 1 + elements);
+            *place = header;
+            rest.extend((1..=elements).rev().map(|index| place.add(index)));
+            Word::object(place)
+        }
+    }
+
+    fn string(&mut self, bytes: &[u8]) -> Word {
+        let words = bytes.len().div_ceil(8);
+        // SAFETY: there is room; the last word is zero beyond the string's end.
+        unsafe {
+            let place = allocate(self.engine, 1 + words);
+            *place = Word::header(Kind::String, bytes.len() as u64);
+            if words > 0 {
+                *place.add(words) = Word(0);
+                std::ptr::copy_nonoverlapping(bytes.as_ptr(), place.add(1).cast(), bytes.len());
+            }
+            Word::object(place)
+        }
+    }
+
+    fn reference(&mut self, pe: usize, index: usize, weight: u64) -> Result<Word, Malformed> {
+        if pe == self.me {
+            let entry = self.exports.get(index).ok_or(Malformed("a reference to nothing"))?;
+            let value = self.engine.held(entry.root);
+            if let Some(root) = self.exports.take_back(index, weight) {
+                self.engine.release(root);
+            }
+            return Ok(value);
+        }
+        if pe >= self.pes {
+            return Err(Malformed("a reference to an unknown PE"));
+        }
+        if let Some(number) = self.imports.find(pe, index)
+            && let Some(variable) = self.engine.external_variable(number)
+            && let Some(import) = self.imports.get(number)
+        {
+            import.weight += weight;
+            return Ok(variable);
+        }
+        let number = self.imports.add(pe, index, weight);
+        Ok(self.engine.external(number))
+    }
+}
+
+/// Words of the heap that a packet of this length can fill.
+pub(super) fn room_for(bytes: usize) -> usize {
+    // Two bytes can be a list cell of two words whose parts are one byte each; a reference of four bytes takes three.
+    64 + 4 * bytes
+}
+
+/// # Safety
+/// There is room for these words.
+unsafe fn allocate(engine: &mut Engine, words: usize) -> *mut Word {
+    let place = engine.registers.free;
+    // SAFETY: by the caller's knowledge.
+    unsafe {
+        engine.registers.free = place.add(words);
+        // Whatever happens before they are filled, they hold no values of another time.
+        for index in 0..words {
+            *place.add(index) = Word(UNBOUND);
+        }
+    }
+    place
+}

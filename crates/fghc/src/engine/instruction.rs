@@ -1,0 +1,312 @@
+//! The instructions of the engine: one set for the interpreter and for native code.
+//!
+//! A predicate begins with its arguments in registers 0 and up. Until a clause commits, instructions only test and load;
+//! each test names where to go on when its answer is no (`other`) and when it cannot be given yet (`unbound`, after
+//! noting the variables). What follows commitment builds, unifies and starts goals, and ends in [`Instruction::Execute`]
+//! or [`Instruction::Proceed`].
+
+use crate::builtins::{BodyBuiltin, GuardBuiltin};
+use crate::heap::Word;
+use crate::ir::{BinaryOperation, Comparison, Number, Span, UnaryOperation};
+use rustc_hash::FxHashMap;
+
+/// A register of the engine.
+pub type Register = u16;
+/// The place of an instruction.
+pub type Label = u32;
+/// Where no answer leads: what is tested is known.
+pub const NOWHERE: Label = u32::MAX;
+
+/// Types that guards ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Type {
+    Any,
+    Integer,
+    Atom,
+    Float,
+    Atomic,
+    List,
+    Structure,
+    Vector,
+    String,
+    Predicate,
+}
+
+/// One step. Sixteen bytes.
+#[derive(Clone, Copy, Debug)]
+pub enum Instruction {
+    /// Goes on if the register holds a list.
+    List { register: Register, unbound: Label, other: Label },
+    /// As `List`, and loads both parts.
+    ListParts { register: Register, head: Register, tail: Register, unbound: Label, other: Label },
+    /// Goes on if the register holds this constant (an index into [`Code::constants`]).
+    Constant { register: Register, constant: u32, unbound: Label, other: Label },
+    /// Goes on if the register holds an object with this header (an index into [`Code::constants`]).
+    Header { register: Register, header: u32, unbound: Label, other: Label },
+    /// Goes on if the register holds a float or string equal to [`Code::boxes`]`[constant]`.
+    Boxed { register: Register, constant: u32, unbound: Label, other: Label },
+    /// Goes on if the register holds a value of this type.
+    Type { kind: Type, register: Register, unbound: Label, other: Label },
+    /// Goes where the table says.
+    Switch { register: Register, table: u32 },
+    /// Loads a cell of a list (0, 1) or of an object (1 and up).
+    Cell { target: Register, source: Register, index: u16 },
+    /// Compares integers.
+    Compare { comparison: Comparison, left: Register, right: Register, unbound: Label, other: Label },
+    /// Compares an integer with a constant.
+    CompareConstant { comparison: Comparison, left: Register, right: i16, unbound: Label, other: Label },
+    /// Calculates with integers in a guard.
+    Calculate {
+        operation: BinaryOperation,
+        target: Register,
+        left: Register,
+        right: Register,
+        unbound: Label,
+        other: Label,
+    },
+    /// Calculates with an integer and a constant in a guard.
+    CalculateConstant {
+        operation: BinaryOperation,
+        target: Register,
+        left: Register,
+        right: i16,
+        unbound: Label,
+        other: Label,
+    },
+    /// Any other guard goal: an index into [`Code::guards`].
+    Guard { guard: u32, unbound: Label, other: Label },
+    /// Passive unification of two values.
+    Same { left: Register, right: Register, unbound: Label, other: Label },
+    /// Goes elsewhere.
+    Jump { to: Label },
+    /// Forgets what variables were noted: a clause commits although another was undecided.
+    Forget,
+    /// No clause can commit now: the goal waits for what was noted, or fails if nothing was.
+    Suspend { predicate: u32 },
+    /// Goes on elsewhere if nothing was noted; otherwise the goal waits: clauses after `otherwise`.
+    Otherwise { predicate: u32, to: Label },
+    /// Counts a commitment to a clause of a predicate; only where counts by predicate are asked for.
+    Count { predicate: u32 },
+
+    /// Copies a register.
+    Move { target: Register, source: Register },
+    /// Loads [`Code::constants`]`[constant]`.
+    Load { target: Register, constant: u32 },
+    /// Builds [`Code::boxes`]`[constant]`.
+    LoadBoxed { target: Register, constant: u32 },
+    /// A new variable.
+    Variable { target: Register },
+    /// A list of two registers.
+    Cons { target: Register, head: Register, tail: Register },
+    /// A list of a register and a new variable, which `tail` then refers to.
+    ConsVariable { target: Register, head: Register, tail: Register },
+    /// An object: [`Code::builds`]`[build]`.
+    Build { target: Register, build: u32 },
+    /// Active unification.
+    Unify { left: Register, right: Register },
+    /// Active unification of `left` with a list of a register and a new variable, which `tail` then refers to.
+    UnifyConsVariable { left: Register, head: Register, tail: Register },
+    /// Active unification with a constant.
+    UnifyConstant { left: Register, constant: u32 },
+    /// Calculates with integers in a body: waits where an operand is unbound.
+    BodyCalculate { operation: BinaryOperation, target: Register, left: Register, right: Register },
+    /// Any other operation with numbers in a body: [`Code::calculations`]`[calculation]`.
+    BodyNumber { calculation: u32 },
+    /// A body builtin that runs in place when it can: [`Code::calls`]`[call]`, whose predicate is the builtin's.
+    Builtin { call: u32 },
+    /// Puts a goal into the queue: [`Code::calls`]`[call]`.
+    Push { call: u32 },
+    /// Starts a goal elsewhere, or at another priority: [`Code::starts`]`[start]`.
+    Start { start: u32 },
+    /// Starts a metacall: [`Code::metacalls`]`[metacall]`.
+    Metacall { metacall: u32 },
+    /// Goes on with a goal whose arguments are in registers 0 and up.
+    Execute { predicate: u32, entry: Label },
+    /// Goes on with the next goal of the queue.
+    Proceed,
+    /// The whole of a predicate that is a builtin.
+    BuiltinEntry { predicate: u32 },
+    /// Makes sure of more memory than the reserve, before anything else of the predicate.
+    Ensure { words: u32, predicate: u32 },
+}
+
+/// What is put into a place of something that is built.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Operand {
+    /// A register.
+    Register(Register),
+    /// A constant.
+    Constant(Word),
+    /// A new variable in that place, which the register then refers to.
+    Variable(Register),
+}
+
+/// Where a switch leads.
+#[derive(Clone, Debug)]
+pub struct Table {
+    pub unbound: Label,
+    pub other: Label,
+    pub list: Label,
+    /// By constant.
+    pub constants: FxHashMap<Word, Label>,
+    /// By header.
+    pub headers: FxHashMap<Word, Label>,
+}
+
+/// A value of more than one word without cells.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Boxed {
+    Float(f64),
+    String(Box<[u8]>),
+    Predicate(u32),
+}
+
+/// A guard goal that is no instruction of its own. Operands are registers, targets too.
+#[derive(Clone, Debug)]
+pub enum Guard {
+    Compare(Number, Comparison, Register, Register),
+    Unary(Number, UnaryOperation, Register, Register),
+    Binary(Number, BinaryOperation, Register, Register, Register),
+    Builtin(GuardBuiltin, Box<[Register]>, Box<[Register]>),
+}
+
+/// An object that is built.
+#[derive(Clone, Debug)]
+pub struct Build {
+    pub header: Word,
+    pub cells: Box<[Operand]>,
+}
+
+/// A goal.
+#[derive(Clone, Debug)]
+pub struct CallSite {
+    pub predicate: u32,
+    pub arguments: Box<[Operand]>,
+}
+
+/// A calculation in a body.
+#[derive(Clone, Debug)]
+pub enum Calculation {
+    Unary(Number, UnaryOperation, Register, Register),
+    Binary(Number, BinaryOperation, Register, Register, Register),
+}
+
+/// Where a goal is started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlaceKind {
+    Node,
+    Alloc,
+}
+
+/// How a priority is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PriorityKind {
+    Absolute,
+    Lower,
+}
+
+/// A goal with a pragma; what the pragma says is in registers.
+#[derive(Clone, Debug)]
+pub struct Start {
+    pub call: CallSite,
+    pub place: Option<(PlaceKind, Register)>,
+    pub priority: Option<(PriorityKind, Register)>,
+}
+
+/// A metacall.
+#[derive(Clone, Debug)]
+pub struct MetacallSite {
+    /// A goal known when compiled, or a term and the module in which its name is looked up.
+    pub goal: MetacallGoal,
+    pub result: Register,
+    pub control: Register,
+}
+
+#[derive(Clone, Debug)]
+pub enum MetacallGoal {
+    Call(CallSite),
+    Dynamic { term: Register, module: u32 },
+}
+
+/// What a predicate of the code is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// One of the program.
+    Program,
+    /// A body builtin as a goal.
+    Builtin(BodyBuiltin),
+    /// An integer or float operation as a goal: operand, result.
+    Unary(Number, UnaryOperation),
+    /// An integer or float operation as a goal: operands, result.
+    Binary(Number, BinaryOperation),
+    /// Starts a goal with a pragma that waited: predicate, vector of arguments, place (kind, number), priority (kind, number).
+    Start,
+    /// Starts a metacall whose goal waited: term, module, result, control.
+    Metacall,
+}
+
+/// What the engine must know of a predicate.
+#[derive(Clone, Debug)]
+pub struct PredicateCode {
+    pub entry: Label,
+    /// Behind its last instruction.
+    pub end: Label,
+    pub arity: u8,
+    pub role: Role,
+}
+
+/// A compiled program: shared by all engines that run it.
+#[derive(Debug, Default)]
+pub struct Code {
+    pub instructions: Vec<Instruction>,
+    /// For each instruction the clause goal it came from.
+    pub spans: Vec<Option<Span>>,
+    pub constants: Vec<Word>,
+    pub boxes: Vec<Boxed>,
+    pub tables: Vec<Table>,
+    pub guards: Vec<Guard>,
+    pub builds: Vec<Build>,
+    pub calls: Vec<CallSite>,
+    pub calculations: Vec<Calculation>,
+    pub starts: Vec<Start>,
+    pub metacalls: Vec<MetacallSite>,
+    /// The program's predicates by their numbers, then those of the engine.
+    pub predicates: Vec<PredicateCode>,
+    /// Registers that any clause uses.
+    pub registers: usize,
+    /// Predicates that are builtins, by what they are.
+    pub roles: FxHashMap<RoleKey, u32>,
+}
+
+/// A [`Role`] as a key.
+pub type RoleKey = (u8, u16, u8);
+
+impl Role {
+    /// A key that tells roles of builtins apart.
+    pub fn key(self) -> RoleKey {
+        match self {
+            Role::Program => (0, 0, 0),
+            Role::Builtin(builtin) => (1, builtin as u16, 0),
+            Role::Unary(number, operation) => (2, operation as u16, number as u8),
+            Role::Binary(number, operation) => (3, operation as u16, number as u8),
+            Role::Start => (4, 0, 0),
+            Role::Metacall => (5, 0, 0),
+        }
+    }
+}
+
+impl Code {
+    /// The predicate that is this builtin.
+    pub fn role(&self, role: Role) -> u32 {
+        self.roles[&role.key()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn an_instruction_is_sixteen_bytes() {
+        assert_eq!(std::mem::size_of::<super::Instruction>(), 16);
+    }
+}

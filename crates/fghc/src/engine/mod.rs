@@ -1,0 +1,352 @@
+//! The engine: runs the goals of one processing element.
+//!
+//! An [`Engine`] is a value; a process may have any number of them. It owns its heap, its queues of goals and its part of
+//! the AND-tree. [`Engine::run`] reduces goals for a given number of reductions and says why it came back, so that
+//! whoever drives several engines, or messages between them, decides what happens in between.
+//!
+//! ```text
+//! instruction  what compiled code is made of          interpret  runs it
+//! unify        unification and the order of values    suspend    goals that wait, and waking
+//! schedule     queues, slices, priorities             tree       metacalls: nodes with result and control
+//! collection   roots, and goals that nothing can wake builtin    operations of guards and bodies
+//! text         values as text                         report     what went wrong
+//! remote       the seam for references to elsewhere
+//! ```
+
+pub(crate) mod arithmetic;
+pub(crate) mod builtin;
+mod collection;
+pub mod instruction;
+pub(crate) mod interpret;
+pub(crate) mod registers;
+mod remote;
+mod report;
+mod schedule;
+mod suspend;
+mod text;
+mod tree;
+pub(crate) mod unify;
+
+use std::collections::BTreeMap;
+use std::collections::VecDeque;
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, RwLock, RwLockReadGuard};
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rustc_hash::FxHashMap;
+
+pub use interpret::Answer;
+use remote::External;
+pub use remote::{NodeChange, Outgoing, Root};
+pub use report::{Problem, ProblemKind, Waiting};
+pub use tree::{NodeState, ROOT};
+
+use crate::compile::{CompileError, compile};
+use crate::heap::{Heap, Word};
+use crate::ir::{AtomTable, Program};
+use crate::native::Native;
+use instruction::Code;
+use registers::Registers;
+use schedule::Queue;
+use tree::Node;
+
+/// Marks watches of someone outside the engine.
+const WATCH_OUTSIDE: u64 = 1 << 48;
+
+/// The priority of goals that have none: the middle of what is possible.
+pub const DEFAULT_PRIORITY: i32 = 0;
+
+/// A program ready to run: shared by all engines that run it.
+#[derive(Clone)]
+pub struct Loaded {
+    pub program: Arc<Program>,
+    pub code: Arc<Code>,
+    /// Names; programs can make new ones while they run.
+    pub atoms: Arc<RwLock<AtomTable>>,
+    /// The same code for this processor, where it was translated.
+    pub native: Option<Arc<Native>>,
+}
+
+impl Loaded {
+    /// Compiles a program. With `counting`, commitments are also counted by predicate, see [`Engine::counts`].
+    pub fn new(program: Program, counting: bool) -> Result<Loaded, CompileError> {
+        let code = compile(&program, counting)?;
+        let atoms = program.atoms.clone();
+        Ok(Loaded {
+            program: Arc::new(program),
+            code: Arc::new(code),
+            atoms: Arc::new(RwLock::new(atoms)),
+            native: None,
+        })
+    }
+
+    /// Translates the code for this processor. Answers and counts stay the same; on a processor for which there is no
+    /// translation, so does the speed.
+    pub fn translate(mut self) -> Loaded {
+        self.native = Native::new(&self.code).map(Arc::new);
+        self
+    }
+}
+
+/// How an engine runs.
+pub struct Options {
+    /// Which PE this is, from 0.
+    pub node: usize,
+    /// How many PEs there are.
+    pub nodes: usize,
+    /// Largest number of bytes of the heap in use; twice that while it is collected.
+    pub heap: usize,
+    /// `Some`: goals are taken in random order, for tests.
+    pub seed: Option<u64>,
+    /// `Some(n)`: a collection every n reductions at the latest, for tests.
+    pub collect_every: Option<u64>,
+    /// Arguments of the program.
+    pub arguments: Vec<String>,
+    /// Standard output of the program.
+    pub output: Box<dyn Write + Send>,
+    /// Set from elsewhere: the engine stops as soon as it can.
+    pub interrupt: Arc<AtomicBool>,
+}
+
+/// The default limit of a heap in bytes.
+pub const DEFAULT_HEAP: usize = 1 << 30;
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            node: 0,
+            nodes: 1,
+            heap: DEFAULT_HEAP,
+            seed: None,
+            collect_every: None,
+            arguments: Vec::new(),
+            output: Box::new(std::io::stdout()),
+            interrupt: Arc::new(AtomicBool::new(false)),
+        }
+    }
+}
+
+/// Why [`Engine::run`] came back.
+#[derive(Debug)]
+pub enum Stop {
+    /// The reductions asked for are done; goals are left.
+    Budget,
+    /// No goal can go on. Whether any is left: [`Engine::finished`], [`Engine::waiting`].
+    Idle,
+    /// The root of the AND-tree failed, or the engine cannot go on.
+    Problem(Box<Problem>),
+    /// [`Options::interrupt`] was set. The engine can go on.
+    Interrupted,
+    /// The program called `exit`.
+    Exit(i64),
+}
+
+/// Why the interpreter came back to the scheduler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// The queue is empty.
+    Empty,
+    /// The slice is over; the goal that was to run is back in the queue.
+    Slice,
+    /// See [`Engine::problem`].
+    Problem,
+}
+
+/// What was counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Commitments to clauses of predicates (paper, section 7.2).
+    pub reductions: u64,
+    /// Times that a goal suspended.
+    pub suspensions: u64,
+    /// Times that a goal woke.
+    pub resumptions: u64,
+    /// Collections of garbage.
+    pub collections: u64,
+    /// Words that collections kept, all together.
+    pub words_kept: u64,
+}
+
+/// One processing element's engine.
+pub struct Engine {
+    pub(crate) registers: Box<Registers>,
+    /// What `registers.x` points to.
+    _x: Box<[Word]>,
+    pub(crate) heap: Heap,
+    pub(crate) code: Arc<Code>,
+    native: Option<Arc<Native>>,
+    pub(crate) program: Arc<Program>,
+    names: Arc<RwLock<AtomTable>>,
+    queues: Vec<Queue>,
+    nodes: Vec<Node>,
+    /// Queues with goals, by priority; without the one that runs.
+    runnable: BTreeMap<i32, VecDeque<u32>>,
+    current: u32,
+    slice: i64,
+    reductions: i64,
+    collections: u64,
+    words_kept: u64,
+    counts: Box<[u64]>,
+    generator: Option<Xoshiro256PlusPlus>,
+    problem: Option<Box<Problem>>,
+    /// Failures under metacalls, which the program has seen as results.
+    failures: Vec<Problem>,
+    /// Goals that a collection found nothing can wake.
+    lost: Vec<Waiting>,
+    exit: Option<i64>,
+    outgoing: Vec<Outgoing>,
+    /// Variables whose values are elsewhere, by number, until they are bound or nothing here refers to them.
+    externals: FxHashMap<u64, External>,
+    /// Numbers of those that a collection found nothing refers to any more.
+    unreachable: Vec<u64>,
+    fired: Vec<u64>,
+    bound: Vec<u64>,
+    roots: Vec<Word>,
+    free_roots: Vec<usize>,
+    answers: Vec<(String, Root)>,
+    files: builtin::Files,
+    node: usize,
+    pes: usize,
+    collect_every: Option<u64>,
+    arguments: Vec<String>,
+    interrupt: Arc<AtomicBool>,
+}
+
+// SAFETY: every pointer in an engine points into what it owns.
+unsafe impl Send for Engine {}
+
+impl Engine {
+    /// An engine without goals. `None` when there is no memory for its first, small heap.
+    pub fn new(loaded: &Loaded, options: Options) -> Option<Engine> {
+        let heap = Heap::new(options.heap)?;
+        let mut x = vec![Word::NIL; loaded.code.registers].into_boxed_slice();
+        let mut counts = vec![0u64; loaded.code.predicates.len()].into_boxed_slice();
+        let registers = Box::new(Registers {
+            free: heap.start(),
+            limit: heap.limit(),
+            budget: 0,
+            ready: std::ptr::null_mut(),
+            suspended: std::ptr::null_mut(),
+            x: x.as_mut_ptr(),
+            queue_bits: 0,
+            waiting: 0,
+            suspensions: 0,
+            resumptions: 0,
+            noted_count: 0,
+            noted: [Word::NIL; registers::MAX_NOTED],
+            counts: counts.as_mut_ptr(),
+            at: 0,
+            engine: std::ptr::null_mut(),
+            entries: loaded.native.as_ref().map_or(std::ptr::null(), |native| native.entries()),
+        });
+        Some(Engine {
+            registers,
+            _x: x,
+            heap,
+            code: loaded.code.clone(),
+            native: loaded.native.clone(),
+            program: loaded.program.clone(),
+            names: loaded.atoms.clone(),
+            queues: vec![Queue::new(tree::ROOT, DEFAULT_PRIORITY)],
+            nodes: vec![Node::root()],
+            runnable: BTreeMap::new(),
+            current: 0,
+            slice: 0,
+            reductions: 0,
+            collections: 0,
+            words_kept: 0,
+            counts,
+            generator: options.seed.map(|seed| weft_base::generator(seed, options.node as u64)),
+            problem: None,
+            failures: Vec::new(),
+            lost: Vec::new(),
+            exit: None,
+            outgoing: Vec::new(),
+            externals: FxHashMap::default(),
+            unreachable: Vec::new(),
+            fired: Vec::new(),
+            bound: Vec::new(),
+            roots: Vec::new(),
+            free_roots: Vec::new(),
+            answers: Vec::new(),
+            files: builtin::Files::new(options.output),
+            node: options.node,
+            pes: options.nodes,
+            collect_every: options.collect_every,
+            arguments: options.arguments,
+            interrupt: options.interrupt,
+        })
+    }
+
+    /// Puts the program's start goal ([`Program::start`]) into the root of the AND-tree; false where it has none. The
+    /// values of its variables: [`Engine::answers`].
+    pub fn start(&mut self) -> bool {
+        let program = self.program.clone();
+        let Some(start) = program.start else { return false };
+        let predicate = program.predicate(start);
+        let names = predicate.clauses.first().map(|clause| clause.variables.clone()).unwrap_or_default();
+        let mut arguments = Vec::with_capacity(predicate.arity);
+        for index in 0..predicate.arity {
+            let variable = self.new_variable();
+            arguments.push(variable);
+            let name = names.get(index).map_or_else(|| format!("_{index}"), |variable| variable.name.to_string());
+            let root = self.hold(variable);
+            self.answers.push((name, root));
+        }
+        // The goal that a run starts with is no reduction.
+        self.reductions -= 1;
+        self.start_goal(start.0, &arguments, tree::ROOT, DEFAULT_PRIORITY);
+        true
+    }
+
+    /// The variables of the start goal and their values as text.
+    pub fn answers(&self) -> Vec<(String, String)> {
+        self.answers.iter().map(|(name, root)| (name.clone(), self.text(self.held(*root), true))).collect()
+    }
+
+    /// What was counted so far.
+    pub fn counters(&self) -> Counters {
+        let running = self.slice - self.registers.budget;
+        Counters {
+            reductions: (self.reductions + running).max(0) as u64,
+            suspensions: self.registers.suspensions,
+            resumptions: self.registers.resumptions,
+            collections: self.collections,
+            words_kept: self.words_kept,
+        }
+    }
+
+    /// Commitments by predicate, where the program was loaded to count them: name, commitments.
+    pub fn counts(&self) -> Vec<(String, u64)> {
+        self.program.iter().map(|(id, _)| (self.program.indicator(id), self.counts[id.0 as usize])).collect()
+    }
+
+    /// Whether all goals have ended.
+    pub fn finished(&self) -> bool {
+        self.nodes[tree::ROOT as usize].state == NodeState::Done
+    }
+
+    /// Failures under metacalls, which the program has seen as results.
+    pub fn failures(&self) -> &[Problem] {
+        &self.failures
+    }
+
+    /// Which PE this is.
+    pub fn node(&self) -> usize {
+        self.node
+    }
+
+    /// Writes out what the program has written so far.
+    pub fn flush(&mut self) {
+        self.files.flush();
+    }
+
+    fn atoms(&self) -> RwLockReadGuard<'_, AtomTable> {
+        self.names.read().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn interrupted(&self) -> bool {
+        self.interrupt.load(Ordering::Relaxed)
+    }
+}

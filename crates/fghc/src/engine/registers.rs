@@ -1,0 +1,56 @@
+//! What every reduction reads and writes, laid out so that native code can, too.
+
+use crate::heap::Word;
+
+/// Largest number of variables that are noted for one goal; a goal that meets more waits for these first.
+pub const MAX_NOTED: usize = 255;
+
+/// The registers of an engine.
+#[repr(C)]
+pub struct Registers {
+    /// First free word of the heap.
+    pub free: *mut Word,
+    /// Where a reduction must not begin any more without a collection.
+    pub limit: *mut Word,
+    /// Reductions left before the scheduler is asked; negative when it must be.
+    pub budget: i64,
+    /// First goal of the queue that runs, or null.
+    pub ready: *mut Word,
+    /// First of all suspended goals, or null.
+    pub suspended: *mut Word,
+    /// Argument and other registers.
+    pub x: *mut Word,
+    /// Number of the queue that runs, where it stands in a goal's header.
+    pub queue_bits: u64,
+    /// Suspended goals of the node that runs.
+    pub waiting: i64,
+    /// Times that a goal suspended.
+    pub suspensions: u64,
+    /// Times that a goal woke.
+    pub resumptions: u64,
+    /// How many variables are noted.
+    pub noted_count: u64,
+    /// References to the variables that tests of the present goal met unbound.
+    pub noted: [Word; MAX_NOTED],
+    /// Commitments by predicate.
+    pub counts: *mut u64,
+    /// Place of the instruction that left reductions for something slower.
+    pub at: u64,
+    /// The engine that these registers belong to, while native code runs.
+    pub engine: *mut super::Engine,
+    /// Native code by predicate, for goals in the heap.
+    pub entries: *const *const u8,
+}
+
+impl Registers {
+    /// Notes an unbound variable.
+    #[inline(always)]
+    pub fn note(&mut self, variable: Word) {
+        debug_assert!(variable.is_variable());
+        let count = self.noted_count as usize;
+        if count < MAX_NOTED {
+            self.noted[count] = variable;
+            self.noted_count += 1;
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! The seam for references across processing elements.
+//!
+//! An engine knows nothing of other engines. A variable whose value is elsewhere is an ordinary unbound cell with an
+//! *external* record in its list; the record holds a number that whoever distributes the program gave it. Unbound is
+//! what the fast paths look for, so a program without such variables pays nothing.
+//!
+//! The engine puts what others must know into a queue, [`Outgoing`], which is emptied between slices with
+//! [`Engine::take_outgoing`]. What comes in is applied with [`Engine::answer`], [`Engine::unify_values`] and
+//! [`Engine::start_goal`]. Values that must survive a collection are held as [`Root`]s.
+
+use super::Engine;
+use crate::heap::goal::{LINK, WATCH_WORDS};
+use crate::heap::word::dereference;
+use crate::heap::{Kind, Word};
+
+/// Something for another processing element. Values in it are roots of the collector until it is taken.
+#[derive(Debug, Clone)]
+pub enum Outgoing {
+    /// A goal with `@node` or `alloc` for another PE (from 0). One is lent from its node for it, see [`Engine::lent`]:
+    /// take that back once the goal is counted otherwise.
+    Throw { node: usize, predicate: u32, arguments: Vec<Word>, priority: i32, parent: u32 },
+    /// A goal waits for this external variable: its value is needed (asked once).
+    Read { external: u64 },
+    /// An active unification of a goal of this node met the external variable. `value` may be a variable.
+    Unify { external: u64, value: Word, node: u32 },
+    /// A node of the AND-tree that was made with [`Engine::foster`] has no goals left, or has failed.
+    NodeEnded { foreign: u64, failed: bool },
+    /// A node was suspended, resumed or stopped, and those of its goals that were thrown must be told.
+    NodeChanged { node: u32, change: NodeChange },
+}
+
+/// A variable whose value is elsewhere.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct External {
+    pub variable: Word,
+    /// Its value is on its way: it is kept even where only goals that wait for it refer to it.
+    pub asked: bool,
+}
+
+/// What happens to a node from above.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NodeChange {
+    Suspend,
+    Resume,
+    Stop,
+}
+
+/// A value that the collector keeps, and moves, for someone outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Root(pub(super) usize);
+
+impl Engine {
+    /// What others must know, since this was last asked. Hold its values as roots before the engine goes on.
+    pub fn take_outgoing(&mut self) -> Vec<Outgoing> {
+        std::mem::take(&mut self.outgoing)
+    }
+
+    /// Whether there is something for others.
+    pub fn has_outgoing(&self) -> bool {
+        !self.outgoing.is_empty()
+    }
+
+    /// A new variable whose value is elsewhere, under a number below 2^48.
+    pub fn external(&mut self, number: u64) -> Word {
+        let variable = self.new_variable();
+        let record = self.allocate(WATCH_WORDS);
+        // SAFETY: both were just allocated.
+        unsafe {
+            *record = Word::header(Kind::External, number);
+            *record.add(LINK) = Word(0);
+            *variable.pointer() = Word::waiting(record);
+        }
+        self.externals.insert(number, External { variable, asked: false });
+        variable
+    }
+
+    /// The external variable of a number; `None` once nothing here refers to it any more.
+    pub fn external_variable(&self, number: u64) -> Option<Word> {
+        self.externals.get(&number).map(|external| external.variable)
+    }
+
+    /// An external variable has been bound, or nobody will ask for it again: its number means nothing any more.
+    pub fn forget_external(&mut self, number: u64) {
+        self.externals.remove(&number);
+    }
+
+    /// Numbers of external variables that collections have found nothing refers to any more, since this was last asked.
+    pub fn take_unreachable(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.unreachable)
+    }
+
+    /// A goal of this node failed elsewhere. Not for the root, whose failure ends the run.
+    pub fn fail_from_outside(&mut self, node: u32) {
+        if node == super::ROOT || self.node_state(node) == super::NodeState::Done {
+            return;
+        }
+        let parent = self.parent_of(node);
+        self.park();
+        self.end_node(node, crate::ir::atoms::FAILURE);
+        self.check_ended(parent);
+    }
+
+    /// The number of an unbound variable's external record, if it has one.
+    pub fn external_number(&self, value: Word) -> Option<u64> {
+        // SAFETY: a value of this heap.
+        unsafe {
+            let value = dereference(value);
+            if !value.is_variable() {
+                return None;
+            }
+            let mut record = (*value.pointer()).pointer();
+            while !record.is_null() {
+                if Kind::of(*record) == Kind::External {
+                    return Some((*record).payload() & !super::suspend::ASKED);
+                }
+                record = (*record.add(LINK)).pointer();
+            }
+            None
+        }
+    }
+
+    /// Binds an external variable to the value that its owner sent; what waits for it wakes.
+    pub fn answer(&mut self, variable: Word, value: Word) {
+        // SAFETY: both are values of this heap.
+        unsafe {
+            let variable = dereference(variable);
+            let value = dereference(value);
+            if variable == value {
+                return;
+            }
+            if variable.is_variable() && !value.is_variable() {
+                self.bind_answer(variable.pointer(), value);
+            } else {
+                self.unify(variable, value);
+            }
+        }
+    }
+
+    /// Active unification for someone outside; false when the values differ.
+    pub fn unify_values(&mut self, left: Word, right: Word) -> bool {
+        self.unify(left, right)
+    }
+
+    /// Keeps a value.
+    pub fn hold(&mut self, value: Word) -> Root {
+        match self.free_roots.pop() {
+            Some(index) => {
+                self.roots[index] = value;
+                Root(index)
+            }
+            None => {
+                self.roots.push(value);
+                Root(self.roots.len() - 1)
+            }
+        }
+    }
+
+    /// A kept value, where it is now.
+    pub fn held(&self, root: Root) -> Word {
+        self.roots[root.0]
+    }
+
+    /// Keeps a value no longer, and returns it.
+    pub fn release(&mut self, root: Root) -> Word {
+        self.free_roots.push(root.0);
+        std::mem::replace(&mut self.roots[root.0], Word::NIL)
+    }
+
+    /// Has a number come up in [`Engine::take_bound`] when a variable is bound. Numbers below 2^48.
+    pub fn watch_variable(&mut self, variable: Word, number: u64) {
+        // SAFETY: a value of this heap.
+        unsafe {
+            let variable = dereference(variable);
+            if variable.is_variable() {
+                self.watch(variable, number | super::WATCH_OUTSIDE);
+            } else {
+                self.bound.push(number);
+            }
+        }
+    }
+
+    /// Numbers of watched variables that were bound since this was last asked.
+    pub fn take_bound(&mut self) -> Vec<u64> {
+        self.attend();
+        std::mem::take(&mut self.bound)
+    }
+}

@@ -1,0 +1,187 @@
+//! What can go wrong while a program runs, as messages that say what, where and what to do.
+
+use std::fmt;
+
+use super::interpret::Answer;
+use super::{Engine, Exit};
+use crate::heap::Word;
+use crate::ir::{BinaryOperation, ClausePrinter, PredicateId};
+
+/// A goal that waits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// The goal with its arguments.
+    pub goal: String,
+    /// The variables of which any would wake it.
+    pub variables: Vec<String>,
+}
+
+impl fmt::Display for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.variables[..] {
+            [] => write!(f, "{}", self.goal),
+            variables => write!(f, "{} waits for {}", self.goal, variables.join(", ")),
+        }
+    }
+}
+
+/// What kind of problem.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ProblemKind {
+    /// No clause can commit, and none is undecided.
+    Reduction { goal: String, predicate: String, candidates: Vec<String> },
+    /// Two values in a body cannot be made equal.
+    Unification { left: String, right: String, place: Option<String> },
+    /// An integer result needs more than 61 bits.
+    Overflow { operation: String, place: Option<String> },
+    /// An operation got a value of a wrong type, out of range, or the like.
+    Operation { message: String, place: Option<String> },
+    /// `call/3` got a goal of which there is no predicate.
+    UnknownGoal { goal: String, module: String },
+    /// A control stream got something else than suspend, resume or stop.
+    Control { message: String },
+    /// A pragma names a processing element that does not exist.
+    Place { message: String, place: Option<String> },
+    /// The heap would need more than its limit, in bytes.
+    HeapExhausted { needed: usize, limit: usize },
+}
+
+/// A problem, and the goals that led to it as far as they are known.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Problem {
+    pub kind: ProblemKind,
+}
+
+impl Problem {
+    pub fn new(kind: ProblemKind) -> Problem {
+        Problem { kind }
+    }
+
+    /// Whether it ends the engine, not only the metacall in which it happened.
+    pub fn is_fatal(&self) -> bool {
+        matches!(self.kind, ProblemKind::HeapExhausted { .. })
+    }
+}
+
+struct At<'a>(&'a Option<String>);
+
+impl fmt::Display for At<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(place) => write!(f, "{place}: "),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            ProblemKind::Reduction { goal, predicate, candidates } => {
+                write!(f, "no clause of {predicate} can take the goal\n    {goal}\nits clauses:")?;
+                for candidate in candidates {
+                    write!(f, "\n    {candidate}")?;
+                }
+                write!(f, "\nan `otherwise` and a clause after it would take what no other does")
+            }
+            ProblemKind::Unification { left, right, place } => {
+                write!(f, "{}{left} = {right} cannot be made equal", At(place))
+            }
+            ProblemKind::Overflow { operation, place } => write!(
+                f,
+                "{}integer overflow: {operation} is not between {} and {}",
+                At(place),
+                crate::ir::SMALLEST_INTEGER,
+                crate::ir::LARGEST_INTEGER
+            ),
+            ProblemKind::Operation { message, place } => write!(f, "{}{message}", At(place)),
+            ProblemKind::UnknownGoal { goal, module } => write!(
+                f,
+                "call/3: module {module} has no predicate for the goal {goal}; a goal of another module is written module:goal"
+            ),
+            ProblemKind::Control { message } => {
+                write!(f, "call/3: the control stream has {message}; it takes suspend, resume and stop")
+            }
+            ProblemKind::Place { message, place } => write!(f, "{}{message}", At(place)),
+            ProblemKind::HeapExhausted { needed, limit } => write!(
+                f,
+                "the heap is exhausted: {needed} bytes are needed and the limit is {limit}; raise it with --heap, or let \
+                 the program hold less at once"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Problem {}
+
+impl Engine {
+    /// Where the instruction stands that the interpreter left at.
+    pub(crate) fn place(&self) -> Option<String> {
+        let span = (*self.code.spans.get(self.registers.at as usize)?)?;
+        let source = self.program.sources.get(span.source as usize)?;
+        let (line, column) = source.line_and_column(span.start);
+        Some(format!("{}:{line}:{column}", source.name))
+    }
+
+    pub(crate) fn raise(&mut self, kind: ProblemKind) -> Exit {
+        self.registers.noted_count = 0;
+        self.problem = Some(Box::new(Problem::new(kind)));
+        Exit::Problem
+    }
+
+    /// A wrong type, a value out of range and the like.
+    pub(crate) fn raise_operation(&mut self, message: String) -> Answer {
+        let place = self.place();
+        self.raise(ProblemKind::Operation { message, place });
+        Answer::Problem
+    }
+
+    pub(crate) fn overflow(&mut self, operation: BinaryOperation, left: Word, right: Word) -> Exit {
+        let kind = ProblemKind::Overflow {
+            operation: format!("{} {} {}", self.text(left, true), operation.name(), self.text(right, true)),
+            place: self.place(),
+        };
+        self.raise(kind)
+    }
+
+    pub(crate) fn unification_failed(&mut self, left: Word, right: Word) -> Exit {
+        let kind = ProblemKind::Unification {
+            left: self.text(left, true),
+            right: self.text(right, true),
+            place: self.place(),
+        };
+        self.raise(kind)
+    }
+
+    /// No clause takes the goal in registers 0 and up.
+    pub(crate) fn reduction_failed(&mut self, predicate: u32) -> Exit {
+        let id = PredicateId(predicate);
+        let program = self.program.clone();
+        let entry = program.predicate(id);
+        // SAFETY: tests leave the arguments as they are.
+        let arguments: Vec<Word> = (0..entry.arity).map(|index| unsafe { *self.registers.x.add(index) }).collect();
+        let candidates = entry
+            .clauses
+            .iter()
+            .map(|clause| {
+                let printer = ClausePrinter::new(&program, clause);
+                let source = program.sources.get(clause.span.source as usize);
+                let place = source.map_or_else(String::new, |source| {
+                    format!("{}:{}: ", source.name, source.line_and_column(clause.span.start).0)
+                });
+                let head: Vec<String> = clause.head.iter().map(|term| printer.term(term).to_string()).collect();
+                let guard: Vec<String> = clause.guard.iter().map(|goal| printer.guard(goal).to_string()).collect();
+                let name = crate::ir::quote_atom(program.atoms.name(entry.name));
+                let head = if head.is_empty() { name } else { format!("{name}({})", head.join(", ")) };
+                let guard = if guard.is_empty() { "true".to_string() } else { guard.join(", ") };
+                format!("{place}{head} :- {guard} | ...")
+            })
+            .collect();
+        let kind = ProblemKind::Reduction {
+            goal: self.goal_text(predicate, &arguments),
+            predicate: program.indicator(id),
+            candidates,
+        };
+        self.raise(kind)
+    }
+}

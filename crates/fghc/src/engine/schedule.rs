@@ -1,0 +1,267 @@
+//! Queues of goals, and which runs next.
+//!
+//! A queue holds the ready goals of one node of the AND-tree at one priority, last in, first out. The queue of highest
+//! priority runs; queues of one priority take turns by slices, so that a goal that never ends does not keep a metacall
+//! beside it from being stopped.
+
+use rand_xoshiro::rand_core::Rng;
+
+use super::tree::{self, NodeState};
+use super::{Engine, Exit, Stop};
+use crate::heap::Word;
+use crate::heap::goal::{ARGUMENTS, LINK, MAX_QUEUES, QUEUE_SHIFT, goal_header, state};
+
+/// Reductions after which queues of one priority take turns, and an interrupt is looked for.
+const SLICE: i64 = 100_000;
+
+/// Random orders choose among so many goals, so that a long queue does not make a test slow.
+const RANDOM_AMONG: u64 = 32;
+
+/// The ready goals of one node at one priority.
+pub struct Queue {
+    pub node: u32,
+    pub priority: i32,
+    /// First goal, or null; that of the queue that runs is in the registers.
+    pub head: *mut Word,
+    /// Whether it is among the runnable ones.
+    pub listed: bool,
+}
+
+impl Queue {
+    pub fn new(node: u32, priority: i32) -> Queue {
+        Queue { node, priority, head: std::ptr::null_mut(), listed: false }
+    }
+}
+
+impl Engine {
+    /// Reduces goals, at most about `reductions` of them.
+    pub fn run(&mut self, reductions: u64) -> Stop {
+        let mut left = i64::try_from(reductions).unwrap_or(i64::MAX);
+        loop {
+            self.attend();
+            if let Some(problem) = self.problem.take() {
+                return Stop::Problem(problem);
+            }
+            if let Some(code) = self.exit {
+                return Stop::Exit(code);
+            }
+            if self.interrupted() {
+                return Stop::Interrupted;
+            }
+            if self.nodes[tree::ROOT as usize].state == NodeState::Done {
+                return Stop::Idle;
+            }
+            if !self.choose() {
+                return Stop::Idle;
+            }
+            if left <= 0 {
+                return Stop::Budget;
+            }
+            let exit = self.slice(left.min(SLICE), &mut left);
+            match exit {
+                Exit::Slice => {}
+                Exit::Empty => {
+                    let node = self.queues[self.current as usize].node;
+                    self.check_ended(node);
+                }
+                Exit::Problem => {
+                    if let Some(problem) = self.problem.take()
+                        && let Some(problem) = self.fail_node(*problem)
+                    {
+                        return Stop::Problem(Box::new(problem));
+                    }
+                }
+            }
+            if !self.outgoing.is_empty() {
+                return Stop::Budget;
+            }
+        }
+    }
+
+    fn slice(&mut self, most: i64, left: &mut i64) -> Exit {
+        let mut most = most;
+        if let Some(every) = self.collect_every {
+            most = most.min(i64::try_from(every).unwrap_or(i64::MAX).max(1));
+            if !self.collect(0, 0) {
+                return Exit::Problem;
+            }
+        }
+        if self.generator.is_some() {
+            self.choose_randomly();
+            most = 1;
+        }
+        self.slice = most;
+        self.registers.budget = most;
+        let exit = match self.native.clone() {
+            Some(native) => native.run(self),
+            None => self.interpret(),
+        };
+        let done = self.slice - self.registers.budget;
+        self.reductions += done;
+        // A slice without a reduction, of builtins or suspensions, is progress too; a budget always ends.
+        *left -= done.max(1);
+        self.slice = 0;
+        self.registers.budget = 0;
+        exit
+    }
+
+    /// Ends the slice with the next goal.
+    pub(super) fn preempt(&mut self) {
+        self.slice -= self.registers.budget;
+        self.registers.budget = 0;
+    }
+
+    /// Called where a reduction would begin beyond the limit of the heap or after the end of the slice.
+    #[cold]
+    pub(crate) fn pause(&mut self, predicate: u32) -> Option<Exit> {
+        let arity = usize::from(self.code.predicates[predicate as usize].arity);
+        if self.registers.free > self.registers.limit && !self.collect(arity, 0) {
+            self.registers.budget += 1;
+            return Some(Exit::Problem);
+        }
+        if self.registers.budget >= 0 {
+            return None;
+        }
+        self.registers.budget += 1;
+        // SAFETY: registers hold the arguments; the reserve has room.
+        unsafe {
+            let goal = self.allocate(ARGUMENTS + arity);
+            *goal = goal_header(predicate, arity, state::READY, 0);
+            *goal.add(LINK) = Word(self.registers.ready as u64);
+            std::ptr::copy_nonoverlapping(self.registers.x, goal.add(ARGUMENTS), arity);
+            self.registers.ready = goal;
+        }
+        Some(Exit::Slice)
+    }
+
+    /// Puts a goal on top of a queue other than the one that runs.
+    pub(super) unsafe fn enqueue(&mut self, queue: u32, goal: *mut Word) {
+        unsafe {
+            if queue == self.current {
+                *goal.add(LINK) = Word(self.registers.ready as u64);
+                self.registers.ready = goal;
+                return;
+            }
+            let entry = &mut self.queues[queue as usize];
+            *goal.add(LINK) = Word(entry.head as u64);
+            entry.head = goal;
+            let priority = entry.priority;
+            self.list(queue);
+            if priority > self.queues[self.current as usize].priority {
+                self.preempt();
+            }
+        }
+    }
+
+    /// Puts a queue among the runnable ones if it has goals and its node runs.
+    pub(super) fn list(&mut self, queue: u32) {
+        let entry = &self.queues[queue as usize];
+        if entry.listed || entry.head.is_null() || !self.runs(entry.node) {
+            return;
+        }
+        self.runnable.entry(entry.priority).or_default().push_back(queue);
+        self.queues[queue as usize].listed = true;
+    }
+
+    /// Makes the queue that should run next the present one; false when none has goals.
+    fn choose(&mut self) -> bool {
+        self.park();
+        loop {
+            let Some(mut entry) = self.runnable.last_entry() else { return false };
+            let Some(queue) = entry.get_mut().pop_front() else {
+                entry.remove();
+                continue;
+            };
+            self.queues[queue as usize].listed = false;
+            // The root's own queue is the present one, its goals are in the registers.
+            let candidate = &self.queues[queue as usize];
+            let head = if queue == self.current { self.registers.ready } else { candidate.head };
+            if head.is_null() || !self.runs(candidate.node) {
+                continue;
+            }
+            if queue != self.current {
+                self.leave_queue();
+                self.enter_queue(queue);
+            }
+            return true;
+        }
+    }
+
+    /// Puts the present queue back among the others.
+    pub(super) fn park(&mut self) {
+        self.leave_queue();
+        self.list(self.current);
+        // The root's own queue is always there to be the present one.
+        self.enter_queue(0);
+    }
+
+    fn leave_queue(&mut self) {
+        let current = self.current as usize;
+        self.queues[current].head = self.registers.ready;
+        let node = self.queues[current].node as usize;
+        self.nodes[node].waiting = self.registers.waiting;
+    }
+
+    fn enter_queue(&mut self, queue: u32) {
+        self.current = queue;
+        let entry = &mut self.queues[queue as usize];
+        self.registers.ready = std::mem::replace(&mut entry.head, std::ptr::null_mut());
+        self.registers.queue_bits = u64::from(queue) << QUEUE_SHIFT;
+        self.registers.waiting = self.nodes[entry.node as usize].waiting;
+    }
+
+    /// The queue of a node at a priority.
+    pub(super) fn queue(&mut self, node: u32, priority: i32) -> u32 {
+        let known = self.nodes[node as usize].queues.iter().copied();
+        if let Some(queue) = known.into_iter().find(|&queue| self.queues[queue as usize].priority == priority) {
+            return queue;
+        }
+        let queue = self.queues.len() as u32;
+        assert!(u64::from(queue) < MAX_QUEUES, "more than {MAX_QUEUES} metacalls and priorities");
+        self.queues.push(Queue::new(node, priority));
+        self.nodes[node as usize].queues.push(queue);
+        queue
+    }
+
+    /// Starts a goal under a node at a priority.
+    pub fn start_goal(&mut self, predicate: u32, arguments: &[Word], node: u32, priority: i32) {
+        let queue = self.queue(node, priority);
+        // SAFETY: at most 255 arguments: the reserve has room for some goals between slices, and whoever starts more
+        // asks `make_room`.
+        unsafe {
+            let goal = self.allocate(ARGUMENTS + arguments.len());
+            *goal = goal_header(predicate, arguments.len(), state::READY, 0);
+            for (index, argument) in arguments.iter().enumerate() {
+                *goal.add(ARGUMENTS + index) = *argument;
+            }
+            self.enqueue(queue, goal);
+        }
+    }
+
+    /// For tests: a random one of the first goals of the present queue goes to its top.
+    fn choose_randomly(&mut self) {
+        let Some(generator) = &mut self.generator else { return };
+        // SAFETY: links of a queue.
+        unsafe {
+            let first = self.registers.ready;
+            let mut count = 0;
+            let mut goal = first;
+            while !goal.is_null() && count < RANDOM_AMONG {
+                count += 1;
+                goal = (*goal.add(LINK)).pointer();
+            }
+            let chosen = generator.next_u64() % count.max(1);
+            if chosen == 0 {
+                return;
+            }
+            let mut before = first;
+            for _ in 1..chosen {
+                before = (*before.add(LINK)).pointer();
+            }
+            let goal = (*before.add(LINK)).pointer();
+            *before.add(LINK) = *goal.add(LINK);
+            *goal.add(LINK) = Word(first as u64);
+            self.registers.ready = goal;
+        }
+    }
+}

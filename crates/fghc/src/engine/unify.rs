@@ -1,0 +1,306 @@
+//! Unification: active in bodies, passive in guards, and the standard order of values.
+
+use std::cmp::Ordering;
+
+use super::Engine;
+use super::interpret::Answer;
+use crate::heap::collect::words_of;
+use crate::heap::word::{ATOM, INT, LIST, OBJECT, REF, dereference};
+use crate::heap::{Kind, Word};
+
+/// Bytes of a string.
+///
+/// # Safety
+/// `header` opens a string; the bytes live as long as nothing is collected.
+pub unsafe fn string_bytes<'a>(header: *mut Word) -> &'a [u8] {
+    unsafe { std::slice::from_raw_parts(header.add(1).cast(), (*header).payload() as usize) }
+}
+
+/// Number in a float.
+///
+/// # Safety
+/// `header` opens a float.
+pub unsafe fn float_value(header: *mut Word) -> f64 {
+    unsafe { f64::from_bits((*header.add(1)).0) }
+}
+
+/// Whether two objects without cells are equal.
+unsafe fn equal_without_cells(left: *mut Word, right: *mut Word) -> bool {
+    unsafe {
+        match Kind::of(*left) {
+            Kind::String => string_bytes(left) == string_bytes(right),
+            Kind::Float => float_value(left) == float_value(right),
+            _ => true,
+        }
+    }
+}
+
+/// Cells of a list or object: first and number. None in strings, floats and predicates.
+unsafe fn cells(value: Word) -> (*mut Word, usize) {
+    unsafe {
+        if value.tag() == LIST {
+            return (value.pointer(), 2);
+        }
+        let header = value.pointer();
+        match Kind::of(*header) {
+            Kind::Structure | Kind::Vector => (header.add(1), words_of(*header) - 1),
+            _ => (header, 0),
+        }
+    }
+}
+
+/// The content of a cell as a value.
+unsafe fn cell(place: *mut Word) -> Word {
+    unsafe { dereference(Word::reference(place)) }
+}
+
+impl Engine {
+    /// Active unification: makes both equal by binding variables; false when they cannot be.
+    pub(crate) fn unify(&mut self, left: Word, right: Word) -> bool {
+        // SAFETY: both are values of this heap, and nothing is collected meanwhile.
+        unsafe {
+            if let Some(done) = self.unify_top(left, right) {
+                return done;
+            }
+            let mut pairs = vec![(left, right)];
+            while let Some((left, right)) = pairs.pop() {
+                match self.unify_top(left, right) {
+                    Some(true) => {}
+                    Some(false) => return false,
+                    None => {
+                        let (left, count) = cells(dereference(left));
+                        let (right, _) = cells(dereference(right));
+                        // Heads are taken first, so the stack does not grow along a list.
+                        for index in (0..count).rev() {
+                            pairs.push((cell(left.add(index)), cell(right.add(index))));
+                        }
+                    }
+                }
+            }
+            true
+        }
+    }
+
+    /// Unifies as far as cells need not be compared; `None` when they must be.
+    unsafe fn unify_top(&mut self, left: Word, right: Word) -> Option<bool> {
+        unsafe {
+            let left = dereference(left);
+            let right = dereference(right);
+            if left == right {
+                return Some(true);
+            }
+            match (left.tag(), right.tag()) {
+                (REF, REF) => {
+                    self.bind_variables(left.pointer(), right.pointer());
+                    Some(true)
+                }
+                (REF, _) => {
+                    self.bind(left.pointer(), right);
+                    Some(true)
+                }
+                (_, REF) => {
+                    self.bind(right.pointer(), left);
+                    Some(true)
+                }
+                (LIST, LIST) => None,
+                (OBJECT, OBJECT) => {
+                    let (left, right) = (left.pointer(), right.pointer());
+                    if *left != *right {
+                        Some(false)
+                    } else if matches!(Kind::of(*left), Kind::Structure | Kind::Vector) {
+                        None
+                    } else {
+                        Some(equal_without_cells(left, right))
+                    }
+                }
+                _ => Some(false),
+            }
+        }
+    }
+
+    /// Passive unification: whether both are equal as they are. Notes the variables that keep it open.
+    pub(crate) fn same(&mut self, left: Word, right: Word) -> Answer {
+        let noted = self.registers.noted_count;
+        let mut open = false;
+        let mut pairs = vec![(left, right)];
+        // SAFETY: both are values of this heap, and nothing is collected meanwhile.
+        unsafe {
+            while let Some((left, right)) = pairs.pop() {
+                let left = dereference(left);
+                let right = dereference(right);
+                if left == right {
+                    continue;
+                }
+                if left.is_variable() || right.is_variable() {
+                    open = true;
+                    for side in [left, right] {
+                        if side.is_variable() {
+                            self.registers.note(side);
+                        }
+                    }
+                    continue;
+                }
+                let comparable = match (left.tag(), right.tag()) {
+                    (LIST, LIST) => true,
+                    (OBJECT, OBJECT) => {
+                        *left.pointer() == *right.pointer() && equal_without_cells(left.pointer(), right.pointer())
+                    }
+                    _ => false,
+                };
+                if !comparable {
+                    self.registers.noted_count = noted;
+                    return Answer::False;
+                }
+                let (first, count) = cells(left);
+                let (second, _) = cells(right);
+                for index in (0..count).rev() {
+                    pairs.push((cell(first.add(index)), cell(second.add(index))));
+                }
+            }
+        }
+        if open { Answer::Unbound } else { Answer::True }
+    }
+
+    /// The standard order of two values: integer, float, atom, string, list, structure, vector, predicate. `None` when
+    /// a variable that was noted keeps it open.
+    pub(crate) fn order(&mut self, left: Word, right: Word) -> Option<Ordering> {
+        let mut pairs = vec![(left, right)];
+        // SAFETY: both are values of this heap, and nothing is collected meanwhile.
+        unsafe {
+            while let Some((left, right)) = pairs.pop() {
+                let left = dereference(left);
+                let right = dereference(right);
+                if left == right {
+                    continue;
+                }
+                if left.is_variable() || right.is_variable() {
+                    for side in [left, right] {
+                        if side.is_variable() {
+                            self.registers.note(side);
+                        }
+                    }
+                    return None;
+                }
+                let order = rank(left).cmp(&rank(right)).then_with(|| self.order_of_one_rank(left, right));
+                if order != Ordering::Equal {
+                    return Some(order);
+                }
+                let (first, count) = cells(left);
+                let (second, _) = cells(right);
+                for index in (0..count).rev() {
+                    pairs.push((cell(first.add(index)), cell(second.add(index))));
+                }
+            }
+        }
+        Some(Ordering::Equal)
+    }
+
+    /// Order of two values of one rank, cells aside.
+    unsafe fn order_of_one_rank(&self, left: Word, right: Word) -> Ordering {
+        match left.tag() {
+            INT => left.value().cmp(&right.value()),
+            ATOM => {
+                let atoms = self.atoms();
+                let name = |word: Word| atoms.name(crate::ir::AtomId(word.atom_number()));
+                name(left).cmp(name(right))
+            }
+            OBJECT => unsafe {
+                let (a, b) = (left.pointer(), right.pointer());
+                match Kind::of(*a) {
+                    Kind::Float => float_value(a).total_cmp(&float_value(b)),
+                    Kind::String => string_bytes(a).cmp(string_bytes(b)),
+                    Kind::Structure => (*a).arity().cmp(&(*b).arity()).then_with(|| {
+                        let atoms = self.atoms();
+                        let name = |word: Word| atoms.name(crate::ir::AtomId(word.name()));
+                        name(*a).cmp(name(*b))
+                    }),
+                    _ => (*a).payload().cmp(&(*b).payload()),
+                }
+            },
+            _ => Ordering::Equal,
+        }
+    }
+
+    /// An integer from 0 that is equal for equal values; `None` when a variable that was noted keeps it open.
+    pub(crate) fn hash(&mut self, value: Word) -> Option<i64> {
+        use std::hash::Hasher;
+        // Names, not numbers of atoms: the same on every rank.
+        let mut hasher = rustc_hash::FxHasher::default();
+        let mut values = vec![value];
+        // SAFETY: a value of this heap, and nothing is collected meanwhile.
+        unsafe {
+            while let Some(value) = values.pop() {
+                let value = dereference(value);
+                match value.tag() {
+                    REF => {
+                        self.registers.note(value);
+                        return None;
+                    }
+                    INT => hasher.write_i64(value.value()),
+                    ATOM => hasher.write(self.atoms().name(crate::ir::AtomId(value.atom_number())).as_bytes()),
+                    LIST => hasher.write_u8(1),
+                    _ => {
+                        let header = value.pointer();
+                        match Kind::of(*header) {
+                            Kind::String => hasher.write(string_bytes(header)),
+                            // 0.0 and -0.0 are equal.
+                            Kind::Float => hasher.write_u64((float_value(header) + 0.0).to_bits()),
+                            Kind::Structure => {
+                                hasher.write(self.atoms().name(crate::ir::AtomId((*header).name())).as_bytes());
+                                hasher.write_usize((*header).arity());
+                            }
+                            _ => hasher.write_u64((*header).payload()),
+                        }
+                    }
+                }
+                if matches!(value.tag(), LIST | OBJECT) {
+                    let (first, count) = cells(value);
+                    for index in (0..count).rev() {
+                        values.push(cell(first.add(index)));
+                    }
+                }
+            }
+        }
+        Some((hasher.finish() >> 5) as i64)
+    }
+
+    /// Whether a value has no variables; notes the first it meets.
+    pub(crate) fn ground(&mut self, value: Word) -> bool {
+        let mut values = vec![value];
+        // SAFETY: a value of this heap, and nothing is collected meanwhile.
+        unsafe {
+            while let Some(value) = values.pop() {
+                let value = dereference(value);
+                match value.tag() {
+                    REF => {
+                        self.registers.note(value);
+                        return false;
+                    }
+                    LIST | OBJECT => {
+                        let (first, count) = cells(value);
+                        for index in (0..count).rev() {
+                            values.push(cell(first.add(index)));
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        true
+    }
+}
+
+unsafe fn rank(value: Word) -> u8 {
+    match value.tag() {
+        INT => 0,
+        ATOM => 2,
+        LIST => 4,
+        _ => match unsafe { Kind::of(*value.pointer()) } {
+            Kind::Float => 1,
+            Kind::String => 3,
+            Kind::Structure => 5,
+            Kind::Vector => 6,
+            _ => 7,
+        },
+    }
+}

@@ -1,0 +1,293 @@
+//! The copying collector (Cheney): what is reachable moves into a new space, breadth first, and the old one is free.
+//!
+//! References point into the middle of objects, so a cell may be reached before the object it is part of. It then moves
+//! alone, and the object, when it follows, refers to it. References to bound cells are replaced by what they lead to.
+//!
+//! Suspended goals are reached only through the variables they wait for. One that is not reached can never be woken:
+//! the collector finds it, keeps it once more so that it can be shown, and says so.
+
+use super::goal::{
+    self, ARGUMENTS, HOOK_WORDS, HOOKED_GOAL, LINK, WATCH_WORDS, goal_arity, goal_state, goal_words, state,
+};
+use super::space::Space;
+use super::word::{FORWARD, HEADER, Kind, LIST, OBJECT, REF, TAG_MASK, UNBOUND, Word};
+
+/// Words of an object or record with this header.
+///
+/// # Safety
+/// `header` points to a header.
+pub unsafe fn words_of(header: Word) -> usize {
+    match Kind::of(header) {
+        Kind::Structure => 1 + header.arity(),
+        Kind::Vector => 1 + header.payload() as usize,
+        Kind::String => 1 + (header.payload() as usize).div_ceil(8),
+        Kind::Float => 2,
+        Kind::Goal => goal_words(header),
+        Kind::Hook => HOOK_WORDS,
+        Kind::Watch | Kind::External => WATCH_WORDS,
+        Kind::Predicate => 1,
+    }
+}
+
+/// One collection: from the spaces that roots point into, to `to`.
+pub struct Collection {
+    start: *mut Word,
+    top: *mut Word,
+    scan: *mut Word,
+    end: *mut Word,
+}
+
+impl Collection {
+    /// # Safety
+    /// `to` has room for everything reachable.
+    pub unsafe fn new(to: &Space) -> Collection {
+        Collection { start: to.start(), top: to.start(), scan: to.start(), end: to.end() }
+    }
+
+    /// First free word of the new space.
+    pub fn top(&self) -> *mut Word {
+        self.top
+    }
+
+    fn allocate(&mut self, words: usize) -> *mut Word {
+        let place = self.top;
+        // SAFETY: the new space is as large as what the old ones hold, and nothing is copied twice.
+        unsafe {
+            self.top = place.add(words);
+        }
+        debug_assert!(self.top <= self.end);
+        place
+    }
+
+    /// The new word for a value.
+    ///
+    /// # Safety
+    /// `word` is a value of the old space.
+    #[inline]
+    pub unsafe fn value(&mut self, mut word: Word) -> Word {
+        unsafe {
+            loop {
+                match word.tag() {
+                    REF => {
+                        let cell = word.pointer();
+                        // A cell that moved alone, seen from what it was part of.
+                        if cell >= self.start && cell < self.end {
+                            return word;
+                        }
+                        let content = *cell;
+                        match content.tag() {
+                            UNBOUND => {
+                                let new = self.allocate(1);
+                                *new = content;
+                                *cell = Word(new as u64 | FORWARD);
+                                return Word::reference(new);
+                            }
+                            FORWARD | HEADER => return Word::reference(content.pointer()),
+                            _ => word = content,
+                        }
+                    }
+                    LIST => return self.list(word.pointer()),
+                    OBJECT => return Word::object(self.record(word.pointer())),
+                    _ => return word,
+                }
+            }
+        }
+    }
+
+    /// Where an unbound variable of the old space is now; `None` if nothing has reached it, or it was bound.
+    ///
+    /// # Safety
+    /// `variable` refers to a cell of the old space, and everything reachable has been moved.
+    pub unsafe fn moved(&self, variable: Word) -> Option<Word> {
+        let content = unsafe { *variable.pointer() };
+        matches!(content.tag(), FORWARD | HEADER).then(|| Word::reference(content.pointer()))
+    }
+
+    unsafe fn list(&mut self, old: *mut Word) -> Word {
+        unsafe {
+            let head = *old;
+            if head.tag() == HEADER {
+                return Word::list(head.pointer());
+            }
+            let tail = *old.add(1);
+            let new = self.allocate(2);
+            *new = moved_alone(head);
+            *new.add(1) = moved_alone(tail);
+            *old = Word(new as u64 | HEADER);
+            *old.add(1) = Word(new.add(1) as u64 | FORWARD);
+            Word::list(new)
+        }
+    }
+
+    /// The new place of an object or record.
+    ///
+    /// # Safety
+    /// `old` is the header of one in the old space.
+    pub unsafe fn record(&mut self, old: *mut Word) -> *mut Word {
+        unsafe {
+            let header = *old;
+            if header.tag() == FORWARD {
+                return header.pointer();
+            }
+            let kind = Kind::of(header);
+            match kind {
+                Kind::Structure | Kind::Vector => {
+                    let words = words_of(header);
+                    let new = self.allocate(words);
+                    *new = header;
+                    for index in 1..words {
+                        let cell = old.add(index);
+                        *new.add(index) = moved_alone(*cell);
+                        *cell = Word(new.add(index) as u64 | FORWARD);
+                    }
+                    *old = Word(new as u64 | FORWARD);
+                    new
+                }
+                Kind::Goal => {
+                    let (header, words) = match goal_state(header) {
+                        // What woke is a ready goal like others; the word that linked it to suspended ones goes.
+                        state::WOKEN => (goal::with_state(header, state::READY), ARGUMENTS + goal_arity(header)),
+                        _ => (header, goal_words(header)),
+                    };
+                    let new = self.allocate(words);
+                    std::ptr::copy_nonoverlapping(old, new, words);
+                    *new = header;
+                    *old = Word(new as u64 | FORWARD);
+                    new
+                }
+                _ => {
+                    let words = words_of(header);
+                    let new = self.allocate(words);
+                    std::ptr::copy_nonoverlapping(old, new, words);
+                    *old = Word(new as u64 | FORWARD);
+                    new
+                }
+            }
+        }
+    }
+
+    unsafe fn link(&mut self, place: *mut Word) {
+        unsafe {
+            let old = (*place).pointer();
+            if !old.is_null() {
+                *place = Word(self.record(old) as u64);
+            }
+        }
+    }
+
+    /// Moves what everything moved so far refers to.
+    ///
+    /// # Safety
+    /// Everything moved came from a consistent heap.
+    pub unsafe fn finish(&mut self) {
+        unsafe {
+            while self.scan < self.top {
+                let place = self.scan;
+                let word = *place;
+                match word.tag() {
+                    REF | LIST | OBJECT => {
+                        *place = self.value(word);
+                        self.scan = place.add(1);
+                    }
+                    UNBOUND => {
+                        if !word.pointer().is_null() {
+                            *place = Word::waiting(self.record(word.pointer()));
+                        }
+                        self.scan = place.add(1);
+                    }
+                    HEADER => self.scan = self.inside(place, word),
+                    _ => self.scan = place.add(1),
+                }
+            }
+        }
+    }
+
+    /// Scans the part of an object that differs from a row of values; returns where the scan goes on.
+    unsafe fn inside(&mut self, place: *mut Word, header: Word) -> *mut Word {
+        unsafe {
+            match Kind::of(header) {
+                Kind::Structure | Kind::Vector | Kind::Predicate => place.add(1),
+                Kind::String | Kind::Float => place.add(words_of(header)),
+                Kind::Goal => {
+                    self.link(place.add(LINK));
+                    for index in ARGUMENTS..ARGUMENTS + goal_arity(header) {
+                        *place.add(index) = self.value(*place.add(index));
+                    }
+                    place.add(goal_words(header))
+                }
+                Kind::Hook => {
+                    self.link(place.add(LINK));
+                    let goal = (*place.add(HOOKED_GOAL)).pointer();
+                    let mut kept = std::ptr::null_mut();
+                    if !goal.is_null() {
+                        let header = *goal;
+                        // A goal that another variable woke needs this hook no more, and must not be kept by it.
+                        if header.tag() == FORWARD {
+                            kept = header.pointer();
+                        } else if goal_state(header) == state::SUSPENDED {
+                            kept = self.record(goal);
+                        }
+                    }
+                    *place.add(HOOKED_GOAL) = Word(kept as u64);
+                    place.add(HOOK_WORDS)
+                }
+                Kind::Watch | Kind::External => {
+                    self.link(place.add(LINK));
+                    place.add(WATCH_WORDS)
+                }
+            }
+        }
+    }
+
+    /// Goes through the list of all suspended goals of the old space; those that belong to nothing any more (`belongs` of
+    /// their header) go. Returns the new list and the goals (in the new
+    /// space) that nothing refers to any more; they have been moved, and [`Collection::finish`] must follow.
+    ///
+    /// # Safety
+    /// `first` heads the list of suspended goals, and everything reachable has been moved.
+    pub unsafe fn suspended(
+        &mut self,
+        first: *mut Word,
+        belongs: impl Fn(Word) -> bool,
+    ) -> (*mut Word, Vec<*mut Word>) {
+        unsafe {
+            let mut kept = std::ptr::null_mut();
+            let mut lost = Vec::new();
+            let mut old = first;
+            while !old.is_null() {
+                let header = *old;
+                let next;
+                if header.tag() == FORWARD {
+                    let new = header.pointer();
+                    // The arity is the same in both spaces, and the old arguments are untouched.
+                    let link = ARGUMENTS + goal_arity(*new);
+                    next = (*old.add(link)).pointer();
+                    if goal_state(*new) == state::SUSPENDED {
+                        *new.add(link) = Word(kept as u64);
+                        kept = new;
+                    }
+                } else {
+                    next = (*old.add(ARGUMENTS + goal_arity(header))).pointer();
+                    if goal_state(header) == state::SUSPENDED && belongs(header) {
+                        lost.push(old);
+                    }
+                }
+                old = next;
+            }
+            for goal in &mut lost {
+                let new = self.record(*goal);
+                *new = goal::with_state(*new, state::LOST);
+                *new.add(ARGUMENTS + goal_arity(*new)) = Word(kept as u64);
+                kept = new;
+                *goal = new;
+            }
+            (kept, lost)
+        }
+    }
+}
+
+/// What a cell holds in an object that moves after one of its cells did.
+#[inline(always)]
+fn moved_alone(content: Word) -> Word {
+    if content.0 & TAG_MASK == FORWARD { Word::reference(content.pointer()) } else { content }
+}

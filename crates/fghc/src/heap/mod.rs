@@ -1,0 +1,103 @@
+//! The heap of one processing element: tagged words of 64 bits, allocated in a row, collected by copying.
+//!
+//! [`word`] says what a word is, [`goal`] what the records of goals look like, [`collect`] how a collection works.
+//! An engine owns one [`Heap`]; where its free part begins and ends is kept with the engine's registers, because that
+//! is read with every reduction.
+
+pub mod collect;
+pub mod goal;
+pub mod space;
+pub mod word;
+
+pub use space::Space;
+pub use word::{Kind, Word};
+
+/// Words beyond the limit that a reduction may use before the next look at it.
+pub const RESERVE: usize = 2048;
+
+/// Words of the first space: small enough to stay in a cache close to the processor.
+const FIRST_WORDS: usize = 32 * 1024;
+
+/// A collection that keeps more than this share of the space makes the next one larger.
+const GROW_ABOVE: usize = 4;
+
+/// Two spaces of one size, of which one is in use, and how large they may become.
+pub struct Heap {
+    used: Space,
+    spare: Option<Space>,
+    limit_words: usize,
+}
+
+/// The heap would need more than its limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exhausted {
+    /// Bytes that are reachable or asked for.
+    pub needed: usize,
+    /// The limit in bytes.
+    pub limit: usize,
+}
+
+impl Heap {
+    /// A heap that holds at most `limit` bytes in use (twice that while it is collected). At least 64 KiB.
+    pub fn new(limit: usize) -> Option<Heap> {
+        let limit_words = (limit / 8).max(8 * 1024);
+        let used = Space::new(FIRST_WORDS.min(limit_words) + RESERVE)?;
+        Some(Heap { used, spare: None, limit_words })
+    }
+
+    pub fn start(&self) -> *mut Word {
+        self.used.start()
+    }
+
+    pub fn end(&self) -> *mut Word {
+        self.used.end()
+    }
+
+    /// Where a reduction must not begin any more without a collection.
+    pub fn limit(&self) -> *mut Word {
+        // SAFETY: a space is larger than the reserve.
+        unsafe { self.used.end().sub(RESERVE) }
+    }
+
+    /// Largest number of bytes in use.
+    pub fn limit_bytes(&self) -> usize {
+        self.limit_words * 8
+    }
+
+    /// A space for what is in use now, `in_use` words. Hand the result to [`Heap::replace`].
+    pub fn new_space(&mut self) -> Option<Space> {
+        match self.spare.take() {
+            Some(space) if space.words() == self.used.words() => Some(space),
+            _ => Space::new(self.used.words()),
+        }
+    }
+
+    /// After a collection into `space`, of which `live` words are used: goes on there, or, where that is much of it or
+    /// `wanted` more words do not fit, says how large a space the contents should be moved to.
+    pub fn replace(&mut self, space: Space, live: usize, wanted: usize) -> Result<Option<Space>, Exhausted> {
+        let old = std::mem::replace(&mut self.used, space);
+        self.spare = Some(old);
+        let size = self.used.words() - RESERVE;
+        let needed = live + wanted;
+        if needed > self.limit_words {
+            return Err(Exhausted { needed: needed * 8, limit: self.limit_words * 8 });
+        }
+        let comfortable = needed.saturating_mul(GROW_ABOVE);
+        if size >= comfortable || size >= self.limit_words {
+            return Ok(None);
+        }
+        let target = comfortable.next_power_of_two().max(size * 2).min(self.limit_words);
+        self.spare = None;
+        match Space::new(target + RESERVE) {
+            Some(space) => Ok(Some(space)),
+            None if needed <= size => Ok(None),
+            None => Err(Exhausted { needed: needed * 8, limit: size * 8 }),
+        }
+    }
+
+    /// Goes on in `space` after the contents were moved there.
+    pub fn adopt(&mut self, space: Space) {
+        self.used = space;
+        self.spare = None;
+    }
+}

@@ -1,0 +1,186 @@
+//! What native code calls: everything that is not worth being native. Each gets the engine and numbers.
+//!
+//! Registers that a helper reads or writes are in memory by then, and so are the free pointer and the budget.
+
+use crate::engine::instruction::{Instruction, Type};
+use crate::engine::interpret::{Answer, has_type};
+use crate::engine::{Engine, Exit, arithmetic};
+use crate::heap::Word;
+
+/// Native code goes on.
+pub const GO_ON: i64 = -1;
+
+/// An [`Exit`] as native code returns it.
+pub fn number(exit: Exit) -> i64 {
+    match exit {
+        Exit::Empty => 0,
+        Exit::Slice => 1,
+        Exit::Problem => 2,
+    }
+}
+
+/// The [`Exit`] that native code returned.
+pub fn exit(number: i64) -> Exit {
+    match number {
+        0 => Exit::Empty,
+        1 => Exit::Slice,
+        _ => Exit::Problem,
+    }
+}
+
+fn answer(answer: Answer) -> i64 {
+    match answer {
+        Answer::True => 1,
+        Answer::False => 0,
+        Answer::Unbound => 2,
+        Answer::Problem => 3,
+    }
+}
+
+fn went(well: bool) -> i64 {
+    if well { GO_ON } else { number(Exit::Problem) }
+}
+
+macro_rules! helpers {
+    ($($(#[$meta:meta])* fn $name:ident($engine:ident $(, $argument:ident)*) $body:block)*) => {
+        $(
+            $(#[$meta])*
+            extern "C" fn $name(engine: *mut Engine $(, $argument: i64)*) -> i64 {
+                // SAFETY: native code runs within `Native::run`, which has the engine to itself.
+                let $engine: &mut Engine = unsafe { &mut *engine };
+                $body
+            }
+        )*
+
+        /// Name, address and number of arguments beside the engine of every helper.
+        pub fn all() -> Vec<(&'static str, *const u8, usize)> {
+            vec![$((stringify!($name), $name as *const u8, [$(stringify!($argument)),*].len() as usize)),*]
+        }
+    };
+}
+
+helpers! {
+    fn pause(engine, predicate) {
+        engine.pause(predicate as u32).map_or(GO_ON, number)
+    }
+    fn suspend(engine, predicate) {
+        if engine.suspend(predicate as u32) { GO_ON } else { number(engine.reduction_failed(predicate as u32)) }
+    }
+    fn unify(engine, left, right) {
+        let (left, right) = (Word(left as u64), Word(right as u64));
+        // SAFETY: values of the heap.
+        unsafe {
+            // What a stream does all the time: a variable that one goal waits for is bound.
+            let place = crate::heap::word::dereference(left);
+            if place.is_variable() && !right.is_variable() {
+                engine.bind(place.pointer(), right);
+                return GO_ON;
+            }
+        }
+        if engine.unify(left, right) { GO_ON } else { number(engine.unification_failed(left, right)) }
+    }
+    fn same(engine, left, right) {
+        answer(engine.same(Word(left as u64), Word(right as u64)))
+    }
+    fn guard(engine, guard) {
+        answer(engine.guard(guard as u32))
+    }
+    /// Follows references of the operands of a calculation or comparison; 1 when they are integers, else 0, and those
+    /// that are unbound are noted.
+    fn operands(engine, at) {
+        let (left, right) = match engine.code.instructions[at as usize] {
+            Instruction::Calculate { left, right, .. } | Instruction::Compare { left, right, .. } => (left, right),
+            Instruction::CalculateConstant { left, .. } | Instruction::CompareConstant { left, .. } => (left, left),
+            _ => return 0,
+        };
+        let mut integers = true;
+        for register in [left, right] {
+            // SAFETY: the compiler's registers.
+            unsafe {
+                let place = engine.registers.x.add(register as usize);
+                *place = crate::heap::word::dereference(*place);
+                integers &= (*place).is_integer();
+            }
+        }
+        if !integers {
+            // SAFETY: as above.
+            let (left, right) = unsafe {
+                (*engine.registers.x.add(left as usize), *engine.registers.x.add(right as usize))
+            };
+            engine.note_both(left, right);
+        }
+        i64::from(integers)
+    }
+    fn overflow(engine, at) {
+        let x = engine.registers.x;
+        // SAFETY: the compiler's registers.
+        let register = |register: u16| unsafe { crate::heap::word::dereference(*x.add(register as usize)) };
+        number(match engine.code.instructions[at as usize] {
+            Instruction::Calculate { operation, left, right, .. } => {
+                engine.overflow(operation, register(left), register(right))
+            }
+            Instruction::CalculateConstant { operation, left, right, .. } => {
+                engine.overflow(operation, register(left), Word::small(i64::from(right)))
+            }
+            _ => Exit::Problem,
+        })
+    }
+    /// An operation of two integers: its result, 1 for an overflow, 2 where there is none.
+    fn integers(engine, at, left, right) {
+        let (Instruction::Calculate { operation, .. }
+        | Instruction::CalculateConstant { operation, .. }
+        | Instruction::BodyCalculate { operation, .. }) = engine.code.instructions[at as usize]
+        else {
+            return 2;
+        };
+        match arithmetic::integers(operation, Word(left as u64), Word(right as u64)) {
+            Ok(word) => word.0 as i64,
+            Err(arithmetic::Wrong::Overflow) => 1,
+            Err(arithmetic::Wrong::Division) => 2,
+        }
+    }
+    /// The value of a calculation in a body, or a variable for it; 0 when there is a problem.
+    fn body_integers(engine, at, left, right) {
+        let Instruction::BodyCalculate { operation, .. } = engine.code.instructions[at as usize] else { return 0 };
+        engine.body_integers(operation, Word(left as u64), Word(right as u64)).map_or(0, |word| word.0 as i64)
+    }
+    fn body_number(engine, calculation) {
+        went(engine.body_number(calculation as u32))
+    }
+    fn builtin_in_place(engine, call) {
+        went(engine.builtin_in_place(call as u32))
+    }
+    fn builtin_goal(engine, predicate) {
+        went(engine.builtin_goal(predicate as u32))
+    }
+    fn start_site(engine, start) {
+        went(engine.start_site(start as u32))
+    }
+    fn metacall_site(engine, metacall) {
+        engine.metacall_site(metacall as u32);
+        GO_ON
+    }
+    fn load_boxed(engine, constant) {
+        engine.load_boxed(constant as u32).0 as i64
+    }
+    fn equals_boxed(engine, value, constant) {
+        // SAFETY: a bound value.
+        i64::from(unsafe { engine.equals_boxed(Word(value as u64), constant as u32) })
+    }
+    fn is_of_type(_engine, value, kind) {
+        const TYPES: [Type; 10] = [
+            Type::Any, Type::Integer, Type::Atom, Type::Float, Type::Atomic, Type::List, Type::Structure, Type::Vector,
+            Type::String, Type::Predicate,
+        ];
+        // SAFETY: a bound value.
+        i64::from(unsafe { has_type(Word(value as u64), TYPES[kind as usize]) })
+    }
+    fn note(engine, variable) {
+        engine.registers.note(Word(variable as u64));
+        GO_ON
+    }
+    fn make_room(engine, predicate, words) {
+        let arity = usize::from(engine.code.predicates[predicate as usize].arity);
+        went(engine.collect(arity, words as usize))
+    }
+}

@@ -1,0 +1,63 @@
+//! Native code: the engine's instructions translated for this processor when a program is loaded (Cranelift).
+//!
+//! The interpreter is the meaning, this is the speed: every program gives the same answers and the same counts either
+//! way. A predicate becomes two functions: one takes its arguments in registers, one from a goal record. They call each
+//! other by tail calls, with the free pointer of the heap, the budget and the first arguments in processor registers; a
+//! call of a predicate by itself is a loop. What is rare is left to the engine, see [`helpers`].
+
+mod helpers;
+mod translate;
+
+use cranelift_jit::JITModule;
+
+use crate::engine::instruction::Code;
+use crate::engine::registers::Registers;
+use crate::engine::{Engine, Exit};
+
+type Enter = extern "C" fn(*mut Registers) -> i64;
+
+/// Native code of a program.
+pub struct Native {
+    entries: Vec<*const u8>,
+    enter: Enter,
+    // Holds the memory of the code; never called after it is made.
+    module: Option<JITModule>,
+}
+
+// SAFETY: finished code is only read.
+unsafe impl Send for Native {}
+unsafe impl Sync for Native {}
+
+impl Native {
+    /// Translates a program; `None` where this processor is not one that can be translated for.
+    pub fn new(code: &Code) -> Option<Native> {
+        let (module, entries, enter) = translate::program(code)?;
+        // SAFETY: translated with this signature.
+        let enter = unsafe { std::mem::transmute::<*const u8, Enter>(enter) };
+        Some(Native { entries, enter, module: Some(module) })
+    }
+
+    /// Code by predicate, for goals in the heap.
+    pub(crate) fn entries(&self) -> *const *const u8 {
+        self.entries.as_ptr()
+    }
+
+    /// Runs goals of the present queue, as the interpreter does.
+    pub(crate) fn run(&self, engine: &mut Engine) -> Exit {
+        if engine.registers.ready.is_null() {
+            return Exit::Empty;
+        }
+        let registers: *mut Registers = &mut *engine.registers;
+        engine.registers.engine = engine;
+        helpers::exit((self.enter)(registers))
+    }
+}
+
+impl Drop for Native {
+    fn drop(&mut self) {
+        if let Some(module) = self.module.take() {
+            // SAFETY: nothing runs this code any more: engines hold what owns it.
+            unsafe { module.free_memory() };
+        }
+    }
+}

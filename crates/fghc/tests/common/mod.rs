@@ -1,0 +1,106 @@
+//! Running programs from text, for tests.
+
+// Every test program has this module, and none needs all of it.
+#![allow(dead_code)]
+
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
+use weft_fghc::check::check;
+use weft_fghc::engine::{Counters, Engine, Loaded, Options, Stop};
+use weft_fghc::ir::Source;
+
+#[derive(Clone, Default)]
+pub struct Kept(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+pub struct Outcome {
+    pub engine: Engine,
+    pub stop: Stop,
+    pub output: String,
+}
+
+impl Outcome {
+    pub fn counters(&self) -> Counters {
+        self.engine.counters()
+    }
+
+    pub fn answer(&self, name: &str) -> String {
+        let answers = self.engine.answers();
+        answers.iter().find(|(found, _)| found == name).unwrap_or_else(|| panic!("no {name} in {answers:?}")).1.clone()
+    }
+
+    pub fn done(self) -> Outcome {
+        assert!(
+            matches!(self.stop, Stop::Idle) && self.engine.finished(),
+            "{:?}, waiting: {:?}",
+            self.stop,
+            self.engine.waiting()
+        );
+        self
+    }
+
+    pub fn problem(&self) -> String {
+        match &self.stop {
+            Stop::Problem(problem) => problem.to_string(),
+            other => panic!("no problem but {other:?}"),
+        }
+    }
+}
+
+pub fn load(text: &str, goal: &str, counting: bool) -> Loaded {
+    let checked = check(vec![Source { name: "test.fghc".to_string(), text: text.to_string() }], Some(goal));
+    let rendered = checked.render(false);
+    Loaded::new(checked.program.unwrap_or_else(|| panic!("{rendered}")), counting).unwrap()
+}
+
+pub fn run_loaded(loaded: &Loaded, options: Options) -> Outcome {
+    let kept = Kept::default();
+    let options = Options { output: Box::new(kept.clone()), ..options };
+    let mut engine = Engine::new(loaded, options).unwrap();
+    assert!(engine.start());
+    // A test that goes on for ever must not.
+    let stop = engine.run(200_000_000);
+    engine.flush();
+    let output = String::from_utf8(kept.0.lock().unwrap().clone()).unwrap();
+    Outcome { engine, stop, output }
+}
+
+pub fn run_with(text: &str, goal: &str, options: Options) -> Outcome {
+    run_loaded(&load(text, goal, false), options)
+}
+
+pub fn run(text: &str, goal: &str) -> Outcome {
+    run_with(text, goal, Options::default())
+}
+
+/// In order, with collections all the time, and in random orders: all must agree.
+pub fn every_way(text: &str, goal: &str, look: impl Fn(&Outcome) -> String) -> String {
+    let loaded = load(text, goal, false);
+    let plain = look(&run_loaded(&loaded, Options::default()));
+    let native = loaded.clone().translate();
+    for (seed, collect_every) in
+        [(None, Some(1)), (None, Some(7)), (Some(1), None), (Some(2), Some(3)), (Some(3), Some(50))]
+    {
+        let options = Options { seed, collect_every, ..Options::default() };
+        let told = format!("seed {seed:?}, a collection every {collect_every:?}");
+        let found = run_loaded(&loaded, options);
+        assert_eq!(look(&found), plain, "{told}");
+        let options = Options { seed, collect_every, ..Options::default() };
+        let natively = run_loaded(&native, options);
+        assert_eq!(look(&natively), plain, "native, {told}");
+        assert_eq!(natively.counters(), found.counters(), "native, {told}");
+        assert_eq!(natively.output, found.output, "native, {told}");
+    }
+    plain
+}

@@ -1,0 +1,384 @@
+//! Programs on many PEs: packets delivered in random order, random schedules, any number of PEs, any frequency of
+//! collections: the same answers and the same counts.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
+use proptest::prelude::*;
+use weft_fghc::check::check;
+use weft_fghc::distributed::{Activity, CopyLimits, Costs, Counts, End, KINDS, Kind, Outcome, Pe, Run, RunOptions};
+use weft_fghc::engine::{Loaded, Options};
+use weft_fghc::ir::Source;
+
+fn load(text: &str, goal: &str) -> Loaded {
+    let checked = check(vec![Source { name: "test.fghc".into(), text: text.into() }], Some(goal));
+    let rendered = checked.render(false);
+    Loaded::new(checked.program.unwrap_or_else(|| panic!("{rendered}")), false).expect("it compiles")
+}
+
+/// What the program wrote.
+#[derive(Clone, Default)]
+struct Written(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Written {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().expect("no panic").extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Written {
+    fn lines(&self) -> Vec<String> {
+        let bytes = self.0.lock().expect("no panic").clone();
+        let mut lines: Vec<String> = String::from_utf8(bytes).expect("text").lines().map(str::to_string).collect();
+        lines.sort();
+        lines
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    pes: usize,
+    seed: u64,
+    random_goals: bool,
+    collect_every: Option<u64>,
+    copy: CopyLimits,
+    slice: u64,
+}
+
+impl Way {
+    fn plain(pes: usize) -> Way {
+        Way { pes, seed: 1, random_goals: false, collect_every: None, copy: CopyLimits::default(), slice: 100 }
+    }
+}
+
+struct Ran {
+    end: End,
+    answers: Vec<(String, String)>,
+    lines: Vec<String>,
+    counts: Vec<Counts>,
+    exported: usize,
+}
+
+impl Ran {
+    fn reductions(&self) -> u64 {
+        self.counts.iter().map(|counts| counts.reductions).sum()
+    }
+
+    fn sent(&self, kind: Kind) -> u64 {
+        self.counts.iter().map(|counts| counts.sent[kind as usize]).sum()
+    }
+}
+
+/// All PEs in turn in one thread: packets of a pair stay in order, everything else is chosen by a generator.
+fn run(loaded: &Loaded, way: Way) -> Ran {
+    let written = Written::default();
+    let mut pes: Vec<Pe> = (0..way.pes)
+        .map(|node| {
+            let options = Options {
+                node,
+                nodes: way.pes,
+                heap: 64 << 20,
+                seed: way.random_goals.then_some(way.seed),
+                collect_every: way.collect_every,
+                output: Box::new(written.clone()),
+                ..Options::default()
+            };
+            Pe::new(loaded, options, way.copy).expect("memory")
+        })
+        .collect();
+    assert!(pes[0].start());
+    let mut network: BTreeMap<(usize, usize), VecDeque<Vec<u8>>> = BTreeMap::new();
+    let mut state = way.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut random = move |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) as usize % below.max(1)
+    };
+    for _ in 0..20_000_000 {
+        let under_way: Vec<(usize, usize)> =
+            network.iter().filter(|(_, queue)| !queue.is_empty()).map(|(pair, _)| *pair).collect();
+        let choice = random(under_way.len() + way.pes);
+        let pe = if let Some(pair) = under_way.get(choice) {
+            let packet = network.get_mut(pair).and_then(VecDeque::pop_front).expect("not empty");
+            pes[pair.1].receive(&packet).expect("a packet of this program");
+            pair.1
+        } else {
+            choice - under_way.len()
+        };
+        let activity = pes[pe].step(1 + random(way.slice as usize) as u64);
+        let none_for_it = !network.iter().any(|((_, to), queue)| *to == pe && !queue.is_empty());
+        let mut packets = pes[pe].take_packets();
+        if activity == Activity::Resting && none_for_it && packets.is_empty() {
+            pes[pe].rest();
+            packets = pes[pe].take_packets();
+        }
+        for (to, packet) in packets {
+            network.entry((pe, to)).or_default().push_back(packet);
+        }
+        if pes[0].end().is_some() {
+            pes.iter_mut().for_each(Pe::flush);
+        }
+        if let Some(end) = pes[0].end() {
+            return Ran {
+                end: end.clone(),
+                answers: pes[0].answers(),
+                lines: written.lines(),
+                counts: pes.iter().map(Pe::counted).collect(),
+                exported: pes.iter().map(Pe::exported).sum(),
+            };
+        }
+    }
+    panic!("no end: {way:?}");
+}
+
+const PROGRAM_1: &str = include_str!("../../../programs/fghc/program1.fghc");
+const SEVERAL: &str = include_str!("../../../programs/fghc/several.fghc");
+const DEADLOCK: &str = include_str!("../../../programs/fghc/deadlock.fghc");
+const METACALLS: &str = include_str!("../../../programs/fghc/metacalls.fghc");
+const BUFFER: &str = include_str!("../../../programs/fghc/buffer.fghc");
+const QUEENS: &str = include_str!("../../../programs/fghc/queens.fghc");
+
+#[test]
+fn program_1_throws_and_reduces_as_often_as_it_must() {
+    for (depth, throws) in [(1, 8), (2, 64), (3, 316), (4, 1016)] {
+        let loaded = load(PROGRAM_1, "t([1,2,3,4,5,6,7,8],6,1)");
+        drop(loaded);
+        for pes in [2, 6] {
+            let loaded = load(PROGRAM_1, &format!("t([1,2,3,4,5,6,7,8],{pes},{depth})"));
+            let ran = run(&loaded, Way { slice: 2000, ..Way::plain(pes) });
+            assert_eq!(ran.end, End::Finished, "depth {depth}, {pes} PEs");
+            assert_eq!(ran.reductions(), 38_879, "depth {depth}, {pes} PEs");
+            assert_eq!(ran.sent(Kind::ThrowGoal), throws, "depth {depth}, {pes} PEs");
+            assert_eq!(ran.lines.len(), 92);
+        }
+    }
+}
+
+#[test]
+fn two_pes_that_wait_for_each_other() {
+    for pes in [2, 5] {
+        for seed in 1..20 {
+            let loaded = load(DEADLOCK, "main");
+            let ran = run(&loaded, Way { seed, ..Way::plain(pes) });
+            let End::Suspended(goals) = ran.end else { panic!("{:?}", ran.end) };
+            let texts: Vec<String> = goals.iter().map(ToString::to_string).collect();
+            assert_eq!(texts.len(), 2, "{texts:?}");
+            assert!(texts[0].starts_with("PE 0: left(") && texts[0].contains("waits for _"), "{texts:?}");
+            assert!(texts[1].starts_with("PE 1: right(") && texts[1].contains("of PE 0"), "{texts:?}");
+        }
+    }
+}
+
+#[test]
+fn nested_metacalls_are_stopped_wherever_their_goals_are() {
+    for pes in [1, 2, 3] {
+        for seed in 1..10 {
+            let loaded = load(METACALLS, &format!("run({}, Result), failing(Failed)", pes - 1));
+            let ran = run(&loaded, Way { seed, ..Way::plain(pes) });
+            assert_eq!(ran.end, End::Finished);
+            let expected = [("Result".to_string(), "stop".to_string()), ("Failed".to_string(), "failure".to_string())];
+            assert_eq!(ran.answers, expected);
+        }
+    }
+}
+
+#[test]
+fn a_failure_elsewhere_is_a_result_of_its_metacall_and_a_problem_of_the_root() {
+    let program = "main(R) :- call(far, R, _).\nfar :- only(2)@node(1), write(never)@node(3).\nonly(1).\nbare :- only(2)@node(1).";
+    for seed in 1..10 {
+        let ran = run(&load(program, "main(R)"), Way { seed, ..Way::plain(4) });
+        assert_eq!(ran.end, End::Finished);
+        assert_eq!(ran.answers, [("R".to_string(), "failure".to_string())]);
+        let ran = run(&load(program, "bare"), Way { seed, ..Way::plain(4) });
+        let End::Problem { pe, message } = ran.end else { panic!("{:?}", ran.end) };
+        assert_eq!(pe, 1);
+        assert!(message.contains("no clause of main:only/1 can take the goal"), "{message}");
+    }
+}
+
+#[test]
+fn a_unification_that_fails_elsewhere() {
+    let program = "main(R) :- X = 1, call(q(X), R, _).\nq(X) :- p(X)@node(1).\np(X) :- X = 2.\n\
+                   late(R) :- call(r(X), R, _), s(X)@node(2).\nr(X) :- p(X)@node(1).\ns(X) :- X = 2.";
+    for seed in 1..10 {
+        let ran = run(&load(program, "main(R)"), Way { seed, ..Way::plain(3) });
+        assert_eq!(ran.answers, [("R".to_string(), "failure".to_string())]);
+        let ran = run(&load(program, "late(R)"), Way { seed, ..Way::plain(3) });
+        assert_eq!((ran.end, ran.answers), (End::Finished, vec![("R".to_string(), "success".to_string())]));
+    }
+}
+
+#[test]
+fn suspended_elsewhere_and_resumed() {
+    let program = "main(N, T) :- call(count(N, 0, T)@node(1), _, [suspend|C]), wait(C).\nwait(C) :- C = [resume].\n\
+                   count(0, K, T) :- T = K.\ncount(N, K, T) :- N > 0, M := N - 1, L := K + 1 | count(M, L, T).";
+    for seed in 1..20 {
+        let ran = run(&load(program, "main(50, T)"), Way { seed, slice: 3, ..Way::plain(3) });
+        assert_eq!(ran.end, End::Finished);
+        assert_eq!(ran.answers, [("T".to_string(), "50".to_string())]);
+    }
+}
+
+#[test]
+fn references_go_round_and_all_weight_comes_home() {
+    // A variable is passed from PE to PE, bound at the far end, and read everywhere; lists with holes, strings, vectors.
+    let program = "main(R) :- walk(0, X, L)@node(1), X = {f(Y), \"text\", 2.5, [a|Z]}, Z = [Y], Y = 7, sum(L, 0, R).\n\
+        walk(8, _, L) :- L = [].\n\
+        walk(N, X, L) :- N < 8, M := N + 1, P := (N * 3 + 1) mod 5 | look(X, V), L = [V|T], walk(M, X, T)@node(P).\n\
+        look({f(Y), S, F, [a, Z]}, V) :- string(S, N, _), F $> 2.0, Q := Y + Z + N | V = Q.\n\
+        sum([], K, R) :- R = K.\nsum([V|T], K, R) :- M := K + V | sum(T, M, R).";
+    for levels in [1, 2, usize::MAX] {
+        for seed in 1..10 {
+            let copy = CopyLimits { levels, parts: 1000 };
+            let ran = run(&load(program, "main(R)"), Way { seed, copy, ..Way::plain(5) });
+            assert_eq!((ran.end, ran.answers), (End::Finished, vec![("R".to_string(), "144".to_string())]));
+        }
+    }
+}
+
+#[test]
+fn what_is_read_is_released() {
+    // 3,000 elements by demand across two PEs: the tables stay small.
+    let loaded = load(BUFFER, "run(3000, 4, 1, Sum)");
+    let way = Way { collect_every: Some(500), slice: 50, ..Way::plain(2) };
+    let ran = run(&loaded, way);
+    assert_eq!(ran.answers, [("Sum".to_string(), "4501500".to_string())]);
+    assert!(ran.exported < 100, "{} references are left", ran.exported);
+}
+
+fn way() -> impl Strategy<Value = Way> {
+    let copy = (prop_oneof![Just(1usize), Just(2), Just(usize::MAX)], 1usize..50)
+        .prop_map(|(levels, parts)| CopyLimits { levels, parts });
+    (1usize..7, any::<u64>(), any::<bool>(), prop::option::of(1u64..200), copy, 1u64..300).prop_map(
+        |(pes, seed, random_goals, collect_every, copy, slice)| Way {
+            pes,
+            seed,
+            random_goals,
+            collect_every,
+            copy,
+            slice,
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 40, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_way_gives_the_same(way in way(), depth in 0usize..4) {
+        let expect = |program: &str, goal: &str, answers: &[(&str, &str)]| {
+            let ran = run(&load(program, goal), way);
+            prop_assert_eq!(&ran.end, &End::Finished, "{} {:?}", goal, way);
+            let answers: Vec<(String, String)> = answers.iter().map(|(a, b)| (a.to_string(), b.to_string())).collect();
+            prop_assert_eq!(ran.answers, answers, "{} {:?}", goal, way);
+            Ok(())
+        };
+        expect(QUEENS, &format!("queens(5, {depth}, S)"), &[("S", "10")])?;
+        expect(BUFFER, &format!("run(40, 3, {}, Sum)", way.pes - 1), &[("Sum", "820")])?;
+        let which = format!("second({})", way.pes * 10);
+        expect(SEVERAL, &format!("distributed({}, Which)", way.pes), &[("Which", &which)])?;
+        let small = load(PROGRAM_1, &format!("t([1,2,3,4,5],{},{})", way.pes, depth + 1));
+        let ran = run(&small, way);
+        prop_assert_eq!((ran.end, ran.lines.len()), (End::Finished, 10));
+    }
+}
+
+proptest! {
+    #[test]
+    fn bytes_that_no_pe_wrote_are_refused_or_harmless(packet in prop::collection::vec(prop_oneof![0u8..12, any::<u8>()], 0..40)) {
+        let loaded = load(BUFFER, "run(40, 3, 1, Sum)");
+        let mut pe = Pe::new(&loaded, Options { nodes: 3, ..Options::default() }, CopyLimits::default()).expect("memory");
+        pe.start();
+        pe.step(10);
+        let _ = pe.receive(&packet);
+    }
+}
+
+fn threads(pes: usize, program: &str, goal: &str) -> Outcome {
+    let options = RunOptions { output: Arc::new(|_| Box::new(std::io::sink())), ..RunOptions::default() };
+    let program = Run { loaded: load(program, goal).translate(), options };
+    let outputs = weft_threads::run(pes, &program, &weft_threads::Options::default()).expect("it runs");
+    let mut outputs = outputs.into_iter();
+    let outcome = outputs.next().expect("a rank 0").expect("packets can be read").expect("rank 0 has the outcome");
+    assert!(outputs.all(|output| matches!(output, Ok(None))));
+    outcome
+}
+
+#[test]
+fn on_threads() {
+    for pes in [1, 2, 4] {
+        let outcome = threads(pes, PROGRAM_1, &format!("t([1,2,3,4,5,6,7,8],{pes},2)"));
+        assert_eq!(outcome.end, End::Finished);
+        assert_eq!(outcome.pes.len(), pes);
+        assert_eq!(outcome.pes.iter().map(|counts| counts.reductions).sum::<u64>(), 38_879);
+        let throws: u64 = outcome.pes.iter().map(|counts| counts.sent[Kind::ThrowGoal as usize]).sum();
+        assert_eq!(throws, if pes == 1 { 0 } else { 64 });
+        for kind in 0..KINDS - 1 {
+            let sent: u64 = outcome.pes.iter().map(|counts| counts.sent[kind]).sum();
+            let received: u64 = outcome.pes.iter().map(|counts| counts.received[kind]).sum();
+            assert!(received <= sent);
+        }
+    }
+    let outcome = threads(3, DEADLOCK, "main");
+    assert!(matches!(&outcome.end, End::Suspended(goals) if goals.len() == 2), "{:?}", outcome.end);
+    let outcome = threads(2, METACALLS, "run(1, Result)");
+    assert_eq!(outcome.answers, [("Result".to_string(), "stop".to_string())]);
+    let outcome = threads(2, "p :- builtin:exit(3)@node(1).", "p");
+    assert_eq!(outcome.end, End::Exit(3));
+}
+
+#[test]
+fn an_endless_run_is_interrupted_and_shows_what_is_left() {
+    let interrupt = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let options = RunOptions { interrupt: interrupt.clone(), ..RunOptions::default() };
+    let program = Run { loaded: load("p(X) :- l(0)@node(1), l(1), q(X).\nl(N) :- l(N).\nq(1).", "p(X)"), options };
+    let stop = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        interrupt.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+    let outputs = weft_threads::run(3, &program, &weft_threads::Options::default()).expect("it runs");
+    stop.join().expect("it stops");
+    let outcome = outputs.into_iter().next().expect("rank 0").expect("packets").expect("an outcome");
+    let End::Interrupted(left) = outcome.end else { panic!("{:?}", outcome.end) };
+    assert!(left.ready.iter().any(|goal| goal.contains("PE 1: ") && goal.contains("l(0)")), "{:?}", left.ready);
+}
+
+/// In virtual time: a reduction and every message cost something.
+fn simulated(pes: usize, slice: u64, goal: &str) -> (Outcome, f64) {
+    let costs = Costs { reduction: 1e-6, send: [5e-6; KINDS], receive: [5e-6; KINDS], byte: 0.0 };
+    let options = RunOptions {
+        output: Arc::new(|_| Box::new(std::io::sink())),
+        costs: Some(costs),
+        slice,
+        ..RunOptions::default()
+    };
+    let program = Run { loaded: load(PROGRAM_1, goal), options };
+    let machine = weft_machine::find("ipsc860").expect("a machine of the catalogue");
+    let placement = weft_sim::Placement::identity(pes);
+    let ran = weft_sim::run(&machine, &placement, &program, &weft_sim::Options::default()).expect("it runs");
+    let outcome = ran.outputs.into_iter().next().expect("rank 0").expect("packets").expect("an outcome");
+    (outcome, ran.makespan)
+}
+
+#[test]
+fn in_virtual_time_every_run_is_the_same() {
+    for pes in [1, 6, 64] {
+        let goal = format!("t([1,2,3,4,5,6,7,8],{pes},2)");
+        let (first, makespan) = simulated(pes, 5, &goal);
+        assert_eq!(first.end, End::Finished);
+        assert_eq!(first.pes.iter().map(|counts| counts.reductions).sum::<u64>(), 38_879);
+        let (second, again) = simulated(pes, 5, &goal);
+        assert_eq!((first.elapsed, first.pes, makespan), (second.elapsed, second.pes, again));
+        // The reductions of one PE take as long as they cost.
+        if pes == 1 {
+            assert!((first.elapsed - 38_879e-6).abs() < 1e-6, "{}", first.elapsed);
+        }
+    }
+}
