@@ -1,12 +1,20 @@
 //! The one place that joins programs to worlds: requests of the suite run in virtual time, on threads or on MPI.
 
 mod error;
+mod exchange;
+mod fghc;
 mod mpi;
 mod place;
 mod simulate;
 mod threads;
 
 pub use error::LaunchError;
+pub use exchange::{
+    ExchangeRequest, ExchangeResult, SolveRequest, exchange_mpi_rank, exchange_threads, simulate_exchange,
+    solve_mpi_rank, solve_simulated, solve_threads,
+};
+pub use fghc::{SimulatedFghc, run_fghc_mpi, run_fghc_threads, simulate_fghc};
 pub use mpi::run_mpi_rank;
 pub use simulate::{SimulateOptions, Simulated, simulate};
 pub use threads::run_threads;
+pub use weft_sim::Trace;

@@ -39,6 +39,13 @@ pub struct Simulated {
 /// does not have), [`LaunchError::Run`] for a run that fails.
 pub fn simulate(machine: &Machine, request: &Request, options: &SimulateOptions) -> Result<Simulated, LaunchError> {
     let benchmark = request.validate()?;
+    if !machine.passes_messages() {
+        return Err(LaunchError::Usage(format!(
+            "{} on {}: it is a data-parallel machine, whose nodes pass no messages between programs; `weft measure --help` \
+             lists the benchmarks of data-parallel machines",
+            request.benchmark, machine.name
+        )));
+    }
     let machine = &with_io_nodes(machine, request)?;
     let (placement, placed) = place(machine, request, benchmark)?;
     check_operations(machine, request)?;

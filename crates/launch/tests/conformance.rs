@@ -35,6 +35,7 @@ fn requests() -> Vec<Request> {
                     iterations: Some(2),
                     warmup: Some(1),
                     payload: Some(payload),
+                    shapes: if benchmark.parameters.shapes.is_empty() { Vec::new() } else { vec![vec![6, 5, 4]] },
                     neighbours: if fans { vec![6.min(ranks as u32 - 1)] } else { Vec::new() },
                     background_bytes: if is_loaded { vec![512] } else { Vec::new() },
                     ..Request::default()

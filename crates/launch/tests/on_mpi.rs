@@ -60,6 +60,7 @@ fn request(benchmark: &Benchmark, ranks: usize, payload: PayloadSort) -> Request
         iterations: Some(2),
         warmup: Some(1),
         payload: Some(payload),
+        shapes: if benchmark.parameters.shapes.is_empty() { Vec::new() } else { vec![vec![6, 5, 4]] },
         window: benchmark.parameters.window.map(|_| 4),
         background_bytes: benchmark.parameters.background_bytes.iter().copied().take(1).collect(),
         ..Request::default()

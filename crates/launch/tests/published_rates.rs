@@ -52,8 +52,8 @@ fn simulated_rates_are_the_published_ones() {
 /// An idle machine in virtual time takes what the closed formula of its description says, at every distance.
 #[test]
 fn an_idle_machine_takes_the_time_of_its_formula() {
-    for name in weft_machine::catalogue() {
-        let machine = weft_machine::find(name).unwrap();
+    let machines = weft_machine::catalogue().into_iter().map(|name| weft_machine::find(name).unwrap());
+    for machine in machines.filter(|machine| machine.passes_messages()) {
         let distances: Vec<u32> = (1..=machine.topology.diameter() as u32)
             .filter(|&hops| machine.topology.at_distance(0, hops as usize).is_some())
             .collect();
@@ -66,7 +66,8 @@ fn an_idle_machine_takes_the_time_of_its_formula() {
             let expected = formula + handshake;
             assert!(
                 (seconds / expected - 1.0).abs() < 1e-6,
-                "{name}, {bytes} bytes over {hops} hops: simulated {seconds:e}, formula {expected:e}"
+                "{}, {bytes} bytes over {hops} hops: simulated {seconds:e}, formula {expected:e}",
+                machine.name
             );
         }
     }

@@ -16,6 +16,8 @@ pub enum Group {
     Throughput,
     /// Messages against computation and against each other.
     Traffic,
+    /// Distributed arrays: what travels between their blocks.
+    Exchange,
     /// All ranks in one operation.
     Collective,
     /// Whole programs.
@@ -58,6 +60,8 @@ pub struct Parameters {
     pub background_bytes: &'static [u64],
     /// Whether it needs a rank on the machine's host, besides its own.
     pub host: bool,
+    /// Shapes of the block of one rank where a request names none, empty if it takes none.
+    pub shapes: &'static [&'static [u64]],
     /// Its orders (of a matrix, of a grid) where a request names none, if it takes any.
     pub n: Option<&'static [u64]>,
     /// Whether it can be had in single and in double precision.
@@ -91,6 +95,10 @@ const GRIDS: &[u64] = &[64, 128, 256, 512];
 /// Powers of two from 8 bytes to 8 KiB: the range of figures 6 to 9 of Dunigan 1991.
 const TRAFFIC: &[u64] = &[8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192];
 
+/// Cubes of three axes and one of four: from what startup decides to what bytes decide.
+const BLOCK_SHAPES: &[&[u64]] =
+    &[&[4, 4, 4], &[8, 8, 8], &[16, 16, 16], &[32, 32, 32], &[64, 64, 64], &[128, 128, 128], &[16, 16, 16, 16]];
+
 const NOTHING: Parameters = Parameters {
     min_ranks: 2,
     default_ranks: 2,
@@ -101,6 +109,7 @@ const NOTHING: Parameters = Parameters {
     neighbours: &[],
     background_bytes: &[],
     host: false,
+    shapes: &[],
     n: None,
     precision: false,
     file_systems: &[],
@@ -199,6 +208,12 @@ static CATALOGUE: &[Benchmark] = &[
         summary: "the ranks of one half exchange with those of the other, all at once: time of one exchange",
         group: Group::Throughput,
         parameters: Parameters { bytes: messages(false), ..NOTHING },
+    },
+    Benchmark {
+        name: "halo",
+        summary: "ghosts across all faces between the blocks of a distributed array: time of one exchange by shape",
+        group: Group::Exchange,
+        parameters: Parameters { min_ranks: 1, shapes: BLOCK_SHAPES, ..NOTHING },
     },
     Benchmark {
         name: "routing-echo",

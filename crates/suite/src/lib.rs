@@ -19,6 +19,7 @@ mod contention;
 mod echo;
 mod fan;
 mod files;
+mod halo;
 pub mod node;
 mod program;
 pub mod programs;
@@ -36,6 +37,7 @@ mod throughput;
 mod window;
 
 pub use catalogue::{Benchmark, Group, Lengths, Parameters, catalogue, find};
+pub use halo::halo_messages;
 pub use program::Suite;
 pub use request::{PayloadSort, Request, UsageError};
 pub use row::Row;

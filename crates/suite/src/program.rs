@@ -10,6 +10,7 @@ use crate::contention::{Contention, contention};
 use crate::echo::{Partner, echo, echo_self, partners};
 use crate::fan::{self, fan};
 use crate::files::{self, MOST_REAL_BYTES, file_system, transfer};
+use crate::halo::halo;
 use crate::programs::cholesky::cholesky;
 use crate::programs::jacobi::jacobi;
 use crate::request::{PayloadSort, Request, UsageError, refuse_if, too_few};
@@ -112,6 +113,7 @@ enum Plan {
     Ring(Neighbours),
     Bandwidth { window: usize },
     Bisection,
+    Halo(Vec<Vec<u64>>),
     RoutingEcho,
     RoutingCompute,
     Contention(Contention),
@@ -165,6 +167,7 @@ async fn plan<C: Communicator>(
         "ring" => Plan::Ring(neighbours(&session.comm).await?),
         "bandwidth" => Plan::Bandwidth { window: window() },
         "bisection" => Plan::Bisection,
+        "halo" => Plan::Halo(session.request.blocks(session.benchmark)),
         "routing-echo" => Plan::RoutingEcho,
         "routing-compute" => Plan::RoutingCompute,
         "contention" => match Contention::of(session.request, parameters.background_bytes, size) {
@@ -192,7 +195,7 @@ async fn plan<C: Communicator>(
 /// One row's parameters.
 #[derive(Clone, Copy)]
 struct Point {
-    /// Which of the plan's partners, loads or numbers of neighbours.
+    /// Which of the plan's partners, loads, shapes or numbers of neighbours.
     variant: usize,
     /// Bytes, or the order where the benchmark takes orders.
     length: Option<u64>,
@@ -204,6 +207,7 @@ fn points<C: Communicator>(session: &Session<'_, C>, plan: &Plan) -> Vec<Point> 
         Plan::Echo(partners) => partners.len(),
         Plan::Contention(contention) => contention.loads(),
         Plan::Fan { neighbours, .. } => neighbours.len(),
+        Plan::Halo(shapes) => shapes.len(),
         _ => 1,
     };
     let (request, benchmark) = (session.request, session.benchmark);
@@ -229,6 +233,7 @@ async fn measure_point<C: Communicator>(
         Plan::Ring(neighbours) => ring(session, *neighbours, bytes).await,
         Plan::Bandwidth { window } => bandwidth(session, *window, bytes).await,
         Plan::Bisection => bisection(session, bytes).await,
+        Plan::Halo(shapes) => halo(session, &shapes[point.variant]).await,
         Plan::RoutingEcho => routing_echo(session, bytes).await,
         Plan::RoutingCompute => routing_compute(session, bytes).await,
         Plan::Contention(plan) => contention(session, plan, point.variant, bytes).await,

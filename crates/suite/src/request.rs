@@ -5,6 +5,7 @@ use weft_comm::collective::Choice;
 
 use crate::catalogue::{Benchmark, Group, find};
 use crate::contention::Pattern;
+use crate::halo;
 use crate::programs::Precision;
 
 /// What messages carry.
@@ -32,6 +33,8 @@ pub struct Request {
     pub bytes: Vec<u64>,
     /// Distances in links between the two partners; empty: rank 1 is the partner, wherever it is.
     pub hops: Vec<u32>,
+    /// Shapes of the block of one rank (halo), as lists of extents; empty: the benchmark's own.
+    pub shapes: Vec<Vec<u64>>,
     /// Orders of matrices or grids (programs); empty: the benchmark's own.
     pub n: Vec<u64>,
     /// What programs compute in. Default: single, as in figure 12 of Dunigan 1991.
@@ -83,6 +86,7 @@ impl Default for Request {
             ranks: None,
             bytes: Vec::new(),
             hops: Vec::new(),
+            shapes: Vec::new(),
             n: Vec::new(),
             precision: None,
             file_system: None,
@@ -149,6 +153,7 @@ impl Request {
         self.check_neighbours(benchmark)?;
         self.check_background(benchmark)?;
         self.check_program_and_files(benchmark)?;
+        self.check_shapes(benchmark)?;
         self.check_iterations()?;
         Ok(benchmark)
     }
@@ -167,6 +172,14 @@ impl Request {
             Some(orders) if self.n.is_empty() => orders.to_vec(),
             _ => self.n.clone(),
         }
+    }
+
+    /// The shapes of blocks to measure, as given or the benchmark's own; empty where it takes none.
+    pub fn blocks(&self, benchmark: &Benchmark) -> Vec<Vec<u64>> {
+        if self.shapes.is_empty() {
+            return benchmark.parameters.shapes.iter().map(|shape| shape.to_vec()).collect();
+        }
+        self.shapes.clone()
     }
 
     /// The algorithm asked for.
@@ -291,6 +304,13 @@ impl Request {
             Some(n) => Err(UsageError(format!("{name} with n = {n}: n must be between 1 and {max}"))),
             None => Ok(()),
         }
+    }
+
+    fn check_shapes(&self, benchmark: &Benchmark) -> Result<(), UsageError> {
+        refuse_if(benchmark.parameters.shapes.is_empty() && !self.shapes.is_empty(), || {
+            format!("{} takes no shapes; halo does", benchmark.name)
+        })?;
+        halo::check_shapes(self)
     }
 
     fn check_iterations(&self) -> Result<(), UsageError> {

@@ -49,6 +49,7 @@ impl<C: Communicator> Session<'_, C> {
             ranks,
             hops: None,
             bytes,
+            shape: None,
             n: None,
             precision: None,
             file_system: None,

@@ -86,7 +86,7 @@ impl Program for OnCube {
 
 /// Everything but what has tests of its own.
 fn message_benchmarks() -> impl Iterator<Item = &'static Benchmark> {
-    catalogue().iter().filter(|benchmark| !matches!(benchmark.group, Group::Program | Group::Files))
+    catalogue().iter().filter(|benchmark| !matches!(benchmark.group, Group::Program | Group::Files | Group::Exchange))
 }
 
 /// Few iterations, for machines that have better things to do.
@@ -159,6 +159,24 @@ fn every_benchmark_runs_at_2_to_5_ranks_with_data_and_phantoms() {
             }
         }
     }
+}
+
+#[test]
+fn ghosts_are_exchanged_by_shape() {
+    for ranks in 1..=5 {
+        for payload in [PayloadSort::Data, PayloadSort::Phantom] {
+            let shapes = vec![vec![5, 4, 3], vec![7], vec![3, 3, 3, 3]];
+            let rows = rows(ranks, Request { shapes, payload: Some(payload), ..request("halo") });
+            let found: Vec<&str> = rows.iter().filter_map(|row| row.shape.as_deref()).collect();
+            assert_eq!(found, ["5x4x3", "7", "3x3x3x3"]);
+            assert!(rows.iter().all(|row| row.ranks == ranks && row.iterations == 3 && row.seconds > 0.0), "{rows:?}");
+            let messages = weft_suite::halo_messages(&[5, 4, 3], ranks).unwrap();
+            assert_eq!(rows[0].bytes, Some(messages.iter().sum()));
+            assert_eq!(messages.is_empty(), ranks == 1);
+        }
+    }
+    // Two ranks: both faces of the first axis, 12 elements each, go to the same neighbour in one message.
+    assert_eq!(weft_suite::halo_messages(&[5, 4, 3], 2).unwrap(), [2 * 12 * 8]);
 }
 
 #[test]

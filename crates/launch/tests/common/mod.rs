@@ -1,7 +1,9 @@
-//! Launches of the rank program `measure_rank` under a real mpiexec.
+//! Launches of rank programs under a real mpiexec.
 //!
 //! The library is that of `WEFT_MPI_LIBRARY` (or what the loader finds), the launcher that of `WEFT_MPIEXEC` (or the
 //! `mpiexec` of the PATH). Where there is none, the tests say so and pass; one that is named must be there.
+
+#![allow(dead_code)] // Each test uses its part.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -31,11 +33,13 @@ pub fn mpiexec() -> Option<PathBuf> {
     }
 }
 
-/// The rank program, which cargo builds with the tests.
-fn rank_program() -> PathBuf {
+/// A rank program, which cargo builds with the tests.
+pub fn rank_program(name: &str) -> PathBuf {
     let test = std::env::current_exe().expect("the path of this test");
     let profile = test.parent().and_then(Path::parent).expect("target/PROFILE/deps");
-    profile.join("examples/measure_rank")
+    let program = profile.join("examples").join(name);
+    assert!(program.exists(), "{} is missing: cargo build -p weft-launch --examples", program.display());
+    program
 }
 
 /// All requests in one launch of so many ranks, with this directory for temporary files.
@@ -50,7 +54,7 @@ pub fn launch(mpiexec: &Path, ranks: usize, requests: &[Request], directory: Opt
         command.arg("env").arg(format!("TMPDIR={directory}"));
     }
     command
-        .arg(rank_program())
+        .arg(rank_program("measure_rank"))
         .arg(serde_json::to_string(requests).expect("requests are plain data"))
         .env("WEFT_BLOCKED_LIMIT", "60")
         // Open MPI refuses to run as root or with more ranks than processors unless it is told.

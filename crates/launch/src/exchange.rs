@@ -1,0 +1,239 @@
+//! Exchanges and the solver above them: in virtual time, on threads, on the ranks of MPI.
+
+use serde::{Deserialize, Serialize};
+use weft_comm::{ElementCost, Program};
+use weft_conset::execute::{ConjugateGradients, Execution, Partitioned, Problem, Solution, Timed};
+use weft_conset::{ConnectionSet, Schedule};
+use weft_machine::Machine;
+use weft_mpi::World;
+use weft_sim::{Options, Placement, Trace};
+
+use crate::error::LaunchError;
+
+/// An exchange to be run: the phases of a schedule, or the messages of a connection set.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExchangeRequest {
+    /// Executed phase by phase, if it is given.
+    #[serde(default)]
+    pub schedule: Option<Schedule>,
+    /// The connection set; without a schedule each of its connections is a message.
+    pub set: ConnectionSet,
+    /// Messages are sent in a random order of this seed; otherwise in that of the set.
+    #[serde(default)]
+    pub random: Option<u64>,
+    /// Bytes of a word. Default: those of the schedule, else of the machine, else 4.
+    #[serde(default)]
+    pub word_bytes: Option<u64>,
+    /// Seconds a byte of gathering and of scattering, where the exchange is done element by element.
+    #[serde(default)]
+    pub elements: Option<[f64; 2]>,
+    /// Timed exchanges.
+    #[serde(default = "one")]
+    pub iterations: usize,
+    /// Exchanges before them.
+    #[serde(default)]
+    pub warmup: usize,
+    /// Whether only lengths are sent.
+    #[serde(default)]
+    pub phantom: bool,
+}
+
+fn one() -> usize {
+    1
+}
+
+/// A system of equations to be solved with an exchange.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SolveRequest {
+    pub exchange: ExchangeRequest,
+    pub problem: Problem,
+}
+
+/// What an exchange took.
+#[derive(Clone, Debug, Serialize)]
+pub struct ExchangeResult {
+    /// Of every timed exchange, s.
+    pub seconds: Vec<f64>,
+    pub ranks: usize,
+    /// Phases; 0 for messages.
+    pub phases: usize,
+}
+
+impl ExchangeRequest {
+    /// What is to be executed on `machine`, if it is a described one.
+    fn execution(&self, machine: Option<&Machine>) -> Result<Execution, LaunchError> {
+        let usage = |message: String| LaunchError::Usage(message);
+        self.set.check().map_err(|error| usage(error.to_string()))?;
+        let elements = match self.elements {
+            Some([gather_byte_time, scatter_byte_time]) if gather_byte_time >= 0.0 && scatter_byte_time >= 0.0 => {
+                Some(ElementCost { gather_byte_time, scatter_byte_time })
+            }
+            Some(other) => return Err(usage(format!("elements: expected two times of at least 0, found {other:?}"))),
+            None => None,
+        };
+        let Some(schedule) = &self.schedule else {
+            let own = machine.and_then(|machine| machine.connections.as_ref()).map(|found| found.word_bytes);
+            let word_bytes = self.word_bytes.or(own).unwrap_or(4);
+            return Ok(Execution::of_messages(&self.set, word_bytes, elements, self.random));
+        };
+        self.check_schedule(schedule, machine)?;
+        let execution = Execution::of_schedule(schedule, elements).map_err(|error| usage(error.to_string()))?;
+        self.check_words(&execution)?;
+        Ok(match self.word_bytes {
+            Some(word_bytes) => execution.with_word_bytes(word_bytes),
+            None => execution,
+        })
+    }
+
+    fn check_schedule(&self, schedule: &Schedule, machine: Option<&Machine>) -> Result<(), LaunchError> {
+        match machine {
+            Some(machine) if machine.topology != schedule.resources.topology => Err(LaunchError::Usage(format!(
+                "the schedule was made for {}, a {} of {} nodes; {} is another topology",
+                schedule.machine,
+                schedule.resources.topology.kind(),
+                schedule.resources.topology.nodes(),
+                machine.name
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// The schedule transfers the words of the set's connections, all of them.
+    fn check_words(&self, execution: &Execution) -> Result<(), LaunchError> {
+        let mut words = vec![0; self.set.connections.len()];
+        for (part, (_, transfer)) in execution.parts.iter().zip(execution.plan.transfers()) {
+            let connection = self.set.connections.get(part.connection as usize);
+            let ends = connection.map(|connection| (connection.source, connection.destination));
+            if ends != Some((transfer.from, transfer.to)) {
+                return Err(LaunchError::Usage(format!(
+                    "the schedule's connection {} goes from node {} to node {}, which the pattern '{}' does not have",
+                    part.connection, transfer.from, transfer.to, self.set.name
+                )));
+            }
+            words[part.connection as usize] += part.words;
+        }
+        let wrong = self.set.connections.iter().zip(&words).position(|(connection, &sent)| connection.words != sent);
+        match wrong {
+            Some(index) => Err(LaunchError::Usage(format!(
+                "the schedule transfers {} words of connection {index}, the pattern '{}' has {}",
+                words[index], self.set.name, self.set.connections[index].words
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    fn timed(&self, execution: Execution) -> Timed {
+        Timed { execution, iterations: self.iterations.max(1), warmup: self.warmup, phantom: self.phantom }
+    }
+
+    fn result(&self, seconds: Vec<f64>, ranks: usize) -> ExchangeResult {
+        let phases = self.schedule.as_ref().map_or(0, |schedule| schedule.phases.len());
+        ExchangeResult { seconds, ranks, phases }
+    }
+}
+
+fn simulated<P: Program>(
+    machine: &Machine,
+    ranks: usize,
+    program: &P,
+    trace: bool,
+) -> Result<(P::Output, Option<Trace>), LaunchError> {
+    let outcome = weft_sim::run(machine, &Placement::identity(ranks), program, &Options { trace, traffic: false })?;
+    Ok((outcome.outputs.into_iter().next().expect("a run has a rank 0"), outcome.trace))
+}
+
+/// Runs an exchange in virtual time, rank r on node r.
+///
+/// # Errors
+/// [`LaunchError::Usage`] for a schedule or set that does not fit the machine, [`LaunchError::Run`] for a run that fails.
+pub fn simulate_exchange(
+    machine: &Machine,
+    request: &ExchangeRequest,
+    trace: bool,
+) -> Result<(ExchangeResult, Option<Trace>), LaunchError> {
+    let execution = request.execution(Some(machine))?;
+    let ranks = execution.plan.ranks;
+    let (timing, trace) = simulated(machine, ranks, &request.timed(execution), trace)?;
+    Ok((request.result(timing.seconds, ranks), trace))
+}
+
+/// Runs an exchange with its ranks as threads of this process.
+///
+/// # Errors
+/// As [`simulate_exchange`].
+pub fn exchange_threads(request: &ExchangeRequest) -> Result<ExchangeResult, LaunchError> {
+    let execution = request.execution(None)?;
+    let ranks = execution.plan.ranks;
+    let timings = weft_threads::run(ranks, &request.timed(execution), &weft_threads::Options::default())?;
+    Ok(request.result(timings[0].seconds.clone(), ranks))
+}
+
+/// Runs this process's rank of an exchange in a world that has been started; the result on rank 0.
+///
+/// # Errors
+/// As [`simulate_exchange`].
+pub fn exchange_mpi_rank(world: &World, request: &ExchangeRequest) -> Result<Option<ExchangeResult>, LaunchError> {
+    let execution = request.execution(None)?;
+    let ranks = execution.plan.ranks;
+    check_size(world, ranks)?;
+    let timing = world.run(&request.timed(execution))?;
+    Ok((world.rank() == 0).then(|| request.result(timing.seconds, ranks)))
+}
+
+fn check_size(world: &World, ranks: usize) -> Result<(), LaunchError> {
+    if world.size() == ranks {
+        return Ok(());
+    }
+    Err(LaunchError::Usage(format!("an exchange of {ranks} ranks on a launch of {}", world.size())))
+}
+
+impl SolveRequest {
+    fn program(&self, machine: Option<&Machine>) -> Result<(ConjugateGradients, usize), LaunchError> {
+        let execution = self.exchange.execution(machine)?;
+        let ranks = execution.plan.ranks;
+        let usage = |error: weft_conset::execute::ProblemError| LaunchError::Usage(error.to_string());
+        let partitioned = Partitioned::new(self.problem.clone(), &self.exchange.set, execution).map_err(usage)?;
+        Ok((ConjugateGradients(partitioned), ranks))
+    }
+}
+
+/// Solves in virtual time, rank r on node r.
+///
+/// # Errors
+/// As [`simulate_exchange`]; also where the machine's file gives no time for what the solver computes.
+pub fn solve_simulated(machine: &Machine, request: &SolveRequest) -> Result<Solution, LaunchError> {
+    let operation = request.problem.precision.operation();
+    if machine.operation_time(operation).is_none() {
+        return Err(LaunchError::Usage(format!(
+            "the solver on {}: the machine's file gives no time of {}, which it is charged by; add it under \
+             [operations], or ask for the other precision",
+            machine.name,
+            operation.name()
+        )));
+    }
+    let (program, ranks) = request.program(Some(machine))?;
+    simulated(machine, ranks, &program, false).map(|(solution, _)| solution)
+}
+
+/// Solves with ranks as threads of this process.
+///
+/// # Errors
+/// As [`simulate_exchange`].
+pub fn solve_threads(request: &SolveRequest) -> Result<Solution, LaunchError> {
+    let (program, ranks) = request.program(None)?;
+    let solutions = weft_threads::run(ranks, &program, &weft_threads::Options::default())?;
+    Ok(solutions.into_iter().next().expect("a run has a rank 0"))
+}
+
+/// Solves as this process's rank of a world that has been started; the solution on rank 0.
+///
+/// # Errors
+/// As [`simulate_exchange`].
+pub fn solve_mpi_rank(world: &World, request: &SolveRequest) -> Result<Option<Solution>, LaunchError> {
+    let (program, ranks) = request.program(None)?;
+    check_size(world, ranks)?;
+    let solution = world.run(&program)?;
+    Ok((world.rank() == 0).then_some(solution))
+}
