@@ -1,8 +1,15 @@
 """The native half of weft. Requests and rows cross as JSON: `crates/suite` says what is in them."""
 
 import os
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import numpy as np
 
 __version__: str
+
+_Storage = tuple[int, Sequence[int], int, Sequence[tuple[int, int]]]
+"""Bytes of an element, strides, bytes to the first element, ghosts of each axis."""
 
 class WeftError(Exception):
     """Base of weft's errors; str() is the whole message."""
@@ -40,10 +47,10 @@ class Machine:
         """How many nodes it has."""
 
     def message_time(self, bytes: int, hops: int) -> float:
-        """Seconds of a message of `bytes` bytes over `hops` links of the idle machine; 0 hops: to itself."""
+        """Seconds of a message of `bytes` bytes over `hops` links when idle; 0: to itself. Raises UsageError."""
 
     def self_time(self, bytes: int) -> float:
-        """Seconds of a message of `bytes` bytes from a node to itself."""
+        """Seconds of a message of `bytes` bytes from a node to itself. Raises UsageError."""
 
     def host_time(self, bytes: int) -> float | None:
         """Seconds of a message of `bytes` bytes between node 0 and the host; None if the machine has no host."""
@@ -53,6 +60,247 @@ class Machine:
 
     def to_json(self) -> str:
         """As JSON."""
+
+class Blocks:
+    """The blocks of an array over ranks."""
+
+    def __init__(
+        self,
+        shape: Sequence[int],
+        ranks: int,
+        weights: Sequence[float],
+        serial: Sequence[int],
+        order: Sequence[str | None],
+        grid: Sequence[int] | None,
+    ) -> None:
+        """Divides a shape over ranks; an order is "news", "send" or None. Raises UsageError."""
+
+    @property
+    def grid(self) -> list[int]:
+        """The ranks of each axis."""
+
+    @property
+    def block(self) -> list[int]:
+        """The shape of a full block."""
+
+    @property
+    def order(self) -> list[str]:
+        """The order of each axis: "news" or "send"."""
+
+    def coordinates(self, rank: int) -> list[int]:
+        """The coordinates of a rank's block."""
+
+    def rank_of(self, coordinates: Sequence[int]) -> int:
+        """The rank of the block at some coordinates."""
+
+    def local_shape(self, rank: int) -> list[int]:
+        """The shape of what a rank has."""
+
+    def start(self, rank: int) -> list[int]:
+        """The first element of a rank's block."""
+
+    def owner(self, element: Sequence[int]) -> tuple[int, list[int]] | None:
+        """The rank that has an element and its place there; None outside of the array."""
+
+    def element(self, rank: int, local: Sequence[int]) -> list[int] | None:
+        """The element at a place of a rank's block; None for padding."""
+
+    def neighbour(self, rank: int, axis: int, step: int, circular: bool) -> int | None:
+        """The rank next to one along an axis; None at an end."""
+
+class Ranks:
+    """The ranks that exchange: those of an MPI run, or this process alone."""
+
+    @staticmethod
+    def alone() -> Ranks:
+        """This process alone: no MPI is loaded."""
+
+    @staticmethod
+    def launched(default_library: str) -> Ranks:
+        """All ranks of the MPI run. Collective. Raises RunError."""
+
+    @staticmethod
+    def of_handle(handle: int, default_library: str) -> Ranks:
+        """The ranks of a communicator of the MPI library that this process uses, by its handle. Collective."""
+
+    @property
+    def rank(self) -> int:
+        """This rank."""
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+
+    def agree(self, error: str | None, digest: int, what: str) -> None:
+        """Lets all ranks know of an error of any, and that all ask for the same. Collective. Raises UsageError."""
+
+    def scatter(
+        self, blocks: Blocks, root: int, address: int, strides: Sequence[int], storage: _Storage, own: int
+    ) -> None:
+        """Divides an array that the root has at an address over the ranks. Collective. Raises RunError."""
+
+    def gather(
+        self, blocks: Blocks, root: int, address: int, strides: Sequence[int], storage: _Storage, own: int
+    ) -> None:
+        """Puts the blocks of all ranks together in an array that the root has at an address. Collective."""
+
+    def broadcast(self, root: int, address: int, bytes: int) -> None:
+        """Gives all ranks the bytes that the root has at an address, each at its own. Collective. Raises RunError."""
+
+class ArrayExchange:
+    """One rank's exchange, set up: any number of calls of begin and end."""
+
+    def __init__(
+        self,
+        ranks: Ranks,
+        blocks: Blocks,
+        arrays: Sequence[_Storage],
+        shifts: Sequence[tuple[int, int, int, int, str, bytes]],
+        halos: Sequence[tuple[int, Sequence[tuple[int, int]], Sequence[tuple[str, bytes]], str]],
+        number: int,
+    ) -> None:
+        """Sets an exchange up: shifts (source, result, axis, by, boundary, its bytes), or halos (array, widths, edges,
+        corners) where there are no shifts. Collective. Raises UsageError, RunError."""
+
+    @property
+    def messages(self) -> int:
+        """Messages that this rank sends in one exchange."""
+
+    @property
+    def sent_bytes(self) -> int:
+        """Bytes that this rank sends to others in one exchange."""
+
+    @property
+    def local_bytes(self) -> int:
+        """Bytes that this rank copies for itself in one exchange."""
+
+    @property
+    def transport(self) -> str:
+        """What messages go by."""
+
+    @property
+    def under_way(self) -> bool:
+        """Whether it has begun and not ended."""
+
+    def begin(self, addresses: list[int]) -> None:
+        """Packs and sends, for arrays whose memory begins at these addresses. Raises UsageError, RunError."""
+
+    def end(self) -> None:
+        """Completes it. Raises UsageError, RunError."""
+
+class ConnectionSet:
+    """A set of connections between nodes: (source, destination, words) each, and orders between them by index.
+
+    Raises UsageError for connections of a node to itself or to a missing node, for those without words, and for orders
+    that form a cycle.
+    """
+
+    def __init__(
+        self,
+        nodes: int,
+        connections: Sequence[tuple[int, int, int]],
+        name: str = "connections",
+        orders: Sequence[tuple[int, int]] = (),
+    ) -> None: ...
+    @staticmethod
+    def named(name: str, machine: Machine, words: int = 1, seed: int = 0) -> ConnectionSet:
+        """A named pattern between the nodes of a machine, `words` words on every connection. Raises UsageError."""
+
+    @staticmethod
+    def from_json(text: str) -> ConnectionSet:
+        """The set that `to_json` wrote. Raises UsageError."""
+
+    def to_json(self) -> str:
+        """The set as JSON: name, nodes, connections, orders."""
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes there are."""
+
+    @property
+    def connections(self) -> list[tuple[int, int, int]]:
+        """Source, destination and words of each connection."""
+
+    @property
+    def orders(self) -> list[tuple[int, int]]:
+        """Pairs of connections, by index, of which the first must be finished before the second starts."""
+
+    def with_words(self, words: int) -> ConnectionSet:
+        """The same with `words` words on every connection. Raises UsageError."""
+
+    def placed(self, machine: Machine, seed: int = 0) -> tuple[ConnectionSet, list[int]]:
+        """The set with its parts placed so that words cross few links, and the node of each part."""
+
+    def __len__(self) -> int: ...
+
+class Schedule:
+    """Phases of connections with routes and times (seam 4)."""
+
+    @staticmethod
+    def parse(text: str, path: str) -> Schedule:
+        """The schedule whose JSON `text` is; only the form is checked, `path` is for messages. Raises UsageError."""
+
+    def to_json(self) -> str:
+        """The schedule as JSON."""
+
+    def verify(self, connections: ConnectionSet | None = None) -> None:
+        """Checks every rule and every lower bound, against the connection set too where it is given.
+
+        Raises UsageError with the first rule that is broken.
+        """
+
+    @property
+    def machine(self) -> str:
+        """Name of the machine."""
+
+    @property
+    def pattern(self) -> str:
+        """Name of the connection set."""
+
+    @property
+    def phases(self) -> int:
+        """Number of phases."""
+
+    @property
+    def predicted_seconds(self) -> float:
+        """Seconds of all phases together."""
+
+    @property
+    def link_load_sum(self) -> int:
+        """The sum over the phases of the most connections on one link."""
+
+    @property
+    def lower_bounds(self) -> list[tuple[str, float, str]]:
+        """Lower bounds: name, value, unit (`phases` or `s`)."""
+
+    def __len__(self) -> int: ...
+
+def patterns() -> str:
+    """The named patterns as a JSON list: `name`, `summary`."""
+
+def compile_connections(
+    connections: ConnectionSet,
+    machine: Machine,
+    channels: int | None = None,
+    link_channels: int | None = None,
+    ports: int | None = None,
+    access: str | None = None,
+    access_time: float | None = None,
+    compiler: str = "weft",
+    effort: float = 1.0,
+    seed: int = 0,
+    phases: int | None = None,
+    split: bool = True,
+    progress: Callable[[str, float, int | None, float | None], object] | None = None,
+) -> tuple[Schedule, bool]:
+    """Compiles a connection set for a machine; the schedule, and whether Ctrl-C ended the search.
+
+    Raises UsageError, RunError.
+    """
 
 class MpiDiagnosis:
     """Tells a deadlock or a mismatch from slowness by what the ranks of a job say of themselves."""
@@ -73,8 +321,90 @@ class MpiDiagnosis:
     def ended(self, exit_code: int) -> str:
         """Why a job failed whose launcher ended with this code."""
 
+class ShiftPlan:
+    """Shifts planned for arrays of one shape and dtype; `weft.shifts.ShiftPlan` is what people use."""
+
+    def __new__(
+        cls,
+        shape: Sequence[int],
+        dtype: np.dtype[Any],
+        shifts: Sequence[tuple[int, int, Any, int]],
+        threads: int | None = None,
+        elsewhere: bool = False,
+    ) -> Self:
+        """Shifts are axis, distance, edge (None: circular, bytes: a constant element, an array), source. `elsewhere`:
+        calls go to `_elsewhere`. Raises UsageError."""
+
+    def __call__(self, *sources: Any, out: Any = None) -> tuple[Any, ...]:
+        """Shifts the sources into `out` or new arrays: one for each shift. Raises UsageError."""
+
+    def bind(self, *sources: np.ndarray[Any, Any], out: Any = None) -> BoundShifts:
+        """Checks numpy arrays once, for calls without checks. Raises UsageError."""
+
+    def summary(self) -> str:
+        """What calls with C-ordered arrays do, as JSON. Raises UsageError."""
+
+    def release(self) -> None:
+        """Gives back what the plan holds; further calls, also of what was bound, raise UsageError."""
+
+    @property
+    def released(self) -> bool:
+        """Whether it has been released."""
+
+class BoundShifts:
+    """A plan bound to its arrays."""
+
+    def __call__(self) -> tuple[Any, ...]:
+        """Shifts the arrays again and returns the outputs. Raises UsageError when the plan has been released."""
+
+    @property
+    def sources(self) -> tuple[Any, ...]:
+        """The arrays that are shifted."""
+
+    @property
+    def out(self) -> tuple[Any, ...]:
+        """The arrays that come out."""
+
+    @property
+    def copied_first(self) -> int:
+        """How many arrays are copied at each call because an output overlaps them."""
+
+class StencilPlan:
+    """A stencil prepared for arrays of one shape and type. Raises UsageError."""
+
+    def __init__(
+        self,
+        extents: Sequence[int],
+        single: bool,
+        points: Sequence[tuple[Sequence[int], Any]],
+        boundaries: Sequence[Any],
+        components: int = 1,
+        steps: int = 1,
+        threads: int = 1,
+        steps_at_once: int | None = None,
+    ) -> None: ...
+    def apply(self, x: Any, out: Any) -> None:
+        """Computes `out` from `x`. Raises UsageError when they do not fit or share memory."""
+
+    def bind(self, x: Any, out: Any) -> BoundStencil:
+        """A call with these arrays, checked once. Raises UsageError."""
+
+    def explain(self) -> str:
+        """What will be done, in words."""
+
+    def bytes(self) -> int:
+        """Bytes that one step must move at least."""
+
+class BoundStencil:
+    """A plan with its arrays: calling it computes the result."""
+
+    def __call__(self) -> None: ...
+
 def benchmarks() -> str:
     """Every benchmark as a JSON list."""
+
+def halo_messages(shape: Sequence[int], ranks: int) -> list[int]:
+    """The bytes of the messages that each rank sends in one exchange of ghosts. Raises UsageError."""
 
 def check_request(request_json: str) -> None:
     """Checks all of a request that can be checked without a machine. Raises UsageError."""
@@ -87,11 +417,48 @@ def simulate(
 ) -> str:
     """Runs a request in virtual time; rows as JSON. Raises UsageError, RunError."""
 
+def shift_times(
+    machine: Machine,
+    subgrid: list[int],
+    element_bytes: int,
+    shifts: list[tuple[int, int]],
+    send_axes: list[int] = ...,
+    padded_axes: list[int] = ...,
+) -> str:
+    """What shifts (axis, distance) of an array cost on a data-parallel machine, planned and one by one; JSON.
+
+    Raises UsageError.
+    """
+
+def route_combining(machine: Machine, destinations: list[int]) -> tuple[int, int, int]:
+    """Cycles, steps and overflow of the router when every processor sends to its destination; -1 sends nothing.
+
+    Raises UsageError.
+    """
+
 def run_threads(request_json: str) -> str:
     """Runs a request with ranks as threads of this process; rows as JSON. Raises UsageError, RunError."""
 
 def run_mpi_rank(request_json: str, default_library: str) -> str | None:
     """Runs a request as one rank of an MPI job; rows as JSON on the first rank. Raises UsageError, RunError."""
+
+def simulate_exchange(machine: Machine, request_json: str, trace_path: str | os.PathLike[str] | None = None) -> str:
+    """Runs an exchange in virtual time; the result as JSON. Raises UsageError, RunError."""
+
+def exchange_threads(request_json: str) -> str:
+    """Runs an exchange with ranks as threads; the result as JSON. Raises UsageError, RunError."""
+
+def exchange_mpi_rank(request_json: str, default_library: str) -> str | None:
+    """Runs an exchange as one rank of an MPI job; the result on the first rank. Raises UsageError, RunError."""
+
+def solve_simulated(machine: Machine, request_json: str) -> str:
+    """Solves a partitioned system in virtual time; the solution as JSON. Raises UsageError, RunError."""
+
+def solve_threads(request_json: str) -> str:
+    """Solves a partitioned system with ranks as threads; the solution as JSON. Raises UsageError, RunError."""
+
+def solve_mpi_rank(request_json: str, default_library: str) -> str | None:
+    """Solves a partitioned system as one rank of an MPI job; the solution on the first. Raises UsageError, RunError."""
 
 def node_benchmarks() -> str:
     """Every benchmark of the node suite as a JSON list: `name`, `summary`, `variants`, `lengths` (what they mean)."""
@@ -104,3 +471,24 @@ def run_node(benchmark: str, request_json: str) -> str:
 
 def mpi_version(default_library: str) -> str:
     """What the MPI library says of itself, as JSON. Raises RunError."""
+
+def fghc_check(sources_json: str, goal: str | None = None, color: bool = False) -> str:
+    """Checks FGHC programs, a JSON list of `[name, text]`; errors, warnings, findings and text as JSON."""
+
+def fghc_explain(sources_json: str, library: bool = False) -> str:
+    """An FGHC program in normal form with dispatch, suspension and pragma sites. Raises UsageError, RunError."""
+
+def fghc_run(sources_json: str, goal: str, options_json: str, capture: bool = False) -> str:
+    """Runs a goal of FGHC programs on one PE; the result, answers and counters as JSON. Raises UsageError, RunError."""
+
+def fghc_run_threads(sources_json: str, goal: str, pes: int, options_json: str, capture: bool = False) -> str:
+    """Runs a goal on PEs that are threads of this process; arguments and result as those of `fghc_run`.
+
+    Raises UsageError, RunError.
+    """
+
+def fghc_run_mpi(sources_json: str, goal: str, options_json: str, default_library: str) -> str | None:
+    """Runs this process's PE of an MPI job; the result of the whole on the first rank, as that of `fghc_run`.
+
+    Raises UsageError, RunError.
+    """

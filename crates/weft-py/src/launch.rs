@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
-use weft_launch::SimulateOptions;
+use weft_launch::{SimulateOptions, Trace};
 use weft_suite::{Request, Row};
 
 use crate::errors::{UsageError, launch_error};
@@ -26,6 +26,12 @@ pub fn rows_json(rows: &[Row]) -> String {
 #[pyfunction]
 pub fn benchmarks() -> String {
     serde_json::to_string(weft_suite::catalogue()).expect("the catalogue is plain data")
+}
+
+/// The bytes of the messages that each rank sends in one exchange of ghosts of blocks of this shape. Raises UsageError.
+#[pyfunction]
+pub fn halo_messages(shape: Vec<u64>, ranks: usize) -> PyResult<Vec<u64>> {
+    weft_suite::halo_messages(&shape, ranks).map_err(|error| UsageError::new_err(error.to_string()))
 }
 
 /// Checks all of a request that can be checked without a machine. Raises UsageError.
@@ -52,11 +58,15 @@ pub fn simulate(
     let machine = &machine.0;
     let simulated = py.detach(|| weft_launch::simulate(machine, &request, &options)).map_err(launch_error)?;
     if let (Some(path), Some(trace)) = (trace_path, &simulated.trace) {
-        let title = format!("{} on {}", request.benchmark, machine.title);
-        write_whole(&path, |out| trace.write_chrome(&title, out))
-            .map_err(|error| PyOSError::new_err(format!("cannot write {}: {error}", path.display())))?;
+        write_trace(&path, trace, &format!("{} on {}", request.benchmark, machine.title))?;
     }
     Ok(rows_json(&simulated.rows))
+}
+
+/// Writes a timeline.
+pub fn write_trace(path: &Path, trace: &Trace, title: &str) -> PyResult<()> {
+    write_whole(path, |out| trace.write_chrome(title, out))
+        .map_err(|error| PyOSError::new_err(format!("cannot write {}: {error}", path.display())))
 }
 
 /// Writes a file whole or not at all: under another name first, then renamed.

@@ -2,11 +2,21 @@
 //!
 //! Requests, rows and descriptions cross as JSON; `python/weft/_core.pyi` documents every name.
 
+mod connection_machine;
+mod conset;
+mod distributed;
 mod errors;
+mod exchange;
+mod fghc;
+mod fghc_pes;
+mod fghc_run;
 mod launch;
 mod machine;
 mod mpi;
 mod node;
+mod router;
+mod shift;
+mod stencil;
 
 use pyo3::prelude::*;
 
@@ -16,15 +26,38 @@ mod _core {
     use super::*;
 
     #[pymodule_export]
+    use crate::connection_machine::shift_times;
+    #[pymodule_export]
+    use crate::conset::{PyConnectionSet, PySchedule, compile_connections, patterns};
+    #[pymodule_export]
+    use crate::distributed::{PyBlocks, PyExchange, PyRanks};
+    #[pymodule_export]
     use crate::errors::{MachineError, RunError, UsageError, WeftError};
     #[pymodule_export]
-    use crate::launch::{benchmarks, check_request, run_threads, simulate};
+    use crate::exchange::{
+        exchange_mpi_rank, exchange_threads, simulate_exchange, solve_mpi_rank, solve_simulated, solve_threads,
+    };
+    #[pymodule_export]
+    use crate::fghc::{fghc_check, fghc_explain};
+    #[pymodule_export]
+    use crate::fghc_pes::{fghc_run_mpi, fghc_run_threads};
+    #[pymodule_export]
+    use crate::fghc_run::fghc_run;
+    #[pymodule_export]
+    use crate::launch::{benchmarks, check_request, halo_messages, run_threads, simulate};
     #[pymodule_export]
     use crate::machine::{PyMachine, catalogue};
     #[pymodule_export]
     use crate::mpi::{MpiDiagnosis, mpi_version, run_mpi_rank};
     #[pymodule_export]
     use crate::node::{node_benchmarks, node_work, run_node};
+    #[pymodule_export]
+    use crate::shift::{BoundShifts, ShiftPlan};
+
+    #[pymodule_export]
+    use crate::router::route_combining;
+    #[pymodule_export]
+    use crate::stencil::{BoundStencil, StencilPlan};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

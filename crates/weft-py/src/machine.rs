@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use weft_machine::Machine;
 
-use crate::errors::MachineError;
+use crate::errors::{MachineError, UsageError};
 
 /// A machine description (seam 1).
 #[pyclass(name = "Machine", module = "weft._core", frozen)]
@@ -44,13 +44,15 @@ impl PyMachine {
     }
 
     /// Seconds of a message of `bytes` bytes over `hops` links of the idle machine; 0 hops: to itself.
-    fn message_time(&self, bytes: u64, hops: usize) -> f64 {
-        self.0.message_time(bytes, hops)
+    fn message_time(&self, bytes: u64, hops: usize) -> PyResult<f64> {
+        self.refuse_silent()?;
+        Ok(self.0.message_time(bytes, hops))
     }
 
     /// Seconds of a message of `bytes` bytes from a node to itself.
-    fn self_time(&self, bytes: u64) -> f64 {
-        self.0.self_time(bytes)
+    fn self_time(&self, bytes: u64) -> PyResult<f64> {
+        self.refuse_silent()?;
+        Ok(self.0.self_time(bytes))
     }
 
     /// Seconds of a message of `bytes` bytes between node 0 and the host; None if the machine has no host.
@@ -70,6 +72,17 @@ impl PyMachine {
 
     fn __repr__(&self) -> String {
         format!("<weft machine {}: {}, {} nodes>", self.0.name, self.0.title, self.0.nodes())
+    }
+}
+
+impl PyMachine {
+    /// A data-parallel machine has no time of a message.
+    fn refuse_silent(&self) -> PyResult<()> {
+        if self.0.passes_messages() {
+            return Ok(());
+        }
+        let message = "is a data-parallel machine: its nodes pass no messages between programs";
+        Err(UsageError::new_err(format!("{} {message}", self.0.name)))
     }
 }
 

@@ -15,7 +15,8 @@ thread_local! {
     static WORLD: RefCell<Option<World>> = const { RefCell::new(None) };
 }
 
-fn with_world<T>(py: Python<'_>, library: &str, use_it: impl FnOnce(&World) -> PyResult<T>) -> PyResult<T> {
+/// Does something in the MPI world of this process, which is started for it at first.
+pub fn with_world<T>(py: Python<'_>, library: &str, use_it: impl FnOnce(&World) -> PyResult<T>) -> PyResult<T> {
     let is_started = WORLD.with_borrow(Option::is_some);
     if !is_started {
         let library = Some(library).filter(|library| !library.is_empty()).map(PathBuf::from);

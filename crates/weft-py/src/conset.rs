@@ -1,0 +1,270 @@
+//! Connection sets, schedules, the compiler.
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+use pyo3::prelude::*;
+use weft_conset::{
+    Compiler, Connection, ConnectionSet, NAMED, Options, Order, Resources, Schedule, compile, named, verify,
+};
+
+use crate::errors::{RunError, UsageError};
+use crate::machine::PyMachine;
+
+fn usage(error: impl ToString) -> PyErr {
+    UsageError::new_err(error.to_string())
+}
+
+/// A set of connections between nodes.
+#[pyclass(name = "ConnectionSet", module = "weft._core", frozen)]
+pub struct PyConnectionSet(pub ConnectionSet);
+
+#[pymethods]
+impl PyConnectionSet {
+    #[new]
+    #[pyo3(signature = (nodes, connections, name = "connections", orders = Vec::new()))]
+    fn new(
+        nodes: u32,
+        connections: Vec<(u32, u32, u64)>,
+        name: &str,
+        orders: Vec<(u32, u32)>,
+    ) -> PyResult<PyConnectionSet> {
+        let connection = |(source, destination, words)| Connection { source, destination, words };
+        let connections = connections.into_iter().map(connection).collect();
+        let orders = orders.into_iter().map(|(before, after)| Order { before, after }).collect();
+        let set =
+            ConnectionSet::new(name, nodes, connections).and_then(|set| set.with_orders(orders)).map_err(usage)?;
+        Ok(PyConnectionSet(set))
+    }
+
+    /// A named pattern between the nodes of a machine, `words` words on every connection. Raises UsageError.
+    #[staticmethod]
+    #[pyo3(signature = (name, machine, words = 1, seed = 0))]
+    fn named(name: &str, machine: &PyMachine, words: u64, seed: u64) -> PyResult<PyConnectionSet> {
+        named(name, &machine.0.topology, words, seed).map(PyConnectionSet).map_err(usage)
+    }
+
+    /// The set that `to_json` wrote. Raises UsageError.
+    #[staticmethod]
+    fn from_json(text: &str) -> PyResult<PyConnectionSet> {
+        let set: ConnectionSet = serde_json::from_str(text).map_err(usage)?;
+        set.check().map_err(usage)?;
+        Ok(PyConnectionSet(set))
+    }
+
+    /// The set as JSON: name, nodes, connections, orders.
+    fn to_json(&self) -> String {
+        serde_json::to_string(&self.0).expect("a set is plain data")
+    }
+
+    /// What people call it.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// How many nodes there are.
+    #[getter]
+    fn nodes(&self) -> u32 {
+        self.0.nodes
+    }
+
+    /// Source, destination and words of each connection.
+    #[getter]
+    fn connections(&self) -> Vec<(u32, u32, u64)> {
+        self.0.connections.iter().map(|c| (c.source, c.destination, c.words)).collect()
+    }
+
+    /// Pairs of connections, by index, of which the first must be finished before the second starts.
+    #[getter]
+    fn orders(&self) -> Vec<(u32, u32)> {
+        self.0.orders.iter().map(|order| (order.before, order.after)).collect()
+    }
+
+    /// The same with `words` words on every connection. Raises UsageError.
+    fn with_words(&self, words: u64) -> PyResult<PyConnectionSet> {
+        self.0.clone().with_words(words).map(PyConnectionSet).map_err(usage)
+    }
+
+    /// The set with its parts placed on the machine's nodes so that words cross few links, and the node of each part.
+    #[pyo3(signature = (machine, seed = 0))]
+    fn placed(&self, py: Python<'_>, machine: &PyMachine, seed: u64) -> (PyConnectionSet, Vec<u32>) {
+        let topology = &machine.0.topology;
+        let (nodes, set) = py.detach(|| {
+            let control = weft_conset::compile::Control::new(60.0, seed, &|| false, &|_| ());
+            weft_conset::compile::place(&self.0, topology, &control)
+        });
+        (PyConnectionSet(set), nodes)
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.connections.len()
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "<weft connection set {}: {} connections between {} nodes>",
+            self.0.name,
+            self.0.connections.len(),
+            self.0.nodes
+        )
+    }
+}
+
+/// Phases of connections with routes and times (seam 4).
+#[pyclass(name = "Schedule", module = "weft._core", frozen)]
+pub struct PySchedule(pub Schedule);
+
+#[pymethods]
+impl PySchedule {
+    /// The schedule whose JSON `text` is; `path` is what messages call it. Nothing but the form is checked. Raises
+    /// UsageError.
+    #[staticmethod]
+    fn parse(text: &str, path: &str) -> PyResult<PySchedule> {
+        Schedule::from_json(text, path).map(PySchedule).map_err(usage)
+    }
+
+    /// The schedule as JSON.
+    fn to_json(&self, py: Python<'_>) -> String {
+        py.detach(|| self.0.to_json())
+    }
+
+    /// Checks every rule and every lower bound with code of its own, against the connection set too where it is given.
+    /// Raises UsageError with the first rule that is broken.
+    #[pyo3(signature = (connections = None))]
+    fn verify(&self, py: Python<'_>, connections: Option<&PyConnectionSet>) -> PyResult<()> {
+        let set = connections.map(|set| &set.0);
+        py.detach(|| verify(&self.0, set)).map(drop).map_err(usage)
+    }
+
+    /// Name of the machine.
+    #[getter]
+    fn machine(&self) -> &str {
+        &self.0.machine
+    }
+
+    /// Name of the connection set.
+    #[getter]
+    fn pattern(&self) -> &str {
+        &self.0.pattern
+    }
+
+    /// Number of phases.
+    #[getter]
+    fn phases(&self) -> usize {
+        self.0.phases.len()
+    }
+
+    /// Seconds of all phases together.
+    #[getter]
+    fn predicted_seconds(&self) -> f64 {
+        self.0.predicted_seconds
+    }
+
+    /// The sum over the phases of the most connections on one link.
+    #[getter]
+    fn link_load_sum(&self) -> u64 {
+        self.0.link_load_sum()
+    }
+
+    /// Lower bounds: name, value, unit (`phases` or `s`).
+    #[getter]
+    fn lower_bounds(&self) -> Vec<(String, f64, String)> {
+        self.0.lower_bounds.iter().map(|bound| (bound.name.clone(), bound.value, bound.unit.clone())).collect()
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.phases.len()
+    }
+
+    fn __repr__(&self) -> String {
+        let (pattern, machine, phases) = (&self.0.pattern, &self.0.machine, self.0.phases.len());
+        format!("<weft schedule of {pattern} on {machine}: {phases} phases, {:.6} s>", self.0.predicted_seconds)
+    }
+}
+
+/// The named patterns as a JSON list: `name`, `summary`.
+#[pyfunction]
+pub fn patterns() -> String {
+    let list: Vec<_> =
+        NAMED.iter().map(|named| serde_json::json!({"name": named.name, "summary": named.summary})).collect();
+    serde_json::Value::from(list).to_string()
+}
+
+/// Compiles a connection set for a machine; the schedule, and whether Ctrl-C ended the search. Raises UsageError, RunError.
+///
+/// `channels`, `link_channels` and `ports` replace those of the machine file; `access_time` (s a word) and `access`
+/// (`separate` or `shared`) as well. `progress` is called with what is done, the share of the effort spent, and phases and
+/// seconds of the best so far.
+#[pyfunction]
+#[pyo3(signature = (connections, machine, channels = None, link_channels = None, ports = None, access = None,
+    access_time = None, compiler = "weft", effort = 1.0, seed = 0, phases = None, split = true, progress = None))]
+#[expect(clippy::too_many_arguments, reason = "the settings of a compilation, by name")]
+pub fn compile_connections(
+    py: Python<'_>,
+    connections: &PyConnectionSet,
+    machine: &PyMachine,
+    channels: Option<u32>,
+    link_channels: Option<u32>,
+    ports: Option<u32>,
+    access: Option<&str>,
+    access_time: Option<f64>,
+    compiler: &str,
+    effort: f64,
+    seed: u64,
+    phases: Option<u32>,
+    split: bool,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<(PySchedule, bool)> {
+    let mut resources = Resources::of(&machine.0).map_err(usage)?;
+    resources.node_channels = channels.or(resources.node_channels);
+    resources.link_channels = link_channels.or(resources.link_channels);
+    resources.ports = ports.or(resources.ports);
+    if let Some(word) = access {
+        resources.access = *weft_machine::Access::ALL
+            .iter()
+            .find(|access| access.name() == word)
+            .ok_or_else(|| usage(format!("no access is called {word}; there are separate and shared")))?;
+    }
+    if let Some(seconds) = access_time {
+        if !(seconds.is_finite() && seconds > 0.0) {
+            return Err(usage(format!("expected an access time above 0, found {seconds}")));
+        }
+        resources.access_seconds = seconds;
+    }
+    let compiler = *Compiler::ALL
+        .iter()
+        .find(|known| known.name() == compiler)
+        .ok_or_else(|| usage(format!("no compiler is called {compiler}; there are weft and apr")))?;
+    if !(effort.is_finite() && effort >= 0.0) {
+        return Err(usage(format!("expected an effort of at least 0 seconds, found {effort}")));
+    }
+    let options = Options { compiler, effort, seed, phases, split };
+    let name = machine.0.name.clone();
+    let set = &connections.0;
+    let (schedule, stopped) = py.detach(|| {
+        let stopped = Cell::new(false);
+        let asked = Cell::new(Instant::now());
+        let interrupted = || {
+            if !stopped.get() && asked.get().elapsed() > Duration::from_millis(50) {
+                asked.set(Instant::now());
+                stopped.set(Python::attach(|py| py.check_signals().is_err()));
+            }
+            stopped.get()
+        };
+        let tell = |found: &weft_conset::Progress| {
+            if let Some(progress) = &progress {
+                let (phases, seconds) =
+                    found.best.map_or((None, None), |(phases, seconds)| (Some(phases), Some(seconds)));
+                // What shows progress must not end the work.
+                let _ = Python::attach(|py| progress.call1(py, (&found.doing, found.spent, phases, seconds)).map(drop));
+            }
+        };
+        (compile(set, &resources, &name, &options, &interrupted, &tell), stopped.get())
+    });
+    let schedule = schedule.map_err(|error| match error {
+        weft_conset::CompileError::Interrupted => RunError::new_err(error.to_string()),
+        other => usage(other),
+    })?;
+    Ok((PySchedule(schedule), stopped))
+}

@@ -1,0 +1,436 @@
+//! Distributed arrays: geometries, and exchanges over the ranks of this run. Conversions only.
+
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+use weft_comm::collective::{Choice, broadcast};
+use weft_comm::{CommError, Communicator, Payload, block_on};
+use weft_mpi::MpiComm;
+use weft_polyshift::exchange::{
+    Boundary, Copies, Corners, Edge, Exchange, Halo, Options, Pattern, RankPlan, Shift, Storage, Whole, agree, gather,
+    scatter,
+};
+use weft_polyshift::geometry::{Geometry, Layout, Order};
+
+use crate::errors::{RunError, UsageError};
+use crate::mpi::with_world;
+
+fn usage(error: impl std::fmt::Display) -> PyErr {
+    UsageError::new_err(error.to_string())
+}
+
+fn failed(error: CommError) -> PyErr {
+    RunError::new_err(error.to_string())
+}
+
+/// What a call of a world comes to, whose requests block.
+fn done<T>(future: impl Future<Output = Result<T, CommError>>) -> PyResult<T> {
+    match block_on(future) {
+        Some(outcome) => outcome.map_err(failed),
+        None => Err(RunError::new_err("an exchange waits for something that no message can wake")),
+    }
+}
+
+/// The blocks of an array over ranks.
+#[pyclass(name = "Blocks", module = "weft._core", frozen)]
+pub struct PyBlocks(Geometry);
+
+#[pymethods]
+impl PyBlocks {
+    /// Divides a shape over ranks; an order is "news", "send" or None. Raises UsageError.
+    #[new]
+    #[pyo3(signature = (shape, ranks, weights, serial, order, grid))]
+    fn new(
+        shape: Vec<usize>,
+        ranks: usize,
+        weights: Vec<f64>,
+        serial: Vec<usize>,
+        order: Vec<Option<String>>,
+        grid: Option<Vec<usize>>,
+    ) -> PyResult<PyBlocks> {
+        let order = order.iter().map(|name| match name.as_deref() {
+            None => Ok(None),
+            Some("news") => Ok(Some(Order::News)),
+            Some("send") => Ok(Some(Order::Send)),
+            Some(other) => Err(usage(format!("there is no order '{other}'; there are 'news' and 'send'"))),
+        });
+        let order = order.collect::<PyResult<_>>()?;
+        Geometry::new(&shape, ranks, &Layout { weights, serial, order, grid }).map(PyBlocks).map_err(usage)
+    }
+
+    /// The ranks of each axis.
+    #[getter]
+    fn grid(&self) -> Vec<usize> {
+        self.0.grid()
+    }
+
+    /// The shape of a full block.
+    #[getter]
+    fn block(&self) -> Vec<usize> {
+        self.0.block()
+    }
+
+    /// The order of each axis: "news" or "send".
+    #[getter]
+    fn order(&self) -> Vec<&'static str> {
+        self.0.axes().iter().map(|axis| axis.order().name()).collect()
+    }
+
+    /// The coordinates of a rank's block.
+    fn coordinates(&self, rank: usize) -> Vec<usize> {
+        self.0.coordinates_of(rank)
+    }
+
+    /// The rank of the block at some coordinates.
+    fn rank_of(&self, coordinates: Vec<usize>) -> usize {
+        self.0.rank_of(&coordinates)
+    }
+
+    /// The shape of what a rank has.
+    fn local_shape(&self, rank: usize) -> Vec<usize> {
+        self.0.local_shape(rank)
+    }
+
+    /// The first element of a rank's block.
+    fn start(&self, rank: usize) -> Vec<usize> {
+        self.0.start(rank)
+    }
+
+    /// The rank that has an element and its place there; None outside of the array.
+    fn owner(&self, element: Vec<usize>) -> Option<(usize, Vec<usize>)> {
+        self.0.owner(&element)
+    }
+
+    /// The element at a place of a rank's block; None for padding.
+    fn element(&self, rank: usize, local: Vec<usize>) -> Option<Vec<usize>> {
+        self.0.element(rank, &local)
+    }
+
+    /// The rank next to one along an axis; None at an end.
+    fn neighbour(&self, rank: usize, axis: usize, step: i64, circular: bool) -> Option<usize> {
+        self.0.neighbour(rank, axis, step, circular)
+    }
+}
+
+/// The ranks that exchange: those of an MPI run, or this process alone.
+#[pyclass(name = "Ranks", module = "weft._core", unsendable, frozen)]
+pub struct PyRanks(Option<MpiComm>);
+
+#[pymethods]
+impl PyRanks {
+    /// This process alone: no MPI is loaded.
+    #[staticmethod]
+    fn alone() -> PyRanks {
+        PyRanks(None)
+    }
+
+    /// All ranks of the MPI run. Collective. Raises RunError.
+    #[staticmethod]
+    fn launched(py: Python<'_>, default_library: &str) -> PyResult<PyRanks> {
+        with_world(py, default_library, |world| world.communicator().map_err(failed).map(|comm| PyRanks(Some(comm))))
+    }
+
+    /// The ranks of a communicator of the MPI library that this process uses, by its handle. Collective. Raises RunError.
+    #[staticmethod]
+    fn of_handle(py: Python<'_>, handle: usize, default_library: &str) -> PyResult<PyRanks> {
+        with_world(py, default_library, |world| {
+            // SAFETY: the caller has it from the library itself, as weft.distributed.ranks makes sure.
+            unsafe { world.communicator_of(handle) }.map_err(failed).map(|comm| PyRanks(Some(comm)))
+        })
+    }
+
+    /// This rank.
+    #[getter]
+    fn rank(&self) -> usize {
+        self.0.as_ref().map_or(0, Communicator::rank)
+    }
+
+    /// How many there are.
+    #[getter]
+    fn size(&self) -> usize {
+        self.0.as_ref().map_or(1, Communicator::size)
+    }
+
+    /// Lets all ranks know of an error of any, and that all ask for the same. Collective. Raises UsageError.
+    #[pyo3(signature = (error, digest, what))]
+    fn agree(&self, error: Option<String>, digest: u64, what: &str) -> PyResult<()> {
+        let part = error.map_or(Ok(digest), Err);
+        match &self.0 {
+            Some(comm) => done(agree(comm, part, what))?.map_err(usage),
+            None => part.map(drop).map_err(usage),
+        }
+    }
+
+    /// Divides an array that the root has at an address over the ranks. Collective. Raises RunError.
+    #[pyo3(signature = (blocks, root, address, strides, storage, own))]
+    fn scatter(
+        &self,
+        blocks: &PyBlocks,
+        root: usize,
+        address: usize,
+        strides: Vec<isize>,
+        storage: PyStorage,
+        own: usize,
+    ) -> PyResult<()> {
+        let (whole, storage, own) = (whole(address, strides), storage.into(), own as *mut u8);
+        // SAFETY: weft.distributed keeps both arrays, whose shapes it has checked, through the call.
+        unsafe {
+            match &self.0 {
+                Some(comm) => done(scatter(comm, &blocks.0, root, whole.as_ref(), &storage, own)),
+                None => alone(whole.as_ref(), own, |whole, own| (whole, own), &blocks.0, &storage),
+            }
+        }
+    }
+
+    /// Puts the blocks of all ranks together in an array that the root has at an address. Collective. Raises RunError.
+    #[pyo3(signature = (blocks, root, address, strides, storage, own))]
+    fn gather(
+        &self,
+        blocks: &PyBlocks,
+        root: usize,
+        address: usize,
+        strides: Vec<isize>,
+        storage: PyStorage,
+        own: usize,
+    ) -> PyResult<()> {
+        let (whole, storage, own) = (whole(address, strides), storage.into(), own as *mut u8);
+        // SAFETY: as above.
+        unsafe {
+            match &self.0 {
+                Some(comm) => done(gather(comm, &blocks.0, root, whole.as_ref(), &storage, own)),
+                None => alone(whole.as_ref(), own, |whole, own| (own, whole), &blocks.0, &storage),
+            }
+        }
+    }
+
+    /// Gives all ranks the bytes that the root has at an address, each at its own. Collective. Raises RunError.
+    fn broadcast(&self, root: usize, address: usize, bytes: usize) -> PyResult<()> {
+        let Some(comm) = &self.0 else { return Ok(()) };
+        // SAFETY: weft.distributed keeps an array of so many bytes there through the call.
+        let own = unsafe { std::slice::from_raw_parts_mut(address as *mut u8, bytes) };
+        let payload = done(broadcast(comm, root, Payload::of(own), Choice::Auto))?;
+        if let Payload::Data(buffer) = payload {
+            own.copy_from_slice(&buffer);
+        }
+        Ok(())
+    }
+}
+
+fn whole(address: usize, strides: Vec<isize>) -> Option<Whole> {
+    (address != 0).then_some(Whole { start: address as *mut u8, strides })
+}
+
+/// An array of one rank and its only block.
+unsafe fn alone(
+    whole: Option<&Whole>,
+    own: *mut u8,
+    direction: impl Fn(Side, Side) -> (Side, Side),
+    geometry: &Geometry,
+    storage: &Storage,
+) -> PyResult<()> {
+    let Some(whole) = whole else { return Ok(()) };
+    let dense = Side { start: whole.start, origin: 0, strides: whole.strides.clone() };
+    let block = Side { start: own, origin: storage.origin, strides: storage.strides.clone() };
+    let (from, to) = direction(dense, block);
+    let copies = Copies::new([weft_polyshift::exchange::BoxCopy {
+        from: weft_polyshift::exchange::Place { base: 0, offset: from.origin },
+        to: weft_polyshift::exchange::Place { base: 1, offset: to.origin },
+        extents: geometry.shape(),
+        from_strides: from.strides,
+        to_strides: to.strides,
+        element: storage.element,
+    }]);
+    // SAFETY: as the caller promises.
+    unsafe { copies.run(&[from.start, to.start]) };
+    Ok(())
+}
+
+struct Side {
+    start: *mut u8,
+    origin: isize,
+    strides: Vec<isize>,
+}
+
+/// How an array lies in memory: bytes of an element, strides, bytes to the first element that is no ghost, ghosts before
+/// and after the elements of each axis.
+type PyStorageParts = (usize, Vec<isize>, isize, Vec<[usize; 2]>);
+
+#[derive(FromPyObject)]
+#[pyo3(transparent)]
+pub struct PyStorage(PyStorageParts);
+
+impl From<PyStorage> for Storage {
+    fn from(PyStorage((element, strides, origin, ghosts)): PyStorage) -> Storage {
+        Storage { element, strides, origin, ghosts }
+    }
+}
+
+/// A shift: source, result, axis, by, boundary ("circular", "value" or "array"), bytes of the boundary.
+type PyShift = (usize, usize, usize, i64, String, Vec<u8>);
+/// A halo: array, widths, edges ("circular", "value" or "keep", and the value's bytes), corners ("none", "at once" or
+/// "staged").
+type PyHalo = (usize, Vec<[usize; 2]>, Vec<(String, Vec<u8>)>, String);
+
+fn shift((source, result, axis, by, kind, bytes): PyShift) -> PyResult<Shift> {
+    let boundary = match kind.as_str() {
+        "circular" => Boundary::Circular,
+        "value" => Boundary::Value(bytes),
+        "array" => Boundary::Array(bytes),
+        other => return Err(usage(format!("there is no boundary '{other}'"))),
+    };
+    Ok(Shift { source, result, axis, by, boundary })
+}
+
+fn halo((array, widths, edges, corners): PyHalo) -> PyResult<Halo> {
+    let edges = edges.into_iter().map(|(kind, bytes)| match kind.as_str() {
+        "circular" => Ok(Edge::Circular),
+        "value" => Ok(Edge::Value(bytes)),
+        "keep" => Ok(Edge::Keep),
+        other => Err(usage(format!("there is no edge '{other}'"))),
+    });
+    let corners = match corners.as_str() {
+        "none" => Corners::None,
+        "at once" => Corners::AtOnce,
+        "staged" => Corners::Staged,
+        other => {
+            return Err(usage(format!("corners cannot be had '{other}'; there are 'none', 'at once' and 'staged'")));
+        }
+    };
+    Ok(Halo { array, widths, edges: edges.collect::<PyResult<_>>()?, corners })
+}
+
+/// One rank's exchange, set up: any number of calls of begin and end.
+#[pyclass(name = "ArrayExchange", module = "weft._core", unsendable)]
+pub struct PyExchange {
+    exchange: Way,
+    messages: usize,
+    sent_bytes: usize,
+    local_bytes: usize,
+    bases: Vec<*mut u8>,
+}
+
+enum Way {
+    Over(Exchange<MpiComm>),
+    /// One rank: every stage is copies.
+    Alone {
+        plan: Box<RankPlan>,
+        under_way: bool,
+    },
+}
+
+#[pymethods]
+impl PyExchange {
+    /// Sets an exchange up: shifts, or halos where there are no shifts. Collective. Raises UsageError, RunError.
+    #[new]
+    fn new(
+        ranks: &PyRanks,
+        blocks: &PyBlocks,
+        arrays: Vec<PyStorage>,
+        shifts: Vec<PyShift>,
+        halos: Vec<PyHalo>,
+        number: u32,
+    ) -> PyResult<PyExchange> {
+        let arrays: Vec<Storage> = arrays.into_iter().map(Storage::from).collect();
+        let pattern = if halos.is_empty() {
+            Pattern::Shifts(shifts.into_iter().map(shift).collect::<PyResult<_>>()?)
+        } else {
+            Pattern::Halos(halos.into_iter().map(halo).collect::<PyResult<_>>()?)
+        };
+        let rank = ranks.rank();
+        let plan = RankPlan::new(&blocks.0, rank, &arrays, &pattern).map_err(usage)?;
+        let (messages, sent_bytes, local_bytes) = (plan.messages(), plan.sent_bytes(), plan.local_bytes());
+        let bases = vec![std::ptr::null_mut(); plan.arrays + 2];
+        let exchange = match &ranks.0 {
+            Some(comm) => {
+                let options = Options { number, ..Options::default() };
+                Way::Over(Exchange::new(comm, plan, options).map_err(failed)?)
+            }
+            None => Way::Alone { plan: Box::new(plan), under_way: false },
+        };
+        Ok(PyExchange { exchange, messages, sent_bytes, local_bytes, bases })
+    }
+
+    /// Messages that this rank sends in one exchange.
+    #[getter]
+    fn messages(&self) -> usize {
+        self.messages
+    }
+
+    /// Bytes that this rank sends to others in one exchange.
+    #[getter]
+    fn sent_bytes(&self) -> usize {
+        self.sent_bytes
+    }
+
+    /// Bytes that this rank copies for itself in one exchange.
+    #[getter]
+    fn local_bytes(&self) -> usize {
+        self.local_bytes
+    }
+
+    /// What messages go by.
+    #[getter]
+    fn transport(&self) -> String {
+        match &self.exchange {
+            Way::Over(exchange) => exchange.describe(),
+            Way::Alone { .. } => "no messages".to_owned(),
+        }
+    }
+
+    /// Whether it has begun and not ended.
+    #[getter]
+    fn under_way(&self) -> bool {
+        match &self.exchange {
+            Way::Over(exchange) => exchange.is_under_way(),
+            Way::Alone { under_way, .. } => *under_way,
+        }
+    }
+
+    /// Packs and sends, for arrays whose memory begins at these addresses. Raises UsageError, RunError.
+    fn begin(&mut self, addresses: &Bound<'_, PyList>) -> PyResult<()> {
+        if self.under_way() {
+            return Err(usage("this exchange has begun already; call end() before the next begin()"));
+        }
+        let arrays = self.bases.len() - 2;
+        if addresses.len() != arrays {
+            return Err(usage(format!("this exchange is of {arrays} arrays, not {}", addresses.len())));
+        }
+        for (base, address) in self.bases.iter_mut().zip(addresses) {
+            *base = address.extract::<usize>()? as *mut u8;
+        }
+        match &mut self.exchange {
+            // SAFETY: weft.distributed keeps the arrays, which have the memory they were described with, until the end.
+            Way::Over(exchange) => unsafe { exchange.begin(&self.bases[..arrays]) }.map_err(failed),
+            Way::Alone { under_way, .. } => {
+                *under_way = true;
+                Ok(())
+            }
+        }
+    }
+
+    /// Completes it. Raises UsageError, RunError.
+    fn end(&mut self) -> PyResult<()> {
+        if !self.under_way() {
+            return Err(usage("this exchange has not begun; call begin() first"));
+        }
+        match &mut self.exchange {
+            Way::Over(exchange) => {
+                // SAFETY: as for begin.
+                let outcome = done(unsafe { exchange.end() });
+                if outcome.is_err() {
+                    exchange.abandon();
+                }
+                outcome
+            }
+            Way::Alone { plan, under_way } => {
+                *under_way = false;
+                let constants = self.bases.len() - 1;
+                self.bases[constants] = plan.constants.as_mut_ptr();
+                for stage in &plan.stages {
+                    // SAFETY: as for begin; there are no messages.
+                    unsafe { stage.local.run(&self.bases) };
+                }
+                Ok(())
+            }
+        }
+    }
+}

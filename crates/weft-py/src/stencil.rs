@@ -1,0 +1,269 @@
+//! Stencils on arrays that speak the buffer protocol.
+
+use std::sync::Arc;
+
+use pyo3::buffer::{Element as BufferElement, PyBuffer};
+use pyo3::exceptions::PyBufferError;
+use pyo3::prelude::*;
+use weft_kernels::stencil::{
+    Array, Boundary, Coefficient, Element, Layout, Options, Plan, Point, Source, Stencil, StencilError, Target,
+};
+
+use crate::errors::UsageError;
+
+fn usage(error: StencilError) -> PyErr {
+    UsageError::new_err(error.to_string())
+}
+
+/// A stencil prepared for arrays of one shape and type.
+#[pyclass(frozen, module = "weft._core")]
+pub struct StencilPlan {
+    plan: AnyPlan,
+}
+
+enum AnyPlan {
+    Single(Arc<Plan<f32>>),
+    Double(Arc<Plan<f64>>),
+}
+
+/// Arrays below this many bytes are computed without letting other Python threads in: that alone costs 50 ns.
+const SMALL: usize = 64 << 10;
+
+/// What a call needs, taken from two arrays once.
+struct Bound<T: Element + BufferElement> {
+    plan: Arc<Plan<T>>,
+    source: PyBuffer<T>,
+    target: PyBuffer<T>,
+    source_layout: Layout,
+    target_layout: Layout,
+    count: usize,
+}
+
+impl<T: Element + BufferElement> Bound<T> {
+    fn new(plan: &Arc<Plan<T>>, x: &Object<'_>, out: &Object<'_>) -> PyResult<Self> {
+        let (source, target) = (buffer::<T>(x, "x")?, buffer::<T>(out, "out")?);
+        if target.readonly() {
+            return Err(UsageError::new_err("out cannot be written: it is read-only"));
+        }
+        let (source_layout, count) = layout(plan, &source, "x")?;
+        let (target_layout, target_count) = layout(plan, &target, "out")?;
+        if count != target_count {
+            return Err(UsageError::new_err(format!(
+                "x has {count} right-hand sides, out has {target_count}: they must agree"
+            )));
+        }
+        if overlap(&source, &target) {
+            return Err(UsageError::new_err("x and out share memory: results would overwrite what is still needed"));
+        }
+        Ok(Bound { plan: plan.clone(), source, target, source_layout, target_layout, count })
+    }
+
+    fn run(&self, py: Python<'_>) {
+        let (source, target) = (self.source.buf_ptr() as usize, self.target.buf_ptr() as usize);
+        let apply = || {
+            let source = Source { base: source as *const T, layout: &self.source_layout };
+            let target = Target { base: target as *mut T, layout: &self.target_layout };
+            // SAFETY: `new` has checked shapes, strides and that they do not overlap; the buffers are held.
+            unsafe { self.plan.apply(&source, &target, self.count) }
+        };
+        if self.plan.bytes(self.count) < SMALL { apply() } else { py.detach(apply) }
+    }
+}
+
+/// PyO3's reference to an object of Python.
+type Object<'py> = pyo3::Bound<'py, PyAny>;
+
+fn buffer<T: BufferElement>(array: &Object<'_>, name: &str) -> PyResult<PyBuffer<T>> {
+    PyBuffer::get(array).map_err(|error| {
+        let py = array.py();
+        let reason =
+            if error.is_instance_of::<PyBufferError>(py) { error.value(py).to_string() } else { error.to_string() };
+        UsageError::new_err(format!("{name} is no array of the plan's type: {reason}"))
+    })
+}
+
+/// Strides in elements of an array of the plan's shape, with or without an axis of right-hand sides before.
+fn layout<T: Element + BufferElement>(plan: &Plan<T>, buffer: &PyBuffer<T>, name: &str) -> PyResult<(Layout, usize)> {
+    let size = size_of::<T>() as isize;
+    let (shape, strides) = (buffer.shape(), buffer.strides());
+    let extents = plan.extents();
+    let (outer, last) = extents.split_at(extents.len() - 1);
+    let row = last[0] * plan.options().components;
+    let refuse = |what: &str| {
+        let components = match plan.options().components {
+            1 => String::new(),
+            count => format!(" of {count} elements"),
+        };
+        Err(UsageError::new_err(format!(
+            "{name} of shape {shape:?} {what}: the plan is for {extents:?} sites{components}, with or without an axis of \
+             right-hand sides before"
+        )))
+    };
+    // The trailing axes that make up a row, so many that their product is a row's elements.
+    for sides in 0..=1 {
+        let first = sides + outer.len();
+        if shape.len() <= first || shape[sides..first] != *outer || shape[first..].iter().product::<usize>() != row {
+            continue;
+        }
+        let mut step = size;
+        for axis in (first..shape.len()).rev() {
+            if shape[axis] > 1 && strides[axis] != step {
+                return refuse("is not contiguous along the last axis");
+            }
+            step *= shape[axis] as isize;
+        }
+        if strides[..first].iter().any(|stride| stride % size != 0) {
+            return refuse("has strides that are no whole elements");
+        }
+        let elements: Vec<isize> = strides[..first].iter().map(|stride| stride / size).collect();
+        let (count, between) = if sides == 1 { (shape[0], elements[0]) } else { (1, 0) };
+        return Ok((Layout { strides: elements[sides..].to_vec(), between }, count));
+    }
+    refuse("does not fit")
+}
+
+/// Whether the memory between the first and the last element of two arrays overlaps.
+fn overlap<T: BufferElement>(first: &PyBuffer<T>, second: &PyBuffer<T>) -> bool {
+    let range = |buffer: &PyBuffer<T>| {
+        let start = buffer.buf_ptr() as isize;
+        if buffer.item_count() == 0 {
+            return (start, start);
+        }
+        let reaches =
+            buffer.shape().iter().zip(buffer.strides()).map(|(&extent, &stride)| (extent as isize - 1) * stride);
+        let (low, high) = reaches.fold((0, 0), |(low, high), reach| (low + reach.min(0), high + reach.max(0)));
+        (start + low, start + high + size_of::<T>() as isize)
+    };
+    let ((first_low, first_high), (second_low, second_high)) = (range(first), range(second));
+    first_low < second_high && second_low < first_high
+}
+
+/// A coefficient: a number, or an array that broadcasts to the plan's extents (0 strides where it does).
+fn coefficient<T: Element + BufferElement>(given: &Object<'_>, extents: &[usize]) -> PyResult<Coefficient<T>> {
+    if let Ok(value) = given.extract::<f64>() {
+        return Ok(Coefficient::Constant(T::from_f64(value)));
+    }
+    let buffer: PyBuffer<T> = buffer(given, "a coefficient")?;
+    let size = size_of::<T>() as isize;
+    if buffer.shape() != extents || buffer.strides().iter().any(|stride| stride % size != 0) {
+        return Err(UsageError::new_err(format!(
+            "a coefficient of shape {:?} does not fit an array of {extents:?}",
+            buffer.shape()
+        )));
+    }
+    let strides: Vec<isize> = buffer.strides().iter().map(|stride| stride / size).collect();
+    let values = buffer.buf_ptr() as *const T;
+    // SAFETY: the buffer has the extents, and is kept.
+    Ok(Coefficient::Array(unsafe { Array::borrowed(values, &strides, Arc::new(buffer)) }))
+}
+
+fn boundary<T: Element + BufferElement>(py: Python<'_>, given: &Object<'_>) -> PyResult<Boundary<T>> {
+    if given.is_none() {
+        return Ok(Boundary::Circular);
+    }
+    if let Ok(value) = given.extract::<f64>() {
+        return Ok(Boundary::Value(T::from_f64(value)));
+    }
+    Ok(Boundary::Array(buffer::<T>(given, "a boundary")?.to_vec(py)?))
+}
+
+fn build<T: Element + BufferElement>(
+    py: Python<'_>,
+    extents: &[usize],
+    points: Vec<(Vec<isize>, Object<'_>)>,
+    boundaries: Vec<Object<'_>>,
+    options: Options,
+) -> PyResult<Arc<Plan<T>>> {
+    let points: Vec<Point<T>> = points
+        .into_iter()
+        .map(|(offset, given)| Ok(Point { offset, coefficient: coefficient(&given, extents)? }))
+        .collect::<PyResult<_>>()?;
+    let boundaries = boundaries.iter().map(|given| boundary(py, given)).collect::<PyResult<_>>()?;
+    let stencil = Stencil::new(extents.len(), points).map_err(usage)?;
+    Ok(Arc::new(Plan::new(&stencil, extents, boundaries, options).map_err(usage)?))
+}
+
+#[pymethods]
+impl StencilPlan {
+    /// Prepares a stencil. `points`: offset and coefficient (a number, or an array of the plan's type broadcast to
+    /// `extents`); `boundaries`: None (circular), a number or an array for each axis. Raises UsageError.
+    #[new]
+    #[pyo3(signature = (extents, single, points, boundaries, components = 1, steps = 1, threads = 1, steps_at_once = None))]
+    #[allow(clippy::too_many_arguments)] // keyword arguments of Python
+    fn new(
+        py: Python<'_>,
+        extents: Vec<usize>,
+        single: bool,
+        points: Vec<(Vec<isize>, Object<'_>)>,
+        boundaries: Vec<Object<'_>>,
+        components: usize,
+        steps: usize,
+        threads: usize,
+        steps_at_once: Option<usize>,
+    ) -> PyResult<Self> {
+        let options = Options { components, threads, steps, steps_at_once, ..Options::default() };
+        let plan = if single {
+            AnyPlan::Single(build(py, &extents, points, boundaries, options)?)
+        } else {
+            AnyPlan::Double(build(py, &extents, points, boundaries, options)?)
+        };
+        Ok(StencilPlan { plan })
+    }
+
+    /// Computes `out` from `x`. Raises UsageError when they do not fit or share memory.
+    fn apply(&self, py: Python<'_>, x: &Object<'_>, out: &Object<'_>) -> PyResult<()> {
+        match &self.plan {
+            AnyPlan::Single(plan) => Bound::new(plan, x, out)?.run(py),
+            AnyPlan::Double(plan) => Bound::new(plan, x, out)?.run(py),
+        }
+        Ok(())
+    }
+
+    /// A call with these arrays, checked once. Raises UsageError.
+    fn bind(&self, x: &Object<'_>, out: &Object<'_>) -> PyResult<BoundStencil> {
+        Ok(BoundStencil {
+            call: match &self.plan {
+                AnyPlan::Single(plan) => AnyBound::Single(Bound::new(plan, x, out)?),
+                AnyPlan::Double(plan) => AnyBound::Double(Bound::new(plan, x, out)?),
+            },
+        })
+    }
+
+    /// What will be done, in words.
+    fn explain(&self) -> String {
+        match &self.plan {
+            AnyPlan::Single(plan) => plan.explain(),
+            AnyPlan::Double(plan) => plan.explain(),
+        }
+    }
+
+    /// Bytes that one step must move at least.
+    fn bytes(&self) -> usize {
+        match &self.plan {
+            AnyPlan::Single(plan) => plan.bytes(1),
+            AnyPlan::Double(plan) => plan.bytes(1),
+        }
+    }
+}
+
+enum AnyBound {
+    Single(Bound<f32>),
+    Double(Bound<f64>),
+}
+
+/// A plan with its arrays: calling it computes the result.
+#[pyclass(frozen, module = "weft._core")]
+pub struct BoundStencil {
+    call: AnyBound,
+}
+
+#[pymethods]
+impl BoundStencil {
+    /// Computes the result.
+    fn __call__(&self, py: Python<'_>) {
+        match &self.call {
+            AnyBound::Single(bound) => bound.run(py),
+            AnyBound::Double(bound) => bound.run(py),
+        }
+    }
+}
