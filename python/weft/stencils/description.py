@@ -1,0 +1,172 @@
+"""What a stencil is, and calls of it."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from weft._core import UsageError
+from weft.stencils import boundaries, elsewhere
+from weft.stencils.plan import StencilPlan
+
+MOST_AXES = 4
+"""Axes that a stencil may have."""
+
+KEPT_PLANS = 16
+"""Plans of earlier calls that a stencil keeps."""
+
+Offset = int | tuple[int, ...]
+
+
+def stencil(points: Mapping[Offset, Any], *, boundary: Any = boundaries.CIRCULAR, site_rank: int = 0) -> Stencil:
+    """A weighted sum of neighbours: `result[i] = sum of coefficient * x[i + offset]` over the points.
+
+    `points` maps offsets to coefficients. An offset is a tuple with a distance along each of 1 to 4 axes (an int where
+    there is one axis). A coefficient is a number, or an array that broadcasts to the grid by numpy's rules: one value
+    for each point of the grid, or, with extents of 1, one for each index along some axes.
+
+    Offset `d` along an axis is `cshift(x, d, axis)`, as in Fortran's CSHIFT and EOSHIFT; `numpy.roll` has the opposite
+    sign. An offset along several axes is the shift along axis 0, of that the shift along axis 1, and so on.
+
+    `boundary` says what lies beyond the ends: "circular", or as in EOSHIFT a number, or an array of one rank less (the
+    grid without that axis). One for all axes, or a tuple with one for each. Because of the order of shifts, a place
+    beyond the ends of several axes has the boundary of the last of them; the array of an axis is indexed by the place
+    of the result along earlier axes, and of the neighbour along later ones.
+
+    `site_rank` is the rank of what each grid point holds: 0 for a number, 1 for a vector, 2 for a (3, 2) spinor. These
+    axes come last in an array, and all of a site's elements have the same coefficient. Axes before the grid's are
+    right-hand sides, each computed alike. An array's axes are thus: right-hand sides, grid, site.
+
+    Raises UsageError for offsets, coefficients or boundaries that cannot be meant.
+
+    >>> import numpy as np
+    >>> heat = stencil({(0, 0): 0.6, (1, 0): 0.1, (-1, 0): 0.1, (0, 1): 0.1, (0, -1): 0.1}, boundary=0)
+    >>> u = np.zeros((5, 5)); u[2, 2] = 1
+    >>> heat(u)[1:4, 1:4].round(2)
+    array([[0. , 0.1, 0. ],
+           [0.1, 0.6, 0.1],
+           [0. , 0.1, 0. ]])
+    """
+    return Stencil(points, boundary=boundary, site_rank=site_rank)
+
+
+class Stencil:
+    """A weighted sum of neighbours; see `weft.stencil`, which makes one."""
+
+    def __init__(
+        self, points: Mapping[Offset, Any], *, boundary: Any = boundaries.CIRCULAR, site_rank: int = 0
+    ) -> None:
+        if not isinstance(points, Mapping) or not points:
+            raise UsageError(
+                "a stencil is a mapping of offsets to coefficients with at least one point, such as {-1: 1.0, 1: 1.0}"
+            )
+        self._points = {offset_of(offset): coefficient for offset, coefficient in points.items()}
+        ranks = {len(offset) for offset in self._points}
+        if len(ranks) > 1:
+            raise UsageError(f"offsets have different numbers of axes: {', '.join(map(str, self._points))}")
+        self._rank = ranks.pop()
+        if not 1 <= self._rank <= MOST_AXES:
+            raise UsageError(f"a stencil has 1 to {MOST_AXES} axes, not {self._rank}")
+        if len(self._points) < len(points):
+            raise UsageError("an offset is there twice")
+        if not isinstance(site_rank, int) or isinstance(site_rank, bool) or site_rank < 0:
+            raise UsageError(f"site_rank is {site_rank!r}: expected 0 or a positive number of axes")
+        for offset, coefficient in self._points.items():
+            check_coefficient(offset, coefficient, self._rank)
+        self._site_rank = site_rank
+        self._boundary = boundaries.for_axes(boundary, self._rank)
+        self._plans: dict[Any, StencilPlan] = {}
+
+    @property
+    def rank(self) -> int:
+        """Axes of the grid."""
+        return self._rank
+
+    @property
+    def site_rank(self) -> int:
+        """Axes of what a grid point holds."""
+        return self._site_rank
+
+    @property
+    def points(self) -> dict[tuple[int, ...], Any]:
+        """Coefficients by offset."""
+        return dict(self._points)
+
+    @property
+    def boundary(self) -> tuple[Any, ...]:
+        """What lies beyond the ends of each axis: "circular", a number or an array."""
+        return self._boundary
+
+    @property
+    def reach(self) -> tuple[tuple[int, int], ...]:
+        """How far it reaches below and above along each axis: the halo that a block of a distributed array needs."""
+        return tuple((max(0, -min(distances)), max(0, *distances, 0)) for distances in zip(*self._points, strict=True))
+
+    def __call__(self, x: Any, out: Any = None, *, steps: int = 1, threads: int | None = None) -> Any:
+        """Applies the stencil to `x`, `steps` times, each to the result of the one before.
+
+        `x` is a numpy array of float32, float64, complex64 or complex128 with the axes that `weft.stencil` describes;
+        any strides (an array that is not contiguous along a row is copied first). The result goes into `out` where
+        given (one that shares memory with `x` is allowed: `x` is copied first). Several steps share sweeps through
+        memory where that pays. `threads` share the work; None chooses by size: one for small arrays, else all
+        processors that this process may use. Plans are kept for further calls.
+
+        An array of another library that follows the array API standard (JAX, CuPy) gives an array of that library;
+        under JAX the call can be jitted, differentiated and sharded. An array that has a method
+        `__weft_stencil__(stencil, out, steps)`, as a distributed one does, is handed to it.
+
+        Raises UsageError.
+        """
+        own = getattr(x, "__weft_stencil__", None)
+        if own is not None:
+            return own(self, out=out, steps=steps)
+        if elsewhere.is_elsewhere(x):
+            return elsewhere.apply(self, x, out=out, steps=steps)
+        x = np.asarray(x)
+        key = (x.shape, x.dtype, steps, threads)
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = self.plan(x.shape, x.dtype, steps=steps, threads=threads)
+            if len(self._plans) >= KEPT_PLANS:
+                self._plans.pop(next(iter(self._plans)))
+            self._plans[key] = plan
+        return plan(x, out)
+
+    def plan(
+        self, shape: tuple[int, ...], dtype: Any = np.float64, *, steps: int = 1, threads: int | None = None
+    ) -> StencilPlan:
+        """Prepares the stencil for arrays of this shape and type: set up once, called often.
+
+        Coefficient arrays of the same type are not copied: the plan keeps them, and sees when they are changed. Raises
+        UsageError.
+        """
+        return StencilPlan(self, shape, dtype, steps=steps, threads=threads)
+
+    def __repr__(self) -> str:
+        return f"<stencil of {len(self._points)} points over {self._rank} axes>"
+
+
+def offset_of(offset: Any) -> tuple[int, ...]:
+    """An offset as a tuple of ints. Raises UsageError."""
+    try:
+        if isinstance(offset, tuple):
+            return tuple(operator.index(distance) for distance in offset)
+        return (operator.index(offset),)
+    except TypeError:
+        raise UsageError(f"offset {offset!r} is not a whole number along each axis, such as (1, 0)") from None
+
+
+def check_coefficient(offset: tuple[int, ...], coefficient: Any, rank: int) -> None:
+    """Refuses what is no number and no array of numbers. Raises UsageError."""
+    if hasattr(coefficient, "dtype") and hasattr(coefficient, "ndim"):
+        numeric, axes = not str(coefficient.dtype).startswith(("bool", "object", "str", "<U")), coefficient.ndim
+    else:
+        given = np.asarray(coefficient)
+        numeric, axes = given.dtype.kind in "iufc", given.ndim
+    if not numeric:
+        raise UsageError(f"the coefficient at {offset} is {coefficient!r}: expected a number or an array of numbers")
+    if axes > rank:
+        raise UsageError(f"the coefficient at {offset} has {axes} axes, the grid has {rank}")

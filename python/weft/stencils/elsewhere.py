@@ -1,0 +1,169 @@
+"""Stencils on arrays of other libraries, through the array API standard: JAX, CuPy.
+
+The array is extended once by what lies beyond its ends, and the sum is taken over slices of that: compilers such as XLA
+turn it into one pass, shards of a sharded array exchange only faces, and the result is differentiable where it is
+linear.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from weft._core import UsageError
+from weft.stencils import boundaries
+from weft.stencils.plan import counted
+
+if TYPE_CHECKING:
+    from weft.stencils.description import Stencil
+
+
+def is_elsewhere(x: Any) -> bool:
+    """Whether an array belongs to another library than numpy."""
+    return not isinstance(x, (np.ndarray, np.generic)) and hasattr(x, "__array_namespace__")
+
+
+def apply(stencil: Stencil, x: Any, *, out: Any, steps: int) -> Any:
+    """`steps` applications. Raises UsageError."""
+    if out is not None:
+        raise UsageError(f"out is for numpy arrays: the result for {type(x).__name__} is a new array")
+    xp = x.__array_namespace__()
+    if not xp.isdtype(x.dtype, ("real floating", "complex floating")):
+        raise UsageError(f"a stencil computes in floating point, not in {x.dtype}: convert the array")
+    rank, site_rank = stencil.rank, stencil.site_rank
+    if x.ndim < rank + site_rank:
+        raise UsageError(f"an array of shape {x.shape} has {x.ndim} axes; this stencil needs {rank + site_rank}")
+    once = by_shifts if needs_shifts(stencil) else by_slices
+    for _ in range(counted("steps", steps)):
+        x = once(xp, stencil, x)
+    return x
+
+
+def needs_shifts(stencil: Stencil) -> bool:
+    """Whether values beyond the ends depend on the point and not on the place alone: a boundary array of an axis is
+    indexed as the result along earlier axes, so that points off along both see different values at one place."""
+    return any(
+        boundaries.is_array(boundary) and any(offset[axis] and any(offset[:axis]) for offset in stencil.points)
+        for axis, boundary in enumerate(stencil.boundary)
+    )
+
+
+def first_axis(stencil: Stencil, x: Any) -> int:
+    """The first axis of the grid."""
+    return int(x.ndim) - stencil.rank - stencil.site_rank
+
+
+def coefficient_of(xp: Any, stencil: Stencil, x: Any, coefficient: Any) -> Any:
+    """A coefficient that broadcasts to the array."""
+    if isinstance(coefficient, (int, float, complex)):
+        return coefficient
+    # Arrays of the library itself stay as they are: they may be differentiated with respect to.
+    given = coefficient if hasattr(coefficient, "__array_namespace__") and not is_numpy(coefficient) else None
+    if given is None:
+        values = np.asarray(coefficient)
+        complex_in_real = values.dtype.kind == "c" and not xp.isdtype(x.dtype, "complex floating")
+        if complex_in_real:
+            raise UsageError(f"a coefficient is complex, the array is {x.dtype}")
+        given = xp.asarray(values.astype(values.dtype if values.dtype.kind == "c" else np.float64), dtype=x.dtype)
+    return xp.reshape(given, tuple(given.shape) + (1,) * stencil.site_rank) if given.ndim else given
+
+
+def is_numpy(value: Any) -> bool:
+    """Whether a value is numpy's."""
+    return isinstance(value, (np.ndarray, np.generic))
+
+
+def beyond(xp: Any, stencil: Stencil, x: Any, axis: int, length: int) -> Any:
+    """`length` planes of what lies beyond an end of an axis that is not circular."""
+    at = first_axis(stencil, x) + axis
+    boundary = stencil.boundary[axis]
+    shape = (*x.shape[:at], length, *x.shape[at + 1 :])
+    if not boundaries.is_array(boundary):
+        return xp.full(shape, boundary, dtype=x.dtype)
+    start = first_axis(stencil, x)
+    grid, site = tuple(x.shape[start : start + stencil.rank]), tuple(x.shape[start + stencil.rank :])
+    given = xp.asarray(boundary, dtype=x.dtype)
+    shapes = boundaries.shape_of(axis, grid, site), boundaries.shape_of(axis, grid, ())
+    if tuple(given.shape) not in shapes:
+        raise UsageError(f"the boundary array of axis {axis} has shape {tuple(given.shape)}; expected {shapes[1]}")
+    if tuple(given.shape) == shapes[1]:
+        given = xp.reshape(given, shapes[1] + (1,) * len(site))
+    return xp.broadcast_to(xp.expand_dims(given, axis=axis), shape)
+
+
+def cut(x: Any, axis: int, start: int, stop: int) -> Any:
+    """Part of an axis."""
+    return x[(slice(None),) * axis + (slice(start, stop),)]
+
+
+def by_shifts(xp: Any, stencil: Stencil, x: Any) -> Any:
+    """Each point as a chain of shifts."""
+    total: Any = None
+    for offset, coefficient in stencil.points.items():
+        moved = x
+        for axis, by in enumerate(offset):
+            moved = shifted(xp, stencil, moved, axis, by) if by else moved
+        term = coefficient_of(xp, stencil, x, coefficient) * moved
+        total = term if total is None else total + term
+    return total
+
+
+def shifted(xp: Any, stencil: Stencil, x: Any, axis: int, by: int) -> Any:
+    """CSHIFT or EOSHIFT along an axis of the grid."""
+    at = first_axis(stencil, x) + axis
+    extent = x.shape[at]
+    if boundaries.is_circular(stencil.boundary[axis]):
+        return xp.roll(x, -by, axis=at)
+    kept = max(0, extent - abs(by))
+    rest = beyond(xp, stencil, x, axis, extent - kept)
+    parts = [cut(x, at, extent - kept, extent), rest] if by > 0 else [rest, cut(x, at, 0, kept)]
+    return xp.concat(parts, axis=at)
+
+
+def by_slices(xp: Any, stencil: Stencil, x: Any) -> Any:
+    """All points as slices of the array extended once along each axis."""
+    start = first_axis(stencil, x)
+    extended = x
+    for axis, (low, high) in enumerate(stencil.reach):
+        if low or high:
+            extended = extend(xp, stencil, x, extended, axis, low, high)
+    total: Any = None
+    for offset, coefficient in stencil.points.items():
+        place = tuple(
+            slice(low + by, low + by + x.shape[start + axis])
+            for axis, (by, (low, _)) in enumerate(zip(offset, stencil.reach, strict=True))
+        )
+        term = coefficient_of(xp, stencil, x, coefficient) * extended[(slice(None),) * start + place]
+        total = term if total is None else total + term
+    return total
+
+
+def extend(xp: Any, stencil: Stencil, x: Any, extended: Any, axis: int, low: int, high: int) -> Any:
+    """What lies beyond both ends of an axis, put before and after it; earlier axes are extended already."""
+    at = first_axis(stencil, x) + axis
+    extent = extended.shape[at]
+    if boundaries.is_circular(stencil.boundary[axis]):
+        if max(low, high) > extent:
+            return xp.take(extended, xp.asarray(np.arange(-low, extent + high) % extent), axis=at)
+        parts = [cut(extended, at, extent - low, extent), extended, cut(extended, at, 0, high)]
+        return xp.concat([part for part, length in zip(parts, (low, 1, high), strict=True) if length], axis=at)
+    parts = [extended]
+    for length, before in ((low, True), (high, False)):
+        if length:
+            planes = widened(xp, stencil, x, beyond(xp, stencil, x, axis, length), axis)
+            parts = [planes, *parts] if before else [*parts, planes]
+    return xp.concat(parts, axis=at)
+
+
+def widened(xp: Any, stencil: Stencil, x: Any, planes: Any, axis: int) -> Any:
+    """Planes beyond an end, as wide as the array extended along earlier axes. A number is the same there; a boundary
+    array is only looked at by points that are not off along earlier axes, so that anything will do."""
+    start = first_axis(stencil, x)
+    for earlier, (low, high) in enumerate(stencil.reach[:axis]):
+        if low or high:
+            at = start + earlier
+            first = cut(planes, at, 0, 1)
+            parts = [first] * low + [planes] + [first] * high
+            planes = xp.concat(parts, axis=at)
+    return planes

@@ -1,0 +1,320 @@
+"""A stencil prepared for numpy arrays of one shape and type."""
+
+from __future__ import annotations
+
+import math
+import operator
+import os
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from weft import _core
+from weft._core import UsageError
+from weft.stencils import boundaries
+
+if TYPE_CHECKING:
+    from weft.stencils.description import Stencil
+
+Array = np.ndarray[Any, Any]
+
+REAL_OF = {"float32": "float32", "float64": "float64", "complex64": "float32", "complex128": "float64"}
+"""The type of the parts of a number, for every type that a stencil computes in."""
+
+SHARED_FROM = 8 << 20
+"""Bytes of an array from which threads share the work: below, starting them costs more than they save."""
+
+ALIGNMENT = 64
+"""Bytes of a cache line."""
+
+
+class StencilPlan:
+    """A stencil prepared for arrays of one shape and type; `Stencil.plan` makes one.
+
+    Call it with an array, or bind it to two arrays once and call that. A context manager: it is released at the end.
+    """
+
+    def __init__(self, stencil: Stencil, shape: Any, dtype: Any, *, steps: int, threads: int | None) -> None:
+        self._dtype = dtype_of(dtype)
+        self._steps = counted("steps", steps)
+        shape = shape_of(shape)
+        rank, site_rank = stencil.rank, stencil.site_rank
+        if len(shape) < rank + site_rank:
+            raise UsageError(
+                f"an array of shape {shape} has {len(shape)} axes; this stencil needs {rank} for the grid"
+                + (f" and {site_rank} for a site" if site_rank else "")
+            )
+        self._tail: tuple[int, ...] = shape[len(shape) - rank - site_rank :]
+        self._grid, self._site = self._tail[:rank], self._tail[rank:]
+        self._threads = threads_for(shape, self._dtype) if threads is None else counted("threads", threads)
+        self._complex = self._dtype.kind == "c"
+        self._real = np.dtype(REAL_OF[self._dtype.name])
+        points, imaginary = split(stencil.points, self._grid, self._dtype, self._real)
+        self._boundary = stencil.boundary
+        # A complex coefficient takes a plan for each part, and steps one at a time: the parts mix in between.
+        self._native: _core.StencilPlan | None = self._prepare(points, 1 if imaginary else self._steps)
+        self._imaginary = self._prepare(imaginary, 1) if imaginary else None
+
+    def _prepare(self, points: list[tuple[tuple[int, ...], Any]], steps: int) -> _core.StencilPlan:
+        return _core.StencilPlan(
+            self._grid,
+            self._real == np.float32,
+            points,
+            [self._native_boundary(axis) for axis in range(len(self._grid))],
+            components=math.prod(self._site) * (2 if self._complex else 1),
+            steps=steps,
+            threads=self._threads,
+        )
+
+    def _native_boundary(self, axis: int) -> Any:
+        """As the native half takes it: None, a number or a contiguous array of parts."""
+        boundary = self._boundary[axis]
+        if boundaries.is_circular(boundary):
+            return None
+        if not boundaries.is_array(boundary) and not self._complex:
+            if np.iscomplexobj(boundary):
+                raise UsageError(f"the boundary of axis {axis} is complex, the array is {self._dtype.name}")
+            return float(boundary)
+        full = boundaries.full(boundary, axis, self._grid, self._site, self._dtype)
+        return full.reshape(-1).view(self._real)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Grid and site of the arrays it is for; axes of right-hand sides may come before."""
+        return self._tail
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the arrays it is for."""
+        return self._dtype
+
+    @property
+    def steps(self) -> int:
+        """Times that a call applies the stencil."""
+        return self._steps
+
+    def __call__(self, x: Any, out: Array | None = None) -> Array:
+        """The result for `x`, in `out` where given.
+
+        `x` is copied first where its rows are not contiguous or where it shares memory with `out`. Raises UsageError
+        for another shape or type, and after `release`.
+        """
+        native = self._live()
+        x = np.asarray(x)
+        self._check("x", x)
+        if out is None:
+            out = empty(x.shape, self._dtype)
+        else:
+            self._check_out(x, out)
+            if np.may_share_memory(x, out):
+                x = x.copy()
+        if not x.size:
+            return out
+        if self._imaginary is None:
+            into = self._flat(out)
+            if into is None:
+                into = empty(out.shape, self._dtype)
+                native.apply(self._source(x), self._flat(into))
+                out[...] = into
+            else:
+                native.apply(self._source(x), into)
+            return out
+        part = empty(x.shape, self._dtype)
+        for _ in range(self._steps):
+            self._imaginary.apply(self._source(x), self._flat(part))
+            part *= 1j
+            real = empty(x.shape, self._dtype)
+            native.apply(self._source(x), self._flat(real))
+            np.add(real, part, out=out)
+            x = out.copy() if self._steps > 1 else x
+        return out
+
+    def bind(self, x: Array, out: Array) -> Callable[[], None]:
+        """A call without arguments that computes `out` from what `x` then holds: checked now, cheap each time.
+
+        Raises UsageError where a copy would be needed: rows that are not contiguous, shared memory.
+        """
+        native = self._live()
+        if not isinstance(x, np.ndarray):
+            raise UsageError(f"a plan is bound to numpy arrays, not to {type(x).__name__}")
+        self._check("x", x)
+        self._check_out(x, out)
+        if self._imaginary is not None or not x.size:
+            if np.may_share_memory(x, out):
+                raise UsageError("x and out share memory: results would overwrite what is still needed")
+
+            def call() -> None:
+                self(x, out)
+
+            return call
+        source, target = self._flat(x), self._flat(out)
+        if source is None or target is None:
+            raise UsageError("rows of a bound array must be contiguous: bind np.ascontiguousarray(x)")
+        return native.bind(source, target)
+
+    def explain(self) -> str:
+        """What will be done, and what it moves, in words."""
+        text = self._live().explain()
+        return text if self._imaginary is None else text + "and once more for the imaginary part of the coefficients\n"
+
+    def bytes(self) -> int:
+        """Bytes that one step moves at least: the array and coefficient arrays read once, the result written once."""
+        return self._live().bytes()
+
+    def release(self) -> None:
+        """Gives its memory back; arrays that were bound stay bound."""
+        self._native = self._imaginary = None
+
+    def __enter__(self) -> StencilPlan:
+        self._live()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+    def __repr__(self) -> str:
+        state = "released " if self._native is None else ""
+        return f"<{state}stencil plan for {self._dtype.name} arrays of {self._tail}>"
+
+    def _live(self) -> _core.StencilPlan:
+        if self._native is None:
+            raise UsageError("this plan was released: make a new one with Stencil.plan")
+        return self._native
+
+    def _check(self, name: str, array: Array) -> None:
+        if array.dtype != self._dtype:
+            raise UsageError(
+                f"{name} is {array.dtype.name}, the plan is for {self._dtype.name}: convert it with astype"
+            )
+        if array.shape[max(0, array.ndim - len(self._tail)) :] != self._tail:
+            raise UsageError(f"{name} has shape {array.shape}, the plan is for {self._tail}, after right-hand sides")
+
+    def _check_out(self, x: Array, out: Any) -> None:
+        if not isinstance(out, np.ndarray):
+            raise UsageError(f"out must be a numpy array, not {type(out).__name__}")
+        self._check("out", out)
+        if out.shape != x.shape:
+            raise UsageError(f"out has shape {out.shape}, x has {x.shape}")
+        if not out.flags.writeable:
+            raise UsageError("out cannot be written: it is read-only")
+
+    def _flat(self, array: Array) -> Array | None:
+        """The array as real numbers with at most one axis of right-hand sides, if that needs no copy."""
+        rank = len(self._grid)
+        expected = array.itemsize
+        for axis in reversed(range(array.ndim - len(self._tail) + rank - 1, array.ndim)):
+            if array.shape[axis] > 1 and array.strides[axis] != expected:
+                return None
+            expected *= array.shape[axis]
+        if array.ndim > len(self._tail) + 1:
+            try:
+                array = array.view()
+                array.shape = (-1, *self._tail) if array.size else (0, *self._tail)
+            except (AttributeError, ValueError):
+                return None
+        if self._complex:
+            row = array.reshape(*array.shape[: array.ndim - len(self._site) - 1], -1)
+            return row.view(self._real)
+        return array
+
+    def _source(self, x: Array) -> Array:
+        flat = self._flat(x)
+        if flat is None:
+            flat = self._flat(np.ascontiguousarray(x))
+        assert flat is not None  # a contiguous array needs no copy
+        return flat
+
+
+def split(
+    points: dict[tuple[int, ...], Any], grid: tuple[int, ...], dtype: np.dtype[Any], real: np.dtype[Any]
+) -> tuple[list[tuple[tuple[int, ...], Any]], list[tuple[tuple[int, ...], Any]]]:
+    """Points with the real parts of their coefficients, and with the imaginary parts where any is complex."""
+    fitted = {offset: fit(offset, coefficient, grid, dtype) for offset, coefficient in points.items()}
+    if not any(np.iscomplexobj(coefficient) for coefficient in fitted.values()):
+        return [(offset, native(coefficient, real)) for offset, coefficient in fitted.items()], []
+    return (
+        [(offset, native(np.real(coefficient), real)) for offset, coefficient in fitted.items()],
+        [(offset, native(np.imag(coefficient), real)) for offset, coefficient in fitted.items()],
+    )
+
+
+def fit(offset: tuple[int, ...], coefficient: Any, grid: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    """A coefficient as a number, or an array with the grid's shape. Raises UsageError."""
+    given = np.asarray(coefficient)
+    if np.iscomplexobj(given) and dtype.kind != "c":
+        raise UsageError(f"the coefficient at {offset} is complex, the array is {dtype.name}")
+    if given.ndim == 0:
+        return given[()]
+    try:
+        return np.broadcast_to(given, grid)
+    except ValueError:
+        raise UsageError(
+            f"the coefficients at {offset} have shape {given.shape}, which does not broadcast to the grid {grid}"
+        ) from None
+
+
+def native(coefficient: Any, real: np.dtype[Any]) -> Any:
+    """As the native half takes it; an array of the right type is not copied."""
+    if np.ndim(coefficient) == 0:
+        return float(coefficient)
+    if coefficient.dtype == real:
+        return coefficient
+    # What is broadcast stays so: only the values that are there are converted.
+    held = coefficient[tuple(slice(1) if step == 0 else slice(None) for step in coefficient.strides)]
+    return np.broadcast_to(held.astype(real), coefficient.shape)
+
+
+def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """A new array whose first element begins a cache line: results can then be written past the caches in whole
+    lines."""
+    length = math.prod(shape) * dtype.itemsize
+    held = np.empty(length + ALIGNMENT, np.uint8)
+    start = -held.ctypes.data % ALIGNMENT
+    return held[start : start + length].view(dtype).reshape(shape)
+
+
+def dtype_of(dtype: Any) -> np.dtype[Any]:
+    """A type that a stencil computes in. Raises UsageError."""
+    try:
+        found: np.dtype[Any] = np.dtype(dtype)
+    except TypeError:
+        raise UsageError(f"{dtype!r} is no type of an array") from None
+    if found.name not in REAL_OF or not found.isnative:
+        raise UsageError(
+            f"a stencil computes in {', '.join(REAL_OF)} of this machine's byte order, not in {found}: "
+            "convert the array, for instance with x.astype(float)"
+        )
+    return found
+
+
+def counted(name: str, value: Any) -> int:
+    """A positive number. Raises UsageError."""
+    try:
+        count = operator.index(value)
+    except TypeError:
+        count = 0
+    if count < 1 or isinstance(value, bool):
+        raise UsageError(f"{name} is {value!r}: expected a whole number, at least 1")
+    return count
+
+
+def threads_for(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
+    """Threads for arrays of a shape where nobody says otherwise: all processors this process may use, or one."""
+    if math.prod(shape) * dtype.itemsize < SHARED_FROM:
+        return 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def shape_of(shape: Any) -> tuple[int, ...]:
+    """A shape as a tuple. Raises UsageError."""
+    try:
+        found = (operator.index(shape),) if not isinstance(shape, (tuple, list)) else tuple(map(operator.index, shape))
+    except TypeError:
+        found = (-1,)
+    if any(extent < 0 for extent in found):
+        raise UsageError(f"{shape!r} is no shape: expected extents such as (256, 256)")
+    return found

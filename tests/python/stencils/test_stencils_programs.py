@@ -1,0 +1,67 @@
+"""The example programs find the answers that are known."""
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import weft
+
+PROGRAMS = Path(__file__).parents[3] / "programs"
+
+
+def run(name, *words):
+    command = [sys.executable, str(PROGRAMS / name), *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("heat.py", ["--size", "64", "--steps", "150"]),
+        ("heat.py", ["--size", "31", "--steps", "37", "--threads", "2"]),
+        ("stencil27.py", ["--size", "20"]),
+        ("lattice.py", ["--extents", "4,3,5,6"]),
+        ("lattice.py", ["--extents", "2,2,2,8", "--sides", "1", "--seed", "5"]),
+        ("multigrid.py", ["--size", "63"]),
+        ("multigrid.py", ["--size", "63", "--before", "2", "--after", "1"]),
+    ],
+)
+def test_the_program_passes(name, words):
+    done = run(name, *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines()[-1] == "passed"
+
+
+@pytest.mark.parametrize("words", [["--steps", "20"], ["--particles", "60", "--cells", "3", "--seed", "4"]])
+def test_particles_pass(words):
+    if not hasattr(weft, "polyshift"):
+        pytest.skip("this weft has no polyshift")
+    done = run("particles.py", *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "message"),
+    [
+        ("lattice.py", ["--extents", "4,4"], "expected four extents"),
+        ("multigrid.py", ["--size", "64"], "expected an odd size"),
+    ],
+)
+def test_what_it_cannot_do_it_says(name, words, message):
+    done = run(name, *words)
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
+def test_a_wrong_answer_fails(monkeypatch, capsys):
+    """The check of a program is one: with another stencil it does not pass."""
+    spec = importlib.util.spec_from_file_location("heat", PROGRAMS / "heat.py")
+    heat = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(heat)
+    monkeypatch.setattr(heat, "five_points", lambda share: weft.stencil({(0, 0): 1 - 4 * share, (1, 0): 4 * share}))
+    monkeypatch.setattr(sys, "argv", ["heat.py", "--size", "32", "--steps", "10"])
+    assert heat.main() == 1
+    assert "FAILED" in capsys.readouterr().out
