@@ -1,0 +1,479 @@
+"""Exchanges planned once and done often: shifts of distributed arrays, and the ghosts around their blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from weft import _core, units
+from weft._core import UsageError
+from weft.distributed.array import DistributedArray, Halo, widths
+from weft.distributed.geometry import Geometry
+
+Shift = tuple[int, int, int, int, str, bytes]
+"""As `_core` takes it: source, result, axis, by, kind of boundary, bytes of the boundary."""
+
+
+class _Plan:
+    """What plans have in common: arrays that must fit, an exchange that is set up, its release."""
+
+    _noun: str
+    _result: str
+
+    def __init__(self, geometry: Geometry, dtypes: Sequence[np.dtype[Any]], halo: Halo) -> None:
+        self.geometry = geometry
+        self.halo = widths(halo, geometry.ndim)
+        self.dtypes = tuple(dtypes)
+        self._exchange: _core.ArrayExchange | None = None
+        self._held: Sequence[DistributedArray] = ()
+
+    @property
+    def exchange(self) -> _core.ArrayExchange:
+        """What runs it.
+
+        Raises
+        ------
+        UsageError
+            After `release`.
+        """
+        if self._exchange is None:
+            raise UsageError(f"this {self._noun} was released and cannot be used again; make a new one")
+        return self._exchange
+
+    @property
+    def released(self) -> bool:
+        """Whether it was released."""
+        return self._exchange is None
+
+    def end(self) -> Any:
+        """Complete what `begin` started: afterwards results are there and sources may change again.
+
+        Raises
+        ------
+        UsageError
+            If nothing has begun, or the plan was released.
+        RunError
+            If the exchange fails.
+        """
+        self.exchange.end()
+        self._held, held = (), self._held
+        return self._done(held)
+
+    def _done(self, arrays: Sequence[DistributedArray]) -> Any:
+        raise NotImplementedError
+
+    def release(self) -> None:
+        """Give back requests and buffers. Memory that ranks of a node share is given back at the end of the run.
+
+        Raises
+        ------
+        UsageError
+            Between `begin` and `end`.
+        """
+        if self._exchange is not None and self._exchange.under_way:
+            raise UsageError(f"this {self._noun} is under way; call end() before release()")
+        self._exchange = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.release()
+        else:
+            self._exchange = None
+
+    def _start(self, arrays: Sequence[DistributedArray]) -> None:
+        self.exchange.begin([array.address for array in arrays])
+        self._held = arrays
+
+    def _fits(self, array: Any, dtype: np.dtype[Any], what: str) -> None:
+        if not isinstance(array, DistributedArray):
+            raise UsageError(
+                f"{what} is a {type(array).__name__}; expected a DistributedArray (geometry.scatter or "
+                "geometry.distribute make one)"
+            )
+        if array.geometry is not self.geometry and array.geometry != self.geometry:
+            raise UsageError(
+                f"{what} has another geometry than the {self._noun}: {array.geometry}, not {self.geometry}"
+            )
+        if array.dtype != dtype:
+            raise UsageError(f"{what} is of {array.dtype}, but the {self._noun} was made for {dtype}")
+        if array.halo != self.halo:
+            raise UsageError(f"{what} has a halo of {array.halo}, but the {self._noun} was made for {self.halo}")
+
+    def _setup(self, dtypes: Sequence[np.dtype[Any]], shifts: list[Shift], halos: list[Any]) -> None:
+        ranks = self.geometry.communicator
+        stored = [DistributedArray(self.geometry, dtype, self.halo).storage for dtype in dict.fromkeys(dtypes)]
+        storages = dict(zip(dict.fromkeys(dtypes), stored, strict=True))
+        arrays = [storages[dtype] for dtype in dtypes]
+        self._exchange = _core.ArrayExchange(ranks.native, self.geometry.blocks, arrays, shifts, halos, ranks.number())
+
+    def _explained(self, what: Iterable[str]) -> str:
+        exchange = self.exchange
+        ranks = self.geometry.communicator
+        lines = [
+            f"{self._noun} of {self.geometry}",
+            *(f"  {line}" for line in what),
+            f"rank {ranks.rank} of {ranks.size}, each time:",
+            f"  sends {exchange.messages} message{'s' * (exchange.messages != 1)} with "
+            f"{units.length(exchange.sent_bytes)} in all, by {exchange.transport}",
+            f"  copies {units.length(exchange.local_bytes)} of its own",
+        ]
+        return "\n".join(lines)
+
+
+class Polyshift(_Plan):
+    """Shifts of distributed arrays, planned once and all done at once.
+
+    All faces of all arrays that go to one rank travel in one message, all messages at the same time; what stays on its
+    rank is copied and no message. A distance may be longer than a block and an extent need not divide.
+
+    Parameters
+    ----------
+    geometry
+        That of the arrays.
+    dtype
+        Of the source, or a list with one for each of several sources.
+    shifts
+        Each a tuple `(by, axis)`, `(by, axis, boundary)` or `(by, axis, boundary, source)`, a mapping with these
+        names, or an object with these attributes. As in Fortran's CSHIFT and EOSHIFT, element i of the result is
+        element i + by of the source (`numpy.roll` has the opposite sign). Without a boundary, or with "circular", a
+        shift goes around; else it is end-off, and the boundary, a scalar or an array of the geometry's shape without
+        the axis (the same on all ranks; read when the plan is made), comes in. `source` is an index into several
+        sources.
+    halo
+        Ghosts that the arrays have memory for; shifts do not touch them.
+
+    Raises
+    ------
+    UsageError
+        On every rank, for an axis, a boundary, a dtype that does not fit, or if ranks ask for different shifts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> geometry = Geometry(6)
+    >>> x = geometry.distribute(np.arange(6))
+    >>> plan = geometry.polyshift(int, shifts=[(1, 0), (-2, 0, 99)])
+    >>> [y.local.tolist() for y in plan(x)]
+    [[1, 2, 3, 4, 5, 0], [99, 99, 0, 1, 2, 3]]
+    """
+
+    _noun = "polyshift"
+
+    def __init__(
+        self,
+        geometry: Geometry,
+        dtype: DTypeLike | Sequence[DTypeLike] = np.float64,
+        *,
+        shifts: Iterable[Any],
+        halo: Halo = 0,
+    ) -> None:
+        def prepare() -> tuple[object, list[np.dtype[Any]]]:
+            dtypes = _dtypes(dtype)
+            super(Polyshift, self).__init__(geometry, dtypes, halo)
+            self.shifts = [_shift(shift, number, geometry, dtypes) for number, shift in enumerate(shifts)]
+            if not self.shifts:
+                raise UsageError("a polyshift needs at least one shift: shifts=[(1, 0), (-1, 0)]")
+            described = (
+                geometry.shape,
+                geometry.grid,
+                geometry.order,
+                self.halo,
+                [str(d) for d in dtypes],
+                self.shifts,
+            )
+            return described, dtypes
+
+        dtypes = geometry.communicator.agreed("polyshift", prepare)
+        results = [dtypes[shift[0]] for shift in self.shifts]
+        self._setup([*dtypes, *results], self.shifts, [])
+        self._results = results
+        self._copies: dict[int, DistributedArray] = {}
+
+    def __call__(
+        self, *sources: DistributedArray, out: Sequence[DistributedArray] | None = None
+    ) -> tuple[DistributedArray, ...]:
+        """Do all shifts.
+
+        Parameters
+        ----------
+        sources
+            As many arrays as the plan was made for.
+        out
+            The results' arrays; default: new ones. One that is a source too is allowed: the source is copied first.
+
+        Returns
+        -------
+        tuple of DistributedArray
+            A result for each shift, in order.
+        """
+        self.begin(*sources, out=out)
+        results: tuple[DistributedArray, ...] = self.end()
+        return results
+
+    def begin(self, *sources: DistributedArray, out: Sequence[DistributedArray] | None = None) -> None:
+        """Start: faces travel while the caller computes. Until `end`, sources may not change."""
+        if len(sources) != len(self.dtypes):
+            raise UsageError(f"this polyshift is of {len(self.dtypes)} arrays, but {len(sources)} were given")
+        for number, (source, dtype) in enumerate(zip(sources, self.dtypes, strict=True)):
+            self._fits(source, dtype, f"source {number}" if len(sources) > 1 else "the source")
+        if out is None:
+            out = [DistributedArray(self.geometry, dtype, self.halo) for dtype in self._results]
+        elif len(out) != len(self._results):
+            raise UsageError(f"this polyshift has {len(self._results)} results, but out has {len(out)} arrays")
+        else:
+            for number, (result, dtype) in enumerate(zip(out, self._results, strict=True)):
+                self._fits(result, dtype, f"out[{number}]")
+            if len({id(result) for result in out}) < len(out):
+                raise UsageError("two shifts write the same array of out; give each its own")
+        self._start([*(self._apart(number, source, out) for number, source in enumerate(sources)), *out])
+
+    def _apart(self, number: int, source: DistributedArray, out: Sequence[DistributedArray]) -> DistributedArray:
+        """The source, or a copy of it where it is a result too."""
+        if all(result is not source for result in out):
+            return source
+        if number not in self._copies:
+            self._copies[number] = DistributedArray(self.geometry, source.dtype, self.halo)
+        self._copies[number].padded[...] = source.padded
+        return self._copies[number]
+
+    def bind(self, *sources: DistributedArray, out: Sequence[DistributedArray]) -> Bound:
+        """The shifts of these arrays, checked once: `begin` and `end` then cost what the exchange costs."""
+        self.begin(*sources, out=out)
+        held = list(self._held)
+        self.end()
+        return Bound(self, held)
+
+    def _done(self, arrays: Sequence[DistributedArray]) -> tuple[DistributedArray, ...]:
+        return tuple(arrays[len(self.dtypes) :])
+
+    def explain(self) -> str:
+        """What is done each time, and what it costs."""
+
+        def described(number: int, shift: Shift) -> str:
+            source, _, axis, by, kind, _ = shift
+            how = {"circular": "circular", "value": "end-off, a scalar comes in", "array": "end-off, an array comes in"}
+            of = f" of source {source}" if len(self.dtypes) > 1 else ""
+            return f"shift {number}{of}: by {by:+d} along axis {axis}, {how[kind]}"
+
+        return self._explained(described(number, shift) for number, shift in enumerate(self.shifts))
+
+
+class HaloExchange(_Plan):
+    """The ghosts around the blocks of distributed arrays: filled from the ranks that have the elements.
+
+    Parameters
+    ----------
+    geometry
+        That of the arrays.
+    dtype
+        Of the array, or a list with one for each of several arrays, whose faces travel together.
+    halo
+        Ghosts of each axis and side, as `DistributedArray` takes it; all of them are filled.
+    boundary
+        What ghosts beyond an end of the array hold. None or "circular": the elements of the other end; a scalar: that;
+        "keep": what they held. Or a list with one of these for each axis.
+    corners
+        "none": only ghosts across faces. "at once": those across edges and corners too, each from the rank that has
+        them. "staged": these too, axis by axis and so with fewer messages, but one after the other.
+
+    Raises
+    ------
+    UsageError
+        On every rank, as `Polyshift` does.
+
+    Examples
+    --------
+    >>> geometry = Geometry(4)
+    >>> x = geometry.zeros(halo=1)
+    >>> x.local[...] = [1, 2, 3, 4]
+    >>> with geometry.halo_exchange() as fill:
+    ...     fill(x)
+    >>> x.local_with_halo.tolist()
+    [4.0, 1.0, 2.0, 3.0, 4.0, 1.0]
+    """
+
+    _noun = "halo exchange"
+
+    def __init__(
+        self,
+        geometry: Geometry,
+        dtype: DTypeLike | Sequence[DTypeLike] = np.float64,
+        *,
+        halo: Halo = 1,
+        boundary: Any = None,
+        corners: Literal["none", "at once", "staged"] = "none",
+    ) -> None:
+        def prepare() -> tuple[object, tuple[list[np.dtype[Any]], list[Any]]]:
+            dtypes = _dtypes(dtype)
+            super(HaloExchange, self).__init__(geometry, dtypes, halo)
+            if corners not in ("none", "at once", "staged"):
+                raise UsageError(f"corners cannot be had {corners!r}; there are 'none', 'at once' and 'staged'")
+            halos = [
+                (array, list(self.halo), _edges(boundary, geometry.ndim, of), corners)
+                for array, of in enumerate(dtypes)
+            ]
+            described = (geometry.shape, geometry.grid, geometry.order, [str(d) for d in dtypes], halos)
+            return described, (dtypes, halos)
+
+        dtypes, halos = geometry.communicator.agreed("halo exchange", prepare)
+        self.corners = corners
+        self._setup(dtypes, [], halos)
+
+    def __call__(self, *arrays: DistributedArray) -> None:
+        """Fill the ghosts of these arrays."""
+        self.begin(*arrays)
+        self.end()
+
+    def begin(self, *arrays: DistributedArray) -> None:
+        """Start: the caller computes on what needs no ghosts meanwhile. Until `end`, elements may not change."""
+        if len(arrays) != len(self.dtypes):
+            raise UsageError(f"this halo exchange is of {len(self.dtypes)} arrays, but {len(arrays)} were given")
+        for number, (array, dtype) in enumerate(zip(arrays, self.dtypes, strict=True)):
+            self._fits(array, dtype, f"array {number}" if len(arrays) > 1 else "the array")
+        if len({id(array) for array in arrays}) < len(arrays):
+            raise UsageError("an array is given twice")
+        self._start(arrays)
+
+    def bind(self, *arrays: DistributedArray) -> Bound:
+        """The exchange of these arrays, checked once: `begin` and `end` then cost what the exchange costs."""
+        self.begin(*arrays)
+        self.end()
+        return Bound(self, arrays)
+
+    def _done(self, arrays: Sequence[DistributedArray]) -> None:
+        return None
+
+    def explain(self) -> str:
+        """What is done each time, and what it costs."""
+        corners = {"none": "faces only", "at once": "with corners, at once", "staged": "with corners, axis by axis"}
+        return self._explained([f"{len(self.dtypes)} x ghosts {self.halo}, {corners[self.corners]}"])
+
+
+class Bound:
+    """A plan with its arrays: nothing is checked or made when it is called."""
+
+    def __init__(self, plan: _Plan, arrays: Sequence[DistributedArray]) -> None:
+        self._plan = plan
+        self._arrays = list(arrays)
+        self._addresses = [array.address for array in arrays]
+
+    def __call__(self) -> None:
+        """Do it."""
+        exchange = self._plan.exchange
+        exchange.begin(self._addresses)
+        exchange.end()
+
+    def begin(self) -> None:
+        """Start it."""
+        self._plan.exchange.begin(self._addresses)
+
+    def end(self) -> None:
+        """Complete it."""
+        self._plan.exchange.end()
+
+
+def _dtypes(dtype: Any) -> list[np.dtype[Any]]:
+    several = list(dtype) if isinstance(dtype, list | tuple) else [dtype]
+    if not several:
+        raise UsageError("dtype is an empty list; expected a dtype for each array")
+    dtypes = [np.dtype(one) for one in several]
+    for one in dtypes:
+        if one.hasobject or one.itemsize == 0:
+            raise UsageError(f"elements of {one} cannot be sent to other ranks; expected numbers or booleans")
+    return dtypes
+
+
+def _shift(shift: Any, number: int, geometry: Geometry, dtypes: Sequence[np.dtype[Any]]) -> Shift:
+    by, axis, boundary, source = _fields(shift, number)
+    if isinstance(by, bool) or not isinstance(by, int | np.integer):
+        raise UsageError(f"shift {number} is by {by!r}; expected a whole number")
+    if isinstance(axis, bool) or not isinstance(axis, int | np.integer) or not -geometry.ndim <= axis < geometry.ndim:
+        raise UsageError(
+            f"shift {number} is along axis {axis!r}; an array of {geometry.ndim} axes has {-geometry.ndim} to "
+            f"{geometry.ndim - 1}"
+        )
+    if isinstance(source, bool) or not isinstance(source, int | np.integer) or not 0 <= source < len(dtypes):
+        raise UsageError(f"shift {number} is of source {source!r}; the sources are 0 to {len(dtypes) - 1}")
+    axis, source = int(axis) % geometry.ndim, int(source)
+    # Distances beyond what 64 bits hold are as good as the extent (end-off) or what is left of them (circular).
+    extent = geometry.shape[axis]
+    kind, value = _boundary(boundary, dtypes[source], geometry.shape[:axis] + geometry.shape[axis + 1 :], number)
+    distance = int(by) % extent if kind == "circular" else max(-extent, min(extent, int(by)))
+    if kind == "circular" and by < 0:
+        distance -= extent
+    return source, len(dtypes) + number, axis, distance, kind, value
+
+
+def _fields(shift: Any, number: int) -> tuple[Any, Any, Any, Any]:
+    names = ("by", "axis", "boundary", "source")
+    if isinstance(shift, Mapping):
+        unknown = [name for name in shift if name not in names]
+        if unknown or "by" not in shift or "axis" not in shift:
+            raise UsageError(f"shift {number} has {', '.join(map(str, shift))}; expected by, axis, boundary, source")
+        return shift["by"], shift["axis"], shift.get("boundary"), shift.get("source", 0)
+    if isinstance(shift, tuple | list):
+        if not 2 <= len(shift) <= len(names):
+            raise UsageError(f"shift {number} is {shift!r}; expected (by, axis), and after them boundary and source")
+        by, axis, *rest = shift
+        return by, axis, rest[0] if rest else None, rest[1] if len(rest) > 1 else 0
+    if hasattr(shift, "by") and hasattr(shift, "axis"):
+        return shift.by, shift.axis, getattr(shift, "boundary", None), getattr(shift, "source", 0)
+    raise UsageError(f"shift {number} is {shift!r}; expected (by, axis), and after them boundary and source")
+
+
+def _boundary(boundary: Any, dtype: np.dtype[Any], lines: tuple[int, ...], number: int) -> tuple[str, bytes]:
+    """The kind of a boundary and its bytes."""
+    if boundary is None or (isinstance(boundary, str) and boundary == "circular"):
+        return "circular", b""
+    values = _cast(boundary, dtype, f"the boundary of shift {number}")
+    if values.ndim == 0:
+        return "value", values.tobytes()
+    if values.shape != lines:
+        raise UsageError(
+            f"the boundary of shift {number} has shape {values.shape}; expected {lines}, the shape without the axis"
+        )
+    return "array", np.ascontiguousarray(values).tobytes()
+
+
+def _edges(boundary: Any, ndim: int, dtype: np.dtype[Any]) -> list[tuple[str, bytes]]:
+    several = list(boundary) if isinstance(boundary, list | tuple) else [boundary] * ndim
+    if len(several) != ndim:
+        raise UsageError(f"boundary has {len(several)} entries, but the geometry has {ndim} axes")
+    edges: list[tuple[str, bytes]] = []
+    for axis, one in enumerate(several):
+        if one is None or (isinstance(one, str) and one == "circular"):
+            edges.append(("circular", b""))
+        elif isinstance(one, str) and one == "keep":
+            edges.append(("keep", b""))
+        else:
+            value = _cast(one, dtype, f"the boundary of axis {axis}")
+            if value.ndim > 0:
+                raise UsageError(
+                    f"the boundary of axis {axis} is an array; ghosts beyond an end take a scalar (shifts take arrays)"
+                )
+            edges.append(("value", value.tobytes()))
+    return edges
+
+
+def _cast(value: Any, dtype: np.dtype[Any], what: str) -> NDArray[Any]:
+    if isinstance(value, str):
+        raise UsageError(f"{what} is {value!r}; expected 'circular', a scalar or an array")
+    values = np.asarray(value)
+    if isinstance(value, int) and not isinstance(value, bool) and dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        if not limits.min <= value <= limits.max:
+            raise UsageError(f"{what} is {value}, which {dtype} cannot hold")
+    elif dtype.kind == "b" and isinstance(value, int) and value in (0, 1):
+        pass
+    elif not np.can_cast(values.dtype, dtype, "same_kind"):
+        raise UsageError(f"{what} is of {values.dtype}, which {dtype} cannot hold")
+    return values.astype(dtype)

@@ -1,0 +1,118 @@
+"""The ranks that exchange: all of the run, those of an mpi4py communicator, or this process alone."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, TypeVar
+
+from weft import _core
+from weft._core import UsageError
+from weft.launch import environment, mpiexec
+
+_Value = TypeVar("_Value")
+
+
+class Ranks:
+    """Ranks of this run, of which this process is one."""
+
+    def __init__(self, native: _core.Ranks) -> None:
+        self.native = native
+        self.rank = native.rank
+        self.size = native.size
+        self._exchanges = 0
+
+    def agreed(self, what: str, prepare: Callable[[], tuple[object, _Value]]) -> _Value:
+        """What `prepare` returns, once all ranks have come to the same.
+
+        Parameters
+        ----------
+        what
+            What is prepared, for messages: "plan".
+        prepare
+            Returns what must be the same on all ranks (its `repr` is compared) and a value. May raise UsageError.
+
+        Raises
+        ------
+        UsageError
+            On every rank, if `prepare` raised on any, or if they differ.
+        """
+        try:
+            description, value = prepare()
+        except (UsageError, TypeError, ValueError) as error:
+            self.native.agree(str(error), 0, what)
+            raise
+        digest = hashlib.blake2b(repr(description).encode(), digest_size=8).digest()
+        self.native.agree(None, int.from_bytes(digest, "little"), what)
+        return value
+
+    def number(self) -> int:
+        """A number for the next exchange, the same on all ranks."""
+        self._exchanges += 1
+        return self._exchanges
+
+
+@functools.cache
+def of_run() -> Ranks:
+    """The ranks of this run: those that a launcher has started, or this process alone. Collective the first time."""
+    mpi4py = sys.modules.get("mpi4py.MPI")
+    if environment.launcher() is None and (mpi4py is None or mpi4py.COMM_WORLD.Get_size() == 1):
+        return Ranks(_core.Ranks.alone())
+    ranks = Ranks(_core.Ranks.launched(mpiexec.library()))
+    if mpi4py is None and ranks.size > 1:
+        _end_the_run_on_errors()
+    return ranks
+
+
+def of_communicator(comm: Any) -> Ranks:
+    """The ranks of an mpi4py communicator. Collective over it.
+
+    Raises
+    ------
+    UsageError
+        If it is no communicator, or if mpi4py and weft use two MPI libraries: the handles of one mean nothing to the
+        other.
+    """
+    if isinstance(comm, Ranks):
+        return comm
+    mpi4py = sys.modules.get("mpi4py.MPI")
+    if mpi4py is None or not isinstance(comm, mpi4py.Comm):
+        raise UsageError(f"comm is a {type(comm).__name__}; expected a communicator of mpi4py, or None for all ranks")
+    if comm == mpi4py.COMM_NULL:
+        raise UsageError("comm is MPI.COMM_NULL: this rank is not in it")
+    ours = json.loads(_core.mpi_version(mpiexec.library()))
+    theirs = mpi4py.Get_library_version()
+    if _name(ours["version"]) != _name(theirs):
+        raise UsageError(
+            f"mpi4py uses {_name(theirs)}, but weft has loaded {_name(ours['version'])} ({ours['path']}): two MPI "
+            "libraries in one process do not know each other's communicators. Import mpi4py.MPI before weft uses MPI "
+            "and leave WEFT_MPI_LIBRARY unset, or set it to the library of mpi4py"
+        )
+    return Ranks(_core.Ranks.of_handle(mpi4py._handleof(comm), mpiexec.library()))
+
+
+def _name(version: str) -> str:
+    return mpiexec.first_line(version.rstrip("\0"))
+
+
+def _end_the_run_on_errors() -> None:
+    """A rank that fails would leave the others waiting: it ends the run instead, after its traceback."""
+    before = sys.excepthook
+
+    def fail(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        try:
+            before(kind, error, trace)
+        except Exception:
+            traceback.print_exception(kind, error, trace)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        # Ordinary exit would finalise MPI, which waits for ranks that may wait for this one.
+        os._exit(1)
+
+    sys.excepthook = fail

@@ -1,0 +1,59 @@
+"""Distributed arrays under a real mpiexec."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from weft.launch import mpiexec
+
+PROGRAM = Path(__file__).parent / "rank_program.py"
+
+
+def launch(ranks, scenario, **variables):
+    words = [*mpiexec.command(), "-n", str(ranks), sys.executable, str(PROGRAM), scenario]
+    environment = {**os.environ, "WEFT_BLOCKED_LIMIT": "20", **variables}
+    return subprocess.run(words, check=False, capture_output=True, text=True, timeout=120, env=environment)
+
+
+def succeed(ranks, scenario, **variables):
+    done = launch(ranks, scenario, **variables)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count(f"{scenario}: ok") == ranks, done.stdout + done.stderr
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("scenario", ["shifts", "halos", "overlap", "mistakes"])
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_ranks_do(native, scenario, ranks):
+    succeed(ranks, scenario)
+
+
+@pytest.mark.mpi
+def test_without_shared_memory(native):
+    succeed(2, "shifts", WEFT_SHARED_MEMORY="0")
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("shared", ["0", "1"])
+def test_a_lost_rank_ends_the_run(native, shared):
+    done = launch(3, "lost", WEFT_SHARED_MEMORY=shared)
+    assert done.returncode != 0
+    assert "this rank has had enough" in done.stderr
+    assert "lost: ok" not in done.stdout
+
+
+@pytest.mark.mpi
+@pytest.mark.skipif(importlib.util.find_spec("mpi4py") is None, reason="mpi4py is not installed")
+def test_with_the_communicator_of_mpi4py(native):
+    succeed(4, "mpi4py")
+
+
+@pytest.mark.parametrize("scenario", ["shifts", "halos", "overlap", "mistakes"])
+def test_one_process_alone(native, scenario):
+    words = [sys.executable, str(PROGRAM), scenario]
+    done = subprocess.run(words, check=False, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
