@@ -1,0 +1,15 @@
+"""Connection sets: patterns in, schedules out.
+
+>>> import weft
+>>> schedule = weft.compile("hypercube", "iwarp64")
+>>> schedule.phases
+2
+>>> schedule.verify()
+"""
+
+from __future__ import annotations
+
+from weft.conset.compiling import compile
+from weft.conset.patterns import pattern
+
+__all__ = ["compile", "pattern"]

@@ -1,0 +1,118 @@
+"""From a pattern and a machine to a schedule."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from weft import _core, catalogue, files
+from weft._core import ConnectionSet, Machine, Schedule, UsageError
+from weft.conset.patterns import pattern as find_pattern
+
+Progress = Callable[[str, float, "int | None", "float | None"], object]
+
+
+def compile(
+    pattern: str | os.PathLike[str] | ConnectionSet,
+    machine: str | Machine,
+    *,
+    channels: int | None = None,
+    link_channels: int | None = None,
+    ports: int | None = None,
+    access: str | None = None,
+    access_time: float | None = None,
+    words: int | None = None,
+    compiler: str = "weft",
+    effort: float = 1.0,
+    seed: int = 0,
+    phases: int | None = None,
+    split: bool = True,
+    progress: Progress | None = None,
+) -> Schedule:
+    """Compile a connection set for a machine: phases, routes, times, and lower bounds with certificates.
+
+    Parameters
+    ----------
+    pattern
+        A connection set, the name of a pattern (`weft compile --patterns` lists them), or a file of connections.
+    machine
+        A machine of the catalogue by name, a machine file by path, or a machine; it needs a table `[connections]`.
+    channels, link_channels, ports
+        Logical channels of a node, channels of a link, circuits of a node, in place of the machine file's.
+    access, access_time
+        `separate` or `shared`, and seconds a word, in place of the machine file's.
+    words
+        Words of every connection, in place of the pattern's (1 for a named pattern).
+    compiler
+        `weft`, or `apr` for that of Feldmann, Stricker and Warfel 1993.
+    effort
+        Nominal seconds of search for something better than the first schedule. Steps are counted, not time, so that the
+        same seed gives the same schedule.
+    phases
+        At most so many phases.
+    split
+        Whether the words of a connection may be divided among phases.
+    progress
+        Called with what is done, the share of the effort spent, and phases and seconds of the best so far.
+
+    Returns
+    -------
+    Schedule
+        The best found; Ctrl-C ends the search and keeps the best so far.
+
+    Raises
+    ------
+    UsageError
+        For what cannot be compiled, with the reason.
+    RunError
+        If it was interrupted before there was any schedule.
+    """
+    found = catalogue.machine(machine) if isinstance(machine, str) else machine
+    connections = (
+        pattern if isinstance(pattern, ConnectionSet) else find_pattern(pattern, found, words=words, seed=seed)
+    )
+    if words is not None and isinstance(pattern, ConnectionSet):
+        connections = connections.with_words(words)
+    schedule, _ = _core.compile_connections(
+        connections,
+        found,
+        channels,
+        link_channels,
+        ports,
+        access,
+        access_time,
+        compiler,
+        effort,
+        seed,
+        phases,
+        split,
+        progress,
+    )
+    return schedule
+
+
+def read(path: str | os.PathLike[str], verified: bool = True) -> Schedule:
+    """A schedule from its file, verified unless that is not wanted.
+
+    Raises
+    ------
+    UsageError
+        If the file is no schedule, was changed after it was written, or breaks a rule: with the reason.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: expected a schedule in JSON, found bytes that are no text") from error
+    schedule = Schedule.parse(text, str(path))
+    if verified:
+        try:
+            schedule.verify()
+        except UsageError as error:
+            raise UsageError(f"{path}: refused: {error}") from error
+    return schedule
+
+
+def write(schedule: Schedule, path: str | os.PathLike[str]) -> None:
+    """Write a schedule whole or not at all."""
+    files.write_text(schedule.to_json() + "\n", path)

@@ -1,0 +1,265 @@
+"""Connection sets of partitioned sparse matrices, graphs and meshes.
+
+Parts exchange values after each step of an iterative solver (Feldmann, Stricker and Warfel 1993, section 5.2). With the
+exchange `row` every row of a matrix (node of a graph) is owned by one part, and a part sends each of its values once to
+every other part that has a row with an entry for it. With the exchange `vertex` the elements of a mesh are divided, and
+two parts that share a node send each other their contributions to it. A value is a word.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from weft._core import ConnectionSet, UsageError
+from weft.conset.patterns import GRAPH, MATRIX
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+EXCHANGES = ("vertex", "row")
+
+
+def read(
+    path: Path,
+    parts: int,
+    partition: str | os.PathLike[str] | None = None,
+    exchange: str | None = None,
+    seed: int = 0,
+) -> ConnectionSet:
+    """The exchange of a matrix (`.mtx`), a METIS graph (`.graph`) or a mesh, divided into parts.
+
+    Raises
+    ------
+    UsageError
+        If the file cannot be read, the mesh has hanging or duplicate nodes, or a package for it is missing: with the
+        reason.
+    """
+    if exchange is not None and exchange not in EXCHANGES:
+        raise UsageError(f"no exchange is called {exchange}; there are {' and '.join(EXCHANGES)}")
+    if parts < 1:
+        raise UsageError(f"expected at least one part, found {parts}")
+    suffix = path.suffix.lower()
+    if suffix in MATRIX or suffix in GRAPH:
+        if exchange == "vertex":
+            raise UsageError(f"{path}: the exchange vertex is that of meshes; a matrix or graph has row")
+        matrix = _matrix(path) if suffix in MATRIX else _metis(path)
+        owner = _partition(path, partition, matrix, parts, seed)
+        return row_exchange(matrix, owner, parts, path.name)
+    points, cells = _mesh(path)
+    check_mesh(path, points, cells)
+    if exchange == "row":
+        matrix = node_graph(cells, len(points))
+        owner = _partition(path, partition, matrix, parts, seed)
+        return row_exchange(matrix, owner, parts, path.name)
+    owner = _partition(path, partition, dual_graph(cells, points.shape[1]), parts, seed)
+    return vertex_exchange(cells, owner, parts, path.name)
+
+
+def row_exchange(matrix: csr_array, owner: np.ndarray, parts: int, name: str) -> ConnectionSet:
+    """Every part sends each value it owns once to every other part whose rows have an entry for it."""
+    entries = matrix.tocoo()
+    needs, has = owner[entries.row], owner[entries.col]
+    apart = needs != has
+    needed = np.unique(np.stack([has[apart], needs[apart], entries.col[apart]]), axis=1)
+    ends, words = np.unique(needed[:2], axis=1, return_counts=True)
+    connections = [(int(a), int(b), int(count)) for a, b, count in zip(*ends, words, strict=True)]
+    return ConnectionSet(parts, connections, name)
+
+
+def vertex_exchange(cells: list[np.ndarray], owner: np.ndarray, parts: int, name: str) -> ConnectionSet:
+    """Two parts that share nodes send each other a value for each of them."""
+    parts_of: dict[int, set[int]] = defaultdict(set)
+    for element, part in zip((element for block in cells for element in block), owner, strict=True):
+        for node in element:
+            parts_of[int(node)].add(int(part))
+    words: dict[tuple[int, int], int] = defaultdict(int)
+    for sharing in parts_of.values():
+        for a in sharing:
+            for b in sharing - {a}:
+                words[a, b] += 1
+    return ConnectionSet(parts, [(a, b, count) for (a, b), count in sorted(words.items())], name)
+
+
+def check_mesh(path: Path, points: np.ndarray, cells: list[np.ndarray]) -> None:
+    """Refuse meshes that are none: no elements, nodes that do not exist, duplicate nodes, hanging nodes."""
+    if not cells:
+        raise UsageError(f"{path}: the mesh has no elements of its highest dimension")
+    for block in cells:
+        if block.size and (block.min() < 0 or block.max() >= len(points)):
+            raise UsageError(
+                f"{path}: an element names node {int(block.max())}, there are nodes 0 to {len(points) - 1}"
+            )
+    used = np.unique(np.concatenate([block.ravel() for block in cells]))
+    _, first, count = np.unique(points[used], axis=0, return_index=True, return_counts=True)
+    if (count > 1).any():
+        twice = points[used][first[np.argmax(count > 1)]]
+        same = used[(points[used] == twice).all(axis=1)]
+        raise UsageError(
+            f"{path}: nodes {int(same[0])} and {int(same[1])} are at the same place {twice.tolist()}: "
+            "merge duplicate nodes, or parts on both sides would not exchange their values"
+        )
+    _refuse_hanging(path, points, cells)
+
+
+_EDGES = {3: ((0, 1), (1, 2), (2, 0)), 4: ((0, 1), (1, 2), (2, 3), (3, 0))}
+
+
+def _refuse_hanging(path: Path, points: np.ndarray, cells: list[np.ndarray]) -> None:
+    """A node in the middle of another element's edge hangs: their edges do not match."""
+    planar = points.shape[1] == 2 or bool(np.ptp(points[:, 2]) == 0)
+    edges = [
+        np.sort(block[:, pair], axis=1)
+        for block in cells
+        if planar and block.shape[1] in _EDGES
+        for pair in map(list, _EDGES[block.shape[1]])
+    ]
+    if not edges:
+        return
+    unique, count = np.unique(np.concatenate(edges), axis=0, return_counts=True)
+    border = unique[count == 1]
+    middles = (points[border[:, 0]] + points[border[:, 1]]) / 2
+    size = np.linalg.norm(points[border[:, 0]] - points[border[:, 1]], axis=1)
+    from scipy.spatial import cKDTree
+
+    nodes = np.unique(border)
+    distance, nearest = cKDTree(points[nodes]).query(middles)
+    hanging = np.asarray(distance) < 1e-9 * size
+    if hanging.any():
+        which = int(np.argmax(hanging))
+        a, b = (int(node) for node in border[which])
+        node = int(nodes[np.asarray(nearest)[which]])
+        raise UsageError(
+            f"{path}: node {node} hangs in the middle of the edge from node {a} to node {b}: split the element there"
+        )
+
+
+def dual_graph(cells: list[np.ndarray], dimension: int) -> csr_array:
+    """Elements that share as many nodes as the corners of a face."""
+    from scipy.sparse import csr_array
+
+    elements = [element for block in cells for element in block]
+    rows = np.repeat(np.arange(len(elements)), [len(element) for element in elements])
+    incidence = csr_array((np.ones(len(rows), dtype=np.int32), (rows, np.concatenate(elements))))
+    shared = (incidence @ incidence.T).tocoo()
+    least = 2 if max(block.shape[1] for block in cells) <= 4 and dimension == 2 else 3
+    faces = (shared.data >= least) & (shared.row != shared.col)
+    return csr_array((np.ones(int(faces.sum())), (shared.row[faces], shared.col[faces])), shape=shared.shape)
+
+
+def node_graph(cells: list[np.ndarray], nodes: int) -> csr_array:
+    """Nodes that share an element: the pattern of an assembled matrix."""
+    from scipy.sparse import csr_array
+
+    pairs = [block[:, [a, b]] for block in cells for a in range(block.shape[1]) for b in range(block.shape[1])]
+    both = np.unique(np.concatenate(pairs), axis=0)
+    return csr_array((np.ones(len(both)), (both[:, 0], both[:, 1])), shape=(nodes, nodes))
+
+
+def _matrix(path: Path) -> csr_array:
+    from scipy.io import mmread
+    from scipy.sparse import csr_array
+
+    try:
+        matrix = csr_array(mmread(path))
+    except (ValueError, TypeError, OverflowError) as error:
+        raise UsageError(f"{path}: expected a sparse matrix in Matrix Market format: {error}") from error
+    if matrix.shape[0] != matrix.shape[1]:
+        raise UsageError(
+            f"{path}: expected a square matrix, found {matrix.shape[0]} rows and {matrix.shape[1]} columns"
+        )
+    return matrix
+
+
+def _metis(path: Path) -> csr_array:
+    """A METIS graph file: vertices, edges and a format in the first line, then the neighbours of each vertex from 1."""
+    from scipy.sparse import csr_array
+
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("%")]
+    try:
+        header = [int(word) for word in lines[0].split()]
+    except (ValueError, IndexError) as error:
+        raise UsageError(f"{path}: expected the numbers of vertices and edges in the first line") from error
+    if len(header) < 2:
+        raise UsageError(f"{path}: expected the numbers of vertices and edges in the first line, found {lines[0]!r}")
+    flags = f"{header[2]:03d}" if len(header) > 2 else "000"
+    weights = (header[3] if len(header) > 3 else 1) if flags[-2] == "1" else 0
+    skipped, stride = weights + (flags[-3] == "1"), 2 if flags[-1] == "1" else 1
+    vertices = lines[1 : 1 + header[0]]
+    if len(vertices) != header[0]:
+        raise UsageError(f"{path}: expected {header[0]} lines of neighbours, found {len(vertices)}")
+    rows, columns = [], []
+    for vertex, line in enumerate(vertices):
+        try:
+            neighbours = [int(word) for word in line.split()][skipped::stride]
+        except ValueError as error:
+            raise UsageError(
+                f"{path}: expected the neighbours of vertex {vertex + 1} as numbers, found {line!r}"
+            ) from error
+        for neighbour in neighbours:
+            if not 1 <= neighbour <= header[0]:
+                raise UsageError(f"{path}: vertex {vertex + 1} has neighbour {neighbour}, there are 1 to {header[0]}")
+            rows.append(vertex)
+            columns.append(neighbour - 1)
+    return csr_array((np.ones(len(rows)), (rows, columns)), shape=(header[0], header[0]))
+
+
+def _mesh(path: Path) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Points and the elements of the highest dimension, by kind."""
+    meshio = _package("meshio", path)
+    try:
+        mesh = meshio.read(path)
+    except SystemExit as error:
+        raise UsageError(f"{path}: no format of meshio was recognised") from error
+    except Exception as error:
+        raise UsageError(f"{path}: meshio cannot read it: {error}") from error
+    dimension = max((block.dim for block in mesh.cells), default=0)
+    cells = [np.asarray(block.data) for block in mesh.cells if block.dim == dimension and len(block.data)]
+    points = np.asarray(mesh.points, dtype=float)
+    if dimension == 2 and points.shape[1] == 3 and np.ptp(points[:, 2]) == 0:
+        points = points[:, :2]
+    return points, cells
+
+
+def _package(name: str, path: Path) -> Any:
+    import importlib
+
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise UsageError(f"{path}: reading it needs the package {name}: pip install 'weft[meshes]'") from error
+
+
+def _partition(
+    path: Path, partition: str | os.PathLike[str] | None, graph: csr_array, parts: int, seed: int
+) -> np.ndarray:
+    """The part of each vertex: from a file, or by METIS."""
+    count = graph.shape[0]
+    if partition is not None:
+        try:
+            owner = np.loadtxt(partition, dtype=np.int64, ndmin=1)
+        except ValueError as error:
+            raise UsageError(f"{partition}: expected a part number a line: {error}") from error
+        if len(owner) != count:
+            raise UsageError(
+                f"{partition}: expected the part of each of the {count} vertices of {path}, found {len(owner)} lines"
+            )
+        if owner.min() < 0 or owner.max() >= parts:
+            raise UsageError(f"{partition}: expected parts 0 to {parts - 1}, found {owner.min()} to {owner.max()}")
+        return owner
+    if parts == 1:
+        return np.zeros(count, dtype=np.int64)
+    if parts > count:
+        raise UsageError(f"{path}: {count} vertices cannot be divided into {parts} parts")
+    pymetis = _package("pymetis", path)
+    symmetric = (graph + graph.T).tocsr()
+    symmetric.setdiag(0)
+    symmetric.eliminate_zeros()
+    options = pymetis.Options(seed=seed)
+    adjacency = pymetis.CSRAdjacency(adj_starts=symmetric.indptr, adjacent=symmetric.indices)
+    _, owner = pymetis.part_graph(parts, adjacency, recursive=True, options=options)
+    return np.asarray(owner, dtype=np.int64)

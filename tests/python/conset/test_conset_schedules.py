@@ -1,0 +1,137 @@
+"""Compiling, verifying and drawing from Python and from the command line."""
+
+import json
+import sys
+
+import pytest
+
+import weft
+from weft.cli import main as cli
+from weft.conset import compiling, drawing
+
+
+@pytest.fixture
+def command(monkeypatch, capsys, tmp_path):
+    """Runs a command in a folder of its own; exit code, output, errors."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(line):
+        monkeypatch.setattr(sys, "argv", ["weft", *line.split()])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        out, err = capsys.readouterr()
+        return ended.value.code or 0, out, err
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def schedule():
+    return weft.compile("hypercube", "iwarp64", words=32, effort=0.1)
+
+
+def test_figures_beside_their_bounds(schedule):
+    assert schedule.phases == len(schedule) == 2
+    bounds = {name: (value, unit) for name, value, unit in schedule.lower_bounds}
+    assert bounds["channel capacity"] == (2, "phases")
+    assert bounds["phases and transfers"][0] <= schedule.predicted_seconds
+    schedule.verify(weft.ConnectionSet.named("hypercube", weft.machine("iwarp64"), 32))
+
+
+def test_another_set_is_refused(schedule):
+    other = weft.ConnectionSet.named("hypercube", weft.machine("iwarp64"), 33)
+    with pytest.raises(weft.UsageError, match="32 words are scheduled, 33 are to be transferred"):
+        schedule.verify(other)
+
+
+def test_settings_take_the_place_of_the_machine_files():
+    assert weft.compile("hypercube", "iwarp64", channels=16, effort=0).phases == 1
+    assert weft.compile("random:3", "palomar", effort=0).phases == 3
+    assert weft.compile("random:3", "palomar", ports=3, effort=0).phases == 1
+    slow = weft.compile("torus", "iwarp64", words=100, access="shared", access_time=500e-9, effort=0)
+    assert slow.predicted_seconds == pytest.approx(26.4e-6 + 8 * 100 * 500e-9)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"machine": "ipsc860"}, r"ipsc860 has no connections: its file has no table \[connections\]"),
+        ({"compiler": "best"}, "no compiler is called best; there are weft and apr"),
+        ({"access": "both"}, "no access is called both; there are separate and shared"),
+        ({"effort": -1.0}, "expected an effort of at least 0 seconds"),
+        ({"phases": 1}, 'infeasible in 1 phases: the bound "channel capacity" says at least 2'),
+    ],
+)
+def test_what_cannot_be_compiled(settings, message):
+    with pytest.raises(weft.UsageError, match=message):
+        weft.compile("hypercube", **{"machine": "iwarp64", **settings})
+
+
+def test_progress_is_told():
+    told = []
+    weft.compile("random:6", "iwarp64", words=500, effort=0.1, progress=lambda *what: told.append(what))
+    doing, spent, _, _ = told[0]
+    assert doing.startswith("negotiating")
+    assert 0 <= spent <= 1
+
+
+def test_the_command_writes_what_can_be_verified(command, tmp_path):
+    code, out, _ = command("compile all-to-all --on iwarp64 --channels 12 --effort 0.1 -o schedule.json")
+    assert code == 0
+    assert "27  (channel capacity)" in out
+    content = json.loads((tmp_path / "schedule.json").read_text())
+    assert len(content["phases"]) == 27
+    assert {"lower_bounds", "predicted_seconds"} <= set(content)
+    assert compiling.read(tmp_path / "schedule.json").phases == 27
+    code, out, _ = command("show schedule.json")
+    assert (code, out) == (0, "27 phases, verified; drawn in schedule.html\n")
+    page = (tmp_path / "schedule.html").read_text()
+    assert page.count('class="phase"') == 27
+    assert "http://" not in page.replace("http://www.w3.org/2000/svg", "")
+
+
+def test_edited_files_are_refused(command, schedule, tmp_path):
+    compiling.write(schedule, tmp_path / "schedule.json")
+    content = json.loads((tmp_path / "schedule.json").read_text())
+    content["phases"][0]["connections"][0]["route"].append(0)
+    (tmp_path / "edited.json").write_text(json.dumps(content))
+    code, _, err = command("show edited.json")
+    assert code == 2
+    assert "edited.json: refused: phase 0, connection" in err
+    (tmp_path / "short.json").write_text((tmp_path / "schedule.json").read_text()[:500])
+    code, _, err = command("show short.json")
+    assert code == 2
+    assert "short.json: the file ends in the middle of a schedule" in err
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("compile --on iwarp64", "expected a pattern: a name"),
+        ("compile torus", "expected a machine: --on iwarp64, say"),
+        ("compile torus --on iwarp64 -o no/such/schedule.json", "there is no folder"),
+        ("compile torus --on iwarp64 -o schedule.txt", "expected a name that ends in .json"),
+        ("show schedule.json", "schedule.json"),
+    ],
+)
+def test_usage(command, line, message):
+    code, _, err = command(line)
+    assert code == 2
+    assert message in err
+
+
+def test_every_topology_is_drawn():
+    for machine in ("iwarp64", "palomar", "rail-h100"):
+        found = json.loads(weft.compile("shift:3", machine, effort=0).to_json())
+        picture = drawing.svg(found, 0)
+        assert picture.startswith("<svg")
+        assert "nan" not in picture
+        assert "phase" in drawing.text(found)
+        assert "<h2>Timetable" in drawing.page(found)
+
+
+def test_patterns_are_listed(command):
+    code, out, _ = command("compile --patterns")
+    assert code == 0
+    assert "bit-reversal" in out
