@@ -1,0 +1,12 @@
+"""Programs in FGHC, the language of the Multi-PSI (Flat GHC as in KL1): check them, explain them, run them.
+
+`fghc.check("queens.fghc")` tells what is wrong, `fghc.explain("queens.fghc")` how an engine sees the program, and
+`fghc.run("queens.fghc", goal="queens(8,2,S)", pes=2)` runs it and tells what was counted.
+"""
+
+from __future__ import annotations
+
+from weft.fghc.checking import Finding, Report, check, explain, sources
+from weft.fghc.running import ProcessingElement, Run, Waiting, run, run_rank
+
+__all__ = ["Finding", "ProcessingElement", "Report", "Run", "Waiting", "check", "explain", "run", "run_rank", "sources"]

@@ -1,0 +1,85 @@
+"""What is wrong with a program, and how an engine sees it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """One error or warning."""
+
+    severity: str
+    """`error` or `warning`."""
+    code: str
+    """The kind of finding, the same in every version: `syntax`, `unknown-predicate`, `singleton`, …"""
+    message: str
+    """What is wrong."""
+    file: str
+    """Where: the file as it was named, or `--goal`."""
+    line: int
+    """Where: the line, from 1."""
+    column: int
+    """Where: the column, from 1, in characters."""
+    help: str | None
+    """What to do."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """Everything that the checker found."""
+
+    findings: list[Finding]
+    """In the order of their places."""
+    errors: int
+    """How many are errors: a program with errors cannot run."""
+    warnings: int
+    """How many are warnings."""
+    text: str
+    """The findings with excerpts of the source."""
+
+
+def sources(paths: Sequence[str | os.PathLike[str]]) -> str:
+    """Names and texts of files as the JSON that `weft._core` takes.
+
+    Raises FileNotFoundError and other OSErrors, and UsageError for a file that is no UTF-8 text.
+    """
+    from weft._core import UsageError
+
+    found = []
+    for path in paths:
+        try:
+            found.append((str(path), Path(path).read_text(encoding="utf-8")))
+        except UnicodeDecodeError as error:
+            raise UsageError(f"{path}: byte {error.start} is not UTF-8; FGHC programs are UTF-8 text") from error
+    return json.dumps(found)
+
+
+def check(*paths: str | os.PathLike[str], goal: str | None = None, color: bool = False) -> Report:
+    """Check the modules in some files, and a goal that a run shall start with.
+
+    With `color`, the text has escape sequences for a terminal. Raises UsageError and OSError for files that cannot be
+    read; what is wrong with the program is in the report.
+    """
+    from weft._core import fghc_check
+
+    found = json.loads(fghc_check(sources(paths), goal, color))
+    findings = [Finding(**finding) for finding in found["findings"]]
+    return Report(findings, found["errors"], found["warnings"], found["text"])
+
+
+def explain(*paths: str | os.PathLike[str], library: bool = False) -> str:
+    """A program as an engine sees it: its normal form, dispatch, suspension and pragma sites.
+
+    With `library`, also those parts of weft's library that it uses. Raises RunError for a program with errors.
+    """
+    from weft._core import fghc_explain
+
+    return fghc_explain(sources(paths), library)

@@ -1,0 +1,108 @@
+"""Running programs: results, counters, the command's exit codes and messages."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from weft import fghc
+from weft._core import RunError, UsageError
+
+PROGRAMS = Path(__file__).parents[3] / "programs" / "fghc"
+QUEENS = "t([1,2,3,4,5,6,7,8],6,2)"
+
+
+def command(*words):
+    return [sys.executable, "-m", "weft.cli.main", "fghc", "run", *map(str, words)]
+
+
+def run(*words):
+    return subprocess.run(command(*words), capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize("interpret", [False, True])
+def test_a_run_tells_what_was_counted(interpret):
+    done = fghc.run(PROGRAMS / "program1.fghc", goal=QUEENS, counts=True, interpret=interpret)
+    assert done.status == "done"
+    assert done.reductions == 38_879
+    assert len(done.output.splitlines()) == 92
+    assert done.counts["queenx:append/3"] == 12_052
+    assert [pe.pe for pe in done.pes] == [0]
+
+
+@pytest.mark.parametrize("path", sorted(PROGRAMS.glob("*.fghc")), ids=lambda path: path.stem)
+def test_native_and_interpreted_runs_agree(path):
+    if ":- public main/0" not in path.read_text():
+        pytest.skip("has no goal main")
+    native = fghc.run(path)
+    interpreted = fghc.run(path, interpret=True)
+    shuffled = fghc.run(path, seed=5, collect_every=20)
+    assert (native.status, native.reductions, native.output) == (
+        interpreted.status,
+        interpreted.reductions,
+        interpreted.output,
+    )
+    assert native.pes[0].suspensions == interpreted.pes[0].suspensions
+    if path.stem not in ("metacalls", "several"):  # which answer of several they give depends on the order
+        assert (shuffled.status, sorted(shuffled.output)) == (native.status, sorted(native.output))
+
+
+def test_statistics_have_a_row_for_each_pe_and_a_total():
+    done = run(PROGRAMS / "program1.fghc", "--goal", QUEENS, "--stats", "csv")
+    assert done.returncode == 0, done.stderr
+    rows = [line.split(",") for line in done.stdout.splitlines()[92:]]
+    assert rows[0][:3] == ["pe", "reductions", "suspensions"]
+    assert [row[:2] for row in rows[1:]] == [["0", "38879"], ["total", "38879"]]
+    done = run(PROGRAMS / "program1.fghc", "--goal", QUEENS, "--stats", "json")
+    assert json.loads(done.stdout.splitlines()[-1])["total"]["reductions"] == 38_879
+
+
+def test_what_cannot_go_on_is_shown():
+    done = run(PROGRAMS / "deadlock.fghc", "--goal", "cross(0)")
+    assert done.returncode == 1
+    assert "goals wait for variables that nothing will bind" in done.stderr
+    assert " waits for _" in done.stderr
+
+
+def test_what_cannot_be_meant_is_said(tmp_path):
+    with pytest.raises(UsageError, match="counted on one PE only"):
+        fghc.run(PROGRAMS / "program1.fghc", goal=QUEENS, pes=4, counts=True)
+    with pytest.raises(RunError, match="the program has errors"):
+        fghc.run(PROGRAMS / "program1.fghc", goal="nothing_of_the_kind(1)")
+    done = run(PROGRAMS / "program1.fghc", "--goal", QUEENS, "--heap", "lots")
+    assert done.returncode == 2
+    assert "64M" in done.stderr
+    program = tmp_path / "fails.fghc"
+    program.write_text(":- module fails.\n:- public main/0.\nmain :- p(3).\np(1).\n")
+    done = run(program)
+    assert done.returncode == 1
+    assert "no clause of fails:p/1 can take the goal" in done.stderr
+    assert "p(3)" in done.stderr
+
+
+def test_a_small_heap_is_reported(tmp_path):
+    program = tmp_path / "grow.fghc"
+    program.write_text(
+        ":- module grow.\n:- public main/0.\nmain :- grow([], 0).\ngrow(L, N) :- M := N + 1 | grow([N|L], M).\n"
+    )
+    done = run(program, "--heap", "1M")
+    assert done.returncode == 1
+    assert "the heap is exhausted" in done.stderr
+
+
+def test_ctrl_c_shows_the_state(tmp_path):
+    program = tmp_path / "loop.fghc"
+    program.write_text(":- module loop.\n:- public main/0.\nmain :- loop(0).\nloop(N) :- M := N + 1 | loop(M).\n")
+    running = subprocess.Popen(command(program), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    # Until the command has come as far as its loop; more time does no harm.
+    time.sleep(3)
+    os.kill(running.pid, signal.SIGINT)
+    _, said = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert "interrupted after" in said
+    assert "loop(" in said
