@@ -6,7 +6,7 @@ benchmark is simulated and therefore names no world.
 
 from __future__ import annotations
 
-from weft.papers import dunigan1991
+from weft.papers import dunigan1991, feldmann1993, george1994, wushu1989
 from weft.papers.rendering import render
 from weft.papers.reproduction import (
     Describe,
@@ -18,7 +18,12 @@ from weft.papers.reproduction import (
     reference_folder,
 )
 
-PAPERS = {"dunigan-1991": dunigan1991}
+PAPERS = {
+    "dunigan-1991": dunigan1991,
+    "feldmann-1993": feldmann1993,
+    "george-1994": george1994,
+    "wu-shu-1989": wushu1989,
+}
 """The papers that can be reproduced: modules with `TABLES` and `reproduce`, by name."""
 
 __all__ = [
@@ -30,6 +35,9 @@ __all__ = [
     "Reproduction",
     "Simulate",
     "dunigan1991",
+    "feldmann1993",
+    "george1994",
     "reference_folder",
     "render",
+    "wushu1989",
 ]

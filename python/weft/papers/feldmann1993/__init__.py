@@ -1,0 +1,117 @@
+"""A. Feldmann, T. M. Stricker, T. E. Warfel, Supporting sets of arbitrary connections on iWarp, SPAA 1993, 203-212.
+
+Reproduces tables 1 to 6 and figures 2 to 6 (figure 1 is a drawing): `published.py` has what was printed and the
+paper's formulas, `patterns.py` tables 1 to 3, `finite_elements.py` the solver's. Exchanges are compiled and executed
+by whoever asks (`given.py`). Slips in the published figures are footnotes; see `reference/feldmann-1993/README.md`.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from weft.papers.feldmann1993 import finite_elements, patterns
+from weft.papers.feldmann1993.given import Exchanges, MeshResult, Times
+from weft.papers.feldmann1993.published import (
+    CITATION,
+    CLOCK,
+    COPY_CLOCKS,
+    ELEMENT_CLOCKS,
+    MACHINE,
+    MESHES,
+    NAME,
+    NODE_WORDS,
+    PATTERNS,
+    WORD_BYTES,
+    WORDS,
+    measured,
+)
+from weft.papers.reproduction import SIMULATED, PaperError, ReproducedTable, Reproduction
+
+__all__ = [
+    "CITATION", "CLOCK", "COPY_CLOCKS", "ELEMENT_CLOCKS", "FIGURES", "MACHINE", "MESHES", "NAME", "NODE_WORDS",
+    "PATTERNS", "TABLES", "WORDS", "WORD_BYTES", "Exchanges", "MeshResult", "Times", "measured", "reproduce",
+]  # fmt: skip
+
+TABLES = ("1", "2", "3", "4", "5", "6", "speed-ups")
+"""The tables that are reproduced; `speed-ups` is ours."""
+FIGURES = ("2", "3", "4", "5", "6")
+"""The figures that have data."""
+
+
+def reproduce(table: str | int | None = None, figure: str | int | None = None, *, exchanges: Exchanges) -> Reproduction:
+    """Compile and execute the paper's patterns and put the results beside the published ones.
+
+    Parameters
+    ----------
+    table, figure
+        One of `TABLES`, one of `FIGURES`; default: all.
+    exchanges
+        What compiles and executes.
+
+    Raises
+    ------
+    PaperError
+        For a table or figure that is not reproduced.
+    """
+    wanted = _chosen("table", table, TABLES, figure is not None)
+    drawn = _chosen("figure", figure, FIGURES, table is not None)
+    made = [_table(number, exchanges) for number in wanted] + [_figure(number, exchanges) for number in drawn]
+    title = (
+        "Relative errors of what is simulated, by table: times of patterns against what was measured. The "
+        "meshes of tables "
+        "4 to 6 are not the paper's own."
+    )
+    return Reproduction(NAME, CITATION, tuple(made), _summary(made), title)
+
+
+def _chosen(what: str, number: str | int | None, known: tuple[str, ...], other: bool) -> tuple[str, ...]:
+    if number is None:
+        return () if other else known
+    name = str(number).strip().lower()
+    if name not in known:
+        why = "; figure 1 is a drawing" if what == "figure" and name == "1" else ""
+        raise PaperError(f"{what} {number} of {NAME} is not reproduced{why}; there are {', '.join(known)}")
+    return (name,)
+
+
+def _table(number: str, exchanges: Exchanges) -> ReproducedTable:
+    match number:
+        case "4":
+            return finite_elements.table_4(exchanges)
+        case "5":
+            return finite_elements.table_5(exchanges)
+        case "6":
+            return finite_elements.table_6(exchanges)
+        case "speed-ups":
+            every = [(pattern, words) for pattern in PATTERNS.values() for words in WORDS]
+            return finite_elements.speedups(exchanges, every)
+        case _:
+            return patterns.table(number, exchanges)
+
+
+def _figure(number: str, exchanges: Exchanges) -> ReproducedTable:
+    match number:
+        case "5":
+            return finite_elements.figure_5(exchanges)
+        case "6":
+            return finite_elements.figure_6(exchanges)
+        case _:
+            return patterns.figure(number, exchanges)
+
+
+def _summary(made: list[ReproducedTable]) -> pl.DataFrame:
+    rows: list[tuple[object, ...]] = []
+    for table in made:
+        if table.label == "Figure" or table.number == "speed-ups":
+            continue
+        cells = table.cells.filter((pl.col("kind") == SIMULATED) & pl.col("error").is_not_null())
+        if cells.is_empty():
+            continue
+        cells = cells.with_columns(pl.col("error").abs().alias("size"))
+        worst = cells.sort("size", descending=True).row(0, named=True)
+        where = ", ".join(str(worst[name]) for name in (*table.rows, *table.columns))
+        rows.append((f"table {table.number}", len(cells), cells["size"].median(), worst["size"], where))
+    schema: dict[str, pl.DataType] = {
+        "of": pl.String(), "cells": pl.Int64(), "median": pl.Float64(), "worst": pl.Float64(), "worst_at": pl.String(),
+    }  # fmt: skip
+    return pl.DataFrame(rows, schema=schema, orient="row")

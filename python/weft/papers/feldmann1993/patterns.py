@@ -1,0 +1,107 @@
+"""Tables 1 to 3 and figures 2 to 4: basic patterns."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from weft.papers.feldmann1993.given import Exchanges, Times
+from weft.papers.feldmann1993.published import (
+    CLOCK,
+    NODES,
+    OUT_DEGREE,
+    PATTERNS,
+    PHASES,
+    WORD_BYTES,
+    WORDS,
+    conset_clocks,
+    message_clocks,
+    printed,
+)
+from weft.papers.reproduction import INPUT, SIMULATED, ReproducedTable, with_error
+
+SERIES = ("ConSet predicted", "ConSet measured", "messages predicted", "messages measured")
+FIGURES = {"2": "1", "3": "2", "4": "3"}
+"""Figures by the table that they draw."""
+
+_HEADS = {"1": "Torus", "2": "Hypercube (the paper: butterfly)", "3": "All-to-all"}
+
+_FORMULA = (
+    "Predicted: the paper's own formulas, 520 P + 2 d k clocks for ConSet with the paper's phases and "
+    "400 (2 d) + 2 d k "
+    "for messages; equal to what was printed but for slips."
+)
+_SIMULATED = (
+    "Measured: ours is simulated, ConSet with weft's schedule, link by link with synchronisation at the "
+    "end. APR and AS is "
+    "the paper's compiler, simulated likewise; the bound is what no schedule with 12 channels can be below."
+)
+_SLIPS = {
+    "1": ("Printed 16,909 for 2048 words: the formula gives 16,904.",),
+    "2": ("The measured times are withheld from this copy: ours alone are predictions.",),
+    "3": (
+        "The measured times are withheld from this copy: ours alone are predictions.",
+        "Printed 19,631 for 32 words: the formula gives 19,632. ConSet counts 63 connections a node, messages 64.",
+    ),
+}
+
+
+def _lines(pattern: str, words: int, times: Times) -> list[tuple[str, float | None, float, str]]:
+    """Name, published, ours and kind of one line's cells."""
+    known = printed(pattern, words)
+    messages = message_clocks(64 if pattern == "all-to-all" else OUT_DEGREE[pattern], words)
+    formula = conset_clocks(PHASES[pattern], OUT_DEGREE[pattern], words)
+    return [
+        (SERIES[0], known["predicted_conset_clocks"], formula, INPUT),
+        (SERIES[1], known["measured_conset_clocks"], times.conset, SIMULATED),
+        (SERIES[2], known["predicted_message_clocks"], messages, INPUT),
+        (SERIES[3], known["measured_message_clocks"], times.messages, SIMULATED),
+        ("APR and AS", None, times.apr, SIMULATED),
+        ("bound", None, times.bound, SIMULATED),
+    ]
+
+
+def table(number: str, exchanges: Exchanges) -> ReproducedTable:
+    """Table 1, 2 or 3."""
+    pattern = PATTERNS[number]
+    cells = []
+    phases = set()
+    for words in WORDS:
+        times = exchanges.pattern(pattern, words)
+        phases.add((times.phases, times.apr_phases))
+        cells += [
+            (words, name, known, ours, "clocks", kind) for name, known, ours, kind in _lines(pattern, words, times)
+        ]
+    said = "; ".join(f"{own} (APR and AS: {apr})" for own, apr in sorted(phases))
+    notes = (_FORMULA, _SIMULATED, f"Phases: the paper {PHASES[pattern]}, ours {said}.", *_SLIPS[number])
+    title = f"{_HEADS[number]} communication pattern, execution time in clocks"
+    return ReproducedTable(number, title, ("words",), ("time",), _frame(cells, "time"), notes)
+
+
+def _frame(cells: list[tuple[int, str, float | None, float, str, str]], column: str) -> pl.DataFrame:
+    schema: dict[str, pl.DataType] = {
+        "words": pl.Int64(), column: pl.String(), "published": pl.Float64(), "ours": pl.Float64(),
+        "unit": pl.String(), "kind": pl.String(),
+    }  # fmt: skip
+    return with_error(pl.DataFrame(cells, schema=schema, orient="row"))
+
+
+def bandwidth(pattern: str, words: int, clocks: float) -> float:
+    """The aggregate bandwidth of 64 cells in MB/s, section 5.1."""
+    return NODES * OUT_DEGREE[pattern] * words * WORD_BYTES / (clocks * CLOCK) * 1e-6
+
+
+def figure(number: str, exchanges: Exchanges) -> ReproducedTable:
+    """Figure 2, 3 or 4: the table's times as bandwidths."""
+    pattern = PATTERNS[FIGURES[number]]
+    cells = []
+    for words in WORDS:
+        for name, known, ours, kind in _lines(pattern, words, exchanges.pattern(pattern, words)):
+            drawn = None if known is None else bandwidth(pattern, words, known)
+            cells.append((words, name, drawn, bandwidth(pattern, words, ours), "MB/s", kind))
+    notes = (
+        f"The times of table {FIGURES[number]}; published where it prints them. The figure itself has no numbers.",
+        f"The paper's bounds: access {NODES * 40} MB/s"
+        + (", bisection 640 MB/s in either direction." if pattern == "all-to-all" else "."),
+    )
+    title = f"Aggregate bandwidth, {pattern} pattern, MB/s"
+    return ReproducedTable(number, title, ("words",), ("series",), _frame(cells, "series"), notes, "Figure")

@@ -1,0 +1,67 @@
+"""W. George, R. G. Brickner, S. L. Johnsson, POLYSHIFT for the CM-200, Scientific Programming 3 (1994) 83-99.
+
+Reproduces tables 1 to 4 and figures 8 to 11: `published.py` has what was printed, `tables.py` and `figures.py` put ours
+beside it, `fitting.py` fits the machine file to ranks 1 and 2 and says how well it foretells what is left out. Slips in
+the published figures are footnotes; see `reference/george-1994/README.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from weft.papers.george1994.figures import FIGURES, figure
+from weft.papers.george1994.published import CITATION, LENGTHS, MACHINE, NAME, text_figures, timings
+from weft.papers.george1994.summary import summary
+from weft.papers.george1994.tables import TABLES, Ours, table_of
+from weft.papers.reproduction import Describe, OperationTime, PaperError, Reproduction, Simulate
+
+__all__ = ["CITATION", "FIGURES", "LENGTHS", "MACHINE", "NAME", "TABLES", "reproduce", "text_figures", "timings"]
+
+
+def reproduce(
+    table: str | int | None = None,
+    figure: str | int | None = None,
+    *,
+    simulate: Simulate,
+    operation_time: OperationTime | None = None,
+    describe: Describe | None = None,
+    benchmarks: Collection[str] = (),
+) -> Reproduction:
+    """Price the paper's calls on the described CM-200 and put the times beside the published ones.
+
+    Parameters
+    ----------
+    table, figure
+        One of `TABLES` (`text`: what the text says in numbers), one of `FIGURES`; default: all of both.
+    simulate
+        How a benchmark is priced.
+    describe
+        Where facts of machine files come from; without it the text's table lacks inputs.
+    operation_time, benchmarks
+        Not needed here.
+
+    Raises
+    ------
+    PaperError
+        If the paper has no such table or figure of numbers.
+    """
+    ours = Ours(simulate)
+    wanted = _chosen("table", table, TABLES) if table is not None or figure is None else ()
+    drawn = _chosen("figure", figure, FIGURES) if figure is not None or table is None else ()
+    made = [table_of(number, ours, describe) for number in wanted]
+    made += [_figure(number, ours) for number in drawn]
+    found, title = summary(made)
+    return Reproduction(NAME, CITATION, tuple(made), found, title)
+
+
+_figure = figure
+
+
+def _chosen(kind: str, wanted: str | int | None, there: tuple[str, ...]) -> tuple[str, ...]:
+    if wanted is None:
+        return there
+    number = str(wanted).strip().lower()
+    if number not in there:
+        why = "figures 1 to 7 are drawings and listings; " if kind == "figure" else ""
+        raise PaperError(f"{NAME} has no {kind} {wanted} of numbers: {why}there are {', '.join(there)}")
+    return (number,)

@@ -1,0 +1,50 @@
+"""How far ours are from the published times, fitted and held out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from weft.papers.george1994 import fitting
+from weft.papers.reproduction import ReproducedTable
+
+_SCHEMA: dict[str, pl.DataType] = {
+    "of": pl.String(),
+    "cells": pl.Int64(),
+    "median": pl.Float64(),
+    "worst": pl.Float64(),
+    "worst_at": pl.String(),
+}
+
+TITLE = (
+    f"Relative errors of times. The machine file was fitted to the CM times of tables 1 and 2 ({fitting.PARAMETERS} "
+    "parameters) and to the elapsed times of the shortest subgrids (3): these are errors of the fit. Below, errors of "
+    "CM times that were left out of it; tables 3 and 4 are withheld."
+)
+
+
+def summary(tables: Sequence[ReproducedTable]) -> tuple[pl.DataFrame, str]:
+    """Median and worst relative error by table and kind of time, and of cells left out of the fit.
+
+    Returns
+    -------
+    tuple
+        `of`, `cells`, `median`, `worst` (absolute relative errors) and `worst_at`; and what it shows.
+    """
+    rows: list[tuple[object, ...]] = []
+    for table in tables:
+        if table.label == "Figure" or table.number == "text":
+            continue
+        for kind in ("CM", "elapsed"):
+            of_kind = pl.col("quantity").str.ends_with(f" {kind}") & pl.col("error").is_not_null()
+            cells = table.cells.filter(of_kind).with_columns(pl.col("error").abs().alias("size"))
+            if cells.is_empty():
+                continue
+            worst = cells.sort("size", descending=True).row(0, named=True)
+            at = f"{worst['quantity']}, {worst['subgrid']}"
+            rows.append((f"table {table.number}, {kind}", len(cells), cells["size"].median(), worst["size"], at))
+    if any(table.label == "Table" and table.number != "text" for table in tables):
+        held_out = fitting.left_out().rows()
+        rows += [(f"left out: {name}", cells, median, worst, None) for name, cells, median, worst in held_out]
+    return pl.DataFrame(rows, schema=_SCHEMA, orient="row"), TITLE

@@ -1,0 +1,63 @@
+"""M.-Y. Wu, W. Shu, Performance study on the Connection Machine, YALEU/DCS/TR-717 (1989).
+
+Reproduces tables 1 to 15 and figures 2 to 10 on the modelled CM-2: `published.py` has what was printed, `tables.py` and
+`figures.py` put ours beside it, `gauss.py` walks the program of figure 11, `fitting.py` fits the machine file. Slips in
+the published figures are footnotes; see `reference/wu-shu-1989/README.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from weft.catalogue import machine
+from weft.data_parallel import Costs
+from weft.papers.reproduction import Describe, OperationTime, PaperError, Reproduction, Simulate
+from weft.papers.wushu1989 import figures, tables
+from weft.papers.wushu1989.figures import FIGURES
+from weft.papers.wushu1989.published import CITATION, MACHINE, MATRICES, NAME, cells
+from weft.papers.wushu1989.summary import summary
+from weft.papers.wushu1989.tables import TABLES
+
+__all__ = ["CITATION", "FIGURES", "MACHINE", "MATRICES", "NAME", "TABLES", "cells", "reproduce"]
+
+
+def reproduce(
+    table: str | int | None = None,
+    figure: str | int | None = None,
+    *,
+    simulate: Simulate | None = None,
+    operation_time: OperationTime | None = None,
+    describe: Describe | None = None,
+    benchmarks: Collection[str] = (),
+) -> Reproduction:
+    """Price the paper's operations on the modelled CM-2 and put the times beside the published ones.
+
+    Parameters
+    ----------
+    table, figure
+        One of `TABLES`, one of `FIGURES`; default: all of both.
+    simulate, operation_time, describe, benchmarks
+        Not needed: operations are priced, nothing runs.
+
+    Raises
+    ------
+    PaperError
+        If the paper has no such table or figure of numbers.
+    """
+    costs = Costs(machine(MACHINE))
+    wanted = _chosen("table", table, TABLES) if table is not None or figure is None else ()
+    drawn = _chosen("figure", figure, FIGURES) if figure is not None or table is None else ()
+    made = [tables.table_of(number, costs) for number in wanted]
+    made += [figures.figure(number, costs) for number in drawn]
+    found, title = summary(made)
+    return Reproduction(NAME, CITATION, tuple(made), found, title)
+
+
+def _chosen(kind: str, wanted: str | int | None, there: tuple[str, ...]) -> tuple[str, ...]:
+    if wanted is None:
+        return there
+    number = str(wanted).strip()
+    if number not in there:
+        why = "figure 1 is a drawing and figure 11 a listing; " if kind == "figure" else ""
+        raise PaperError(f"{NAME} has no {kind} {wanted} of numbers: {why}there are {', '.join(there)}")
+    return (number,)

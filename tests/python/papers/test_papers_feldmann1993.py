@@ -1,0 +1,104 @@
+"""The reproduction of Feldmann, Stricker and Warfel 1993 with made exchanges, and what it says of the paper."""
+
+import io
+
+import polars as pl
+import pytest
+from rich.console import Console
+
+from weft.papers import PAPERS, PaperError, feldmann1993, render
+from weft.papers.feldmann1993 import MeshResult, Times, published
+
+
+class Made:
+    """Every exchange a thousand clocks, by messages two thousand."""
+
+    def pattern(self, name: str, words: int) -> Times:
+        assert name in feldmann1993.PATTERNS.values()
+        return Times(2, 3, 900.0, 1400.0, 1000.0, 1500.0, 2000.0, 800.0)
+
+    def mesh(self, name: str) -> MeshResult:
+        times = self.pattern("torus", 1)
+        return MeshResult(100, 60, (1, 3), (10, 40), 5, (1, 3, 250), times, 5000.0, 64_000)
+
+
+def test_the_formulas_are_those_behind_the_printed_predictions():
+    for name, words, conset, _, messages, _ in published.times().rows():
+        if words is None:
+            continue
+        phases, degree = published.PHASES[name], published.OUT_DEGREE[name]
+        assert published.conset_clocks(phases, degree, words) == pytest.approx(conset, rel=0.005)
+        sent = 64 if name == "all-to-all" else degree
+        assert published.message_clocks(sent, words) == messages
+
+
+def test_table_6_is_made_of_528_and_ten():
+    table = feldmann1993.published.meshes()
+    for mesh in feldmann1993.MESHES:
+        known = published.printed(mesh, None)
+        words = (known["predicted_conset_clocks"] - 528 * table[mesh, "phases"]) / 10
+        assert words == int(words)
+        degree, most = int(table[mesh, "in- and out-degree"]), int(table[mesh, "words per processor (most)"])
+        assert words >= 2 * most, "a processor sends and receives so many, one after the other"
+        assert published.mesh_message_clocks(degree, most) == pytest.approx(
+            known["predicted_message_clocks"], rel=0.004
+        )
+
+
+def test_table_5s_bandwidth_is_64_times_the_most_words():
+    structure, solver = published.meshes(), published.solver()
+    for mesh in feldmann1993.MESHES:
+        seconds = solver[mesh, "communication"] * published.CLOCK
+        most = structure[mesh, "words per processor (most)"]
+        assert 64 * 4 * most / seconds * 1e-6 == pytest.approx(solver[mesh, "communication bandwidth"], rel=0.003)
+
+
+def test_withheld_cells_are_empty_and_printed_ones_are_there():
+    found = PAPERS["feldmann-1993"].reproduce(exchanges=Made())
+    assert [(table.label, table.number) for table in found.tables] == [
+        *(("Table", number) for number in feldmann1993.TABLES),
+        *(("Figure", number) for number in feldmann1993.FIGURES),
+    ]
+    hypercube = found.tables[1].cells
+    withheld = hypercube.filter(pl.col("time").str.ends_with("measured"))
+    assert withheld["published"].is_null().all()
+    assert withheld["ours"].is_not_null().all()
+    torus = found.tables[0].cells.filter((pl.col("words") == 32) & (pl.col("time") == "ConSet measured"))
+    assert torus.select("published", "ours").row(0) == (1168.0, 1000.0)
+    messages = found.tables[5].cells.filter(pl.col("time") == "messages measured")
+    assert messages["published"].is_null().all()
+
+
+def test_speed_ups_are_shown_three_ways():
+    found = feldmann1993.reproduce("speed-ups", exchanges=Made())
+    cells = found.tables[0].cells
+    assert dict(cells.filter(pl.col("mesh") == "m11k").select("against", "ours").rows()) == {
+        "over messages": 2.0, "over APR and AS": 1.5, "bound / ours": 0.8,
+    }  # fmt: skip
+
+
+def test_it_is_rendered():
+    out = io.StringIO()
+    Console(file=out, width=200).print(render(feldmann1993.reproduce(exchanges=Made())))
+    text = out.getvalue()
+    for name in ("Table 1.", "Table 6.", "Figure 5.", "Figure 6.", "withheld"):
+        assert name in text
+
+
+@pytest.mark.parametrize(
+    ("table", "figure", "message"),
+    [
+        ("7", None, "table 7 of feldmann-1993 is not reproduced; there are 1, 2, 3, 4, 5, 6, speed-ups"),
+        (None, "1", "figure 1 of feldmann-1993 is not reproduced; figure 1 is a drawing"),
+    ],
+)
+def test_other_tables_are_refused(table, figure, message):
+    with pytest.raises(PaperError, match=message):
+        feldmann1993.reproduce(table, figure, exchanges=Made())
+
+
+def test_the_command_reproduces_a_table(native):
+    from weft.study.reproducing import reproduction
+
+    found = reproduction("feldmann-1993", "1")
+    assert found.summary["median"][0] <= 0.05
