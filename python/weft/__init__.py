@@ -19,48 +19,83 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from weft import model, samples
-    from weft._core import Machine, MachineError, RunError, UsageError, WeftError, __version__
+    from weft import model, samples, shifts
+    from weft._core import (
+        ConnectionSet,
+        Machine,
+        MachineError,
+        RunError,
+        Schedule,
+        UsageError,
+        WeftError,
+        __version__,
+    )
     from weft.catalogue import machine, machines
+    from weft.conset import compile
+    from weft.conset.neighbor import neighbor_alltoallv
+    from weft.distributed import DistributedArray, Geometry
     from weft.launch.measure import measure
     from weft.launch.simulate import simulate
     from weft.model import compare, fit
     from weft.reports import report
+    from weft.shifts import cshift, eoshift, polyshift
+    from weft.stencils import stencil
 
 _HOMES = {
+    "DistributedArray": "weft.distributed",
+    "Geometry": "weft.distributed",
+    "ConnectionSet": "weft._core",
     "Machine": "weft._core",
     "MachineError": "weft._core",
     "RunError": "weft._core",
+    "Schedule": "weft._core",
     "UsageError": "weft._core",
     "WeftError": "weft._core",
     "__version__": "weft._core",
     "compare": "weft.model",
+    "cshift": "weft.shifts",
+    "eoshift": "weft.shifts",
+    "compile": "weft.conset",
     "fit": "weft.model",
     "machine": "weft.catalogue",
     "machines": "weft.catalogue",
     "measure": "weft.launch.measure",
+    "polyshift": "weft.shifts",
+    "neighbor_alltoallv": "weft.conset.neighbor",
     "report": "weft.reports",
     "simulate": "weft.launch.simulate",
+    "stencil": "weft.stencils",
 }
 
-_MODULES = ("model", "samples")
+_MODULES = ("model", "samples", "shifts")
 
 __all__ = [
+    "ConnectionSet",
+    "DistributedArray",
+    "Geometry",
     "Machine",
     "MachineError",
     "RunError",
+    "Schedule",
     "UsageError",
     "WeftError",
     "__version__",
     "compare",
+    "compile",
+    "cshift",
+    "eoshift",
     "fit",
     "machine",
     "machines",
     "measure",
     "model",
+    "neighbor_alltoallv",
+    "polyshift",
     "report",
     "samples",
+    "shifts",
     "simulate",
+    "stencil",
 ]
 
 

@@ -7,7 +7,20 @@ from typing import Annotated
 
 import typer
 
-from weft.cli import comparing, errors, fitting, machines, measuring, reporting, reproducing, studying, teaching
+from weft.cli import (
+    comparing,
+    compiling,
+    errors,
+    exporting,
+    fghc,
+    fitting,
+    machines,
+    measuring,
+    reporting,
+    reproducing,
+    studying,
+    teaching,
+)
 
 _EXAMPLES = """
 weft study  # measure this machine, fit it, hold it against the catalogue, write study/report.html
@@ -48,7 +61,19 @@ def _options(
 ) -> None: ...
 
 
-for _part in (machines, measuring, fitting, comparing, reporting, reproducing, studying):
+_PARTS = (
+    machines,
+    measuring,
+    fitting,
+    comparing,
+    compiling,
+    exporting,
+    reporting,
+    reproducing,
+    studying,
+    fghc,
+)
+for _part in _PARTS:
     _part.add_to(app)
 
 

@@ -28,6 +28,10 @@ weft measure arithmetic linpack stream  # one node: the Caltech tests, LINPACK w
 weft measure dot_product --lengths 8:64K --on ipsc860  # priced from a machine file's operation times
 weft measure contention --background-bytes 8,1K,8K --bytes 8:8K --on ncube6400  # a probe in traffic
 weft measure fan-in --neighbours 1,2,4,6 --bytes 1K --on ipsc860  # neighbours that send at once
+weft measure pshift --on cm200 --rank 3 --length 2,4,8,16  # shifts planned and one by one, on the CM-200
+weft measure conset,messages --on iwarp64 --pattern hypercube --words 32,256,2048,16384  # an exchange, both ways
+weft measure halo --shape 8x8x8:128x128x128 --ranks 2:64 --on ipsc860  # ghosts of a distributed array
+weft measure router news --on cm2-8k --vp-ratio 1,4  # primitives of a data-parallel machine, real and CM time
 srun -n 2 weft measure echo -o here.csv  # as a rank that a launcher has started
 """
 
@@ -41,11 +45,13 @@ class Format(enum.StrEnum):
 
 
 def _sections() -> dict[str, list[tuple[str, str]]]:
+    from weft.conset.exchange import METHODS
     from weft.launch.request import every
 
     groups: dict[str, list[tuple[str, str]]] = {}
     for benchmark in every().values():
         groups.setdefault(f"Benchmarks: {benchmark.group}", []).append((benchmark.name, benchmark.summary))
+    groups["Benchmarks: exchanges of connection sets (with --pattern)"] = list(METHODS.items())
     return groups
 
 
@@ -109,14 +115,37 @@ def measure(
     probe: Annotated[
         str | None, typer.Option(help="From which rank to which the probe sends (contention). Default: 1-3.")
     ] = None,
+    shape: Annotated[
+        str | None, typer.Option(help="Shapes of the block of one rank (halo): 128x128x128, 8x8:64x64 (doubling).")
+    ] = None,
     order: Annotated[
         str | None, typer.Option("--n", help="Orders of matrices, points along an edge of grids (programs).")
     ] = None,
     precision: Annotated[str | None, typer.Option(help="Of programs: single or double.")] = None,
     file_system: Annotated[str | None, typer.Option(help="How files are reached (programs and files).")] = None,
     file_bytes: Annotated[str | None, typer.Option(help="Length of the file of one rank (files): 1M.")] = None,
+    pattern: Annotated[
+        str | None,
+        typer.Option(help="Of exchanges (conset, messages): a named pattern or a file, as for [bold]weft compile[/]."),
+    ] = None,
+    exchanged: Annotated[
+        str | None, typer.Option("--words", help="Words on every connection of an exchange: 32,256,2048,16384.")
+    ] = None,
+    compiler: Annotated[
+        str | None, typer.Option(help="Of conset: weft, or apr for that of the paper. Default: weft.")
+    ] = None,
     preallocate: Annotated[bool, typer.Option("--preallocate", help="Give files their room first (writing).")] = False,
     io_nodes: Annotated[int | None, typer.Option(min=1, help="I/O nodes of a described machine (files).")] = None,
+    rank: Annotated[str | None, typer.Option(help="Axes of the array (pshift): 3, 1:4.")] = None,
+    length: Annotated[
+        str | None, typer.Option(help="Elements along each axis of a node's subgrid (pshift): 2:16 (doubling), 2,4,8.")
+    ] = None,
+    distance: Annotated[
+        int | None, typer.Option(help="Elements that the array is shifted by (pshift). Default: 1.")
+    ] = None,
+    vp_ratio: Annotated[
+        str | None, typer.Option(help="Virtual processors a processor (processor, router, news, …): 1:16 (doubling).")
+    ] = None,
     seconds_per_point: Annotated[
         float | None, typer.Option(min=1e-6, help="Time for the timed iterations of a point in a launch, s.")
     ] = None,
@@ -140,9 +169,13 @@ def measure(
 
     if output is not None:
         check_writable(output, (".csv", ".parquet"))
+    benchmark = [part for word in benchmark for part in word.split(",") if part]
+    if exchanges := _exchanges(benchmark, pattern, exchanged, compiler):
+        _measure_exchanges(exchanges, on, ranks, iterations, launches, seed, trace, name, output, shown, quiet)
+        return
     more = {
         "algorithm": algorithm, "iterations": iterations, "window": window, "neighbours": neighbours,
-        "background": background, "background_bytes": background_bytes, "probe": probe, "n": order,
+        "background": background, "background_bytes": background_bytes, "probe": probe, "shape": shape, "n": order,
         "precision": precision, "file_system": file_system, "file_bytes": file_bytes, "preallocate": preallocate,
         "io_nodes": io_nodes, "lengths": words, "variants": tuple(variant or ()),
     }  # fmt: skip
@@ -150,6 +183,10 @@ def measure(
         from weft._core import UsageError
         from weft.launch.protocol import Plan
 
+        if any(value is not None for value in (rank, length, distance, vp_ratio)):
+            raise UsageError(
+                "--rank, --length, --distance and --vp-ratio are of data-parallel machines; name one with --on"
+            )
         if trace is not None:
             raise UsageError("--trace is of a simulated run; name a machine with --on")
         if resume and output is None:
@@ -175,11 +212,93 @@ def measure(
     with Bar(f"simulating {on}", quiet) as bar:
         samples = simulate(
             on, benchmark, ranks=ranks, bytes=lengths, hops=hops, seed=seed, trace=trace, progress=bar, notes=notes,
+            rank=rank, length=length, distance=distance, vp_ratio=vp_ratio,
             **{**more, "file_bytes": _length(file_bytes)},  # type: ignore[arg-type]
         )  # fmt: skip
     _deliver(samples, output, shown, quiet)
     for note in notes:
         _note(note)
+    if trace is not None and not quiet:
+        _note(f"timeline: {trace} (open it at ui.perfetto.dev or chrome://tracing)")
+
+
+def _exchanges(
+    names: list[str], pattern: str | None, words: str | None, compiler: str | None
+) -> tuple[list[str], str, tuple[int, ...], str] | None:
+    """The exchanges that are asked for, if any are: methods, pattern, words, compiler.
+
+    Raises
+    ------
+    UsageError
+        For exchanges without a pattern, beside other benchmarks, or their options without them.
+    """
+    from weft._core import UsageError
+    from weft.conset.exchange import METHODS
+    from weft.launch import ranges
+
+    methods = [name for name in names if name in METHODS]
+    if not methods:
+        for given, option in ((pattern, "--pattern"), (words, "--words"), (compiler, "--compiler")):
+            if given is not None:
+                raise UsageError(f"{option} is of exchanges: {', '.join(METHODS)}")
+        return None
+    if others := [name for name in names if name not in METHODS]:
+        raise UsageError(f"measure {', '.join(methods)} and {', '.join(others)} one after the other")
+    if pattern is None:
+        raise UsageError(
+            f"{' and '.join(methods)}: say what is exchanged with --pattern, as --pattern hypercube; "
+            "weft compile --help lists patterns"
+        )
+    return methods, pattern, ranges.numbers(words, "words", "double", lowest=1), compiler or "weft"
+
+
+def _measure_exchanges(
+    exchanges: tuple[list[str], str, tuple[int, ...], str],
+    on: str,
+    ranks: str | None,
+    iterations: int | None,
+    launches: int,
+    seed: int,
+    trace: Path | None,
+    name: str,
+    output: Path | None,
+    shown: Format,
+    quiet: bool,
+) -> None:
+    from weft._core import UsageError
+    from weft.cli.progress import Bar
+    from weft.files import check_writable
+
+    methods, pattern, words, compiler = exchanges
+    with Bar(f"exchanging {pattern}", quiet) as bar:
+
+        def done(runs: int, of: int) -> None:
+            if runs == 1:
+                bar.launch(0, of, of)
+            bar.rows(1)
+
+        if on == "here":
+            from weft.launch import ranges
+            from weft.study.exchanging import measure_here
+
+            if trace is not None:
+                raise UsageError("--trace is of a simulated run; name a machine with --on")
+            counts = ranges.numbers(ranks, "ranks", "double", lowest=2) or (2,)
+            found = measure_here(
+                methods, pattern=pattern, words=words, compiler=compiler, ranks=counts[0], launches=launches,
+                iterations=iterations, seed=seed, name=name, progress=done,
+            )  # fmt: skip
+        else:
+            from weft.conset.exchange import simulate
+
+            if ranks is not None:
+                raise UsageError("--ranks: an exchange on a described machine is between all of its nodes")
+            if trace is not None:
+                check_writable(trace, (".json",))
+            found = simulate(
+                on, methods, pattern=pattern, words=words, compiler=compiler, seed=seed, trace=trace, progress=done
+            )
+    _deliver(found, output, shown, quiet)
     if trace is not None and not quiet:
         _note(f"timeline: {trace} (open it at ui.perfetto.dev or chrome://tracing)")
 
@@ -211,10 +330,11 @@ def _settings(**given: Any) -> Settings:
     loads = ranges.numbers(given.pop("background_bytes"), "background-bytes", "double")
     threads = ranges.numbers(given.pop("threads"), "threads", "double", lowest=1)
     orders = ranges.numbers(given.pop("n"), "n", "double", lowest=1)
+    shapes = ranges.shapes(given.pop("shape"), "shape")
     probe, length = ranges.pair(given.pop("probe"), "probe"), _length(given.pop("file_bytes"))
     return Settings(
         **given, words=words, neighbours=neighbours, background_bytes=loads, threads=threads, n=orders, probe=probe,
-        file_bytes=length,
+        file_bytes=length, shapes=shapes,
     )  # fmt: skip
 
 
@@ -270,7 +390,7 @@ def _deliver(table: pl.DataFrame, output: Path | None, shown: Format, quiet: boo
         _note(f"{len(table)} samples: {output}")
     if shown is Format.TABLE:
         if not quiet:
-            printing.show_samples(table)
+            printing.show_table(table)
     else:
         printing.write_samples(table, shown.value)
 

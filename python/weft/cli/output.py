@@ -39,6 +39,47 @@ def show_samples(table: pl.DataFrame) -> None:
     show(shown)
 
 
+def show_table(table: pl.DataFrame) -> None:
+    """Samples as their kind is best read."""
+    if "pshift_cm_s" in table.columns:
+        show_shifts(table)
+    elif "cm_s" in table.columns:
+        show_primitives(table)
+    else:
+        show_samples(table)
+
+
+def show_primitives(table: pl.DataFrame) -> None:
+    """One line an operation: what the front end sees, and what the sequencer executes."""
+    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in ("group", "operation", "VP ratio", "real", "CM"):
+        shown.add_column(name, justify="left" if name in ("group", "operation") else "right")
+    for row in table.iter_rows(named=True):
+        times = (units.seconds(row["real_s"]), units.seconds(row["cm_s"]))
+        shown.add_row(row["benchmark"], row["variant"], f"{row['vp_ratio']:g}", *times)
+    show(shown)
+
+
+def show_shifts(table: pl.DataFrame) -> None:
+    """One line an array, as tables 1 to 4 of George 1994: single calls, planned shifts, what planning gains."""
+    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in ("array", "by", "CSHIFT elapsed", "PSHIFT elapsed", "gain", "CSHIFT CM", "PSHIFT CM", "gain"):
+        shown.add_column(name, justify="left" if name == "array" else "right")
+    left = 0
+    for row in table.iter_rows(named=True):
+        cells = ["x".join([str(row["length"])] * row["rank"]), f"±{row['distance']:g}"]
+        for kind in ("elapsed", "cm"):
+            single, planned = row[f"cshift_{kind}_s"], row[f"pshift_{kind}_s"]
+            cells += [units.seconds(single), units.seconds(planned), f"{single / planned:.1f}"]
+        left += row["shifts"] - row["by_exchange"]
+        shown.add_row(*cells)
+    show(shown)
+    if left:
+        show(
+            Text(f"{left} shifts fall back to the run-time library: beyond twice the subgrid and no power of two of it")
+        )
+
+
 _ALWAYS = ("source", "machine", "benchmark")
 
 

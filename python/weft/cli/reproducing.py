@@ -15,6 +15,8 @@ weft reproduce dunigan-1991  # every table and figure, published and ours side b
 weft reproduce dunigan-1991 --table 7  # one table; text: the figures that section 4 gives in words
 weft reproduce dunigan-1991 --figure 9  # one figure, as a table
 weft reproduce dunigan-1991 --format csv  # every cell as tidy rows
+weft reproduce george-1994  # polyshift on the CM-200: ranks 3 and 4 are predictions
+weft reproduce wu-shu-1989 --table 5  # the CM-2's router under contention, modelled
 weft reproduce dunigan-1991 -o cells.csv  # every cell, for other tools
 """
 

@@ -84,6 +84,7 @@ def measure(
     background: str | None = None,
     background_bytes: Numbers | None = None,
     probe: str | tuple[int, int] | None = None,
+    shape: str | Iterable[Iterable[int]] | None = None,
     seconds_per_point: float | None = None,
     name: str = HERE,
     launches: int = 6,
@@ -114,6 +115,8 @@ def measure(
     background, background_bytes, probe
         Of contention: the pattern of background traffic (`stream`, `shift:2`, `random`, `all-to-all`, `0-7,2-6`), the
         lengths of its messages, and between which ranks the probe sends (`1-3`).
+    shape
+        Shapes of the block of one rank (halo): `128x128x128`, `8x8:64x64`, or sequences of extents.
     seconds_per_point
         Time for the timed iterations of one point.
     name
@@ -140,7 +143,7 @@ def measure(
         return simulate(
             on, benchmark, ranks=ranks, bytes=bytes, hops=hops, algorithm=algorithm, iterations=iterations,
             window=window, lengths=lengths, variants=variants, neighbours=neighbours, background=background,
-            background_bytes=background_bytes, probe=probe, progress=progress,
+            background_bytes=background_bytes, probe=probe, shape=shape, progress=progress,
         )  # fmt: skip
     settings = Settings(
         algorithm=algorithm, iterations=iterations, warmup=warmup, window=window, seconds_per_point=seconds_per_point,
@@ -151,6 +154,7 @@ def measure(
         background=background,
         background_bytes=ranges.numbers(background_bytes, "background-bytes", "double"),
         probe=ranges.pair(probe, "probe"),
+        shapes=ranges.shapes(shape, "shape"),
     )  # fmt: skip
     wanted = requests(
         [benchmark] if isinstance(benchmark, str) else list(benchmark),

@@ -80,6 +80,42 @@ def pair(given: str | tuple[int, int] | None, what: str) -> tuple[int, int] | No
     return int(match[1]), int(match[2])
 
 
+def shapes(given: str | Iterable[Iterable[int]] | None, what: str) -> tuple[tuple[int, ...], ...]:
+    """Shapes: a list of `4x4x4`, and ranges `8x8:64x64`, which double every extent until the last would be passed.
+
+    Raises
+    ------
+    UsageError
+        If that is no such list, with what was wrong and an example.
+
+    Examples
+    --------
+    >>> shapes("8x8:32x32,100", "shape")
+    ((8, 8), (16, 16), (32, 32), (100,))
+    """
+    if given is None:
+        return ()
+    if not isinstance(given, str):
+        return tuple(tuple(shape) for shape in given)
+    found: list[tuple[int, ...]] = []
+    for part in given.split(","):
+        first, colon, last = part.partition(":")
+        low, high = _shape(first, given, what), _shape(last if colon else first, given, what)
+        if len(low) != len(high) or any(n > m for n, m in zip(low, high, strict=True)):
+            raise UsageError(f"{what}: the range '{part.strip()}' is empty; expected for example '8x8:64x64'")
+        while all(n <= m for n, m in zip(low, high, strict=True)):
+            found.append(low)
+            low = tuple(2 * n for n in low)
+    return tuple(dict.fromkeys(found))
+
+
+def _shape(text: str, whole: str, what: str) -> tuple[int, ...]:
+    words = text.strip().lower().split("x")
+    if not all(word.isdecimal() and int(word) > 0 for word in words):
+        raise UsageError(f"{what}: '{text.strip()}' in '{whole}' is no shape; expected for example '128x128x128'")
+    return tuple(map(int, words))
+
+
 def _part(part: str, text: str, what: str, step: Step) -> Iterable[int]:
     first, colon, last = part.partition(":")
     low = _number(first, text, what, step)

@@ -11,45 +11,11 @@ from typing import Any
 
 from weft import _core
 from weft._core import UsageError
-
-NODE = "node"
-"""The group of the benchmarks of one node."""
+from weft.launch import data_parallel
+from weft.launch.benchmark import NODE, Benchmark
 
 BLAS = "n1000_blas"
 """Rows of `linpack` that the BLAS of numpy gives begin so; the rest names the library."""
-
-
-@dataclass(frozen=True)
-class Benchmark:
-    """A benchmark as the native half describes it."""
-
-    name: str
-    summary: str
-    group: str
-    default_ranks: int
-    lengths: tuple[int, ...] = ()
-    """Lengths in bytes where nobody says; empty if it takes none."""
-    multiple_of: int = 1
-    """Lengths are multiples of this many bytes."""
-    hops: bool = False
-    """Whether it takes distances."""
-    host: bool = False
-    """Whether it needs a host beside the nodes."""
-    algorithms: tuple[str, ...] = ()
-    min_ranks: int = 1
-    fields: tuple[str, ...] = ()
-    """Which further fields of a request it takes: `window`, `neighbours`, `background`…"""
-    loads: int = 1
-    """How many points each length has: numbers of neighbours, loads, orders."""
-    words: str | None = None
-    """What `--lengths` means to a benchmark of one node, if anything."""
-    variants: tuple[str, ...] = ()
-    """The rows of a benchmark of one node."""
-
-    @property
-    def node(self) -> bool:
-        """Whether it is one of the node suite, which sends no messages."""
-        return self.group == NODE
 
 
 @functools.cache
@@ -76,14 +42,14 @@ def node_benchmarks() -> dict[str, Benchmark]:
 
 
 def every() -> dict[str, Benchmark]:
-    """All benchmarks by name: those of one node, then those of messages."""
-    return node_benchmarks() | benchmarks()
+    """All benchmarks by name: those of one node, those of messages, then those of data-parallel machines."""
+    return node_benchmarks() | benchmarks() | data_parallel.BENCHMARKS
 
 
 def _benchmark(entry: dict[str, Any]) -> Benchmark:
     parameters = entry["parameters"]
     lengths = parameters["bytes"] or {"default": (), "multiple_of": 1}
-    several = [parameters.get(name) or () for name in ("neighbours", "background_bytes", "n")]
+    several = [parameters.get(name) or () for name in ("neighbours", "background_bytes", "n", "shapes")]
     return Benchmark(
         name=str(entry["name"]),
         summary=str(entry["summary"]),
@@ -108,6 +74,8 @@ def _fields(name: str, parameters: dict[str, Any]) -> Iterator[str]:
         yield "neighbours"
     if parameters.get("background_bytes"):
         yield from ("background", "background_bytes", "probe")
+    if parameters.get("shapes"):
+        yield "shapes"
     if parameters.get("n"):
         yield "n"
     if parameters.get("precision"):
@@ -155,6 +123,7 @@ class Settings:
     background: str | None = None
     background_bytes: tuple[int, ...] = ()
     probe: tuple[int, int] | None = None
+    shapes: tuple[tuple[int, ...], ...] = ()
     n: tuple[int, ...] = ()
     precision: str | None = None
     file_system: str | None = None
@@ -167,7 +136,7 @@ class Settings:
 
 
 _SOME = (
-    *("window", "neighbours", "background", "background_bytes", "probe", "n", "precision"),
+    *("window", "neighbours", "background", "background_bytes", "probe", "shapes", "n", "precision"),
     *("file_system", "file_bytes", "preallocate", "io_nodes"),
 )
 """Fields that only some benchmarks of messages take."""
@@ -216,7 +185,7 @@ class Request(Settings):
         known = every().get(self.benchmark)
         if self.node:
             return max(1, len(self.words)) * max(1, len(self.variants or (known.variants if known else ())))
-        given = max(len(self.neighbours), len(self.background_bytes), len(self.n))
+        given = max(len(self.neighbours), len(self.background_bytes), len(self.n), len(self.shapes))
         loads = given or (known.loads if known else 1)
         return max(1, len(self.bytes)) * max(1, len(self.hops)) * loads
 
@@ -246,6 +215,7 @@ def requests(
     UsageError
         For unknown names, no names, or a parameter that no benchmark of the request takes.
     """
+    data_parallel.refuse_here(names)
     found = [find(name) for name in dict.fromkeys(names)]
     if not found:
         raise UsageError("which benchmark? Name one or more; `weft measure --help` lists them")

@@ -12,7 +12,7 @@ import polars as pl
 from weft import _core
 from weft._core import Machine, UsageError
 from weft.catalogue import machine as find_machine
-from weft.launch import node, ranges
+from weft.launch import data_parallel, node, ranges
 from weft.launch.protocol import Progress, Row, Silent
 from weft.launch.request import Request, Settings, find, requests
 from weft.launch.table import table
@@ -40,12 +40,17 @@ def simulate(
     background: str | None = None,
     background_bytes: Numbers | None = None,
     probe: str | tuple[int, int] | None = None,
+    shape: str | Iterable[Iterable[int]] | None = None,
     n: Numbers | None = None,
     precision: str | None = None,
     file_system: str | None = None,
     file_bytes: int | None = None,
     preallocate: bool = False,
     io_nodes: int | None = None,
+    rank: Numbers | None = None,
+    length: Numbers | None = None,
+    distance: int | None = None,
+    vp_ratio: Numbers | None = None,
     seed: int = 0,
     trace: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
@@ -70,10 +75,15 @@ def simulate(
     lengths, variants
         Of the node suite: lengths of vectors or bytes of arrays, names of rows. The rows that a machine file's
         operation times determine are priced from them; nothing runs.
-    neighbours, background, background_bytes, probe
+    neighbours, background, background_bytes, probe, shape
         As in :func:`weft.measure`.
     n, precision, file_system, file_bytes, preallocate, io_nodes
         Of programs and of files, where the suite has them; as in `weft measure --help`.
+    rank, length, distance
+        Of shifts on data-parallel machines (`pshift`): axes of the array, elements along each axis of a node's subgrid,
+        and by how many elements it is shifted. Such benchmarks are priced from the machine file; nothing runs.
+    vp_ratio
+        Of the primitives of data-parallel machines (`processor`, `router`…): virtual processors a processor.
     seed
         Two runs with one seed are identical.
     trace
@@ -87,7 +97,7 @@ def simulate(
     Returns
     -------
     polars.DataFrame
-        Samples with `source` "simulated".
+        Samples with `source` "simulated", or "predicted" where they are priced for a data-parallel machine.
 
     Raises
     ------
@@ -98,13 +108,28 @@ def simulate(
     """
     described = machine if isinstance(machine, Machine) else find_machine(machine)
     names = [benchmark] if isinstance(benchmark, str) else list(benchmark)
+    if any(name in data_parallel.BENCHMARKS for name in names):
+        given = {
+            "ranks": ranks, "bytes": bytes, "hops": hops, "algorithm": algorithm, "iterations": iterations,
+            "window": window, "lengths": lengths, "variants": tuple(variants) or None, "neighbours": neighbours,
+            "background": background, "background_bytes": background_bytes, "probe": probe, "n": n,
+            "file_system": file_system, "file_bytes": file_bytes, "io_nodes": io_nodes, "trace": trace,
+        }  # fmt: skip
+        data_parallel.refuse(names, [name for name, value in given.items() if value is not None])
+        return data_parallel.priced(described, names, rank, length, distance, precision, vp_ratio)
+    if any(value is not None for value in (rank, length, distance, vp_ratio)):
+        raise UsageError(
+            f"{' and '.join(names)} takes no rank, length or distance of an array and no vp-ratio; pshift and the "
+            "other benchmarks of data-parallel machines do"
+        )
     distances = ranges.numbers(hops, "hops", "one", lowest=1)
     settings = Settings(
         algorithm=algorithm, iterations=iterations, window=window, payload=payload,
         words=ranges.numbers(lengths, "lengths", "double", lowest=1), variants=tuple(variants),
         neighbours=ranges.numbers(neighbours, "neighbours", "one", lowest=1), background=background,
         background_bytes=ranges.numbers(background_bytes, "background-bytes", "double"),
-        probe=ranges.pair(probe, "probe"), n=ranges.numbers(n, "n", "double", lowest=1), precision=precision,
+        probe=ranges.pair(probe, "probe"), shapes=ranges.shapes(shape, "shape"),
+        n=ranges.numbers(n, "n", "double", lowest=1), precision=precision,
         file_system=file_system, file_bytes=file_bytes, preallocate=preallocate, io_nodes=io_nodes,
     )  # fmt: skip
     counts = ranges.numbers(ranks, "ranks", "double", lowest=1)

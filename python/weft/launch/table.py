@@ -16,7 +16,7 @@ _ORDER = (
     *("load", "stolen", "time", "status", "library", "processor", "system"),
 )
 _EXTRA = (
-    *("variant", "words", "threads", "neighbours", "background", "background_bytes", "probe"),
+    *("variant", "words", "threads", "neighbours", "background", "background_bytes", "probe", "shape"),
     *("n", "precision", "file_system", "file_kind", "file_bytes", "cache", "preallocated", "io_nodes"),
     *("rate_unit", "quiet_seconds", "slowdown", "unit", "note"),
 )

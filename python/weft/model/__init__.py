@@ -14,6 +14,7 @@
 from weft.model.comparison import compare, machine_table
 from weft.model.curve import Curve, Estimate, FitError, Piece
 from weft.model.fitting import BENCHMARKS, Fit, fit, fit_all
+from weft.model.halo import predict_halo
 from weft.model.machine_file import machine_text
 from weft.model.prediction import DescribedMachine, predict
 
@@ -31,4 +32,5 @@ __all__ = [
     "machine_table",
     "machine_text",
     "predict",
+    "predict_halo",
 ]

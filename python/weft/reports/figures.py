@@ -99,6 +99,25 @@ def collectives_by_length(content: Content) -> Figure:
     return _panels(content, panels, "bytes", "length", _by_length)
 
 
+def halo_by_ranks(content: Content) -> Figure:
+    """Time of an exchange of ghosts against the number of ranks: a panel for each shape of the block."""
+    found = content.table.filter(pl.col("benchmark") == "halo")
+    if found.is_empty() or "shape" not in found.columns:
+        return made([], {}, {})
+    shapes = sorted(found["shape"].drop_nulls().unique().to_list(), key=_elements)
+
+    def of_shape(subject: Subject, shape: str) -> pl.DataFrame:
+        points = subject.points("halo")
+        return points if points.is_empty() else points.filter(pl.col("shape") == shape).sort("ranks")
+
+    return _panels(content, shapes, "ranks", "ranks", of_shape)
+
+
+def _elements(shape: str) -> tuple[int, int]:
+    extents = [int(extent) for extent in shape.split("x")]
+    return len(extents), math.prod(extents)
+
+
 def residuals(content: Content) -> Figure:
     """How far fits are from samples, by length; lengths that the fit has not seen are hollow."""
     traces: list[Trace] = []
@@ -259,7 +278,7 @@ def drawn(subject: Subject, x: list[Any], y: list[Any], shown: Callable[[float |
         "customdata": [shown(value) for value in y],
         "hovertemplate": "%{fullData.name}<br>%{x:,} B: %{customdata}<extra></extra>",
         "marker": {"size": 8 if subject.own else 6, "symbol": _SYMBOLS[subject.series % len(_SYMBOLS)]},
-        "line": {"width": 2.5 if subject.own else 1.5},
+        "line": {"width": 2.5 if subject.own else 1.5, **({"dash": "dot"} if subject.source == "predicted" else {})},
         "meta": {"series": subject.series, "hollow": subject.source == "published"},
     }
 

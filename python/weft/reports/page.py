@@ -113,8 +113,9 @@ def render(content: Content, title: str, origin: str) -> str:
 def sections(content: Content) -> list[Section]:
     """Everything under a heading, in order."""
     return [
-        _latency(content), _rate(content), _hops(content), _collectives(content), _node(content), _traffic(content),
-        _programs(content), _files(content), _machines(content), _fits(content), _protocol(content),
+        _latency(content), _rate(content), _hops(content), _collectives(content), _exchange(content), _node(content),
+        _traffic(content), _programs(content), _files(content), _machines(content), _fits(content),
+        _protocol(content),
     ]  # fmt: skip
 
 
@@ -173,6 +174,22 @@ def _collectives(content: Content) -> Section:
         figures.collectives_by_length(content),
         "Time of collectives against the length",
         "On the smallest number of ranks, against the length.",
+    )
+    return section
+
+
+def _exchange(content: Content) -> Section:
+    section = Section(
+        "exchange",
+        "Ghosts of distributed arrays",
+        "One exchange of the ghosts across all faces of a block, one message to each neighbour. Every rank has a block "
+        "of the same shape, so a flat line is a machine on which the exchange scales. Dotted lines are modelled from "
+        "the time of single messages: one message after the other.",
+    )
+    section.figure(
+        figures.halo_by_ranks(content),
+        "Time of an exchange of ghosts against the number of ranks, by shape of the block",
+        "A panel for each shape of the block of one rank.",
     )
     return section
 

@@ -133,6 +133,7 @@ _COLUMNS = (
     Column(
         "vp_ratio", "number", "virtual processors a processor", "a positive number", parameter=True, valid=_positive
     ),
+    Column("distance", "number", "elements that an array is shifted by", "a number", parameter=True),
     Column("variant", "text", "row of a benchmark of the node suite, as float64_multiply", "a name", parameter=True),
     Column(
         "threads",
@@ -168,6 +169,8 @@ _COLUMNS = (
         parameter=True,
         valid=_at_least(0),
     ),
+    Column("pattern", "text", "pattern of connections that are exchanged", "a name, or nothing", parameter=True),
+    Column("compiler", "text", "compiler of a schedule", "a name, or nothing", parameter=True),
     Column("precision", "text", "what a program computes in", "single or double, or nothing", parameter=True),
     Column("file_system", "text", "how files were reached", "a name, or nothing", parameter=True),
     Column(
@@ -222,6 +225,7 @@ _COLUMNS = (
         "a finite number",
         valid=lambda value: value.is_finite(),
     ),
+    Column("phases", "count", "phases of a schedule", "an integer of at least 0", valid=_at_least(0)),
     Column("file_kind", "text", "kind of the file system", "a name, or nothing"),
     Column("cache", "text", "what became of the system's copy of a file before it was read", "a word, or nothing"),
     Column("unit", "text", "what the seconds are of, where the benchmark has several kinds of rows", "words"),

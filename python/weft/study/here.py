@@ -17,10 +17,11 @@ from weft._core import Machine, RunError, UsageError
 from weft.catalogue import operation_time
 from weft.files import write_text
 from weft.launch import environment
+from weft.launch.benchmark import Benchmark
 from weft.launch.measure import HERE, Measurement, conditions, measure_requests
 from weft.launch.protocol import NOT_CONVERGED, Plan
 from weft.launch.protocol import Progress as Rows
-from weft.launch.request import Benchmark, Request, benchmarks, every
+from weft.launch.request import Request, benchmarks, every
 from weft.launch.simulate import simulate
 from weft.launch.table import table
 from weft.model.grain import grains
@@ -45,7 +46,7 @@ class Progress(Rows, Protocol):
 MESSAGES = ("point-to-point", "throughput", "collective")
 """The groups of a study of messages."""
 
-WHOLE = (*MESSAGES, "node", "traffic", "program", "files")
+WHOLE = (*MESSAGES, "exchange", "node", "traffic", "program", "files")
 """The groups of the whole suite, in the order in which they are measured."""
 
 _PLAIN = ("copy", "scale", "add", "triad")

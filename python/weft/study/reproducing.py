@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import tomllib
 from collections.abc import Sequence
 from typing import Any
@@ -14,6 +15,7 @@ from weft.catalogue import operation_time
 from weft.launch.request import every, unknown
 from weft.launch.simulate import simulate
 from weft.papers import PAPERS, Reproduction
+from weft.study.simulated_exchanges import SimulatedExchanges
 
 
 def reproduction(paper: str, table: str | None = None, figure: str | None = None) -> Reproduction:
@@ -28,9 +30,13 @@ def reproduction(paper: str, table: str | None = None, figure: str | None = None
     """
     if paper not in PAPERS:
         raise UsageError(unknown("paper", paper, PAPERS, "weft reproduce --help"))
-    found: Reproduction = PAPERS[paper].reproduce(
-        table, figure, simulate=_simulate, operation_time=operation_time, describe=_describe, benchmarks=every()
-    )
+    reproduce = PAPERS[paper].reproduce
+    handed = {
+        "simulate": _simulate, "operation_time": operation_time, "describe": _describe, "benchmarks": every(),
+        "exchanges": SimulatedExchanges(),
+    }  # fmt: skip
+    wanted = inspect.signature(reproduce).parameters
+    found: Reproduction = reproduce(table, figure, **{name: what for name, what in handed.items() if name in wanted})
     return found
 
 

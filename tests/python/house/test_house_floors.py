@@ -21,7 +21,7 @@ CRATE_FLOORS = {
     "weft-sim": 2,
     "weft-mpi": 2,
     "weft-threads": 2,
-    "weft-suite": 2,
+    "weft-suite": 2.5,  # on floor 2, above the programs that it measures
     "weft-polyshift": 2,
     "weft-conset": 2,
     "weft-fghc": 2,
@@ -40,6 +40,7 @@ PACKAGE_FLOORS = {
     "model": 2,
     "papers": 3,
     "launch": 3,
+    "data_parallel": 2,
     "shifts": 3,
     "stencils": 3,
     "distributed": 3.5,

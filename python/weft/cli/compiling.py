@@ -1,0 +1,229 @@
+"""`weft compile` and `weft show`."""
+
+from __future__ import annotations
+
+import enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from weft.cli import errors, teaching
+
+if TYPE_CHECKING:
+    from weft._core import Schedule
+
+_COMPILE_EXAMPLES = """
+weft compile all-to-all --on iwarp64 -o schedule.json  # 4032 connections on 64 cells, in 27 phases
+weft compile hypercube --on iwarp64 --channels 16  # with 16 logical channels instead of 12
+weft compile all-to-all --on iwarp64 --words 16384  # long transfers: link loads matter more than phases
+weft compile all-to-all --on iwarp64 --compiler apr  # the compiler of 1993
+weft compile exchange.csv --on iwarp64 --effort 10  # source, destination, words a line
+weft compile plate.msh --on iwarp64  # a mesh divided into 64 parts by METIS, its exchange of shared nodes
+weft compile timeline.json --on iwarp64  # what a program sent, recorded by weft measure --trace
+weft compile all-to-all --on palomar --words 1000000  # matchings on a switch of optical circuits
+weft compile --patterns  # the named patterns
+"""
+
+_SHOW_EXAMPLES = """
+weft show schedule.json  # verify it and draw it into schedule.html
+weft show schedule.json --format text  # a line a phase, and its lower bounds
+weft show schedule.json --format svg --phase 0 -o phase.svg  # one phase on the topology
+"""
+
+
+class CompilerName(enum.StrEnum):
+    """Which compiler."""
+
+    WEFT = "weft"
+    APR = "apr"
+
+
+class Shown(enum.StrEnum):
+    """How a schedule is shown."""
+
+    HTML = "html"
+    SVG = "svg"
+    TEXT = "text"
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command(cls=teaching.command(_COMPILE_EXAMPLES))(compile)
+    app.command(cls=teaching.command(_SHOW_EXAMPLES))(show)
+
+
+def compile(
+    pattern: Annotated[
+        str | None, typer.Argument(help="A named pattern (see --patterns), or a file of connections, a matrix, a mesh.")
+    ] = None,
+    on: Annotated[
+        str | None, typer.Option("--on", help="The machine: a name of the catalogue or a machine file.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the schedule here (.json).")] = None,
+    channels: Annotated[int | None, typer.Option(min=1, help="Logical channels of a node.")] = None,
+    link_channels: Annotated[int | None, typer.Option(min=1, help="Channels of a link.")] = None,
+    ports: Annotated[int | None, typer.Option(min=1, help="Circuits that a node may start, and end, at once.")] = None,
+    access: Annotated[
+        str | None, typer.Option(help="separate or shared: whether a node sends while it receives.")
+    ] = None,
+    access_time: Annotated[float | None, typer.Option(help="Seconds a word between a node and the network.")] = None,
+    words: Annotated[int | None, typer.Option(min=1, help="Words of every connection.")] = None,
+    compiler: Annotated[
+        CompilerName, typer.Option(help="weft's own, or that of Feldmann, Stricker and Warfel.")
+    ] = CompilerName.WEFT,
+    effort: Annotated[float, typer.Option(min=0, help="Nominal seconds of search for something better.")] = 1.0,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same schedule.")] = 0,
+    phases: Annotated[int | None, typer.Option(min=1, help="At most so many phases.")] = None,
+    split: Annotated[
+        bool, typer.Option("--split/--whole", help="Whether transfers may be divided among phases.")
+    ] = True,
+    parts: Annotated[
+        int | None, typer.Option(min=1, help="Parts of a matrix, graph or mesh (the machine's nodes).")
+    ] = None,
+    partition: Annotated[Path | None, typer.Option(help="A file with the part of each row, node or element.")] = None,
+    exchange: Annotated[str | None, typer.Option(help="What parts of a mesh exchange: vertex or row.")] = None,
+    place: Annotated[
+        bool, typer.Option("--place/--identity", help="Place parts near each other, or part i on node i.")
+    ] = True,
+    patterns: Annotated[bool, typer.Option("--patterns", help="List the named patterns.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+) -> None:
+    """Compile a connection set: divide it into phases, route it, time it, and say what nobody can do better than.
+
+    Connections take logical channels of the nodes they pass (or channels of links, or ports of a switch), so only some
+    can be open at once. The schedule says which when; beside its figures are lower bounds, each with a certificate that
+    the verifier has checked.
+    """
+    from weft import catalogue, files
+    from weft._core import UsageError, compile_connections
+    from weft.conset import compiling
+    from weft.conset import pattern as find_pattern
+
+    if patterns:
+        _show_patterns()
+        return
+    if pattern is None:
+        raise UsageError("expected a pattern: a name (weft compile --patterns lists them) or a file")
+    if on is None:
+        raise UsageError("expected a machine: --on iwarp64, say (weft machines lists them)")
+    if output is not None:
+        files.check_writable(output, (".json",))
+    machine = catalogue.machine(on)
+    found = find_pattern(
+        pattern, machine, words=words, seed=seed, parts=parts, partition=partition, exchange=exchange, place=place
+    )
+    with _Status(quiet) as status:
+        schedule, interrupted = compile_connections(
+            found, machine, channels, link_channels, ports, access, access_time,
+            compiler.value, effort, seed, phases, split, status.tell,
+        )  # fmt: skip
+    schedule.verify(found)
+    if output is not None:
+        compiling.write(schedule, output)
+    _summary(schedule, len(found))
+    if output is not None:
+        typer.echo(f"written to {output}")
+    if interrupted:
+        typer.echo("interrupted: this is the best so far", err=True)
+        raise typer.Exit(errors.INTERRUPTED)
+
+
+class _Status:
+    """What the compiler does, on standard error; nothing where that is no terminal."""
+
+    def __init__(self, quiet: bool) -> None:
+        from rich.console import Console
+
+        console = Console(stderr=True)
+        self._status = None if quiet or not console.is_terminal else console.status("compiling")
+
+    def __enter__(self) -> _Status:
+        if self._status is not None:
+            self._status.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+    def tell(self, doing: str, spent: float, phases: int | None, seconds: float | None) -> None:
+        if self._status is None:
+            return
+        from weft import units
+
+        best = "" if phases is None or seconds is None else f"; best so far {phases} phases, {units.seconds(seconds)}"
+        self._status.update(f"{doing} ({spent:.0%} of the effort{best}); Ctrl-C keeps the best")
+
+
+def _show_patterns() -> None:
+    from rich import box
+    from rich.table import Table
+
+    from weft.cli.printing import show as show_whole
+    from weft.conset import patterns as known
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("name", style="cyan")
+    table.add_column("what it is")
+    for entry in known.summaries():
+        table.add_row(entry["name"], entry["summary"])
+    show_whole(table)
+
+
+def _summary(schedule: Schedule, connections: int) -> None:
+    """The figures of a schedule, each beside its lower bounds."""
+    from weft import units
+
+    typer.echo(f"{schedule.pattern} on {schedule.machine}: {connections:,} connections")
+    _line(
+        "phases",
+        str(schedule.phases),
+        [b for b in schedule.lower_bounds if b[2] == "phases"],
+        lambda value: f"{value:.0f}",
+    )
+    _line(
+        "predicted", units.seconds(schedule.predicted_seconds), [b for b in schedule.lower_bounds if b[2] == "s"],
+        units.seconds,
+    )  # fmt: skip
+    typer.echo(f"  largest link loads  {schedule.link_load_sum}, added up over the phases")
+
+
+def _line(name: str, figure: str, bounds: list[tuple[str, float, str]], show: Any) -> None:
+    typer.echo(f"  {name:<19} {figure}")
+    for bound, value, _ in sorted(bounds, key=lambda bound: -bound[1]):
+        typer.echo(f"    at least          {show(value)}  ({bound})")
+
+
+def show(
+    schedule: Annotated[Path, typer.Argument(help="A schedule that weft compile wrote.")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to draw it (SCHEDULE.html).")] = None,
+    shown: Annotated[Shown, typer.Option("--format", help="A page, one phase as a picture, or text.")] = Shown.HTML,
+    phase: Annotated[int, typer.Option(min=0, help="Which phase a picture is of.")] = 0,
+    verified: Annotated[bool, typer.Option("--verify/--unverified", help="Refuse what breaks a rule.")] = True,
+) -> None:
+    """Draw a schedule: its phases on the topology, what links carry, when each processor is busy.
+
+    The schedule is verified first: a file that was edited or breaks a rule is refused with the reason.
+    """
+    import json
+
+    from weft import files
+    from weft._core import UsageError
+    from weft.conset import compiling, drawing
+
+    found = compiling.read(schedule, verified)
+    content = json.loads(found.to_json())
+    if shown is Shown.TEXT:
+        typer.echo(drawing.text(content), nl=False)
+        return
+    suffix = f".{shown.value}"
+    target = output or schedule.with_suffix(suffix)
+    files.check_writable(target, (suffix,))
+    if shown is Shown.SVG:
+        if phase >= len(content["phases"]):
+            raise UsageError(f"there is no phase {phase}: {schedule} has phases 0 to {len(content['phases']) - 1}")
+        files.write_text(drawing.svg(content, phase), target)
+    else:
+        files.write_text(drawing.page(content), target)
+    typer.echo(f"{found.phases} phases, {'verified; ' if verified else ''}drawn in {target}")

@@ -1,0 +1,44 @@
+"""`weft export`."""
+
+from __future__ import annotations
+
+import enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from weft.cli import teaching
+
+_EXAMPLES = """
+weft export schedule.json -o algorithm.xml  # for MSCCL: an alltoall of one chunk a connection
+weft export schedule.json --as plain -o steps.json  # what every node sends and receives, step by step
+"""
+
+
+class Shape(enum.StrEnum):
+    """What a schedule is written as."""
+
+    MSCCL = "msccl"
+    PLAIN = "plain"
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(cls=teaching.command(_EXAMPLES), no_args_is_help=True)(export)
+
+
+def export(
+    schedule: Annotated[Path, typer.Argument(help="A schedule, as [bold]weft compile -o[/] writes it.")],
+    shape: Annotated[Shape, typer.Option("--as", help="XML of MSCCL, or plain JSON.")] = Shape.MSCCL,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write it to this file.")] = None,
+) -> None:
+    """Write a schedule for other runtimes. It is verified first; MSCCL needs connections of one length, not split."""
+    from weft.conset import exporting
+    from weft.conset.compiling import read
+
+    text = exporting.export(read(schedule), shape=shape.value, path=output)
+    if output is None:
+        typer.echo(text, nl=False)
+    else:
+        typer.echo(f"{shape.value}: {output}", err=True)

@@ -1,0 +1,164 @@
+"""`weft fghc run`."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from weft.fghc import Run
+
+_SHOWN_WAITING = 20
+_FACTORS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+class Statistics(enum.StrEnum):
+    """How counters are shown."""
+
+    TABLE = "table"
+    CSV = "csv"
+    JSON = "json"
+
+
+def run(
+    files: Annotated[list[Path], typer.Argument(help="Files with modules; a goal without a module means the first.")],
+    goal: Annotated[str, typer.Option(help="The goal to run; values of its variables are shown at the end.")] = "main",
+    pes: Annotated[
+        int | None,
+        typer.Option(
+            "-n", "--pes", min=1, help="Processing elements: threads of this process. Default: 1, or the ranks."
+        ),
+    ] = None,
+    stats: Annotated[
+        Statistics | None, typer.Option(help="Show what was counted on each PE and in all, and the elapsed time.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Take goals in a random order: a program must not depend on it.")
+    ] = None,
+    heap: Annotated[str | None, typer.Option(help="Largest heap of a PE in use, in bytes or as 64M, 2G.")] = None,
+    interpret: Annotated[
+        bool, typer.Option("--interpret", help="Interpret instead of translating to native code.")
+    ] = False,
+    argument: Annotated[list[str] | None, typer.Option(help="An argument of the program (argv); repeatable.")] = None,
+) -> None:
+    """Run a program on one processing element or on several.
+
+    Started by an MPI launcher (mpiexec -n 4 weft fghc run ...), each rank is a processing element. Goal@node(N) numbers
+    PEs from 0, alloc(P)@@Goal as the Multi-PSI's programs do: from 7-n to 6 or from 1 to n, where 6 is the PE that the
+    program starts on.
+
+    Exits with 0 when all goals have ended, 1 when one fails or goals wait for ever (they are shown, with the variables
+    they wait for), 130 after Ctrl-C, or with the program's own code.
+    """
+    from weft import fghc
+    from weft.cli import errors
+
+    words, size = argument or [], _bytes(heap)
+    if _ranks(pes) is None:
+        done = fghc.run(
+            *files, goal=goal, pes=pes or 1, seed=seed, heap=size, arguments=words, interpret=interpret, capture=False
+        )
+    else:
+        from weft.launch import mpiexec
+
+        of_all = fghc.run_rank(
+            *files,
+            library=mpiexec.library(),
+            goal=goal,
+            seed=seed,
+            heap=size,
+            arguments=words,
+            interpret=interpret,
+        )
+        if of_all is None:
+            return
+        done = of_all
+    if done.status in ("done", "suspended"):
+        for name, value in done.answers:
+            typer.echo(f"{name} = {value}")
+    if stats is not None:
+        _show(done, stats)
+    match done.status:
+        case "failed":
+            errors.say(done.message)
+        case "suspended":
+            errors.say(_waiting(done, "the program cannot go on: goals wait for variables that nothing will bind"))
+        case "interrupted":
+            errors.say(_interrupted(done))
+    codes = {"done": 0, "suspended": errors.FAILURE, "failed": errors.FAILURE, "interrupted": errors.INTERRUPTED}
+    code = done.exit_code if done.exit_code is not None else codes[done.status]
+    if code:
+        raise typer.Exit(code & 0xFF)
+
+
+def _ranks(pes: int | None) -> int | None:
+    """The number of ranks of the MPI job that this process belongs to; `None` without one of several ranks."""
+    from weft._core import UsageError
+    from weft.launch.environment import launcher
+
+    found = launcher()
+    if found is None or found.size == 1:
+        return None
+    if pes not in (None, found.size):
+        raise UsageError(f"-n {pes}, but {found.name} has started {found.size} ranks: each is a processing element")
+    return found.size
+
+
+def _bytes(text: str | None) -> int | None:
+    if text is None:
+        return None
+    from weft._core import UsageError
+
+    digits, factor = text, 1
+    if text and text[-1].upper() in _FACTORS:
+        digits, factor = text[:-1], _FACTORS[text[-1].upper()]
+    if not digits.isdecimal():
+        raise UsageError(f"--heap: '{text}' is no number of bytes; expected for example 67108864, 64M or 2G")
+    return int(digits) * factor
+
+
+def _waiting(done: Run, opening: str) -> str:
+    lines = [f"    {waiting}" for waiting in done.waiting[:_SHOWN_WAITING]]
+    if len(done.waiting) > _SHOWN_WAITING:
+        lines.append(f"    and {len(done.waiting) - _SHOWN_WAITING} more")
+    return "\n".join([opening, *lines])
+
+
+def _interrupted(done: Run) -> str:
+    lines = [f"interrupted after {done.reductions:,} reductions in {done.seconds:.2f} s; the next goals:"]
+    lines += [f"    {goal}" for goal in done.ready]
+    if done.waiting:
+        lines.append(_waiting(done, "goals that wait:"))
+    return "\n".join(lines)
+
+
+def _rows(done: Run) -> list[dict[str, object]]:
+    rows = [dataclasses.asdict(pe) for pe in done.pes]
+    total = {name: sum(row[name] for row in rows) for name in rows[0] if name != "pe"}
+    return [*rows, {"pe": "total", **total}]
+
+
+def _show(done: Run, shown: Statistics) -> None:
+    rows = _rows(done)
+    if shown is Statistics.JSON:
+        typer.echo(json.dumps({"pes": rows[:-1], "total": rows[-1], "elapsed_s": done.seconds}))
+        return
+    if shown is Statistics.CSV:
+        typer.echo(",".join([*rows[0], "elapsed_s"]))
+        for row in rows:
+            typer.echo(",".join(str(value) for value in [*row.values(), done.seconds]))
+        return
+    from rich.table import Table
+
+    from weft.cli import printing
+
+    table = Table(*rows[0])
+    for row in rows:
+        table.add_row(*(f"{value:.6f}" if isinstance(value, float) else f"{value}" for value in row.values()))
+    printing.show(table)
+    typer.echo(f"elapsed {done.seconds:.6f} s")

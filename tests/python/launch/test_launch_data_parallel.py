@@ -1,0 +1,89 @@
+"""Benchmarks of data-parallel machines: priced, never run, and told apart from those that run."""
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import weft
+from weft.cli.main import app
+from weft.launch import data_parallel, primitives
+
+
+def test_every_group_is_priced_with_real_and_cm_time(native):
+    found = weft.simulate("cm2-8k", list(primitives.GROUPS))
+    assert found["benchmark"].unique(maintain_order=True).to_list() == list(primitives.GROUPS)
+    assert (found["real_s"] >= found["cm_s"]).all()
+    assert found["seconds"].equals(found["real_s"].alias("seconds"))
+    keys = ["benchmark", "variant", "vp_ratio"]
+    assert found.select(keys).n_unique() == found.height
+
+
+def test_the_groups_hold_the_paper(native):
+    """Every cell of tables 1 to 12 has its row."""
+    from weft.papers import wushu1989
+
+    found = weft.simulate("cm2-8k", list(primitives.GROUPS)).filter(pl.col("vp_ratio") == 1)
+    cells = wushu1989.cells().filter(pl.col("table").is_between(1, 12) & (pl.col("operation") != "spread"))
+    keys = ["operation", "pattern", "ratio", "hops"]
+    assert cells.join(found, on=keys, how="anti", nulls_equal=True).is_empty()
+
+
+def test_vp_ratios_are_asked_for(native):
+    found = weft.simulate("cm2-8k", "news", vp_ratio="1:4")
+    assert found["vp_ratio"].unique().sort().to_list() == [1, 2, 4]
+
+
+@pytest.mark.parametrize(
+    ("machine", "benchmark", "given", "message"),
+    [
+        ("cm200", "router", {}, "cm200 has no costs of data-parallel operations"),
+        ("cm2-8k", "router", {"rank": 3}, "router takes no rank; it takes vp-ratio"),
+        (
+            "cm2-8k",
+            "pshift",
+            {"vp_ratio": 2},
+            "pshift takes no vp-ratio; it takes rank, length, distance and precision",
+        ),
+        ("cm2-8k", ["pshift", "news"], {}, "pshift has columns of its own: ask for it alone"),
+        ("ipsc860", "echo", {"vp_ratio": 2}, "and no vp-ratio"),
+    ],
+)
+def test_what_cannot_be_meant_is_said(native, machine, benchmark, given, message):
+    with pytest.raises(weft.UsageError, match=message):
+        weft.simulate(machine, benchmark, **given)
+
+
+def test_they_are_listed_with_the_others(native):
+    from weft.launch.request import every
+
+    assert set(data_parallel.BENCHMARKS) <= set(every())
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (["pshift", "--on", "cm200", "--rank", "2", "--length", "2"], "PSHIFT CM"),
+        (["processor", "--on", "cm2-8k"], "float_divide"),
+        (["pshift", "--on", "cm200", "--rank", "2", "--length", "4", "--distance", "9"], "4 shifts fall back"),
+    ],
+)
+def test_they_are_shown(native, words, shown):
+    result = CliRunner().invoke(app, ["measure", *words])
+    assert result.exit_code == 0
+    assert shown in result.output
+
+
+def test_the_csv_has_the_columns_that_programs_read(native):
+    words = ["measure", "pshift", "--on", "cm200", "--rank", "3", "--length", "2,4,8,16", "--format", "csv"]
+    result = CliRunner().invoke(app, words)
+    lines = result.output.splitlines()
+    wanted = "source,machine,benchmark,rank,length,cshift_cm_s,pshift_cm_s,cshift_elapsed_s,pshift_elapsed_s"
+    assert set(wanted.split(",")) <= set(lines[0].split(","))
+    assert len(lines) == 5
+
+
+def test_a_message_has_no_time_there(native):
+    machine = weft.machine("cm200")
+    for ask in (lambda: machine.message_time(8, 1), lambda: machine.self_time(8)):
+        with pytest.raises(weft.UsageError, match="cm200 is a data-parallel machine: its nodes pass no messages"):
+            ask()
