@@ -97,8 +97,7 @@ fn word_by_word(topology: &Topology, messages: &[PooledMessage]) -> u64 {
         if left == 0 {
             return tick;
         }
-        for node in 0..nodes.len() {
-            let state = &mut nodes[node];
+        for state in &mut nodes {
             if let Some(message) = state.sending
                 && tick >= state.busy_until
             {
@@ -150,9 +149,10 @@ fn word_by_word(topology: &Topology, messages: &[PooledMessage]) -> u64 {
             }
         }
         let before: Vec<Vec<u64>> = all.iter().map(|message| message.entered.clone()).collect();
-        for link in 0..turn.len() {
+        for (link, turn) in turn.iter_mut().enumerate() {
+            let first = *turn;
             for step in 0..2 {
-                let channel = 2 * link + (turn[link] + step) % 2;
+                let channel = 2 * link + (first + step) % 2;
                 let Some(index) = owner[channel] else { continue };
                 let message = &mut all[index];
                 let place = message.route.iter().position(|&other| other == channel).unwrap();
@@ -160,7 +160,7 @@ fn word_by_word(topology: &Topology, messages: &[PooledMessage]) -> u64 {
                 let gone = before[index].get(place + 1).copied().unwrap_or(message.received);
                 if there > before[index][place] && before[index][place] - gone < ROOM {
                     message.entered[place] += 1;
-                    turn[link] = (channel + 1) % 2;
+                    *turn = (channel + 1) % 2;
                     break;
                 }
             }

@@ -643,7 +643,7 @@ impl Pe {
         vec![Kind::Control as u8, what]
     }
 
-    fn to_all_others(&mut self, what: u8, rest: &[u8]) {
+    fn tell_all_others(&mut self, what: u8, rest: &[u8]) {
         for pe in (0..self.pes).filter(|pe| *pe != self.me).collect::<Vec<_>>() {
             let mut packet = self.control_packet(pe, what);
             packet.extend_from_slice(rest);
@@ -677,7 +677,7 @@ impl Pe {
         let mut packet = Vec::new();
         end.write(&mut packet);
         self.end = Some(end);
-        self.to_all_others(control::END, &packet);
+        self.tell_all_others(control::END, &packet);
     }
 
     /// On PE 0: the run ends once all PEs have said what is left on them.
@@ -688,7 +688,7 @@ impl Pe {
         self.gathering = Some(why);
         self.states = vec![None; self.pes];
         self.states[FIRST] = Some(self.state());
-        self.to_all_others(control::WHAT_IS_LEFT, &[]);
+        self.tell_all_others(control::WHAT_IS_LEFT, &[]);
         self.all_have_said();
     }
 
