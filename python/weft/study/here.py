@@ -80,7 +80,7 @@ class Extent:
 
 
 ECHO_SECONDS = 0.0025
-"""Time for the timed iterations of one length of echo in one launch, s."""
+"""Time for the timed iterations of one length of what is fitted, in one launch, s."""
 
 KEPT = (0.05, 0.4)
 """Shares of the launches of a length between which a launch counts as undisturbed."""
@@ -141,9 +141,8 @@ def _request(benchmark: Benchmark, extent: Extent) -> Request:
         variants = _PLAIN if benchmark.name == "stream" else ()
         seconds = extent.seconds_per_point
         return Request(benchmark.name, node=True, variants=variants, seconds_per_point=seconds)
-    chosen = benchmark.lengths[:: extent.thin]
-    if benchmark.name == "echo":
-        chosen = tuple(sorted(sum(lengths(), ())))
+    fitted = benchmark.name in model.BENCHMARKS
+    chosen = tuple(sorted(sum(lengths(), ()))) if fitted else benchmark.lengths[:: extent.thin]
     ranks = min(RANKS, benchmark.default_ranks)
     if benchmark.group not in MESSAGES:
         ranks = max(_fewest(benchmark), min(benchmark.default_ranks, environment.cores()))
@@ -151,7 +150,7 @@ def _request(benchmark: Benchmark, extent: Extent) -> Request:
         benchmark.name,
         ranks=ranks,
         bytes=chosen,
-        seconds_per_point=ECHO_SECONDS if benchmark.name == "echo" else extent.seconds_per_point,
+        seconds_per_point=ECHO_SECONDS if fitted else extent.seconds_per_point,
     )
 
 
