@@ -39,7 +39,8 @@ def study(
     """Measure this machine with two ranks, fit it, simulate the catalogue, and write a report.
 
     Writes samples.csv, here.toml and report.html, and says in five lines what it found. The fit is made at lengths
-    2^k and held against the lengths 3*2^k, which it has not seen. `weft suite` measures the other groups as well.
+    2^k, 5*2^k and 7*2^k and held against the lengths 3*2^k, which it has not seen. `weft suite` measures the other
+    groups as well.
     """
     _run(output, quick=quick, resume=resume)
 

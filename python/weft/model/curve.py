@@ -84,7 +84,10 @@ class Piece:
 
     @property
     def half_bandwidth(self) -> float | None:
-        """The length at which half the asymptotic rate is reached, startup / byte_time bytes (R. W. Hockney)."""
+        """The length at which half the asymptotic rate is reached, startup / byte_time bytes.
+
+        n_1/2 of R. W. Hockney, Parallel Computing 20 (1994) 389. None without a byte time.
+        """
         return self.startup.value / self.byte_time.value if self.byte_time.value > 0.0 else None
 
     def seconds(self, length: float, hops: float) -> float:
@@ -200,23 +203,3 @@ class Curve:
 
     def _measured(self) -> str:
         return f"{self.hops[0]} hop{'' if self.hops[0] == 1 else 's'}"
-
-    def half_bandwidth(self) -> float | None:
-        """The shortest length from which half the rate of the last piece is reached, bytes.
-
-        With several pieces that need not lie in the last one: it is where `n / seconds(n)` first is
-        `1 / (2 byte_time)`. None if the last piece has no byte time.
-        """
-        target = 2.0 * self.pieces[-1].byte_time.value
-        if target == 0.0:
-            return None
-        shortest = 0.0
-        for piece in self.pieces:
-            # Within a piece the rate grows with length: alpha + beta n <= target n from alpha/(target - beta) on.
-            spare = target - piece.byte_time.value
-            length = piece.startup.value / spare if spare > 0.0 else math.inf
-            length = max(length, shortest)
-            if piece.up_to is None or length <= piece.up_to:
-                return length
-            shortest = piece.up_to + 1.0
-        return None

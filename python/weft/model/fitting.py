@@ -72,8 +72,12 @@ class Fit:
 
     @property
     def half_bandwidth(self) -> float | None:
-        """The shortest length from which half the asymptotic rate is reached, bytes."""
-        return self.echo.half_bandwidth()
+        """The length at which long messages reach half the asymptotic rate, bytes: n_1/2 of the last piece.
+
+        Of that piece alone, as the asymptotic rate is: where an earlier protocol's own rate is near half of it, the
+        length at which a message first has that rate would be a small difference of two byte times.
+        """
+        return self.echo.pieces[-1].half_bandwidth
 
     def table(self) -> pl.DataFrame:
         """One row a piece with its figures: for people and reports.
