@@ -11,7 +11,7 @@ use std::arch::x86_64::*;
 use super::lines::{Piece, pieces};
 use super::pieces::copy_piece;
 use super::slabs::{Buffers, ShortSlabs, SlabEdge, SlabShift};
-use super::writer::{LINE, LookAhead};
+use super::writer::{GROUP, LINE, LookAhead};
 
 /// The longest period whose masks are worked out, in bytes.
 const LONGEST: usize = 16 << 10;
@@ -21,10 +21,6 @@ const LONGEST_SLAB: usize = 4 << 10;
 
 /// Arrays shorter than this many periods are not worth it.
 const PERIODS: usize = 4;
-
-/// Lines that are loaded before they are stored: arrays often start at the same place of a page, and a load that is
-/// close above an unfinished store modulo 4096 is made to wait for it.
-const GROUP: usize = 4;
 
 /// One shift within short slabs, and how far it is; past the caches if `STREAM`.
 #[derive(Debug)]
