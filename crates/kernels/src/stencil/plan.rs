@@ -331,6 +331,14 @@ impl<T: Element> Plan<T> {
         }
     }
 
+    /// Loads, products and sums of a vector of results.
+    pub(super) fn operations(&self) -> usize {
+        match &self.kernel {
+            Kernel::Columns { columns, .. } => self.groups.len() + columns.operations(),
+            Kernel::Direct { terms, .. } => 2 * terms.len(),
+        }
+    }
+
     /// Bytes that one step must move at least: the source and every coefficient array once, the result once.
     pub fn bytes(&self, count: usize) -> usize {
         let arrays = match &self.kernel {
