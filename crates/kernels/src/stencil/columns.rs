@@ -114,14 +114,6 @@ impl<T: Element> Columns<T> {
         self.whole.len() + self.several.len() + self.centres.len()
     }
 
-    /// Products and sums of a vector of results.
-    pub fn operations(&self) -> usize {
-        let columns = if self.symmetric { 1..3 } else { 0..3 };
-        let products = |class: &Class<T>| class.has[columns.clone()].iter().filter(|&&has| has).count();
-        let several: usize = self.several.iter().map(|class| class.rows - 1 + products(class)).sum();
-        self.whole.len() * columns.len() + several + self.centres.len()
-    }
-
     /// Whether both outer columns share one sum.
     pub fn is_symmetric(&self) -> bool {
         self.symmetric
@@ -231,56 +223,31 @@ struct Carry<V> {
     pending: V,
     /// The last vector of the sum of the column after.
     after: V,
-    /// The last complete result, where vectors of rows and results begin at different columns.
-    complete: V,
-}
-
-/// Stores a complete result that begins at column `at`; with what is left of the one before it, if results begin `skew`
-/// lanes before the vectors of the rows.
-#[inline(always)]
-unsafe fn emit<V: Lanes, const SKEWED: bool>(
-    result: V,
-    row: &Row<'_, V::Element>,
-    at: usize,
-    skew: usize,
-    carry: &mut Carry<V>,
-) {
-    // SAFETY: the caller's.
-    unsafe {
-        if SKEWED {
-            carry.complete.join(result, V::LANES - skew).put(row.out.add(at - skew), row.store);
-            carry.complete = result;
-        } else {
-            result.put(row.out.add(at), row.store);
-        }
-    }
 }
 
 /// `U` vectors from column `at`: completes and stores the vector before them, carries the last.
 #[inline(always)]
-unsafe fn block<V: Lanes, const U: usize, const SYMMETRIC: bool, const SKEWED: bool>(
+unsafe fn block<V: Lanes, const U: usize, const SYMMETRIC: bool>(
     columns: &Columns<V::Element>,
     row: &Row<'_, V::Element>,
     at: usize,
     first: bool,
-    skew: usize,
     carry: &mut Carry<V>,
 ) {
+    let (out, store) = (row.out, row.store);
     // SAFETY: the caller's rows have U vectors from `at`, and `out` too.
     unsafe {
         row.ask_ahead::<V, U>(at);
         let (before, centre, after) = sums::<V, U, SYMMETRIC>(columns, row.rows, at);
         if !first {
-            let result = carry.pending.add(carry.after.before(after[0]));
-            emit::<V, SKEWED>(result, row, at - V::LANES, skew, carry);
+            carry.pending.add(carry.after.before(after[0])).put(out.add(at - V::LANES), store);
         }
         let mut previous = carry.before;
         for u in 0..U {
             let pending = centre[u].add(before[u].after(previous));
             previous = before[u];
             if u + 1 < U {
-                let result = pending.add(after[u].before(after[u + 1]));
-                emit::<V, SKEWED>(result, row, at + u * V::LANES, skew, carry);
+                pending.add(after[u].before(after[u + 1])).put(out.add(at + u * V::LANES), store);
             } else {
                 carry.pending = pending;
             }
@@ -300,84 +267,9 @@ unsafe fn columns_row<V: Lanes, const U: usize, const SYMMETRIC: bool>(
     row: &Row<'_, V::Element>,
     scratch: &mut Scratch<V::Element>,
 ) {
-    let length = row.span.to - row.span.from;
-    let may_skew = V::JOINS && length.is_multiple_of(V::LANES) && length >= 2 * V::LANES && alike::<V>(row.rows);
     for number in 0..row.repeat {
-        let start = number * row.span.extent;
-        let skew = if may_skew { to_alignment::<V>(row.rows[0].wrapping_add(start + row.span.from)) } else { 0 };
         // SAFETY: the caller's.
-        unsafe {
-            match skew {
-                0 => one_row::<V, U, SYMMETRIC>(columns, row, start, scratch),
-                _ => skewed_row::<V, U, SYMMETRIC>(columns, row, start, skew),
-            }
-        }
-    }
-}
-
-/// Bytes of a vector.
-const fn bytes<V: Lanes>() -> usize {
-    V::LANES * size_of::<V::Element>()
-}
-
-/// Whether vectors at the same column of all rows lie alike in cache lines.
-#[inline(always)]
-fn alike<V: Lanes>(rows: &[*const V::Element]) -> bool {
-    rows.iter().all(|&row| (row as usize ^ rows[0] as usize).is_multiple_of(bytes::<V>()))
-}
-
-/// Lanes from an address to the next at which a vector lies in one cache line.
-#[inline(always)]
-fn to_alignment<V: Lanes>(at: *const V::Element) -> usize {
-    (at as usize).wrapping_neg() % bytes::<V>() / size_of::<V::Element>()
-}
-
-/// Computes the row that begins `start` elements after the first: full vectors only, and at least two. Vectors of the
-/// rows begin `skew` columns after those of the result, where no load straddles two cache lines; results are put
-/// together from two each, which is one instruction more for each result and not one load more for each row.
-#[inline(always)]
-unsafe fn skewed_row<V: Lanes, const U: usize, const SYMMETRIC: bool>(
-    columns: &Columns<V::Element>,
-    row: &Row<'_, V::Element>,
-    start: usize,
-    skew: usize,
-) {
-    let span = row.span;
-    // SAFETY: as for `columns_row`; vectors of rows lie within the span.
-    unsafe {
-        let low = sum_at::<V>(&columns.sides[0], row, start, span.from as isize - 1);
-        let high = sum_at::<V>(&columns.sides[1], row, start, span.to as isize);
-        // The first `skew` columns, from a vector that begins with the span: moved to the end of one that ends there.
-        row.ask_ahead::<V, 1>(start + span.from);
-        let (before, centre, after) = sums::<V, 1, SYMMETRIC>(columns, row.rows, start + span.from);
-        let head = centre[0].add(before[0].after(V::splat(low))).add(after[0].before(after[0]));
-        let zero = V::splat(V::Element::ZERO);
-        let mut carry = Carry {
-            before: before[0].join(before[0], skew),
-            pending: zero,
-            after: zero,
-            complete: head.join(head, skew),
-        };
-        let first = start + span.from + skew;
-        let last = start + span.to - 2 * V::LANES + skew;
-        let mut at = first;
-        while at + (U - 1) * V::LANES <= last {
-            block::<V, U, SYMMETRIC, true>(columns, row, at, at == first, skew, &mut carry);
-            at += U * V::LANES;
-        }
-        if at < last {
-            block::<V, 2, SYMMETRIC, true>(columns, row, at, at == first, skew, &mut carry);
-            at += 2 * V::LANES;
-        }
-        if at <= last {
-            block::<V, 1, SYMMETRIC, true>(columns, row, at, at == first, skew, &mut carry);
-        }
-        // The last columns, from a vector that ends with the span: moved to the start of one that begins there.
-        let (before, centre, after) = sums::<V, 1, SYMMETRIC>(columns, row.rows, start + span.to - V::LANES);
-        let result = carry.pending.add(carry.after.before(after[0].join(after[0], skew)));
-        emit::<V, true>(result, row, last, skew, &mut carry);
-        let tail = centre[0].add(before[0].after(before[0])).add(after[0].before(V::splat(high)));
-        emit::<V, true>(tail.join(tail, skew), row, last + V::LANES, skew, &mut carry);
+        unsafe { one_row::<V, U, SYMMETRIC>(columns, row, number * row.span.extent, scratch) }
     }
 }
 
@@ -396,15 +288,15 @@ unsafe fn one_row<V: Lanes, const U: usize, const SYMMETRIC: bool>(
         let low = sum_at::<V>(&columns.sides[0], row, start, span.from as isize - 1);
         let high = sum_at::<V>(&columns.sides[1], row, start, span.to as isize);
         let zero = V::splat(V::Element::ZERO);
-        let mut carry = Carry { before: V::splat(low), pending: zero, after: zero, complete: zero };
+        let mut carry = Carry { before: V::splat(low), pending: zero, after: zero };
         let full = span.from + (span.to - span.from) / V::LANES * V::LANES;
         let mut at = span.from;
         while at + U * V::LANES <= full {
-            block::<V, U, SYMMETRIC, false>(columns, row, start + at, at == span.from, 0, &mut carry);
+            block::<V, U, SYMMETRIC>(columns, row, start + at, at == span.from, &mut carry);
             at += U * V::LANES;
         }
         while at < full {
-            block::<V, 1, SYMMETRIC, false>(columns, row, start + at, at == span.from, 0, &mut carry);
+            block::<V, 1, SYMMETRIC>(columns, row, start + at, at == span.from, &mut carry);
             at += V::LANES;
         }
         let rest = span.to - full;

@@ -182,7 +182,8 @@ impl<T: Element> Plan<T> {
             Boundary::Array(values) => {
                 let mut row = 0;
                 for other in (0..self.axes - 1).filter(|&other| other != axis) {
-                    let index = if other < axis { self.home(other, result[other]) } else { neighbour[other] };
+                    // A tile of several steps goes on beyond the ends of a circular axis.
+                    let index = self.home(other, if other < axis { result[other] } else { neighbour[other] });
                     row = row * self.outer[other] + index as usize;
                 }
                 // SAFETY: the array has a row for every index of the other axes.

@@ -448,6 +448,26 @@ fn a_source_may_begin_anywhere() {
     every_alignment::<f32>();
 }
 
+/// A tile computes rows beyond the ends of a circular axis, whose diagonal neighbours are of another axis' boundary.
+#[test]
+fn tiles_of_steps_find_boundary_arrays() {
+    let extents = vec![2, 6, 16];
+    let rows: Vec<f64> = (0..6 * 16).map(f64::from).collect();
+    let case = Case {
+        points: vec![(vec![-1, 1, 0], Given::Constant(1)), (vec![1, -1, 0], Given::Constant(-1))],
+        boundaries: vec![Boundary::Array(rows), Boundary::Circular, Boundary::Circular],
+        options: Options { steps: 4, steps_at_once: Some(2), step_cache: 4000, ..Options::default() },
+        count: 1,
+        seed: 3,
+        extents,
+    };
+    let plan = Plan::new(&case.stencil(), &case.extents, case.boundaries.clone(), case.options).unwrap();
+    assert!(plan.depth.second < 6, "the test is about tiles");
+    let mut target = vec![f64::NAN; case.elements()];
+    plan.apply_slices(&case.source(), &mut target).unwrap();
+    assert_eq!(target, case.expected());
+}
+
 #[test]
 fn a_plan_says_what_it_will_do() {
     let plan = Plan::new(&five_points(), &[64, 64], circular(2), Options { steps: 4, ..Options::default() }).unwrap();
