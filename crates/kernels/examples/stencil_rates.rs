@@ -2,7 +2,7 @@
 //!
 //! cargo run --release -p weft-kernels --example stencil_rates -- [CASE]… [--threads N] [--steps N] [--at-once N]
 //!     [--rounds N] [--cache BYTES] [--instructions portable|avx2|avx512]
-//!     [--divide N] [--aligned 1] [--huge 1] [--step-cache BYTES]
+//!     [--divide N] [--aligned 1] [--huge 1] [--step-cache BYTES] [--extents 16x16x256 --calls 100]
 //!
 //! Prints the share of the copy's rate, for the bytes that a step must move at least; medians over rounds, in which copy
 //! and cases take turns. `benches/polyshift/stencils.py` is the benchmark with peers.
@@ -65,16 +65,32 @@ struct Chosen {
     rounds: usize,
     /// Divides the first extent, and repeats calls as often: how fast it is in cache.
     divide: usize,
+    /// Instead of the case's, with so many calls.
+    extents: Option<Vec<usize>>,
+    calls: usize,
     aligned: bool,
     /// Arrays in huge pages, as numpy asks for.
     huge: bool,
 }
 
 fn chosen() -> Chosen {
-    let mut chosen =
-        Chosen { cases: Vec::new(), options: Options::default(), rounds: 7, divide: 1, aligned: false, huge: false };
+    let mut chosen = Chosen {
+        cases: Vec::new(),
+        options: Options::default(),
+        rounds: 7,
+        divide: 1,
+        extents: None,
+        calls: 1,
+        aligned: false,
+        huge: false,
+    };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
+        if word == "--extents" {
+            let text = words.next().expect("extents");
+            chosen.extents = Some(text.split('x').map(|n| n.parse().expect("extents")).collect());
+            continue;
+        }
         let mut number = || words.next().and_then(|text| text.parse::<usize>().ok()).expect("a number after an option");
         match word.as_str() {
             "--threads" => chosen.options.threads = number(),
@@ -83,6 +99,7 @@ fn chosen() -> Chosen {
             "--aligned" => chosen.aligned = number() > 0,
             "--huge" => chosen.huge = number() > 0,
             "--step-cache" => chosen.options.step_cache = number(),
+            "--calls" => chosen.calls = number(),
             "--divide" => chosen.divide = number(),
             "--rounds" => chosen.rounds = number(),
             "--cache" => chosen.options.cache = number(),
@@ -145,6 +162,10 @@ fn main() {
         }
         let mut extents = extents.to_vec();
         extents[0] = (extents[0] / chosen.divide).max(1);
+        if let Some(wanted) = &chosen.extents {
+            extents.clone_from(wanted);
+        }
+        let calls = chosen.divide * chosen.calls;
         let extents = &extents[..];
         let points = if *with_arrays { arrays(extents, points(), chosen.huge) } else { constants(points()) };
         let stencil = Stencil::new(extents.len(), points).expect("a stencil");
@@ -166,18 +187,18 @@ fn main() {
         let (mut copies, mut times) = (Vec::new(), Vec::new());
         for _ in 0..chosen.rounds {
             let start = Instant::now();
-            for _ in 0..chosen.divide {
+            for _ in 0..calls {
                 copy(source, target, sites, threads);
             }
-            copies.push(start.elapsed().as_secs_f64() / chosen.divide as f64);
+            copies.push(start.elapsed().as_secs_f64() / calls as f64);
             let start = Instant::now();
-            for _ in 0..chosen.divide {
+            for _ in 0..calls {
                 let (source, target) =
                     (Source { base: source, layout: &layout }, Target { base: target, layout: &layout });
                 // SAFETY: both arrays have that many sites.
                 unsafe { plan.apply(&source, &target, 1) };
             }
-            times.push(start.elapsed().as_secs_f64() / (chosen.options.steps * chosen.divide) as f64);
+            times.push(start.elapsed().as_secs_f64() / (chosen.options.steps * calls) as f64);
         }
         let (copied, time) = (median(&mut copies), median(&mut times));
         let rate = 16.0 * sites as f64 / copied;

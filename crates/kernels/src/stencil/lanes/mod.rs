@@ -53,21 +53,6 @@ pub trait Lanes: Copy {
     unsafe fn multiply_add(self, factor: Self, sum: Self) -> Self;
     /// What [`multiply_add`](Self::multiply_add) does in one lane, rounded the same way.
     unsafe fn multiply_add_one(value: Self::Element, factor: Self::Element, sum: Self::Element) -> Self::Element;
-    /// Whether [`join`](Self::join) is one instruction.
-    const JOINS: bool = false;
-
-    /// The lanes from `first` on, then those of `next` below `first`.
-    #[inline(always)]
-    unsafe fn join(self, next: Self, first: usize) -> Self {
-        let mut lanes = [Self::Element::ZERO; 2 * MOST_LANES];
-        // SAFETY: no implementation has more lanes than half of `lanes`, and `first` is one of them.
-        unsafe {
-            self.store(lanes.as_mut_ptr());
-            next.store(lanes.as_mut_ptr().add(Self::LANES));
-            Self::load(lanes.as_ptr().add(first))
-        }
-    }
-
     /// Every element moved up a lane; lane 0 gets the last lane of `previous`.
     unsafe fn after(self, previous: Self) -> Self;
     /// Every element moved down a lane; the last lane gets lane 0 of `next`.
@@ -183,15 +168,10 @@ mod tests {
             let mut down = first[1..].to_vec();
             down.push(second[0]);
             assert_eq!(lanes(&|to| a.before(b).store(to)), down);
-            let left = first;
-            for first in 0..V::LANES {
-                let joined = [&left[first..], &second[..first]].concat();
-                assert_eq!(lanes(&|to| a.join(b, first).store(to)), joined);
-            }
             assert_eq!(V::multiply_add_one(number(7), number(6), number(5)), number(47));
             let mut parts = vec![V::Element::ZERO; V::LANES];
             a.put_first(V::LANES - 1, parts.as_mut_ptr(), Store::Stream16);
-            assert_eq!(parts[..V::LANES - 1], left[..V::LANES - 1]);
+            assert_eq!(parts[..V::LANES - 1], first[..V::LANES - 1]);
             assert_eq!(parts[V::LANES - 1], V::Element::ZERO);
         }
     }

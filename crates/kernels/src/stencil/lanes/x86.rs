@@ -56,8 +56,7 @@ impl Registers for f32 {
 }
 
 /// [`Lanes`] for one vector type and element: the processor's functions for it, how a register is cut into pieces of 16
-/// bytes (how many elements apart, and the stores), how elements move by one lane into the register from another, and
-/// what joins any part of one with the rest of another, if one instruction does.
+/// bytes (how many elements apart, and the stores), and how elements move by one lane into the register from another.
 macro_rules! lanes {
     (
         $vector:ident<$element:ty>: $lanes:literal, $splat:ident, $load:ident, $store:ident, $stream:ident, $add:ident,
@@ -65,7 +64,6 @@ macro_rules! lanes {
         pieces |$cut:ident| $stream16:ident: $($place:literal => $piece:expr),+;
         after |$low:ident, $high:ident| $after:expr;
         before |$first:ident, $second:ident| $before:expr
-        $(; join $join:ident by $add_index:ident, $splat_index:ident($index:ty), $numbers:expr)?
     ) => {
         // SAFETY: callers keep the contract of `Lanes`.
         impl Lanes for $vector<$element> {
@@ -129,18 +127,6 @@ macro_rules! lanes {
                 let ($first, $second) = (self.0, next.0);
                 unsafe { $vector($before) }
             }
-
-            $(
-                const JOINS: bool = true;
-
-                #[inline(always)]
-                unsafe fn join(self, next: Self, first: usize) -> Self {
-                    unsafe {
-                        let lanes = $add_index($numbers, $splat_index(first as $index));
-                        $vector($join(self.0, lanes, next.0))
-                    }
-                }
-            )?
         }
     };
 }
@@ -178,8 +164,7 @@ lanes! {
     };
     before |low, high| {
         _mm512_castsi512_pd(_mm512_alignr_epi64::<1>(_mm512_castpd_si512(high), _mm512_castpd_si512(low)))
-    };
-    join _mm512_permutex2var_pd by _mm512_add_epi64, _mm512_set1_epi64(i64), _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7)
+    }
 }
 
 lanes! {
@@ -195,7 +180,5 @@ lanes! {
     };
     before |low, high| {
         _mm512_castsi512_ps(_mm512_alignr_epi32::<1>(_mm512_castps_si512(high), _mm512_castps_si512(low)))
-    };
-    join _mm512_permutex2var_ps by _mm512_add_epi32, _mm512_set1_epi32(i32),
-        _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+    }
 }
