@@ -43,7 +43,7 @@ impl Default for Options {
             steps: 1,
             instructions: None,
             streaming_from: 16 << 20,
-            cache: 4 << 20,
+            cache: 8 << 20,
             step_cache: 768 << 10,
             steps_at_once: None,
         }
