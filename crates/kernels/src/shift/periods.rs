@@ -120,7 +120,8 @@ fn masks(shift: &SlabShift, phase: usize, period: usize) -> Vec<u64> {
     // Where what comes in starts, slab by slab; the first may have started before the period.
     let first = edge as isize - (phase % shift.slab) as isize;
     for start in (first..period as isize).step_by(shift.slab) {
-        let (mut from, to) = (start.max(0) as usize, (start + shift.distance as isize).clamp(0, period as isize) as usize);
+        let (mut from, to) =
+            (start.max(0) as usize, (start + shift.distance as isize).clamp(0, period as isize) as usize);
         while from < to {
             let (line, within) = (from / LINE, from % LINE);
             let count = (LINE - within).min(to - from);

@@ -100,8 +100,8 @@ unsafe fn sum<V: Lanes, const U: usize>(terms: &Terms<V::Element>, at: usize) ->
     }
 }
 
-/// Bytes ahead that coefficients are asked for: many arrays at a time, so that little of each is on its way for long.
-const FACTOR_BYTES_AHEAD: usize = 1024;
+/// Bytes ahead that coefficients are asked for: from 1.5 to 3 KiB are alike, with rows of as much; less is too late.
+const FACTOR_BYTES_AHEAD: usize = 2048;
 
 /// Asks for coefficients ahead: processors follow fewer streams than a stencil may have arrays.
 #[inline(always)]
