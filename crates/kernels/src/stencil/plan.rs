@@ -9,7 +9,7 @@ use super::element::Element;
 use super::error::StencilError;
 use super::lanes::Instructions;
 use super::sweep::{Ahead, Ends, Job, View, Work};
-use super::{steps, sweep, tiles};
+use super::{scratch, steps, sweep, tiles};
 
 /// Axes other than the last; unused ones have one index.
 pub(super) const OUTER: usize = super::MOST_AXES - 1;
@@ -309,7 +309,7 @@ impl<T: Element> Plan<T> {
     pub(super) fn take_temporary(&self, count: usize) -> Vec<T> {
         let needed = self.elements() * count + steps::alignment::<T>();
         let kept = self.temporary.lock().map(|mut kept| std::mem::take(&mut *kept)).unwrap_or_default();
-        if kept.len() >= needed { kept } else { vec![T::ZERO; needed] }
+        if kept.len() >= needed { kept } else { scratch::array(needed) }
     }
 
     pub(super) fn keep_temporary(&self, held: Vec<T>) {
