@@ -167,8 +167,8 @@ def main() -> None:
             "shares": "bytes of each input once and each output once a second, over those of a copy in the same round: "
             "by memcpy (what STREAM means in the targets), and by a loop of streaming stores",
             "weft": "a plan bound to its outputs, one thread",
-            "share_of_bound": "what the machine needs over what weft takes: in memory one copy and a fill for each further "
-            "output, by streaming stores; in cache a store into every output, without reading anything",
+            "share_of_bound": "what the machine needs over what weft takes: in memory one copy and a fill for each "
+            "further output, by streaming stores; in cache a store into every output, without reading anything",
         }
         print("\nrecord:", peers.record("polyshift-shifts", started, load, {"protocol": protocol, "results": results}))
 

@@ -212,12 +212,10 @@ def measure(name: str, chosen: argparse.Namespace, library: ctypes.CDLL | None) 
         result[label] = found
         print(f"  {label:<18} {found['median']:.3f} ({found['least']:.3f} to {found['largest']:.3f})", flush=True)
     if copies_by_several:
-        result["scaling"] = {
-            "threads": chosen.threads,
-            "copy": statistics.median(copies_by_several),
-            "weft": result[f"weft, {several}"]["median"] / result["weft"]["median"],
-        }
-        print(f"  {several}: copy {result['scaling']['copy']:.2f} times as fast as one, weft {result['scaling']['weft']:.2f}")
+        by_copy = statistics.median(copies_by_several)
+        by_weft = result[f"weft, {several}"]["median"] / result["weft"]["median"]
+        result["scaling"] = {"threads": chosen.threads, "copy": by_copy, "weft": by_weft}
+        print(f"  {several}: copy {by_copy:.2f} times as fast as one, weft {by_weft:.2f}")
     result["met"] = result["weft"]["median"] >= result["target"]
     return result
 
