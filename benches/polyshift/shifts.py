@@ -72,6 +72,7 @@ def compare(shape: tuple[int, ...], folder: Path, rounds: int, calls: int, cache
     make_copies = peers.copies(folder)
     contenders |= make_copies(out[0], x, 1)
     contenders |= {f"{name}, 2 threads": call for name, call in make_copies(out[0], x, 2).items()}
+    contenders |= peers.whole(x, out) if cached else {}
     seconds: dict[str, list[float]] = {name: [] for name in contenders}
     names = list(contenders)
     for number in range(rounds):
@@ -88,7 +89,8 @@ def summary(shape: tuple[int, ...], size: int, seconds: dict[str, list[float]], 
     moved = size * (1 + 2 * len(shape))
     rows = {}
     for name, values in seconds.items():
-        own = {"copy": 2 * size, "fill": size}.get(name.split(",")[0], moved)
+        kind = name.split(",")[0]
+        own = {"copy": 2 * size, "fill": size, "copies": 4 * len(shape) * size, "fills": moved - size}.get(kind, moved)
         rows[name] = {"seconds": peers.spread(values), "gb_per_s": own / medians[name] / 1e9}
         for stream in ("memcpy", "streaming"):
             copy = f"copy, {stream}" + ", 2 threads" * name.endswith("2 threads")
@@ -96,7 +98,7 @@ def summary(shape: tuple[int, ...], size: int, seconds: dict[str, list[float]], 
                 # Each round against the copy of that round.
                 shares = [own / (2 * size) * c / s for s, c in zip(values, seconds[copy], strict=True)]
                 rows[name][f"share_of_{stream}"] = peers.spread(shares)
-    rivals = [name for name in seconds if not name.startswith(("weft", "copy", "fill"))]
+    rivals = [name for name in seconds if not name.startswith(("weft", "cop", "fill"))]
     ratios = {n: peers.spread([r / w for r, w in zip(seconds[n], seconds["weft"], strict=True)]) for n in rivals}
     best = min(rivals, key=medians.get)
     found = {
@@ -111,7 +113,26 @@ def summary(shape: tuple[int, ...], size: int, seconds: dict[str, list[float]], 
         for what, target in targets.items()
         if found[what] is not None
     }
-    return {"shape": shape, "rows": rows, "weft_is_faster": ratios, "best_peer": best, "targets": verdicts}
+    bound = peers.spread([b / w for b, w in zip(bounds(shape, seconds, cached), seconds["weft"], strict=True)])
+    return {
+        "shape": shape,
+        "rows": rows,
+        "weft_is_faster": ratios,
+        "best_peer": best,
+        "share_of_bound": bound,
+        "targets": verdicts,
+    }
+
+
+def bounds(shape: tuple[int, ...], seconds: dict[str, list[float]], cached: bool) -> list[float]:
+    """What the machine needs, round by round: in memory one copy and a fill for each further output, by streaming
+    stores; in cache a store into every output, without reading anything."""
+    if cached:
+        return seconds["fills, memset"]
+    if "fill, streaming" not in seconds:
+        return [0.0] * len(seconds["weft"])
+    further = 2 * len(shape) - 1
+    return [c + further * f for c, f in zip(seconds["copy, streaming"], seconds["fill, streaming"], strict=True)]
 
 
 def show(result: dict[str, object]) -> None:
@@ -124,6 +145,8 @@ def show(result: dict[str, object]) -> None:
         )
         faster = f"weft {ratios[name]['median']:.1f} times as fast" if name in ratios else ""
         print(f"  {name:27} {1e3 * row['seconds']['median']:9.3f} ms {row['gb_per_s']:6.1f} GB/s  {shown}  {faster}")
+    bound = result["share_of_bound"]
+    print(f"  share of the bound: {bound['median']:.2f} ({bound['least']:.2f} to {bound['largest']:.2f})")
     for what, verdict in result["targets"].items():
         print(f"  {what}: {verdict['found']:.2f}, target {verdict['target']}: {'met' if verdict['met'] else 'MISSED'}")
 
@@ -144,6 +167,8 @@ def main() -> None:
             "shares": "bytes of each input once and each output once a second, over those of a copy in the same round: "
             "by memcpy (what STREAM means in the targets), and by a loop of streaming stores",
             "weft": "a plan bound to its outputs, one thread",
+            "share_of_bound": "what the machine needs over what weft takes: in memory one copy and a fill for each "
+            "further output, by streaming stores; in cache a store into every output, without reading anything",
         }
         print("\nrecord:", peers.record("polyshift-shifts", started, load, {"protocol": protocol, "results": results}))
 

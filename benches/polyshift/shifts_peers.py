@@ -178,6 +178,15 @@ def copies(folder: Path) -> Callable[[np.ndarray, np.ndarray, int], dict[str, Ca
     return make
 
 
+def whole(x: np.ndarray, out: list[np.ndarray]) -> dict[str, Call]:
+    """What arrays in cache are held against: the source copied into every output, and a store into all of them."""
+    source, targets = x.ctypes.data, [array.ctypes.data for array in out]
+    return {
+        "copies, memcpy": lambda: [ctypes.memmove(target, source, x.nbytes) for target in targets],
+        "fills, memset": lambda: [ctypes.memset(target, 1, x.nbytes) for target in targets],
+    }
+
+
 def found(folder: Path) -> dict[str, Peer]:
     """The peers that are installed, by name."""
     all_of_them = {

@@ -3,9 +3,10 @@
     python benches/polyshift/stencils.py [CASE]… [--rounds 7] [--peers c,numpy,numba,jax] [--threads N] [--steps N]
         [--no-record]
 
-Each round times a copy by memmove of the same array on one thread, weft on one thread and on --threads (default: all),
-weft with --steps time steps in one call (per step; several in one sweep, so beyond 1.0 is possible), and every peer
-that is there; peers that are not are named and left out. A share is bytes over seconds over the copy's rate of the
+Each round times a copy by memmove of the same array on one thread, and one shared by --threads (default: all), with
+which weft's gain from threads is compared; weft on one thread and on --threads; weft with --steps time steps in one
+call (per step; several in one sweep, so beyond 1.0 is possible); and every peer that is there; peers that are not are
+named and left out. A share is bytes over seconds over the copy's rate of the
 same round: 16 bytes a point (source read, result written), 232 where each of 27 points has an array of coefficients.
 Every result is checked against weft's first. Run it on a quiet machine, with weft installed.
 """
@@ -188,10 +189,15 @@ def measure(name: str, chosen: argparse.Namespace, library: ctypes.CDLL | None) 
     x, y, calls = made["x"], made["y"], made["calls"]
     shares: dict[str, list[float]] = {label: [] for label in calls}
     copies = []
+    several = f"{chosen.threads} threads"
+    copies_by_several: list[float] = []
     slow = {"numpy", "jax"}
     for number in range(chosen.rounds):
         copies.append(timed(lambda: ctypes.memmove(y.ctypes.data, x.ctypes.data, x.nbytes)))
         rate = 2 * x.nbytes / copies[-1]
+        if library and chosen.threads > 1:
+            parts = timed(lambda: library.copy(y.ctypes.data, x.ctypes.data, x.size, chosen.threads))
+            copies_by_several.append(copies[-1] / parts)
         for label, call in calls.items():
             if label in slow and number >= 2:
                 continue
@@ -205,6 +211,11 @@ def measure(name: str, chosen: argparse.Namespace, library: ctypes.CDLL | None) 
         found = {"median": statistics.median(values), "least": values[0], "largest": values[-1], "rounds": len(values)}
         result[label] = found
         print(f"  {label:<18} {found['median']:.3f} ({found['least']:.3f} to {found['largest']:.3f})", flush=True)
+    if copies_by_several:
+        by_copy = statistics.median(copies_by_several)
+        by_weft = result[f"weft, {several}"]["median"] / result["weft"]["median"]
+        result["scaling"] = {"threads": chosen.threads, "copy": by_copy, "weft": by_weft}
+        print(f"  {several}: copy {by_copy:.2f} times as fast as one, weft {by_weft:.2f}")
     result["met"] = result["weft"]["median"] >= result["target"]
     return result
 
@@ -216,6 +227,7 @@ def build_c(folder: Path) -> ctypes.CDLL | None:
         "-O3",
         "-march=native",
         "-ffast-math",
+        "-fopenmp",
         "-shared",
         "-fPIC",
         str(source),
@@ -223,7 +235,10 @@ def build_c(folder: Path) -> ctypes.CDLL | None:
         str(folder / "stencils.so"),
     ]
     peers.run(command, "building the C peer")
-    return ctypes.CDLL(str(folder / "stencils.so"))
+    library = ctypes.CDLL(str(folder / "stencils.so"))
+    library.copy.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int]
+    library.copy.restype = None
+    return library
 
 
 def options() -> argparse.Namespace:

@@ -2,7 +2,7 @@
 //!
 //! cargo run --release -p weft-kernels --example stencil_rates -- [CASE]… [--threads N] [--steps N] [--at-once N]
 //!     [--rounds N] [--cache BYTES] [--instructions portable|avx2|avx512]
-//!     [--divide N] [--aligned 1]
+//!     [--divide N] [--aligned 1] [--huge 1] [--step-cache BYTES] [--extents 16x16x256 --calls 100]
 //!
 //! Prints the share of the copy's rate, for the bytes that a step must move at least; medians over rounds, in which copy
 //! and cases take turns. `benches/polyshift/stencils.py` is the benchmark with peers.
@@ -65,19 +65,41 @@ struct Chosen {
     rounds: usize,
     /// Divides the first extent, and repeats calls as often: how fast it is in cache.
     divide: usize,
+    /// Instead of the case's, with so many calls.
+    extents: Option<Vec<usize>>,
+    calls: usize,
     aligned: bool,
+    /// Arrays in huge pages, as numpy asks for.
+    huge: bool,
 }
 
 fn chosen() -> Chosen {
-    let mut chosen = Chosen { cases: Vec::new(), options: Options::default(), rounds: 7, divide: 1, aligned: false };
+    let mut chosen = Chosen {
+        cases: Vec::new(),
+        options: Options::default(),
+        rounds: 7,
+        divide: 1,
+        extents: None,
+        calls: 1,
+        aligned: false,
+        huge: false,
+    };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
+        if word == "--extents" {
+            let text = words.next().expect("extents");
+            chosen.extents = Some(text.split('x').map(|n| n.parse().expect("extents")).collect());
+            continue;
+        }
         let mut number = || words.next().and_then(|text| text.parse::<usize>().ok()).expect("a number after an option");
         match word.as_str() {
             "--threads" => chosen.options.threads = number(),
             "--steps" => chosen.options.steps = number(),
             "--at-once" => chosen.options.steps_at_once = Some(number()),
             "--aligned" => chosen.aligned = number() > 0,
+            "--huge" => chosen.huge = number() > 0,
+            "--step-cache" => chosen.options.step_cache = number(),
+            "--calls" => chosen.calls = number(),
             "--divide" => chosen.divide = number(),
             "--rounds" => chosen.rounds = number(),
             "--cache" => chosen.options.cache = number(),
@@ -94,13 +116,30 @@ fn chosen() -> Chosen {
     chosen
 }
 
-fn arrays(extents: &[usize], points: Vec<(Vec<isize>, f64)>) -> Vec<Point<f64>> {
+/// An array, and what a multiple of a huge page needs more.
+fn values(value: f64, sites: usize, huge: bool) -> Vec<f64> {
+    let mut held = Vec::with_capacity(sites + 1024);
+    #[cfg(target_os = "linux")]
+    if huge {
+        unsafe extern "C" {
+            fn madvise(address: *mut std::ffi::c_void, length: usize, advice: i32) -> i32;
+        }
+        const MADV_HUGEPAGE: i32 = 14;
+        let start = held.as_mut_ptr() as usize / 4096 * 4096;
+        // SAFETY: advice about memory that is ours.
+        unsafe { madvise(start as *mut _, sites * 8, MADV_HUGEPAGE) };
+    }
+    held.resize(sites + 1024, value);
+    held
+}
+
+fn arrays(extents: &[usize], points: Vec<(Vec<isize>, f64)>, huge: bool) -> Vec<Point<f64>> {
     let sites: usize = extents.iter().product();
     let mut strides = vec![1; extents.len()];
     for axis in (1..extents.len()).rev() {
         strides[axis - 1] = strides[axis] * extents[axis] as isize;
     }
-    let array = |value: f64| Array::new(vec![value; sites], extents, &strides).expect("strides of the extents");
+    let array = |value: f64| Array::new(values(value, sites, huge), extents, &strides).expect("strides of the extents");
     let point = |(offset, value)| Point { offset, coefficient: Coefficient::Array(array(value)) };
     points.into_iter().map(point).collect()
 }
@@ -123,15 +162,19 @@ fn main() {
         }
         let mut extents = extents.to_vec();
         extents[0] = (extents[0] / chosen.divide).max(1);
+        if let Some(wanted) = &chosen.extents {
+            extents.clone_from(wanted);
+        }
+        let calls = chosen.divide * chosen.calls;
         let extents = &extents[..];
-        let points = if *with_arrays { arrays(extents, points()) } else { constants(points()) };
+        let points = if *with_arrays { arrays(extents, points(), chosen.huge) } else { constants(points()) };
         let stencil = Stencil::new(extents.len(), points).expect("a stencil");
         let boundaries = vec![Boundary::Circular; extents.len()];
         let plan = Plan::new(&stencil, extents, boundaries, chosen.options).expect("a plan");
         let sites: usize = extents.iter().product();
         // Aligned as numpy's large arrays are: 16 bytes into a page; the result begins with a cache line.
-        let mut x = vec![0.0f64; sites + 1024];
-        let mut y = vec![0.0f64; sites + 1024];
+        let mut x = values(0.0, sites, chosen.huge);
+        let mut y = values(0.0, sites, chosen.huge);
         for (place, value) in x.iter_mut().enumerate() {
             *value = (place % 1000) as f64 * 1e-3;
         }
@@ -144,18 +187,18 @@ fn main() {
         let (mut copies, mut times) = (Vec::new(), Vec::new());
         for _ in 0..chosen.rounds {
             let start = Instant::now();
-            for _ in 0..chosen.divide {
+            for _ in 0..calls {
                 copy(source, target, sites, threads);
             }
-            copies.push(start.elapsed().as_secs_f64() / chosen.divide as f64);
+            copies.push(start.elapsed().as_secs_f64() / calls as f64);
             let start = Instant::now();
-            for _ in 0..chosen.divide {
+            for _ in 0..calls {
                 let (source, target) =
                     (Source { base: source, layout: &layout }, Target { base: target, layout: &layout });
                 // SAFETY: both arrays have that many sites.
                 unsafe { plan.apply(&source, &target, 1) };
             }
-            times.push(start.elapsed().as_secs_f64() / (chosen.options.steps * chosen.divide) as f64);
+            times.push(start.elapsed().as_secs_f64() / (chosen.options.steps * calls) as f64);
         }
         let (copied, time) = (median(&mut copies), median(&mut times));
         let rate = 16.0 * sites as f64 / copied;

@@ -11,7 +11,7 @@ use std::arch::x86_64::*;
 use super::lines::{Piece, pieces};
 use super::pieces::copy_piece;
 use super::slabs::{Buffers, ShortSlabs, SlabEdge, SlabShift};
-use super::writer::{LINE, LookAhead};
+use super::writer::{GROUP, LINE, LookAhead};
 
 /// The longest period whose masks are worked out, in bytes.
 const LONGEST: usize = 16 << 10;
@@ -19,18 +19,19 @@ const LONGEST: usize = 16 << 10;
 /// Longer slabs have so many full lines that their ends do not matter.
 const LONGEST_SLAB: usize = 4 << 10;
 
+/// Masks go on for about so many bytes, so that a loop over them is long.
+const MASKED: usize = 4 << 10;
+
 /// Arrays shorter than this many periods are not worth it.
 const PERIODS: usize = 4;
-
-/// Lines that are loaded before they are stored: arrays often start at the same place of a page, and a load that is
-/// close above an unfinished store modulo 4096 is made to wait for it.
-const GROUP: usize = 4;
 
 /// One shift within short slabs, and how far it is; past the caches if `STREAM`.
 #[derive(Debug)]
 pub(super) struct Period<'a, const STREAM: bool> {
     shift: &'a SlabShift,
-    /// For each line of a period, the bytes that come from `kept`.
+    /// Bytes after which masks are the same again.
+    period: usize,
+    /// For each line of one period or more, the bytes that come from `kept`.
     masks: Vec<u64>,
     /// From a byte of the destination to where it comes from, if it was in the slab.
     kept: isize,
@@ -63,15 +64,10 @@ impl<'a, const STREAM: bool> ShortSlabs<'a> for Period<'a, STREAM> {
             }
             _ => return None,
         };
-        let is_kept = |byte: usize| {
-            let place = byte % shift.slab;
-            if shift.upwards { place >= shift.distance } else { place < shift.slab - shift.distance }
-        };
-        let mask =
-            |line: usize| (0..LINE).fold(0, |mask, bit| mask | u64::from(is_kept(phase + line * LINE + bit)) << bit);
         Some(Self {
             shift,
-            masks: (0..period / LINE).map(mask).collect(),
+            period,
+            masks: masks(shift, phase, period).repeat((MASKED / period).max(1)),
             kept,
             wrapped,
             // SAFETY: 64 bytes are read; this type is used only where the processor has AVX-512.
@@ -88,20 +84,25 @@ impl<'a, const STREAM: bool> ShortSlabs<'a> for Period<'a, STREAM> {
 
     #[inline(always)]
     unsafe fn advance(&mut self, buffers: Buffers<'_>, end: usize) {
-        let period = self.masks.len() * LINE;
         // SAFETY: the caller's; lines are within the slabs up to `end`, and so is what they come from.
         unsafe {
             if self.next < self.aligned && self.aligned <= end {
                 self.pieces_until(buffers, self.aligned);
             }
-            while self.next + period <= end {
+            loop {
+                let whole = end.saturating_sub(self.next) / self.period * self.period;
+                let bytes = whole.min(self.masks.len() * LINE);
+                if bytes == 0 {
+                    return;
+                }
                 let kept = buffers.inputs[self.shift.source].wrapping_add(self.next).wrapping_offset(self.kept);
                 let target = buffers.outputs[self.shift.target].add(self.next);
+                let lines = bytes / LINE;
                 match self.wrapped {
-                    Some(wrapped) => self.lines::<true>(target, kept, kept.wrapping_offset(wrapped - self.kept)),
-                    None => self.lines::<false>(target, kept, kept),
+                    Some(wrapped) => self.lines::<true>(target, kept, kept.wrapping_offset(wrapped - self.kept), lines),
+                    None => self.lines::<false>(target, kept, kept, lines),
                 }
-                self.next += period;
+                self.next += bytes;
             }
         }
     }
@@ -112,12 +113,37 @@ impl<'a, const STREAM: bool> ShortSlabs<'a> for Period<'a, STREAM> {
     }
 }
 
+/// For each line of a period that starts at the place `phase` of the slabs, the bytes that were in the slab before.
+fn masks(shift: &SlabShift, phase: usize, period: usize) -> Vec<u64> {
+    let mut masks = vec![u64::MAX; period / LINE];
+    let edge = if shift.upwards { 0 } else { shift.slab - shift.distance };
+    // Where what comes in starts, slab by slab; the first may have started before the period.
+    let first = edge as isize - (phase % shift.slab) as isize;
+    for start in (first..period as isize).step_by(shift.slab) {
+        let (mut from, to) =
+            (start.max(0) as usize, (start + shift.distance as isize).clamp(0, period as isize) as usize);
+        while from < to {
+            let (line, within) = (from / LINE, from % LINE);
+            let count = (LINE - within).min(to - from);
+            masks[line] &= !((u64::MAX >> (LINE - count)) << within);
+            from += count;
+        }
+    }
+    masks
+}
+
 impl<const STREAM: bool> Period<'_, STREAM> {
-    /// The lines of one period.
+    /// As many lines, from the start of a period on.
     #[inline(always)]
-    unsafe fn lines<const CIRCULAR: bool>(&mut self, mut target: *mut u8, mut kept: *const u8, mut other: *const u8) {
+    unsafe fn lines<const CIRCULAR: bool>(
+        &mut self,
+        mut target: *mut u8,
+        mut kept: *const u8,
+        mut other: *const u8,
+        lines: usize,
+    ) {
         let mut ahead = self.ahead;
-        for masks in self.masks.chunks_exact(GROUP) {
+        for masks in self.masks[..lines].chunks_exact(GROUP) {
             if STREAM {
                 ahead.advance(GROUP);
             }

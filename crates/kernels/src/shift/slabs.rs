@@ -3,7 +3,8 @@
 //! In an array that is dense, shifting along an axis turns (circular) or pushes (end-off) every slab of
 //! `extent * inner` bytes by `distance * inner` bytes, where `inner` is what lies under one index of the axis. Two
 //! cases: slabs that fit into a block are written one after another, so that each destination is one run without gaps;
-//! longer ones follow the source, so that each of its bytes is read from memory once whatever the number of shifts.
+//! longer ones follow the source where it is in memory, so that each of its bytes is read from there once whatever the
+//! number of shifts, and the destination where all is in caches, so that only full lines are stored.
 
 use super::cache::{Extension, last_level_cache, vector_extension};
 use super::writer::{LookAhead, Plain, Writer};
@@ -17,9 +18,9 @@ use super::{
 /// stores go past the caches.
 const STREAMING_BLOCK: usize = 16 << 10;
 
-/// The same where they do not: the source stays in the second-level cache, and long runs are what a processor fetches
-/// ahead best.
-const CACHED_BLOCK: usize = 512 << 10;
+/// The same where they do not. From 1 to 16 KiB a copy of 512 KiB into eight outputs takes the same time, two thirds of
+/// that of eight whole copies: the source's block stays in the first-level cache.
+const CACHED_BLOCK: usize = 8 << 10;
 
 /// One shift of one source into one destination.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -144,14 +145,14 @@ unsafe fn run_range(shifts: &[SlabShift], buffers: Buffers<'_>, stores: Stores, 
 #[target_feature(enable = "avx512f,avx512bw")]
 unsafe fn run_streaming512(shifts: &[SlabShift], buffers: Buffers<'_>, most: usize, from: usize, to: usize) {
     // SAFETY: the caller's.
-    unsafe { blocks::<Lines512, Period<true>>(shifts, buffers, most, from, to) }
+    unsafe { blocks::<Lines512<true>, Period<true>>(shifts, buffers, most, from, to) }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw")]
 unsafe fn run_cached512(shifts: &[SlabShift], buffers: Buffers<'_>, most: usize, from: usize, to: usize) {
     // SAFETY: the caller's.
-    unsafe { blocks::<Plain, Period<false>>(shifts, buffers, most, from, to) }
+    unsafe { blocks::<Lines512<false>, Period<false>>(shifts, buffers, most, from, to) }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -235,6 +236,7 @@ unsafe fn blocks<'a, W: Writer, S: ShortSlabs<'a>>(
                 match way {
                     (Some(short), _) => short.advance(buffers, end),
                     (None, writer) if shift.slab <= most => whole_slabs(shift, writer, buffers, start, end),
+                    (None, writer) if W::IN_ORDER => in_order(shift, writer, buffers, start, end),
                     (None, writer) => parts_of_slabs(shift, writer, buffers, start, end),
                 }
             }
@@ -323,6 +325,53 @@ unsafe fn parts_of_slabs<W: Writer>(shift: &SlabShift, writer: &mut W, buffers: 
     }
 }
 
+/// The bytes `start..end` of the destination, wherever they come from.
+#[inline(always)]
+unsafe fn in_order<W: Writer>(shift: &SlabShift, writer: &mut W, buffers: Buffers<'_>, start: usize, end: usize) {
+    let SlabShift { slab, distance, upwards, .. } = *shift;
+    let kept = slab - distance;
+    // In a slab of the destination, what comes in is at `edge`, the rest at `rest`; in the source, at `moved`.
+    let (edge, rest, moved) = if upwards { (0, distance, 0) } else { (kept, 0, distance) };
+    let mut position = start;
+    // SAFETY: the caller's; all offsets are within the slab.
+    unsafe {
+        writer.seek(buffers.outputs[shift.target].add(start));
+        while position < end {
+            let (number, from) = (position / slab, position % slab);
+            let comes_in = (edge..edge + distance).contains(&from);
+            let part = if comes_in { edge + distance } else { rest + kept };
+            let length = part.min(from + end - position) - from;
+            let source = buffers.inputs[shift.source].wrapping_add(number * slab);
+            match &shift.edge {
+                _ if !comes_in => writer.push(source.add(from - rest + moved), length),
+                // At the end of the source that nothing else comes from.
+                SlabEdge::Circular => writer.push(source.add(from - edge + if upwards { kept } else { 0 }), length),
+                SlabEdge::Fill { input, bytes, .. } => {
+                    push_repeated(writer, buffers.inputs[*input], *bytes, from - edge, length);
+                }
+                SlabEdge::Rows { input, bytes } => {
+                    let row = buffers.inputs[*input].wrapping_add(number * bytes);
+                    push_repeated(writer, row, *bytes, from - edge, length);
+                }
+            }
+            position += length;
+        }
+    }
+}
+
+/// `length` bytes from the place `skipped` of `bytes` that are repeated.
+#[inline(always)]
+unsafe fn push_repeated<W: Writer>(writer: &mut W, from: *const u8, bytes: usize, skipped: usize, length: usize) {
+    let mut done = 0;
+    while done < length {
+        let place = (skipped + done) % bytes;
+        let taken = (length - done).min(bytes - place);
+        // SAFETY: the caller's.
+        unsafe { writer.push(from.add(place), taken) };
+        done += taken;
+    }
+}
+
 /// What comes in from outside at the edge of a slab.
 #[inline(always)]
 unsafe fn push_edge<W: Writer>(shift: &SlabShift, writer: &mut W, buffers: Buffers<'_>, number: usize) {
@@ -331,13 +380,8 @@ unsafe fn push_edge<W: Writer>(shift: &SlabShift, writer: &mut W, buffers: Buffe
         SlabEdge::Fill { input, bytes, .. } => (buffers.inputs[input], bytes),
         SlabEdge::Rows { input, bytes } => (buffers.inputs[input].wrapping_add(number * bytes), bytes),
     };
-    let mut left = shift.distance;
-    while left > 0 {
-        let taken = left.min(bytes);
-        // SAFETY: the caller's.
-        unsafe { writer.push(from, taken) };
-        left -= taken;
-    }
+    // SAFETY: the caller's.
+    unsafe { push_repeated(writer, from, bytes, 0, shift.distance) };
 }
 
 #[cfg(test)]

@@ -8,6 +8,11 @@ use super::pieces::copy_piece;
 /// Bytes of a cache line.
 pub(super) const LINE: usize = 64;
 
+/// Lines that are loaded before they are stored: arrays often start at the same place of a page, and a load that is
+/// close above an unfinished store modulo 4096 is made to wait for it.
+#[cfg(target_arch = "x86_64")]
+pub(super) const GROUP: usize = 4;
+
 /// Lines of the next block, fetched while outputs of this one are written: one for every so many lines written, so that
 /// memory reads all the time and not only while the first output is.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +51,9 @@ impl LookAhead {
 /// Every place from where the writer starts up to where its pieces end is writable, every piece is readable, and pieces
 /// do not overlap destinations.
 pub(super) trait Writer: Sized {
+    /// Whether destinations are best written from their first byte to their last, whatever that means for the source:
+    /// where sources are read from memory, it is the other way round.
+    const IN_ORDER: bool;
     /// A writer that starts at `target`.
     unsafe fn at(target: *mut u8) -> Self;
     /// Where the next byte goes.
@@ -76,6 +84,8 @@ pub(super) trait Writer: Sized {
 pub(super) struct Plain(*mut u8);
 
 impl Writer for Plain {
+    const IN_ORDER: bool = true;
+
     #[inline(always)]
     unsafe fn at(target: *mut u8) -> Self {
         Self(target)
@@ -109,7 +119,7 @@ pub(super) use x86::{Lines256, Lines512};
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::{LINE, LookAhead, Writer, copy_piece};
+    use super::{GROUP, LINE, LookAhead, Writer, copy_piece};
 
     /// The line that holds `target`, and where in it `target` is.
     #[inline(always)]
@@ -118,8 +128,8 @@ mod x86 {
         (target.wrapping_sub(within), within)
     }
 
-    /// Full lines past the caches from a register of 64 bytes. Needs AVX-512 F and BW.
-    pub(in super::super) struct Lines512 {
+    /// Full lines from a register of 64 bytes, past the caches if `STREAM`. Needs AVX-512 F and BW.
+    pub(in super::super) struct Lines512<const STREAM: bool> {
         gathered: __m512i,
         line: *mut u8,
         /// The bytes `start..filled` of the line are gathered.
@@ -134,7 +144,9 @@ mod x86 {
         (u64::MAX >> (LINE - count)) << start
     }
 
-    impl Writer for Lines512 {
+    impl<const STREAM: bool> Writer for Lines512<STREAM> {
+        const IN_ORDER: bool = !STREAM;
+
         #[inline(always)]
         unsafe fn at(target: *mut u8) -> Self {
             let (line, within) = line_of(target);
@@ -183,7 +195,7 @@ mod x86 {
                         return;
                     }
                     if self.start == 0 {
-                        stream512(self.line, self.gathered);
+                        Self::store(self.line, self.gathered);
                     } else {
                         _mm512_mask_storeu_epi8(self.line.cast(), u64::MAX << self.start, self.gathered);
                     }
@@ -191,9 +203,27 @@ mod x86 {
                     self.start = 0;
                     self.filled = 0;
                 }
+                while length >= GROUP * LINE {
+                    if STREAM {
+                        self.ahead.advance(GROUP);
+                    }
+                    let first = _mm512_loadu_si512(source.cast());
+                    let second = _mm512_loadu_si512(source.add(LINE).cast());
+                    let third = _mm512_loadu_si512(source.add(2 * LINE).cast());
+                    let fourth = _mm512_loadu_si512(source.add(3 * LINE).cast());
+                    Self::store(self.line, first);
+                    Self::store(self.line.add(LINE), second);
+                    Self::store(self.line.add(2 * LINE), third);
+                    Self::store(self.line.add(3 * LINE), fourth);
+                    self.line = self.line.add(GROUP * LINE);
+                    source = source.add(GROUP * LINE);
+                    length -= GROUP * LINE;
+                }
                 while length >= LINE {
-                    self.ahead.advance(1);
-                    stream512(self.line, _mm512_loadu_si512(source.cast()));
+                    if STREAM {
+                        self.ahead.advance(1);
+                    }
+                    Self::store(self.line, _mm512_loadu_si512(source.cast()));
                     self.line = self.line.add(LINE);
                     source = source.add(LINE);
                     length -= LINE;
@@ -217,15 +247,21 @@ mod x86 {
 
         #[inline(always)]
         unsafe fn fence() {
-            // SAFETY: every x86-64 has it.
-            unsafe { _mm_sfence() };
+            if STREAM {
+                // SAFETY: every x86-64 has it.
+                unsafe { _mm_sfence() };
+            }
         }
     }
 
-    #[inline(always)]
-    unsafe fn stream512(line: *mut u8, value: __m512i) {
-        // SAFETY: `line` is a full line of the destination, aligned.
-        unsafe { _mm512_stream_si512(line.cast(), value) };
+    impl<const STREAM: bool> Lines512<STREAM> {
+        #[inline(always)]
+        unsafe fn store(line: *mut u8, value: __m512i) {
+            // SAFETY: `line` is a full line of the destination, aligned.
+            unsafe {
+                if STREAM { _mm512_stream_si512(line.cast(), value) } else { _mm512_store_si512(line.cast(), value) }
+            };
+        }
     }
 
     #[repr(align(64))]
@@ -240,6 +276,8 @@ mod x86 {
     }
 
     impl Writer for Lines256 {
+        const IN_ORDER: bool = false;
+
         #[inline(always)]
         unsafe fn at(target: *mut u8) -> Self {
             let (line, within) = line_of(target);

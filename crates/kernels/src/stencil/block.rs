@@ -129,7 +129,8 @@ impl<T: Element> Plan<T> {
         let columns = region.ranges[self.axes - 1];
         let columns = (columns.0 * components, columns.1 * components);
         let output = self.view(output, &self.contiguous());
-        let job = Job { input, output, ranges, columns, count: 1, streaming: self.streams(1) };
+        let job =
+            Job { input, output, ranges, columns, count: 1, streaming: self.streams(1), from_memory: self.streams(1) };
         let mut work = self.work();
         // SAFETY: the caller's, and halos reach as far as the stencil where they are read.
         unsafe { self.step(&job, &mut work) };

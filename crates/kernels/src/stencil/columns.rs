@@ -114,6 +114,14 @@ impl<T: Element> Columns<T> {
         self.whole.len() + self.several.len() + self.centres.len()
     }
 
+    /// Products and sums of a vector of results.
+    pub fn operations(&self) -> usize {
+        let columns = if self.symmetric { 1..3 } else { 0..3 };
+        let products = |class: &Class<T>| class.has[columns.clone()].iter().filter(|&&has| has).count();
+        let several: usize = self.several.iter().map(|class| class.rows - 1 + products(class)).sum();
+        self.whole.len() * columns.len() + several + self.centres.len()
+    }
+
     /// Whether both outer columns share one sum.
     pub fn is_symmetric(&self) -> bool {
         self.symmetric

@@ -2,6 +2,9 @@
 //!
 //! Near the ends of a row, where a term would reach beyond, its vector is put together first; the arithmetic is the same.
 //!
+//! Coefficients that come from memory are asked for ahead, and read a few arrays at a time: a processor that reads from
+//! dozens of places in turn follows none of them.
+//!
 //! Order of summation: terms with one coefficient for the row in the order of the stencil's points, then terms with
 //! coefficients along the row.
 
@@ -56,40 +59,70 @@ pub struct Reach {
     pub high: usize,
 }
 
-/// The sum of `U` vectors from column `at`.
+/// Adds the terms of a slice to `U` vectors of sums from column `at`, in order.
 #[inline(always)]
-unsafe fn sum<V: Lanes, const U: usize>(terms: &Terms<V::Element>, at: usize) -> [V; U] {
-    // SAFETY: the caller's terms can be read there.
-    unsafe {
-        let mut sum = [V::splat(V::Element::ZERO); U];
-        for term in &terms.constant {
+unsafe fn add_constant<V: Lanes, const U: usize>(sum: &mut [V; U], terms: &[ConstantTerm<V::Element>], at: usize) {
+    for term in terms {
+        // SAFETY: the caller's terms can be read there.
+        unsafe {
             let (from, factor) = (term.row.offset(term.offset + at as isize), V::splat(term.factor));
             for (u, sum) in sum.iter_mut().enumerate() {
                 *sum = V::load(from.add(u * V::LANES)).multiply_add(factor, *sum);
             }
         }
-        for term in &terms.varying {
+    }
+}
+
+/// The same for terms with coefficients along the row.
+#[inline(always)]
+unsafe fn add_varying<V: Lanes, const U: usize>(sum: &mut [V; U], terms: &[VaryingTerm<V::Element>], at: usize) {
+    for term in terms {
+        // SAFETY: the caller's terms can be read there.
+        unsafe {
             let (from, factors) = (term.row.offset(term.offset + at as isize), term.factors.add(at));
             for (u, sum) in sum.iter_mut().enumerate() {
                 let factor = V::load(factors.add(u * V::LANES));
                 *sum = V::load(from.add(u * V::LANES)).multiply_add(factor, *sum);
             }
         }
+    }
+}
+
+/// The sum of `U` vectors from column `at`.
+#[inline(always)]
+unsafe fn sum<V: Lanes, const U: usize>(terms: &Terms<V::Element>, at: usize) -> [V; U] {
+    // SAFETY: the caller's terms can be read there.
+    unsafe {
+        let mut sum = [V::splat(V::Element::ZERO); U];
+        add_constant(&mut sum, &terms.constant, at);
+        add_varying(&mut sum, &terms.varying, at);
         sum
     }
 }
 
-/// Bytes ahead that coefficients are asked for: many arrays at a time, so that little of each is on its way for long.
-const FACTOR_BYTES_AHEAD: usize = 1024;
+/// Bytes ahead that coefficients are asked for: from 1.5 to 3 KiB are alike, with rows of as much; less is too late.
+const FACTOR_BYTES_AHEAD: usize = 2048;
 
 /// Asks for coefficients ahead: processors follow fewer streams than a stencil may have arrays.
 #[inline(always)]
-unsafe fn ask_factors<V: Lanes, const U: usize>(terms: &Terms<V::Element>, at: usize) {
-    for term in &terms.varying {
+unsafe fn ask_factors<V: Lanes, const U: usize>(terms: &[VaryingTerm<V::Element>], at: usize) {
+    for term in terms {
         let from = term.factors.wrapping_add(at).wrapping_byte_add(FACTOR_BYTES_AHEAD);
         for line in 0..U {
             // SAFETY: a hint: any address will do.
             unsafe { V::ask(from.wrapping_add(line * V::LANES)) };
+        }
+    }
+}
+
+/// Asks for all that comes from memory, as much as `U` vectors from column `at` take.
+#[inline(always)]
+unsafe fn ask<V: Lanes, const U: usize>(terms: &Terms<V::Element>, row: &Row<'_, V::Element>, at: usize) {
+    if !row.ahead.is_empty() {
+        // SAFETY: hints.
+        unsafe {
+            row.ask_ahead::<V, U>(at);
+            ask_factors::<V, U>(&terms.varying, at);
         }
     }
 }
@@ -141,6 +174,7 @@ unsafe fn edge<V: Lanes>(
     let Row { ref span, out, store, .. } = *row;
     // SAFETY: the caller's; every load is of a full vector in the row or in a copy.
     unsafe {
+        ask::<V, 1>(terms, row, at);
         let copies = scratch.vectors(terms.constant.len() + 2 * terms.varying.len(), V::LANES);
         let (constant, varying) = copies.split_at(terms.constant.len());
         let mut sum = V::splat(V::Element::ZERO);
@@ -190,11 +224,11 @@ unsafe fn direct_row<V: Lanes, const U: usize>(
             edge::<V>(terms, row, at, V::LANES.min(span.to - at), scratch);
             at += V::LANES;
         }
+        if !row.ahead.is_empty() && terms.varying.len() > TERMS_AT_ONCE {
+            at = by_turns::<V, U>(terms, row, at, end_inner, scratch);
+        }
         while (at + U * V::LANES) as isize <= end_inner {
-            row.ask_ahead::<V, U>(at);
-            if !row.ahead.is_empty() {
-                ask_factors::<V, U>(terms, at);
-            }
+            ask::<V, U>(terms, row, at);
             let sum = sum::<V, U>(terms, at);
             for (u, sum) in sum.iter().enumerate() {
                 sum.put(out.add(at + u * V::LANES), store);
@@ -202,13 +236,87 @@ unsafe fn direct_row<V: Lanes, const U: usize>(
             at += U * V::LANES;
         }
         while (at + V::LANES) as isize <= end_inner {
-            row.ask_ahead::<V, 1>(at);
+            ask::<V, 1>(terms, row, at);
             sum::<V, 1>(terms, at)[0].put(out.add(at), store);
             at += V::LANES;
         }
         while at < span.to {
             edge::<V>(terms, row, at, V::LANES.min(span.to - at), scratch);
             at += V::LANES;
+        }
+    }
+}
+
+/// Terms with coefficients along the row that are taken together, where coefficients come from memory.
+const TERMS_AT_ONCE: usize = 9;
+
+/// Elements of a row over which terms take turns: their sums stay in the first-level cache.
+const TURN: usize = 512;
+
+/// All full vectors from column `from` whose terms end before `end`: a few terms over a long piece of the row, then the
+/// next few, so that memory is read in long runs from few arrays at a time. Returns the column after the last.
+#[inline(always)]
+unsafe fn by_turns<V: Lanes, const U: usize>(
+    terms: &Terms<V::Element>,
+    row: &Row<'_, V::Element>,
+    from: usize,
+    end: isize,
+    scratch: &mut Scratch<V::Element>,
+) -> usize {
+    let vectors = (end - from as isize).max(0) as usize / V::LANES;
+    let end = from + vectors * V::LANES;
+    let sums = scratch.row(TURN);
+    let turns = terms.varying.chunks(TERMS_AT_ONCE);
+    let last = turns.len() - 1;
+    for start in (from..end).step_by(TURN) {
+        let stop = end.min(start + TURN);
+        for (number, turn) in turns.clone().enumerate() {
+            let mut at = start;
+            // SAFETY: the caller's; `sums` has TURN elements.
+            unsafe {
+                while at < stop {
+                    let held = sums.add(at - start);
+                    if at + U * V::LANES <= stop {
+                        part_of_sum::<V, U>(terms, row, turn, (number == 0, number == last), at, held);
+                        at += U * V::LANES;
+                    } else {
+                        part_of_sum::<V, 1>(terms, row, turn, (number == 0, number == last), at, held);
+                        at += V::LANES;
+                    }
+                }
+            }
+        }
+    }
+    end
+}
+
+/// Adds one turn's terms to `U` vectors of sums at `held`; the first turn begins them, the last stores the result.
+#[inline(always)]
+unsafe fn part_of_sum<V: Lanes, const U: usize>(
+    terms: &Terms<V::Element>,
+    row: &Row<'_, V::Element>,
+    turn: &[VaryingTerm<V::Element>],
+    (is_first, is_last): (bool, bool),
+    at: usize,
+    held: *mut V::Element,
+) {
+    // SAFETY: the caller's.
+    unsafe {
+        ask_factors::<V, U>(turn, at);
+        let mut sum = [V::splat(V::Element::ZERO); U];
+        if is_first {
+            row.ask_ahead::<V, U>(at);
+            add_constant(&mut sum, &terms.constant, at);
+        } else {
+            sum = std::array::from_fn(|u| V::load(held.add(u * V::LANES)));
+        }
+        add_varying(&mut sum, turn, at);
+        for (u, sum) in sum.iter().enumerate() {
+            if is_last {
+                sum.put(row.out.add(at + u * V::LANES), row.store);
+            } else {
+                sum.store(held.add(u * V::LANES));
+            }
         }
     }
 }

@@ -9,7 +9,7 @@ use super::element::Element;
 use super::error::StencilError;
 use super::lanes::Instructions;
 use super::sweep::{Ahead, Ends, Job, View, Work};
-use super::{steps, sweep, tiles};
+use super::{scratch, steps, sweep, tiles};
 
 /// Axes other than the last; unused ones have one index.
 pub(super) const OUTER: usize = super::MOST_AXES - 1;
@@ -43,7 +43,7 @@ impl Default for Options {
             steps: 1,
             instructions: None,
             streaming_from: 16 << 20,
-            cache: 4 << 20,
+            cache: 8 << 20,
             step_cache: 768 << 10,
             steps_at_once: None,
         }
@@ -309,7 +309,7 @@ impl<T: Element> Plan<T> {
     pub(super) fn take_temporary(&self, count: usize) -> Vec<T> {
         let needed = self.elements() * count + steps::alignment::<T>();
         let kept = self.temporary.lock().map(|mut kept| std::mem::take(&mut *kept)).unwrap_or_default();
-        if kept.len() >= needed { kept } else { vec![T::ZERO; needed] }
+        if kept.len() >= needed { kept } else { scratch::array(needed) }
     }
 
     pub(super) fn keep_temporary(&self, held: Vec<T>) {
@@ -328,6 +328,14 @@ impl<T: Element> Plan<T> {
         match &self.kernel {
             Kernel::Columns { .. } => false,
             Kernel::Direct { terms, .. } => terms.iter().any(|term| matches!(term.factor, Factor::Varying(_))),
+        }
+    }
+
+    /// Loads, products and sums of a vector of results.
+    pub(super) fn operations(&self) -> usize {
+        match &self.kernel {
+            Kernel::Columns { columns, .. } => self.groups.len() + columns.operations(),
+            Kernel::Direct { terms, .. } => 2 * terms.len(),
         }
     }
 

@@ -27,43 +27,46 @@ const MOST_STEPS: usize = 8;
 /// How many steps a sweep takes, and its tiles.
 pub(super) fn choose<T: Element>(plan: &Plan<T>) -> Depth {
     let whole = Depth { steps: 1, second: plan.outer[1] };
-    let most = plan.options.steps_at_once.unwrap_or(MOST_STEPS).min(plan.options.steps);
+    let total = plan.options.steps;
+    let most = plan.options.steps_at_once.unwrap_or(MOST_STEPS).min(total);
     let fits_anyway = 2 * plan.elements() * size_of::<T>() <= plan.options.step_cache;
     if plan.axes < 2 || most < 2 || plan.has_varying() || (fits_anyway && plan.options.steps_at_once.is_none()) {
         return whole;
     }
-    let mut best: Option<(f64, Depth)> = None;
-    for steps in 2..=most {
+    if plan.options.steps_at_once.is_some() {
+        // Asked for so many: in tiles that fit if there are such, else whole.
+        let fitting = tiles::lengths(plan.outer[1])
+            .into_iter()
+            .find(|&second| held_bytes(plan, Depth { steps: most, second }) <= plan.options.step_cache);
+        return Depth { steps: most, second: fitting.unwrap_or(plan.outer[1]) };
+    }
+    let mut best = (WORTH_IT * cost(plan, whole), whole);
+    // As many sweeps with fewer steps each would be better.
+    for steps in (2..=most).filter(|&steps| steps == total.div_ceil(total.div_ceil(steps))) {
         for second in tiles::lengths(plan.outer[1]) {
             let depth = Depth { steps, second };
-            // Tiles that repeat each other's rows cost more than they save: measured for 7, 8 and 27 points.
-            let repeats = second != plan.outer[1] && plan.options.steps_at_once.is_none();
-            if repeats || held_bytes(plan, depth) > plan.options.step_cache {
-                continue;
-            }
-            // Per step: a share of the traffic to memory, and arithmetic with what tiles share done again.
-            let cost = 1.0 / steps as f64 + ARITHMETIC * repeated(plan, depth);
-            if best.is_none_or(|(least, _)| cost < least) {
-                best = Some((cost, depth));
+            if held_bytes(plan, depth) <= plan.options.step_cache && cost(plan, depth) < best.0 {
+                best = (cost(plan, depth), depth);
             }
         }
     }
-    match (best, plan.options.steps_at_once) {
-        (Some((_, depth)), None) => depth,
-        // Asked for so many: in tiles that fit if there are such, else whole.
-        (_, Some(steps)) => {
-            let steps = steps.min(plan.options.steps);
-            let fitting = tiles::lengths(plan.outer[1])
-                .into_iter()
-                .find(|&second| held_bytes(plan, Depth { steps, second }) <= plan.options.step_cache);
-            Depth { steps, second: fitting.unwrap_or(plan.outer[1]) }
-        }
-        (None, None) => whole,
-    }
+    best.1
 }
 
-/// Time of the arithmetic of one step in cache, in units of its traffic to memory.
-const ARITHMETIC: f64 = 0.4;
+/// What several steps in a sweep may cost at most, as a share of what they cost one by one: they have costs of their own.
+const WORTH_IT: f64 = 0.9;
+
+/// Loads, products and sums of a vector that take as long as its traffic to memory: measured with 5 to 27 points.
+const OPERATIONS_PER_TRAFFIC: f64 = 12.0;
+
+/// Time of one step, in units of its traffic to memory if it were taken alone: its share of the sweep's traffic, and
+/// arithmetic with what tiles share done again.
+fn cost<T: Element>(plan: &Plan<T>, depth: Depth) -> f64 {
+    let (low, high) = if plan.axes < 3 || depth.second == plan.outer[1] { (0, 0) } else { plan.reach[1] };
+    let read = (widest(plan, depth) + low + high) as f64 / depth.second as f64;
+    let arithmetic = plan.operations() as f64 / OPERATIONS_PER_TRAFFIC;
+    (1.0 + read) / 2.0 / depth.steps as f64 + arithmetic * repeated(plan, depth)
+}
 
 /// Bytes of all planes that a sweep of several steps holds.
 fn held_bytes<T: Element>(plan: &Plan<T>, depth: Depth) -> usize {
@@ -112,7 +115,8 @@ pub(super) unsafe fn run<T: Element>(plan: &Plan<T>, source: &Source<'_, T>, tar
         let output = if (sweeps - 1 - sweep) % 2 == 0 { target } else { between };
         let ranges = std::array::from_fn(|axis| (0, plan.outer[axis] as isize));
         let columns = (0, plan.row);
-        let job = Job { input, output, ranges, columns, count, streaming: plan.streams(count) };
+        let streams = plan.streams(count);
+        let job = Job { input, output, ranges, columns, count, streaming: streams, from_memory: streams };
         // SAFETY: the caller's; the temporary array has the shape of the others.
         unsafe { share(plan, &job, steps) };
         input = output;
@@ -249,6 +253,7 @@ unsafe fn several<T: Element>(plan: &Plan<T>, job: &Job<T>, steps: usize, work: 
                 output: if later == 0 { job.output } else { level(step - 1) },
                 ranges: [widened(plan, 0, job.ranges[0], later), second(later), job.ranges[2]],
                 streaming: job.streaming && later == 0,
+                from_memory: job.from_memory && step == 1,
                 ..*job
             }
         })

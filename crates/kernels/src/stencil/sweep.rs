@@ -64,6 +64,8 @@ pub struct Job<T> {
     pub count: usize,
     /// Whether to write past the caches.
     pub streaming: bool,
+    /// Whether the input comes from memory, so that what will be read is asked for ahead.
+    pub from_memory: bool,
 }
 
 // SAFETY: a job only says where arrays are; whoever runs jobs on threads sees that they write different rows.
@@ -180,7 +182,8 @@ impl<T: Element> Plan<T> {
             Boundary::Array(values) => {
                 let mut row = 0;
                 for other in (0..self.axes - 1).filter(|&other| other != axis) {
-                    let index = if other < axis { self.home(other, result[other]) } else { neighbour[other] };
+                    // A tile of several steps goes on beyond the ends of a circular axis.
+                    let index = self.home(other, if other < axis { result[other] } else { neighbour[other] });
                     row = row * self.outer[other] + index as usize;
                 }
                 // SAFETY: the array has a row for every index of the other axes.
@@ -334,7 +337,7 @@ impl<T: Element> Plan<T> {
                             next = job.ranges[2].1.min(inner_third.1);
                             repeat = (next - third) as usize;
                         }
-                        if job.streaming {
+                        if job.from_memory {
                             self.find_ahead(job, &index, side, work);
                         }
                         // SAFETY: rows are those of the neighbours, each whole or going on where the span says so.

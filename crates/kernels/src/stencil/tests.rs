@@ -416,11 +416,89 @@ fn blocks_that_do_not_fit_are_refused_with_their_reason() {
     assert!(found.starts_with("axis 0 has a boundary array, which has no values for the halo of axis 1"), "{found}");
 }
 
+/// Small whole numbers, from a source at every place in a cache line: results of all instruction sets are the same.
+fn every_alignment<T: Element>() {
+    let extents = [3, 4, 80];
+    let weight = |number: usize| T::from_f64((number % 5) as f64 - 2.0);
+    let points = (0..27).map(|n: usize| Point {
+        offset: vec![n as isize / 9 - 1, n as isize / 3 % 3 - 1, n as isize % 3 - 1],
+        coefficient: Coefficient::Constant(weight(n)),
+    });
+    let stencil = Stencil::new(3, points.collect()).unwrap();
+    let sites = extents.iter().product::<usize>();
+    let values: Vec<T> = (0..sites).map(|place| T::from_f64(pseudo(7, place))).collect();
+    let boundaries = vec![Boundary::Circular, Boundary::Value(T::ONE), Boundary::Circular];
+    let mut first: Option<Vec<T>> = None;
+    for instructions in Instructions::available() {
+        let options = Options { instructions: Some(instructions), ..Options::default() };
+        let plan = Plan::new(&stencil, &extents, boundaries.clone(), options).unwrap();
+        for place in 0..64 / size_of::<T>() {
+            let mut source = vec![T::ZERO; sites + 64];
+            source[place..place + sites].copy_from_slice(&values);
+            let mut target = vec![T::ZERO; sites];
+            plan.apply_slices(&source[place..place + sites], &mut target).unwrap();
+            assert_eq!(&target, first.get_or_insert_with(|| target.clone()), "{instructions:?} at {place}");
+        }
+    }
+}
+
+#[test]
+fn a_source_may_begin_anywhere() {
+    every_alignment::<f64>();
+    every_alignment::<f32>();
+}
+
+/// A tile computes rows beyond the ends of a circular axis, whose diagonal neighbours are of another axis' boundary.
+#[test]
+fn tiles_of_steps_find_boundary_arrays() {
+    let extents = vec![2, 6, 16];
+    let rows: Vec<f64> = (0..6 * 16).map(f64::from).collect();
+    let case = Case {
+        points: vec![(vec![-1, 1, 0], Given::Constant(1)), (vec![1, -1, 0], Given::Constant(-1))],
+        boundaries: vec![Boundary::Array(rows), Boundary::Circular, Boundary::Circular],
+        options: Options { steps: 4, steps_at_once: Some(2), step_cache: 4000, ..Options::default() },
+        count: 1,
+        seed: 3,
+        extents,
+    };
+    let plan = Plan::new(&case.stencil(), &case.extents, case.boundaries.clone(), case.options).unwrap();
+    assert!(plan.depth.second < 6, "the test is about tiles");
+    let mut target = vec![f64::NAN; case.elements()];
+    plan.apply_slices(&case.source(), &mut target).unwrap();
+    assert_eq!(target, case.expected());
+}
+
 #[test]
 fn a_plan_says_what_it_will_do() {
     let plan = Plan::new(&five_points(), &[64, 64], circular(2), Options { steps: 4, ..Options::default() }).unwrap();
     let text = plan.explain();
     for part in ["5 points", "3 rows in 2 classes", "through the caches", "steps: 4", "moves at least 65536 bytes"] {
         assert!(text.contains(part), "{part} is not in:\n{text}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    /// More arrays of coefficients than are read together, over rows longer than a turn.
+    #[test]
+    fn many_arrays_of_coefficients(rows in 1..4usize, length in 1..1200usize, options in options(), seed in any::<u64>()) {
+        let offsets = (-1..=1).flat_map(|row| (-2..=2).map(move |column| vec![row, column]));
+        let points = offsets.enumerate().map(|(n, offset)| match n {
+            3 => (offset, Given::Constant(2)),
+            _ => (offset, Given::Array(vec![true, true], seed ^ n as u64)),
+        });
+        let case = Case {
+            extents: vec![rows, length],
+            points: points.collect(),
+            boundaries: vec![Boundary::Circular, Boundary::Value(3.0)],
+            options: Options { steps: 1, ..options },
+            count: 1,
+            seed,
+        };
+        let plan = Plan::new(&case.stencil(), &case.extents, case.boundaries.clone(), case.options).unwrap();
+        let mut target = vec![f64::NAN; case.elements()];
+        plan.apply_slices(&case.source(), &mut target).unwrap();
+        prop_assert_eq!(target, case.expected());
     }
 }

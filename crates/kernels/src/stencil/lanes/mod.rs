@@ -4,17 +4,13 @@
 //! product and a sum) where the processor has the instruction, and not in the portable implementation: a result may differ
 //! in its last bits between processors, never between two runs, thread counts or blockings on one.
 
-#[cfg(target_arch = "x86_64")]
-mod avx2;
-#[cfg(target_arch = "x86_64")]
-mod avx512;
 mod portable;
+#[cfg(target_arch = "x86_64")]
+mod x86;
 
-#[cfg(target_arch = "x86_64")]
-pub(super) use avx2::Avx2;
-#[cfg(target_arch = "x86_64")]
-pub(super) use avx512::Avx512;
 pub(super) use portable::Portable;
+#[cfg(target_arch = "x86_64")]
+pub(super) use x86::{Avx2, Avx512};
 
 use super::element::Element;
 

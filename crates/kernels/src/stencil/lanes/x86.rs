@@ -1,0 +1,184 @@
+//! Vectors of x86-64: 256 bits by AVX2 with fused multiply-add, 512 bits by AVX-512.
+
+use std::arch::x86_64::*;
+
+use super::Lanes;
+use crate::stencil::element::Element;
+
+/// A register of 256 bits of `T`.
+#[derive(Clone, Copy)]
+pub(in crate::stencil) struct Avx2<T: Registers>(T::Held256);
+
+/// A register of 512 bits of `T`.
+#[derive(Clone, Copy)]
+pub(in crate::stencil) struct Avx512<T: Registers>(T::Held512);
+
+/// What an element needs of the processor: the types that hold vectors of it, and operations on one.
+pub(in crate::stencil) trait Registers: Element {
+    /// 256 bits, as the processor's functions know them.
+    type Held256: Copy;
+    /// 512 bits.
+    type Held512: Copy;
+    /// Stores one element past the caches.
+    unsafe fn stream(self, to: *mut Self);
+    /// `self * factor + sum`, rounded once. Needs FMA.
+    unsafe fn multiply_add(self, factor: Self, sum: Self) -> Self;
+}
+
+impl Registers for f64 {
+    type Held256 = __m256d;
+    type Held512 = __m512d;
+
+    #[inline(always)]
+    unsafe fn stream(self, to: *mut f64) {
+        unsafe { _mm_stream_si64(to.cast(), self.to_bits() as i64) }
+    }
+
+    #[inline(always)]
+    unsafe fn multiply_add(self, factor: f64, sum: f64) -> f64 {
+        unsafe { _mm_cvtsd_f64(_mm_fmadd_sd(_mm_set_sd(self), _mm_set_sd(factor), _mm_set_sd(sum))) }
+    }
+}
+
+impl Registers for f32 {
+    type Held256 = __m256;
+    type Held512 = __m512;
+
+    #[inline(always)]
+    unsafe fn stream(self, to: *mut f32) {
+        unsafe { _mm_stream_si32(to.cast(), self.to_bits() as i32) }
+    }
+
+    #[inline(always)]
+    unsafe fn multiply_add(self, factor: f32, sum: f32) -> f32 {
+        unsafe { _mm_cvtss_f32(_mm_fmadd_ss(_mm_set_ss(self), _mm_set_ss(factor), _mm_set_ss(sum))) }
+    }
+}
+
+/// [`Lanes`] for one vector type and element: the processor's functions for it, how a register is cut into pieces of 16
+/// bytes (how many elements apart, and the stores), and how elements move by one lane into the register from another.
+macro_rules! lanes {
+    (
+        $vector:ident<$element:ty>: $lanes:literal, $splat:ident, $load:ident, $store:ident, $stream:ident, $add:ident,
+        $multiply_add:ident;
+        pieces |$cut:ident| $stream16:ident: $($place:literal => $piece:expr),+;
+        after |$low:ident, $high:ident| $after:expr;
+        before |$first:ident, $second:ident| $before:expr
+    ) => {
+        // SAFETY: callers keep the contract of `Lanes`.
+        impl Lanes for $vector<$element> {
+            type Element = $element;
+            const LANES: usize = $lanes;
+
+            #[inline(always)]
+            unsafe fn splat(value: $element) -> Self {
+                unsafe { $vector($splat(value)) }
+            }
+
+            #[inline(always)]
+            unsafe fn load(from: *const $element) -> Self {
+                unsafe { $vector($load(from)) }
+            }
+
+            #[inline(always)]
+            unsafe fn store(self, to: *mut $element) {
+                unsafe { $store(to, self.0) }
+            }
+
+            #[inline(always)]
+            unsafe fn stream16(self, to: *mut $element) {
+                let $cut = self.0;
+                unsafe { $($stream16(to.add($place), $piece);)+ }
+            }
+
+            #[inline(always)]
+            unsafe fn stream(self, to: *mut $element) {
+                unsafe { $stream(to, self.0) }
+            }
+
+            #[inline(always)]
+            unsafe fn stream_one(value: $element, to: *mut $element) {
+                unsafe { value.stream(to) }
+            }
+
+            #[inline(always)]
+            unsafe fn add(self, other: Self) -> Self {
+                unsafe { $vector($add(self.0, other.0)) }
+            }
+
+            #[inline(always)]
+            unsafe fn multiply_add(self, factor: Self, sum: Self) -> Self {
+                unsafe { $vector($multiply_add(self.0, factor.0, sum.0)) }
+            }
+
+            #[inline(always)]
+            unsafe fn multiply_add_one(value: $element, factor: $element, sum: $element) -> $element {
+                unsafe { value.multiply_add(factor, sum) }
+            }
+
+            #[inline(always)]
+            unsafe fn after(self, previous: Self) -> Self {
+                let ($low, $high) = (previous.0, self.0);
+                unsafe { $vector($after) }
+            }
+
+            #[inline(always)]
+            unsafe fn before(self, next: Self) -> Self {
+                let ($first, $second) = (self.0, next.0);
+                unsafe { $vector($before) }
+            }
+        }
+    };
+}
+
+// Within 256 bits, elements move by one lane through the vector that stands one half before or behind.
+lanes! {
+    Avx2<f64>: 4, _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_stream_pd, _mm256_add_pd, _mm256_fmadd_pd;
+    pieces |held| _mm_stream_pd: 0 => _mm256_castpd256_pd128(held), 2 => _mm256_extractf128_pd::<1>(held);
+    after |low, high| _mm256_shuffle_pd::<0b0101>(_mm256_permute2f128_pd::<0x21>(low, high), high);
+    before |low, high| _mm256_shuffle_pd::<0b0101>(low, _mm256_permute2f128_pd::<0x21>(low, high))
+}
+
+lanes! {
+    Avx2<f32>: 8, _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_stream_ps, _mm256_add_ps, _mm256_fmadd_ps;
+    pieces |held| _mm_stream_ps: 0 => _mm256_castps256_ps128(held), 4 => _mm256_extractf128_ps::<1>(held);
+    after |low, high| {
+        let (low, high) = (_mm256_castps_si256(low), _mm256_castps_si256(high));
+        _mm256_castsi256_ps(_mm256_alignr_epi8::<12>(high, _mm256_permute2x128_si256::<0x21>(low, high)))
+    };
+    before |low, high| {
+        let (low, high) = (_mm256_castps_si256(low), _mm256_castps_si256(high));
+        _mm256_castsi256_ps(_mm256_alignr_epi8::<4>(_mm256_permute2x128_si256::<0x21>(low, high), low))
+    }
+}
+
+lanes! {
+    Avx512<f64>: 8, _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_stream_pd, _mm512_add_pd, _mm512_fmadd_pd;
+    pieces |held| _mm_stream_pd:
+        0 => _mm512_extractf64x2_pd::<0>(held),
+        2 => _mm512_extractf64x2_pd::<1>(held),
+        4 => _mm512_extractf64x2_pd::<2>(held),
+        6 => _mm512_extractf64x2_pd::<3>(held);
+    after |low, high| {
+        _mm512_castsi512_pd(_mm512_alignr_epi64::<7>(_mm512_castpd_si512(high), _mm512_castpd_si512(low)))
+    };
+    before |low, high| {
+        _mm512_castsi512_pd(_mm512_alignr_epi64::<1>(_mm512_castpd_si512(high), _mm512_castpd_si512(low)))
+    }
+}
+
+lanes! {
+    Avx512<f32>: 16, _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_stream_ps, _mm512_add_ps,
+    _mm512_fmadd_ps;
+    pieces |held| _mm_stream_ps:
+        0 => _mm512_extractf32x4_ps::<0>(held),
+        4 => _mm512_extractf32x4_ps::<1>(held),
+        8 => _mm512_extractf32x4_ps::<2>(held),
+        12 => _mm512_extractf32x4_ps::<3>(held);
+    after |low, high| {
+        _mm512_castsi512_ps(_mm512_alignr_epi32::<15>(_mm512_castps_si512(high), _mm512_castps_si512(low)))
+    };
+    before |low, high| {
+        _mm512_castsi512_ps(_mm512_alignr_epi32::<1>(_mm512_castps_si512(high), _mm512_castps_si512(low)))
+    }
+}
