@@ -5,6 +5,7 @@
 mod connection_machine;
 mod conset;
 mod distributed;
+mod distributed_stencil;
 mod errors;
 mod exchange;
 mod fghc;
@@ -31,6 +32,8 @@ mod _core {
     use crate::conset::{PyConnectionSet, PySchedule, compile_connections, patterns};
     #[pymodule_export]
     use crate::distributed::{PyBlocks, PyExchange, PyRanks};
+    #[pymodule_export]
+    use crate::distributed_stencil::{DistributedStencil, stencil_ghosts};
     #[pymodule_export]
     use crate::errors::{MachineError, RunError, UsageError, WeftError};
     #[pymodule_export]

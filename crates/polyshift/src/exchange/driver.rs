@@ -64,6 +64,17 @@ impl<C: Communicator> Exchange<C> {
         self.messages.first().map_or_else(|| "no messages".to_owned(), Persistent::describe)
     }
 
+    /// Takes over what the pattern's boundary arrays hold now, in their order ([`RankPlan::boundaries`]).
+    ///
+    /// # Safety
+    /// Each begins as many elements, one after the other, as the pattern's array had.
+    pub unsafe fn read_boundaries(&mut self, arrays: impl IntoIterator<Item = *const u8>) {
+        for (number, whole) in arrays.into_iter().enumerate().take(self.plan.boundaries.len()) {
+            // SAFETY: the caller's.
+            unsafe { self.plan.read_boundary(number, whole) };
+        }
+    }
+
     /// Whether it has begun and not ended.
     pub fn is_under_way(&self) -> bool {
         self.under_way
