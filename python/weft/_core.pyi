@@ -454,6 +454,10 @@ def benchmarks() -> str:
 def halo_messages(shape: Sequence[int], ranks: int) -> list[int]:
     """The bytes of the messages that each rank sends in one exchange of ghosts. Raises UsageError."""
 
+def stencil_work(shape: Sequence[int], ranks: int) -> tuple[list[int], tuple[int, int], int, int]:
+    """What each rank does in one step of the benchmark `stencil`: bytes of its messages, bytes copied into messages and
+    otherwise, sites that need no ghosts, and the others. Raises UsageError."""
+
 def check_request(request_json: str) -> None:
     """Checks all of a request that can be checked without a machine. Raises UsageError."""
 

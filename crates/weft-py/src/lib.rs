@@ -47,7 +47,7 @@ mod _core {
     #[pymodule_export]
     use crate::fghc_run::fghc_run;
     #[pymodule_export]
-    use crate::launch::{benchmarks, check_request, halo_messages, run_threads, simulate};
+    use crate::launch::{benchmarks, check_request, halo_messages, run_threads, simulate, stencil_work};
     #[pymodule_export]
     use crate::machine::{PyMachine, catalogue};
     #[pymodule_export]

@@ -83,6 +83,13 @@ impl RankPlan {
         self.stages.iter().map(|stage| stage.local.bytes()).sum()
     }
 
+    /// Bytes that this rank copies into messages, and those that it copies out of them or within its own arrays.
+    pub fn copied_bytes(&self) -> [u64; 2] {
+        let packed: usize = self.stages.iter().flat_map(|stage| &stage.pack).map(Copies::bytes).sum();
+        let unpacked: usize = self.stages.iter().flat_map(|stage| &stage.unpack).map(Copies::bytes).sum();
+        [packed as u64, (unpacked + self.local_bytes()) as u64]
+    }
+
     /// Messages that this rank sends.
     pub fn messages(&self) -> usize {
         self.stages.iter().flat_map(|stage| &stage.ends).filter(|end| end.send_bytes > 0).count()
