@@ -182,11 +182,54 @@ class ArrayExchange:
     def under_way(self) -> bool:
         """Whether it has begun and not ended."""
 
+    def read_boundaries(self, addresses: Sequence[int]) -> None:
+        """Takes over what its boundary arrays hold now, whose elements begin at these addresses in C order. Raises
+        UsageError."""
+
     def begin(self, addresses: list[int]) -> None:
         """Packs and sends, for arrays whose memory begins at these addresses. Raises UsageError, RunError."""
 
     def end(self) -> None:
         """Completes it. Raises UsageError, RunError."""
+
+class DistributedStencil:
+    """One rank's stencil of distributed arrays, set up for arrays that lie in one way; results may lie in others.
+
+    Points are offsets with a number, or with where the rank's own coefficients begin and their strides in elements.
+    Boundaries are None (circular), a number, or an array for the block and its ghosts. Collective. Raises UsageError,
+    RunError.
+    """
+
+    def __init__(
+        self,
+        ranks: Ranks,
+        blocks: Blocks,
+        storage: _Storage,
+        first: int,
+        single: bool,
+        real: Sequence[tuple[Sequence[int], Any]],
+        imaginary: Sequence[tuple[Sequence[int], Any]],
+        boundaries: Sequence[Any],
+        reach: Sequence[tuple[int, int]],
+        circular: Sequence[bool],
+        components: int,
+        threads: int,
+        number: int,
+    ) -> None: ...
+    def layout(self, storage: _Storage) -> int:
+        """Another way in which results may lie; its number for `run`. Raises UsageError."""
+
+    def run(self, source: int, between: tuple[int, int], target: int, layout: int, steps: int) -> None:
+        """Applies it `steps` times, from the array whose memory begins at `source` to the one at `target`, which lies
+        as layout `layout` says; with several steps by way of two arrays that lie as the source does. Raises
+        RunError."""
+
+    @property
+    def summary(self) -> str:
+        """What a step sends, and what it computes when."""
+
+    def explain(self) -> str:
+        """How the sites are computed, in words."""
 
 class ConnectionSet:
     """A set of connections between nodes: (source, destination, words) each, and orders between them by index.
@@ -400,11 +443,20 @@ class BoundStencil:
 
     def __call__(self) -> None: ...
 
+def stencil_ghosts(
+    blocks: Blocks, rank: int, first: int, reach: Sequence[tuple[int, int]], circular: Sequence[bool]
+) -> list[tuple[int, int]]:
+    """Ghosts before and after a rank's block along the axes of a stencil's grid, which begin with `first`."""
+
 def benchmarks() -> str:
     """Every benchmark as a JSON list."""
 
 def halo_messages(shape: Sequence[int], ranks: int) -> list[int]:
     """The bytes of the messages that each rank sends in one exchange of ghosts. Raises UsageError."""
+
+def stencil_work(shape: Sequence[int], ranks: int) -> tuple[list[int], tuple[int, int], int, int]:
+    """What each rank does in one step of the benchmark `stencil`: bytes of its messages, bytes copied into messages and
+    otherwise, sites that need no ghosts, and the others. Raises UsageError."""
 
 def check_request(request_json: str) -> None:
     """Checks all of a request that can be checked without a machine. Raises UsageError."""

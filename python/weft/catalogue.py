@@ -40,3 +40,8 @@ def operation_time(machine: str | Machine, operation: str) -> float | None:
     if isinstance(figure, dict):
         figure = figure["value"]
     return None if figure is None else float(figure)
+
+
+def passes_messages(machine: Machine) -> bool:
+    """Whether its nodes pass messages between programs: all but the data-parallel machines."""
+    return "protocols" in tomllib.loads(machine.to_toml())

@@ -71,6 +71,8 @@ pub struct Received {
 pub enum Work {
     /// This many operations of one kind.
     Operations { operation: Operation, count: u64 },
+    /// Operations of two kinds that go on at one time, arithmetic and the memory that feeds it: what takes longer counts.
+    Overlapped([(Operation, u64); 2]),
     /// This many seconds of the node's processor.
     Seconds(f64),
     /// A loop that keeps the processor busy this many seconds, on every world.

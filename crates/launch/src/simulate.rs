@@ -90,6 +90,7 @@ fn check_operations(machine: &Machine, request: &Request) -> Result<(), LaunchEr
     let (name, benchmark, missing) = (&machine.name, &request.benchmark, missing.join(" and "));
     Err(LaunchError::Usage(format!(
         "{benchmark} on {name}: the machine's file gives no time of {missing}, which the program is charged by; \
-         add it under [operations], or ask for the other precision"
+         add it under [operations]{}",
+        if benchmark.starts_with("stencil") { "" } else { ", or ask for the other precision" }
     )))
 }

@@ -7,3 +7,4 @@ pub mod exchange;
 pub mod geometry;
 pub mod plan;
 pub mod program;
+pub mod stencil;

@@ -192,6 +192,11 @@ impl Communicator for SimComm {
     async fn compute(&self, work: Work) {
         let time = match work {
             Work::Operations { operation, count } => self.core.borrow().operations(operation, count),
+            Work::Overlapped(both) => {
+                let core = self.core.borrow();
+                let times = both.map(|(operation, count)| core.operations(operation, count));
+                times[0].max(times[1])
+            }
             Work::Seconds(seconds) | Work::Spin(seconds) => Picos::from_seconds(seconds),
         };
         let is_stolen_from = self.core.borrow().stolen(self.world_rank).is_some();

@@ -216,6 +216,18 @@ static CATALOGUE: &[Benchmark] = &[
         parameters: Parameters { min_ranks: 1, shapes: BLOCK_SHAPES, ..NOTHING },
     },
     Benchmark {
+        name: "stencil",
+        summary: "one step of nearest neighbours on a distributed array, faces travelling while the interior is computed",
+        group: Group::Exchange,
+        parameters: Parameters { min_ranks: 1, shapes: BLOCK_SHAPES, ..NOTHING },
+    },
+    Benchmark {
+        name: "stencil-in-turn",
+        summary: "as stencil, but the exchange first and the computation afterwards: what overlapping them gains",
+        group: Group::Exchange,
+        parameters: Parameters { min_ranks: 1, shapes: BLOCK_SHAPES, ..NOTHING },
+    },
+    Benchmark {
         name: "routing-echo",
         summary: "two-hop echo while the ranks on its way compute, against idle ones: one-way time and what it loses",
         group: Group::Traffic,

@@ -17,7 +17,7 @@ use crate::window::windowed;
 /// Ghosts on each side.
 const WIDTH: usize = 1;
 /// Bytes of an element: numbers of double precision.
-const ELEMENT: usize = size_of::<f64>();
+pub(crate) const ELEMENT: usize = size_of::<f64>();
 /// The most bytes of a block, where there is data.
 const MOST_BYTES: u64 = 1 << 32;
 /// The most axes of a block.
@@ -35,6 +35,10 @@ pub(crate) fn check_shapes(request: &Request) -> Result<(), UsageError> {
         refuse_if(shape.is_empty() || shape.len() > MOST_AXES, || {
             format!("a block has 1 to {MOST_AXES} axes, as 128x128x128; '{text}' has {}", shape.len())
         })?;
+        let most = weft_kernels::stencil::MOST_AXES;
+        refuse_if(request.benchmark.starts_with("stencil") && shape.len() > most, || {
+            format!("a stencil has 1 to {most} axes; a block of '{text}' has {}", shape.len())
+        })?;
         refuse_if(shape.contains(&0), || format!("a block of {text} has no elements; every extent is 1 or more"))?;
         let bytes = shape.iter().try_fold(ELEMENT as u64, |bytes, extent| bytes.checked_mul(extent + 2 * WIDTH as u64));
         refuse_if(bytes.is_none_or(|bytes| bytes > MOST_BYTES), || {
@@ -46,7 +50,7 @@ pub(crate) fn check_shapes(request: &Request) -> Result<(), UsageError> {
 
 /// The geometry of so many blocks of one shape. The ranks are divided as for an array that is as many times as long along
 /// every axis.
-fn geometry(block: &[usize], ranks: usize) -> Result<Geometry, String> {
+pub(crate) fn geometry(block: &[usize], ranks: usize) -> Result<Geometry, String> {
     let text = |error: weft_polyshift::geometry::GeometryError| error.to_string();
     let long: Vec<usize> = block.iter().map(|extent| extent.saturating_mul(ranks)).collect();
     // Shapes that are too long to count have one axis divided.
@@ -123,9 +127,11 @@ impl<C: Communicator> Step<C> for Exchanges<C> {
         let memory = self.memory.as_mut_ptr();
         // SAFETY: the memory is that of the storage the plan was made for, and stays; phantoms look at none.
         unsafe {
+            self.exchange.charge_packing(comm).await;
             self.exchange.begin(&[memory])?;
-            self.exchange.charge(comm).await;
-            self.exchange.end().await
+            self.exchange.end().await?;
+            self.exchange.charge_unpacking(comm).await;
+            Ok(())
         }
     }
 }
@@ -186,6 +192,6 @@ mod tests {
         assert_eq!(refused(&[4, 0]), "a block of 4x0 has no elements; every extent is 1 or more");
         assert_eq!(refused(&[65536, 65536]), "a block of 65536x65536 has more than 4 GiB; ask for a smaller one");
         let request = Request { shapes: vec![vec![4]], ..Request::default() };
-        assert_eq!(request.validate().unwrap_err().to_string(), "echo takes no shapes; halo does");
+        assert_eq!(request.validate().unwrap_err().to_string(), "echo takes no shapes; halo and stencil do");
     }
 }

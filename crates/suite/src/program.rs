@@ -18,6 +18,7 @@ use crate::ring::{Neighbours, neighbours, ring};
 use crate::routing::{routing_compute, routing_echo};
 use crate::row::Row;
 use crate::session::Session;
+use crate::stencil::stencil;
 use crate::throughput::{bandwidth, bisection};
 
 /// The benchmark program of one launch.
@@ -114,6 +115,7 @@ enum Plan {
     Bandwidth { window: usize },
     Bisection,
     Halo(Vec<Vec<u64>>),
+    Stencil { shapes: Vec<Vec<u64>>, is_overlapped: bool },
     RoutingEcho,
     RoutingCompute,
     Contention(Contention),
@@ -168,6 +170,9 @@ async fn plan<C: Communicator>(
         "bandwidth" => Plan::Bandwidth { window: window() },
         "bisection" => Plan::Bisection,
         "halo" => Plan::Halo(session.request.blocks(session.benchmark)),
+        "stencil" | "stencil-in-turn" => {
+            Plan::Stencil { shapes: session.request.blocks(session.benchmark), is_overlapped: name == "stencil" }
+        }
         "routing-echo" => Plan::RoutingEcho,
         "routing-compute" => Plan::RoutingCompute,
         "contention" => match Contention::of(session.request, parameters.background_bytes, size) {
@@ -207,7 +212,7 @@ fn points<C: Communicator>(session: &Session<'_, C>, plan: &Plan) -> Vec<Point> 
         Plan::Echo(partners) => partners.len(),
         Plan::Contention(contention) => contention.loads(),
         Plan::Fan { neighbours, .. } => neighbours.len(),
-        Plan::Halo(shapes) => shapes.len(),
+        Plan::Halo(shapes) | Plan::Stencil { shapes, .. } => shapes.len(),
         _ => 1,
     };
     let (request, benchmark) = (session.request, session.benchmark);
@@ -234,6 +239,7 @@ async fn measure_point<C: Communicator>(
         Plan::Bandwidth { window } => bandwidth(session, *window, bytes).await,
         Plan::Bisection => bisection(session, bytes).await,
         Plan::Halo(shapes) => halo(session, &shapes[point.variant]).await,
+        Plan::Stencil { shapes, is_overlapped } => stencil(session, &shapes[point.variant], *is_overlapped).await,
         Plan::RoutingEcho => routing_echo(session, bytes).await,
         Plan::RoutingCompute => routing_compute(session, bytes).await,
         Plan::Contention(plan) => contention(session, plan, point.variant, bytes).await,

@@ -33,7 +33,7 @@ pub struct Request {
     pub bytes: Vec<u64>,
     /// Distances in links between the two partners; empty: rank 1 is the partner, wherever it is.
     pub hops: Vec<u32>,
-    /// Shapes of the block of one rank (halo), as lists of extents; empty: the benchmark's own.
+    /// Shapes of the block of one rank (halo, stencil), as lists of extents; empty: the benchmark's own.
     pub shapes: Vec<Vec<u64>>,
     /// Orders of matrices or grids (programs); empty: the benchmark's own.
     pub n: Vec<u64>,
@@ -308,7 +308,7 @@ impl Request {
 
     fn check_shapes(&self, benchmark: &Benchmark) -> Result<(), UsageError> {
         refuse_if(benchmark.parameters.shapes.is_empty() && !self.shapes.is_empty(), || {
-            format!("{} takes no shapes; halo does", benchmark.name)
+            format!("{} takes no shapes; halo and stencil do", benchmark.name)
         })?;
         halo::check_shapes(self)
     }

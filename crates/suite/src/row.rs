@@ -13,10 +13,10 @@ pub struct Row {
     /// Links between the partners (echo), where the world knows it.
     #[serde(default)]
     pub hops: Option<u32>,
-    /// Length in bytes; of all that one rank sends in an exchange (halo).
+    /// Length in bytes; of all that one rank sends in an exchange (halo, stencil).
     #[serde(default)]
     pub bytes: Option<u64>,
-    /// Shape of the block of one rank (halo), as `16x16x16`.
+    /// Shape of the block of one rank (halo, stencil), as `16x16x16`.
     #[serde(default)]
     pub shape: Option<String>,
     /// Order of a matrix or points along an edge of a grid (programs).
@@ -47,7 +47,7 @@ pub struct Row {
     #[serde(default)]
     pub algorithm: Option<String>,
     /// The median over the iterations of this launch, in seconds: of one one-way transfer (echo, bandwidth), of one
-    /// step (ring), exchange (bisection, halo), operation (collectives) or run of the loop (routing-compute), of one message
+    /// step (ring), exchange (bisection, halo), of one step (stencil), operation (collectives) or run of the loop (routing-compute), of one message
     /// at the node that all have in common (fan-in, fan-out) or of one message of the probe (contention), while the
     /// disturbance lasts, where there is one; of one run (programs), of one pass over the files of all ranks (file
     /// benchmarks).
@@ -63,7 +63,7 @@ pub struct Row {
     pub share_late: Option<f64>,
     /// Work per second at the median, in `rate_unit`, where a rate means something: bytes of one message (echo), of all
     /// that crosses (bandwidth, bisection), of all ghosts of one rank (halo), of all neighbours together (fan-in, fan-out), of the probe (contention) or of
-    /// all that is read or written (file benchmarks); operations (programs).
+    /// all that is read or written (file benchmarks); operations (programs, stencil).
     #[serde(default)]
     pub rate: Option<f64>,
     /// `B/s` where it is left out, else the unit of `rate`: `flop/s`.

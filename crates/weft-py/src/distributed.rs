@@ -14,25 +14,40 @@ use weft_polyshift::geometry::{Geometry, Layout, Order};
 use crate::errors::{RunError, UsageError};
 use crate::mpi::with_world;
 
-fn usage(error: impl std::fmt::Display) -> PyErr {
+pub(crate) fn usage(error: impl std::fmt::Display) -> PyErr {
     UsageError::new_err(error.to_string())
 }
 
-fn failed(error: CommError) -> PyErr {
+pub(crate) fn failed(error: CommError) -> PyErr {
     RunError::new_err(error.to_string())
 }
 
 /// What a call of a world comes to, whose requests block.
-fn done<T>(future: impl Future<Output = Result<T, CommError>>) -> PyResult<T> {
+pub(crate) fn done<T>(future: impl Future<Output = Result<T, CommError>>) -> PyResult<T> {
     match block_on(future) {
         Some(outcome) => outcome.map_err(failed),
         None => Err(RunError::new_err("an exchange waits for something that no message can wake")),
     }
 }
 
+/// Does something that may take long while other threads of Python run.
+pub(crate) fn without_python<T>(py: Python<'_>, work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    struct Lent<W>(W);
+    // SAFETY: `detach` runs it on this thread. What it uses is of classes that PyO3 keeps on this thread (`unsendable`)
+    // and that are borrowed mutably meanwhile; Python's own objects are not among it.
+    unsafe impl<W> Send for Lent<W> {}
+    impl<W: FnOnce() -> T, T> Lent<W> {
+        fn call(self) -> T {
+            (self.0)()
+        }
+    }
+    let lent = Lent(|| Lent(work()));
+    py.detach(move || lent.call()).0
+}
+
 /// The blocks of an array over ranks.
 #[pyclass(name = "Blocks", module = "weft._core", frozen)]
-pub struct PyBlocks(Geometry);
+pub struct PyBlocks(pub(crate) Geometry);
 
 #[pymethods]
 impl PyBlocks {
@@ -114,6 +129,13 @@ impl PyBlocks {
 /// The ranks that exchange: those of an MPI run, or this process alone.
 #[pyclass(name = "Ranks", module = "weft._core", unsendable, frozen)]
 pub struct PyRanks(Option<MpiComm>);
+
+impl PyRanks {
+    /// The communicator, where there is one.
+    pub(crate) fn communicator(&self) -> Option<&MpiComm> {
+        self.0.as_ref()
+    }
+}
 
 #[pymethods]
 impl PyRanks {
@@ -266,7 +288,7 @@ impl From<PyStorage> for Storage {
 
 /// A shift: source, result, axis, by, boundary ("circular", "value" or "array"), bytes of the boundary.
 type PyShift = (usize, usize, usize, i64, String, Vec<u8>);
-/// A halo: array, widths, edges ("circular", "value" or "keep", and the value's bytes), corners ("none", "at once" or
+/// A halo: array, widths, edges ("circular", "value", "array" or "keep", and the bytes of values and arrays), corners ("none", "at once" or
 /// "staged").
 type PyHalo = (usize, Vec<[usize; 2]>, Vec<(String, Vec<u8>)>, String);
 
@@ -284,6 +306,7 @@ fn halo((array, widths, edges, corners): PyHalo) -> PyResult<Halo> {
     let edges = edges.into_iter().map(|(kind, bytes)| match kind.as_str() {
         "circular" => Ok(Edge::Circular),
         "value" => Ok(Edge::Value(bytes)),
+        "array" => Ok(Edge::Array(bytes)),
         "keep" => Ok(Edge::Keep),
         other => Err(usage(format!("there is no edge '{other}'"))),
     });
@@ -385,6 +408,25 @@ impl PyExchange {
         }
     }
 
+    /// Takes over what its boundary arrays hold now, whose elements begin at these addresses in C order. Raises UsageError.
+    fn read_boundaries(&mut self, addresses: Vec<usize>) -> PyResult<()> {
+        if self.under_way() {
+            return Err(usage("this exchange has begun already; call end() before the next begin()"));
+        }
+        let arrays = addresses.iter().map(|&address| address as *const u8);
+        match &mut self.exchange {
+            // SAFETY: weft.distributed gives arrays of the shapes and types that the exchange was set up with.
+            Way::Over(exchange) => unsafe { exchange.read_boundaries(arrays) },
+            Way::Alone { plan, .. } => {
+                for (number, whole) in arrays.enumerate().take(plan.boundaries.len()) {
+                    // SAFETY: as above.
+                    unsafe { plan.read_boundary(number, whole) };
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Packs and sends, for arrays whose memory begins at these addresses. Raises UsageError, RunError.
     fn begin(&mut self, addresses: &Bound<'_, PyList>) -> PyResult<()> {
         if self.under_way() {
@@ -408,14 +450,16 @@ impl PyExchange {
     }
 
     /// Completes it. Raises UsageError, RunError.
-    fn end(&mut self) -> PyResult<()> {
+    fn end(&mut self, py: Python<'_>) -> PyResult<()> {
         if !self.under_way() {
             return Err(usage("this exchange has not begun; call begin() first"));
         }
         match &mut self.exchange {
             Way::Over(exchange) => {
-                // SAFETY: as for begin.
-                let outcome = done(unsafe { exchange.end() });
+                let outcome = without_python(py, || {
+                    // SAFETY: as for begin.
+                    done(unsafe { exchange.end() })
+                });
                 if outcome.is_err() {
                     exchange.abandon();
                 }

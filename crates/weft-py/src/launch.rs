@@ -93,3 +93,11 @@ pub fn run_threads(py: Python<'_>, request_json: &str) -> PyResult<String> {
     let rows = py.detach(|| weft_launch::run_threads(&request)).map_err(launch_error)?;
     Ok(rows_json(&rows))
 }
+
+/// What each rank does in one step of a stencil: bytes of its messages, bytes copied into messages and otherwise, sites that
+/// need no ghosts, and the others. Raises UsageError.
+#[pyfunction]
+pub fn stencil_work(shape: Vec<u64>, ranks: usize) -> PyResult<(Vec<u64>, [u64; 2], u64, u64)> {
+    let work = weft_suite::stencil_work(&shape, ranks).map_err(|error| UsageError::new_err(error.to_string()))?;
+    Ok((work.messages, work.copied, work.interior, work.rim))
+}

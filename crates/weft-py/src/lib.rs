@@ -5,6 +5,7 @@
 mod connection_machine;
 mod conset;
 mod distributed;
+mod distributed_stencil;
 mod errors;
 mod exchange;
 mod fghc;
@@ -32,6 +33,8 @@ mod _core {
     #[pymodule_export]
     use crate::distributed::{PyBlocks, PyExchange, PyRanks};
     #[pymodule_export]
+    use crate::distributed_stencil::{DistributedStencil, stencil_ghosts};
+    #[pymodule_export]
     use crate::errors::{MachineError, RunError, UsageError, WeftError};
     #[pymodule_export]
     use crate::exchange::{
@@ -44,7 +47,7 @@ mod _core {
     #[pymodule_export]
     use crate::fghc_run::fghc_run;
     #[pymodule_export]
-    use crate::launch::{benchmarks, check_request, halo_messages, run_threads, simulate};
+    use crate::launch::{benchmarks, check_request, halo_messages, run_threads, simulate, stencil_work};
     #[pymodule_export]
     use crate::machine::{PyMachine, catalogue};
     #[pymodule_export]

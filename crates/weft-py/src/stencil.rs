@@ -157,7 +157,7 @@ fn coefficient<T: Element + BufferElement>(given: &Object<'_>, extents: &[usize]
     Ok(Coefficient::Array(unsafe { Array::borrowed(values, &strides, Arc::new(buffer)) }))
 }
 
-fn boundary<T: Element + BufferElement>(py: Python<'_>, given: &Object<'_>) -> PyResult<Boundary<T>> {
+pub(crate) fn boundary<T: Element + BufferElement>(py: Python<'_>, given: &Object<'_>) -> PyResult<Boundary<T>> {
     if given.is_none() {
         return Ok(Boundary::Circular);
     }

@@ -30,6 +30,7 @@ weft measure contention --background-bytes 8,1K,8K --bytes 8:8K --on ncube6400  
 weft measure fan-in --neighbours 1,2,4,6 --bytes 1K --on ipsc860  # neighbours that send at once
 weft measure pshift --on cm200 --rank 3 --length 2,4,8,16  # shifts planned and one by one, on the CM-200
 weft measure conset,messages --on iwarp64 --pattern hypercube --words 32,256,2048,16384  # an exchange, both ways
+weft measure stencil --shape 32x32x32 --ranks 1:64 --on iwarp64     # a step: faces travel while it computes
 weft measure halo --shape 8x8x8:128x128x128 --ranks 2:64 --on ipsc860  # ghosts of a distributed array
 weft measure router news --on cm2-8k --vp-ratio 1,4  # primitives of a data-parallel machine, real and CM time
 srun -n 2 weft measure echo -o here.csv  # as a rank that a launcher has started
@@ -116,7 +117,8 @@ def measure(
         str | None, typer.Option(help="From which rank to which the probe sends (contention). Default: 1-3.")
     ] = None,
     shape: Annotated[
-        str | None, typer.Option(help="Shapes of the block of one rank (halo): 128x128x128, 8x8:64x64 (doubling).")
+        str | None,
+        typer.Option(help="Shapes of the block of one rank (halo, stencil): 128x128x128, 8x8:64x64 (doubling)."),
     ] = None,
     order: Annotated[
         str | None, typer.Option("--n", help="Orders of matrices, points along an edge of grids (programs).")

@@ -15,5 +15,6 @@ Every rank runs the same program. What the ranks must do together (making geomet
 from weft.distributed.array import DistributedArray
 from weft.distributed.geometry import Geometry
 from weft.distributed.plans import HaloExchange, Polyshift
+from weft.distributed.stencils import DistributedStencilPlan
 
-__all__ = ["DistributedArray", "Geometry", "HaloExchange", "Polyshift"]
+__all__ = ["DistributedArray", "DistributedStencilPlan", "Geometry", "HaloExchange", "Polyshift"]

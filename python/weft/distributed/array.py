@@ -117,6 +117,14 @@ class DistributedArray:
             ranks.native.broadcast(target, whole.ctypes.data, whole.nbytes)
         return whole
 
+    def __weft_stencil__(
+        self, stencil: Any, *, out: Any = None, steps: int = 1, threads: int | None = None
+    ) -> DistributedArray:
+        """What a stencil of `weft.stencil` gives for this array; see `weft.distributed.DistributedStencilPlan`."""
+        from weft.distributed.stencils import applied
+
+        return applied(stencil, self, out=out, steps=steps, threads=threads)
+
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         """On one rank the array itself; with more, numpy cannot see it all."""
         if self.geometry.ranks > 1:

@@ -15,6 +15,8 @@ from weft.distributed.ranks import Ranks, of_communicator, of_run
 if TYPE_CHECKING:
     from weft.distributed.array import DistributedArray, Halo
     from weft.distributed.plans import HaloExchange, Polyshift
+    from weft.distributed.stencils import DistributedStencilPlan
+    from weft.stencils import Stencil
 
 Order = Literal["news", "send"]
 
@@ -244,6 +246,19 @@ class Geometry:
         from weft.distributed.plans import HaloExchange
 
         return HaloExchange(self, dtype, halo=halo, boundary=boundary, corners=corners)
+
+    def stencil(
+        self,
+        stencil: Stencil,
+        dtype: DTypeLike = np.float64,
+        *,
+        halo: Halo | None = None,
+        threads: int | None = None,
+    ) -> DistributedStencilPlan:
+        """Plan a stencil of arrays of this geometry; see `weft.distributed.DistributedStencilPlan`. Collective."""
+        from weft.distributed.stencils import DistributedStencilPlan
+
+        return DistributedStencilPlan(self, stencil, dtype, halo=halo, threads=threads)
 
     def check_shape(self, array: NDArray[Any], what: str) -> None:
         """Refuse an array that is not of the geometry's shape."""

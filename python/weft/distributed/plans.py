@@ -18,6 +18,40 @@ Shift = tuple[int, int, int, int, str, bytes]
 """As `_core` takes it: source, result, axis, by, kind of boundary, bytes of the boundary."""
 
 
+class BoundaryArray:
+    """An array that comes in at an end, read again at each exchange.
+
+    It is the caller's, who may change it; what the native half reads are its elements in C order and the exchange's
+    type: the array itself where it lies so, else a copy that is made each time.
+    """
+
+    def __init__(self, given: NDArray[Any], dtype: np.dtype[Any]) -> None:
+        self._given = given
+        is_as_read = given.dtype == dtype and given.dtype.isnative and given.flags.c_contiguous
+        self._read = given if is_as_read else np.ascontiguousarray(given, dtype).copy()
+
+    @property
+    def bytes(self) -> bytes:
+        """What it holds now."""
+        self.refresh()
+        return self._read.tobytes()
+
+    @property
+    def address(self) -> int:
+        """Where its elements are read."""
+        return int(self._read.ctypes.data)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its shape."""
+        return self._given.shape
+
+    def refresh(self) -> None:
+        """Take over what the caller's array holds."""
+        if self._read is not self._given:
+            np.copyto(self._read, self._given, casting="same_kind")
+
+
 class _Plan:
     """What plans have in common: arrays that must fit, an exchange that is set up, its release."""
 
@@ -30,6 +64,7 @@ class _Plan:
         self.dtypes = tuple(dtypes)
         self._exchange: _core.ArrayExchange | None = None
         self._held: Sequence[DistributedArray] = ()
+        self._boundaries: list[BoundaryArray] = []
 
     @property
     def exchange(self) -> _core.ArrayExchange:
@@ -89,7 +124,15 @@ class _Plan:
         else:
             self._exchange = None
 
+    def _read_boundaries(self) -> None:
+        """Take over what boundary arrays hold now."""
+        if self._boundaries:
+            for boundary in self._boundaries:
+                boundary.refresh()
+            self.exchange.read_boundaries([boundary.address for boundary in self._boundaries])
+
     def _start(self, arrays: Sequence[DistributedArray]) -> None:
+        self._read_boundaries()
         self.exchange.begin([array.address for array in arrays])
         self._held = arrays
 
@@ -146,8 +189,8 @@ class Polyshift(_Plan):
         names, or an object with these attributes. As in Fortran's CSHIFT and EOSHIFT, element i of the result is
         element i + by of the source (`numpy.roll` has the opposite sign). Without a boundary, or with "circular", a
         shift goes around; else it is end-off, and the boundary, a scalar or an array of the geometry's shape without
-        the axis (the same on all ranks; read when the plan is made), comes in. `source` is an index into several
-        sources.
+        the axis (whole on every rank, each of which takes its part; read at each call), comes in. `source` is an index
+        into several sources.
     halo
         Ghosts that the arrays have memory for; shifts do not touch them.
 
@@ -179,7 +222,9 @@ class Polyshift(_Plan):
         def prepare() -> tuple[object, list[np.dtype[Any]]]:
             dtypes = _dtypes(dtype)
             super(Polyshift, self).__init__(geometry, dtypes, halo)
-            self.shifts = [_shift(shift, number, geometry, dtypes) for number, shift in enumerate(shifts)]
+            checked = [_shift(shift, number, geometry, dtypes) for number, shift in enumerate(shifts)]
+            self.shifts = [shift for shift, _ in checked]
+            self._boundaries = [boundary for _, boundary in checked if boundary is not None]
             if not self.shifts:
                 raise UsageError("a polyshift needs at least one shift: shifts=[(1, 0), (-1, 0)]")
             described = (
@@ -188,7 +233,8 @@ class Polyshift(_Plan):
                 geometry.order,
                 self.halo,
                 [str(d) for d in dtypes],
-                self.shifts,
+                # Arrays are read at each call: what they hold now need not be the same.
+                [(*shift[:5], b"" if shift[4] == "array" else shift[5]) for shift in self.shifts],
             )
             return described, dtypes
 
@@ -246,7 +292,12 @@ class Polyshift(_Plan):
         return self._copies[number]
 
     def bind(self, *sources: DistributedArray, out: Sequence[DistributedArray]) -> Bound:
-        """The shifts of these arrays, checked once: `begin` and `end` then cost what the exchange costs."""
+        """The shifts of these arrays, checked once: `begin` and `end` then cost what the exchange costs.
+
+        They are done once now. Raises UsageError where a copy would be needed: a source that is a result too.
+        """
+        if any(result is source for result in out for source in sources):
+            raise UsageError("a source of a bound polyshift is a result too: it would have to be copied each time")
         self.begin(*sources, out=out)
         held = list(self._held)
         self.end()
@@ -280,7 +331,9 @@ class HaloExchange(_Plan):
         Ghosts of each axis and side, as `DistributedArray` takes it; all of them are filled.
     boundary
         What ghosts beyond an end of the array hold. None or "circular": the elements of the other end; a scalar: that;
-        "keep": what they held. Or a list with one of these for each axis.
+        "keep": what they held; an array of the geometry's shape without the axis (whole on every rank; read at each
+        call): its element on their line along the axis. One for all axes, or a list with one for each. Beyond the ends
+        of several axes the last has its say, an array's with the line that is nearest.
     corners
         "none": only ghosts across faces. "at once": those across edges and corners too, each from the rank that has
         them. "staged": these too, axis by axis and so with fewer messages, but one after the other.
@@ -315,13 +368,19 @@ class HaloExchange(_Plan):
         def prepare() -> tuple[object, tuple[list[np.dtype[Any]], list[Any]]]:
             dtypes = _dtypes(dtype)
             super(HaloExchange, self).__init__(geometry, dtypes, halo)
+            edges = [_edges(boundary, geometry, of) for of in dtypes]
+            self._boundaries = [array for of in edges for _, array in of if array is not None]
             if corners not in ("none", "at once", "staged"):
                 raise UsageError(f"corners cannot be had {corners!r}; there are 'none', 'at once' and 'staged'")
-            halos = [
-                (array, list(self.halo), _edges(boundary, geometry.ndim, of), corners)
-                for array, of in enumerate(dtypes)
-            ]
-            described = (geometry.shape, geometry.grid, geometry.order, [str(d) for d in dtypes], halos)
+            halos = [(array, list(self.halo), [edge for edge, _ in of], corners) for array, of in enumerate(edges)]
+            kinds = [[(kind, b"" if kind == "array" else value) for (kind, value), _ in of] for of in edges]
+            described = (
+                *(geometry.shape, geometry.grid, geometry.order),
+                self.halo,
+                list(map(str, dtypes)),
+                kinds,
+                corners,
+            )
             return described, (dtypes, halos)
 
         dtypes, halos = geometry.communicator.agreed("halo exchange", prepare)
@@ -369,11 +428,13 @@ class Bound:
     def __call__(self) -> None:
         """Do it."""
         exchange = self._plan.exchange
+        self._plan._read_boundaries()
         exchange.begin(self._addresses)
         exchange.end()
 
     def begin(self) -> None:
         """Start it."""
+        self._plan._read_boundaries()
         self._plan.exchange.begin(self._addresses)
 
     def end(self) -> None:
@@ -392,7 +453,9 @@ def _dtypes(dtype: Any) -> list[np.dtype[Any]]:
     return dtypes
 
 
-def _shift(shift: Any, number: int, geometry: Geometry, dtypes: Sequence[np.dtype[Any]]) -> Shift:
+def _shift(
+    shift: Any, number: int, geometry: Geometry, dtypes: Sequence[np.dtype[Any]]
+) -> tuple[Shift, BoundaryArray | None]:
     by, axis, boundary, source = _fields(shift, number)
     if isinstance(by, bool) or not isinstance(by, int | np.integer):
         raise UsageError(f"shift {number} is by {by!r}; expected a whole number")
@@ -406,11 +469,12 @@ def _shift(shift: Any, number: int, geometry: Geometry, dtypes: Sequence[np.dtyp
     axis, source = int(axis) % geometry.ndim, int(source)
     # Distances beyond what 64 bits hold are as good as the extent (end-off) or what is left of them (circular).
     extent = geometry.shape[axis]
-    kind, value = _boundary(boundary, dtypes[source], geometry.shape[:axis] + geometry.shape[axis + 1 :], number)
+    lines = geometry.shape[:axis] + geometry.shape[axis + 1 :]
+    (kind, value), array = _boundary(boundary, dtypes[source], lines, f"the boundary of shift {number}")
     distance = int(by) % extent if kind == "circular" else max(-extent, min(extent, int(by)))
     if kind == "circular" and by < 0:
         distance -= extent
-    return source, len(dtypes) + number, axis, distance, kind, value
+    return (source, len(dtypes) + number, axis, distance, kind, value), array
 
 
 def _fields(shift: Any, number: int) -> tuple[Any, Any, Any, Any]:
@@ -430,37 +494,42 @@ def _fields(shift: Any, number: int) -> tuple[Any, Any, Any, Any]:
     raise UsageError(f"shift {number} is {shift!r}; expected (by, axis), and after them boundary and source")
 
 
-def _boundary(boundary: Any, dtype: np.dtype[Any], lines: tuple[int, ...], number: int) -> tuple[str, bytes]:
-    """The kind of a boundary and its bytes."""
+Edge = tuple[str, bytes]
+"""A boundary as `_core` takes it: its kind, and the bytes of a value or an array."""
+
+
+def _boundary(
+    boundary: Any, dtype: np.dtype[Any], lines: tuple[int, ...], what: str
+) -> tuple[Edge, BoundaryArray | None]:
+    """A boundary for `_core`, and its array if it is one; `lines` is the shape without the axis."""
     if boundary is None or (isinstance(boundary, str) and boundary == "circular"):
-        return "circular", b""
-    values = _cast(boundary, dtype, f"the boundary of shift {number}")
+        return ("circular", b""), None
+    values = _cast(boundary, dtype, what)
     if values.ndim == 0:
-        return "value", values.tobytes()
+        return ("value", values.tobytes()), None
     if values.shape != lines:
-        raise UsageError(
-            f"the boundary of shift {number} has shape {values.shape}; expected {lines}, the shape without the axis"
-        )
-    return "array", np.ascontiguousarray(values).tobytes()
+        raise UsageError(f"{what} has shape {values.shape}; expected {lines}, the shape without the axis")
+    array = BoundaryArray(boundary if isinstance(boundary, np.ndarray) else values, dtype)
+    return ("array", array.bytes), array
 
 
-def _edges(boundary: Any, ndim: int, dtype: np.dtype[Any]) -> list[tuple[str, bytes]]:
+def _edges(boundary: Any, geometry: Geometry, dtype: np.dtype[Any]) -> list[tuple[Edge, BoundaryArray | None]]:
+    """What lies beyond the ends of each axis."""
+    ndim, shape = geometry.ndim, geometry.shape
     several = list(boundary) if isinstance(boundary, list | tuple) else [boundary] * ndim
     if len(several) != ndim:
         raise UsageError(f"boundary has {len(several)} entries, but the geometry has {ndim} axes")
-    edges: list[tuple[str, bytes]] = []
+    if ndim > 1 and getattr(boundary, "ndim", 0) > 0:
+        raise UsageError(
+            f"a boundary array belongs to one axis, and the geometry has {ndim}: give a boundary for each axis, such "
+            "as [array, 'circular']"
+        )
+    edges: list[tuple[Edge, BoundaryArray | None]] = []
     for axis, one in enumerate(several):
-        if one is None or (isinstance(one, str) and one == "circular"):
-            edges.append(("circular", b""))
-        elif isinstance(one, str) and one == "keep":
-            edges.append(("keep", b""))
+        if isinstance(one, str) and one == "keep":
+            edges.append((("keep", b""), None))
         else:
-            value = _cast(one, dtype, f"the boundary of axis {axis}")
-            if value.ndim > 0:
-                raise UsageError(
-                    f"the boundary of axis {axis} is an array; ghosts beyond an end take a scalar (shifts take arrays)"
-                )
-            edges.append(("value", value.tobytes()))
+            edges.append(_boundary(one, dtype, shape[:axis] + shape[axis + 1 :], f"the boundary of axis {axis}"))
     return edges
 
 

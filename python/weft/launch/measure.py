@@ -116,7 +116,7 @@ def measure(
         Of contention: the pattern of background traffic (`stream`, `shift:2`, `random`, `all-to-all`, `0-7,2-6`), the
         lengths of its messages, and between which ranks the probe sends (`1-3`).
     shape
-        Shapes of the block of one rank (halo): `128x128x128`, `8x8:64x64`, or sequences of extents.
+        Shapes of the block of one rank (halo, stencil): `128x128x128`, `8x8:64x64`, or sequences of extents.
     seconds_per_point
         Time for the timed iterations of one point.
     name

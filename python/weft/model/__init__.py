@@ -17,6 +17,7 @@ from weft.model.fitting import BENCHMARKS, Fit, fit, fit_all
 from weft.model.halo import predict_halo
 from weft.model.machine_file import machine_text
 from weft.model.prediction import DescribedMachine, predict
+from weft.model.stencil import NodeTimes, predict_stencil
 
 __all__ = [
     "BENCHMARKS",
@@ -25,6 +26,7 @@ __all__ = [
     "Estimate",
     "Fit",
     "FitError",
+    "NodeTimes",
     "Piece",
     "compare",
     "fit",
@@ -33,4 +35,5 @@ __all__ = [
     "machine_text",
     "predict",
     "predict_halo",
+    "predict_stencil",
 ]

@@ -101,13 +101,22 @@ def collectives_by_length(content: Content) -> Figure:
 
 def halo_by_ranks(content: Content) -> Figure:
     """Time of an exchange of ghosts against the number of ranks: a panel for each shape of the block."""
-    found = content.table.filter(pl.col("benchmark") == "halo")
+    return _by_shape(content, "halo")
+
+
+def stencil_by_ranks(content: Content) -> Figure:
+    """Time of a step of a stencil against the number of ranks: a panel for each shape of the block."""
+    return _by_shape(content, "stencil")
+
+
+def _by_shape(content: Content, benchmark: str) -> Figure:
+    found = content.table.filter(pl.col("benchmark") == benchmark)
     if found.is_empty() or "shape" not in found.columns:
         return made([], {}, {})
     shapes = sorted(found["shape"].drop_nulls().unique().to_list(), key=_elements)
 
     def of_shape(subject: Subject, shape: str) -> pl.DataFrame:
-        points = subject.points("halo")
+        points = subject.points(benchmark)
         return points if points.is_empty() else points.filter(pl.col("shape") == shape).sort("ranks")
 
     return _panels(content, shapes, "ranks", "ranks", of_shape)

@@ -191,6 +191,12 @@ def _exchange(content: Content) -> Section:
         "Time of an exchange of ghosts against the number of ranks, by shape of the block",
         "A panel for each shape of the block of one rank.",
     )
+    section.figure(
+        figures.stencil_by_ranks(content),
+        "Time of a step of a stencil against the number of ranks, by shape of the block",
+        "Nearest neighbours in double precision; faces travel while the interior is computed. Dotted lines are "
+        "modelled: the longer of messages and interior, copies, and the rim.",
+    )
     return section
 
 

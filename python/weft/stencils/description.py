@@ -78,7 +78,7 @@ class Stencil:
             check_coefficient(offset, coefficient, self._rank)
         self._site_rank = site_rank
         self._boundary = boundaries.for_axes(boundary, self._rank)
-        self._plans: dict[Any, StencilPlan] = {}
+        self._plans: dict[Any, Any] = {}
 
     @property
     def rank(self) -> int:
@@ -116,13 +116,14 @@ class Stencil:
 
         An array of another library that follows the array API standard (JAX, CuPy) gives an array of that library;
         under JAX the call can be jitted, differentiated and sharded. An array that has a method
-        `__weft_stencil__(stencil, out, steps)`, as a distributed one does, is handed to it.
+        `__weft_stencil__(stencil, out=, steps=, threads=)`, as a distributed one does, is handed to it: there every
+        rank calls, and `threads` are those of this rank, one where None.
 
         Raises UsageError.
         """
         own = getattr(x, "__weft_stencil__", None)
         if own is not None:
-            return own(self, out=out, steps=steps)
+            return own(self, out=out, steps=steps, threads=threads)
         if elsewhere.is_elsewhere(x):
             return elsewhere.apply(self, x, out=out, steps=steps)
         x = np.asarray(x)

@@ -10,6 +10,7 @@ import weft
 from weft import model
 from weft._core import Machine, UsageError
 from weft.catalogue import machines as catalogue
+from weft.catalogue import passes_messages
 from weft.launch.protocol import Progress
 
 SHAPES = ((8, 8, 8), (32, 32, 32), (128, 128, 128))
@@ -35,7 +36,7 @@ def halo_everywhere(
     ranks
         Numbers of ranks; a machine with fewer nodes has fewer points.
     machines
-        Default: every machine of the catalogue.
+        Default: every machine of the catalogue that passes messages.
     measured
         Samples measured here, of `halo` and of `echo`, which are put in front; with enough of an echo, halo is
         modelled from it too. Default: none.
@@ -58,7 +59,7 @@ def halo_everywhere(
     >>> table["source"].to_list()
     ['simulated', 'predicted']
     """
-    described = list(catalogue() if machines is None else machines)
+    described = [machine for machine in (catalogue() if machines is None else machines) if passes_messages(machine)]
     counts = sorted(set(ranks))
     parts: list[pl.DataFrame] = []
     if measured is not None:

@@ -1,5 +1,7 @@
 """What each rank of the tests does: `rank_program.py SCENARIO`; prints `rank R: ok` where all is well."""
 
+import os
+import signal
 import sys
 from pathlib import Path
 
@@ -73,6 +75,54 @@ def halos():
                 check_ghosts(geometry, 2 * x, b, boundary, corners)
 
 
+def boundary_arrays():
+    """Arrays at the ends, for shifts and for ghosts, which are read at each call."""
+    geometry = weft.Geometry((7, 6))
+    x = whole((7, 6), float)
+    # Of another type and with strides, so that it is copied; as it is read; and for the other axis.
+    first, second = np.arange(12, dtype="f4")[::2], whole((7,), float, 3)
+    a = geometry.distribute(x, halo=((1, 2), (2, 1)))
+    with (
+        geometry.polyshift(shifts=[(1, 0, first), (-2, 1, second)], halo=a.halo) as shifts,
+        geometry.halo_exchange(halo=a.halo, boundary=[first, second], corners="at once") as fill,
+    ):
+        for _ in range(3):
+            first += 10
+            second *= -2
+            for result, (by, axis, values) in zip(shifts(a), [(1, 0, first), (-2, 1, second)], strict=True):
+                assert np.array_equal(result.gather(None), shifted(x, by, axis, values))
+            fill(a)
+            # First extended along axis 0; what is beyond axis 1 too has the nearest line's value.
+            tall = np.concatenate([[first] * 1, x, [first] * 2])
+            edge = second[np.clip(np.arange(-1, 9), 0, 6)][:, None]
+            padded = np.concatenate([edge, edge, tall, edge], axis=1)
+            here = tuple(
+                slice(start, start + length + sum(around))
+                for start, length, around in zip(geometry.start(), geometry.local_shape(), a.halo, strict=True)
+            )
+            if 0 not in geometry.local_shape():
+                assert np.array_equal(a.local_with_halo, padded[here]), geometry.rank
+
+
+def many_axes():
+    """Arrays of 32 axes, of any type."""
+    shape = [1] * 32
+    shape[3], shape[17], shape[31] = 3, 4, 2
+    geometry = weft.Geometry(shape)
+    x = whole(shape, "?")
+    with geometry.polyshift("?", shifts=[(1, 17), (-1, 3, True), (1, -1)]) as plan:
+        for result, (by, axis, *rest) in zip(
+            plan(geometry.distribute(x)), [(1, 17), (-1, 3, True), (1, 31)], strict=True
+        ):
+            assert np.array_equal(result.gather(None), shifted(x, by, axis, *rest))
+    record = np.dtype([("a", "i2"), ("b", "f8"), ("c", "S3")])
+    geometry = weft.Geometry((5, 4))
+    y = np.zeros((5, 4), record)
+    y["a"], y["b"], y["c"] = whole((5, 4), "i2"), whole((5, 4), "f8", 1), b"xyz"
+    (result,) = geometry.polyshift(record, shifts=[(2, 0)])(geometry.distribute(y))
+    assert np.array_equal(result.gather(None), shifted(y, 2, 0))
+
+
 def check_ghosts(geometry, x, a, boundary, corners):
     if 0 in geometry.local_shape():
         return
@@ -86,6 +136,146 @@ def check_ghosts(geometry, x, a, boundary, corners):
     expected = np.where(filled, padded[here], 0.0)
     got = np.where(filled, a.local_with_halo, 0.0)
     assert np.array_equal(got, expected), (x.shape, a.halo, boundary, corners, geometry.rank)
+
+
+def stencils():
+    """Stencils made up from seeds: the same numbers as of the whole array on one rank."""
+    for seed in range(CASES):
+        made = np.random.default_rng(seed)
+        case = stencil_case(made)
+        geometry, x, halo = case["geometry"], case["x"], case["halo"]
+        expected = weft.stencil(case["points"], boundary=case["boundary"], site_rank=case["site_rank"])(
+            x, steps=case["steps"]
+        )
+        distributed = {offset: alike(geometry, case, value) for offset, value in case["points"].items()}
+        stencil = weft.stencil(distributed, boundary=case["boundary"], site_rank=case["site_rank"])
+        a = geometry.distribute(x, halo=halo)
+        out = geometry.zeros(x.dtype, case["out_halo"]) if made.random() < 0.5 else None
+        for _ in range(2):
+            y = stencil(a, out, steps=case["steps"])
+            assert out is None or y is out
+            found = y.gather(None)
+            assert np.array_equal(found, expected), (seed, case, found, expected)
+            assert np.array_equal(a.local, x[geometry.local_slices()]), (seed, "the source was changed")
+        # Of several steps the ghosts of those before the last may lie there, right after the elements.
+        if case["steps"] == 1:
+            assert not np.any(y.padded[geometry.garbage_mask()]), (seed, "padding was written")
+        with geometry.stencil(stencil, x.dtype) as plan:
+            b = geometry.distribute(x, halo=plan.halo)
+            assert np.array_equal(plan(b, b, steps=case["steps"]).gather(None), expected), (seed, "in place")
+            into = geometry.zeros(x.dtype, plan.halo)
+            b.local[...] = x[geometry.local_slices()]
+            call = plan.bind(b, into, steps=case["steps"])
+            call()
+            assert np.array_equal(into.gather(None), expected), (seed, "bound")
+
+
+CASES = 24
+"""Stencils that are made up."""
+
+
+def stencil_case(made):
+    """One of them: the same on all ranks."""
+    rank = int(made.integers(1, 5))
+    grid = tuple(int(made.integers(1, [24, 11, 8, 6][rank - 1])) for _ in range(rank))
+    sides = tuple(int(made.integers(1, 4)) for _ in range(int(made.integers(0, 3))))
+    site = [(), (), (2,), (3, 2)][int(made.integers(4))]
+    dtype = np.dtype(["f4", "f8", "f8", "c8", "c16"][int(made.integers(5))])
+    reach = 1 if made.random() < 0.6 else 3
+
+    def numbers(shape):
+        real = made.integers(-9, 10, shape)
+        return (real if dtype.kind == "f" else real + 1j * made.integers(-9, 10, shape)).astype(dtype)
+
+    def coefficient():
+        kind = made.integers(4)
+        if kind < 2:
+            value = made.integers(-5, 6) / 8
+            return complex(value, made.integers(-5, 6) / 8) if dtype.kind == "c" and kind else float(value)
+        shape = grid if kind == 2 else tuple(n if made.random() < 0.5 else 1 for n in grid)
+        return made.integers(-9, 10, shape).astype(["f4", "f8", "i4"][int(made.integers(3))]) / dtype.type(4).real
+
+    def boundary(axis):
+        kind = made.integers(4)
+        if kind < 2:
+            return "circular"
+        others = grid[:axis] + grid[axis + 1 :]
+        return numbers(others + site) if kind == 3 and others + site else 2.5
+
+    points = {
+        tuple(int(by) for by in made.integers(-reach, reach + 1, rank)): coefficient()
+        for _ in range(int(made.integers(1, 8)))
+    }
+    first, last = len(sides), len(sides) + rank
+    shape = sides + grid + site
+    order = [None if made.random() < 0.7 else "send" for _ in shape]
+    serial = [axis for axis in range(len(shape)) if axis >= last or (axis < first and made.random() < 0.8)]
+    serial += [axis for axis in range(first, last) if rank > 1 and made.random() < 0.2][: rank - 1]
+    geometry = weft.Geometry(shape, serial=serial, order=order)
+
+    def width():
+        return [(int(made.integers(4)), int(made.integers(4))) if axis < last else (0, 0) for axis in range(len(shape))]
+
+    return {
+        "geometry": geometry,
+        "x": numbers(shape),
+        "points": points,
+        "boundary": tuple(boundary(axis) for axis in range(rank)),
+        "site_rank": len(site),
+        "steps": int(made.integers(1, 5)),
+        "halo": width(),
+        "out_halo": width(),
+        "spread": made.random(),
+    }
+
+
+def alike(geometry, case, value):
+    """A whole array of coefficients now and then as a distributed one."""
+    first = geometry.ndim - case["site_rank"] - len(next(iter(case["points"])))
+    grid = geometry.shape[first : geometry.ndim - case["site_rank"]]
+    if np.shape(value) != grid or case["spread"] < 0.5 or any(n > 1 for n in geometry.grid[:first]):
+        return value
+    last = geometry.ndim - case["site_rank"]
+    own = weft.Geometry(grid, grid=geometry.grid[first:last], order=geometry.order[first:last])
+    return own.distribute(value, halo=1)
+
+
+def stencil_mistakes():
+    """A stencil that fits on all ranks but one: every rank is told."""
+    geometry = weft.Geometry((8, 6))
+    one = geometry.rank == geometry.ranks - 1
+    star = {(0, 0): 0.5, (1, 0): 0.25, (-1, 0): 0.25}
+
+    def told(call, text):
+        with pytest.raises(UsageError) as raised:
+            call()
+        assert text in str(raised.value), raised.value
+
+    told(lambda: geometry.stencil("star" if one else weft.stencil(star)), "stencil is a str")
+    told(lambda: geometry.stencil(weft.stencil(star), "i4" if one else "f8"), "a stencil computes in")
+    told(lambda: geometry.stencil(weft.stencil({(0, 0, 0): 1.0})), "has 2 axes; this stencil needs 3 for the grid")
+    wrong = np.zeros(5 if one else 6)
+    told(lambda: geometry.stencil(weft.stencil(star, boundary=(wrong, 0))), "has shape (5,)")
+    told(lambda: geometry.stencil(weft.stencil({(0, 0): np.zeros((8, 5 if one else 6))})), "does not broadcast")
+    told(lambda: geometry.stencil(weft.stencil({(0, 0): 1j if one else 1.0})), "complex, the array is float64")
+    if geometry.ranks > 1:
+        told(lambda: geometry.stencil(weft.stencil({**star, (0, 0): 0.75 if one else 0.5})), "the ranks disagree")
+        told(lambda: geometry.stencil(weft.stencil(star), halo=0), "is too narrow: the stencil reaches")
+        divided = weft.Geometry((8, 6), grid=(1, geometry.ranks))
+        told(lambda: divided.stencil(weft.stencil({1: 1.0}, site_rank=1)), "make the geometry with serial=[1]")
+        coefficients = divided.zeros()
+        told(lambda: geometry.stencil(weft.stencil({(0, 0): coefficients})), "are divided as")
+    plan = geometry.stencil(weft.stencil(star))
+    x = geometry.zeros(halo=plan.halo)
+    told(lambda: plan(np.zeros((8, 6))), "expected a DistributedArray")
+    told(lambda: plan(geometry.zeros("f4")), "is of float32, but the stencil was planned for float64")
+    told(lambda: plan(x, weft.Geometry((8, 7)).zeros()), "out has another geometry")
+    told(lambda: plan(x, steps=0), "steps is 0")
+    told(lambda: plan.bind(x, x), "are one array")
+    assert "each step" in plan.explain()
+    plan.release()
+    assert plan.released
+    told(lambda: plan(x), "this stencil plan was released and cannot be used again")
 
 
 def mistakes():
@@ -132,6 +322,18 @@ def lost():
         if turn == 1 and geometry.rank == geometry.ranks - 1:
             raise RuntimeError("this rank has had enough")
         fill(x)
+
+
+def killed():
+    """A rank whose process is gone while others wait for its faces."""
+    geometry = weft.Geometry(64)
+    plan = geometry.stencil(weft.stencil({-1: 0.5, 1: 0.5}))
+    x, y = geometry.zeros(halo=plan.halo), geometry.zeros(halo=plan.halo)
+    for turn in range(1000):
+        if turn == 3 and geometry.rank == geometry.ranks - 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        plan(x, y)
+        plan(y, x)
 
 
 def mpi4py():

@@ -128,8 +128,12 @@ def test_what_halos_cannot_be():
         geometry.halo_exchange(corners="all")
     with pytest.raises(UsageError, match="boundary has 3 entries"):
         geometry.halo_exchange(boundary=[None, None, None])
-    with pytest.raises(UsageError, match="ghosts beyond an end take a scalar"):
+    with pytest.raises(UsageError, match="a boundary array belongs to one axis, and the geometry has 2"):
         geometry.halo_exchange(boundary=np.zeros(4))
+    with pytest.raises(UsageError, match=r"the boundary of axis 1 has shape \(4,\); expected \(3,\)"):
+        geometry.halo_exchange(boundary=[None, np.zeros(4)])
+    with pytest.raises(UsageError, match="more than 6561: have them staged"):
+        weft.Geometry((2,) * 9).halo_exchange(corners="at once")
     with pytest.raises(UsageError, match="at least one shift"):
         geometry.polyshift(shifts=[])
 

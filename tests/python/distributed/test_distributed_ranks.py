@@ -26,15 +26,27 @@ def succeed(ranks, scenario, **variables):
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize("scenario", ["shifts", "halos", "overlap", "mistakes"])
+@pytest.mark.parametrize("scenario", ["shifts", "halos", "overlap", "mistakes", "boundary_arrays", "many_axes"])
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_ranks_do(native, scenario, ranks):
     succeed(ranks, scenario)
 
 
 @pytest.mark.mpi
-def test_without_shared_memory(native):
-    succeed(2, "shifts", WEFT_SHARED_MEMORY="0")
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+def test_stencils_are_those_of_the_whole_array(native, ranks):
+    succeed(ranks, "stencils")
+
+
+@pytest.mark.mpi
+def test_mistakes_in_stencils_are_told_to_all(native):
+    succeed(3, "stencil_mistakes")
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("scenario", ["shifts", "stencils"])
+def test_without_shared_memory(native, scenario):
+    succeed(2, scenario, WEFT_SHARED_MEMORY="0")
 
 
 @pytest.mark.mpi
@@ -47,12 +59,23 @@ def test_a_lost_rank_ends_the_run(native, shared):
 
 
 @pytest.mark.mpi
+@pytest.mark.parametrize("shared", ["0", "1"])
+def test_a_killed_rank_ends_the_run(native, shared):
+    done = launch(3, "killed", WEFT_SHARED_MEMORY=shared)
+    assert done.returncode != 0
+    assert "killed: ok" not in done.stdout
+
+
+@pytest.mark.mpi
 @pytest.mark.skipif(importlib.util.find_spec("mpi4py") is None, reason="mpi4py is not installed")
 def test_with_the_communicator_of_mpi4py(native):
     succeed(4, "mpi4py")
 
 
-@pytest.mark.parametrize("scenario", ["shifts", "halos", "overlap", "mistakes"])
+@pytest.mark.parametrize(
+    "scenario",
+    ["shifts", "halos", "overlap", "mistakes", "boundary_arrays", "many_axes", "stencils", "stencil_mistakes"],
+)
 def test_one_process_alone(native, scenario):
     words = [sys.executable, str(PROGRAM), scenario]
     done = subprocess.run(words, check=False, capture_output=True, text=True, timeout=60)

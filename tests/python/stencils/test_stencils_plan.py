@@ -155,7 +155,7 @@ def test_coefficients_and_boundaries_that_do_not_fit(points, boundary, dtype, me
 
 def test_an_array_with_its_own_way_is_handed_the_stencil():
     class Distributed:
-        def __weft_stencil__(self, stencil, out, steps):
-            return stencil.reach, out, steps
+        def __weft_stencil__(self, stencil, *, out, steps, threads):
+            return stencil.reach, out, steps, threads
 
-    assert weft.stencil(FIVE)(Distributed(), steps=3) == (((1, 1), (1, 1)), None, 3)
+    assert weft.stencil(FIVE)(Distributed(), steps=3, threads=2) == (((1, 1), (1, 1)), None, 3, 2)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import weft
+from weft.launch import mpiexec
 
 PROGRAMS = Path(__file__).parents[3] / "programs"
 
@@ -33,6 +34,24 @@ def test_the_program_passes(name, words):
     done = run(name, *words)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.splitlines()[-1] == "passed"
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("heat.py", ["--size", "33", "--steps", "60"]),
+        ("stencil27.py", ["--size", "11"]),
+        ("lattice.py", ["--extents", "4,3,5,6"]),
+        ("multigrid.py", ["--size", "63", "--cycles", "12"]),
+        ("particles.py", ["--steps", "10", "--cells", "5"]),
+    ],
+)
+def test_the_program_passes_over_ranks(native, name, words):
+    command = [*mpiexec.command(), "-n", "3", sys.executable, str(PROGRAMS / name), *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines().count("passed") == 1, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("words", [["--steps", "20"], ["--particles", "60", "--cells", "3", "--seed", "4"]])

@@ -10,7 +10,8 @@
 //! * [`Plan`] is made once for an array's shape: rows are grouped, a kernel is chosen, tiles are cut. [`Plan::apply`] runs it
 //!   on whole arrays, for one or several time steps, on one or several threads.
 //! * [`Plan::apply_block`] runs it on a region of a block with halos, for arrays that are distributed: [`interior_and_rim`]
-//!   separates what can be computed while faces travel.
+//!   separates what can be computed while faces travel. [`Plan::apply_region`] does the same in arrays that hold blocks and
+//!   ghosts as they are.
 //!
 //! Kernels are chosen by what a stencil is, not by its name: `columns` where coefficients are constant and no point is more
 //! than one column away, `direct` for everything else.
@@ -23,6 +24,7 @@ mod element;
 mod error;
 mod lanes;
 mod plan;
+mod region;
 mod scratch;
 mod span;
 mod steps;

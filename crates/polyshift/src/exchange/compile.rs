@@ -15,6 +15,9 @@ pub struct RankPlan {
     pub arrays: usize,
     /// What boundaries are filled with.
     pub constants: Vec<u8>,
+    /// What of each boundary array goes to the constants: from the whole array in C order (base 0) to them (base 1). In the
+    /// order of the pattern: its shifts, or its halos and their axes, those that have an array.
+    pub boundaries: Vec<Copies>,
 }
 
 /// One stage.
@@ -42,12 +45,32 @@ impl RankPlan {
         pattern: &Pattern,
     ) -> Result<RankPlan, PatternError> {
         pattern.check(&geometry.shape(), arrays)?;
-        let mut compiler = Compiler { geometry, rank, arrays, constants: Vec::new() };
+        let mut compiler = Compiler { geometry, rank, arrays, constants: Vec::new(), boundaries: Vec::new() };
         let stages = match pattern {
             Pattern::Shifts(shifts) => vec![compiler.shifts(shifts)],
             Pattern::Halos(halos) => compiler.halos(halos),
         };
-        Ok(RankPlan { stages, arrays: arrays.len(), constants: compiler.constants })
+        let mut plan = RankPlan {
+            stages,
+            arrays: arrays.len(),
+            constants: compiler.constants,
+            boundaries: compiler.boundaries.into_iter().map(Copies::new).collect(),
+        };
+        for (number, bytes) in pattern.boundary_arrays().into_iter().enumerate() {
+            // SAFETY: the lengths were checked; the source is only read.
+            unsafe { plan.read_boundary(number, bytes.as_ptr()) };
+        }
+        Ok(plan)
+    }
+
+    /// Takes over what a boundary array holds now.
+    ///
+    /// # Safety
+    /// `whole` begins as many elements, one after the other, as the pattern's array had.
+    pub unsafe fn read_boundary(&mut self, number: usize, whole: *const u8) {
+        let constants = self.constants.as_mut_ptr();
+        // SAFETY: the caller's; the constants have room for what the copies write.
+        unsafe { self.boundaries[number].run(&[whole.cast_mut(), constants]) };
     }
 
     /// Bytes that this rank sends to others.
@@ -58,6 +81,13 @@ impl RankPlan {
     /// Bytes that this rank copies for itself, boundaries included.
     pub fn local_bytes(&self) -> usize {
         self.stages.iter().map(|stage| stage.local.bytes()).sum()
+    }
+
+    /// Bytes that this rank copies into messages, and those that it copies out of them or within its own arrays.
+    pub fn copied_bytes(&self) -> [u64; 2] {
+        let packed: usize = self.stages.iter().flat_map(|stage| &stage.pack).map(Copies::bytes).sum();
+        let unpacked: usize = self.stages.iter().flat_map(|stage| &stage.unpack).map(Copies::bytes).sum();
+        [packed as u64, (unpacked + self.local_bytes()) as u64]
     }
 
     /// Messages that this rank sends.
@@ -93,6 +123,7 @@ struct Compiler<'a> {
     rank: usize,
     arrays: &'a [Storage],
     constants: Vec<u8>,
+    boundaries: Vec<Vec<BoxCopy>>,
 }
 
 impl Compiler<'_> {
@@ -109,6 +140,9 @@ impl Compiler<'_> {
     fn shifts(&mut self, shifts: &[Shift]) -> Stage {
         let mut draft = Draft::default();
         for (number, shift) in shifts.iter().enumerate() {
+            if matches!(shift.boundary, Boundary::Array(_)) {
+                self.boundaries.push(Vec::new());
+            }
             let circular = shift.boundary == Boundary::Circular;
             let along = |make: fn(&Axis, usize, i64, bool) -> Vec<Stretch>| {
                 let axes = self.stretches(|number, axis, coordinate| {
@@ -141,47 +175,78 @@ impl Compiler<'_> {
         }
         let mut place = vec![0; extents.len()];
         place[shift.axis] = from as i64;
-        let (bytes, strides) = match &shift.boundary {
+        let to = Place { base: shift.result, offset: storage.offset(&place) };
+        let to_strides = storage.strides.clone();
+        let element = storage.element;
+        let (from, from_strides) = match &shift.boundary {
             Boundary::Circular => return,
-            Boundary::Value(bytes) => (bytes.clone(), vec![0; extents.len()]),
-            Boundary::Array(bytes) => self.lines(shift.axis, storage.element, bytes),
+            Boundary::Value(bytes) => (self.constant(bytes), vec![0; extents.len()]),
+            Boundary::Array(_) => {
+                let ranges: Vec<(i64, i64)> =
+                    place.iter().zip(&extents).map(|(&at, &extent)| (at, at + extent as i64)).collect();
+                // Its number is that of the last one begun.
+                self.lines(self.boundaries.len() - 1, shift.axis, element, &ranges, &vec![false; extents.len()])
+            }
         };
-        fills.push(BoxCopy {
-            from: Place { base: self.constants_base(), offset: self.constants.len() as isize },
-            to: Place { base: shift.result, offset: storage.offset(&place) },
-            extents,
-            from_strides: strides,
-            to_strides: storage.strides.clone(),
-            element: storage.element,
-        });
-        self.constants.extend(bytes);
+        fills.push(BoxCopy { from, to, extents, from_strides, to_strides, element });
     }
 
-    /// This rank's part of an array of the geometry's shape without `axis`, and its strides over the block (0 along it).
-    fn lines(&self, axis: usize, element: usize, bytes: &[u8]) -> (Vec<u8>, Vec<isize>) {
-        let mut shape = self.geometry.shape();
-        let mut start = self.geometry.start(self.rank);
-        let mut extents = self.geometry.local_shape(self.rank);
-        (shape[axis], start[axis], extents[axis]) = (1, 0, 1);
-        let strides = |shape: &[usize]| {
-            let mut strides = Storage::contiguous(element, shape, &vec![[0, 0]; shape.len()]).strides;
+    /// A place among the constants for one element.
+    fn constant(&mut self, bytes: &[u8]) -> Place {
+        let place = Place { base: self.constants_base(), offset: self.constants.len() as isize };
+        self.constants.extend(bytes);
+        place
+    }
+
+    /// A place among the constants for what a boundary array of `axis` has for a box of this rank, and its strides over the
+    /// box (0 along the axis). `ranges` are counted from the rank's first element.
+    fn lines(
+        &mut self,
+        number: usize,
+        axis: usize,
+        element: usize,
+        ranges: &[(i64, i64)],
+        circular: &[bool],
+    ) -> (Place, Vec<isize>) {
+        let shape = self.geometry.shape();
+        let start = self.geometry.start(self.rank);
+        let without = |mut extents: Vec<usize>| {
+            extents[axis] = 1;
+            let mut strides = Storage::contiguous(element, &extents, &vec![[0, 0]; extents.len()]).strides;
             strides[axis] = 0;
             strides
         };
-        let whole = strides(&shape);
-        let mut part = vec![0u8; extents.iter().product::<usize>() * element];
-        let offset = start.iter().zip(&whole).map(|(&at, stride)| at as isize * stride).sum();
-        let copy = BoxCopy {
-            from: Place { base: 0, offset },
-            to: Place { base: 1, offset: 0 },
-            extents: extents.clone(),
-            from_strides: whole,
-            to_strides: strides(&extents),
-            element,
+        let extents: Vec<usize> = ranges.iter().map(|&(from, to)| (to - from) as usize).collect();
+        let (whole, own) = (without(shape.clone()), without(extents.clone()));
+        let base = self.constants.len() as isize;
+        let runs: Vec<Vec<Run>> = (0..shape.len())
+            .map(|other| match other == axis {
+                true => vec![Run { at: 0, from: 0, length: 1, is_repeated: false }],
+                false => runs(start[other] as i64 + ranges[other].0, extents[other], shape[other], circular[other]),
+            })
+            .collect();
+        let mut chosen: Vec<Vec<Run>> = vec![Vec::new()];
+        for of_axis in &runs {
+            chosen = chosen
+                .into_iter()
+                .flat_map(|before| of_axis.iter().map(move |run| [&before[..], &[*run]].concat()))
+                .collect();
+        }
+        let offset = |places: Vec<usize>, strides: &[isize]| -> isize {
+            places.iter().zip(strides).map(|(&at, stride)| at as isize * stride).sum()
         };
-        // SAFETY: the lengths of both were checked against the shape; the source is only read.
-        unsafe { Copies::new([copy]).run(&[bytes.as_ptr().cast_mut(), part.as_mut_ptr()]) };
-        (part, strides(&extents))
+        let copies = chosen.into_iter().map(|runs| BoxCopy {
+            from: Place { base: 0, offset: offset(runs.iter().map(|run| run.from).collect(), &whole) },
+            to: Place { base: 1, offset: base + offset(runs.iter().map(|run| run.at).collect(), &own) },
+            extents: runs.iter().map(|run| run.length).collect(),
+            from_strides: runs.iter().zip(&whole).map(|(run, &step)| if run.is_repeated { 0 } else { step }).collect(),
+            to_strides: own.clone(),
+            element,
+        });
+        self.boundaries[number].extend(copies);
+        let elements: usize = (0..extents.len()).filter(|&other| other != axis).map(|other| extents[other]).product();
+        self.constants.resize(self.constants.len() + elements * element, 0);
+        (Place { base: self.constants_base(), offset: base }, own)
     }
 
     fn halos(&mut self, halos: &[Halo]) -> Vec<Stage> {
@@ -190,12 +255,22 @@ impl Compiler<'_> {
         let mut drafts: Vec<Draft> = (0..stages).map(|_| Draft::default()).collect();
         let mut number = 0;
         for halo in halos {
+            let numbers: Vec<Option<usize>> = halo
+                .edges
+                .iter()
+                .map(|edge| {
+                    matches!(edge, Edge::Array(_)).then(|| {
+                        self.boundaries.push(Vec::new());
+                        self.boundaries.len() - 1
+                    })
+                })
+                .collect();
             for direction in directions(halo) {
                 let stage = match halo.corners {
                     Corners::Staged => direction.iter().position(Option::is_some).unwrap_or(0),
                     _ => 0,
                 };
-                self.halo(halo, &direction, number, &mut drafts[stage]);
+                self.halo(halo, &numbers, &direction, number, &mut drafts[stage]);
                 number += 1;
             }
         }
@@ -203,8 +278,15 @@ impl Compiler<'_> {
         drafts.into_iter().map(|draft| self.stage(draft)).collect()
     }
 
-    /// The ghosts of one array in one direction.
-    fn halo(&mut self, halo: &Halo, direction: &[Option<Side>], number: usize, draft: &mut Draft) {
+    /// The ghosts of one array in one direction; `arrays` are the numbers of its edges' boundary arrays.
+    fn halo(
+        &mut self,
+        halo: &Halo,
+        arrays: &[Option<usize>],
+        direction: &[Option<Side>],
+        number: usize,
+        draft: &mut Draft,
+    ) {
         let width = |axis: usize, side: Side| halo.widths[axis][usize::from(side == Side::After)];
         // In a stage, the ghosts of the axes before travel along, but for those that are to be kept.
         let stage = direction.iter().position(Option::is_some);
@@ -230,7 +312,7 @@ impl Compiler<'_> {
         draft.receives.extend(along(moves::ghost_sources).into_iter().map(item));
         draft.sends.extend(along(moves::ghost_targets).into_iter().map(item));
         if !self.geometry.is_idle(self.rank) {
-            self.fill_halo(halo, direction, &travelling, &mut draft.fills);
+            self.fill_halo(halo, arrays, direction, &travelling, &mut draft.fills);
         }
     }
 
@@ -238,6 +320,7 @@ impl Compiler<'_> {
     fn fill_halo(
         &mut self,
         halo: &Halo,
+        arrays: &[Option<usize>],
         direction: &[Option<Side>],
         travelling: &dyn Fn(usize) -> [usize; 2],
         fills: &mut Vec<BoxCopy>,
@@ -269,7 +352,9 @@ impl Compiler<'_> {
             if beyond.0 >= beyond.1 {
                 continue;
             }
-            let Edge::Value(value) = &halo.edges[last] else { continue };
+            if halo.edges[last] == Edge::Keep {
+                continue;
+            }
             // Beyond the end of `last`, and of no axis after it, nor of one that is kept.
             let ranges: Vec<(i64, i64)> = (0..axes.len())
                 .map(|axis| match direction[axis] {
@@ -284,16 +369,19 @@ impl Compiler<'_> {
                 continue;
             }
             let storage = &self.arrays[halo.array];
+            let (element, to_strides) = (storage.element, storage.strides.clone());
             let place: Vec<i64> = ranges.iter().map(|range| range.0).collect();
-            fills.push(BoxCopy {
-                from: Place { base: self.constants_base(), offset: self.constants.len() as isize },
-                to: Place { base: halo.array, offset: storage.offset(&place) },
-                extents: ranges.iter().map(|(from, to)| (to - from) as usize).collect(),
-                from_strides: vec![0; ranges.len()],
-                to_strides: storage.strides.clone(),
-                element: storage.element,
-            });
-            self.constants.extend(value);
+            let to = Place { base: halo.array, offset: storage.offset(&place) };
+            let extents = ranges.iter().map(|(from, to)| (to - from) as usize).collect();
+            let (from, from_strides) = match (&halo.edges[last], arrays[last]) {
+                (Edge::Value(value), _) => (self.constant(value), vec![0; ranges.len()]),
+                (_, Some(number)) => {
+                    let circular: Vec<bool> = halo.edges.iter().map(|edge| *edge == Edge::Circular).collect();
+                    self.lines(number, last, element, &ranges, &circular)
+                }
+                _ => continue,
+            };
+            fills.push(BoxCopy { from, to, extents, from_strides, to_strides, element });
         }
     }
 
@@ -375,6 +463,35 @@ impl Compiler<'_> {
         }
         (Copies::new(boxes), bytes)
     }
+}
+
+/// Consecutive places of a box along an axis, and the lines of a boundary array that they take: consecutive ones, or all
+/// the same.
+#[derive(Clone, Copy)]
+struct Run {
+    at: usize,
+    from: usize,
+    length: usize,
+    is_repeated: bool,
+}
+
+/// The lines that `length` places from place `first` of an axis take: around it where `circular`, else the nearest.
+fn runs(first: i64, length: usize, extent: usize, circular: bool) -> Vec<Run> {
+    let mut runs = Vec::new();
+    let (mut at, end) = (0, extent as i64);
+    while at < length {
+        let place = first + at as i64;
+        let (from, most, is_repeated) = match place {
+            _ if circular => (place.rem_euclid(end), end - place.rem_euclid(end), false),
+            _ if place < 0 => (0, -place, true),
+            _ if place >= end => (end - 1, i64::MAX, true),
+            _ => (place, end - place, false),
+        };
+        let length = most.min((length - at) as i64) as usize;
+        runs.push(Run { at, from: from as usize, length, is_repeated });
+        at += length;
+    }
+    runs
 }
 
 /// A range without the part of it that lies outside at one of its ends.

@@ -64,6 +64,17 @@ impl<C: Communicator> Exchange<C> {
         self.messages.first().map_or_else(|| "no messages".to_owned(), Persistent::describe)
     }
 
+    /// Takes over what the pattern's boundary arrays hold now, in their order ([`RankPlan::boundaries`]).
+    ///
+    /// # Safety
+    /// Each begins as many elements, one after the other, as the pattern's array had.
+    pub unsafe fn read_boundaries(&mut self, arrays: impl IntoIterator<Item = *const u8>) {
+        for (number, whole) in arrays.into_iter().enumerate().take(self.plan.boundaries.len()) {
+            // SAFETY: the caller's.
+            unsafe { self.plan.read_boundary(number, whole) };
+        }
+    }
+
     /// Whether it has begun and not ended.
     pub fn is_under_way(&self) -> bool {
         self.under_way
@@ -152,19 +163,17 @@ impl<C: Communicator> Exchange<C> {
         self.messages[stage].finish().await
     }
 
-    /// Charges, in virtual time, the bytes that the rank copies in one exchange: into messages, out of them, and in
-    /// place. On real worlds it has copied them, and nothing is added.
-    pub async fn charge(&self, comm: &C) {
-        let count: usize = self
-            .plan
-            .stages
-            .iter()
-            .map(|stage| {
-                let copied = stage.pack.iter().chain(&stage.unpack).map(super::Copies::bytes).sum::<usize>();
-                copied + stage.local.bytes()
-            })
-            .sum();
-        comm.compute(Work::Operations { operation: Operation::CopyByte, count: count as u64 }).await;
+    /// Charges, in virtual time, the bytes that the rank copies into messages. On real worlds it copies them, and nothing is
+    /// added.
+    pub async fn charge_packing(&self, comm: &C) {
+        let count = self.plan.copied_bytes()[0];
+        comm.compute(Work::Operations { operation: Operation::CopyByte, count }).await;
+    }
+
+    /// Charges, in virtual time, the bytes that it copies out of messages and in place.
+    pub async fn charge_unpacking(&self, comm: &C) {
+        let count = self.plan.copied_bytes()[1];
+        comm.compute(Work::Operations { operation: Operation::CopyByte, count }).await;
     }
 }
 

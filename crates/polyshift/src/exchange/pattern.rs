@@ -70,8 +70,11 @@ pub struct Shift {
 pub enum Edge {
     /// The elements of the other end.
     Circular,
-    /// One element, as bytes. Where ghosts lie beyond the ends of several axes, that of the last such axis.
+    /// One element, as bytes. Where ghosts lie beyond the ends of several axes, the last such axis has its say.
     Value(Vec<u8>),
+    /// An element for every line along the axis, as [`Boundary::Array`] has them. A ghost that lies beyond the end of an
+    /// earlier axis too has that of the nearest line, one that goes around a circular axis that of the line there.
+    Array(Vec<u8>),
     /// What they held before: the exchange leaves alone whatever lies beyond such an end.
     Keep,
 }
@@ -107,6 +110,9 @@ pub enum Pattern {
     Halos(Vec<Halo>),
 }
 
+/// Directions in which ghosts across corners may lie, where they come at once: those of eight axes.
+pub const MOST_DIRECTIONS: u128 = 6561;
+
 /// A pattern that does not fit its arrays.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
@@ -134,11 +140,31 @@ pub enum PatternError {
         "the halo of array {array} along axis {axis} is {wanted} wide, but the array has memory for {there} ghosts there"
     )]
     TooWide { array: usize, axis: usize, wanted: usize, there: usize },
+    #[error(
+        "the halo of array {array} has ghosts across corners in {directions} directions, more than {MOST_DIRECTIONS}: have them \
+         staged, axis by axis, or leave corners out"
+    )]
+    TooManyCorners { array: usize, directions: u128 },
     #[error("array {array} has two halos")]
     TwoHalos { array: usize },
 }
 
 impl Pattern {
+    /// The bytes of its boundary arrays: of shifts in their order, of halos in their order and that of the axes.
+    pub fn boundary_arrays(&self) -> Vec<&[u8]> {
+        match self {
+            Pattern::Shifts(shifts) => shifts
+                .iter()
+                .filter_map(|shift| if let Boundary::Array(bytes) = &shift.boundary { Some(&bytes[..]) } else { None })
+                .collect(),
+            Pattern::Halos(halos) => halos
+                .iter()
+                .flat_map(|halo| &halo.edges)
+                .filter_map(|edge| if let Edge::Array(bytes) = edge { Some(&bytes[..]) } else { None })
+                .collect(),
+        }
+    }
+
     /// Checks a pattern against the shape and the arrays.
     ///
     /// # Errors
@@ -188,8 +214,7 @@ fn check_shift(index: usize, shift: &Shift, shape: &[usize], arrays: &[Storage])
         Boundary::Circular => return Ok(()),
         Boundary::Value(bytes) => (bytes.len(), to, "one element".to_owned()),
         Boundary::Array(bytes) => {
-            let lines: Vec<usize> =
-                (0..shape.len()).filter(|&axis| axis != shift.axis).map(|axis| shape[axis]).collect();
+            let lines = lines_of(shape, shift.axis);
             (bytes.len(), lines.iter().product::<usize>() * to, format!("the shape {}", shape_text(&lines)))
         }
     };
@@ -197,6 +222,11 @@ fn check_shift(index: usize, shift: &Shift, shape: &[usize], arrays: &[Storage])
         return Err(PatternError::BoundaryBytes { what: "shift", index, found, expected, why });
     }
     Ok(())
+}
+
+/// The shape without an axis.
+fn lines_of(shape: &[usize], axis: usize) -> Vec<usize> {
+    (0..shape.len()).filter(|&other| other != axis).map(|other| shape[other]).collect()
 }
 
 fn check_results(shifts: &[Shift]) -> Result<(), PatternError> {
@@ -228,11 +258,23 @@ fn check_halo(index: usize, halo: &Halo, shape: &[usize], arrays: &[Storage]) ->
             }
         }
     }
-    for edge in &halo.edges {
-        if let Edge::Value(bytes) = edge
-            && bytes.len() != storage.element
-        {
-            let (found, expected, why) = (bytes.len(), storage.element, "one element".to_owned());
+    let directions = halo.widths.iter().fold(1u128, |directions, [before, after]| {
+        directions.saturating_mul(1 + u128::from(*before > 0) + u128::from(*after > 0))
+    });
+    if halo.corners == Corners::AtOnce && directions > MOST_DIRECTIONS {
+        return Err(PatternError::TooManyCorners { array, directions });
+    }
+    for (axis, edge) in halo.edges.iter().enumerate() {
+        let (found, expected, why) = match edge {
+            Edge::Circular | Edge::Keep => continue,
+            Edge::Value(bytes) => (bytes.len(), storage.element, "one element".to_owned()),
+            Edge::Array(bytes) => {
+                let lines = lines_of(shape, axis);
+                let why = format!("the shape {}", shape_text(&lines));
+                (bytes.len(), lines.iter().product::<usize>() * storage.element, why)
+            }
+        };
+        if found != expected {
             return Err(PatternError::BoundaryBytes { what: "halo", index, found, expected, why });
         }
     }

@@ -71,9 +71,13 @@ impl Case {
                 array,
                 widths: all[array].iter().map(|there| there.map(|there| random.random_range(0..=there))).collect(),
                 edges: (0..shape.len())
-                    .map(|_| match random.random_range(0..4u8) {
+                    .map(|axis| match random.random_range(0..5u8) {
                         0 => Edge::Value(bytes(random, elements[array])),
                         1 => Edge::Keep,
+                        2 => {
+                            let lines = shape.iter().product::<usize>() / shape[axis];
+                            Edge::Array(bytes(random, lines * elements[array]))
+                        }
                         _ => Edge::Circular,
                     })
                     .collect(),
@@ -165,10 +169,23 @@ impl Case {
         let shape = self.geometry.shape();
         let beyond = (0..shape.len())
             .filter(|&axis| halo.edges[axis] != Edge::Circular && !(0..shape[axis] as i64).contains(&element[axis]));
-        let edges: Vec<&Edge> = beyond.map(|axis| &halo.edges[axis]).collect();
+        let edges: Vec<(usize, &Edge)> = beyond.map(|axis| (axis, &halo.edges[axis])).collect();
         match edges.last() {
-            _ if edges.contains(&&Edge::Keep) => self.untouched(halo.array, rank),
-            Some(Edge::Value(value)) => value.clone(),
+            _ if edges.iter().any(|(_, edge)| **edge == Edge::Keep) => self.untouched(halo.array, rank),
+            Some((_, Edge::Value(value))) => value.clone(),
+            Some((last, Edge::Array(values))) => {
+                // The nearest line, around the axes that are circular.
+                let line = (0..shape.len()).filter(|axis| axis != last).fold(0, |line, axis| {
+                    let extent = shape[axis] as i64;
+                    let at = match halo.edges[axis] {
+                        Edge::Circular => element[axis].rem_euclid(extent),
+                        _ => element[axis].clamp(0, extent - 1),
+                    };
+                    line * shape[axis] + at as usize
+                });
+                let size = self.elements[halo.array];
+                values[line * size..(line + 1) * size].to_vec()
+            }
             Some(_) => unreachable!("a circular axis has no outside"),
             None => {
                 let around = element.iter().zip(&shape).map(|(&at, &extent)| at.rem_euclid(extent as i64) as usize);

@@ -22,6 +22,7 @@ pub fn operations_charged(request: &Request) -> Vec<Operation> {
         ("cholesky", Precision::Double) => cholesky::operations::<f64>().to_vec(),
         ("jacobi", Precision::Single) => jacobi::operations::<f32>().to_vec(),
         ("jacobi", Precision::Double) => jacobi::operations::<f64>().to_vec(),
+        ("stencil" | "stencil-in-turn", _) => vec![crate::stencil::ARITHMETIC],
         _ => Vec::new(),
     }
 }

@@ -1,0 +1,170 @@
+//! Stencils of blocks on threads: the bits of the undivided array.
+
+use proptest::prelude::*;
+use rand::{Rng, RngExt};
+use weft_comm::{CommError, Communicator, Program};
+use weft_kernels::stencil::{Boundary, Coefficient, Options as PlanOptions, Plan, Point, Stencil};
+use weft_polyshift::exchange::{Exchange, Options, Pattern, RankPlan, Storage};
+use weft_polyshift::geometry::{Geometry, Layout};
+use weft_polyshift::stencil::{Block, Computation, Memory, Stepper, halo};
+use weft_threads::{Options as ThreadOptions, run};
+
+/// A stencil of constants made up from a seed, two steps of it over all ranks, and every site looked at.
+#[derive(Clone, Debug)]
+struct Case {
+    seed: u64,
+}
+
+struct Made {
+    geometry: Geometry,
+    offsets: Vec<Vec<isize>>,
+    boundaries: Vec<Boundary<f64>>,
+    sides: bool,
+}
+
+fn made(seed: u64, ranks: usize) -> Made {
+    let random = &mut weft_base::generator(seed, ranks as u64);
+    let axes = random.random_range(1..=4usize);
+    let sides = random.random_bool(0.5);
+    let grid: Vec<usize> = (0..axes).map(|_| random.random_range(1..=[30, 12, 8, 5][axes - 1])).collect();
+    let shape: Vec<usize> = if sides { [&[2], &grid[..]].concat() } else { grid.clone() };
+    let serial = if sides { vec![0] } else { Vec::new() };
+    let geometry = Geometry::new(&shape, ranks, &Layout { serial, ..Layout::default() }).unwrap();
+    let reach: i64 = if random.random_bool(0.5) { 1 } else { 3 };
+    let mut offsets: Vec<Vec<isize>> = (0..random.random_range(1..=7))
+        .map(|_| (0..axes).map(|_| random.random_range(-reach..=reach) as isize).collect())
+        .collect();
+    offsets.sort();
+    offsets.dedup();
+    let boundaries = (0..axes).map(|axis| boundary(random, axis, &grid)).collect();
+    Made { geometry, offsets, boundaries, sides }
+}
+
+fn boundary(random: &mut impl Rng, axis: usize, grid: &[usize]) -> Boundary<f64> {
+    let lines: usize = (0..grid.len()).filter(|&other| other != axis).map(|other| grid[other]).product();
+    match random.random_range(0..3u8) {
+        0 => Boundary::Value(2.5),
+        1 => Boundary::Array((0..lines).map(|_| f64::from(random.random_range(-9..9i32))).collect()),
+        _ => Boundary::Circular,
+    }
+}
+
+impl Made {
+    fn first(&self) -> usize {
+        usize::from(self.sides)
+    }
+
+    fn grid(&self) -> Vec<usize> {
+        self.geometry.shape()[self.first()..].to_vec()
+    }
+
+    fn stencil(&self) -> Stencil<f64> {
+        let points = self.offsets.iter().enumerate().map(|(number, offset)| Point {
+            offset: offset.clone(),
+            coefficient: Coefficient::Constant(0.25 * number as f64 - 0.5),
+        });
+        Stencil::new(self.grid().len(), points.collect()).unwrap()
+    }
+
+    /// The boundaries of a rank's block and its ghosts: the sites that it holds of each boundary array.
+    fn of_block(&self, rank: usize, block: &Block) -> Vec<Boundary<f64>> {
+        let grid = self.grid();
+        let start = self.geometry.start(rank);
+        let site = |axis: usize, at: usize| {
+            let place = (start[self.first() + axis] + at) as i64 - block.ghosts[axis][0] as i64;
+            place.rem_euclid(grid[axis] as i64) as usize
+        };
+        let of = |(axis, boundary): (usize, &Boundary<f64>)| {
+            let Boundary::Array(values) = boundary else { return boundary.clone() };
+            let others: Vec<usize> = (0..grid.len()).filter(|&other| other != axis).collect();
+            let count: usize = others.iter().map(|&other| block.extents[other]).product();
+            let value = |mut number: usize| {
+                let mut places = vec![0; others.len()];
+                for (place, &other) in places.iter_mut().zip(&others).rev() {
+                    *place = site(other, number % block.extents[other]);
+                    number /= block.extents[other];
+                }
+                values[places.iter().zip(&others).fold(0, |line, (&place, &other)| line * grid[other] + place)]
+            };
+            Boundary::Array((0..count).map(value).collect())
+        };
+        self.boundaries.iter().enumerate().map(of).collect()
+    }
+}
+
+impl Program for Case {
+    type Output = ();
+
+    async fn run<C: Communicator>(self, comm: C) -> Result<(), CommError> {
+        let (made, rank) = (made(self.seed, comm.size()), comm.rank());
+        let (geometry, first, stencil) = (&made.geometry, made.first(), made.stencil());
+        let circular: Vec<bool> = made.boundaries.iter().map(|one| *one == Boundary::Circular).collect();
+        let reach = stencil.reach();
+        let whole = Plan::new(&stencil, &made.grid(), made.boundaries.clone(), PlanOptions::default()).unwrap();
+        let source: Vec<f64> = (0..geometry.shape().iter().product()).map(|n: usize| (n * 37 % 101) as f64).collect();
+        let (mut once, mut expected) = (vec![0.0; source.len()], vec![0.0; source.len()]);
+        whole.apply_slices(&source, &mut once).unwrap();
+        whole.apply_slices(&once, &mut expected).unwrap();
+
+        let block = Block::new(geometry, rank, first, &reach, &circular);
+        let ghosts: Vec<[usize; 2]> = (0..geometry.dimensions())
+            .map(|axis| if axis < first { [0, 1] } else { [reach[axis - first].0, reach[axis - first].1 + 1] })
+            .collect();
+        let storage = Storage::contiguous(size_of::<f64>(), &geometry.block(), &ghosts);
+        let diagonal = |axis: usize, other: usize| made.offsets.iter().any(|by| by[axis] != 0 && by[other] != 0);
+        let exchange = halo(geometry, 0, first, &reach, &circular, diagonal).map(|halo| {
+            let pattern = Pattern::Halos(vec![halo]);
+            let plan = RankPlan::new(geometry, rank, std::slice::from_ref(&storage), &pattern).unwrap();
+            Exchange::new(&comm, plan, Options::default())
+        });
+        let computation = (!geometry.is_idle(rank)).then(|| {
+            let boundaries = made.of_block(rank, &block);
+            Computation::new(Plan::new(&stencil, &block.extents, boundaries, PlanOptions::default()).unwrap(), None)
+        });
+        let memory = Memory::new(geometry, rank, &storage, first, &block, size_of::<f64>()).unwrap();
+        let mut stepper = Stepper { exchange: exchange.transpose()?, block, computation };
+        let mut arrays = [0, 1].map(|_| vec![f64::NAN; storage.bytes(&geometry.block()) / size_of::<f64>()]);
+        each_site(geometry, rank, &storage, |site, place| arrays[0][place] = source[site]);
+        for _ in 0..2 {
+            let [source, target] = &mut arrays;
+            // SAFETY: both have the memory that the storage says.
+            unsafe { stepper.step(source.as_mut_ptr().cast(), &memory, target.as_mut_ptr().cast(), &memory).await? };
+            arrays.swap(0, 1);
+        }
+        let mut wrong = None;
+        each_site(geometry, rank, &storage, |site, place| {
+            if arrays[0][place] != expected[site] {
+                wrong = Some(format!("site {site} is {}, not {}", arrays[0][place], expected[site]));
+            }
+        });
+        match wrong {
+            Some(text) => Err(CommError::Program { rank, message: format!("{self:?}: {text}") }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Every site of a rank: its number in the whole array, and its place in the rank's memory.
+fn each_site(geometry: &Geometry, rank: usize, storage: &Storage, mut visit: impl FnMut(usize, usize)) {
+    let (shape, own, start) = (geometry.shape(), geometry.local_shape(rank), geometry.start(rank));
+    for mut number in 0..own.iter().product() {
+        let mut place = vec![0i64; own.len()];
+        for axis in (0..own.len()).rev() {
+            place[axis] = (number % own[axis]) as i64;
+            number /= own[axis];
+        }
+        let site = (0..own.len()).fold(0, |site, axis| site * shape[axis] + start[axis] + place[axis] as usize);
+        visit(site, storage.offset(&place) as usize / size_of::<f64>());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn blocks_compute_what_the_undivided_array_holds(seed: u64, ranks in 1usize..=6) {
+        run(ranks, &Case { seed }, &ThreadOptions::default())
+            .map(drop)
+            .map_err(|error| TestCaseError::fail(error.to_string()))?;
+    }
+}

@@ -1,0 +1,405 @@
+"""Stencils of distributed arrays: only faces move, and they travel while the interior is computed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from weft import _core
+from weft._core import UsageError
+from weft.distributed.array import DistributedArray, Halo, widths
+from weft.distributed.geometry import Geometry
+from weft.stencils import Stencil, boundaries
+from weft.stencils.plan import REAL_OF, counted, dtype_of, fit, native
+
+KEPT_PLANS = 16
+"""Plans of earlier calls that a stencil keeps."""
+
+Points = list[tuple[tuple[int, ...], Any]]
+
+
+class DistributedStencilPlan:
+    """A stencil prepared for distributed arrays of one geometry and type; `Geometry.stencil` makes one.
+
+    A call gives what the local stencil gives for the gathered array. The faces that other ranks need leave first; sites
+    that need no ghosts are computed while they travel, the others afterwards. With several steps this is done for each.
+
+    Parameters
+    ----------
+    geometry
+        That of the arrays, whose axes are right-hand sides (any number), the stencil's grid, and those of a site.
+    stencil
+        From `weft.stencil`. A coefficient array is one that every rank has as a whole (of which each uses its part), or
+        a `DistributedArray` whose geometry divides the grid alike; it is not copied where its type is the arrays' own,
+        so that changes are seen. Boundary arrays are whole on every rank and read when the plan is made.
+    dtype
+        float32, float64, complex64 or complex128.
+    halo
+        The ghosts of arrays that are to be read where they lie. Default: what the stencil reaches across divided axes.
+        An array with others is copied first.
+    threads
+        Of this rank. Default: one.
+
+    Raises
+    ------
+    UsageError
+        On every rank, if something does not fit on any of them, or if the ranks ask for different stencils.
+
+    Examples
+    --------
+    >>> import numpy as np, weft
+    >>> geometry = weft.Geometry((8, 8))      # over the ranks of this run
+    >>> mean = weft.stencil({(1, 0): 0.25, (-1, 0): 0.25, (0, 1): 0.25, (0, -1): 0.25})
+    >>> with geometry.stencil(mean) as plan:
+    ...     x = geometry.distribute(np.arange(64.0).reshape(8, 8), halo=plan.halo)
+    ...     float(plan(x, steps=3).gather()[3, 3])
+    27.0
+    """
+
+    def __init__(
+        self,
+        geometry: Geometry,
+        stencil: Stencil,
+        dtype: DTypeLike = np.float64,
+        *,
+        halo: Halo | None = None,
+        threads: int | None = None,
+    ) -> None:
+        self.geometry = geometry
+        self.stencil = stencil
+        ranks = geometry.communicator
+
+        def prepare() -> tuple[object, _Parts]:
+            parts = _Parts(geometry, stencil, dtype, halo)
+            count = 1 if threads is None else counted("threads", threads)
+            return parts.description, parts.with_threads(count)
+
+        parts = ranks.agreed("stencil", prepare)
+        self.dtype = parts.dtype
+        self.halo = parts.halo
+        """Ghosts of arrays that are read where they lie."""
+        self._kept = parts.kept
+        self._native: _core.DistributedStencil | None = _core.DistributedStencil(
+            ranks.native,
+            geometry.blocks,
+            DistributedArray(geometry, self.dtype, self.halo).storage,
+            parts.first,
+            parts.real == np.float32,
+            parts.points,
+            parts.imaginary,
+            parts.boundaries,
+            list(stencil.reach),
+            [boundaries.is_circular(boundary) for boundary in stencil.boundary],
+            parts.components,
+            parts.threads,
+            ranks.number(),
+        )
+        self._layouts = {self.halo: 0}
+        self._held: dict[str, DistributedArray] = {}
+
+    def __call__(self, x: DistributedArray, out: DistributedArray | None = None, *, steps: int = 1) -> DistributedArray:
+        """The result for `x`, in `out` where given.
+
+        The ghosts of `x` are filled; those of `out` hold nothing of meaning. `x` is copied first where it is `out`, or
+        has other ghosts than the plan was made for.
+
+        Raises
+        ------
+        UsageError
+            For another geometry or type, and after `release`.
+        RunError
+            If the exchange fails.
+        """
+        self._live()
+        self._check("x", x)
+        if out is None:
+            out = DistributedArray(self.geometry, self.dtype, x.halo)
+        else:
+            self._check("out", out)
+        self._run(x, out, counted("steps", steps))
+        return out
+
+    def bind(self, x: DistributedArray, out: DistributedArray, *, steps: int = 1) -> Callable[[], None]:
+        """A call without arguments that computes `out` from what `x` then holds: checked now, cheap each time.
+
+        Raises
+        ------
+        UsageError
+            Where a copy would be needed: `x` is `out`, or has other ghosts than the plan was made for.
+        """
+        run = self._live().run
+        self._check("x", x)
+        self._check("out", out)
+        if x is out:
+            raise UsageError("x and out are one array: results would overwrite what is still needed")
+        if x.halo != self.halo:
+            raise UsageError(
+                f"x has a halo of {x.halo}, the plan was made for {self.halo}: a bound array is not copied"
+            )
+        count = counted("steps", steps)
+        arguments = (x.address, self._between(out, count), out.address, self._layout(out), count)
+        held = (self, x, out)
+
+        def call() -> None:
+            run(*arguments)
+
+        call.__dict__["held"] = held
+        return call
+
+    def explain(self) -> str:
+        """What is done at each step, and what it costs."""
+        found, ranks = self._live(), self.geometry.communicator
+        lines = [f"{self.stencil!r} on {self.geometry}", f"rank {ranks.rank} of {ranks.size}, each step:"]
+        lines += [f"  {line}" for line in found.summary.splitlines()]
+        lines += ["its block, ghosts counted:", *(f"  {line}" for line in found.explain().splitlines())]
+        return "\n".join(lines)
+
+    @property
+    def released(self) -> bool:
+        """Whether it was released."""
+        return self._native is None
+
+    def release(self) -> None:
+        """Give back its messages and arrays. Memory that ranks of a node share is given back at the end of the run."""
+        self._native = None
+        self._kept, self._held = [], {}
+
+    def __enter__(self) -> Self:
+        self._live()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+    def __repr__(self) -> str:
+        state = "released " if self.released else ""
+        return f"<{state}stencil plan for {self.dtype.name} arrays of {self.geometry}>"
+
+    def _live(self) -> _core.DistributedStencil:
+        if self._native is None:
+            raise UsageError("this stencil plan was released and cannot be used again; make a new one")
+        return self._native
+
+    def _check(self, name: str, array: Any) -> None:
+        if not isinstance(array, DistributedArray):
+            raise UsageError(
+                f"{name} is a {type(array).__name__}; expected a DistributedArray (geometry.scatter or "
+                "geometry.distribute make one)"
+            )
+        if array.geometry is not self.geometry and array.geometry != self.geometry:
+            raise UsageError(f"{name} has another geometry than the stencil: {array.geometry}, not {self.geometry}")
+        if array.dtype != self.dtype:
+            raise UsageError(f"{name} is of {array.dtype}, but the stencil was planned for {self.dtype}")
+
+    def _run(self, x: DistributedArray, out: DistributedArray, steps: int) -> None:
+        if x is out or x.halo != self.halo:
+            copied = self._array("copied")
+            copied.local[...] = x.local
+            x = copied
+        self._live().run(x.address, self._between(out, steps), out.address, self._layout(out), steps)
+
+    def _array(self, name: str) -> DistributedArray:
+        if name not in self._held:
+            self._held[name] = DistributedArray(self.geometry, self.dtype, self.halo)
+        return self._held[name]
+
+    def _between(self, out: DistributedArray, steps: int) -> tuple[int, int]:
+        """Where the results of earlier steps go: every other one into `out` itself where it lies as the source does."""
+        even = 0
+        if steps > 2:
+            even = out.address if out.halo == self.halo else self._array("even").address
+        return even, self._array("odd").address if steps > 1 else 0
+
+    def _layout(self, out: DistributedArray) -> int:
+        if out.halo not in self._layouts:
+            if any(out.halo[self.geometry.ndim - self.stencil.site_rank :]) and self.stencil.site_rank:
+                _refuse_site_halo(out.halo, self.stencil)
+            self._layouts[out.halo] = self._live().layout(out.storage)
+        return self._layouts[out.halo]
+
+
+class _Parts:
+    """What a plan is made of, on one rank."""
+
+    threads: int
+
+    def __init__(self, geometry: Geometry, stencil: Stencil, dtype: DTypeLike, halo: Halo | None) -> None:
+        if not isinstance(stencil, Stencil):
+            raise UsageError(f"stencil is a {type(stencil).__name__}; expected what weft.stencil makes")
+        self.geometry, self.stencil = geometry, stencil
+        self.dtype = dtype_of(dtype)
+        self.real = np.dtype(REAL_OF[self.dtype.name])
+        rank, site_rank = stencil.rank, stencil.site_rank
+        self.first = geometry.ndim - rank - site_rank
+        if self.first < 0:
+            raise UsageError(
+                f"an array of shape {geometry.shape} has {geometry.ndim} axes; this stencil needs {rank} for the grid"
+                + (f" and {site_rank} for a site" if site_rank else "")
+            )
+        self.axes = range(self.first, self.first + rank)
+        self.grid = geometry.shape[self.first : self.first + rank]
+        self.site = geometry.shape[self.first + rank :]
+        for axis in range(self.first + rank, geometry.ndim):
+            if geometry.grid[axis] > 1:
+                raise UsageError(
+                    f"axis {axis} is of a site, but the geometry divides it over {geometry.grid[axis]} ranks; make the "
+                    f"geometry with serial={list(range(self.first + rank, geometry.ndim))}"
+                )
+        self.components = math.prod(self.site) * (2 if self.dtype.kind == "c" else 1)
+        self.halo = self._halo(halo)
+        reach = list(stencil.reach)
+        circular = [boundaries.is_circular(boundary) for boundary in stencil.boundary]
+        self.ghosts = _core.stencil_ghosts(geometry.blocks, geometry.rank, self.first, reach, circular)
+        self.kept: list[Any] = []
+        self.points, self.imaginary = self._points()
+        self.boundaries = [self._boundary(axis) for axis in range(rank)]
+        self.description = (
+            *(geometry.shape, geometry.grid, geometry.order, self.dtype.str, self.halo, site_rank),
+            [(offset, _described(coefficient)) for offset, coefficient in stencil.points.items()],
+            [_described(boundary) for boundary in stencil.boundary],
+        )
+
+    def with_threads(self, threads: int) -> _Parts:
+        """The same, for so many threads of this rank."""
+        self.threads = threads
+        return self
+
+    def _halo(self, halo: Halo | None) -> tuple[tuple[int, int], ...]:
+        needed = needed_halo(self.geometry, self.stencil)
+        if halo is None:
+            return needed
+        given = widths(halo, self.geometry.ndim)
+        if not is_enough(given, needed):
+            raise UsageError(
+                f"a halo of {given} is too narrow: the stencil reaches {needed} across the axes that are divided"
+            )
+        _refuse_site_halo(given, self.stencil)
+        return given
+
+    def _points(self) -> tuple[Points, Points]:
+        fitted = {offset: self._own(offset, value) for offset, value in self.stencil.points.items()}
+        if not any(np.iscomplexobj(coefficient) for coefficient in fitted.values()):
+            return self._native(fitted, np.asarray), []
+        return self._native(fitted, np.real), self._native(fitted, np.imag)
+
+    def _own(self, offset: tuple[int, ...], coefficient: Any) -> Any:
+        """A number, or this rank's part of an array."""
+        if not isinstance(coefficient, DistributedArray):
+            found = fit(offset, coefficient, self.grid, self.dtype)
+            return found if np.ndim(found) == 0 else found[self.geometry.local_slices()[self.first :][: len(self.grid)]]
+        if np.iscomplexobj(coefficient.local) and self.dtype.kind != "c":
+            raise UsageError(f"the coefficient at {offset} is complex, the array is {self.dtype.name}")
+        other = coefficient.geometry
+        grid = slice(self.first, self.first + len(self.grid))
+        alike = other.shape == self.grid and other.ranks == self.geometry.ranks
+        if not alike or any(
+            other.local_slices(rank) != self.geometry.local_slices(rank)[grid] for rank in range(other.ranks)
+        ):
+            raise UsageError(
+                f"the coefficients at {offset} are divided as {other}; expected the grid {self.grid} divided as the "
+                f"arrays are: {self.geometry}"
+            )
+        return coefficient.local
+
+    def _native(self, fitted: dict[tuple[int, ...], Any], part: Callable[[Any], Any]) -> Points:
+        """As the native half takes them: numbers, or where arrays begin and their strides in elements."""
+        points: Points = []
+        for offset, coefficient in fitted.items():
+            own = coefficient if np.ndim(coefficient) == 0 else np.asarray(coefficient)
+            own = native(part(own), self.real)
+            if np.ndim(own) > 0:
+                step = own.strides[-1]
+                # Coefficients that do not lie along the row, or that several elements of a site share, are copied by
+                # the native half, for the ghosts too; so are strides that are no multiple of an element.
+                if (step and (step != own.itemsize or self.components > 1)) or any(
+                    stride % own.itemsize for stride in own.strides
+                ):
+                    own = self._padded(own)
+                self.kept.append(own)
+                own = (own.__array_interface__["data"][0], [stride // own.itemsize for stride in own.strides])
+            points.append((offset, own))
+        return points
+
+    def _padded(self, own: NDArray[Any]) -> NDArray[Any]:
+        """The same within an array that has room for the ghosts."""
+        around = np.zeros(
+            [before + n + after for n, (before, after) in zip(own.shape, self.ghosts, strict=True)], own.dtype
+        )
+        inside = around[tuple(slice(before, before + n) for n, (before, _) in zip(own.shape, self.ghosts, strict=True))]
+        inside[...] = own
+        return inside
+
+    def _boundary(self, axis: int) -> Any:
+        """As the native half takes it: None, a number, or a contiguous array for the block and its ghosts."""
+        boundary = self.stencil.boundary[axis]
+        if boundaries.is_circular(boundary):
+            return None
+        if not boundaries.is_array(boundary) and self.dtype.kind != "c":
+            if np.iscomplexobj(boundary):
+                raise UsageError(f"the boundary of axis {axis} is complex, the array is {self.dtype.name}")
+            return float(boundary)
+        face = boundaries.full(boundary, axis, self.grid, self.site, self.dtype)
+        for place, other in enumerate(other for other in range(len(self.grid)) if other != axis):
+            face = np.take(face, self._sites(other), axis=place)
+        return np.ascontiguousarray(face).reshape(-1).view(self.real)
+
+    def _sites(self, axis: int) -> NDArray[np.intp]:
+        """The sites of the whole array that the block and its ghosts hold along an axis of the grid."""
+        here = self.geometry.local_slices()[self.first + axis]
+        before, after = self.ghosts[axis]
+        return np.arange(here.start - before, here.stop + after) % self.grid[axis]
+
+
+def needed_halo(geometry: Geometry, stencil: Stencil) -> tuple[tuple[int, int], ...]:
+    """What a stencil reaches across the axes that a geometry divides."""
+    first = geometry.ndim - stencil.rank - stencil.site_rank
+    found = [(0, 0)] * geometry.ndim
+    for axis, (low, high) in enumerate(stencil.reach):
+        if first + axis >= 0 and geometry.grid[first + axis] > 1:
+            found[first + axis] = (low, high)
+    return tuple(found)
+
+
+def is_enough(halo: Sequence[tuple[int, int]], needed: Sequence[tuple[int, int]]) -> bool:
+    """Whether ghosts are as many as are needed on every side."""
+    return all(there[side] >= wanted[side] for there, wanted in zip(halo, needed, strict=True) for side in (0, 1))
+
+
+def applied(
+    stencil: Stencil, x: DistributedArray, *, out: DistributedArray | None, steps: int, threads: int | None
+) -> DistributedArray:
+    """A call of a stencil with a distributed array: plans it, or takes an earlier plan. Collective the first time."""
+    geometry = x.geometry
+    needed = needed_halo(geometry, stencil)
+    halo = x.halo if is_enough(x.halo, needed) else needed
+    key = ("distributed", id(geometry.communicator), geometry, x.dtype, halo, threads)
+    plans = stencil._plans
+    plan = plans.get(key)
+    if plan is None:
+        plan = DistributedStencilPlan(geometry, stencil, x.dtype, halo=halo, threads=threads)
+        if len(plans) >= KEPT_PLANS:
+            plans.pop(next(iter(plans)))
+        plans[key] = plan
+    return plan(x, out, steps=steps)
+
+
+def _refuse_site_halo(halo: Sequence[tuple[int, int]], stencil: Stencil) -> None:
+    site = halo[len(halo) - stencil.site_rank :]
+    if any(width for pair in site for width in pair):
+        raise UsageError(f"a halo of {tuple(halo)} has ghosts along the axes of a site, whose elements lie together")
+
+
+def _described(value: Any) -> object:
+    """What must be the same on all ranks of a coefficient or a boundary: numbers, and of arrays what they are."""
+    if isinstance(value, str):
+        return value
+    if np.ndim(value) == 0 and not isinstance(value, DistributedArray):
+        return repr(np.asarray(value)[()])
+    return ("array", tuple(value.shape) if hasattr(value, "shape") else np.shape(value))

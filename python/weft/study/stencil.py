@@ -1,0 +1,120 @@
+"""One step of a stencil against ranks and shape of the block: measured here, modelled and simulated everywhere."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Sequence
+
+import polars as pl
+
+import weft
+from weft import model
+from weft._core import Machine, UsageError
+from weft.catalogue import machines as catalogue
+from weft.catalogue import operation_time, passes_messages
+from weft.launch.protocol import Progress
+from weft.model.stencil import NodeTimes, predict_stencil
+
+SHAPES = ((8, 8, 8), (32, 32, 32), (128, 128, 128))
+RANKS = (1, 2, 4, 8, 16, 32, 64)
+
+ARITHMETIC = "float64_sum_of_products"
+"""The operation that a site is priced by."""
+
+
+def stencil_everywhere(
+    shapes: Sequence[Sequence[int]] = SHAPES,
+    ranks: Iterable[int] = RANKS,
+    *,
+    machines: Iterable[Machine] | None = None,
+    measured: pl.DataFrame | None = None,
+    progress: Progress | None = None,
+) -> pl.DataFrame:
+    """Steps of a stencil on described machines, simulated and modelled, beside what was measured here.
+
+    The table goes to `weft.report`, which draws all of it in one figure.
+
+    Parameters
+    ----------
+    shapes
+        Shapes of the block of one rank.
+    ranks
+        Numbers of ranks; a machine with fewer nodes has fewer points.
+    machines
+        Default: every machine of the catalogue that passes messages and gives a time of arithmetic; others are left
+        out (`priced` says which).
+    measured
+        Samples measured here, of `stencil` and of `echo`, which are put in front; with one rank's steps and enough of
+        an echo, steps of several ranks are modelled from them. Default: none.
+    progress
+        Who is told how it comes along.
+
+    Returns
+    -------
+    polars.DataFrame
+        Samples of `stencil` of sources "measured", "simulated" and "predicted".
+
+    Raises
+    ------
+    UsageError
+        If no machine has enough nodes and a time of arithmetic.
+
+    Examples
+    --------
+    >>> table = stencil_everywhere([(8, 8, 8)], [4], machines=[weft.machine("ipsc860")])
+    >>> table["source"].to_list()
+    ['simulated', 'predicted']
+    """
+    described = [machine for machine in (catalogue() if machines is None else machines) if priced(machine)]
+    counts = sorted(set(ranks))
+    parts: list[pl.DataFrame] = []
+    if measured is not None:
+        parts.append(measured.filter(pl.col("benchmark") == "stencil"))
+        parts += _modelled_here(measured, shapes)
+    if progress is not None:
+        progress.launch(0, len(described), len(described))
+    for machine in described:
+        fitting = [count for count in counts if count <= machine.nodes]
+        if fitting:
+            parts.append(weft.simulate(machine, "stencil", ranks=fitting, shape=shapes))
+            parts.append(predict_stencil(machine, shapes, fitting, _times(machine, shapes)))
+        if progress is not None:
+            progress.rows(1)
+    if not parts:
+        raise UsageError(f"no machine has nodes for {min(counts, default=0)} ranks and a time of {ARITHMETIC}")
+    return pl.concat(parts, how="diagonal_relaxed")
+
+
+def priced(machine: Machine) -> bool:
+    """Whether a step can be simulated: the machine passes messages, and its file gives a time of arithmetic."""
+    return passes_messages(machine) and operation_time(machine, ARITHMETIC) is not None
+
+
+def _times(machine: Machine, shapes: Sequence[Sequence[int]]) -> dict[int, NodeTimes]:
+    operation, copied = operation_time(machine, ARITHMETIC), operation_time(machine, "copy_byte")
+    assert operation is not None  # `priced` has looked
+    return {axes: NodeTimes.of_operations(axes, operation, copied) for axes in {len(shape) for shape in shapes}}
+
+
+def _modelled_here(measured: pl.DataFrame, shapes: Sequence[Sequence[int]]) -> list[pl.DataFrame]:
+    steps = measured.filter(pl.col("benchmark") == "stencil")
+    if steps.is_empty() or not (measured["benchmark"] == "echo").any():
+        return []
+    try:
+        fit = model.fit(measured, str(steps["machine"][0]))
+    except model.FitError:
+        return []
+    counts = [count for count in steps["ranks"].unique().sort() if count > 1]
+    found = []
+    for shape in shapes:
+        words = "x".join(map(str, shape))
+        alone = steps.filter((pl.col("ranks") == 1) & (pl.col("shape") == words))
+        if not alone.is_empty():
+            seconds = [float(value) for value in alone["seconds"]]
+            times = {len(shape): NodeTimes(statistics.median(seconds) / math.prod(shape))}
+            found.append(predict_stencil(fit, [shape], counts, times))
+    return found
+
+
+__all__ = ["RANKS", "SHAPES", "priced", "stencil_everywhere"]
