@@ -167,8 +167,10 @@ def from_json(path: Path, machine: Machine) -> ConnectionSet:
     try:
         return ConnectionSet.from_json(json.dumps(content))
     except UsageError as error:
-        message = f"{path}: expected a connection set (name, nodes, connections) or a timeline (traceEvents): {error}"
-        raise UsageError(message) from error
+        # What has connections is meant as a set: then only what is wrong with it matters.
+        meant = isinstance(content, dict) and "connections" in content
+        expected = "" if meant else "expected a connection set (name, nodes, connections) or a timeline (traceEvents): "
+        raise UsageError(f"{path}: {expected}{error}") from error
 
 
 def from_trace(path: Path, events: list[dict[str, Any]], machine: Machine) -> ConnectionSet:
