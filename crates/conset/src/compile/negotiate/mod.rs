@@ -10,6 +10,8 @@
 
 mod ways;
 
+use std::cmp::Reverse;
+
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
 use weft_base::generator;
