@@ -15,6 +15,7 @@ a name                         a named pattern between the machine's nodes: `tor
 from __future__ import annotations
 
 import csv
+import difflib
 import json
 import math
 import os
@@ -68,6 +69,7 @@ def pattern(
     text = os.fspath(name)
     path = Path(text)
     if not _is_path(text):
+        _refuse_unknown(text.partition(":")[0])
         return ConnectionSet.named(text, machine, 1 if words is None else words, seed)
     if not path.exists():
         raise UsageError(f"{path}: there is no such file; named patterns are {', '.join(names())}")
@@ -83,6 +85,15 @@ def pattern(
         if place:
             found, _ = found.placed(machine, seed)
     return found if words is None else found.with_words(words)
+
+
+def _refuse_unknown(name: str) -> None:
+    known = names()
+    if name in known:
+        return
+    nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    guess = f"did you mean {nearest[0]}? " if nearest else ""
+    raise UsageError(f"no pattern is called {name}; {guess}there are {', '.join(known)}, and files")
 
 
 def names() -> list[str]:
