@@ -76,7 +76,7 @@ fn who_may_wait_is_divided_among_the_stages_of_a_phase() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(12))]
     /// Orders are kept, every word is transferred, and no stage is longer than if nobody waited.
     #[test]
     fn ordered_sets_are_kept_to(
