@@ -11,17 +11,15 @@ TACCL, PCCL) need solvers with licences or hours; docs/connection-sets.md compar
 """
 
 import argparse
-import datetime
 import json
-import os
 import pathlib
-import platform
 import shutil
 import statistics
-import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "node"))
+
+import peers
 
 # Name, pattern, extents, channels, words, effort, runs, baseline too, targets (most of what).
 WORKLOADS = [
@@ -47,9 +45,11 @@ WORKLOADS = [
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--weft", type=pathlib.Path, default=ROOT / "target/release/examples/compile")
+    parser.add_argument("--weft", type=pathlib.Path, default=peers.ROOT / "target/release/examples/compile")
     parser.add_argument("--only", help="only workloads whose name has this in it, added to a record of today")
-    parser.add_argument("--record", type=pathlib.Path, help="where to write (default benches/records/DATE-conset-compile.json)")
+    parser.add_argument(
+        "--record", type=pathlib.Path, help="where to write (default benches/records/DATE-conset-compile.json)"
+    )
     options = parser.parse_args()
     if not options.weft.is_file():
         parser.error(f"{options.weft} is missing: cargo build --release -p weft-conset --example compile")
@@ -59,10 +59,8 @@ def arguments():
 def run(program, pattern, extents, channels, words, compiler, effort, seed):
     pin = ["taskset", "-c", "0"] if shutil.which("taskset") else []
     command = [*pin, program, pattern, extents, channels, words, compiler, effort, seed]
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(map(str, command))} ended with code {done.returncode}:\n{done.stdout}{done.stderr}")
-    return json.loads(done.stdout.splitlines()[-1])
+    done = peers.run(list(map(str, command)), f"compiling {pattern} on {extents}")
+    return json.loads(done.splitlines()[-1])
 
 
 def compare(options, name, pattern, extents, channels, words, effort, runs, baseline, targets):
@@ -94,23 +92,19 @@ def show(entry):
 
 def main():
     options = arguments()
+    machine = peers.machine()
     entries = []
     for workload in WORKLOADS:
         if options.only is None or options.only in workload[0]:
             entries.append(compare(options, *workload))
             show(entries[-1])
-    today = datetime.date.today().isoformat()
-    record = options.record or ROOT / f"benches/records/{today}-conset-compile.json"
-    environment = {"date": today, "processor": platform.processor() or platform.machine(), "cores": os.cpu_count(),
-                   "load": os.getloadavg(), "system": platform.platform()}  # fmt: skip
+    path = options.record or peers.RECORDS / f"{peers.today()}-conset-compile.json"
     # Parts of the benchmark that ran one after the other make one record.
-    if options.only is not None and record.is_file():
+    if options.only is not None and path.is_file():
         done = {entry["workload"] for entry in entries}
-        entries = [entry for entry in json.loads(record.read_text())["results"] if entry["workload"] not in done] + entries
-    text = json.dumps({"benchmark": "conset-compile", "environment": environment, "results": entries}, indent=2)
-    partial = record.with_suffix(".part")
-    partial.write_text(text + "\n")
-    partial.replace(record)
+        known = json.loads(path.read_text())["results"]
+        entries = [entry for entry in known if entry["workload"] not in done] + entries
+    record = peers.record("conset-compile", {"machine": machine, "results": entries}, path)
     print(f"written to {record}")
     return 1 if any(entry["missed"] for entry in entries) else 0
 

@@ -5,13 +5,15 @@
 Rank 0 prints a table and writes FILE (default: benches/records/DATE-neighbor.json). Needs mpi4py.
 """
 
-import datetime
-import json
 import statistics
 import sys
 from pathlib import Path
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "node"))
+
+import peers
 
 try:
     from mpi4py import MPI
@@ -22,7 +24,6 @@ from weft.conset.neighbor import neighbor_alltoallv, neighbor_choice
 
 ROUNDS = 15
 SECONDS = 0.02
-RECORDS = Path(__file__).parents[1] / "records"
 
 
 def topologies(comm):
@@ -84,6 +85,7 @@ def compare(comm, count):
 
 def main():
     world = MPI.COMM_WORLD
+    machine = peers.machine()
     rows = []
     for count in (1, 16, 128, 1024, 8192):
         for name, comm in topologies(world):
@@ -97,16 +99,13 @@ def main():
             f"{row['topology']:15} {row['bytes']:7} {row['mpi_seconds'] * 1e6:9.2f} {row['weft_seconds'] * 1e6:9.2f} "
             f"{row['ratio']:7.3f} {row['ratio_low']:6.3f} {row['ratio_high']:6.3f}  {row['way']}"
         )
-    today = datetime.date.today().isoformat()
-    record = {
-        "date": today,
-        "benchmark": "neighbor_alltoallv",
+    content = {
+        "machine": machine,
         "library": MPI.Get_library_version().splitlines()[0],
         "ranks": world.Get_size(),
         "rows": rows,
     }
-    path = Path(sys.argv[1]) if len(sys.argv) > 1 else RECORDS / f"{today}-neighbor.json"
-    path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    path = peers.record("neighbor", content, Path(sys.argv[1]) if len(sys.argv) > 1 else None)
     print(f"record: {path}")
 
 

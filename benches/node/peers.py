@@ -57,14 +57,22 @@ def machine() -> dict[str, object]:
     return {"processor": model, "processors": os.cpu_count(), "system": platform.system(), "load_before": load}
 
 
-def record(name: str, content: dict[str, object]) -> Path:
-    """Writes a dated record; a second one on the same day gets a number."""
+def record(name: str, content: dict[str, object], path: Path | None = None) -> Path:
+    """Writes a dated record; a second one on the same day gets a number. At `path` it replaces what is there."""
     RECORDS.mkdir(parents=True, exist_ok=True)
-    day = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
-    path = RECORDS / f"{day}-{name}.json"
-    number = 2
-    while path.exists():
-        path = RECORDS / f"{day}-{name}-{number}.json"
-        number += 1
-    path.write_text(json.dumps({"benchmark": name, "date": day, **content}, indent=2) + "\n")
+    day = today()
+    if path is None:
+        path = RECORDS / f"{day}-{name}.json"
+        number = 2
+        while path.exists():
+            path = RECORDS / f"{day}-{name}-{number}.json"
+            number += 1
+    partial = path.with_suffix(".part")
+    partial.write_text(json.dumps({"benchmark": name, "date": day, **content}, indent=2) + "\n")
+    partial.replace(path)
     return path
+
+
+def today() -> str:
+    """The date that records bear."""
+    return datetime.datetime.now(datetime.timezone.utc).date().isoformat()

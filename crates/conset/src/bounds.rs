@@ -38,6 +38,7 @@ pub fn lower_bounds(demand: &Demand, unsplit: bool) -> Vec<LowerBound> {
     if unsplit {
         bounds.extend(phases_and_load(demand));
     }
+    bounds.extend(open_at_once(demand, &bounds));
     bounds.extend(sum(demand, &bounds));
     bounds
 }
@@ -399,14 +400,58 @@ fn phase_corners(resources: &Resources, wires: u64, nodes: u64, words: f64) -> V
     corners
 }
 
+/// The best bound of the transfers alone.
+fn of_transfers(bounds: &[LowerBound]) -> Option<&LowerBound> {
+    bounds.iter().filter(|bound| bound.is_of_transfers()).max_by(|a, b| a.value.total_cmp(&b.value))
+}
+
+/// Phases and the time of transfers together, where all connections have as many words and may be divided among phases.
+///
+/// Count a connection of d hops as d + 1 shares, one of each link it crosses and one of its sender; together they are D.
+/// In a phase that takes the time of t whole transfers, a link or a sender on which c connections are open (whole or in
+/// part) transfers at most min(c, t) shares: none can do more than the whole of what is open. The sum of c over the R links
+/// and senders is at most the number C of channels, and min(c, t) over whole numbers c is concave in c, so a phase gets at
+/// most G(t) shares: with all c next to C / R. G is concave in t, so P phases that take S transfers together get at most
+/// P G(S / P). It has to be D.
+fn open_at_once(demand: &Demand, bounds: &[LowerBound]) -> Option<LowerBound> {
+    let Demand { set, resources, network, hops } = *demand;
+    let words = set.uniform_words()? as f64;
+    let channels = f64::from(resources.node_channels?) * network.nodes as f64;
+    // Links and accesses of different speeds: as if all had the faster one.
+    let transfer = words * resources.link_seconds.min(resources.access_seconds);
+    let switching = resources.switch_seconds();
+    let alone = network.multiplicity.iter().all(|&wires| wires == 1);
+    if network.vertices != network.nodes || !alone || transfer <= 0.0 || switching <= 0.0 {
+        return None;
+    }
+    let shares: f64 = hops.iter().map(|&hops| f64::from(hops) + 1.0).sum();
+    let places = (network.links() + network.nodes) as f64;
+    let each = (channels / places).floor();
+    let transfers = of_transfers(bounds);
+    let floor = (shares / places * transfer).max(transfers.map_or(0.0, |bound| bound.value));
+    let mut best = f64::INFINITY;
+    let mut phases = (shares / channels).ceil();
+    while phases * switching + floor < best {
+        let wanted = shares / phases;
+        let even = wanted / places;
+        // Up to `each` all are busy all the time, above it only those on which one more connection is open.
+        let time = if even <= each { even } else { each + (wanted - each * places) / (channels - each * places) };
+        best = best.min(phases * switching + floor.max(phases * time * transfer));
+        if even <= each || each == 0.0 {
+            // More phases take no less time for transfers.
+            break;
+        }
+        phases += 1.0;
+    }
+    let certificate = Certificate::OpenAtOnce { transfers: transfers.map(|bound| bound.name.clone()) };
+    best.is_finite().then(|| seconds("open at once", best, certificate))
+}
+
 /// What phases cost and what transfers take are paid one after the other.
 fn sum(demand: &Demand, bounds: &[LowerBound]) -> Option<LowerBound> {
-    let best = |unit: &str| {
-        let of_unit = bounds.iter().filter(|bound| bound.unit == unit && bound.name != "phases and load");
-        of_unit.max_by(|a, b| a.value.total_cmp(&b.value))
-    };
-    let count = best("phases")?;
-    let transfers = best("s");
+    let of_phases = bounds.iter().filter(|bound| bound.unit == "phases");
+    let count = of_phases.max_by(|a, b| a.value.total_cmp(&b.value))?;
+    let transfers = of_transfers(bounds);
     let value = count.value * demand.resources.switch_seconds() + transfers.map_or(0.0, |bound| bound.value);
     let certificate =
         Certificate::Sum { phases: count.name.clone(), transfers: transfers.map(|bound| bound.name.clone()) };

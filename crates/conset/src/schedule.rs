@@ -106,7 +106,7 @@ pub struct LowerBound {
 
 /// A proof of a lower bound.
 ///
-/// All but the last two are one argument. Give each node (or link) a weight that is not negative; a connection takes at
+/// All but the last three are one argument. Give each node (or link) a weight that is not negative; a connection takes at
 /// least the weight of the lightest way between its ends, a phase (or second) offers at most the weight of all there is,
 /// and the quotient of the two sums is a lower bound of the phases (or seconds).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -129,6 +129,11 @@ pub enum Certificate {
     /// Every hop of a shortest route is worth `hop` seconds and every connection `connection` seconds; no phase gets more
     /// for its time.
     PhasesAndLoad { hop: f64, connection: f64 },
+    /// A link or a sender on which a whole number of connections is open transfers, in the time of t whole transfers, no
+    /// more than t of them and no more than are open. The channels of all nodes allow so many to be open in a phase;
+    /// whatever the number of phases, and however transfers are divided among them, this much time is needed, and no less
+    /// than the bound of transfers named here.
+    OpenAtOnce { transfers: Option<String> },
     /// The best bound of phases times what a phase costs, and the best bound of the time of transfers, are paid both.
     Sum { phases: String, transfers: Option<String> },
 }
@@ -148,6 +153,17 @@ pub struct WeightedLink {
 pub struct NoSchedule {
     pub file: String,
     pub reason: String,
+}
+
+impl LowerBound {
+    /// Whether it bounds the time of the transfers alone, without that of switching phases.
+    pub fn is_of_transfers(&self) -> bool {
+        let both = matches!(
+            self.certificate,
+            Certificate::PhasesAndLoad { .. } | Certificate::OpenAtOnce { .. } | Certificate::Sum { .. }
+        );
+        self.unit == "s" && !both
+    }
 }
 
 impl Schedule {

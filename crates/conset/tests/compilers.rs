@@ -40,6 +40,65 @@ fn long_all_to_all_keeps_every_link_busy_all_the_time() {
     assert_eq!((schedule.phases.len(), schedule.link_load_sum()), (32, 64));
 }
 
+/// The figures of docs/connection-sets.md: what no schedule of the paper's all-to-all can be below.
+#[test]
+fn phases_and_transfers_of_all_to_all_are_bound_together() {
+    let resources = iwarp(&[8, 8], 12);
+    let clock = resources.access_seconds / 2.0;
+    for (words, least, ours) in [(32, 19_280.0, 19_312.0), (256, 49_664.0, 49_664.0)] {
+        let set = pattern("all-to-all", &resources, words);
+        let schedule = compiled(&set, &resources, &weft(0.3)).unwrap();
+        verify(&schedule, Some(&set)).unwrap();
+        let bound = schedule.best_bound("s").unwrap();
+        assert_eq!(bound.name, "open at once");
+        assert!((bound.value / clock - least).abs() < 0.5, "{words} words: {}", bound.value / clock);
+        assert!((schedule.predicted_seconds / clock - ours).abs() < 0.5, "{}", schedule.predicted_seconds / clock);
+    }
+}
+
+#[test]
+fn who_may_wait_is_divided_among_the_stages_of_a_phase() {
+    let resources = iwarp(&[4, 4], 12);
+    let joins = |(source, destination, words)| Connection { source, destination, words };
+    // The second waits for the first; the third, elsewhere, for nobody.
+    let connections = [(0, 1, 100), (1, 2, 100), (8, 9, 150)].map(joins).to_vec();
+    let orders = vec![Order { before: 0, after: 1 }];
+    let set = ConnectionSet::new("chain and one", 16, connections).unwrap().with_orders(orders).unwrap();
+    let schedule = compiled(&set, &resources, &weft(0.0)).unwrap();
+    verify(&schedule, Some(&set)).unwrap();
+    assert_eq!(schedule.phases.len(), 1);
+    let transfer = schedule.phases[0].connections.iter().find(|transfer| transfer.connection == 2).unwrap();
+    assert_eq!(transfer.pieces.iter().map(|piece| piece.words).sum::<u64>(), 150);
+    assert_eq!(transfer.pieces.len(), 2);
+    let bound = schedule.best_bound("s").unwrap().value;
+    let chain = resources.switch_seconds() + 200.0 * resources.word_seconds();
+    assert!((schedule.predicted_seconds - chain).abs() < 1e-12 && (bound - chain).abs() < 1e-12, "{bound}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+    /// Orders are kept, every word is transferred, and no stage is longer than if nobody waited.
+    #[test]
+    fn ordered_sets_are_kept_to(
+        pairs in proptest::collection::vec((0u32..16, 1u32..16, 1u64..300), 2..24),
+        chosen in proptest::collection::vec((0usize..24, 0usize..24), 0..16),
+    ) {
+        let resources = iwarp(&[4, 4], 12);
+        let joins = |&(source, step, words): &(u32, u32, u64)| {
+            Connection { source, destination: (source + step) % 16, words }
+        };
+        let connections: Vec<Connection> = pairs.iter().map(joins).collect();
+        let count = connections.len();
+        let ordered = chosen.iter().map(|&(a, b)| (a % count, b % count)).filter(|(a, b)| a < b);
+        let orders = ordered.map(|(a, b)| Order { before: a as u32, after: b as u32 }).collect();
+        let set = ConnectionSet::new("ordered", 16, connections).unwrap().with_orders(orders).unwrap();
+        for compiler in Compiler::ALL {
+            let schedule = compiled(&set, &resources, &Options { compiler, ..weft(0.0) }).unwrap();
+            verify(&schedule, Some(&set)).unwrap();
+        }
+    }
+}
+
 #[test]
 fn other_patterns_take_the_bound_or_one_more() {
     for name in ["transpose", "shift:5", "butterfly", "bit-reversal", "stencil27", "random:6"] {

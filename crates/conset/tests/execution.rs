@@ -2,8 +2,8 @@
 
 use weft_comm::{CommError, Communicator, ElementCost, Program, RunError};
 use weft_conset::execute::{
-    ConjugateGradients, Execution, ExecutionError, Partitioned, Precision, Problem, ProblemError, Subdomain, Timed,
-    exchange,
+    ConjugateGradients, Execution, ExecutionError, Partitioned, Precision, Prepared, Problem, ProblemError, Subdomain,
+    Timed,
 };
 use weft_conset::{Connection, ConnectionSet, Phase, Resources, Schedule, Transfer};
 use weft_machine::{Machine, find};
@@ -100,10 +100,37 @@ fn every_word_comes_where_it_belongs_by_either_method_on_two_worlds() {
     let by_messages = Execution::of_messages(&set, 4, None, Some(7));
     for execution in [by_phases, by_messages] {
         clocks(execution.clone(), false);
-        let options = weft_threads::Options::default();
-        let timings = weft_threads::run(64, &timed(execution, false), &options).unwrap();
-        assert!(timings.iter().all(|timing| timing.seconds.len() == 1));
+        let again = Timed { iterations: 3, warmup: 1, ..timed(execution, false) };
+        let timings = weft_threads::run(64, &again, &weft_threads::Options::default()).unwrap();
+        assert!(timings.iter().all(|timing| timing.seconds.len() == 3));
     }
+}
+
+#[test]
+fn several_connections_of_two_nodes_come_as_one_message() {
+    let joins = |(source, destination, words)| Connection { source, destination, words };
+    let connections = [(0, 1, 5), (0, 1, 7), (1, 0, 3), (2, 1, 4)].map(joins).to_vec();
+    let set = ConnectionSet::new("twice", 64, connections).unwrap();
+    let execution = Execution::of_schedule(&scheduled(&set, 2, |index| index as usize / 3), None).unwrap();
+    let again = Timed { iterations: 2, warmup: 0, ..timed(execution, false) };
+    weft_threads::run(64, &again, &weft_threads::Options::default()).unwrap();
+}
+
+#[test]
+fn transfers_wait_for_those_that_orders_name() {
+    let joins = |(source, destination)| Connection { source, destination, words: 500 };
+    let set = ConnectionSet::new("chain", 64, [(0, 1), (1, 2), (8, 9)].map(joins).to_vec()).unwrap();
+    let orders = vec![weft_conset::Order { before: 0, after: 1 }];
+    let mut schedule = scheduled(&set, 1, |_| 0);
+    let free = clocks(Execution::of_schedule(&schedule, None).unwrap(), true);
+    schedule.orders = orders;
+    schedule.phases[0].connections[1].start = 1.0;
+    let execution = Execution::of_schedule(&schedule.clone().sealed(), None).unwrap();
+    let continues: Vec<bool> = execution.plan.phases.iter().map(|phase| phase.continues).collect();
+    assert_eq!(continues, [false, true]);
+    let kept = clocks(execution.clone(), true);
+    assert!(kept >= free + 1000.0 && kept < free + 1100.0, "{free} {kept}: nothing is switched between");
+    weft_threads::run(64, &timed(execution, false), &weft_threads::Options::default()).unwrap();
 }
 
 #[test]
@@ -173,8 +200,7 @@ impl Program for OneIsLost {
 
     async fn run<C: Communicator>(self, comm: C) -> Result<(), CommError> {
         if comm.rank() != 5 {
-            let bytes = |part: &weft_conset::execute::Part| weft_comm::Payload::Phantom(part.words as usize * 4);
-            exchange(&comm, &self.0, self.0.sends(comm.rank()).map(bytes).collect()).await?;
+            Prepared::new(&comm, &self.0, true)?.exchange(|_, _| (), |_, _| ()).await?;
         }
         Ok(())
     }

@@ -32,7 +32,7 @@ type Change = Box<dyn FnOnce(&mut Schedule)>;
 
 #[test]
 fn every_rule_has_its_message() {
-    let checks: [(&str, Change); 15] = [
+    let checks: [(&str, Change); 16] = [
         (
             "is in no phase",
             Box::new(|s| {
@@ -93,6 +93,16 @@ fn every_rule_has_its_message() {
                 for bound in &mut s.lower_bounds {
                     if let Certificate::PhasesAndLoad { hop, .. } = &mut bound.certificate {
                         *hop *= 1.01;
+                    }
+                }
+            }),
+        ),
+        (
+            "it names a bound of the transfers that is not there",
+            Box::new(|s| {
+                for bound in &mut s.lower_bounds {
+                    if let Certificate::OpenAtOnce { transfers } = &mut bound.certificate {
+                        *transfers = Some("open at once".to_owned());
                     }
                 }
             }),

@@ -76,6 +76,9 @@ pub enum Turns {
     InOrder,
     /// All of them at once, an element of each in turn.
     Interleaved,
+    /// All of them at once, always the one that is furthest behind: long transfers get more turns, so that all are
+    /// through together. A program that was compiled for its transfers knows their lengths.
+    Proportional,
 }
 
 /// The transfers of one phase.
@@ -83,6 +86,8 @@ pub enum Turns {
 pub struct ConnectionPhase {
     pub transfers: Vec<ConnectionTransfer>,
     pub turns: Turns,
+    /// Whether its connections are open since the phase before: it begins when that is through, nothing is switched.
+    pub continues: bool,
 }
 
 /// When a transfer began and when its last word was received.
@@ -135,8 +140,8 @@ impl LogicalChannels {
         let switch = synchronisation + Picos::from_seconds(self.cost.initialisation);
         let mut at = Picos::ZERO;
         let mut times = Vec::with_capacity(phases.len());
-        for ConnectionPhase { transfers, turns } in phases {
-            let phase = self.phase(transfers, *turns, at + switch);
+        for ConnectionPhase { transfers, turns, continues } in phases {
+            let phase = self.phase(transfers, *turns, if *continues { at } else { at + switch });
             at = phase.end;
             times.push(phase);
         }
@@ -149,10 +154,15 @@ impl LogicalChannels {
     /// # Panics
     /// When a transfer names a node or link that the machine does not have.
     pub fn phase(&mut self, transfers: &[ConnectionTransfer], turns: Turns, instantiated: Picos) -> PhaseTimes {
-        let uses: Vec<Vec<Use>> = transfers.iter().map(|transfer| self.uses(transfer)).collect();
+        // Rates are fair in portions: of a byte, or of a part of the transfer that is the same for all.
+        let portion = |transfer: &ConnectionTransfer| match turns {
+            Turns::Proportional if transfer.bytes > 0 => transfer.bytes as f64,
+            _ => 1.0,
+        };
+        let uses: Vec<Vec<Use>> = transfers.iter().map(|transfer| self.uses(transfer, portion(transfer))).collect();
         let mut queues = Queues::new(self, transfers, turns);
         let mut spans = vec![Span { start: instantiated, end: instantiated }; transfers.len()];
-        let mut left: Vec<f64> = transfers.iter().map(|transfer| transfer.bytes as f64).collect();
+        let mut left: Vec<f64> = transfers.iter().map(|transfer| transfer.bytes as f64 / portion(transfer)).collect();
         let (mut active, mut rates): (Vec<usize>, Vec<f64>) = (queues.begin(), Vec::new());
         let mut now = 0.0;
         let mut end = instantiated;
@@ -188,17 +198,17 @@ impl LogicalChannels {
         PhaseTimes { instantiated, end, transfers: spans }
     }
 
-    /// The links of a transfer, and the program of its two nodes.
-    fn uses(&self, transfer: &ConnectionTransfer) -> Vec<Use> {
+    /// The links of a transfer, and the program of its two nodes, with what `bytes` bytes take of them.
+    fn uses(&self, transfer: &ConnectionTransfer, bytes: f64) -> Vec<Use> {
         let ConnectionTransfer { from, to, route, .. } = transfer;
         assert!(*from < self.nodes && *to < self.nodes, "a transfer from node {from} to {to} of {} nodes", self.nodes);
         let mut uses: Vec<Use> = Vec::with_capacity(route.len() + 2);
         for &link in route {
             assert!((link as usize) < self.links, "link {link} of {} links", self.links);
-            add(&mut uses, Use { resource: link, byte_time: self.cost.link_byte_time });
+            add(&mut uses, Use { resource: link, byte_time: self.cost.link_byte_time * bytes });
         }
-        add(&mut uses, Use { resource: self.sending(*from), byte_time: self.cost.send_byte_time });
-        add(&mut uses, Use { resource: self.receiving(*to), byte_time: self.cost.receive_byte_time });
+        add(&mut uses, Use { resource: self.sending(*from), byte_time: self.cost.send_byte_time * bytes });
+        add(&mut uses, Use { resource: self.receiving(*to), byte_time: self.cost.receive_byte_time * bytes });
         uses
     }
 
@@ -243,7 +253,7 @@ impl Queues {
                 waiting[ends[1]].push(transfer);
             }
         }
-        Queues { waiting, ends, all_at_once: turns == Turns::Interleaved }
+        Queues { waiting, ends, all_at_once: turns != Turns::InOrder }
     }
 
     /// The transfers to begin with.
@@ -314,6 +324,15 @@ mod tests {
     }
 
     #[test]
+    fn a_node_that_knows_lengths_is_through_with_all_together() {
+        // Node 0 sends 300 and 100 bytes, node 2 another 100 to the receiver of the long one. By turns alone the long one
+        // loses time to both; in proportion nothing is lost.
+        let three = [transfer(0, 1, 300, &[0]), transfer(0, 3, 100, &[1]), transfer(2, 1, 100, &[2])];
+        assert_eq!(ends(COST, Turns::Interleaved, &three), [400, 200, 200]);
+        assert_eq!(ends(COST, Turns::Proportional, &three), [400, 400, 400]);
+    }
+
+    #[test]
     fn a_node_sends_and_receives_at_once_or_either() {
         let both = [transfer(0, 1, 100, &[0]), transfer(1, 0, 100, &[1])];
         assert_eq!(ends(COST, Turns::InOrder, &both), [100, 100]);
@@ -332,12 +351,15 @@ mod tests {
     #[test]
     fn phases_are_paid_for_and_left_together() {
         let cost = ConnectionCost { hop_time: 5e-9, synchronisation: 300e-9, initialisation: 200e-9, ..COST };
-        let phase = |transfer| ConnectionPhase { transfers: vec![transfer], turns: Turns::InOrder };
-        let phases = [phase(transfer(0, 1, 100, &[0])), phase(transfer(1, 2, 50, &[1, 2]))];
+        let phase = |transfer| ConnectionPhase { transfers: vec![transfer], ..ConnectionPhase::default() };
+        let mut phases = [phase(transfer(0, 1, 100, &[0])), phase(transfer(1, 2, 50, &[1, 2]))];
         let times = LogicalChannels::new(8, 8, cost).exchange(&phases);
         assert_eq!(times.phases[0].end.0, 605_000);
         assert_eq!(times.phases[1].instantiated.0, 1_105_000);
         assert_eq!(times.end.0, 1_465_000);
+        phases[1].continues = true;
+        let times = LogicalChannels::new(8, 8, cost).exchange(&phases);
+        assert_eq!((times.phases[1].instantiated.0, times.end.0), (605_000, 965_000));
         assert_eq!(LogicalChannels::new(8, 8, cost).exchange(&[]).end, Picos::ZERO);
     }
 
@@ -357,8 +379,10 @@ mod tests {
     proptest! {
         /// Every transfer ends; none is faster than alone, and no resource is used more than all of the time.
         #[test]
-        fn phases_end_within_their_bounds(transfers in transfers(), overlapped: bool, in_order: bool) {
-            let turns = if in_order { Turns::InOrder } else { Turns::Interleaved };
+        fn phases_end_within_their_bounds(
+            transfers in transfers(), overlapped: bool,
+            turns in proptest::sample::select(vec![Turns::InOrder, Turns::Interleaved, Turns::Proportional]),
+        ) {
             let cost = ConnectionCost { overlapped, ..COST };
             let times = LogicalChannels::new(8, 8, cost).phase(&transfers, turns, Picos(7000));
             let total: u64 = transfers.iter().map(|transfer| transfer.bytes).sum();
@@ -373,6 +397,8 @@ mod tests {
             let bound = 7000 + 1000 * busy.iter().max().copied().unwrap_or(0);
             let slack = 100;
             prop_assert!(times.end.0 + slack >= bound);
+            // In proportion, whoever has most to do is busy all the time.
+            prop_assert!(turns != Turns::Proportional || times.end.0 <= bound + slack, "{times:?}");
             // Some resource is always exhausted while transfers are left, and each is so for what it carries.
             prop_assert!(times.end.0 <= 7000 + 1000 * total + slack);
             prop_assert_eq!(&times, &LogicalChannels::new(8, 8, cost).phase(&transfers, turns, Picos(7000)));

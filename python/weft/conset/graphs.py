@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weft._core import ConnectionSet, UsageError
+from weft.conset import mesh_checking
 from weft.conset.patterns import GRAPH, MATRIX
 
 if TYPE_CHECKING:
@@ -50,8 +51,9 @@ def read(
         matrix = _matrix(path) if suffix in MATRIX else _metis(path)
         owner = _partition(path, partition, matrix, parts, seed)
         return row_exchange(matrix, owner, parts, path.name)
-    points, cells = _mesh(path)
-    check_mesh(path, points, cells)
+    points, blocks = _mesh(path)
+    mesh_checking.check(str(path), points, blocks)
+    cells = [block for _, block in blocks]
     if exchange == "row":
         matrix = node_graph(cells, len(points))
         owner = _partition(path, partition, matrix, parts, seed)
@@ -83,59 +85,6 @@ def vertex_exchange(cells: list[np.ndarray], owner: np.ndarray, parts: int, name
             for b in sharing - {a}:
                 words[a, b] += 1
     return ConnectionSet(parts, [(a, b, count) for (a, b), count in sorted(words.items())], name)
-
-
-def check_mesh(path: Path, points: np.ndarray, cells: list[np.ndarray]) -> None:
-    """Refuse meshes that are none: no elements, nodes that do not exist, duplicate nodes, hanging nodes."""
-    if not cells:
-        raise UsageError(f"{path}: the mesh has no elements of its highest dimension")
-    for block in cells:
-        if block.size and (block.min() < 0 or block.max() >= len(points)):
-            raise UsageError(
-                f"{path}: an element names node {int(block.max())}, there are nodes 0 to {len(points) - 1}"
-            )
-    used = np.unique(np.concatenate([block.ravel() for block in cells]))
-    _, first, count = np.unique(points[used], axis=0, return_index=True, return_counts=True)
-    if (count > 1).any():
-        twice = points[used][first[np.argmax(count > 1)]]
-        same = used[(points[used] == twice).all(axis=1)]
-        raise UsageError(
-            f"{path}: nodes {int(same[0])} and {int(same[1])} are at the same place {twice.tolist()}: "
-            "merge duplicate nodes, or parts on both sides would not exchange their values"
-        )
-    _refuse_hanging(path, points, cells)
-
-
-_EDGES = {3: ((0, 1), (1, 2), (2, 0)), 4: ((0, 1), (1, 2), (2, 3), (3, 0))}
-
-
-def _refuse_hanging(path: Path, points: np.ndarray, cells: list[np.ndarray]) -> None:
-    """A node in the middle of another element's edge hangs: their edges do not match."""
-    planar = points.shape[1] == 2 or bool(np.ptp(points[:, 2]) == 0)
-    edges = [
-        np.sort(block[:, pair], axis=1)
-        for block in cells
-        if planar and block.shape[1] in _EDGES
-        for pair in map(list, _EDGES[block.shape[1]])
-    ]
-    if not edges:
-        return
-    unique, count = np.unique(np.concatenate(edges), axis=0, return_counts=True)
-    border = unique[count == 1]
-    middles = (points[border[:, 0]] + points[border[:, 1]]) / 2
-    size = np.linalg.norm(points[border[:, 0]] - points[border[:, 1]], axis=1)
-    from scipy.spatial import cKDTree
-
-    nodes = np.unique(border)
-    distance, nearest = cKDTree(points[nodes]).query(middles)
-    hanging = np.asarray(distance) < 1e-9 * size
-    if hanging.any():
-        which = int(np.argmax(hanging))
-        a, b = (int(node) for node in border[which])
-        node = int(nodes[np.asarray(nearest)[which]])
-        raise UsageError(
-            f"{path}: node {node} hangs in the middle of the edge from node {a} to node {b}: split the element there"
-        )
 
 
 def dual_graph(cells: list[np.ndarray], dimension: int) -> csr_array:
@@ -208,7 +157,7 @@ def _metis(path: Path) -> csr_array:
     return csr_array((np.ones(len(rows)), (rows, columns)), shape=(header[0], header[0]))
 
 
-def _mesh(path: Path) -> tuple[np.ndarray, list[np.ndarray]]:
+def _mesh(path: Path) -> tuple[np.ndarray, list[tuple[str, np.ndarray]]]:
     """Points and the elements of the highest dimension, by kind."""
     meshio = _package("meshio", path)
     try:
@@ -218,7 +167,11 @@ def _mesh(path: Path) -> tuple[np.ndarray, list[np.ndarray]]:
     except Exception as error:
         raise UsageError(f"{path}: meshio cannot read it: {error}") from error
     dimension = max((block.dim for block in mesh.cells), default=0)
-    cells = [np.asarray(block.data) for block in mesh.cells if block.dim == dimension and len(block.data)]
+    cells = [
+        (str(block.type), np.asarray(block.data, dtype=np.int64))
+        for block in mesh.cells
+        if block.dim == dimension and len(block.data)
+    ]
     points = np.asarray(mesh.points, dtype=float)
     if dimension == 2 and points.shape[1] == 3 and np.ptp(points[:, 2]) == 0:
         points = points[:, :2]

@@ -1,4 +1,4 @@
-"""Meshes like those of Feldmann, Stricker and Warfel 1993, table 4, and the check that a mesh is one.
+"""Meshes like those of Feldmann, Stricker and Warfel 1993, table 4.
 
 The paper's own meshes are not published; these have the same numbers of nodes (and nearly of elements) and the same
 character: `m11k` a plate with random nodes, `c10k` and `c100k` a plate refined around the tip of a crack, `q20k` a
@@ -16,28 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft._core import UsageError
+from weft.conset import mesh_checking
+from weft.conset.mesh_checking import FACES, Cells, MeshError, Points
 
-Points = NDArray[np.float64]
-Cells = NDArray[np.int64]
-
-_EDGES = {
-    "triangle": ((0, 1), (1, 2), (2, 0)),
-    "hexahedron": (
-        *((0, 1), (1, 2), (2, 3), (3, 0)),
-        *((4, 5), (5, 6), (6, 7), (7, 4)),
-        *((0, 4), (1, 5), (2, 6), (3, 7)),
-    ),
-}
-_FACES = {
-    "triangle": _EDGES["triangle"],
-    "hexahedron": ((0, 1, 2, 3), (4, 5, 6, 7), (0, 1, 5, 4), (1, 2, 6, 5), (2, 3, 7, 6), (3, 0, 4, 7)),
-}
-KINDS = tuple(_FACES)
+KINDS = ("triangle", "hexahedron")
 """Kinds of cells, as meshio calls them."""
-
-
-class MeshError(UsageError):
-    """A mesh that no solver should be given; the message says where it is wrong."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +46,7 @@ class Mesh:
 
     def faces(self) -> Cells:
         """Nodes of every face (in two dimensions: edge) of every cell, shape (cells, faces, nodes of a face)."""
-        return self.cells[:, np.array(_FACES[self.kind])]
+        return self.cells[:, np.array(FACES[self.kind])]
 
     def boundary(self) -> NDArray[np.int64]:
         """Nodes of faces that only one cell has, ascending."""
@@ -71,15 +54,15 @@ class Mesh:
         return found
 
     def _outer_faces(self) -> Cells:
-        flat = self.faces().reshape(-1, len(_FACES[self.kind][0]))
+        flat = self.faces().reshape(-1, len(FACES[self.kind][0]))
         _, first, count = np.unique(np.sort(flat, axis=1), axis=0, return_index=True, return_counts=True)
         outer: Cells = flat[first[count == 1]]
         return outer
 
     def dual_graph(self) -> list[NDArray[np.int64]]:
         """The neighbours of every cell: those it shares a face with."""
-        flat = np.sort(self.faces().reshape(-1, len(_FACES[self.kind][0])), axis=1)
-        owner = np.repeat(np.arange(len(self.cells)), len(_FACES[self.kind]))
+        flat = np.sort(self.faces().reshape(-1, len(FACES[self.kind][0])), axis=1)
+        owner = np.repeat(np.arange(len(self.cells)), len(FACES[self.kind]))
         order = np.lexsort(flat.T)
         same = (flat[order[1:]] == flat[order[:-1]]).all(axis=1)
         one, other = owner[order[:-1][same]], owner[order[1:][same]]
@@ -98,116 +81,13 @@ def check(mesh: Mesh) -> Mesh:
         has, duplicate nodes, faces of more than two cells, cells without volume, and hanging nodes (nodes in the middle
         of an edge or face of a cell that does not have them).
     """
-    if mesh.kind not in _FACES:
-        raise MeshError(f"{mesh.name}: cells of kind '{mesh.kind}'; there are {', '.join(_FACES)}")
-    nodes = len(mesh.points)
-    if mesh.cells.size == 0:
-        raise MeshError(f"{mesh.name}: it has no cells")
-    if mesh.cells.min() < 0 or mesh.cells.max() >= nodes:
-        cell = int(np.nonzero((mesh.cells < 0) | (mesh.cells >= nodes))[0][0])
-        raise MeshError(
-            f"{mesh.name}: cell {cell} names node {mesh.cells[cell].max()}; there are nodes 0 to {nodes - 1}"
-        )
-    if not np.isfinite(mesh.points).all():
-        node = int(np.nonzero(~np.isfinite(mesh.points))[0][0])
-        raise MeshError(f"{mesh.name}: a coordinate of node {node} is no number")
-    unused = np.setdiff1d(np.arange(nodes), mesh.cells)
+    if mesh.kind not in KINDS:
+        raise MeshError(f"{mesh.name}: cells of kind '{mesh.kind}'; there are {', '.join(KINDS)}")
+    mesh_checking.check(mesh.name, mesh.points, [(mesh.kind, mesh.cells)])
+    unused = np.setdiff1d(np.arange(len(mesh.points)), mesh.cells)
     if unused.size:
         raise MeshError(f"{mesh.name}: no cell has node {unused[0]} ({unused.size} such nodes)")
-    _check_duplicates(mesh)
-    _check_faces(mesh)
-    _check_volumes(mesh)
-    _check_hanging(mesh)
     return mesh
-
-
-def _check_duplicates(mesh: Mesh) -> None:
-    """Nodes are the same where they are nearer than a millionth of the edges there: a refined mesh has no one scale."""
-    from scipy.spatial import KDTree
-
-    edges = mesh.cells[:, np.array(_EDGES[mesh.kind])].reshape(-1, 2)
-    length = np.linalg.norm(mesh.points[edges[:, 0]] - mesh.points[edges[:, 1]], axis=1)
-    longest = np.zeros(len(mesh.points))
-    np.maximum.at(longest, edges.ravel(), np.repeat(length, 2))
-    found = KDTree(mesh.points).query(mesh.points, k=2)
-    distance, nearest = np.asarray(found[0]), np.asarray(found[1])
-    same = distance[:, 1] <= 1e-6 * longest
-    if same.any():
-        node = int(same.argmax())
-        # Of two nodes at one place the search may name either as the nearest.
-        first, second = sorted({node, *(int(each) for each in nearest[node])})[:2]
-        raise MeshError(
-            f"{mesh.name}: nodes {first} and {second} are the same point ({same.sum()} nodes lie on others): cells on "
-            "its two sides would not be joined; merge duplicate nodes, or move them apart where a crack is meant"
-        )
-
-
-def _check_faces(mesh: Mesh) -> None:
-    flat = np.sort(mesh.faces().reshape(-1, len(_FACES[mesh.kind][0])), axis=1)
-    faces, count = np.unique(flat, axis=0, return_counts=True)
-    if count.max() > 2:
-        face = ", ".join(str(node) for node in faces[count.argmax()])
-        raise MeshError(f"{mesh.name}: {count.max()} cells share the face of nodes {face}; at most two can")
-
-
-def _check_volumes(mesh: Mesh) -> None:
-    corners = mesh.points[mesh.cells]
-    if mesh.kind == "triangle":
-        one, other = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
-        volumes = np.abs(one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0])
-    else:
-        sides = corners[:, [1, 3, 4]] - corners[:, :1]
-        volumes = np.abs(np.linalg.det(sides))
-    if volumes.min() <= 0.0:
-        raise MeshError(
-            f"{mesh.name}: cell {int(volumes.argmin())} has no {'area' if mesh.kind == 'triangle' else 'volume'}"
-        )
-
-
-def _check_hanging(mesh: Mesh) -> None:
-    """Where a cell lacks a node of its neighbour, both have outer faces there: only nodes of those can hang."""
-    from scipy.spatial import KDTree
-
-    outer = mesh._outer_faces()
-    candidates = np.unique(outer)
-    tree = KDTree(mesh.points[candidates])
-    if mesh.kind == "triangle":
-        edges = outer
-    else:
-        round_ = np.stack([outer, np.roll(outer, -1, axis=1)], axis=2).reshape(-1, 2)
-        edges = np.unique(np.sort(round_, axis=1), axis=0)
-        _check_inside(mesh, outer, candidates, tree)
-    start, end = mesh.points[edges[:, 0]], mesh.points[edges[:, 1]]
-    length = np.linalg.norm(end - start, axis=1)
-    near = tree.query_ball_point((start + end) / 2.0, length / 2.0 * (1.0 - 1e-9))
-    for edge, found in enumerate(near):
-        for node in candidates[found]:
-            if node in edges[edge]:
-                continue
-            along = (end[edge] - start[edge]) / length[edge]
-            offset = mesh.points[node] - start[edge]
-            if np.linalg.norm(offset - (offset @ along) * along) <= 1e-7 * length[edge]:
-                one, other = (int(each) for each in edges[edge])
-                raise MeshError(
-                    f"{mesh.name}: node {int(node)} hangs on the edge from node {one} to node {other}: the cell of "
-                    "that edge does not have it, so the two sides would not be joined; refine that cell too"
-                )
-
-
-def _check_inside(mesh: Mesh, faces: Cells, candidates: NDArray[np.int64], tree: object) -> None:
-    corners = mesh.points[faces]
-    middle = corners.mean(axis=1)
-    reach = np.linalg.norm(corners - middle[:, None], axis=2).min(axis=1)
-    near = tree.query_ball_point(middle, 0.99 * reach)  # type: ignore[attr-defined]
-    for face, found in enumerate(near):
-        for node in candidates[found]:
-            if node in faces[face]:
-                continue
-            normal = np.cross(corners[face, 1] - corners[face, 0], corners[face, 3] - corners[face, 0])
-            distance = abs((mesh.points[node] - middle[face]) @ normal) / np.linalg.norm(normal)
-            if distance <= 1e-7 * reach[face]:
-                names = ", ".join(str(int(each)) for each in faces[face])
-                raise MeshError(f"{mesh.name}: node {int(node)} hangs in the face of nodes {names}")
 
 
 def plate(nodes: int = 11_000, on_edge: int = 1_000, seed: int = 0) -> Mesh:

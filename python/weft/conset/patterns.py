@@ -15,6 +15,7 @@ a name                         a named pattern between the machine's nodes: `tor
 from __future__ import annotations
 
 import csv
+import difflib
 import json
 import math
 import os
@@ -68,6 +69,7 @@ def pattern(
     text = os.fspath(name)
     path = Path(text)
     if not _is_path(text):
+        _refuse_unknown(text.partition(":")[0])
         return ConnectionSet.named(text, machine, 1 if words is None else words, seed)
     if not path.exists():
         raise UsageError(f"{path}: there is no such file; named patterns are {', '.join(names())}")
@@ -83,6 +85,15 @@ def pattern(
         if place:
             found, _ = found.placed(machine, seed)
     return found if words is None else found.with_words(words)
+
+
+def _refuse_unknown(name: str) -> None:
+    known = names()
+    if name in known:
+        return
+    nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    guess = f"did you mean {nearest[0]}? " if nearest else ""
+    raise UsageError(f"no pattern is called {name}; {guess}there are {', '.join(known)}, and files")
 
 
 def names() -> list[str]:
@@ -167,8 +178,10 @@ def from_json(path: Path, machine: Machine) -> ConnectionSet:
     try:
         return ConnectionSet.from_json(json.dumps(content))
     except UsageError as error:
-        message = f"{path}: expected a connection set (name, nodes, connections) or a timeline (traceEvents): {error}"
-        raise UsageError(message) from error
+        # What has connections is meant as a set: then only what is wrong with it matters.
+        meant = isinstance(content, dict) and "connections" in content
+        expected = "" if meant else "expected a connection set (name, nodes, connections) or a timeline (traceEvents): "
+        raise UsageError(f"{path}: {expected}{error}") from error
 
 
 def from_trace(path: Path, events: list[dict[str, Any]], machine: Machine) -> ConnectionSet:

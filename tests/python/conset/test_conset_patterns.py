@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import weft
-from weft.conset import graphs, pattern
+from weft.conset import graphs, mesh_checking, pattern
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def test_wrong_lines_are_named(iwarp, tmp_path, content, message):
 
 
 def test_names_and_files_that_do_not_exist(iwarp):
-    with pytest.raises(weft.UsageError, match="no pattern is called taurus; there are torus, hypercube"):
+    with pytest.raises(weft.UsageError, match="no pattern is called taurus; did you mean torus"):
         pattern("taurus", iwarp)
     with pytest.raises(weft.UsageError, match=r"none\.csv: there is no such file; named patterns are torus"):
         pattern("none.csv", iwarp)
@@ -133,20 +133,43 @@ def test_parts_that_share_nodes_exchange_them():
     assert found.connections == [(0, 1, 3), (1, 0, 3)]
 
 
-def test_meshes_that_are_none(tmp_path):
-    points, cells = square([[0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4]])
-    graphs.check_mesh(tmp_path, points, cells)
-    twice = np.concatenate([points, points[2:3]])
-    with pytest.raises(weft.UsageError, match="nodes 2 and 5 are at the same place"):
-        graphs.check_mesh(tmp_path, twice, [*cells, np.array([[0, 1, 5]])])
-    middle = np.concatenate([points, [[0.25, 0.25]]])
-    hanging = [np.array([[0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 5], [3, 5, 4]])]
-    with pytest.raises(weft.UsageError, match="node 5 hangs in the middle of the edge from node 0 to node 4"):
-        graphs.check_mesh(tmp_path, middle, hanging)
-    with pytest.raises(weft.UsageError, match="an element names node 9, there are nodes 0 to 4"):
-        graphs.check_mesh(tmp_path, points, [np.array([[0, 1, 9]])])
-    with pytest.raises(weft.UsageError, match="no elements"):
-        graphs.check_mesh(tmp_path, points, [])
+SQUARE = [[0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4]]
+
+
+@pytest.mark.parametrize(
+    ("more", "cells", "message"),
+    [
+        ([[1.0, 1.0]], [*SQUARE, [0, 1, 5]], "nodes 2 and 5 are the same point"),
+        ([[0.25, 0.25]], [*SQUARE[:3], [3, 0, 5], [3, 5, 4]], "node 5 hangs on the edge from node 0 to node 4"),
+        ([], [*SQUARE, [0, 1, 9]], "cell 4 names node 9; there are nodes 0 to 4"),
+        ([], [*SQUARE, [0, 2, 4]], "has no area|cells share the face"),
+        ([], [], "it has no cells"),
+    ],
+)
+def test_meshes_that_are_none(more, cells, message):
+    points, _ = square(SQUARE)
+    mesh_checking.check("square", points, [("triangle", np.array(SQUARE))])
+    points = np.concatenate([points, np.array(more).reshape(-1, 2)])
+    with pytest.raises(weft.UsageError, match=message):
+        mesh_checking.check("square", points, [("triangle", np.array(cells, dtype=np.int64).reshape(-1, 3))])
+
+
+def test_meshes_of_several_kinds_of_cells_are_checked():
+    points = np.array([[0, 0], [1, 0], [2, 0], [0, 1], [1, 1], [2, 0.5], [1, 0.5]])
+    blocks = [("quad", np.array([[0, 1, 4, 3]])), ("triangle", np.array([[1, 2, 5], [1, 5, 4]]))]
+    mesh_checking.check("mixed", points, blocks)
+    blocks[1] = ("triangle", np.array([[1, 2, 5], [1, 5, 6], [6, 5, 4]]))
+    with pytest.raises(weft.UsageError, match="mixed: node 6 hangs on the edge from node 1 to node 4"):
+        mesh_checking.check("mixed", points, blocks)
+
+
+def test_hanging_nodes_of_tetrahedra_are_refused():
+    points = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, -1], [0.5, 0.5, 0]])
+    whole = np.array([[0, 1, 2, 3], [0, 1, 2, 4]])
+    mesh_checking.check("two", points, [("tetra", whole)])
+    halves = np.array([[0, 1, 2, 3], [0, 1, 5, 4], [0, 5, 2, 4]])
+    with pytest.raises(weft.UsageError, match="two: node 5 hangs on the edge from node 1 to node 2"):
+        mesh_checking.check("two", points, [("tetra", halves)])
 
 
 def test_a_missing_package_is_named(iwarp, tmp_path, monkeypatch):

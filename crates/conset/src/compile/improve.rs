@@ -22,8 +22,7 @@ pub fn improve(compilation: &Compilation, best: &mut Option<(f64, Plan)>) {
     let mut fewest = first.len();
     let longest = transfer_seconds(first, demand.resources, demand.network);
     let bounds = lower_bounds(demand, false);
-    let transfers = bounds.iter().filter(|bound| bound.unit == "s" && bound.name != "phases and transfers");
-    let least = transfers.map(|bound| bound.value).fold(0.0, f64::max);
+    let least = bounds.iter().filter(|bound| bound.is_of_transfers()).map(|bound| bound.value).fold(0.0, f64::max);
     let mut stream = 100;
     for sweep in 0..SWEEPS {
         let rounds = ROUNDS << sweep.min(6);

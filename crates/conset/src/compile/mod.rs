@@ -332,10 +332,9 @@ impl Compilation<'_> {
             for part in &placed {
                 split |= std::mem::replace(&mut seen[part.connection as usize], true);
             }
-            let stages = timetable::stages(&placed, &orders);
             let times = match self.options.compiler {
                 Compiler::Apr if set.orders.is_empty() => timetable::greedy(&placed, resources, network),
-                _ => timetable::even(&placed, &stages, resources, network),
+                _ => timetable::even(&placed, &orders, resources, network),
             };
             let largest_link_load = timetable::largest_link_load(&placed, network);
             let connections = timetable::transfers(placed, times, set);

@@ -13,8 +13,8 @@ use weft_base::Operation;
 use weft_comm::collective::{Choice, Element, Operator, allreduce};
 use weft_comm::{Buffer, CommError, Communicator, Payload, Program, Reduction, Source, Tag, TagSelector, Work};
 
-use super::exchange::exchange;
-use super::plan::Execution;
+use super::exchange::Prepared;
+use super::plan::{Execution, Part};
 use crate::pattern::ConnectionSet;
 
 const SUM: Reduction = Reduction { element: Element::Float64, operator: Operator::Sum };
@@ -300,6 +300,7 @@ async fn solve<N: Number, C: Communicator>(partitioned: &Partitioned, comm: &C) 
     let values = own.values.iter().map(|&value| N::of(value)).collect();
     let rank = Rank::<N, C> { comm, partitioned, own, values };
     let (tolerance, most) = (partitioned.problem.tolerance, partitioned.problem.iterations);
+    let mut prepared = Prepared::new(comm, &partitioned.execution, false)?;
     let size = own.unknowns.len();
     let mut x = vec![N::of(0.0); size];
     let mut residual: Vec<N> = own.right.iter().map(|&value| N::of(value)).collect();
@@ -312,7 +313,7 @@ async fn solve<N: Number, C: Communicator>(partitioned: &Partitioned, comm: &C) 
         let begin = comm.wtime();
         let mut product = rank.multiply(&direction).await;
         let computed = comm.wtime();
-        rank.add_of_neighbours(&mut product).await?;
+        rank.add_of_neighbours(&mut prepared, &mut product).await?;
         let end = comm.wtime();
         let curvature = rank.dot(&direction, &product).await?;
         let step = square / curvature;
@@ -360,30 +361,25 @@ impl<N: Number, C: Communicator> Rank<'_, N, C> {
     }
 
     /// Adds what the neighbours have on the border.
-    async fn add_of_neighbours(&self, product: &mut [N]) -> Result<(), CommError> {
-        let Partitioned { execution, gathered, scattered, .. } = self.partitioned;
-        let rank = self.comm.rank();
-        let outgoing = execution
-            .sends(rank)
-            .map(|part| {
-                let places = &gathered[part.connection as usize];
-                let words = part.first_word as usize..(part.first_word + part.words) as usize;
-                let mut buffer = Buffer::zeroed(part.words as usize * size_of::<N>());
-                for (value, &place) in buffer.values_mut::<N>().iter_mut().zip(&places[words]) {
-                    *value = product[place as usize];
-                }
-                Payload::Data(buffer)
-            })
-            .collect();
-        let incoming = exchange(self.comm, execution, outgoing).await?;
+    async fn add_of_neighbours(&self, prepared: &mut Prepared<C>, product: &mut [N]) -> Result<(), CommError> {
+        let Partitioned { gathered, scattered, .. } = self.partitioned;
+        let words = |part: &Part| part.first_word as usize..(part.first_word + part.words) as usize;
+        let gather = |part: &Part, bytes: &mut [u8]| {
+            let places = &gathered[part.connection as usize][words(part)];
+            for (value, &place) in bytes.chunks_exact_mut(size_of::<N>()).zip(places) {
+                value.copy_from_slice(bytemuck::bytes_of(&product[place as usize]));
+            }
+        };
+        let mut parts: Vec<(Part, Vec<N>)> = Vec::new();
+        let scatter = |part: &Part, bytes: &[u8]| {
+            parts.push((*part, bytes.chunks_exact(size_of::<N>()).map(bytemuck::pod_read_unaligned).collect()));
+        };
+        prepared.exchange(gather, scatter).await?;
         // In the order of connections, not of arrival: sums are the same in every run.
-        let mut parts: Vec<_> = execution.receives(rank).zip(&incoming).collect();
         parts.sort_by_key(|(part, _)| (part.connection, part.first_word));
-        for (part, payload) in parts {
-            let places = &scattered[part.connection as usize];
-            let words = part.first_word as usize..(part.first_word + part.words) as usize;
-            let values = payload.values::<N>().expect("unknowns are data");
-            for (value, &place) in values.iter().zip(&places[words]) {
+        for (part, values) in parts {
+            let places = &scattered[part.connection as usize][words(&part)];
+            for (value, &place) in values.iter().zip(places) {
                 let sum = &mut product[place as usize];
                 *sum = N::of(sum.wide() + value.wide());
             }

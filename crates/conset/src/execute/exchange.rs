@@ -1,70 +1,222 @@
-//! One exchange of a plan, on any world.
+//! An exchange that is prepared once and done again and again, on any world.
 
-use weft_comm::{CommError, Communicator, Payload, PlannedTransfer, Source, Tag, TagSelector};
+use std::ops::Range;
 
-use super::plan::Execution;
+use weft_comm::{Buffer, CommError, Communicator, Ends, ExchangeMethod, Payload, Persistent, Source, Tag, TagSelector};
+
+use super::plan::{Execution, Part};
 
 /// The first of the tags of phases; phases far apart may share one, because every phase ends before the next.
 const FIRST_TAG: u32 = 0xc000;
 const TAGS: u32 = 0x1000;
+/// A world's own sets of messages may each take something of which there is little (MPI's windows and contexts): schedules
+/// of more phases have a send and a receive for each message instead.
+const MOST_SETS: usize = 256;
 
-/// Takes part in an exchange: `outgoing` has the payloads of this rank's sends, the result those of its receives, both in
-/// the order of [`Execution::sends`] and [`Execution::receives`]. Collective.
+/// An exchange of all ranks of a communicator.
 ///
-/// Where the world knows connections (or has a model of messages) it carries the plan out. Elsewhere transfers are
-/// messages. With connections the phases come one after the other: a rank goes over to the next phase when it is through
-/// with its own part of this one, because messages need no phase to be left by all. Messages are all under way at once.
-///
-/// # Errors
-/// What the world says; [`CommError::Program`] for payloads that do not fit the plan.
-pub async fn exchange<C: Communicator>(
-    comm: &C,
-    execution: &Execution,
-    outgoing: Vec<Payload>,
-) -> Result<Vec<Payload>, CommError> {
-    let plan = &execution.plan;
-    if let Some(world) = comm.exchanges().filter(|world| world.carries(plan.method)) {
-        return world.exchange(plan, outgoing).await;
+/// Where the world knows connections (or has a model of messages) it carries the plan out. Elsewhere every phase is a set
+/// of persistent requests, one message for all that goes from one rank to another in it; the phases come one after the
+/// other, and a rank goes over to the next when it is through with its own part of this one, because messages need no
+/// phase to be left by all. Message passing sends every connection as a message of its own, all at once.
+pub struct Prepared<C: Communicator> {
+    comm: C,
+    execution: Execution,
+    phantom: bool,
+    way: Way<C>,
+}
+
+enum Way<C: Communicator> {
+    World,
+    Messages,
+    Phases(Vec<Set<C>>),
+}
+
+/// The messages of a phase.
+struct Set<C: Communicator> {
+    messages: Persistent<C>,
+    /// Of every end, what its messages are made of.
+    contents: Vec<Contents>,
+}
+
+#[derive(Default)]
+struct Contents {
+    sent: Vec<(Part, Range<usize>)>,
+    received: Vec<(Part, Range<usize>)>,
+}
+
+impl Contents {
+    /// Puts a part at the end of a message.
+    fn append(message: &mut Vec<(Part, Range<usize>)>, part: Part, bytes: usize) {
+        let start = message.last().map_or(0, |(_, range)| range.end);
+        message.push((part, start..start + bytes));
     }
-    let misfit = |message: String| CommError::Program { rank: comm.world_rank(), message };
-    if plan.ranks != comm.size() {
-        return Err(misfit(format!("an exchange of {} ranks on a communicator of {}", plan.ranks, comm.size())));
+
+    fn bytes(message: &[(Part, Range<usize>)]) -> usize {
+        message.last().map_or(0, |(_, range)| range.end)
     }
-    let mut outgoing = outgoing.into_iter();
-    let mut incoming = Vec::new();
-    for (number, phase) in plan.phases.iter().enumerate() {
-        let tag = Tag::User(FIRST_TAG + number as u32 % TAGS);
-        let receives: Vec<C::Receive> = phase
-            .transfers
-            .iter()
-            .filter(|transfer| transfer.to as usize == comm.rank())
-            .map(|transfer| {
-                let into = room(&outgoing, transfer);
-                comm.irecv(Source::Rank(transfer.from as usize), TagSelector::Only(tag), into)
+}
+
+impl<C: Communicator> Prepared<C> {
+    /// Prepares an exchange. Collective. With `phantom`, only lengths travel.
+    ///
+    /// # Errors
+    /// [`CommError::Program`] for a plan of another number of ranks; what the world says.
+    pub fn new(comm: &C, execution: &Execution, phantom: bool) -> Result<Prepared<C>, CommError> {
+        let plan = &execution.plan;
+        let carried = comm.exchanges().is_some_and(|world| world.carries(plan.method));
+        if !carried && plan.ranks != comm.size() {
+            let message = format!("an exchange of {} ranks on a communicator of {}", plan.ranks, comm.size());
+            return Err(CommError::Program { rank: comm.world_rank(), message });
+        }
+        let way = match plan.method {
+            _ if carried => Way::World,
+            ExchangeMethod::Messages => Way::Messages,
+            ExchangeMethod::Connections => Way::Phases(Self::sets(comm, execution, phantom)?),
+        };
+        Ok(Prepared { comm: comm.clone(), execution: execution.clone(), phantom, way })
+    }
+
+    fn sets(comm: &C, execution: &Execution, phantom: bool) -> Result<Vec<Set<C>>, CommError> {
+        let rank = comm.rank() as u32;
+        let mut parts = execution.parts.iter();
+        let phases = &execution.plan.phases;
+        let mut sets = Vec::with_capacity(phases.len());
+        for (number, phase) in phases.iter().enumerate() {
+            let (mut peers, mut contents): (Vec<usize>, Vec<Contents>) = (Vec::new(), Vec::new());
+            for (transfer, &part) in phase.transfers.iter().zip(&mut parts) {
+                let peer = match (transfer.from == rank, transfer.to == rank) {
+                    (true, _) => transfer.to as usize,
+                    (_, true) => transfer.from as usize,
+                    _ => continue,
+                };
+                let end = peers.iter().position(|&known| known == peer).unwrap_or_else(|| {
+                    peers.push(peer);
+                    contents.push(Contents::default());
+                    peers.len() - 1
+                });
+                let of_end = &mut contents[end];
+                let message = if transfer.from == rank { &mut of_end.sent } else { &mut of_end.received };
+                Contents::append(message, part, transfer.bytes as usize);
+            }
+            let ends = |(&peer, contents): (&usize, &Contents)| Ends {
+                peer,
+                send_bytes: Contents::bytes(&contents.sent),
+                receive_bytes: Contents::bytes(&contents.received),
+            };
+            let ends: Vec<Ends> = peers.iter().zip(&contents).map(ends).collect();
+            let tag = Tag::User(FIRST_TAG + number as u32 % TAGS);
+            let messages = if phases.len() <= MOST_SETS {
+                Persistent::new(comm, tag, &ends, phantom)?
+            } else {
+                Persistent::of_requests(comm, tag, &ends, phantom)
+            };
+            sets.push(Set { messages, contents });
+        }
+        Ok(sets)
+    }
+
+    /// What carries the exchange: the world, messages, or what the sets of phases go by.
+    pub fn describe(&self) -> String {
+        match &self.way {
+            Way::World => "connections of the machine".to_owned(),
+            Way::Messages => "a send and a receive each".to_owned(),
+            Way::Phases(sets) => {
+                let used = sets.iter().find(|set| !set.contents.is_empty());
+                used.map_or_else(|| "no messages".to_owned(), |set| set.messages.describe())
+            }
+        }
+    }
+
+    /// Takes part in the exchange. `gather` fills the bytes of each part that this rank sends, `scatter` is given those of
+    /// each part that it receives, in the order of the plan within each message; neither is called for phantoms.
+    /// Collective.
+    ///
+    /// # Errors
+    /// What the world says.
+    pub async fn exchange(
+        &mut self,
+        mut gather: impl FnMut(&Part, &mut [u8]),
+        mut scatter: impl FnMut(&Part, &[u8]),
+    ) -> Result<(), CommError> {
+        let Way::Phases(sets) = &mut self.way else {
+            return self.with_payloads(gather, scatter).await;
+        };
+        for Set { messages, contents } in sets {
+            messages.start()?;
+            for (end, contents) in contents.iter().enumerate() {
+                if let Some(buffer) = messages.send_buffer(end) {
+                    contents.sent.iter().for_each(|(part, range)| gather(part, &mut buffer[range.clone()]));
+                }
+                messages.send(end)?;
+            }
+            for (end, contents) in contents.iter().enumerate() {
+                messages.wait(end).await?;
+                if let Some(buffer) = messages.receive_buffer(end) {
+                    contents.received.iter().for_each(|(part, range)| scatter(part, &buffer[range.clone()]));
+                }
+            }
+            messages.finish().await?;
+        }
+        Ok(())
+    }
+
+    /// The same where the world carries the plan out, and by messages.
+    async fn with_payloads(
+        &self,
+        mut gather: impl FnMut(&Part, &mut [u8]),
+        mut scatter: impl FnMut(&Part, &[u8]),
+    ) -> Result<(), CommError> {
+        let rank = self.comm.rank();
+        let outgoing = self.execution.sends(rank).map(|part| {
+            let mut payload = self.room(part);
+            if let Payload::Data(buffer) = &mut payload {
+                gather(part, buffer);
+            }
+            payload
+        });
+        let outgoing: Vec<Payload> = outgoing.collect();
+        let incoming = match self.comm.exchanges().filter(|_| matches!(self.way, Way::World)) {
+            Some(world) => world.exchange(&self.execution.plan, outgoing).await?,
+            None => self.by_messages(outgoing).await?,
+        };
+        for (part, payload) in self.execution.receives(rank).zip(&incoming) {
+            if let Payload::Data(buffer) = payload {
+                scatter(part, buffer);
+            }
+        }
+        Ok(())
+    }
+
+    /// A message for every transfer, all under way at once.
+    async fn by_messages(&self, outgoing: Vec<Payload>) -> Result<Vec<Payload>, CommError> {
+        let (comm, plan) = (&self.comm, &self.execution.plan);
+        let rank = comm.rank() as u32;
+        let tag = Tag::User(FIRST_TAG);
+        let receives: Vec<C::Receive> = self
+            .execution
+            .receives(comm.rank())
+            .zip(plan.transfers().filter(|(_, transfer)| transfer.to == rank))
+            .map(|(part, (_, transfer))| {
+                comm.irecv(Source::Rank(transfer.from as usize), TagSelector::Only(tag), self.room(part))
             })
             .collect();
-        let mut sends: Vec<C::Send> = Vec::new();
-        for transfer in phase.transfers.iter().filter(|transfer| transfer.from as usize == comm.rank()) {
-            let payload = outgoing.next().filter(|payload| payload.len() as u64 == transfer.bytes);
-            let payload = payload.ok_or_else(|| {
-                misfit(format!("the payload to rank {} must have {} bytes", transfer.to, transfer.bytes))
-            })?;
-            sends.push(comm.isend(transfer.to as usize, tag, payload));
-        }
+        let sent = plan.transfers().filter(|(_, transfer)| transfer.from == rank);
+        let sends: Vec<C::Send> =
+            sent.zip(outgoing).map(|((_, transfer), payload)| comm.isend(transfer.to as usize, tag, payload)).collect();
+        let mut incoming = Vec::with_capacity(receives.len());
         for receive in receives {
             incoming.push(receive.await?.payload);
         }
         for send in sends {
             send.await?;
         }
+        Ok(incoming)
     }
-    Ok(incoming)
-}
 
-/// Room for a transfer: a phantom where phantoms are sent.
-fn room(outgoing: &std::vec::IntoIter<Payload>, transfer: &PlannedTransfer) -> Payload {
-    match outgoing.as_slice().first() {
-        Some(Payload::Phantom(_)) => Payload::Phantom(transfer.bytes as usize),
-        _ => Payload::Data(weft_comm::Buffer::zeroed(transfer.bytes as usize)),
+    /// Room for a part.
+    fn room(&self, part: &Part) -> Payload {
+        let bytes = (part.words * self.execution.word_bytes) as usize;
+        if self.phantom { Payload::Phantom(bytes) } else { Payload::Data(Buffer::zeroed(bytes)) }
     }
 }

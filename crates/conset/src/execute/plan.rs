@@ -65,9 +65,18 @@ impl Execution {
         let mut next_word: FxHashMap<u32, u64> = FxHashMap::default();
         let (mut phases, mut parts) = (Vec::new(), Vec::new());
         for (number, phase) in schedule.phases.iter().enumerate() {
-            let mut planned = PlannedPhase { transfers: Vec::new(), interleaved: takes_turns(phase) };
+            let interleaved = takes_turns(phase);
+            let begin = |continues| PlannedPhase { transfers: Vec::new(), interleaved, continues };
+            let mut planned = begin(false);
+            let mut until = 0.0f64;
             for (transfer, piece) in pieces_by_start(phase) {
                 links.check_ends(number, transfer)?;
+                // Where orders bind connections of a phase, those that wait for others come after nothing is under way.
+                let waits = !schedule.orders.is_empty() && piece.start >= until * (1.0 - 1e-6);
+                if waits && !planned.transfers.is_empty() {
+                    phases.push(std::mem::replace(&mut planned, begin(true)));
+                }
+                until = until.max(piece.start + piece.duration);
                 let first_word = next_word.entry(transfer.connection).or_default();
                 parts.push(Part { connection: transfer.connection, first_word: *first_word, words: piece.words });
                 *first_word += piece.words;
@@ -110,7 +119,7 @@ impl Execution {
         let plan = ExchangePlan {
             ranks: set.nodes as usize,
             method: ExchangeMethod::Messages,
-            phases: vec![PlannedPhase { transfers, interleaved: false }],
+            phases: vec![PlannedPhase { transfers, interleaved: false, continues: false }],
             elements,
         };
         Execution { plan: Arc::new(plan), parts, word_bytes }

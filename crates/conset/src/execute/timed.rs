@@ -1,9 +1,10 @@
 //! The benchmark of an exchange: how long it takes, and whether every word comes where it belongs.
 
+use rustc_hash::FxHashMap;
 use weft_comm::collective::{Choice, Element, Operator, allreduce, barrier};
-use weft_comm::{Buffer, CommError, Communicator, Payload, Program, Reduction};
+use weft_comm::{CommError, Communicator, Payload, Program, Reduction};
 
-use super::exchange::exchange;
+use super::exchange::Prepared;
 use super::plan::{Execution, Part};
 
 const MAXIMUM: Reduction = Reduction { element: Element::Float64, operator: Operator::Maximum };
@@ -31,48 +32,58 @@ impl Program for Timed {
     type Output = Timing;
 
     async fn run<C: Communicator>(self, comm: C) -> Result<Timing, CommError> {
+        let mut prepared = Prepared::new(&comm, &self.execution, self.phantom)?;
+        let of = |part: &Part| self.content(part);
+        let outgoing: FxHashMap<(u32, u64), Vec<u8>> = self.execution.sends(comm.rank()).map(of).collect();
+        let mut incoming: FxHashMap<(u32, u64), Vec<u8>> =
+            self.execution.receives(comm.rank()).map(|part| (key(part), vec![0; self.bytes(part)])).collect();
         let mut seconds = Vec::with_capacity(self.iterations);
         for iteration in 0..self.warmup + self.iterations {
-            let outgoing = self.outgoing(comm.rank());
             if !comm.virtual_time() || iteration > 0 {
                 barrier(&comm, Choice::Auto).await?;
             }
             let start = comm.wtime();
-            let incoming = exchange(&comm, &self.execution, outgoing).await?;
+            let gather = |part: &Part, bytes: &mut [u8]| bytes.copy_from_slice(&outgoing[&key(part)]);
+            let scatter = |part: &Part, bytes: &[u8]| {
+                if let Some(room) = incoming.get_mut(&key(part)) {
+                    room.copy_from_slice(bytes);
+                }
+            };
+            prepared.exchange(gather, scatter).await?;
             let own = comm.wtime() - start;
             let slowest = allreduce(&comm, Payload::of(&[own]), MAXIMUM, Choice::Auto).await?;
             if iteration >= self.warmup {
                 seconds.push(slowest.values::<f64>().expect("a reduction of data is data")[0]);
             }
-            if iteration + 1 == self.warmup + self.iterations {
-                self.check(&comm, &incoming)?;
-            }
+        }
+        if !self.phantom {
+            self.check(&comm, &incoming)?;
         }
         Ok(Timing { seconds })
     }
 }
 
+/// What is known of a part everywhere: its connection and its first word.
+fn key(part: &Part) -> (u32, u64) {
+    (part.connection, part.first_word)
+}
+
 impl Timed {
-    fn outgoing(&self, rank: usize) -> Vec<Payload> {
-        self.execution.sends(rank).map(|part| self.payload(part)).collect()
+    fn bytes(&self, part: &Part) -> usize {
+        if self.phantom { 0 } else { (part.words * self.execution.word_bytes) as usize }
     }
 
-    fn payload(&self, part: &Part) -> Payload {
-        let bytes = (part.words * self.execution.word_bytes) as usize;
-        if self.phantom {
-            return Payload::Phantom(bytes);
-        }
-        let mut buffer = Buffer::zeroed(bytes);
+    /// What a part consists of.
+    fn content(&self, part: &Part) -> ((u32, u64), Vec<u8>) {
         let first = part.first_word * self.execution.word_bytes;
-        for (place, byte) in buffer.iter_mut().enumerate() {
-            *byte = content(part.connection, first + place as u64);
-        }
-        Payload::Data(buffer)
+        let bytes = (0..self.bytes(part) as u64).map(|place| content(part.connection, first + place));
+        (key(part), bytes.collect())
     }
 
-    fn check<C: Communicator>(&self, comm: &C, incoming: &[Payload]) -> Result<(), CommError> {
-        for (part, payload) in self.execution.receives(comm.rank()).zip(incoming) {
-            if *payload != self.payload(part) {
+    fn check<C: Communicator>(&self, comm: &C, incoming: &FxHashMap<(u32, u64), Vec<u8>>) -> Result<(), CommError> {
+        for part in self.execution.receives(comm.rank()) {
+            let (key, wanted) = self.content(part);
+            if incoming[&key] != wanted {
                 let message = format!("connection {}: what was received is not what was sent", part.connection);
                 return Err(CommError::Program { rank: comm.world_rank(), message });
             }

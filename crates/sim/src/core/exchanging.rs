@@ -159,8 +159,8 @@ impl Core {
             .iter()
             .map(|phase| {
                 let transfers = phase.transfers.iter().map(transfer).collect::<Result<_, _>>()?;
-                let turns = if phase.interleaved { Turns::Interleaved } else { Turns::InOrder };
-                Ok(ConnectionPhase { transfers, turns })
+                let turns = if phase.interleaved { Turns::Proportional } else { Turns::InOrder };
+                Ok(ConnectionPhase { transfers, turns, continues: phase.continues })
             })
             .collect()
     }
