@@ -115,7 +115,7 @@ macro_rules! integers {
     )*};
 }
 
-integers! { i8 i16 i32 i64 u8 u16 u32 u64 }
+integers! { i64 u8 u16 u32 u64 }
 
 macro_rules! floats {
     ($($type:ident)*) => {$(
@@ -153,7 +153,8 @@ impl Combine<Truth> for Xor {
     }
 }
 
-/// Something to be done with elements of one type and one combination of them.
+/// Something to be done with elements of one type and one combination of them. The type may be the unsigned one of the
+/// same size where that makes no difference to bits.
 pub(super) trait Combining {
     type Output;
     fn run<T: Element, C: Combine<T>>(self) -> Self::Output;
@@ -168,15 +169,16 @@ pub(super) fn with_combination<W: Combining>(
     use Combination as By;
     use ElementType as Of;
     let undefined = |instead| PrimitiveError::Undefined { operation: combination.name(), kind, instead };
+    // Sums and bits are the same ones for both, so there is code for one of them only.
     macro_rules! integer {
-        ($type:ident) => {
+        ($type:ident, $unsigned:ident) => {
             match combination {
-                By::Add => work.run::<$type, Add>(),
+                By::Add => work.run::<$unsigned, Add>(),
                 By::Max => work.run::<$type, Max>(),
                 By::Min => work.run::<$type, Min>(),
-                By::LogAnd => work.run::<$type, And>(),
-                By::LogIor => work.run::<$type, Ior>(),
-                By::LogXor => work.run::<$type, Xor>(),
+                By::LogAnd => work.run::<$unsigned, And>(),
+                By::LogIor => work.run::<$unsigned, Ior>(),
+                By::LogXor => work.run::<$unsigned, Xor>(),
                 By::And | By::Or => {
                     return Err(undefined("it combines booleans; compare with 0 first, or take logand or logior"));
                 }
@@ -197,14 +199,14 @@ pub(super) fn with_combination<W: Combining>(
         };
     }
     Ok(match kind {
-        Of::Int8 => integer!(i8),
-        Of::Int16 => integer!(i16),
-        Of::Int32 => integer!(i32),
-        Of::Int64 => integer!(i64),
-        Of::Uint8 => integer!(u8),
-        Of::Uint16 => integer!(u16),
-        Of::Uint32 => integer!(u32),
-        Of::Uint64 => integer!(u64),
+        Of::Int8 => integer!(i8, u8),
+        Of::Int16 => integer!(i16, u16),
+        Of::Int32 => integer!(i32, u32),
+        Of::Int64 => integer!(i64, u64),
+        Of::Uint8 => integer!(u8, u8),
+        Of::Uint16 => integer!(u16, u16),
+        Of::Uint32 => integer!(u32, u32),
+        Of::Uint64 => integer!(u64, u64),
         Of::Float32 => float!(f32),
         Of::Float64 => float!(f64),
         Of::Bool => match combination {

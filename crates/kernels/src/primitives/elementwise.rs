@@ -3,12 +3,12 @@
 //! An array is worked through in blocks that fit the first-level cache. A block of which nothing is selected is not
 //! touched; of one that is selected in part, the results are computed for all and stored for the selected.
 
-use super::element::Truth;
-use super::lines::{self, LINE, Scratch};
+use super::density::{Density, blend, density};
+use super::lines::{self, Scratch};
 use super::parallel::{in_parts, threads_for};
 use super::pointwise::{Kernel, conversion, kernel};
 use super::view::Selection;
-use super::{ElementType, Pointwise, PrimitiveError, View};
+use super::{Pointwise, PrimitiveError, View};
 
 /// Elements of a block; with those of three arrays it fits the first-level cache.
 const BLOCK: usize = 1024;
@@ -128,6 +128,7 @@ impl Call<'_> {
             }
             (self.kernel)(one, other, room.pointer(), count);
             if let (Density::Some, Some(truths)) = (density, self.selection.0) {
+                // The line is fetched for what is kept in it, so it need not go past the caches.
                 blend(room.pointer(), target, &truths[start..end], item);
             } else if self.streaming {
                 lines::store_past_caches(room.pointer(), target, count * item);
@@ -166,69 +167,3 @@ impl Operand {
         if self.repeated { self.pointer } else { unsafe { self.pointer.add(place * self.item) } }
     }
 }
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Density {
-    None,
-    Some,
-    All,
-}
-
-/// How much of a block is selected.
-#[inline]
-pub(super) fn density(truths: &[Truth]) -> Density {
-    let mut any = false;
-    let mut all = true;
-    for chunk in truths.chunks(LINE) {
-        let (mut some, mut every) = (false, true);
-        for truth in chunk {
-            some |= truth.holds();
-            every &= truth.holds();
-        }
-        any |= some;
-        all &= every;
-        if any && !all {
-            return Density::Some;
-        }
-    }
-    if all {
-        Density::All
-    } else if any {
-        Density::Some
-    } else {
-        Density::None
-    }
-}
-
-/// Stores the selected elements of a block.
-///
-/// # Safety
-///
-/// As many elements of `item` bytes, a power of two up to 8, as truths are readable and writable.
-pub(super) unsafe fn blend(from: *const u8, to: *mut u8, truths: &[Truth], item: usize) {
-    // SAFETY: the caller's.
-    unsafe {
-        match item {
-            1 => blend_of::<u8>(from, to, truths),
-            2 => blend_of::<u16>(from, to, truths),
-            4 => blend_of::<u32>(from, to, truths),
-            _ => blend_of::<u64>(from, to, truths),
-        }
-    }
-}
-
-#[inline(always)]
-unsafe fn blend_of<T: Copy>(from: *const u8, to: *mut u8, truths: &[Truth]) {
-    // SAFETY: the caller's; blocks are apart.
-    let (from, to) = unsafe {
-        (
-            std::slice::from_raw_parts(from.cast::<T>(), truths.len()),
-            std::slice::from_raw_parts_mut(to.cast::<T>(), truths.len()),
-        )
-    };
-    for ((&from, to), truth) in from.iter().zip(to).zip(truths) {
-        *to = if truth.holds() { from } else { *to };
-    }
-}
-
-const _: () = assert!(ElementType::ALL.len() == 11 && BLOCK_BYTES.is_multiple_of(LINE));

@@ -23,8 +23,8 @@ pub enum PrimitiveError {
     #[error("{what} {given} is out of range: expected 0 to {last}")]
     Range { what: &'static str, given: usize, last: isize },
     /// An index into no element.
-    #[error("index {index} at element {element} is out of range: the {array} has {extent} elements, 0 to {last}")]
-    Index { index: i128, element: usize, array: &'static str, extent: usize, last: isize },
+    #[error("index {index} at element {element} is out of range: the {array} has {extent} elements")]
+    Index { index: i64, element: usize, array: &'static str, extent: usize },
     /// Two messages for one element.
     #[error(
         "elements {first} and {second} are both sent to element {destination}: choose how to combine them (add, max, min, \

@@ -1,13 +1,31 @@
 //! Stores past the caches, for outputs that are larger than those.
 
-use super::super::shift::last_level_cache;
+use super::super::shift::{Extension, last_level_cache, vector_extension};
 
 /// Bytes of a cache line.
 pub(super) const LINE: usize = 64;
 
 /// Whether what a call touches is so large that its output should not go through the caches.
 pub(super) fn passes_caches(bytes: usize) -> bool {
+    #[cfg(test)]
+    if STREAMING.get() {
+        return true;
+    }
     bytes > last_level_cache()
+}
+
+#[cfg(test)]
+thread_local! {
+    /// Small outputs go past the caches too.
+    static STREAMING: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+#[cfg(test)]
+pub(super) fn with_streaming<R>(always: bool, work: impl FnOnce() -> R) -> R {
+    STREAMING.set(always);
+    let result = work();
+    STREAMING.set(false);
+    result
 }
 
 /// Elements before the first one that begins a line; 0 where none does.
@@ -38,12 +56,45 @@ pub(super) unsafe fn store_past_caches(source: *const u8, target: *mut u8, lengt
     }
 }
 
+/// Copies so many lines; the target is aligned.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn store_lines(source: *const u8, target: *mut u8, lines: usize) {
+    // SAFETY: the caller's; the processor has what it is asked for.
+    unsafe {
+        if vector_extension() == Extension::Avx512 {
+            store_lines_512(source, target, lines);
+        } else {
+            for line in 0..lines {
+                store_line(source.add(line * LINE), target.add(line * LINE));
+            }
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+unsafe fn store_lines_512(source: *const u8, target: *mut u8, lines: usize) {
+    use std::arch::x86_64::{_mm512_loadu_si512, _mm512_stream_si512};
+    for line in 0..lines {
+        // SAFETY: the caller's.
+        unsafe {
+            _mm512_stream_si512(target.add(line * LINE).cast(), _mm512_loadu_si512(source.add(line * LINE).cast()))
+        };
+    }
+}
+
+/// Copies one line past the caches; the target is aligned.
+///
+/// # Safety
+///
+/// `source` is readable and `target` writable for a line, and the two do not overlap.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(super) unsafe fn store_line(source: *const u8, target: *mut u8) {
     use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
     let (source, target) = (source.cast::<__m128i>(), target.cast::<__m128i>());
-    for quarter in 0..4 * lines {
+    for quarter in 0..4 {
         // SAFETY: the caller's; every x86-64 has these.
         unsafe { _mm_stream_si128(target.add(quarter), _mm_loadu_si128(source.add(quarter))) };
     }
@@ -54,6 +105,42 @@ unsafe fn store_lines(source: *const u8, target: *mut u8, lines: usize) {
 unsafe fn store_lines(source: *const u8, target: *mut u8, lines: usize) {
     // SAFETY: the caller's.
     unsafe { std::ptr::copy_nonoverlapping(source, target, lines * LINE) };
+}
+
+/// Copies one line.
+///
+/// # Safety
+///
+/// `source` is readable and `target` writable for a line, and the two do not overlap.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+pub(super) unsafe fn store_line(source: *const u8, target: *mut u8) {
+    // SAFETY: the caller's.
+    unsafe { std::ptr::copy_nonoverlapping(source, target, LINE) };
+}
+
+/// Begins to fetch the line of an address, which need not be readable.
+#[inline(always)]
+pub(super) fn fetch(address: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch of any address is allowed.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(address.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}
+
+/// Asks the operating system to make memory of large pages, which are translated faster; it need not.
+pub(super) fn ask_for_large_pages(start: *mut u8, bytes: usize) {
+    #[cfg(target_os = "linux")]
+    // SAFETY: the advice changes nothing that can be seen, and may be given for any pages of this process.
+    unsafe {
+        libc::madvise(start.cast(), bytes, libc::MADV_HUGEPAGE);
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (start, bytes);
 }
 
 /// Makes stores past the caches visible to others.

@@ -10,7 +10,9 @@
 //! After the operations that M.-Y. Wu and W. Shu, "Performance Study on the Connection Machine" (1989) measure: section 3,
 //! tables 1 to 12.
 
+mod axis;
 mod combination;
+mod density;
 mod element;
 mod elementwise;
 mod error;
@@ -23,8 +25,12 @@ mod reduce;
 mod scan;
 mod send;
 mod spread;
+#[cfg(test)]
+mod tests;
 mod view;
+mod wide;
 
+pub use axis::Axis;
 pub use combination::Combination;
 pub use element::{ElementType, Scalar};
 pub use elementwise::elementwise;
@@ -34,5 +40,5 @@ pub use pointwise::Pointwise;
 pub use reduce::reduce;
 pub use scan::{Order, Scan, scan};
 pub use send::{Collisions, send};
-pub use spread::{Axis, spread};
+pub use spread::spread;
 pub use view::View;

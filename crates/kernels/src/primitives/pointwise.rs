@@ -376,6 +376,15 @@ impl<T: Element + ConvertTo<U>, U: Element> Apply<T> for Converted<U> {
     }
 }
 
+/// Conversions are many and rare: there is code for the widest registers and for any.
+fn conversion_of<T: Element + ConvertTo<U>, U: Element>() -> Kernel {
+    match vector_extension() {
+        #[cfg(target_arch = "x86_64")]
+        Extension::Avx512 => each_512::<T, Converted<U>>,
+        _ => each_portable::<T, Converted<U>>,
+    }
+}
+
 fn conversion_from<T>(to: ElementType) -> Kernel
 where
     T: Element
@@ -392,17 +401,17 @@ where
         + ConvertTo<f64>,
 {
     match to {
-        ElementType::Bool => kernel_of::<T, Converted<Truth>>().0,
-        ElementType::Int8 => kernel_of::<T, Converted<i8>>().0,
-        ElementType::Int16 => kernel_of::<T, Converted<i16>>().0,
-        ElementType::Int32 => kernel_of::<T, Converted<i32>>().0,
-        ElementType::Int64 => kernel_of::<T, Converted<i64>>().0,
-        ElementType::Uint8 => kernel_of::<T, Converted<u8>>().0,
-        ElementType::Uint16 => kernel_of::<T, Converted<u16>>().0,
-        ElementType::Uint32 => kernel_of::<T, Converted<u32>>().0,
-        ElementType::Uint64 => kernel_of::<T, Converted<u64>>().0,
-        ElementType::Float32 => kernel_of::<T, Converted<f32>>().0,
-        ElementType::Float64 => kernel_of::<T, Converted<f64>>().0,
+        ElementType::Bool => conversion_of::<T, Truth>(),
+        ElementType::Int8 => conversion_of::<T, i8>(),
+        ElementType::Int16 => conversion_of::<T, i16>(),
+        ElementType::Int32 => conversion_of::<T, i32>(),
+        ElementType::Int64 => conversion_of::<T, i64>(),
+        ElementType::Uint8 => conversion_of::<T, u8>(),
+        ElementType::Uint16 => conversion_of::<T, u16>(),
+        ElementType::Uint32 => conversion_of::<T, u32>(),
+        ElementType::Uint64 => conversion_of::<T, u64>(),
+        ElementType::Float32 => conversion_of::<T, f32>(),
+        ElementType::Float64 => conversion_of::<T, f64>(),
     }
 }
 
@@ -430,72 +439,74 @@ pub(super) fn kernel(operation: Pointwise, kind: ElementType) -> Result<(Kernel,
     const FLOATS: &str = "it is of floating-point numbers; convert with copy first";
     const BITS: &str = "it is of integers and booleans";
     const NUMBERS: &str = "it is of numbers; convert with copy first, or take a logical operation";
+    // `$bits` is the type whose results have the same bits where the sign makes no difference: there is code for one.
     macro_rules! any_number {
-        ($type:ident, $rest:expr) => {
+        ($type:ident, $bits:ident, $rest:expr) => {
             match operation {
-                Add => kernel_of::<$type, of::Add>(),
-                Subtract => kernel_of::<$type, of::Subtract>(),
-                Multiply => kernel_of::<$type, of::Multiply>(),
+                Add => kernel_of::<$bits, of::Add>(),
+                Subtract => kernel_of::<$bits, of::Subtract>(),
+                Multiply => kernel_of::<$bits, of::Multiply>(),
                 FloorDivide => kernel_of::<$type, of::FloorDivide>(),
                 Remainder => kernel_of::<$type, of::Remainder>(),
-                Negative => kernel_of::<$type, of::Negative>(),
-                Square => kernel_of::<$type, of::Square>(),
+                Negative => kernel_of::<$bits, of::Negative>(),
+                Square => kernel_of::<$bits, of::Square>(),
                 Sign => kernel_of::<$type, of::Sign>(),
                 LogicalAnd | LogicalOr | LogicalXor | LogicalNot => return Err(undefined(BOOLEANS)),
-                _ => any!($type, $rest),
+                _ => any!($type, $bits, $rest),
             }
         };
     }
     macro_rules! any {
-        ($type:ident, $rest:expr) => {
+        ($type:ident, $bits:ident, $rest:expr) => {
             match operation {
                 Maximum => kernel_of::<$type, of::Maximum>(),
                 Minimum => kernel_of::<$type, of::Minimum>(),
-                Equal => kernel_of::<$type, of::Equal>(),
-                NotEqual => kernel_of::<$type, of::NotEqual>(),
+                Equal => kernel_of::<$bits, of::Equal>(),
+                NotEqual => kernel_of::<$bits, of::NotEqual>(),
                 Less => kernel_of::<$type, of::Less>(),
                 LessEqual => kernel_of::<$type, of::LessEqual>(),
                 Greater => kernel_of::<$type, of::Greater>(),
                 GreaterEqual => kernel_of::<$type, of::GreaterEqual>(),
-                Copy => kernel_of::<$type, of::Copy>(),
+                Copy => kernel_of::<$bits, of::Copy>(),
                 _ => $rest,
             }
         };
     }
-    // What every integer is already.
-    macro_rules! bits {
-        ($type:ident, $abs:expr) => {
+    macro_rules! integer {
+        ($type:ident, $bits:ident, $abs:expr) => {
             any_number!(
                 $type,
+                $bits,
                 match operation {
-                    BitwiseAnd => kernel_of::<$type, of::And>(),
-                    BitwiseOr => kernel_of::<$type, of::Or>(),
-                    BitwiseXor => kernel_of::<$type, of::Xor>(),
-                    BitwiseLeftShift => kernel_of::<$type, of::LeftShift>(),
+                    BitwiseAnd => kernel_of::<$bits, of::And>(),
+                    BitwiseOr => kernel_of::<$bits, of::Or>(),
+                    BitwiseXor => kernel_of::<$bits, of::Xor>(),
+                    BitwiseLeftShift => kernel_of::<$bits, of::LeftShift>(),
                     BitwiseRightShift => kernel_of::<$type, of::RightShift>(),
-                    BitwiseInvert => kernel_of::<$type, of::Invert>(),
+                    BitwiseInvert => kernel_of::<$bits, of::Invert>(),
                     Abs => $abs,
-                    Floor | Ceil | Trunc | Round => kernel_of::<$type, of::Copy>(),
-                    Isnan | Isinf => kernel_of::<$type, of::Never>(),
-                    Isfinite => kernel_of::<$type, of::Always>(),
+                    Floor | Ceil | Trunc | Round => kernel_of::<$bits, of::Copy>(),
+                    Isnan | Isinf => kernel_of::<$bits, of::Never>(),
+                    Isfinite => kernel_of::<$bits, of::Always>(),
                     _ => return Err(undefined(FLOATS)),
                 }
             )
         };
     }
     macro_rules! signed {
-        ($type:ident) => {
-            bits!($type, kernel_of::<$type, of::Abs>())
+        ($type:ident, $bits:ident) => {
+            integer!($type, $bits, kernel_of::<$type, of::Abs>())
         };
     }
     macro_rules! unsigned {
         ($type:ident) => {
-            bits!($type, kernel_of::<$type, of::Copy>())
+            integer!($type, $type, kernel_of::<$type, of::Copy>())
         };
     }
     macro_rules! float {
         ($type:ident) => {
             any_number!(
+                $type,
                 $type,
                 match operation {
                     Divide => kernel_of::<$type, of::Divide>(),
@@ -513,8 +524,9 @@ pub(super) fn kernel(operation: Pointwise, kind: ElementType) -> Result<(Kernel,
             )
         };
     }
-    Ok(match kind {
+    let (kernel, result) = match kind {
         ElementType::Bool => any!(
+            Truth,
             Truth,
             match operation {
                 BitwiseAnd | LogicalAnd => kernel_of::<Truth, of::And>(),
@@ -524,15 +536,17 @@ pub(super) fn kernel(operation: Pointwise, kind: ElementType) -> Result<(Kernel,
                 _ => return Err(undefined(NUMBERS)),
             }
         ),
-        ElementType::Int8 => signed!(i8),
-        ElementType::Int16 => signed!(i16),
-        ElementType::Int32 => signed!(i32),
-        ElementType::Int64 => signed!(i64),
+        ElementType::Int8 => signed!(i8, u8),
+        ElementType::Int16 => signed!(i16, u16),
+        ElementType::Int32 => signed!(i32, u32),
+        ElementType::Int64 => signed!(i64, u64),
         ElementType::Uint8 => unsigned!(u8),
         ElementType::Uint16 => unsigned!(u16),
         ElementType::Uint32 => unsigned!(u32),
         ElementType::Uint64 => unsigned!(u64),
         ElementType::Float32 => float!(f32),
         ElementType::Float64 => float!(f64),
-    })
+    };
+    // Results of operations are truths or of the operands' type, whichever type stood for it.
+    Ok((kernel, if result == ElementType::Bool { result } else { kind }))
 }

@@ -1,9 +1,20 @@
 //! Scans along an axis.
+//!
+//! Along the last axis ([`rows`]) elements are combined in cells of 512 by place: what comes into a cell is the
+//! combination of the cells before it, one after another; within a cell one element follows another. Along other axes
+//! ([`columns`]) one element follows another, for many lines at once. So results do not depend on the number of threads.
+
+mod accumulate;
+mod columns;
+mod rows;
+
+use accumulate::{Accumulate, By, First};
 
 use super::combination::{Combine, Combining, with_combination};
 use super::element::{Element, Truth};
+use super::parallel::threads_for;
 use super::view::Selection;
-use super::{Axis, Combination, ElementType, PrimitiveError, View};
+use super::{Axis, Combination, ElementType, PrimitiveError, View, lines};
 
 /// What a scan does with the elements before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,87 +76,70 @@ pub unsafe fn scan(
     // SAFETY: the caller's.
     let selection = unsafe { Selection::checked(selection, out.length, Some(&out))? };
     let segments = match segments {
-        None => Selection(None),
+        None => None,
         Some(view) => {
             view.check_type("segments", ElementType::Bool)?;
             view.check_length("segments", out.length)?;
             view.check_apart("segments", &out, "out")?;
             // SAFETY: the caller's.
-            Selection(Some(unsafe { view.slice::<Truth>() }))
+            Some(unsafe { view.slice::<Truth>() })
         }
     };
-    let _ = threads;
-    let work = Work { x, out, axis, segments, selection, order };
+    let bytes = x.bytes() + out.bytes();
+    let streaming = lines::passes_caches(bytes);
+    let work = Work { x, out, axis, segments, selection, order, threads: threads_for(threads, bytes), streaming };
     match what {
         Scan::Combine(combination) => with_combination(x.kind, combination, work),
         Scan::Copy if order.exclusive => Err(PrimitiveError::Meaningless(
             "a copy has nothing to begin with, so it cannot be exclusive: shift the result of an inclusive one",
         )),
         Scan::Copy => {
-            macro_rules! copied {
-                ($($kind:ident $type:ident)*) => { match x.kind { $(ElementType::$kind => work.copied::<$type>(),)* } };
-            }
-            copied! {
-                Bool Truth Int8 i8 Int16 i16 Int32 i32 Int64 i64 Uint8 u8 Uint16 u16 Uint32 u32 Uint64 u64
-                Float32 f32 Float64 f64
+            // What is copied need not be understood.
+            match x.kind.size() {
+                1 => work.accumulated::<u8, First>(),
+                2 => work.accumulated::<u16, First>(),
+                4 => work.accumulated::<u32, First>(),
+                _ => work.accumulated::<u64, First>(),
             }
             Ok(())
         }
     }
 }
 
+/// A scan whose arrays have been checked.
 struct Work<'a> {
     x: View,
     out: View,
     axis: Axis,
-    segments: Selection<'a>,
+    segments: Option<&'a [Truth]>,
     selection: Selection<'a>,
     order: Order,
+    threads: usize,
+    streaming: bool,
 }
 
 impl Combining for Work<'_> {
     type Output = ();
     fn run<T: Element, C: Combine<T>>(self) {
-        let (x, out) = (self.x.pointer.cast::<T>(), self.out.pointer.cast::<T>());
-        self.lines(|place, state: &mut Option<T>| {
-            // SAFETY: places are within the arrays.
-            let value = unsafe { *x.add(place) };
-            let before = state.unwrap_or(C::IDENTITY);
-            let with = C::combine(before, value);
-            *state = Some(with);
-            unsafe { *out.add(place) = if self.order.exclusive { before } else { with } };
-        });
+        self.accumulated::<T, By<C>>();
     }
 }
 
 impl Work<'_> {
-    fn copied<T: Element>(&self) {
-        let (x, out) = (self.x.pointer.cast::<T>(), self.out.pointer.cast::<T>());
-        self.lines(|place, state: &mut Option<T>| {
-            // SAFETY: places are within the arrays.
-            unsafe { *out.add(place) = *state.get_or_insert(*x.add(place)) };
-        });
+    fn accumulated<T: Element, A: Accumulate<T>>(&self) {
+        if self.out.length == 0 {
+        } else if self.axis.after == 1 {
+            rows::scan::<T, A>(self);
+        } else {
+            columns::scan::<T, A>(self);
+        }
     }
 
-    fn lines<T>(&self, mut step: impl FnMut(usize, &mut Option<T>)) {
-        let Axis { before, extent, after } = self.axis;
-        for line in 0..before * after {
-            let (outer, inner) = (line / after, line % after);
-            let mut state = None;
-            for number in 0..extent {
-                let index = if self.order.downward { extent - 1 - number } else { number };
-                let place = (outer * extent + index) * after + inner;
-                let flagged = self.segments.0.is_some_and(|flags| flags[place].holds());
-                if flagged && !self.order.downward {
-                    state = None;
-                }
-                if self.selection.holds(place) {
-                    step(place, &mut state);
-                }
-                if flagged && self.order.downward {
-                    state = None;
-                }
-            }
-        }
+    fn source<T>(&self) -> *const T {
+        self.x.pointer.cast_const().cast()
+    }
+
+    fn target<T>(&self) -> *mut T {
+        self.out.pointer.cast()
     }
 }

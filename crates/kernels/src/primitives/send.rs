@@ -1,10 +1,18 @@
 //! Sends: each element to where its index says, with combining.
+//!
+//! Destinations are combined in the order of their senders, whatever the number of threads and whichever way is taken:
+//! one sender after another ([`direct`]), or, where destinations are many and far apart, sorted into buckets of
+//! neighbouring destinations first ([`buckets`]).
+
+mod buckets;
+mod collisions;
 
 use super::combination::{Combine, Combining, with_combination};
-use super::element::Element;
-use super::indices::{Index, Indexing, check_indices, with_indices};
+use super::element::{Element, Truth};
+use super::indices::{Index, Indexing, Range, range_of, with_indices};
+use super::parallel::threads_for;
 use super::view::Selection;
-use super::{Combination, PrimitiveError, View};
+use super::{Combination, ElementType, PrimitiveError, View};
 
 /// What happens where several elements are sent to one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,9 +61,9 @@ pub unsafe fn send(
     x.check_apart("x", &out, "out")?;
     index.check_apart("index", &out, "out")?;
     // SAFETY: the caller's.
-    let selection = unsafe { Selection::checked(selection, x.length, None)? };
-    let _ = threads;
-    with_indices(&index, Work { x, index, out, collisions, selection })
+    let selection = unsafe { Selection::checked(selection, x.length, Some(&out))? };
+    let threads = threads_for(threads, x.bytes() + index.bytes());
+    with_indices(&index, Work { x, index, out, collisions, selection, threads })
 }
 
 struct Work<'a> {
@@ -64,59 +72,103 @@ struct Work<'a> {
     out: View,
     collisions: Collisions,
     selection: Selection<'a>,
+    threads: usize,
 }
 
 impl Indexing for Work<'_> {
     type Output = ();
     fn run<I: Index + Element>(self) -> Result<(), PrimitiveError> {
+        let Work { x, out, selection, threads, .. } = self;
         // SAFETY: `send` was promised readable views.
         let index = unsafe { self.index.slice::<I>() };
-        check_indices(index, self.selection, self.out.length, "destination")?;
-        let item = self.x.kind.size();
+        let Some(range) = range_of(index, selection, out.length, "destination", threads)? else { return Ok(()) };
         if self.collisions == Collisions::Refuse {
-            let mut senders = vec![usize::MAX; self.out.length];
-            for (element, index) in index.iter().enumerate().filter(|(element, _)| self.selection.holds(*element)) {
-                let first = std::mem::replace(&mut senders[index.place()], element);
-                if first != usize::MAX {
-                    return Err(PrimitiveError::Collision { first, second: element, destination: index.place() });
+            collisions::refuse(index, selection, range)?;
+        }
+        let messages = Messages { index, x, out, selection, threads, range };
+        match self.collisions {
+            Collisions::Combine(combination) => with_combination(x.kind, combination, messages),
+            Collisions::Overwrite | Collisions::Refuse => {
+                // What is stored need not be understood.
+                match x.kind.size() {
+                    1 => messages.stored::<u8>(),
+                    2 => messages.stored::<u16>(),
+                    4 => messages.stored::<u32>(),
+                    _ => messages.stored::<u64>(),
                 }
+                Ok(())
             }
         }
-        if let Collisions::Combine(combination) = self.collisions {
-            return with_combination(
-                self.x.kind,
-                combination,
-                Combined { index, x: self.x, out: self.out, selection: self.selection },
-            );
-        }
-        for (element, index) in index.iter().enumerate().filter(|(element, _)| self.selection.holds(*element)) {
-            // SAFETY: the index was checked.
-            unsafe {
-                let to = self.out.pointer.add(index.place() * item);
-                std::ptr::copy_nonoverlapping(self.x.pointer.add(element * item), to, item);
-            }
-        }
-        Ok(())
     }
 }
 
-struct Combined<'a, I> {
+/// What is sent where; all indices are within `range`.
+struct Messages<'a, I> {
     index: &'a [I],
     x: View,
     out: View,
     selection: Selection<'a>,
+    threads: usize,
+    range: Range,
 }
 
-impl<I: Index> Combining for Combined<'_, I> {
+/// The last one.
+struct Last;
+
+impl<T: Element> Combine<T> for Last {
+    const IDENTITY: T = T::SMALLEST;
+    #[inline(always)]
+    fn combine(_: T, other: T) -> T {
+        other
+    }
+}
+
+impl<I: Index> Combining for Messages<'_, I> {
     type Output = ();
     fn run<T: Element, C: Combine<T>>(self) {
-        // SAFETY: `send` was promised such views, and found their types.
-        let (x, out) = unsafe { (self.x.slice::<T>(), self.out.slice_mut::<T>()) };
-        for (element, (&x, index)) in x.iter().zip(self.index).enumerate() {
-            if self.selection.holds(element) {
-                let to = &mut out[index.place()];
-                *to = C::combine(*to, x);
+        self.delivered::<T, C>();
+    }
+}
+
+impl<I: Index> Messages<'_, I> {
+    fn stored<T: Element>(&self) {
+        self.delivered::<T, Last>();
+    }
+
+    fn delivered<T: Element, C: Combine<T>>(&self) {
+        // SAFETY: `send` was promised such views; types of one size have the same alignment, and any bits are an element.
+        let (x, out) = unsafe { (self.x.elements::<T>(), self.out.elements_mut::<T>()) };
+        let out = &mut out[self.range.low..=self.range.high];
+        if buckets::pay(self.index.len(), std::mem::size_of_val(out)) {
+            let senders = buckets::Senders { x, index: self.index, selection: self.selection, low: self.range.low };
+            if buckets::deliver::<T, I, C>(&senders, out, self.threads) {
+                return;
             }
+        }
+        direct::<T, I, C>(x, self.index, self.selection, self.range.low, out);
+    }
+}
+
+/// One sender after another; `out` begins with destination `low`, and all destinations are in it.
+fn direct<T: Element, I: Index, C: Combine<T>>(
+    x: &[T],
+    index: &[I],
+    selection: Selection<'_>,
+    low: usize,
+    out: &mut [T],
+) {
+    let mut to = |x: T, index: I| {
+        // SAFETY: all indices of selected elements were found to be in the range that `out` is.
+        let to = unsafe { out.get_unchecked_mut(index.place() - low) };
+        *to = C::combine(*to, x);
+    };
+    match selection.0 {
+        None => x.iter().zip(index).for_each(|(&x, &index)| to(x, index)),
+        Some(truths) => {
+            let all = x.iter().zip(index).zip(truths);
+            all.filter(|(_, truth)| truth.holds()).for_each(|((&x, &index), _)| to(x, index));
         }
     }
 }
+
+const _: () = assert!(ElementType::ALL.len() == 11 && size_of::<Truth>() == 1);

@@ -68,6 +68,17 @@ impl View {
     /// Elements are of type T, readable, and not written meanwhile.
     pub(super) unsafe fn slice<'a, T: Element>(&self) -> &'a [T] {
         debug_assert_eq!(self.kind, T::TYPE);
+        // SAFETY: the caller's.
+        unsafe { self.elements() }
+    }
+
+    /// As elements of another type of the same size.
+    ///
+    /// # Safety
+    ///
+    /// Any bits of an element are a T; elements are readable, and not written meanwhile.
+    pub(super) unsafe fn elements<'a, T: Element>(&self) -> &'a [T] {
+        debug_assert_eq!(self.kind.size(), size_of::<T>());
         if self.length == 0 {
             return &[];
         }
@@ -75,11 +86,13 @@ impl View {
         unsafe { std::slice::from_raw_parts(self.pointer.cast_const().cast(), self.length) }
     }
 
+    /// As elements of another type of the same size, to be written.
+    ///
     /// # Safety
     ///
-    /// Elements are of type T, writable, and used by nobody else meanwhile.
-    pub(super) unsafe fn slice_mut<'a, T: Element>(&self) -> &'a mut [T] {
-        debug_assert_eq!(self.kind, T::TYPE);
+    /// Any bits of an element are a T; elements are writable, and used by nobody else meanwhile.
+    pub(super) unsafe fn elements_mut<'a, T: Element>(&self) -> &'a mut [T] {
+        debug_assert_eq!(self.kind.size(), size_of::<T>());
         if self.length == 0 {
             return &mut [];
         }
