@@ -72,21 +72,10 @@ fn main() {
         }
     };
     report("copy, memcpy", 16 * length, &mut || c.copy_from_slice(&a));
-    let halves = threads.unwrap_or(1);
-    report("copy, memcpy, all threads", 16 * length, &mut || {
-        std::thread::scope(|scope| {
-            for (to, from) in c.chunks_mut(length / halves).zip(a.chunks(length / halves)) {
-                scope.spawn(|| to.copy_from_slice(from));
-            }
-        });
-    });
     let order = Order::default();
     let add = Scan::Combine(Combination::Add);
     // SAFETY: the views are of arrays that are there.
     unsafe {
-        report("elementwise copy", 16 * length, &mut || {
-            elementwise(Pointwise::Copy, &[x], z, None, threads).expect("fits")
-        });
         report("elementwise add", 24 * length, &mut || {
             elementwise(Pointwise::Add, &[x, y], z, None, threads).expect("fits")
         });

@@ -102,6 +102,7 @@ struct RangeOf<'a, I> {
 impl<I: Index> Wide for RangeOf<'_, I> {
     type Output = Range;
     #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // several arrays by the same lane
     fn run(self) -> Range {
         const LANES: usize = 16;
         let mut low = [Range::NONE.low; LANES];

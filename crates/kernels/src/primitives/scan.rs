@@ -128,7 +128,9 @@ impl Combining for Work<'_> {
 impl Work<'_> {
     fn accumulated<T: Element, A: Accumulate<T>>(&self) {
         if self.out.length == 0 {
-        } else if self.axis.after == 1 {
+            return;
+        }
+        if self.axis.after == 1 {
             rows::scan::<T, A>(self);
         } else {
             columns::scan::<T, A>(self);
