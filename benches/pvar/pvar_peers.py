@@ -1,0 +1,201 @@
+"""Peers of the kernels of parallel variables, each as it does the thing best; those not installed are left out."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+_told: set[str] = set()
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A contender: what it does when called. It returns its result, or writes it into the given output."""
+
+    call: Callable[[], Any]
+
+
+def module(name: str) -> Any | None:
+    try:
+        return __import__(name)
+    except ImportError:
+        if name not in _told:
+            print(f"skipped: {name} is not installed", file=sys.stderr)
+            _told.add(name)
+        return None
+
+
+def found(row: str, *arrays: Any) -> dict[str, Peer]:
+    """The peers for a row of the benchmark, numpy first."""
+    peers: dict[str, Callable[[], Any]] = {}
+    for name, made in (("numpy", with_numpy), ("numba", with_numba), ("numexpr", with_numexpr), ("jax", with_jax)):
+        if name == "numpy" or module(name) is not None:
+            call = made(row, *arrays)
+            if call is not None:
+                peers[name] = call
+    return {name: Peer(call) for name, call in peers.items()}
+
+
+def with_numpy(row: str, *arrays: Any) -> Callable[[], Any] | None:
+    a, b, out, *rest = arrays
+    flags, side = rest if rest else (None, None)
+    return {
+        "add": lambda: none(np.add(a, b, out=out)),
+        "sum": a.sum,
+        "max": a.max,
+        "scan": lambda: none(np.cumsum(a, out=out)),
+        "segmented scan": lambda: segmented_by_numpy(a, flags, out),
+        "spread": lambda: np.copyto(out.reshape(-1, side), a.reshape(-1, side)[1]),
+        "shift": lambda: rolled(a, out),
+        "gather": lambda: none(np.take(a, b, out=out, mode="clip")),
+        "send": lambda: np.add.at(out, b, a),
+    }[row]
+
+
+def none(_: Any) -> None:
+    """The result is in the output."""
+
+
+def rolled(a: np.ndarray, out: np.ndarray) -> None:
+    out[:-1] = a[1:]
+    out[-1:] = a[:1]
+
+
+def segmented_by_numpy(a: np.ndarray, flags: np.ndarray, out: np.ndarray) -> None:
+    """The sum up to each element, less that up to its segment."""
+    np.cumsum(a, out=out)
+    firsts = np.flatnonzero(flags)
+    before = out[firsts] - a[firsts]
+    out -= np.repeat(before, np.diff(np.append(firsts, len(a))))
+
+
+def with_numexpr(row: str, *arrays: Any) -> Callable[[], Any] | None:
+    import numexpr
+
+    a, b, out = arrays[:3]
+    names = {"a": a, "b": b}
+    return {
+        "add": lambda: none(numexpr.evaluate("a + b", local_dict=names, out=out)),
+        "sum": lambda: numexpr.evaluate("sum(a)", local_dict=names),
+        "max": lambda: numexpr.evaluate("max(a)", local_dict=names),
+    }.get(row)
+
+
+_compiled: dict[str, Any] = {}
+
+
+def with_numba(row: str, *arrays: Any) -> Callable[[], Any] | None:
+    import numba
+
+    a, b, out, *rest = arrays
+    if not _compiled:
+        _compiled.update(numba_kernels(numba))
+    kernel = _compiled.get(row)
+    if kernel is None:
+        return None
+    if row in ("sum", "max"):
+        return lambda: kernel(a)
+    if row == "segmented scan":
+        return lambda: kernel(a, rest[0], out)
+    if row == "spread":
+        return lambda: kernel(a.reshape(-1, rest[1]), out.reshape(-1, rest[1]))
+    if row in ("scan", "shift"):
+        return lambda: kernel(a, out)
+    return lambda: kernel(a, b, out)
+
+
+def numba_kernels(numba: Any) -> dict[str, Any]:
+    parallel = numba.njit(parallel=True, fastmath=True)
+
+    @parallel
+    def add(a, b, out):
+        for i in numba.prange(a.size):
+            out[i] = a[i] + b[i]
+
+    @parallel
+    def total(a):
+        result = 0.0
+        for i in numba.prange(a.size):
+            result += a[i]
+        return result
+
+    @parallel
+    def largest(a):
+        result = -np.inf
+        for i in numba.prange(a.size):
+            result = max(result, a[i])
+        return result
+
+    @numba.njit
+    def scan(a, out):
+        carried = 0.0
+        for i in range(a.size):
+            carried += a[i]
+            out[i] = carried
+
+    @numba.njit
+    def segmented(a, flags, out):
+        carried = 0.0
+        for i in range(a.size):
+            if flags[i]:
+                carried = 0.0
+            carried += a[i]
+            out[i] = carried
+
+    @parallel
+    def spread(a, out):
+        for i in numba.prange(out.shape[0]):
+            out[i] = a[1]
+
+    @parallel
+    def shift(a, out):
+        for i in numba.prange(a.size - 1):
+            out[i] = a[i + 1]
+        out[a.size - 1] = a[0]
+
+    @parallel
+    def gather(a, index, out):
+        for i in numba.prange(index.size):
+            out[i] = a[index[i]]
+
+    @numba.njit
+    def send(a, index, out):
+        for i in range(index.size):
+            out[index[i]] += a[i]
+
+    kernels = {"add": add, "sum": total, "max": largest, "scan": scan, "segmented scan": segmented}
+    return kernels | {"spread": spread, "shift": shift, "gather": gather, "send": send}
+
+
+def with_jax(row: str, *arrays: Any) -> Callable[[], Any] | None:
+    import jax
+
+    jax.config.update("jax_enable_x64", True)
+    jax.config.update("jax_platforms", "cpu")
+    a, b, out = arrays[:3]
+    # Scans of so many elements take seconds: one of them is enough to show.
+    functions = {
+        "add": lambda a, b: a + b,
+        "sum": lambda a, b: a.sum(),
+        "max": lambda a, b: a.max(),
+        "shift": lambda a, b: jax.numpy.roll(a, -1),
+        "gather": lambda a, index: a[index],
+    }
+    if row == "send":
+        function = jax.jit(lambda out, a, index: out.at[index].add(a), donate_argnums=0)
+        held = [jax.numpy.asarray(out.copy())]
+        there, index = jax.numpy.asarray(a), jax.numpy.asarray(b)
+
+        def call() -> None:
+            held[0] = jax.block_until_ready(function(held[0], there, index))
+
+        return call
+    if row not in functions:
+        return None
+    function = jax.jit(functions[row])
+    there, other = jax.numpy.asarray(a), jax.numpy.asarray(b)
+    return lambda: jax.block_until_ready(function(there, other))

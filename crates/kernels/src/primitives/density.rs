@@ -1,0 +1,89 @@
+//! How much of a block is selected, and stores of what is.
+
+use super::element::Truth;
+use super::wide::{Wide, widely};
+
+/// Elements that are looked at before it is asked whether more need be.
+const PORTION: usize = 256;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Density {
+    None,
+    Some,
+    All,
+}
+
+/// How much of a block is selected.
+#[inline]
+pub(super) fn density(truths: &[Truth]) -> Density {
+    let (mut any, mut all) = (false, true);
+    for portion in truths.chunks(PORTION) {
+        let (some, every) = widely(Portion(portion));
+        any |= some;
+        all &= every;
+        if any && !all {
+            return Density::Some;
+        }
+    }
+    match (any, all) {
+        (_, true) => Density::All,
+        (false, _) => Density::None,
+        _ => Density::Some,
+    }
+}
+
+struct Portion<'a>(&'a [Truth]);
+
+impl Wide for Portion<'_> {
+    /// Whether any and whether all hold.
+    type Output = (bool, bool);
+    #[inline(always)]
+    fn run(self) -> (bool, bool) {
+        let count: u32 = self.0.iter().map(|truth| u32::from(truth.holds())).sum();
+        (count > 0, count as usize == self.0.len())
+    }
+}
+
+/// Stores the selected elements of a block.
+///
+/// # Safety
+///
+/// As many elements of `item` bytes, a power of two up to 8, as truths are readable and writable, and the two are apart.
+pub(super) unsafe fn blend(from: *const u8, to: *mut u8, truths: &[Truth], item: usize) {
+    // SAFETY: the caller's.
+    unsafe {
+        match item {
+            1 => blend_of::<u8>(from, to, truths),
+            2 => blend_of::<u16>(from, to, truths),
+            4 => blend_of::<u32>(from, to, truths),
+            _ => blend_of::<u64>(from, to, truths),
+        }
+    }
+}
+
+unsafe fn blend_of<T: Copy>(from: *const u8, to: *mut u8, truths: &[Truth]) {
+    // SAFETY: the caller's.
+    let (from, to) = unsafe {
+        (
+            std::slice::from_raw_parts(from.cast::<T>(), truths.len()),
+            std::slice::from_raw_parts_mut(to.cast::<T>(), truths.len()),
+        )
+    };
+    widely(Blend { from, to, truths });
+}
+
+struct Blend<'a, T> {
+    from: &'a [T],
+    to: &'a mut [T],
+    truths: &'a [Truth],
+}
+
+impl<T: Copy> Wide for Blend<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        for ((&from, to), truth) in self.from.iter().zip(self.to).zip(self.truths) {
+            *to = if truth.holds() { from } else { *to };
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Gets: each element from where its index says.
+
+use super::density::{Density, density};
+use super::element::Element;
+use super::indices::{Index, Indexing, range_of, with_indices};
+use super::lines::{self, Scratch};
+use super::parallel::{in_parts, threads_for};
+use super::view::Selection;
+use super::{PrimitiveError, View};
+
+/// Elements of a block.
+const BLOCK: usize = 1024;
+
+/// So many elements ahead their lines are fetched.
+const AHEAD: usize = 32;
+
+/// Sources of more bytes than this are not in a near cache: their lines are fetched ahead.
+const NEAR: usize = 512 << 10;
+
+/// Gives each selected element of `out` the element of `x` with the flat index in `index`; several may take the same one.
+///
+/// # Errors
+///
+/// An index of a selected element that `x` does not have (nothing is written then), an `index` of another length than
+/// `out` or not of int32 or int64, an `out` of another type than `x`, and arrays that overlap.
+///
+/// # Safety
+///
+/// The memory of all views is what [`View`] says.
+pub unsafe fn gather(
+    x: View,
+    index: View,
+    out: View,
+    selection: Option<&View>,
+    threads: Option<usize>,
+) -> Result<(), PrimitiveError> {
+    index.check_length("index", out.length)?;
+    out.check_type("out", x.kind)?;
+    x.check_apart("x", &out, "out")?;
+    index.check_apart("index", &out, "out")?;
+    // SAFETY: the caller's.
+    let selection = unsafe { Selection::checked(selection, out.length, Some(&out))? };
+    let threads = threads_for(threads, out.bytes() + index.bytes());
+    with_indices(&index, Work { x, index, out, selection, threads })
+}
+
+struct Work<'a> {
+    x: View,
+    index: View,
+    out: View,
+    selection: Selection<'a>,
+    threads: usize,
+}
+
+impl Indexing for Work<'_> {
+    type Output = ();
+    fn run<I: Index>(self) -> Result<(), PrimitiveError> {
+        // SAFETY: `gather` was promised readable views.
+        let index = unsafe { self.index.slice::<I>() };
+        if range_of(index, self.selection, self.x.length, "source", self.threads)?.is_none() {
+            return Ok(());
+        }
+        // What is fetched need not be understood.
+        match self.x.kind.size() {
+            1 => self.fetched::<u8, I>(index),
+            2 => self.fetched::<u16, I>(index),
+            4 => self.fetched::<u32, I>(index),
+            _ => self.fetched::<u64, I>(index),
+        }
+        Ok(())
+    }
+}
+
+impl Work<'_> {
+    fn fetched<T: Element, I: Index>(&self, index: &[I]) {
+        // SAFETY: `gather` was promised a readable view; any bits are an unsigned number.
+        let x = unsafe { self.x.elements::<T>() };
+        let streaming = lines::passes_caches(self.out.bytes() + self.index.bytes());
+        in_parts(index.len(), BLOCK, self.threads, |part| {
+            let mut room = Scratch::<{ BLOCK * 8 }>::new();
+            let head = lines::before_line(self.target::<T>(part.start).cast(), size_of::<T>());
+            let mut start = part.start;
+            while start < part.end {
+                let end = part.end.min(start + if start == part.start && head > 0 { head } else { BLOCK });
+                // SAFETY: parts are disjoint; the output was promised to be writable.
+                unsafe {
+                    if streaming {
+                        self.block::<T, I>(x, index, start, end, room.pointer().cast());
+                        lines::store_past_caches(
+                            room.pointer(),
+                            self.target::<T>(start).cast(),
+                            (end - start) * size_of::<T>(),
+                        );
+                    } else {
+                        self.block::<T, I>(x, index, start, end, self.target(start));
+                    }
+                }
+                start = end;
+            }
+            lines::fence();
+        });
+    }
+
+    fn target<T: Element>(&self, place: usize) -> *mut T {
+        self.out.pointer.cast::<T>().wrapping_add(place)
+    }
+
+    /// What the elements `start..end` of the output are to hold, at `target`.
+    unsafe fn block<T: Element, I: Index>(&self, x: &[T], index: &[I], start: usize, end: usize, target: *mut T) {
+        let far = std::mem::size_of_val(x) > NEAR;
+        let all = self.selection.0.is_none_or(|truths| density(&truths[start..end]) == Density::All);
+        // SAFETY: the caller's.
+        unsafe {
+            match (all, far) {
+                (true, true) => self.each::<T, I, true, true>(x, index, start, end, target),
+                (true, false) => self.each::<T, I, true, false>(x, index, start, end, target),
+                (false, true) => self.each::<T, I, false, true>(x, index, start, end, target),
+                (false, false) => self.each::<T, I, false, false>(x, index, start, end, target),
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn each<T: Element, I: Index, const ALL: bool, const FAR: bool>(
+        &self,
+        x: &[T],
+        index: &[I],
+        start: usize,
+        end: usize,
+        target: *mut T,
+    ) {
+        let old = self.target::<T>(start);
+        for number in 0..end - start {
+            let element = start + number;
+            // SAFETY: selected indices were checked, and others replaced by 0, which there is; the rest is the caller's.
+            unsafe {
+                if FAR {
+                    let ahead = index.get_unchecked((element + AHEAD).min(index.len() - 1)).place();
+                    lines::fetch(x.as_ptr().wrapping_add(ahead).cast());
+                }
+                let place = index.get_unchecked(element).place();
+                let value = if ALL {
+                    *x.get_unchecked(place)
+                } else {
+                    let holds = self.selection.holds(element);
+                    let value = *x.get_unchecked(if holds { place } else { 0 });
+                    if holds { value } else { *old.add(number) }
+                };
+                *target.add(number) = value;
+            }
+        }
+    }
+}

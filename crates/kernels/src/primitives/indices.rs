@@ -1,0 +1,135 @@
+//! Arrays of indices.
+
+use super::element::Element;
+use super::parallel::{on_threads, part};
+use super::view::Selection;
+use super::wide::{Wide, widely};
+use super::{ElementType, PrimitiveError, View};
+
+/// A type of indices.
+pub(super) trait Index: Element {
+    /// As an unsigned number; negative ones become so large that no array has them.
+    fn place(self) -> usize;
+    fn wide(self) -> i64;
+}
+
+impl Index for i32 {
+    #[inline(always)]
+    fn place(self) -> usize {
+        self as isize as usize
+    }
+    fn wide(self) -> i64 {
+        self.into()
+    }
+}
+
+impl Index for i64 {
+    #[inline(always)]
+    fn place(self) -> usize {
+        self as usize
+    }
+    fn wide(self) -> i64 {
+        self
+    }
+}
+
+/// Something to be done with indices of one type.
+pub(super) trait Indexing {
+    type Output;
+    fn run<I: Index>(self) -> Result<Self::Output, PrimitiveError>;
+}
+
+pub(super) fn with_indices<W: Indexing>(index: &View, work: W) -> Result<W::Output, PrimitiveError> {
+    match index.kind {
+        ElementType::Int32 => work.run::<i32>(),
+        ElementType::Int64 => work.run::<i64>(),
+        found => Err(PrimitiveError::Type { array: "index", found, wanted: "int32 or int64".to_owned() }),
+    }
+}
+
+/// The smallest and the largest index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Range {
+    pub low: usize,
+    pub high: usize,
+}
+
+impl Range {
+    const NONE: Self = Self { low: usize::MAX, high: 0 };
+
+    fn join(self, other: Self) -> Self {
+        Self { low: self.low.min(other.low), high: self.high.max(other.high) }
+    }
+}
+
+/// Indices of a thread are looked at in portions that end at multiples of this.
+const GRAIN: usize = 4096;
+
+/// The range of the selected indices, None where nothing is selected.
+///
+/// # Errors
+///
+/// The first selected index that is not below `extent`; `array` is what the message calls the array that it should be of.
+pub(super) fn range_of<I: Index>(
+    index: &[I],
+    selection: Selection<'_>,
+    extent: usize,
+    array: &'static str,
+    threads: usize,
+) -> Result<Option<Range>, PrimitiveError> {
+    let ranges = on_threads(threads, |number| {
+        let own = part(index.len(), GRAIN, number, threads);
+        widely(RangeOf { index: &index[own.clone()], selection: selection.part(own.start, own.end) })
+    });
+    let range = ranges.into_iter().fold(Range::NONE, Range::join);
+    if range == Range::NONE {
+        return Ok(None);
+    }
+    if range.high < extent {
+        return Ok(Some(range));
+    }
+    match (0..index.len()).find(|&element| selection.holds(element) && index[element].place() >= extent) {
+        None => Ok(Some(range)),
+        Some(element) => Err(PrimitiveError::Index { index: index[element].wide(), element, array, extent }),
+    }
+}
+
+struct RangeOf<'a, I> {
+    index: &'a [I],
+    selection: Selection<'a>,
+}
+
+impl<I: Index> Wide for RangeOf<'_, I> {
+    type Output = Range;
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // several arrays by the same lane
+    fn run(self) -> Range {
+        const LANES: usize = 16;
+        let mut low = [Range::NONE.low; LANES];
+        let mut high = [Range::NONE.high; LANES];
+        let rows = self.index.len() / LANES * LANES;
+        match self.selection.0 {
+            None => {
+                for row in self.index[..rows].chunks_exact(LANES) {
+                    for lane in 0..LANES {
+                        low[lane] = low[lane].min(row[lane].place());
+                        high[lane] = high[lane].max(row[lane].place());
+                    }
+                }
+            }
+            Some(truths) => {
+                for (row, truths) in self.index[..rows].chunks_exact(LANES).zip(truths.chunks_exact(LANES)) {
+                    for lane in 0..LANES {
+                        let (place, holds) = (row[lane].place(), truths[lane].holds());
+                        low[lane] = low[lane].min(if holds { place } else { Range::NONE.low });
+                        high[lane] = high[lane].max(if holds { place } else { Range::NONE.high });
+                    }
+                }
+            }
+        }
+        let lanes = low.into_iter().zip(high).map(|(low, high)| Range { low, high });
+        let rest = (rows..self.index.len()).filter(|&element| self.selection.holds(element));
+        let rest = rest.map(|element| Range { low: self.index[element].place(), high: self.index[element].place() });
+        lanes.chain(rest).fold(Range::NONE, Range::join)
+    }
+}

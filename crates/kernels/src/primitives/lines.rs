@@ -1,0 +1,170 @@
+//! Stores past the caches, for outputs that are larger than those.
+
+use super::super::shift::{Extension, last_level_cache, vector_extension};
+
+/// Bytes of a cache line.
+pub(super) const LINE: usize = 64;
+
+/// Whether what a call touches is so large that its output should not go through the caches.
+pub(super) fn passes_caches(bytes: usize) -> bool {
+    #[cfg(test)]
+    if STREAMING.get() {
+        return true;
+    }
+    bytes > last_level_cache()
+}
+
+#[cfg(test)]
+thread_local! {
+    /// Small outputs go past the caches too.
+    static STREAMING: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+#[cfg(test)]
+pub(super) fn with_streaming<R>(always: bool, work: impl FnOnce() -> R) -> R {
+    STREAMING.set(always);
+    let result = work();
+    STREAMING.set(false);
+    result
+}
+
+/// Elements before the first one that begins a line; 0 where none does.
+pub(super) fn before_line(pointer: *const u8, item: usize) -> usize {
+    let bytes = (LINE - pointer as usize % LINE) % LINE;
+    if bytes.is_multiple_of(item) { bytes / item } else { 0 }
+}
+
+/// Copies bytes, full lines of the target past the caches. [`fence`] is needed before others read them.
+///
+/// # Safety
+///
+/// `source` is readable and `target` writable for `length` bytes, and the two do not overlap.
+#[inline(always)]
+pub(super) unsafe fn store_past_caches(source: *const u8, target: *mut u8, length: usize) {
+    let head = ((LINE - target as usize % LINE) % LINE).min(length);
+    let lines = (length - head) / LINE;
+    let tail = length - head - lines * LINE;
+    // SAFETY: all within `length` bytes, as the caller vouches; lines are aligned.
+    unsafe {
+        if head > 0 {
+            std::ptr::copy_nonoverlapping(source, target, head);
+        }
+        store_lines(source.add(head), target.add(head), lines);
+        if tail > 0 {
+            std::ptr::copy_nonoverlapping(source.add(length - tail), target.add(length - tail), tail);
+        }
+    }
+}
+
+/// Copies so many lines; the target is aligned.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn store_lines(source: *const u8, target: *mut u8, lines: usize) {
+    // SAFETY: the caller's; the processor has what it is asked for.
+    unsafe {
+        if vector_extension() == Extension::Avx512 {
+            store_lines_512(source, target, lines);
+        } else {
+            for line in 0..lines {
+                store_line(source.add(line * LINE), target.add(line * LINE));
+            }
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+unsafe fn store_lines_512(source: *const u8, target: *mut u8, lines: usize) {
+    use std::arch::x86_64::{_mm512_loadu_si512, _mm512_stream_si512};
+    for line in 0..lines {
+        // SAFETY: the caller's.
+        unsafe {
+            _mm512_stream_si512(target.add(line * LINE).cast(), _mm512_loadu_si512(source.add(line * LINE).cast()))
+        };
+    }
+}
+
+/// Copies one line past the caches; the target is aligned.
+///
+/// # Safety
+///
+/// `source` is readable and `target` writable for a line, and the two do not overlap.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(super) unsafe fn store_line(source: *const u8, target: *mut u8) {
+    use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
+    let (source, target) = (source.cast::<__m128i>(), target.cast::<__m128i>());
+    for quarter in 0..4 {
+        // SAFETY: the caller's; every x86-64 has these.
+        unsafe { _mm_stream_si128(target.add(quarter), _mm_loadu_si128(source.add(quarter))) };
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+unsafe fn store_lines(source: *const u8, target: *mut u8, lines: usize) {
+    // SAFETY: the caller's.
+    unsafe { std::ptr::copy_nonoverlapping(source, target, lines * LINE) };
+}
+
+/// Copies one line.
+///
+/// # Safety
+///
+/// `source` is readable and `target` writable for a line, and the two do not overlap.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+pub(super) unsafe fn store_line(source: *const u8, target: *mut u8) {
+    // SAFETY: the caller's.
+    unsafe { std::ptr::copy_nonoverlapping(source, target, LINE) };
+}
+
+/// Begins to fetch the line of an address, which need not be readable.
+#[inline(always)]
+pub(super) fn fetch(address: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch of any address is allowed.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(address.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}
+
+/// Asks the operating system to make memory of large pages, which are translated faster; it need not.
+pub(super) fn ask_for_large_pages(start: *mut u8, bytes: usize) {
+    #[cfg(target_os = "linux")]
+    // SAFETY: the advice changes nothing that can be seen, and may be given for any pages of this process.
+    unsafe {
+        libc::madvise(start.cast(), bytes, libc::MADV_HUGEPAGE);
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (start, bytes);
+}
+
+/// Makes stores past the caches visible to others.
+#[inline(always)]
+pub(super) fn fence() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: every x86-64 has it.
+    unsafe {
+        std::arch::x86_64::_mm_sfence()
+    };
+}
+
+/// Room in the first-level cache for a block of results.
+#[repr(C, align(64))]
+pub(super) struct Scratch<const BYTES: usize>(std::mem::MaybeUninit<[u8; BYTES]>);
+
+impl<const BYTES: usize> Scratch<BYTES> {
+    #[inline(always)]
+    pub(super) fn new() -> Self {
+        Self(std::mem::MaybeUninit::uninit())
+    }
+
+    #[inline(always)]
+    pub(super) fn pointer(&mut self) -> *mut u8 {
+        self.0.as_mut_ptr().cast()
+    }
+}

@@ -1,0 +1,147 @@
+//! Scans along an axis.
+//!
+//! Along the last axis ([`rows`]) elements are combined in cells of 512 by place: what comes into a cell is the
+//! combination of the cells before it, one after another; within a cell one element follows another. Along other axes
+//! ([`columns`]) one element follows another, for many lines at once. So results do not depend on the number of threads.
+
+mod accumulate;
+mod columns;
+mod rows;
+
+use accumulate::{Accumulate, By, First};
+
+use super::combination::{Combine, Combining, with_combination};
+use super::element::{Element, Truth};
+use super::parallel::threads_for;
+use super::view::Selection;
+use super::{Axis, Combination, ElementType, PrimitiveError, View, lines};
+
+/// What a scan does with the elements before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scan {
+    /// Combines them.
+    Combine(Combination),
+    /// Takes the first.
+    Copy,
+}
+
+impl Scan {
+    /// The scan of this name.
+    pub fn parse(given: &str) -> Result<Self, PrimitiveError> {
+        if given == "copy" { Ok(Self::Copy) } else { Combination::parse(given, &["copy"]).map(Self::Combine) }
+    }
+}
+
+/// Which elements come before others in a scan, and whether an element counts itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Order {
+    /// From high to low indices.
+    pub downward: bool,
+    /// Without the element itself.
+    pub exclusive: bool,
+}
+
+/// Gives each element of `out` the combination of the elements of `x` up to it along the axis.
+///
+/// `segments` has a true value at the first element (lowest index) of each segment, whichever way the scan goes; no element
+/// beyond its segment is counted. Flags count whether their element is selected or not. Elements that are not selected
+/// are not counted and keep what `out` holds. Where an exclusive scan counts nothing the result is 0, all bits, or the
+/// smallest or largest value of the type (minus or plus infinity), as the combination asks.
+///
+/// # Errors
+///
+/// A type without the combination, arrays of other types or lengths, arrays that overlap without being the same, and an
+/// exclusive copy, which has nothing to begin with.
+///
+/// # Safety
+///
+/// The memory of all views is what [`View`] says.
+#[allow(clippy::too_many_arguments)] // arrays, what to do, and under which selection
+pub unsafe fn scan(
+    x: View,
+    out: View,
+    what: Scan,
+    axis: Axis,
+    segments: Option<&View>,
+    selection: Option<&View>,
+    order: Order,
+    threads: Option<usize>,
+) -> Result<(), PrimitiveError> {
+    x.check_length("x", axis.length())?;
+    out.check_length("out", axis.length())?;
+    out.check_type("out", x.kind)?;
+    if x.overlaps(&out) && !x.is_same(&out) {
+        return Err(PrimitiveError::Overlap { one: "x", other: "out" });
+    }
+    // SAFETY: the caller's.
+    let selection = unsafe { Selection::checked(selection, out.length, Some(&out))? };
+    let segments = match segments {
+        None => None,
+        Some(view) => {
+            view.check_type("segments", ElementType::Bool)?;
+            view.check_length("segments", out.length)?;
+            view.check_apart("segments", &out, "out")?;
+            // SAFETY: the caller's.
+            Some(unsafe { view.slice::<Truth>() })
+        }
+    };
+    let bytes = x.bytes() + out.bytes();
+    let streaming = lines::passes_caches(bytes);
+    let work = Work { x, out, axis, segments, selection, order, threads: threads_for(threads, bytes), streaming };
+    match what {
+        Scan::Combine(combination) => with_combination(x.kind, combination, work),
+        Scan::Copy if order.exclusive => Err(PrimitiveError::Meaningless(
+            "a copy has nothing to begin with, so it cannot be exclusive: shift the result of an inclusive one",
+        )),
+        Scan::Copy => {
+            // What is copied need not be understood.
+            match x.kind.size() {
+                1 => work.accumulated::<u8, First>(),
+                2 => work.accumulated::<u16, First>(),
+                4 => work.accumulated::<u32, First>(),
+                _ => work.accumulated::<u64, First>(),
+            }
+            Ok(())
+        }
+    }
+}
+
+/// A scan whose arrays have been checked.
+struct Work<'a> {
+    x: View,
+    out: View,
+    axis: Axis,
+    segments: Option<&'a [Truth]>,
+    selection: Selection<'a>,
+    order: Order,
+    threads: usize,
+    streaming: bool,
+}
+
+impl Combining for Work<'_> {
+    type Output = ();
+    fn run<T: Element, C: Combine<T>>(self) {
+        self.accumulated::<T, By<C>>();
+    }
+}
+
+impl Work<'_> {
+    fn accumulated<T: Element, A: Accumulate<T>>(&self) {
+        if self.out.length == 0 {
+            return;
+        }
+        if self.axis.after == 1 {
+            rows::scan::<T, A>(self);
+        } else {
+            columns::scan::<T, A>(self);
+        }
+    }
+
+    fn source<T>(&self) -> *const T {
+        self.x.pointer.cast_const().cast()
+    }
+
+    fn target<T>(&self) -> *mut T {
+        self.out.pointer.cast()
+    }
+}

@@ -1,0 +1,84 @@
+//! What a scan carries from element to element.
+
+use std::marker::PhantomData;
+
+use super::super::combination::Combine;
+use super::super::element::Element;
+use super::super::reduce::folded;
+use super::super::view::Selection;
+
+/// What a scan carries from element to element.
+pub(super) trait Accumulate<T: Element>: Send + Sync + 'static {
+    type State: Copy + Send + Sync;
+    /// Before the first element.
+    const EMPTY: Self::State;
+    /// After an element, if it is selected.
+    fn step(state: Self::State, x: T, selected: bool) -> Self::State;
+    /// After the elements of both.
+    fn join(before: Self::State, after: Self::State) -> Self::State;
+    /// What the elements so far come to.
+    fn value(state: Self::State) -> T;
+    /// After these elements alone; none of them is the first of a segment but the one that comes first.
+    fn fold(x: &[T], selection: Selection<'_>, downward: bool, far: bool) -> Self::State;
+}
+
+/// All elements combined.
+pub(super) struct By<C>(PhantomData<C>);
+
+impl<T: Element, C: Combine<T>> Accumulate<T> for By<C> {
+    type State = T;
+    const EMPTY: T = C::IDENTITY;
+
+    #[inline(always)]
+    fn step(state: T, x: T, selected: bool) -> T {
+        C::combine(state, if selected { x } else { C::IDENTITY })
+    }
+
+    #[inline(always)]
+    fn join(before: T, after: T) -> T {
+        C::combine(before, after)
+    }
+
+    #[inline(always)]
+    fn value(state: T) -> T {
+        state
+    }
+
+    #[inline(always)]
+    fn fold(x: &[T], selection: Selection<'_>, _: bool, far: bool) -> T {
+        folded::<T, C>(x, selection, far)
+    }
+}
+
+/// The first selected element, if there was one.
+pub(super) struct First;
+
+impl<T: Element> Accumulate<T> for First {
+    type State = (T, bool);
+    const EMPTY: (T, bool) = (T::SMALLEST, false);
+
+    #[inline(always)]
+    fn step(state: (T, bool), x: T, selected: bool) -> (T, bool) {
+        (if state.1 { state.0 } else { x }, state.1 | selected)
+    }
+
+    #[inline(always)]
+    fn join(before: (T, bool), after: (T, bool)) -> (T, bool) {
+        if before.1 { before } else { after }
+    }
+
+    #[inline(always)]
+    fn value(state: (T, bool)) -> T {
+        state.0
+    }
+
+    fn fold(x: &[T], selection: Selection<'_>, downward: bool, _: bool) -> (T, bool) {
+        let mut places = 0..x.len();
+        let first = if downward {
+            places.rev().find(|&place| selection.holds(place))
+        } else {
+            places.find(|&place| selection.holds(place))
+        };
+        first.map_or(Self::EMPTY, |place| (x[place], true))
+    }
+}

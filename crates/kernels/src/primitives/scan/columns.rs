@@ -1,0 +1,120 @@
+//! Scans along other axes than the last: many lines at once, as their elements lie next to each other.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::super::element::{Element, Truth};
+use super::super::lines;
+use super::super::parallel::on_threads;
+use super::super::wide::{Wide, widely};
+use super::{Accumulate, Work};
+
+/// Lines that are scanned at once; what is carried along them stays in the first-level cache.
+const COLUMNS: usize = 1024;
+
+pub(super) fn scan<T: Element, A: Accumulate<T>>(work: &Work<'_>) {
+    let strips = work.axis.after.div_ceil(COLUMNS);
+    let tasks = work.axis.before * strips;
+    let next = AtomicUsize::new(0);
+    on_threads(work.threads.min(tasks), |_| {
+        let mut states = [A::EMPTY; COLUMNS];
+        let mut room = [T::SMALLEST; COLUMNS];
+        loop {
+            let task = next.fetch_add(1, Ordering::Relaxed);
+            if task >= tasks {
+                break;
+            }
+            let first = task % strips * COLUMNS;
+            let width = COLUMNS.min(work.axis.after - first);
+            // SAFETY: tasks have elements of their own.
+            unsafe { strip::<T, A>(work, task / strips, first, &mut states[..width], &mut room[..width]) };
+        }
+        lines::fence();
+    });
+}
+
+/// The lines from `first` on, as many as there are states, under one index of the axes before.
+unsafe fn strip<T: Element, A: Accumulate<T>>(
+    work: &Work<'_>,
+    before: usize,
+    first: usize,
+    states: &mut [A::State],
+    room: &mut [T],
+) {
+    let width = states.len();
+    states.fill(A::EMPTY);
+    let extent = work.axis.extent;
+    for turn in 0..extent {
+        let index = if work.order.downward { extent - 1 - turn } else { turn };
+        let start = (before * extent + index) * work.axis.after + first;
+        let flags = work.segments.map(|flags| &flags[start..start + width]);
+        let truths = work.selection.part(start, start + width).0;
+        // SAFETY: the row is within the arrays; it is written after it has been read.
+        unsafe {
+            let x = std::slice::from_raw_parts(work.source::<T>().add(start), width);
+            let out = work.target::<T>().add(start);
+            let old = std::slice::from_raw_parts(out.cast_const(), width);
+            let states = &mut *states;
+            let results = &mut *room;
+            let (downward, exclusive) = (work.order.downward, work.order.exclusive);
+            widely(Row::<T, A> { x, old, results, states, flags, truths, downward, exclusive });
+            let bytes = width * size_of::<T>();
+            if work.streaming {
+                lines::store_past_caches(room.as_ptr().cast(), out.cast(), bytes);
+            } else {
+                std::ptr::copy_nonoverlapping(room.as_ptr(), out, width);
+            }
+        }
+    }
+}
+
+struct Row<'a, T: Element, A: Accumulate<T>> {
+    x: &'a [T],
+    old: &'a [T],
+    results: &'a mut [T],
+    states: &'a mut [A::State],
+    flags: Option<&'a [Truth]>,
+    truths: Option<&'a [Truth]>,
+    downward: bool,
+    exclusive: bool,
+}
+
+impl<T: Element, A: Accumulate<T>> Wide for Row<'_, T, A> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        let Row { x, old, results, states, flags, truths, downward, exclusive } = self;
+        if let (Some(flags), false) = (flags, downward) {
+            begin::<T, A>(states, flags);
+        }
+        match truths {
+            None => {
+                for ((&x, result), state) in x.iter().zip(results).zip(states.iter_mut()) {
+                    let with = A::step(*state, x, true);
+                    *result = A::value(if exclusive { *state } else { with });
+                    *state = with;
+                }
+            }
+            Some(truths) => {
+                for ((((&x, result), state), truth), &old) in
+                    x.iter().zip(results).zip(states.iter_mut()).zip(truths).zip(old)
+                {
+                    let with = A::step(*state, x, truth.holds());
+                    let shown = A::value(if exclusive { *state } else { with });
+                    *result = if truth.holds() { shown } else { old };
+                    *state = with;
+                }
+            }
+        }
+        if let (Some(flags), true) = (flags, downward) {
+            begin::<T, A>(states, flags);
+        }
+    }
+}
+
+/// Forgets what is carried where a segment begins.
+#[inline(always)]
+fn begin<T: Element, A: Accumulate<T>>(states: &mut [A::State], flags: &[Truth]) {
+    for (state, flag) in states.iter_mut().zip(flags) {
+        *state = if flag.holds() { A::EMPTY } else { *state };
+    }
+}

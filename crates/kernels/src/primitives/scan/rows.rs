@@ -1,0 +1,297 @@
+//! Scans along the last axis.
+//!
+//! The array is one row of elements; where it has several rows, each begins a segment. Threads take chunks in order. Of a
+//! chunk, each cell is folded first, which needs nothing of what comes before; then what is carried into each cell is
+//! known as soon as it is known for the chunk, and is passed on; then the cells are scanned, several at once, since in one
+//! of them each element waits for the one before it.
+
+use std::cell::UnsafeCell;
+use std::hint::spin_loop;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::super::element::{Element, Truth};
+use super::super::lines::{self, Scratch};
+use super::super::parallel::on_threads;
+use super::super::view::Selection;
+use super::super::wide::{Wide, with_masks};
+use super::{Accumulate, Work};
+
+/// Elements of a cell: the order of combination depends on it.
+const CELL: usize = 512;
+
+/// Cells that are scanned at once.
+const ABREAST: usize = 4;
+
+/// Cells of a chunk; with 8-byte elements a chunk fits the second-level cache.
+const CELLS: usize = 32;
+
+const CHUNK: usize = CELL * CELLS;
+
+/// Turns of waiting for another thread before the processor is offered to others.
+const PATIENCE: usize = 2000;
+
+/// What is carried from chunk to chunk.
+struct Carry<S> {
+    /// The chunk that may read and write `state`, in the order of the scan.
+    turn: AtomicUsize,
+    state: UnsafeCell<S>,
+}
+
+// SAFETY: the state is used by the thread whose turn it is only.
+unsafe impl<S: Send> Sync for Carry<S> {}
+
+pub(super) fn scan<T: Element, A: Accumulate<T>>(work: &Work<'_>) {
+    let length = work.out.length;
+    let chunks = length.div_ceil(CHUNK);
+    let next = AtomicUsize::new(0);
+    let carry = Carry { turn: AtomicUsize::new(0), state: UnsafeCell::new(A::EMPTY) };
+    on_threads(work.threads.min(chunks), |_| {
+        let carry = &carry;
+        let mut flags = Vec::new();
+        let mut room = Scratch::<{ ABREAST * CELL * 8 }>::new();
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= chunks {
+                break;
+            }
+            let place = if work.order.downward { chunks - 1 - number } else { number };
+            let chunk = Chunk::<T>::new(work, place * CHUNK..length.min((place + 1) * CHUNK), &mut flags);
+            let folds = chunk.folds::<A>(chunks > 1);
+            wait_for(&carry.turn, number);
+            // SAFETY: it is this chunk's turn.
+            let states = unsafe {
+                let state = &mut *carry.state.get();
+                chunk.carried::<A>(&folds, state)
+            };
+            carry.turn.store(number + 1, Ordering::Release);
+            // SAFETY: chunks are disjoint, and a chunk is read before it is written where the output is the input.
+            unsafe { chunk.scan::<A>(&states, &mut room) };
+        }
+        lines::fence();
+    });
+}
+
+fn wait_for(turn: &AtomicUsize, number: usize) {
+    let mut waited = 0;
+    while turn.load(Ordering::Acquire) != number {
+        waited += 1;
+        if waited > PATIENCE { std::thread::yield_now() } else { spin_loop() }
+    }
+}
+
+/// A stretch of the array; places within it count from its start.
+struct Chunk<'a, T> {
+    x: *const T,
+    out: *mut T,
+    length: usize,
+    /// Firsts of segments.
+    flags: Option<&'a [Truth]>,
+    selection: Selection<'a>,
+    downward: bool,
+    exclusive: bool,
+    streaming: bool,
+}
+
+impl<'a, T: Element> Chunk<'a, T> {
+    fn new(work: &Work<'a>, own: Range<usize>, room: &'a mut Vec<Truth>) -> Self {
+        let row = work.axis.extent;
+        let given = work.segments.map(|flags| &flags[own.clone()]);
+        let flags = if row == work.out.length {
+            given
+        } else {
+            room.clear();
+            match given {
+                Some(flags) => room.extend_from_slice(flags),
+                None => room.resize(own.len(), Truth::new(false)),
+            }
+            for first in (own.start.next_multiple_of(row)..own.end).step_by(row) {
+                room[first - own.start] = Truth::new(true);
+            }
+            Some(room.as_slice())
+        };
+        Self {
+            x: work.source::<T>().wrapping_add(own.start),
+            out: work.target::<T>().wrapping_add(own.start),
+            length: own.len(),
+            flags,
+            selection: work.selection.part(own.start, own.end),
+            downward: work.order.downward,
+            exclusive: work.order.exclusive,
+            streaming: work.streaming,
+        }
+    }
+
+    fn cells(&self) -> usize {
+        self.length.div_ceil(CELL)
+    }
+
+    fn cell(&self, number: usize) -> Range<usize> {
+        number * CELL..self.length.min((number + 1) * CELL)
+    }
+
+    /// For each cell what it comes to after the last segment began in it, and whether one did.
+    fn folds<A: Accumulate<T>>(&self, far: bool) -> [(A::State, bool); CELLS] {
+        let mut folds = [(A::EMPTY, false); CELLS];
+        for (number, fold) in folds.iter_mut().enumerate().take(self.cells()) {
+            let cell = self.cell(number);
+            let (rest, begun) = match self.flags {
+                None => (cell, false),
+                Some(flags) if self.downward => match first_flag(&flags[cell.clone()]) {
+                    None => (cell, false),
+                    Some(place) => (cell.start..cell.start + place, true),
+                },
+                Some(flags) => match last_flag(&flags[cell.clone()]) {
+                    None => (cell, false),
+                    Some(place) => (cell.start + place..cell.end, true),
+                },
+            };
+            // SAFETY: cells are within the array, and nobody has written this one yet.
+            let x = unsafe { std::slice::from_raw_parts(self.x.add(rest.start), rest.len()) };
+            *fold = (A::fold(x, self.selection.part(rest.start, rest.end), self.downward, far), begun);
+        }
+        folds
+    }
+
+    /// For each cell what is carried into it; `state` becomes what is carried out of the chunk.
+    fn carried<A: Accumulate<T>>(&self, folds: &[(A::State, bool)], state: &mut A::State) -> [A::State; CELLS] {
+        let mut states = [A::EMPTY; CELLS];
+        let cells = self.cells();
+        for turn in 0..cells {
+            let number = if self.downward { cells - 1 - turn } else { turn };
+            states[number] = *state;
+            let (fold, begun) = folds[number];
+            *state = if begun { fold } else { A::join(*state, fold) };
+        }
+        states
+    }
+
+    unsafe fn scan<A: Accumulate<T>>(&self, states: &[A::State; CELLS], room: &mut Scratch<{ ABREAST * CELL * 8 }>) {
+        let full = self.length / CELL;
+        let mut number = 0;
+        while number < self.cells() {
+            let count = if number + ABREAST <= full { ABREAST } else { 1 };
+            let block = number * CELL..self.cell(number + count - 1).end;
+            let out = self.out.wrapping_add(block.start);
+            let target = if self.streaming { room.pointer().cast() } else { out };
+            // SAFETY: cells are within the array; the scratch room has this many.
+            unsafe {
+                if count == ABREAST {
+                    self.several::<A, ABREAST>(number, &states[number..], target);
+                } else {
+                    self.several::<A, 1>(number, &states[number..], target);
+                }
+                if self.streaming {
+                    lines::store_past_caches(room.pointer(), out.cast(), block.len() * size_of::<T>());
+                }
+            }
+            number += count;
+        }
+    }
+
+    /// Scans N cells of one length; the results of the first cell begin at `target`.
+    unsafe fn several<A: Accumulate<T>, const N: usize>(&self, first: usize, states: &[A::State], target: *mut T) {
+        let start = first * CELL;
+        let mut abreast = [A::EMPTY; N];
+        abreast.copy_from_slice(&states[..N]);
+        let count = self.cell(first).len();
+        let cells = Cells::<T, A, N> {
+            x: self.x.wrapping_add(start),
+            old: self.out.wrapping_add(start),
+            target,
+            flags: self.flags.map_or(std::ptr::null(), |flags| flags[start..].as_ptr()),
+            truths: self.selection.0.map_or(std::ptr::null(), |truths| truths[start..].as_ptr()),
+            states: abreast,
+            count,
+            downward: self.downward,
+            exclusive: self.exclusive,
+        };
+        match (self.flags.is_some(), self.selection.0.is_some()) {
+            (false, false) => with_masks(Flagged::<_, false, false>(cells)),
+            (false, true) => with_masks(Flagged::<_, false, true>(cells)),
+            (true, false) => with_masks(Flagged::<_, true, false>(cells)),
+            (true, true) => with_masks(Flagged::<_, true, true>(cells)),
+        }
+    }
+}
+
+/// Cells next to each other, with places counted from the first of the first.
+struct Cells<T: Element, A: Accumulate<T>, const N: usize> {
+    x: *const T,
+    old: *const T,
+    target: *mut T,
+    flags: *const Truth,
+    truths: *const Truth,
+    states: [A::State; N],
+    count: usize,
+    downward: bool,
+    exclusive: bool,
+}
+
+/// With segments, and with a selection.
+struct Flagged<C, const SEGMENTS: bool, const SELECTION: bool>(C);
+
+impl<T, A, const N: usize, const SEGMENTS: bool, const SELECTION: bool> Wide
+    for Flagged<Cells<T, A, N>, SEGMENTS, SELECTION>
+where
+    T: Element,
+    A: Accumulate<T>,
+{
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        let Cells { x, old, target, flags, truths, mut states, count, downward, exclusive } = self.0;
+        let (first, step) = if downward { (count - 1, -1) } else { (0, 1) };
+        // The element before which a segment begins in the order of the scan: itself, or going down the one just left.
+        let begins = usize::from(downward);
+        // SAFETY: `Chunk::several` has so many cells of this length.
+        unsafe {
+            if SEGMENTS && !downward {
+                for (cell, state) in states.iter_mut().enumerate() {
+                    if (*flags.add(cell * CELL)).holds() {
+                        *state = A::EMPTY;
+                    }
+                }
+            }
+            let mut place = first;
+            for number in 0..count {
+                for (cell, state) in states.iter_mut().enumerate() {
+                    let place = cell * CELL + place;
+                    let mut before = *state;
+                    if SEGMENTS && number > 0 && (*flags.add(place + begins)).holds() {
+                        before = A::EMPTY;
+                    }
+                    let selected = !SELECTION || (*truths.add(place)).holds();
+                    let with = A::step(before, *x.add(place), selected);
+                    let shown = A::value(if exclusive { before } else { with });
+                    *target.add(place) = if SELECTION && !selected { *old.add(place) } else { shown };
+                    *state = with;
+                }
+                place = place.wrapping_add_signed(step);
+            }
+        }
+    }
+}
+
+/// Flags that are looked at together.
+const TOGETHER: usize = 64;
+
+fn any(flags: &[Truth]) -> bool {
+    flags.iter().fold(false, |any, flag| any | flag.holds())
+}
+
+fn first_flag(flags: &[Truth]) -> Option<usize> {
+    let portion = flags.chunks(TOGETHER).position(any)? * TOGETHER;
+    flags[portion..].iter().position(|flag| flag.holds()).map(|place| portion + place)
+}
+
+fn last_flag(flags: &[Truth]) -> Option<usize> {
+    let mut end = flags.len();
+    for portion in flags.rchunks(TOGETHER) {
+        if any(portion) {
+            return flags[..end].iter().rposition(|flag| flag.holds());
+        }
+        end -= portion.len();
+    }
+    None
+}

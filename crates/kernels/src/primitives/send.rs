@@ -1,0 +1,174 @@
+//! Sends: each element to where its index says, with combining.
+//!
+//! Destinations are combined in the order of their senders, whatever the number of threads and whichever way is taken:
+//! one sender after another ([`direct`]), or, where destinations are many and far apart, sorted into buckets of
+//! neighbouring destinations first ([`buckets`]).
+
+mod buckets;
+mod collisions;
+
+use super::combination::{Combine, Combining, with_combination};
+use super::element::{Element, Truth};
+use super::indices::{Index, Indexing, Range, range_of, with_indices};
+use super::parallel::threads_for;
+use super::view::Selection;
+use super::{Combination, ElementType, PrimitiveError, View};
+
+/// What happens where several elements are sent to one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Collisions {
+    /// They are combined with each other and with what is there, in the order of the senders.
+    Combine(Combination),
+    /// The last sender's replaces what is there.
+    Overwrite,
+    /// It is an error; one alone replaces what is there.
+    Refuse,
+}
+
+impl Collisions {
+    /// By name; none: an error.
+    pub fn parse(given: Option<&str>) -> Result<Self, PrimitiveError> {
+        match given {
+            None => Ok(Self::Refuse),
+            Some("overwrite") => Ok(Self::Overwrite),
+            Some(name) => Combination::parse(name, &["overwrite"]).map(Self::Combine),
+        }
+    }
+}
+
+/// Sends each selected element of `x` to the element of `out` with the flat index in `index`. Elements of `out` that
+/// nothing is sent to keep what they hold.
+///
+/// # Errors
+///
+/// An index of a selected element that `out` does not have and, where collisions are refused, two selected elements with
+/// the same index (nothing is written in either case); an `index` of another length than `x` or not of int32 or int64, an
+/// `out` of another type than `x`, a type without the combination, and arrays that overlap.
+///
+/// # Safety
+///
+/// The memory of all views is what [`View`] says.
+pub unsafe fn send(
+    x: View,
+    index: View,
+    out: View,
+    collisions: Collisions,
+    selection: Option<&View>,
+    threads: Option<usize>,
+) -> Result<(), PrimitiveError> {
+    index.check_length("index", x.length)?;
+    out.check_type("out", x.kind)?;
+    x.check_apart("x", &out, "out")?;
+    index.check_apart("index", &out, "out")?;
+    // SAFETY: the caller's.
+    let selection = unsafe { Selection::checked(selection, x.length, Some(&out))? };
+    let threads = threads_for(threads, x.bytes() + index.bytes());
+    with_indices(&index, Work { x, index, out, collisions, selection, threads })
+}
+
+struct Work<'a> {
+    x: View,
+    index: View,
+    out: View,
+    collisions: Collisions,
+    selection: Selection<'a>,
+    threads: usize,
+}
+
+impl Indexing for Work<'_> {
+    type Output = ();
+    fn run<I: Index + Element>(self) -> Result<(), PrimitiveError> {
+        let Work { x, out, selection, threads, .. } = self;
+        // SAFETY: `send` was promised readable views.
+        let index = unsafe { self.index.slice::<I>() };
+        let Some(range) = range_of(index, selection, out.length, "destination", threads)? else { return Ok(()) };
+        if self.collisions == Collisions::Refuse {
+            collisions::refuse(index, selection, range)?;
+        }
+        let messages = Messages { index, x, out, selection, threads, range };
+        match self.collisions {
+            Collisions::Combine(combination) => with_combination(x.kind, combination, messages),
+            Collisions::Overwrite | Collisions::Refuse => {
+                // What is stored need not be understood.
+                match x.kind.size() {
+                    1 => messages.stored::<u8>(),
+                    2 => messages.stored::<u16>(),
+                    4 => messages.stored::<u32>(),
+                    _ => messages.stored::<u64>(),
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// What is sent where; all indices are within `range`.
+struct Messages<'a, I> {
+    index: &'a [I],
+    x: View,
+    out: View,
+    selection: Selection<'a>,
+    threads: usize,
+    range: Range,
+}
+
+/// The last one.
+struct Last;
+
+impl<T: Element> Combine<T> for Last {
+    const IDENTITY: T = T::SMALLEST;
+    #[inline(always)]
+    fn combine(_: T, other: T) -> T {
+        other
+    }
+}
+
+impl<I: Index> Combining for Messages<'_, I> {
+    type Output = ();
+    fn run<T: Element, C: Combine<T>>(self) {
+        self.delivered::<T, C>();
+    }
+}
+
+impl<I: Index> Messages<'_, I> {
+    fn stored<T: Element>(&self) {
+        self.delivered::<T, Last>();
+    }
+
+    fn delivered<T: Element, C: Combine<T>>(&self) {
+        // SAFETY: `send` was promised such views; types of one size have the same alignment, and any bits are an element.
+        let (x, out) = unsafe { (self.x.elements::<T>(), self.out.elements_mut::<T>()) };
+        let out = &mut out[self.range.low..=self.range.high];
+        if buckets::pay(self.index.len(), std::mem::size_of_val(out)) {
+            let senders = buckets::Senders { x, index: self.index, selection: self.selection, low: self.range.low };
+            if buckets::deliver::<T, I, C>(&senders, out, self.threads) {
+                return;
+            }
+        }
+        direct::<T, I, C>(x, self.index, self.selection, self.range.low, out);
+    }
+}
+
+/// One sender after another; `out` begins with destination `low`, and all destinations are in it.
+fn direct<T: Element, I: Index, C: Combine<T>>(
+    x: &[T],
+    index: &[I],
+    selection: Selection<'_>,
+    low: usize,
+    out: &mut [T],
+) {
+    let mut to = |x: T, index: I| {
+        // SAFETY: all indices of selected elements were found to be in the range that `out` is.
+        let to = unsafe { out.get_unchecked_mut(index.place() - low) };
+        *to = C::combine(*to, x);
+    };
+    match selection.0 {
+        None => x.iter().zip(index).for_each(|(&x, &index)| to(x, index)),
+        Some(truths) => {
+            let all = x.iter().zip(index).zip(truths);
+            all.filter(|(_, truth)| truth.holds()).for_each(|((&x, &index), _)| to(x, index));
+        }
+    }
+}
+
+const _: () = assert!(ElementType::ALL.len() == 11 && size_of::<Truth>() == 1);

@@ -1,0 +1,172 @@
+//! Spreads: the elements at one index of an axis, at every index of it.
+
+use super::density::blend;
+use super::element::Truth;
+use super::lines::{self, LINE};
+use super::parallel::{on_threads, part, threads_for};
+use super::view::Selection;
+use super::{Axis, PrimitiveError, View};
+
+/// Rows of fewer bytes are repeated into a pattern that is stored in one piece.
+const SHORT: usize = 2048;
+
+/// Bytes of a row that are stored at all indices before those after them: a second-level cache holds them.
+const PIECE: usize = 128 << 10;
+
+/// Gives every element of `out` the element of `x` that has `index` along the axis and the same place otherwise. Elements
+/// of `out` that are not selected keep what they hold; what is spread need not be selected.
+///
+/// # Errors
+///
+/// An index beyond the axis, arrays of other types or lengths, and arrays that overlap.
+///
+/// # Safety
+///
+/// The memory of all views is what [`View`] says.
+pub unsafe fn spread(
+    x: View,
+    out: View,
+    axis: Axis,
+    index: usize,
+    selection: Option<&View>,
+    threads: Option<usize>,
+) -> Result<(), PrimitiveError> {
+    x.check_length("x", axis.length())?;
+    out.check_length("out", axis.length())?;
+    out.check_type("out", x.kind)?;
+    x.check_apart("x", &out, "out")?;
+    // SAFETY: the caller's.
+    let selection = unsafe { Selection::checked(selection, out.length, Some(&out))? };
+    if index >= axis.extent {
+        return Err(PrimitiveError::Range { what: "index", given: index, last: axis.extent as isize - 1 });
+    }
+    if out.length == 0 {
+        return Ok(());
+    }
+    let threads = threads_for(threads, out.bytes());
+    let streaming = lines::passes_caches(out.bytes());
+    let call = Call { x, out, axis, index, selection, streaming, item: x.kind.size(), row: axis.after * x.kind.size() };
+    let rows = axis.before * axis.extent;
+    on_threads(threads, |number| {
+        // SAFETY: the caller's; threads have rows or columns of their own.
+        unsafe {
+            if rows >= threads {
+                call.rows(part(rows, 1, number, threads), 0..call.row);
+            } else {
+                let columns = part(axis.after, LINE, number, threads);
+                call.rows(0..rows, columns.start * call.item..columns.end * call.item);
+            }
+        }
+        lines::fence();
+    });
+    Ok(())
+}
+
+struct Call<'a> {
+    x: View,
+    out: View,
+    axis: Axis,
+    index: usize,
+    selection: Selection<'a>,
+    streaming: bool,
+    /// Bytes of an element.
+    item: usize,
+    /// Bytes of the elements that differ in axes after this one only.
+    row: usize,
+}
+
+impl Call<'_> {
+    /// Rows of the output, of all before-axes and indices, and of each these bytes.
+    unsafe fn rows(&self, rows: std::ops::Range<usize>, bytes: std::ops::Range<usize>) {
+        let mut pattern = Vec::new();
+        let mut start = rows.start;
+        while start < rows.end && !bytes.is_empty() {
+            // Rows that have the same source.
+            let before = start / self.axis.extent;
+            let end = rows.end.min((before + 1) * self.axis.extent);
+            // SAFETY: rows are within both arrays.
+            unsafe {
+                let source = self.x.pointer.add((before * self.axis.extent + self.index) * self.row);
+                match self.selection.0 {
+                    Some(truths) => self.selected(source, start..end, bytes.clone(), truths),
+                    None if self.row < SHORT => self.short(source, start..end, bytes.clone(), &mut pattern),
+                    None => self.long(source, start..end, bytes.clone()),
+                }
+            }
+            start = end;
+        }
+    }
+
+    unsafe fn selected(
+        &self,
+        source: *const u8,
+        rows: std::ops::Range<usize>,
+        bytes: std::ops::Range<usize>,
+        truths: &[Truth],
+    ) {
+        let mut from = bytes.start;
+        while from < bytes.end {
+            let to = bytes.end.min(from + PIECE);
+            for row in rows.clone() {
+                let first = row * self.axis.after;
+                let truths = &truths[first + from / self.item..first + to / self.item];
+                // SAFETY: the caller's.
+                unsafe { blend(source.add(from), self.out.pointer.add(row * self.row + from), truths, self.item) };
+            }
+            from = to;
+        }
+    }
+
+    unsafe fn long(&self, source: *const u8, rows: std::ops::Range<usize>, bytes: std::ops::Range<usize>) {
+        let mut from = bytes.start;
+        while from < bytes.end {
+            let to = bytes.end.min(from + PIECE);
+            for row in rows.clone() {
+                // SAFETY: the caller's.
+                unsafe { self.store(source.add(from), self.out.pointer.add(row * self.row + from), to - from) };
+            }
+            from = to;
+        }
+    }
+
+    unsafe fn short(
+        &self,
+        source: *const u8,
+        rows: std::ops::Range<usize>,
+        bytes: std::ops::Range<usize>,
+        pattern: &mut Vec<u8>,
+    ) {
+        let width = bytes.len();
+        if width < self.row {
+            // SAFETY: the caller's.
+            return unsafe { self.long(source, rows, bytes) };
+        }
+        // A whole number of lines, so that pieces of the output begin alike.
+        let length = width * LINE.min(rows.len());
+        pattern.resize(length, 0);
+        for copy in pattern.chunks_exact_mut(width) {
+            // SAFETY: the caller's: a row is readable.
+            unsafe { std::ptr::copy_nonoverlapping(source, copy.as_mut_ptr(), width) };
+        }
+        let mut target = rows.start * self.row;
+        let end = rows.end * self.row;
+        while target < end {
+            let count = length.min(end - target);
+            // SAFETY: the caller's.
+            unsafe { self.store(pattern.as_ptr(), self.out.pointer.add(target), count) };
+            target += count;
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn store(&self, source: *const u8, target: *mut u8, length: usize) {
+        // SAFETY: the caller's.
+        unsafe {
+            if self.streaming {
+                lines::store_past_caches(source, target, length);
+            } else {
+                std::ptr::copy_nonoverlapping(source, target, length);
+            }
+        }
+    }
+}

@@ -1,0 +1,516 @@
+//! Primitives against a few lines of wide integers, under random shapes, selections, segments and collisions.
+
+use proptest::prelude::*;
+
+use super::element::{Element, Truth};
+use super::lines::with_streaming;
+use super::*;
+
+/// A value of the reference: exact in every type that it is tried with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Wide {
+    Value(i128),
+    Nan,
+}
+
+trait Number: Element {
+    fn of(value: Wide) -> Self;
+    /// Bits, of all NaN the same.
+    fn bits(self) -> u64;
+}
+
+macro_rules! integers {
+    ($($type:ident)*) => {$(
+        impl Number for $type {
+            fn of(value: Wide) -> Self {
+                if let Wide::Value(value) = value { value as $type } else { 0 }
+            }
+            fn bits(self) -> u64 { self as u64 }
+        }
+    )*};
+}
+integers! { i8 i16 i32 i64 u8 u16 u32 u64 }
+
+macro_rules! floats {
+    ($($type:ident)*) => {$(
+        impl Number for $type {
+            fn of(value: Wide) -> Self {
+                if let Wide::Value(value) = value { value as $type } else { $type::NAN }
+            }
+            fn bits(self) -> u64 { if self.is_nan() { u64::MAX } else { self.to_bits().into() } }
+        }
+    )*};
+}
+floats! { f32 f64 }
+
+impl Number for Truth {
+    fn of(value: Wide) -> Self {
+        Truth::new(matches!(value, Wide::Value(value) if value % 2 != 0))
+    }
+    fn bits(self) -> u64 {
+        self.holds().into()
+    }
+}
+
+/// Calls a generic function with the type of elements.
+macro_rules! for_type {
+    ($kind:expr, $function:ident($($argument:expr),*)) => {
+        match $kind {
+            ElementType::Bool => $function::<Truth>($($argument),*),
+            ElementType::Int8 => $function::<i8>($($argument),*),
+            ElementType::Int16 => $function::<i16>($($argument),*),
+            ElementType::Int32 => $function::<i32>($($argument),*),
+            ElementType::Int64 => $function::<i64>($($argument),*),
+            ElementType::Uint8 => $function::<u8>($($argument),*),
+            ElementType::Uint16 => $function::<u16>($($argument),*),
+            ElementType::Uint32 => $function::<u32>($($argument),*),
+            ElementType::Uint64 => $function::<u64>($($argument),*),
+            ElementType::Float32 => $function::<f32>($($argument),*),
+            ElementType::Float64 => $function::<f64>($($argument),*),
+        }
+    };
+}
+
+fn view<T: Element>(values: &[T]) -> View {
+    View { kind: T::TYPE, pointer: values.as_ptr().cast_mut().cast(), length: values.len() }
+}
+
+fn view_mut<T: Element>(values: &mut [T]) -> View {
+    View { kind: T::TYPE, pointer: values.as_mut_ptr().cast(), length: values.len() }
+}
+
+/// Numbers that look random.
+fn noise(seed: u64, place: usize) -> u64 {
+    let mixed = (seed ^ place as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (mixed ^ (mixed >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 20
+}
+
+/// Small numbers and, if asked for, some NaN.
+fn values(seed: u64, length: usize, nan: bool) -> Vec<Wide> {
+    let value = |place| match noise(seed, place) % 97 {
+        96 if nan => Wide::Nan,
+        other => Wide::Value(other as i128 - 40),
+    };
+    (0..length).map(value).collect()
+}
+
+fn numbers<T: Number>(values: &[Wide]) -> Vec<T> {
+    values.iter().map(|&value| T::of(value)).collect()
+}
+
+/// About so many of 16 are true; true is not always 1.
+fn truths(seed: u64, length: usize, density: u64) -> Vec<Truth> {
+    (0..length)
+        .map(|place| {
+            let number = noise(seed ^ 0xABCD, place);
+            let byte = if number % 16 < density { 1 + (number >> 8) as u8 % 3 } else { 0 };
+            // SAFETY: any byte is a truth.
+            unsafe { std::mem::transmute::<u8, Truth>(byte) }
+        })
+        .collect()
+}
+
+/// What the combination comes to, of what was selected: None for nothing.
+fn combined<T: Number>(combination: Combination, one: Option<T>, value: T) -> T {
+    let Some(one) = one else { return value };
+    match (combination, T::TYPE) {
+        (Combination::Max, _) => one.larger(value),
+        (Combination::Min, _) => one.smaller(value),
+        _ => {
+            let (x, y) = (wide(one), wide(value));
+            T::of(match (combination, x, y) {
+                (_, Wide::Nan, _) | (_, _, Wide::Nan) => Wide::Nan,
+                (Combination::Add, Wide::Value(x), Wide::Value(y)) => Wide::Value(x + y),
+                (Combination::LogAnd | Combination::And, Wide::Value(x), Wide::Value(y)) => Wide::Value(x & y),
+                (Combination::LogIor | Combination::Or, Wide::Value(x), Wide::Value(y)) => Wide::Value(x | y),
+                (_, Wide::Value(x), Wide::Value(y)) => Wide::Value(x ^ y),
+            })
+        }
+    }
+}
+
+fn wide<T: Element>(value: T) -> Wide {
+    match value.scalar() {
+        Scalar::Bool(value) => Wide::Value(value.into()),
+        Scalar::Int(value) => Wide::Value(value.into()),
+        Scalar::Uint(value) => Wide::Value(value.into()),
+        Scalar::Float(value) if value.is_nan() => Wide::Nan,
+        Scalar::Float(value) => Wide::Value(value as i128),
+    }
+}
+
+/// What an exclusive scan begins with.
+fn nothing<T: Number>(combination: Combination) -> T {
+    match combination {
+        Combination::Max => T::SMALLEST,
+        Combination::Min => T::LARGEST,
+        Combination::LogAnd | Combination::And => T::of(Wide::Value(-1)),
+        _ => T::of(Wide::Value(0)),
+    }
+}
+
+fn defined(kind: ElementType, combination: Combination) -> bool {
+    match combination {
+        Combination::Max | Combination::Min => true,
+        Combination::Add => kind != ElementType::Bool,
+        Combination::And | Combination::Or => kind == ElementType::Bool,
+        _ => !kind.is_float(),
+    }
+}
+
+fn assert_same<T: Number>(found: &[T], expected: &[T]) {
+    for (place, (found, expected)) in found.iter().zip(expected).enumerate() {
+        assert_eq!(found.bits(), expected.bits(), "element {place}: {found:?}, expected {expected:?}");
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Case {
+    kind: ElementType,
+    combination: Combination,
+    shape: Vec<usize>,
+    axis: usize,
+    /// Of 16; 0 for segments none are given.
+    selected: Option<u64>,
+    segments: Option<u64>,
+    order: Order,
+    threads: usize,
+    streaming: bool,
+    in_place: bool,
+    seed: u64,
+}
+
+impl Case {
+    fn length(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    fn selection(&self) -> Option<Vec<Truth>> {
+        self.selected.map(|density| truths(self.seed, self.length(), density))
+    }
+
+    /// NaN has no sum that could be compared.
+    fn values(&self) -> Vec<Wide> {
+        values(self.seed, self.length(), self.combination != Combination::Add)
+    }
+}
+
+fn shapes() -> impl Strategy<Value = (Vec<usize>, usize)> {
+    let shape = prop_oneof![
+        3 => prop::collection::vec(0_usize..12, 1..5),
+        2 => prop::collection::vec(1_usize..9, 1..3).prop_flat_map(|outer| {
+            (1_usize..700).prop_map(move |last| [outer.clone(), vec![last]].concat())
+        }),
+        1 => (1_usize..40_000).prop_map(|length| vec![length]),
+        1 => (1_usize..6, 1000_usize..2500).prop_map(|(first, last)| vec![first, last]),
+    ];
+    shape.prop_flat_map(|shape| {
+        let rank = shape.len();
+        (Just(shape), 0..rank)
+    })
+}
+
+fn cases() -> impl Strategy<Value = Case> {
+    let density = || prop::option::of(prop::sample::select(vec![0_u64, 1, 8, 15, 16]));
+    (
+        prop::sample::select(ElementType::ALL.to_vec()),
+        prop::sample::select(Combination::ALL.to_vec()),
+        shapes(),
+        (density(), density()),
+        (any::<bool>(), any::<bool>()),
+        (1_usize..4, any::<bool>(), any::<bool>()),
+        any::<u64>(),
+    )
+        .prop_map(|(kind, combination, (shape, axis), (selected, segments), (downward, exclusive), run, seed)| {
+            let (threads, streaming, in_place) = run;
+            let order = Order { downward, exclusive };
+            Case { kind, combination, shape, axis, selected, segments, order, threads, streaming, in_place, seed }
+        })
+}
+
+fn check_reduce<T: Number>(case: &Case) {
+    let x = numbers::<T>(&case.values());
+    let selection = case.selection();
+    let selected = |place: usize| selection.as_ref().is_none_or(|truths| truths[place].holds());
+    let selection = selection.as_ref().map(|truths| view(truths));
+    // SAFETY: the views are of arrays that are there.
+    let found = unsafe { reduce(view(&x), case.combination, selection.as_ref(), Some(case.threads)) };
+    let chosen = (0..x.len()).filter(|&place| selected(place)).map(|place| x[place]);
+    if case.combination == Combination::Add {
+        let sum = chosen.map(|x| if let Wide::Value(x) = wide(x) { x } else { 0 }).sum::<i128>();
+        let expected = match T::TYPE {
+            kind if kind.is_float() => Scalar::Float(sum as f64),
+            kind if kind.name().starts_with('u') => Scalar::Uint(sum as u64),
+            _ => Scalar::Int(sum as i64),
+        };
+        assert_eq!(found, Ok(Some(expected)));
+        return;
+    }
+    let expected = chosen.fold(None, |so_far, x| Some(combined(case.combination, so_far, x)));
+    if !defined(case.kind, case.combination) {
+        assert!(matches!(found, Err(PrimitiveError::Undefined { .. })), "{found:?}");
+    } else if expected.is_none() && matches!(case.combination, Combination::Max | Combination::Min) {
+        assert_eq!(found, Ok(None));
+    } else {
+        let expected = expected.unwrap_or(nothing::<T>(case.combination));
+        let found = found.expect("defined").expect("something");
+        let same = format!("{found:?}") == format!("{:?}", expected.scalar());
+        assert!(same, "{found:?}, expected {expected:?}");
+    }
+}
+
+fn check_scan<T: Number>(case: &Case, copy: bool) {
+    let mut x = numbers::<T>(&case.values());
+    let mut out = numbers::<T>(&values(!case.seed, x.len(), false));
+    let axis = Axis::of(&case.shape, case.axis).expect("the axis is there");
+    let selection = case.selection();
+    let segments = case.segments.map(|density| truths(case.seed ^ 0x5555, x.len(), density));
+    let what = if copy { Scan::Copy } else { Scan::Combine(case.combination) };
+    let order = Order { exclusive: case.order.exclusive && !copy, ..case.order };
+    let mut expected = if case.in_place { x.clone() } else { out.clone() };
+    for line in 0..axis.before * axis.after {
+        let mut state: Option<T> = None;
+        for turn in 0..axis.extent {
+            let index = if order.downward { axis.extent - 1 - turn } else { turn };
+            let place = (line / axis.after * axis.extent + index) * axis.after + line % axis.after;
+            let begins = segments.as_ref().is_some_and(|flags| flags[place].holds());
+            if begins && !order.downward {
+                state = None;
+            }
+            if selection.as_ref().is_none_or(|truths| truths[place].holds()) {
+                let before = state;
+                let value = x[place];
+                state = Some(if copy { before.unwrap_or(value) } else { combined(case.combination, before, value) });
+                let shown = if order.exclusive { before } else { state };
+                expected[place] = shown.unwrap_or(nothing::<T>(case.combination));
+            }
+            if begins && order.downward {
+                state = None;
+            }
+        }
+    }
+    let (selection, segments) =
+        (selection.as_ref().map(|truths| view(truths)), segments.as_ref().map(|flags| view(flags)));
+    let (from, to) = if case.in_place {
+        let both = view_mut(&mut x);
+        (both, both)
+    } else {
+        (view(&x), view_mut(&mut out))
+    };
+    // SAFETY: the views are of arrays that are there.
+    let done = with_streaming(case.streaming, || unsafe {
+        scan(from, to, what, axis, segments.as_ref(), selection.as_ref(), order, Some(case.threads))
+    });
+    if copy || defined(case.kind, case.combination) {
+        assert_eq!(done, Ok(()));
+        assert_same(if case.in_place { &x } else { &out }, &expected);
+    } else {
+        assert!(matches!(done, Err(PrimitiveError::Undefined { .. })), "{done:?}");
+    }
+}
+
+fn check_spread<T: Number>(case: &Case) {
+    let x = numbers::<T>(&case.values());
+    let mut out = numbers::<T>(&values(!case.seed, x.len(), false));
+    let axis = Axis::of(&case.shape, case.axis).expect("the axis is there");
+    let index = (case.seed % 13) as usize;
+    let selection = case.selection();
+    let mut expected = out.clone();
+    for (place, expected) in expected.iter_mut().enumerate() {
+        let (outer, inner) = (place / (axis.after * axis.extent), place % axis.after);
+        if index < axis.extent && selection.as_ref().is_none_or(|truths| truths[place].holds()) {
+            *expected = x[(outer * axis.extent + index) * axis.after + inner];
+        }
+    }
+    let selection = selection.as_ref().map(|truths| view(truths));
+    // SAFETY: the views are of arrays that are there.
+    let done = with_streaming(case.streaming, || unsafe {
+        spread(view(&x), view_mut(&mut out), axis, index, selection.as_ref(), Some(case.threads))
+    });
+    if index < axis.extent {
+        assert_eq!(done, Ok(()));
+    } else {
+        let last = axis.extent as isize - 1;
+        assert_eq!(done, Err(PrimitiveError::Range { what: "index", given: index, last }));
+    }
+    assert_same(&out, &expected);
+}
+
+/// Indices below `extent`, or one that is not.
+fn indices(seed: u64, length: usize, extent: usize, mistake: bool) -> Vec<i64> {
+    let mut indices: Vec<i64> =
+        (0..length).map(|place| (noise(seed ^ 0x77, place) % extent.max(1) as u64) as i64).collect();
+    if mistake && length > 0 {
+        indices[seed as usize % length] = if seed % 2 == 0 { -1 } else { extent as i64 };
+    }
+    indices
+}
+
+fn check_gather<T: Number>(case: &Case, extent: usize, mistake: bool, narrow: bool) {
+    let x = numbers::<T>(&values(case.seed, extent, true));
+    let index = indices(case.seed, case.length(), extent, mistake || extent == 0);
+    let mut out = numbers::<T>(&values(!case.seed, index.len(), false));
+    let selection = case.selection();
+    let selected = |place: usize| selection.as_ref().is_none_or(|truths| truths[place].holds());
+    let wrong = (0..index.len()).find(|&place| selected(place) && !(0..extent as i64).contains(&index[place]));
+    let mut expected = out.clone();
+    for place in 0..index.len() {
+        if wrong.is_none() && selected(place) {
+            expected[place] = x[index[place] as usize];
+        }
+    }
+    let selection = selection.as_ref().map(|truths| view(truths));
+    let small: Vec<i32> = index.iter().map(|&index| index as i32).collect();
+    let indices = if narrow { view(&small) } else { view(&index) };
+    // SAFETY: the views are of arrays that are there.
+    let done = with_streaming(case.streaming, || unsafe {
+        gather(view(&x), indices, view_mut(&mut out), selection.as_ref(), Some(case.threads))
+    });
+    match wrong {
+        None => assert_eq!(done, Ok(())),
+        Some(element) => {
+            let index = index[element];
+            assert_eq!(done, Err(PrimitiveError::Index { index, element, array: "source", extent }));
+        }
+    }
+    assert_same(&out, &expected);
+}
+
+fn check_send<T: Number>(case: &Case, extent: usize, collisions: Collisions, mistake: bool, narrow: bool) {
+    let x = numbers::<T>(&case.values());
+    let index = indices(case.seed, x.len(), extent, mistake || extent == 0);
+    let mut out = numbers::<T>(&values(!case.seed, extent, false));
+    let selection = case.selection();
+    let senders: Vec<usize> =
+        (0..x.len()).filter(|&place| selection.as_ref().is_none_or(|truths| truths[place].holds())).collect();
+    let wrong = senders.iter().copied().find(|&place| !(0..extent as i64).contains(&index[place]));
+    let mut expected = out.clone();
+    let mut from = vec![Vec::new(); extent];
+    if wrong.is_none() {
+        for &sender in &senders {
+            let destination = index[sender] as usize;
+            from[destination].push(sender);
+            let to = &mut expected[destination];
+            *to = match collisions {
+                Collisions::Combine(combination) => combined(combination, Some(*to), x[sender]),
+                _ => x[sender],
+            };
+        }
+    }
+    let collision = match collisions {
+        Collisions::Refuse => from.iter().position(|senders| senders.len() > 1),
+        _ => None,
+    };
+    let selection = selection.as_ref().map(|truths| view(truths));
+    let small: Vec<i32> = index.iter().map(|&index| index as i32).collect();
+    let indices = if narrow { view(&small) } else { view(&index) };
+    let before = out.clone();
+    // SAFETY: the views are of arrays that are there.
+    let done =
+        unsafe { send(view(&x), indices, view_mut(&mut out), collisions, selection.as_ref(), Some(case.threads)) };
+    if let Some(element) = wrong {
+        let index = index[element];
+        assert_eq!(done, Err(PrimitiveError::Index { index, element, array: "destination", extent }));
+        assert_same(&out, &before);
+    } else if let Some(destination) = collision {
+        let (first, second) = (from[destination][0], from[destination][1]);
+        assert_eq!(done, Err(PrimitiveError::Collision { first, second, destination }));
+        assert_same(&out, &before);
+    } else if let (Collisions::Combine(combination), false) = (collisions, senders.is_empty())
+        && !defined(case.kind, combination)
+    {
+        assert!(matches!(done, Err(PrimitiveError::Undefined { .. })), "{done:?}");
+    } else {
+        assert_eq!(done, Ok(()));
+        assert_same(&out, &expected);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn reductions(case in cases()) {
+        for_type!(case.kind, check_reduce(&case));
+    }
+
+    #[test]
+    fn scans(case in cases(), copy in prop::bool::weighted(0.2)) {
+        for_type!(case.kind, check_scan(&case, copy));
+    }
+
+    #[test]
+    fn spreads(case in cases()) {
+        for_type!(case.kind, check_spread(&case));
+    }
+
+    #[test]
+    fn gets(case in cases(), extent in 0_usize..3000, mistake in prop::bool::weighted(0.1), narrow in any::<bool>()) {
+        for_type!(case.kind, check_gather(&case, extent, mistake, narrow));
+    }
+
+    #[test]
+    fn sends(
+        case in cases(),
+        extent in prop_oneof![0_usize..40, 0_usize..5000, 60_000_usize..200_000],
+        collisions in 0_usize..4,
+        mistake in prop::bool::weighted(0.1),
+        narrow in any::<bool>(),
+    ) {
+        let collisions = match collisions {
+            0 => Collisions::Overwrite,
+            1 => Collisions::Refuse,
+            _ => Collisions::Combine(case.combination),
+        };
+        for_type!(case.kind, check_send(&case, extent, collisions, mistake, narrow));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    /// Sums of numbers that rounding changes.
+    #[test]
+    fn threads_change_no_bit(
+        length in 1_usize..50_000,
+        downward in any::<bool>(),
+        destinations in 1_usize..20_000,
+        seed in any::<u64>(),
+    ) {
+        let x: Vec<f64> = (0..length).map(|place| noise(seed, place) as f64 * 1e-9 - 3.1).collect();
+        let index = indices(seed, length, destinations, false);
+        let results = [1, 2, 3].map(|threads| {
+            let (mut scanned, mut sent) = (vec![0.0; length], vec![0.0; destinations]);
+            let axis = Axis::of(&[length], 0).expect("the axis is there");
+            let order = Order { downward, exclusive: false };
+            // SAFETY: the views are of arrays that are there.
+            let sum = unsafe {
+                let add = Scan::Combine(Combination::Add);
+                scan(view(&x), view_mut(&mut scanned), add, axis, None, None, order, Some(threads)).expect("fits");
+                let add = Collisions::Combine(Combination::Add);
+                send(view(&x), view(&index), view_mut(&mut sent), add, None, Some(threads)).expect("fits");
+                reduce(view(&x), Combination::Add, None, Some(threads)).expect("fits")
+            };
+            let Some(Scalar::Float(sum)) = sum else { panic!("a sum of float64 is one") };
+            [vec![sum], scanned, sent].concat().into_iter().map(f64::to_bits).collect::<Vec<u64>>()
+        });
+        prop_assert_eq!(&results[0], &results[1]);
+        prop_assert_eq!(&results[0], &results[2]);
+        // A send adds as if the senders came one after another.
+        let mut one_by_one = vec![0.0; destinations];
+        index.iter().zip(&x).for_each(|(&index, x)| one_by_one[index as usize] += x);
+        let sent = &results[0][1 + length..];
+        prop_assert!(one_by_one.iter().zip(sent).all(|(one, &other): (&f64, _)| one.to_bits() == other));
+        // Rounding errors only.
+        let (mut exact, mut size) = (0.0, 0.0);
+        for turn in 0..length {
+            let place = if downward { length - 1 - turn } else { turn };
+            exact += x[place];
+            size += x[place].abs();
+            let found = f64::from_bits(results[0][1 + place]);
+            prop_assert!((found - exact).abs() <= 1e-12 * size, "{place}: {found}, expected {exact}");
+        }
+    }
+}
+
+mod elementwise_operations;

@@ -1,0 +1,224 @@
+//! Elementwise operations.
+
+use super::*;
+
+/// What integers come to, in wide integers.
+fn expected_of_integers(operation: Pointwise, bits: u32, x: i128, y: i128) -> Option<i128> {
+    use Pointwise::*;
+    let beyond = !(0..i128::from(bits)).contains(&y);
+    Some(match operation {
+        Add => x + y,
+        Subtract => x - y,
+        Multiply => x.wrapping_mul(y),
+        FloorDivide if y == 0 => 0,
+        Remainder if y == 0 => 0,
+        FloorDivide => quotient(x, y),
+        Remainder => x - y * quotient(x, y),
+        Maximum => x.max(y),
+        Minimum => x.min(y),
+        BitwiseAnd => x & y,
+        BitwiseOr => x | y,
+        BitwiseXor => x ^ y,
+        BitwiseLeftShift if beyond => 0,
+        BitwiseLeftShift => x << y,
+        BitwiseRightShift if beyond => -i128::from(x < 0),
+        BitwiseRightShift => x >> y,
+        Copy | Floor | Ceil | Trunc | Round => x,
+        Negative => -x,
+        Abs => x.abs(),
+        Square => x.wrapping_mul(x),
+        Sign => x.signum(),
+        BitwiseInvert => !x,
+        _ => return None,
+    })
+}
+
+/// The largest whole number that is not above the quotient.
+fn quotient(x: i128, y: i128) -> i128 {
+    if y > 0 { x.div_euclid(y) } else { (-x).div_euclid(-y) }
+}
+
+fn expected_of_floats(operation: Pointwise, x: f64, y: f64) -> Option<f64> {
+    use Pointwise::*;
+    Some(match operation {
+        Add => x + y,
+        Subtract => x - y,
+        Multiply => x * y,
+        Divide => x / y,
+        FloorDivide if y == 0.0 => x / y,
+        Remainder if y == 0.0 => f64::NAN,
+        FloorDivide => (x / y).floor(),
+        Remainder => x - y * (x / y).floor(),
+        Maximum | Minimum if x.is_nan() || y.is_nan() => f64::NAN,
+        Maximum => x.max(y),
+        Minimum => x.min(y),
+        Copy | Floor | Ceil | Trunc | Round => x,
+        Negative => -x,
+        Abs => x.abs(),
+        Square => x * x,
+        Sign if x == 0.0 || x.is_nan() => x,
+        Sign => x.signum(),
+        Sqrt => x.sqrt(),
+        _ => return None,
+    })
+}
+
+fn expected_truth(operation: Pointwise, x: Wide, y: Wide) -> Option<bool> {
+    use Pointwise::*;
+    let nan = [x, y].contains(&Wide::Nan);
+    let order = match (x, y) {
+        (Wide::Value(x), Wide::Value(y)) => Some(x.cmp(&y)),
+        _ => None,
+    };
+    Some(match operation {
+        Equal => order.is_some_and(|order| order.is_eq()),
+        NotEqual => nan || order.is_some_and(|order| order.is_ne()),
+        Less => order.is_some_and(|order| order.is_lt()),
+        LessEqual => order.is_some_and(|order| order.is_le()),
+        Greater => order.is_some_and(|order| order.is_gt()),
+        GreaterEqual => order.is_some_and(|order| order.is_ge()),
+        Isnan => x == Wide::Nan,
+        Isinf => false,
+        Isfinite => x != Wide::Nan,
+        _ => return None,
+    })
+}
+
+fn expected_of_truths(operation: Pointwise, x: bool, y: bool) -> Option<bool> {
+    use Pointwise::*;
+    Some(match operation {
+        LogicalAnd | BitwiseAnd | Minimum => x && y,
+        LogicalOr | BitwiseOr | Maximum => x || y,
+        LogicalXor | BitwiseXor | NotEqual => x != y,
+        LogicalNot | BitwiseInvert => !x,
+        Equal => x == y,
+        Less => !x && y,
+        LessEqual => !x || y,
+        Greater => x && !y,
+        GreaterEqual => x || !y,
+        Copy => x,
+        _ => return None,
+    })
+}
+
+enum Result<T> {
+    Same(T),
+    Truth(bool),
+}
+
+fn expected<T: Number>(operation: Pointwise, one: T, other: T) -> Option<Result<T>> {
+    let (x, y) = (wide(one), wide(other));
+    if T::TYPE == ElementType::Bool {
+        let result = expected_of_truths(operation, one.bits() == 1, other.bits() == 1)?;
+        return Some(Result::Truth(result));
+    }
+    if let Some(truth) = expected_truth(operation, x, y) {
+        return Some(Result::Truth(truth));
+    }
+    if T::TYPE.is_float() {
+        let number = |x| if let Wide::Value(x) = x { x as f64 } else { f64::NAN };
+        let result = expected_of_floats(operation, number(x), number(y))?;
+        let mut room = [T::SMALLEST];
+        // SAFETY: the views are of arrays that are there.
+        let done = unsafe { elementwise(Pointwise::Copy, &[view(&[result])], view_mut(&mut room), None, Some(1)) };
+        assert_eq!(done, Ok(()));
+        return Some(Result::Same(room[0]));
+    }
+    let (Wide::Value(x), Wide::Value(y)) = (x, y) else { return None };
+    expected_of_integers(operation, 8 * T::TYPE.size() as u32, x, y)
+        .map(|result| Result::Same(T::of(Wide::Value(result))))
+}
+
+/// -0 and 0 are the same here: which one comes out is not promised.
+fn bits<T: Number>(value: T) -> u64 {
+    if T::TYPE.is_float() && wide(value) == Wide::Value(0) && value.bits() != 0 {
+        let Scalar::Float(number) = value.scalar() else { return value.bits() };
+        if number == 0.0 { 0 } else { value.bits() }
+    } else {
+        value.bits()
+    }
+}
+
+fn check<T: Number>(case: &Case, operation: Pointwise, one_is_single: bool) {
+    let length = case.length();
+    let x = numbers::<T>(&values(case.seed, length, true));
+    let y = numbers::<T>(&values(case.seed ^ 0x1234, if one_is_single { 1 } else { length }, true));
+    let other = |place: usize| y[if one_is_single { 0 } else { place }];
+    let selection = case.selection();
+    let selected = |place: usize| selection.as_ref().is_none_or(|truths| truths[place].holds());
+    let view_of_selection = selection.as_ref().map(|truths| view(truths));
+    let operands = [view(&x), view(&y)];
+    let operands = &operands[..operation.operands()];
+    let run = |operands: &[View], out: View| {
+        // SAFETY: the views are of arrays that are there.
+        with_streaming(case.streaming, || unsafe {
+            elementwise(operation, operands, out, view_of_selection.as_ref(), Some(case.threads))
+        })
+    };
+    let truth =
+        matches!(expected::<T>(operation, T::of(Wide::Value(1)), T::of(Wide::Value(1))), Some(Result::Truth(_)));
+    if expected::<T>(operation, T::of(Wide::Value(1)), T::of(Wide::Value(1))).is_none() {
+        let done = run(operands, view_mut(&mut x.clone()));
+        assert!(matches!(done, Err(PrimitiveError::Undefined { .. })), "{operation:?} of {}: {done:?}", T::TYPE);
+    } else if truth && T::TYPE != ElementType::Bool {
+        let mut out = truths(!case.seed, length, 8);
+        let old = out.clone();
+        assert_eq!(run(operands, view_mut(&mut out)), Ok(()));
+        for place in 0..length {
+            let wanted = match expected(operation, x[place], other(place)) {
+                Some(Result::Truth(truth)) if selected(place) => truth,
+                _ => old[place].holds(),
+            };
+            assert_eq!(out[place].holds(), wanted, "{operation:?} of {:?} and {:?}", x[place], other(place));
+        }
+    } else {
+        let old = if case.in_place { x.clone() } else { numbers::<T>(&values(!case.seed, length, false)) };
+        let mut out = old.clone();
+        let target = view_mut(&mut out);
+        let same = [target, view(&y)];
+        let operands = if case.in_place { &same[..operation.operands()] } else { operands };
+        assert_eq!(run(operands, target), Ok(()));
+        for place in 0..length {
+            let wanted = match expected(operation, x[place], other(place)) {
+                Some(Result::Same(value)) if selected(place) => value,
+                Some(Result::Truth(value)) if selected(place) => T::of(Wide::Value(value.into())),
+                _ => old[place],
+            };
+            let (found, x, y) = (out[place], x[place], other(place));
+            assert_eq!(bits(found), bits(wanted), "{operation:?} of {x:?} and {y:?}: {found:?}, expected {wanted:?}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+    #[test]
+    fn elementwise_operations(case in cases(), operation in 0..Pointwise::NAMES.len(), single in any::<bool>()) {
+        let operation = Pointwise::NAMES[operation].0;
+        for_type!(case.kind, check(&case, operation, single));
+    }
+}
+
+#[test]
+fn names_are_those_of_the_operations() {
+    for (operation, name) in Pointwise::NAMES {
+        assert_eq!((operation.name(), Pointwise::parse(name)), (name, Ok(operation)));
+    }
+    for combination in Combination::ALL {
+        assert_eq!(Combination::parse(combination.name(), &[]), Ok(combination));
+    }
+}
+
+#[test]
+fn conversions() {
+    let x = [0.0_f64, -1.9, 3.7, 300.0, f64::NAN];
+    let (mut bytes, mut flags, mut single) = ([7_u8; 5], [Truth::new(false); 5], [0.0_f32; 5]);
+    for out in [view_mut(&mut bytes), view_mut(&mut flags), view_mut(&mut single)] {
+        // SAFETY: the views are of arrays that are there.
+        unsafe { elementwise(Pointwise::Copy, &[view(&x)], out, None, None).expect("every type converts") };
+    }
+    assert_eq!(bytes[..4], [0, 0, 3, 255]);
+    assert_eq!(flags.map(Truth::holds), [false, true, true, true, true]);
+    assert_eq!(single[..4], [0.0, -1.9, 3.7, 300.0]);
+    assert!(single[4].is_nan());
+}
