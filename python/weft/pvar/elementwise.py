@@ -39,6 +39,7 @@ def apply(function: Function, *operands: Any) -> ParallelVariable:
         with quiet:
             result = vp.execution.elementwise(function.name, arrays)
             if result is None:
+                vp.check_memory(np.result_type(*(one.dtype for one in arrays if isinstance(one, np.ndarray))))
                 result = function.compute(*arrays)
     except (TypeError, OverflowError) as error:
         raise UsageError(refusal(function.name, arrays, error)) from None
