@@ -16,10 +16,16 @@ from weft.pvar.operators import neutral
 
 _TESTS = frozenset(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"))
 _LOGICAL = frozenset(("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_invert"))
-KERNELS = (
-    frozenset(("add", "subtract", "multiply", "maximum", "minimum", "negative", "abs", "square")) | _TESTS | _LOGICAL
-)
+_ARITHMETIC = frozenset(("add", "subtract", "multiply", "maximum", "minimum", "negative", "abs", "square"))
+
+WITHOUT_WARNING = _ARITHMETIC | _TESTS | frozenset(("divide", "sqrt"))
+"""Functions of floats that a kernel computes where numpy would have to be kept from warning of the unselected."""
+
+KERNELS = _ARITHMETIC | _TESTS | _LOGICAL
 """Elementwise functions whose kernels give what numpy gives, bit for bit and without a warning."""
+
+_FEW = 1 << 16
+"""Elements up to which numpy's own indexing is the faster."""
 
 _EXACT = {bool: "b", int: "iuf", float: "f"}
 """Which kinds of elements take Python's numbers as they are."""
@@ -116,6 +122,11 @@ class Native(Local):
         """By the kernel."""
         if data.dtype == np.float16:
             return super().get(data, addresses, mask)
+        if mask is None and addresses.size < _FEW:
+            # No bit is set that an address cannot have: that is quicker to know than the least and the largest.
+            if not 0 <= np.bitwise_or.reduce(addresses, axis=None) < self.size:
+                local.check_addresses(addresses, self.size, "get")
+            return data.reshape(-1)[addresses]
         result = self.empty(data.shape, data.dtype) if mask is None else np.zeros(data.shape, data.dtype)
         try:
             _core.array_gather(data, _index(addresses), result, mask)
@@ -156,6 +167,26 @@ class Native(Local):
             into[~arrived] = 0
         if word is not None:
             into[...] = words.wrap(into, word)
+
+
+def quietly(name: str, x: Array, y: Any) -> Array | None:
+    """A function of floats of one dtype, without a warning; None where there is no kernel."""
+    dtype = x.dtype
+    if dtype.kind != "f" or dtype.itemsize < 4:
+        return None
+    if y is None:
+        operands: tuple[Array, ...] = (x,)
+    elif y.__class__ is np.ndarray:
+        if y.dtype is not dtype and y.dtype != dtype:
+            return None
+        operands = (x, y)
+    elif y.__class__ is float:
+        operands = (x, np.array([y], dtype))
+    else:
+        return None
+    out = np.empty(x.shape, bool if name in _TESTS else dtype)
+    _core.array_elementwise(name, operands, out)
+    return out
 
 
 def _index(addresses: Array) -> Array:

@@ -97,10 +97,16 @@ class VPSet:
                 self._meter = Meter()
         self.plain = False
         """Whether nothing is to be done but to compute: no selection, meter, word length or want of memory."""
+        self.selecting = False
+        """Whether nothing but a selection is to be thought of."""
+        self.alone = self.execution.ranks == 1
+        """Whether this process has all elements."""
         self._settle()
 
     def _settle(self) -> None:
-        self.plain = self.mask is None and self._meter is None and not self._irregular
+        usual = self._meter is None and not self._irregular
+        self.plain = usual and self.mask is None
+        self.selecting = usual and self.mask is not None
 
     def irregular(self) -> None:
         """Variables of this VP set need checks from now on."""
