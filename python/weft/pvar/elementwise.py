@@ -35,7 +35,7 @@ def apply(function: Function, *operands: Any) -> ParallelVariable:
     """
     vp = operands[0].vp if operands[0].__class__ is ParallelVariable else operands[1].vp
     arrays = [operand(vp, one, function.name) for one in operands]
-    quiet = np.errstate(all="ignore") if vp.mask is not None and function.name not in SILENT else _NOTHING
+    quiet: Any = np.errstate(all="ignore") if vp.mask is not None and function.name not in SILENT else _NOTHING
     try:
         with quiet:
             result = vp.execution.elementwise(function.name, arrays)
@@ -113,7 +113,8 @@ def unary(function: Function) -> Callable[[Any], ParallelVariable]:
                 return ParallelVariable(vp, result)
         return apply(function, x)
 
-    return _named(call, function, "x")
+    _name(call, function, "x")
+    return call
 
 
 def binary(function: Function) -> Callable[[Any, Any], ParallelVariable]:
@@ -145,13 +146,13 @@ def binary(function: Function) -> Callable[[Any, Any], ParallelVariable]:
             raise UsageError(f"{function.name}: neither operand is a parallel variable; vp.array(…) makes one")
         return apply(function, x, y)
 
-    return _named(call, function, "x, y")
+    _name(call, function, "x, y")
+    return call
 
 
-def _named(call: Any, function: Function, arguments: str) -> Any:
+def _name(call: Any, function: Function, arguments: str) -> None:
     call.__name__ = call.__qualname__ = function.name
     call.__doc__ = f"{function.summary.rstrip('.')}. Elementwise: {function.name}({arguments})."
-    return call
 
 
 def where(condition: ParallelVariable, x: Any, y: Any, /) -> ParallelVariable:
@@ -283,12 +284,16 @@ def _in_place(function: Function) -> Any:
     """`x += y`: an assignment, so that it keeps old values where nobody is selected."""
     compute = function.compute
 
-    def call(x: ParallelVariable, y: Any) -> ParallelVariable:
+    def call(x: Any, y: Any) -> Any:
         vp = x.vp
-        if vp.plain and (y.__class__ in _SCALARS or (y.__class__ is ParallelVariable and y.vp is vp)):
+        if vp.plain:
             try:
-                compute(x.data, y if y.__class__ in _SCALARS else y.data, x.data)
-                return x
+                if y.__class__ is ParallelVariable and y.vp is vp:
+                    compute(x.data, y.data, x.data)
+                    return x
+                if y.__class__ in _SCALARS:
+                    compute(x.data, y, x.data)
+                    return x
             except (TypeError, OverflowError):
                 pass
         result = apply(function, x, y)

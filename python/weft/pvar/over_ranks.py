@@ -26,7 +26,9 @@ class OverRanks:
     """See `weft.pvar.execution.Execution`."""
 
     def __init__(self, shape: tuple[int, ...], order: tuple[str | None, ...], comm: Any, grid: Any) -> None:
-        self.geometry = Geometry(shape, comm=comm, order=order, grid=grid)  # type: ignore[arg-type]
+        # Left to the geometry, an axis is in NEWS order wherever the number of ranks allows that.
+        orders: Any = tuple("send" if one == "send" else None for one in order)
+        self.geometry = Geometry(shape, comm=comm, order=orders, grid=grid)
         self._run = self.geometry.communicator
         self.ranks = self._run.size
         self.shape = self.geometry.local_shape()

@@ -314,6 +314,7 @@ def _addresses(vp: VPSet, address: Any, what: str) -> Any:
         raise UsageError(f"{what}: an address has {vp.ndim} coordinates, not {len(address)}: the shape is {vp.shape}")
     total: Any = np.zeros(vp.execution.shape, dtype=np.int64)
     error: str | None = None
+    along: Any
     for axis, (one, extent) in enumerate(zip(address, vp.shape, strict=True)):
         if one.__class__ is ParallelVariable:
             _same(vp, one, f"{what}: coordinate {axis}")

@@ -14,12 +14,11 @@ from __future__ import annotations
 
 import json
 import math
-import operator
 import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -125,7 +124,7 @@ def prepared(o: Operation, seed: int = 1) -> Pair:
     if o.kind == "read":
         return (lambda: x[5]), lambda: run.read(a, (5,))
     if o.kind == "write":
-        return (lambda: operator.setitem(x, 5, 1)), lambda: run.write(a, (5,), 1)
+        return (lambda: x.__setitem__(5, 1)), lambda: run.write(a, (5,), 1)
     if o.kind == "broadcast":
         return (lambda: x.assign(1)), lambda: run.assign(a, 1, None, None)
     name = o.kind.partition("_")[2]
@@ -195,7 +194,7 @@ def _news(o: Operation, size: int) -> Pair:
     x = _variable(vp, o, 1)
     run, a = vp.execution, x.data
     single = o.kind.endswith("single")
-    form = "store" if "store" in o.kind else "fetch"
+    form: Literal["fetch", "store"] = "store" if "store" in o.kind else "fetch"
     distance = -o.hops if form == "store" else o.hops
     if not single:
         return (lambda: shift(x, o.hops, form=form)), lambda: run.shift(a, distance, 0, None)

@@ -38,8 +38,8 @@ class VPSet:
         takes for them.
     order
         "news" (neighbours in the grid are neighbours in the machine) or "send" (consecutive addresses are on
-        consecutive processors), or one of them for each axis. Default: "news", over ranks where their number along
-        the axis is a power of two.
+        consecutive processors), or one of them for each axis. Default: "news". Over ranks that needs a power of two of
+        them along the axis, else it is as "send".
     comm
         A communicator of mpi4py whose ranks the grid is divided over. Default: the ranks of this run, or this process
         alone.
@@ -127,7 +127,7 @@ class VPSet:
     def vp_ratio(self) -> int:
         """Virtual processors a processor of the machine; here, a rank."""
         if self.machine == "here":
-            return -(-self.size // self.processors)
+            return int(-(-self.size // self.processors))
         return vp_ratio(self.shape, self.processors)
 
     @property

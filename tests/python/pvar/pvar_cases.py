@@ -1,7 +1,11 @@
 """What the tests of parallel variables draw."""
 
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
+
+EXAMPLES = settings.default.max_examples
+"""The most examples of a property: fewer where ranks have to agree on each."""
 
 SHAPES = st.lists(st.integers(1, 7), min_size=1, max_size=4).map(tuple)
 DTYPES = st.sampled_from(["i1", "u2", "i4", "u8", "i8", "f4", "f8"])

@@ -16,7 +16,9 @@ import weft
 from weft import UsageError
 
 # Before the tests are imported, whose settings begin with these.
-settings.register_profile("ranks", derandomize=True, database=None, phases=[Phase.explicit, Phase.generate])
+settings.register_profile(
+    "ranks", derandomize=True, database=None, phases=[Phase.explicit, Phase.generate], max_examples=20
+)
 settings.load_profile("ranks")
 sys.path.insert(0, str(Path(__file__).parent))
 meter, tests, variables = (

@@ -102,7 +102,7 @@ def test_a_meter_can_be_given_to_vp_sets_that_exist():
     assert names(meter) == [("add", "add")]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=min(40, cases.EXAMPLES))
 @given(cases.SHAPES, st.data(), cases.SEEDS)
 def test_facts_find_shifts(shape, data, seed):
     """What is called a shift or a spread is one."""

@@ -23,7 +23,7 @@ def selection(vp, mask):
     return contextlib.nullcontext() if mask.all() else vp.where(vp.array(mask))
 
 
-quick = settings(deadline=None, max_examples=60)
+quick = settings(deadline=None, max_examples=min(60, cases.EXAMPLES))
 NUMBERS = st.sampled_from(["add", "max", "min", "logand", "logior"])
 BOOLEANS = st.sampled_from(["max", "min", "logand", "logior", "and", "or"])
 
