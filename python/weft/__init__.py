@@ -19,7 +19,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from weft import model, samples, shifts
+    from weft import model, pvar, samples, shifts
     from weft._core import (
         ConnectionSet,
         Machine,
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from weft.launch.measure import measure
     from weft.launch.simulate import simulate
     from weft.model import compare, fit
+    from weft.pvar import ParallelVariable, VPSet, get, reduce, scan, send, shift, spread
     from weft.reports import report
     from weft.shifts import cshift, eoshift, polyshift
     from weft.stencils import stencil
@@ -61,13 +62,21 @@ _HOMES = {
     "machines": "weft.catalogue",
     "measure": "weft.launch.measure",
     "polyshift": "weft.shifts",
+    "ParallelVariable": "weft.pvar",
+    "VPSet": "weft.pvar",
+    "get": "weft.pvar",
+    "reduce": "weft.pvar",
+    "scan": "weft.pvar",
+    "send": "weft.pvar",
+    "shift": "weft.pvar",
+    "spread": "weft.pvar",
     "neighbor_alltoallv": "weft.conset.neighbor",
     "report": "weft.reports",
     "simulate": "weft.launch.simulate",
     "stencil": "weft.stencils",
 }
 
-_MODULES = ("model", "samples", "shifts")
+_MODULES = ("model", "pvar", "samples", "shifts")
 
 __all__ = [
     "ConnectionSet",
@@ -75,9 +84,11 @@ __all__ = [
     "Geometry",
     "Machine",
     "MachineError",
+    "ParallelVariable",
     "RunError",
     "Schedule",
     "UsageError",
+    "VPSet",
     "WeftError",
     "__version__",
     "compare",
@@ -85,16 +96,23 @@ __all__ = [
     "cshift",
     "eoshift",
     "fit",
+    "get",
     "machine",
     "machines",
     "measure",
     "model",
     "neighbor_alltoallv",
     "polyshift",
+    "pvar",
+    "reduce",
     "report",
     "samples",
+    "scan",
+    "send",
+    "shift",
     "shifts",
     "simulate",
+    "spread",
     "stencil",
 ]
 

@@ -147,6 +147,10 @@ class Ranks:
     def broadcast(self, root: int, address: int, bytes: int) -> None:
         """Gives all ranks the bytes that the root has at an address, each at its own. Collective. Raises RunError."""
 
+    def exchange(self, parts: Sequence[bytes]) -> list[bytes]:
+        """Gives every rank its part of these, in rank order, and returns what each has for this one. Collective. Raises
+        UsageError, RunError."""
+
 class ArrayExchange:
     """One rank's exchange, set up: any number of calls of begin and end."""
 

@@ -23,7 +23,7 @@ from typing import Any
 
 from weft import _core
 from weft._core import Machine, UsageError
-from weft.data_parallel.operation import Operation
+from weft.data_parallel.operation import KINDS, Operation
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,10 @@ class Costs:
             )
         self._file = machine.to_toml()
         self._f = {key: float(figure["value"]) for key, figure in file["primitives"].items()}
+        self.machine = machine.name
+        """The machine's name."""
+        self.processors = int(self._f["processors"])
+        """How many processors the machine has."""
         self._dimensions = math.log2(self._f["processors"] / self._f["processors_per_chip"])
 
     def with_figures(self, figures: Mapping[str, float]) -> Costs:
@@ -73,7 +77,23 @@ class Costs:
         return other
 
     def time(self, operation: Operation) -> Time:
-        """What an operation takes."""
+        """What an operation takes.
+
+        Raises
+        ------
+        UsageError
+            For an operation that this machine has no figures of.
+        """
+        if operation.kind not in _KINDS:
+            raise UsageError(
+                f"the machine file of {self.machine} has no time of {operation.kind} ({KINDS[operation.kind]}): "
+                "the tests that its figures are from do not have it"
+            )
+        if operation.kind.startswith("float") and operation.bits != 32:
+            raise UsageError(
+                f"{operation.kind}: the floating-point chips of {self.machine} are of single precision, not "
+                f"{operation.bits} bits; use float32"
+            )
         return _KINDS[operation.kind](self, operation)
 
     def _work(self, o: Operation, work: float) -> float:
@@ -101,6 +121,10 @@ class Costs:
         converted = 3 * self._work(o, self._f["convert"])
         divided = self._work(o, self._f["float_divide"])
         return self._issued(converted + divided, "integer", "integer", "integer", "float", "integer")
+
+    def convert(self, o: Operation) -> Time:
+        """Between integer and floating point, through the chip."""
+        return self._issued(self._work(o, self._f["convert"]), "float")
 
     def floating(self, o: Operation) -> Time:
         """Through the floating-point chip; a division tests its divisor first."""
@@ -240,6 +264,11 @@ class Costs:
         return cycles * costs["router_cycle"] + steps * costs["router_step"] + overflow * costs["router_overflow"]
 
 
+def priced_kinds() -> tuple[str, ...]:
+    """The kinds that machines with primitives have figures of."""
+    return tuple(_KINDS)
+
+
 def _length(o: Operation) -> float:
     """A message is an address of 32 bits and the word; times are of 32-bit words. An estimate: no other is known."""
     return (32 + o.bits) / 64
@@ -286,9 +315,10 @@ def _scrambled(number: int) -> int:
 
 
 _KINDS: dict[str, Callable[[Costs, Operation], Time]] = {
-    "add": Costs.add,
+    **dict.fromkeys(("add", "assign"), Costs.add),
     "multiply": Costs.multiply,
     "divide": Costs.divide,
+    "convert": Costs.convert,
     **dict.fromkeys(("float_add", "float_multiply", "float_divide"), Costs.floating),
     "write": Costs.write,
     "read": Costs.read,

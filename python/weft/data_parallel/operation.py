@@ -14,6 +14,10 @@ KINDS = {
     "float_add": "floating-point addition, subtraction or comparison",
     "float_multiply": "floating-point multiplication",
     "float_divide": "floating-point division",
+    "float_sqrt": "a floating-point square root",
+    "float_function": "a floating-point power, exponential, logarithm or trigonometric function",
+    "convert": "conversion to another type or word length",
+    "assign": "assignment where processors are selected",
     "write": "the front end writes one element",
     "read": "the front end reads one element",
     "broadcast": "the front end gives a value to all selected processors",
@@ -103,8 +107,6 @@ class Operation:
                 raise UsageError(f"{self.kind}: {name} must be at least 1, not {getattr(self, name)}")
         if not 0.0 <= self.density <= 1.0:
             raise UsageError(f"{self.kind}: density is a share from 0 to 1, not {self.density:g}")
-        if self.kind.startswith("float") and self.bits != 32:
-            raise UsageError(f"{self.kind}: the floating-point chips are of single precision, not {self.bits} bits")
         if self.pattern not in ("clustering", "distributing"):
             raise UsageError(f"{self.kind}: pattern '{self.pattern}' is neither clustering nor distributing")
         if self.mode not in ("allowed", "many", "backward"):

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import weft
-from weft.data_parallel import KINDS, Costs, Operation
-from weft.data_parallel.costs import destinations
+from weft.data_parallel import Costs, Operation
+from weft.data_parallel.costs import destinations, priced_kinds
 
 ROUTED = ("multiple_reduction", "multiple_broadcast", "store", "fetch")
 
@@ -16,8 +16,8 @@ def costs(native):
     return Costs(weft.machine("cm2-8k"))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_has_a_price_and_cm_time_is_within_real_time(costs, kind):
+@pytest.mark.parametrize("kind", priced_kinds())
+def test_every_priced_kind_has_one_and_cm_time_is_within_real_time(costs, kind):
     for ratio in (1, 2, 8):
         time = costs.time(Operation(kind, vp_ratio=ratio))
         assert 0.0 < time.cm <= time.real
@@ -25,7 +25,7 @@ def test_every_kind_has_a_price_and_cm_time_is_within_real_time(costs, kind):
 
 @settings(deadline=None, max_examples=60)
 @given(
-    kind=st.sampled_from(sorted(set(KINDS) - set(ROUTED))),
+    kind=st.sampled_from(sorted(set(priced_kinds()) - set(ROUTED))),
     bits=st.integers(1, 64),
     ratio=st.integers(1, 64),
     hops=st.integers(1, 20),
@@ -119,7 +119,6 @@ def test_destinations_are_processors_and_as_many_as_selected(pattern, ratio, den
         ({"kind": "ad"}, "there is no operation 'ad'; there are add, multiply"),
         ({"kind": "add", "bits": 0}, "add: bits must be at least 1, not 0"),
         ({"kind": "add", "density": 1.5}, "add: density is a share from 0 to 1, not 1.5"),
-        ({"kind": "float_add", "bits": 64}, "float_add: the floating-point chips are of single precision, not 64 bits"),
         (
             {"kind": "multiple_reduction", "pattern": "random"},
             "pattern 'random' is neither clustering nor distributing",
@@ -134,6 +133,21 @@ def test_destinations_are_processors_and_as_many_as_selected(pattern, ratio, den
 def test_operations_that_mean_nothing(given, message):
     with pytest.raises(weft.UsageError, match=message):
         Operation(**given)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"kind": "float_add", "bits": 64},
+            "float_add: the floating-point chips of cm2-8k are of single precision, not 64",
+        ),
+        ({"kind": "float_function"}, "the machine file of cm2-8k has no time of float_function"),
+    ],
+)
+def test_operations_that_a_machine_has_no_figures_of(native, given, message):
+    with pytest.raises(weft.UsageError, match=message):
+        Costs(weft.machine("cm2-8k")).time(Operation(**given))
 
 
 def test_a_machine_without_primitives_says_so(native):

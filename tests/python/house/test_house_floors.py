@@ -44,6 +44,7 @@ PACKAGE_FLOORS = {
     "shifts": 3,
     "stencils": 3,
     "distributed": 3.5,
+    "pvar": 3.6,  # above the geometries that it is distributed by
     "conset": 3,
     "fghc": 3,
     "reports": 3,

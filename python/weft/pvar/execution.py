@@ -1,0 +1,102 @@
+"""What an execution does for parallel variables, and which one a VP set has."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+class Execution(Protocol):
+    """This machine's or all ranks' way of doing what is not elementwise.
+
+    Arrays are this process's elements in the grid's shape; masks say who is selected of them (None: all). What comes in
+    has been checked: axes, distances and operators are what they have to be; addresses are not.
+    """
+
+    shape: tuple[int, ...]
+    """Extents of what this process has."""
+    start: tuple[int, ...]
+    """Where that begins in the grid."""
+    ranks: int
+    """How many processes."""
+
+    def agree(self, error: str | None) -> None:
+        """Raises UsageError on every rank where there is an error on any."""
+
+    def own(self, whole: Array) -> Array:
+        """This process's part of an array, without a copy where it can be."""
+
+    def whole(self, data: Array) -> Array:
+        """All elements, on every rank."""
+
+    def assign(self, data: Array, value: Any, mask: Array | None, word: int | None) -> None:
+        """Gives the selected the elements of an array, or a scalar. Raises TypeError, OverflowError where it cannot."""
+
+    def read(self, data: Array, place: tuple[int, ...]) -> Any:
+        """One element, as Python's."""
+
+    def write(self, data: Array, place: tuple[int, ...], value: Any) -> None:
+        """Changes one element."""
+
+    def count(self, mask: Array) -> int:
+        """How many are selected."""
+
+    def elementwise(self, name: str, operands: list[Any]) -> Array | None:
+        """An elementwise function, where there is a better way than numpy's; else None."""
+
+    def reduce(self, data: Array, operator: str, mask: Array | None) -> Any:
+        """The selected elements in one, as Python's; None of nothing where the operator has no neutral element."""
+
+    def spread(self, data: Array, axis: int, index: int) -> Array:
+        """The elements at one place of an axis at all of its places."""
+
+    def shift(self, data: Array, distance: int, axis: int, boundary: Any) -> Array:
+        """Element i of the result is element i + distance; boundary is None (circular) or a scalar."""
+
+    def scan(
+        self,
+        data: Array,
+        operator: str,
+        axis: int,
+        mask: Array | None,
+        segments: Array | None,
+        exclusive: bool,
+        down: bool,
+        word: int | None,
+    ) -> Array:
+        """Running combinations along an axis; zero where nobody is selected."""
+
+    def get(self, data: Array, addresses: Array, mask: Array | None) -> Array:
+        """The elements at the addresses; zero where nobody is selected. Raises UsageError for addresses of nobody."""
+
+    def send(
+        self,
+        data: Array,
+        addresses: Array,
+        operator: str | None,
+        mask: Array | None,
+        into: Array,
+        word: int | None,
+        fresh: bool,
+    ) -> None:
+        """Puts elements to addresses, combined with each other and with what is there, unless that is `fresh` (zeros).
+
+        Raises UsageError for addresses out of range and, without an operator, for collisions; `into` is then as before.
+        """
+
+
+def choose(shape: tuple[int, ...], order: tuple[str | None, ...], comm: Any, grid: Any) -> Execution | None:
+    """The execution over ranks, if this process is one of several or a communicator or grid is given; else None."""
+    if comm is None and grid is None:
+        from weft.launch import environment
+
+        mpi4py = sys.modules.get("mpi4py.MPI")
+        if environment.launcher() is None and (mpi4py is None or mpi4py.COMM_WORLD.Get_size() == 1):
+            return None
+    from weft.pvar.over_ranks import OverRanks
+
+    return OverRanks(shape, order, comm, grid)

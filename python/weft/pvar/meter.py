@@ -1,0 +1,266 @@
+"""The meter: operations of programs with parallel variables, with what their cost depends on and where they stand."""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from weft._core import UsageError
+from weft.data_parallel.operation import MOST_COLLISIONS
+from weft.pvar import facts
+
+if TYPE_CHECKING:
+    from weft.data_parallel import Costs, Operation, Time
+    from weft.pvar.variable import ParallelVariable
+    from weft.pvar.vpset import VPSet
+
+_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One operation, as it was asked for.
+
+    Attributes
+    ----------
+    name
+        What was called: the function's or operator's name (`subtract`, `reduce max`, `send add`).
+    kind
+        What it counts as: a name of `weft.data_parallel.KINDS`.
+    bits
+        Word length.
+    shape
+        The grid.
+    selected
+        How many of its processors were selected.
+    runs
+        In how many stretches of consecutive addresses those are (of this process's); 1 where all are.
+    file, line
+        Where the program asked for it.
+    axis, extent
+        Of spreads, scans and NEWS shifts.
+    hops
+        Of NEWS shifts: how far (circular ones the shorter way).
+    mode
+        Of gets: how collisions are met.
+    facts
+        Of gets and sends: what the messages are like.
+    dtype
+        Of arithmetic, reductions, scans and sends: numpy's name of what they compute with; empty where elements are
+        only moved.
+    scalar
+        Of arithmetic: whether an operand was a number of the front end.
+    selects
+        Whether the result became a condition of `where` and nothing else so far: its time is then part of the
+        selection's, where a machine's costs of selecting include evaluating the condition.
+    """
+
+    name: str
+    kind: str
+    bits: int
+    shape: tuple[int, ...]
+    selected: int
+    file: str
+    line: int
+    axis: int | None = None
+    extent: int | None = None
+    hops: int | None = None
+    mode: str | None = None
+    facts: facts.Facts | None = None
+    dtype: str = ""
+    scalar: bool = False
+    runs: int = 1
+    selects: bool = False
+
+    @property
+    def size(self) -> int:
+        """Virtual processors of the grid."""
+        size = 1
+        for extent in self.shape:
+            size *= extent
+        return size
+
+    @property
+    def density(self) -> float:
+        """Share of the processors that were selected."""
+        return self.selected / self.size
+
+    def operation(self, processors: int) -> Operation:
+        """The operation on a machine with so many processors, as cost models price it."""
+        from weft.data_parallel import Operation
+        from weft.pvar.vpset import vp_ratio
+
+        more: dict[str, Any] = {}
+        if self.extent is not None:
+            more["extent"] = max(1, self.extent)
+        if self.hops is not None:
+            more["hops"] = max(1, self.hops)
+        if self.mode is not None:
+            more["mode"] = self.mode
+        if self.facts is not None:
+            more |= {"pattern": self.facts.pattern, "ratio": self.facts.ratio}
+        return Operation(self.kind, self.bits, vp_ratio(self.shape, processors), self.density, **more)
+
+
+class Meter:
+    """Records operations.
+
+    Attributes
+    ----------
+    sequence
+        What was done, in order; equal operations of one line are one object.
+    """
+
+    def __init__(self) -> None:
+        self.sequence: list[Record] = []
+        self._known: dict[Record, Record] = {}
+        self._mask: Any = None
+        self._of_mask = (0, 0)
+
+    def counts(self) -> Counter[Record]:
+        """How often each operation was done."""
+        return Counter(self.sequence)
+
+    def clear(self) -> None:
+        """Forget all."""
+        self.sequence.clear()
+        self._known.clear()
+
+    def time(self, costs: Costs) -> Time:
+        """What a machine takes for all of it: the sum of what each operation takes.
+
+        Raises
+        ------
+        UsageError
+            For operations that the machine has no costs of, with all of their names.
+        """
+        from weft.data_parallel import Time
+
+        real = cm = 0.0
+        lacking: dict[str, str] = {}
+        for record, count in self.counts().items():
+            try:
+                time = costs.time(record.operation(costs.processors))
+            except UsageError as error:
+                lacking.setdefault(
+                    record.name, f"{record.name} ({os.path.basename(record.file)}:{record.line}): {error}"
+                )
+                continue
+            real, cm = real + count * time.real, cm + count * time.cm
+        if lacking:
+            raise UsageError(
+                f"{costs.machine} has no costs of {len(lacking)} of the operations: " + "; ".join(lacking.values())
+            )
+        return Time(real, cm)
+
+    def record(self, vp: VPSet, name: str, kind: str, bits: int, **more: Any) -> Record:
+        """An operation of a VP set."""
+        selected, runs = (vp.size, 1) if vp.mask is None else self._selection(vp)
+        file, line = caller()
+        made = Record(name, kind, bits, vp.shape, selected, file, line, runs=runs, **more)
+        made = self._known.setdefault(made, made)
+        self.sequence.append(made)
+        return made
+
+    def _selection(self, vp: VPSet) -> tuple[int, int]:
+        """How many are selected, in how many stretches; counted once for each selection."""
+        if vp.mask is not self._mask:
+            flat = vp.mask.reshape(-1)
+            begun = int(flat[0]) + int(np.count_nonzero(flat[1:] & ~flat[:-1])) if flat.size else 0
+            self._mask, self._of_mask = vp.mask, (vp.execution.count(vp.mask), begun)
+        return self._of_mask
+
+    def selected(self, vp: VPSet, condition: ParallelVariable) -> None:
+        """A selection was made of those that are selected now."""
+        self.record(vp, "select", "select", 1)
+        made = condition.record
+        if made is None or made.kind not in ("add", "float_add") or made.selects:
+            return
+        # The last of its kind is this one: nothing else has been done with the condition since it was made.
+        for place in range(len(self.sequence) - 2, max(-1, len(self.sequence) - 12), -1):
+            if self.sequence[place] is made:
+                changed = _selecting(made)
+                self.sequence[place] = self._known.setdefault(changed, changed)
+                condition.record = None
+                return
+
+    def shifted(self, vp: VPSet, bits: int, form: str, distance: int, axis: int, circular: bool) -> None:
+        """A NEWS shift."""
+        extent = vp.shape[axis]
+        hops = min(abs(distance), extent)
+        if circular:
+            hops = min(distance % extent, -distance % extent)
+        selected = vp.size if vp.mask is None else vp.execution.count(vp.mask)
+        kind = f"news_{form}_single" if selected == 1 else f"news_{form}"
+        self.record(vp, f"shift {form}", kind, bits, axis=axis, extent=extent, hops=hops)
+
+    def routed(self, vp: VPSet, name: str, bits: int, addresses: Any, mode: str, dtype: str = "") -> None:
+        """A get or a send."""
+        run = vp.execution
+        found = facts.of(run.whole(addresses), None if vp.mask is None else run.whole(vp.mask), vp.shape)
+        if mode == "allowed" and found.most > MOST_COLLISIONS and vp.machine != "here":
+            raise UsageError(
+                f"get: {found.most} processors fetch from one; with collisions allowed {vp.machine} takes at most "
+                f"{MOST_COLLISIONS}: use 'many' or 'backward'"
+            )
+        many = found.ratio > 1 or found.most > 1
+        if name == "get":
+            kind = "fetch_single" if found.messages == 1 else "multiple_broadcast" if many else "fetch"
+            self.record(vp, name, kind, bits, mode=mode, facts=found)
+        else:
+            kind = "store_single" if found.messages == 1 else "multiple_reduction" if many else "store"
+            self.record(vp, name, kind, bits, facts=found, dtype=dtype)
+
+
+def _selecting(record: Record) -> Record:
+    from dataclasses import replace
+
+    return replace(record, selects=True)
+
+
+def caller() -> tuple[str, int]:
+    """File and line of the program that called this package."""
+    frame = sys._getframe(1)
+    while frame.f_code.co_filename.startswith(_HERE) and frame.f_back is not None:
+        frame = frame.f_back
+    return frame.f_code.co_filename, frame.f_lineno
+
+
+_CURRENT: contextvars.ContextVar[Meter | None] = contextvars.ContextVar("weft_meter", default=None)
+
+
+def current() -> Meter | None:
+    """The meter of the block around."""
+    return _CURRENT.get()
+
+
+@contextlib.contextmanager
+def metered(*vp_sets: VPSet) -> Iterator[Meter]:
+    """A block in which operations are recorded: those of VP sets made in it, and of the ones given.
+
+    >>> import weft
+    >>> with weft.pvar.metered() as meter:
+    ...     vp = weft.VPSet(8)
+    ...     x = vp.coordinate(0) + 1
+    >>> [(record.name, record.bits, record.size) for record in meter.sequence]
+    [('add', 32, 8)]
+    """
+    meter = Meter()
+    before = [vp.meter for vp in vp_sets]
+    for vp in vp_sets:
+        vp.meter = meter
+    token = _CURRENT.set(meter)
+    try:
+        yield meter
+    finally:
+        _CURRENT.reset(token)
+        for vp, one in zip(vp_sets, before, strict=True):
+            vp.meter = one

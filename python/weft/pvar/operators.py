@@ -1,0 +1,64 @@
+"""How elements are combined: by reductions, scans and sends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from weft._core import UsageError
+
+UFUNCS: dict[str, np.ufunc] = {
+    "add": np.add,
+    "max": np.maximum,
+    "min": np.minimum,
+    "logand": np.bitwise_and,
+    "logior": np.bitwise_or,
+    "and": np.logical_and,
+    "or": np.logical_or,
+}
+
+ALIASES = {"sum": "add"}
+"""The reduction is a sum, the scan and the send add; each word is taken by all."""
+
+
+def check(name: Any, dtype: np.dtype[Any], what: str, more: tuple[str, ...] = ()) -> str:
+    """An operator's own name.
+
+    Raises
+    ------
+    UsageError
+        If there is none, or not for elements of this dtype.
+    """
+    operator = ALIASES.get(name, name) if isinstance(name, str) else name
+    if operator in more:
+        return str(operator)
+    if operator not in UFUNCS:
+        names = ", ".join(("sum" if what == "reduce" else "add", *list(UFUNCS)[1:], *more))
+        raise UsageError(f"{what}: there is no operator {name!r}; there are {names}")
+    if operator in ("logand", "logior") and dtype.kind == "f":
+        raise UsageError(f"{what}: {operator} is of integers and booleans, not of {dtype}")
+    if operator in ("and", "or") and dtype.kind != "b":
+        raise UsageError(
+            f"{what}: {operator} is of booleans, not of {dtype}; compare with something (x != 0), or use log"
+            f"{'and' if operator == 'and' else 'ior'} for bits"
+        )
+    if operator == "add" and dtype.kind == "b":
+        raise UsageError(f"{what}: booleans are not added; x.astype(int) counts them")
+    return str(operator)
+
+
+def neutral(operator: str, dtype: np.dtype[Any], word: int | None = None) -> Any:
+    """What changes nothing when combined: a scalar of the dtype; of max and min the least and largest number."""
+    if operator in ("max", "min"):
+        sign = -1 if operator == "max" else 1
+        if dtype.kind == "f":
+            return dtype.type(sign * np.inf)
+        if dtype.kind == "b":
+            return np.bool_(operator == "min")
+        from weft.pvar.words import limits
+
+        return dtype.type(limits(dtype, word or dtype.itemsize * 8)[operator == "min"])
+    if operator in ("logand", "and"):
+        return ~dtype.type(0) if dtype.kind != "b" else np.bool_(True)
+    return dtype.type(0)

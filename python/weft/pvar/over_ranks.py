@@ -1,0 +1,281 @@
+"""Parallel variables divided over the ranks of a run.
+
+Each rank has a block (`weft.Geometry`) and runs the same program; what is said to the front end is the same on all.
+Shifts are plans of shifts of distributed arrays; the rest is one exchange, or two where something is asked for.
+Messages of sends are combined in the order of their senders' addresses, as on one rank.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from weft.distributed import DistributedArray, Geometry, Polyshift
+from weft.pvar import local, words
+from weft.pvar.execution import Array
+from weft.pvar.native import Native
+from weft.pvar.operators import UFUNCS, neutral
+
+_PLANS = 64
+"""Plans of shifts that are kept; the oldest is released for another."""
+
+
+class OverRanks:
+    """See `weft.pvar.execution.Execution`."""
+
+    def __init__(self, shape: tuple[int, ...], order: tuple[str | None, ...], comm: Any, grid: Any) -> None:
+        # Left to the geometry, an axis is in NEWS order wherever the number of ranks allows that.
+        orders: Any = tuple("send" if one == "send" else None for one in order)
+        self.geometry = Geometry(shape, comm=comm, order=orders, grid=grid)
+        self._run = self.geometry.communicator
+        self.ranks = self._run.size
+        self.shape = self.geometry.local_shape()
+        self.start = self.geometry.start()
+        self._local = Native(self.shape)
+        self._whole = shape
+        self._size = math.prod(shape)
+        self._plans: dict[Any, Polyshift] = {}
+        places = list(np.ndindex(*self.geometry.grid))
+        self._rank_of = np.array([self.geometry.rank_of(place) for place in places]).reshape(self.geometry.grid)
+        shapes = [self.geometry.local_shape(rank) for rank in range(self.ranks)]
+        self._extents = np.array(shapes, dtype=np.int64)
+        """Extents of each rank's block."""
+
+    def agree(self, error: str | None) -> None:
+        """Collective."""
+        self._run.native.agree(error, 0, "an operation on parallel variables")
+
+    def own(self, whole: Array) -> Array:
+        """A view."""
+        part: Array = whole[self.geometry.local_slices()]
+        return part
+
+    def whole(self, data: Array) -> Array:
+        """Gathered. Collective."""
+        gathered: Array | None = self._distributed(data).gather(None)
+        assert gathered is not None  # every rank is a root
+        return gathered
+
+    def assign(self, data: Array, value: Any, mask: Array | None, word: int | None) -> None:
+        """Of the block."""
+        self._local.assign(data, value, mask, word)
+
+    def read(self, data: Array, place: tuple[int, ...]) -> Any:
+        """From the rank that has it. Collective."""
+        owner, at = self.geometry.owner(place)
+        element = np.empty(1, data.dtype)
+        if owner == self._run.rank:
+            element[0] = data[at]
+        self._run.native.broadcast(owner, element.ctypes.data, element.nbytes)
+        return element[0].item()
+
+    def write(self, data: Array, place: tuple[int, ...], value: Any) -> None:
+        """On the rank that has it."""
+        owner, at = self.geometry.owner(place)
+        if owner == self._run.rank:
+            data[at] = value
+
+    def count(self, mask: Array) -> int:
+        """Collective."""
+        return int(np.concatenate(self._from_all(np.array([np.count_nonzero(mask)], dtype=np.int64))).sum())
+
+    def elementwise(self, name: str, operands: list[Any]) -> Array | None:
+        """Of the block."""
+        return self._local.elementwise(name, operands)
+
+    def reduce(self, data: Array, operator: str, mask: Array | None) -> Any:
+        """Of each block, then of what they come to, in the order of ranks. Collective."""
+        part = self._local.reduce(data, operator, mask)
+        dtype = data.dtype
+        if operator == "add" and dtype.kind in "iu":
+            dtype = np.dtype(np.int64 if dtype.kind == "i" else np.uint64)
+        parts = np.concatenate(self._from_all(np.array([] if part is None else [part], dtype=dtype)))
+        return UFUNCS[operator].reduce(parts).item() if parts.size else None
+
+    def spread(self, data: Array, axis: int, index: int) -> Array:
+        """From the ranks that have the place to those beside them along the axis. Collective."""
+        block = self.geometry.block[axis]
+        own = self.geometry.coordinates()
+        parts = [b""] * self.ranks
+        if own[axis] == index // block:
+            at = index % block
+            line = data[(slice(None),) * axis + (slice(at, at + 1),)]
+            for rank in self._beside(axis):
+                parts[rank] = line.tobytes()
+        came = self._run.native.exchange(parts)
+        source = self._beside(axis)[index // block]
+        shape = (*self.shape[:axis], 1, *self.shape[axis + 1 :])
+        result = np.empty(self.shape, data.dtype)
+        if result.size:
+            result[...] = np.frombuffer(came[source], data.dtype).reshape(shape)
+        return result
+
+    def shift(self, data: Array, distance: int, axis: int, boundary: Any) -> Array:
+        """By a plan, made the first time. Collective."""
+        key = (data.dtype, distance, axis, None if boundary is None else np.asarray(boundary, data.dtype).tobytes())
+        plan = self._plans.pop(key, None)
+        if plan is None:
+            if len(self._plans) >= _PLANS:
+                self._plans.pop(next(iter(self._plans))).release()
+            edge = None if boundary is None else data.dtype.type(boundary)
+            plan = self.geometry.polyshift(data.dtype, shifts=[(distance, axis, edge)])
+        self._plans[key] = plan
+        (result,) = plan(self._distributed(data))
+        return np.ascontiguousarray(result.local)
+
+    def scan(
+        self,
+        data: Array,
+        operator: str,
+        axis: int,
+        mask: Array | None,
+        segments: Array | None,
+        exclusive: bool,
+        down: bool,
+        word: int | None,
+    ) -> Array:
+        """Blocks by themselves; then each rank combines what the blocks before it come to. Collective."""
+        starts = segments
+        if segments is not None and down:
+            # From above, a segment begins where the one after it did.
+            starts = self.shift(segments, 1, axis, True)
+        x, chosen, begins = (local.turned(one, axis, down) for one in (data, mask, starts))
+        nothing = data.dtype.type(0) if operator == "copy" else neutral(operator, data.dtype, word)
+        if operator == "copy":
+            result, there = local.copied(x, chosen, begins)
+        else:
+            if chosen is not None:
+                x = np.where(chosen, x, nothing)
+            result = local.running(UFUNCS[operator], x, begins)
+            there = np.ones(result.shape, dtype=bool)
+        begun = np.zeros(result.shape, dtype=bool)
+        if begins is not None:
+            begun = np.logical_or.accumulate(begins, axis=-1)
+        carried, carrying = self._carried(operator, axis, down, result, there, begun, nothing)
+        if operator == "copy":
+            result = np.where(~begun & carrying[..., None], carried[..., None], result)
+        else:
+            result = np.where(begun, result, UFUNCS[operator](carried[..., None], result))
+            if exclusive:
+                result = local.delayed(result, carried, begins, nothing)
+        result = local.settled(result.astype(data.dtype, copy=False), chosen, axis, down)
+        return result if word is None else words.wrap(result, word)
+
+    def _carried(
+        self, operator: str, axis: int, down: bool, result: Array, there: Array, begun: Array, nothing: Any
+    ) -> tuple[Array, Array]:
+        """What comes in from the blocks before, for each line along the axis, and whether there is anything."""
+        lines = result.shape[:-1]
+        value = np.full(lines, nothing, result.dtype)
+        has, ended = np.zeros(lines, dtype=bool), np.zeros(lines, dtype=bool)
+        if result.shape[-1]:
+            value, has, ended = result[..., -1].copy(), there[..., -1].copy(), begun[..., -1].copy()
+        beside = self._beside(axis)
+        if down:
+            beside.reverse()
+        place = beside.index(self._run.rank)
+        parts = [b""] * self.ranks
+        for rank in beside[place + 1 :]:
+            parts[rank] = value.tobytes() + has.tobytes() + ended.tobytes()
+        came = self._run.native.exchange(parts)
+        carried, carrying = np.full(lines, nothing, result.dtype), np.zeros(lines, dtype=bool)
+        count = math.prod(lines)
+        for rank in beside[:place]:
+            values = np.frombuffer(came[rank], result.dtype, count).reshape(lines)
+            flags = np.frombuffer(came[rank], bool, 2 * count, count * result.dtype.itemsize).reshape(2, *lines)
+            if operator == "copy":
+                # The first of the segment stays the first, unless the segment began anew in that block.
+                new = flags[1] | ~carrying
+                carried, carrying = np.where(new, values, carried), np.where(new, flags[0], carrying)
+            else:
+                carried = np.where(flags[1], values, UFUNCS[operator](carried, values))
+        return carried.astype(result.dtype, copy=False), carrying
+
+    def get(self, data: Array, addresses: Array, mask: Array | None) -> Array:
+        """Places to the ranks that have them, elements back. Collective."""
+        wanted = addresses.reshape(-1) if mask is None else addresses[mask]
+        self.agree(local.outside(wanted, self._size, "get"))
+        owners, places = self._located(wanted)
+        order = np.argsort(owners, kind="stable")
+        counts = np.bincount(owners, minlength=self.ranks)
+        asked = self._run.native.exchange(_parts(places[order], counts))
+        flat = data.reshape(-1)
+        answers = self._run.native.exchange([flat[np.frombuffer(one, np.int64)].tobytes() for one in asked])
+        came = np.empty(wanted.shape, data.dtype)
+        came[order] = np.frombuffer(b"".join(answers), data.dtype)
+        if mask is None:
+            return came.reshape(self.shape)
+        result = np.zeros(self.shape, data.dtype)
+        result[mask] = came
+        return result
+
+    def send(
+        self,
+        data: Array,
+        addresses: Array,
+        operator: str | None,
+        mask: Array | None,
+        into: Array,
+        word: int | None,
+        fresh: bool,
+    ) -> None:
+        """Elements with place and sender to the ranks that have the places. Collective."""
+        to = addresses.reshape(-1) if mask is None else addresses[mask]
+        values = data.reshape(-1) if mask is None else data[mask]
+        senders = self._own_addresses() if mask is None else self._own_addresses()[mask.reshape(-1)]
+        self.agree(local.outside(to, self._size, "send"))
+        owners, places = self._located(to)
+        order = np.argsort(owners, kind="stable")
+        counts = np.bincount(owners, minlength=self.ranks)
+        message = np.empty(to.size, dtype=[("place", np.int64), ("sender", np.int64), ("value", data.dtype)])
+        message["place"], message["sender"], message["value"] = places[order], senders[order], values[order]
+        came = np.frombuffer(b"".join(self._run.native.exchange(_parts(message, counts))), message.dtype)
+        came = came[np.argsort(came["sender"], kind="stable")]
+        if operator is None:
+            found = local.collision(came["place"])
+            self.agree(None if found is None else local.refusal(found[0], int(self._own_addresses()[found[1]])))
+        local.deliver(came["place"], came["value"], operator, into.reshape(-1), fresh)
+        if word is not None:
+            into[...] = words.wrap(into, word)
+
+    def _distributed(self, data: Array) -> DistributedArray:
+        array = self.geometry.zeros(data.dtype)
+        array.local[...] = data
+        return array
+
+    def _from_all(self, part: Array) -> list[Array]:
+        """A small array of every rank, on every rank."""
+        return [np.frombuffer(one, part.dtype) for one in self._run.native.exchange([part.tobytes()] * self.ranks)]
+
+    def _beside(self, axis: int) -> list[int]:
+        """The ranks along an axis through this one, in the order of their blocks."""
+        own = list(self.geometry.coordinates())
+        return [int(rank) for rank in self._rank_of[tuple(slice(None) if a == axis else c for a, c in enumerate(own))]]
+
+    def _own_addresses(self) -> Array:
+        """The addresses of this rank's processors."""
+        total: Any = np.zeros((1,) * len(self.shape), dtype=np.int64)
+        for axis, (start, length) in enumerate(zip(self.start, self.shape, strict=True)):
+            along = np.arange(start, start + length, dtype=np.int64)
+            along = along.reshape([-1 if a == axis else 1 for a in range(len(self.shape))])
+            total = total * self._whole[axis] + along
+        return np.broadcast_to(total, self.shape).reshape(-1)
+
+    def _located(self, addresses: Array) -> tuple[Array, Array]:
+        """The rank of each address, and its place in that rank's block."""
+        coordinates = np.unravel_index(addresses.astype(np.int64), self._whole)
+        blocks = self.geometry.block
+        cells = tuple(along // block for along, block in zip(coordinates, blocks, strict=True))
+        owners = self._rank_of[cells]
+        places = np.zeros(addresses.shape, dtype=np.int64)
+        for axis, (along, block) in enumerate(zip(coordinates, blocks, strict=True)):
+            places = places * self._extents[owners, axis] + along % block
+        return owners, places
+
+
+def _parts(array: Array, counts: Array) -> list[bytes]:
+    """What goes to each rank, of an array in the order of ranks."""
+    ends = np.cumsum(counts)
+    return [array[end - count : end].tobytes() for end, count in zip(ends, counts, strict=True)]

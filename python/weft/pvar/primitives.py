@@ -1,0 +1,371 @@
+"""Communication of parallel variables: reductions, spreads, shifts, router, scans."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from weft._core import UsageError
+from weft.pvar import operators, words
+from weft.pvar.variable import ParallelVariable
+
+if TYPE_CHECKING:
+    from weft.pvar.vpset import VPSet
+
+Collisions = Literal["allowed", "many", "backward"]
+
+
+def reduce(x: ParallelVariable, operator: str, *, initial: Any = None) -> Any:
+    """The elements of all selected processors in one, on the front end.
+
+    Parameters
+    ----------
+    x
+        A parallel variable.
+    operator
+        "sum" (of integers in 64 bits, as numpy's), "max", "min", "logand" and "logior" (bit by bit, of integers and
+        booleans), "and" and "or" (of booleans).
+    initial
+        The maximum or minimum of nobody; else that is an error. Others have a neutral element: 0, -1 (logand), False,
+        True.
+
+    Returns
+    -------
+    int, float or bool
+        The same on every rank. A sum of floats over several ranks may differ from one over one rank by rounding.
+
+    Raises
+    ------
+    UsageError
+        For an operator that there is not, or not for this dtype; for max and min where no processor is selected.
+    """
+    vp = _vp(x, "reduce")
+    operator = operators.check(operator, x.data.dtype, "reduce")
+    value = vp.execution.reduce(x.data, operator, vp.mask)
+    if vp.meter is not None:
+        kind = (
+            "reduce_sum" if operator == "add" else "reduce_max" if operator in ("max", "min") else f"reduce_{operator}"
+        )
+        if kind == "reduce_max" and vp.ndim > 1:
+            kind = "reduce_max_grid"
+        vp.meter.record(vp, f"reduce {operator}", kind, x.bits, dtype=x.data.dtype.name)
+    if value is None:
+        if initial is None:
+            raise UsageError(
+                f"reduce: no processor is selected, so there is no {operator}; initial=… says what it shall be"
+            )
+        return initial
+    return value
+
+
+def spread(x: ParallelVariable, axis: int, index: int) -> ParallelVariable:
+    """The elements at one place of an axis, at every place of it.
+
+    All processors give and get, whoever is selected.
+
+    Raises
+    ------
+    UsageError
+        For an axis or a place that there is not.
+    """
+    vp = _vp(x, "spread")
+    axis = vp.axis(axis, "spread")
+    index = _whole(index, "spread: the index")
+    extent = vp.shape[axis]
+    if not -extent <= index < extent:
+        raise UsageError(f"spread: there is no element {index} along axis {axis}: its extent is {extent}")
+    made = ParallelVariable(vp, vp.execution.spread(x.data, axis, index % extent), x.word)
+    if vp.meter is not None:
+        vp.meter.record(vp, "spread", "spread", x.bits, axis=axis, extent=max(extent, 1))
+    return made
+
+
+def shift(
+    x: ParallelVariable,
+    distance: int = 1,
+    axis: int = 0,
+    boundary: Any = "circular",
+    *,
+    form: Literal["fetch", "store"] = "fetch",
+    into: ParallelVariable | None = None,
+) -> ParallelVariable:
+    """Elements from, or to, the processor at a distance along an axis of the grid (NEWS).
+
+    Parameters
+    ----------
+    x
+        A parallel variable.
+    distance
+        How far, of either sign and any size.
+    axis
+        Along which axis.
+    boundary
+        "circular": the grid goes around. A number: what comes in from beyond an end; what goes beyond one is lost.
+    form
+        "fetch": element i of the result is element i + distance of x, on all processors, whoever is selected. "store":
+        the selected processors send, and element i + distance of the result is element i of x.
+    into
+        Of the form "store": a variable whose elements are kept where nothing arrives, and which is returned. Without it
+        zeros are there.
+
+    Raises
+    ------
+    UsageError
+        For an axis or form that there is not, and a boundary that is no number of the variable's dtype.
+    """
+    vp = _vp(x, "shift")
+    if axis.__class__ is not int or not 0 <= axis < vp.ndim:
+        axis = vp.axis(axis, "shift")
+    if distance.__class__ is not int:
+        distance = _whole(distance, "shift: the distance")
+    edge = None if boundary == "circular" else _boundary(boundary, x)
+    if form == "fetch":
+        if into is not None:
+            raise UsageError("shift: into is of the form 'store'; assign what is fetched (y[...] = weft.shift(…))")
+        made = ParallelVariable(vp, vp.execution.shift(x.data, distance, axis, edge), x.word)
+    elif form == "store":
+        made = _stored(vp, x, distance, axis, edge, into)
+    else:
+        raise UsageError(f"shift: there is no form {form!r}; there are 'fetch' and 'store'")
+    if vp.meter is not None:
+        vp.meter.shifted(vp, x.bits, form, distance, axis, boundary == "circular")
+    return made
+
+
+def _stored(
+    vp: VPSet, x: ParallelVariable, distance: int, axis: int, edge: Any, into: ParallelVariable | None
+) -> ParallelVariable:
+    run = vp.execution
+    arriving = run.shift(x.data, -distance, axis, edge)
+    if vp.mask is None and into is None:
+        return ParallelVariable(vp, arriving, x.word)
+    # Who gets something: those whose sender is selected, and at an open end those whom the boundary reaches.
+    senders = np.ones(run.shape, dtype=bool) if vp.mask is None else vp.mask
+    reached = run.shift(senders, -distance, axis, None if edge is None else into is None)
+    made = _target(vp, x, into, "shift")
+    np.copyto(made.data, arriving, where=reached)
+    return made
+
+
+def scan(
+    x: ParallelVariable,
+    operator: str,
+    axis: int = 0,
+    *,
+    segments: ParallelVariable | None = None,
+    exclusive: bool = False,
+    direction: Literal["up", "down"] = "up",
+) -> ParallelVariable:
+    """Each processor gets the combination of all selected before it along an axis, and itself.
+
+    Parameters
+    ----------
+    x
+        A parallel variable.
+    operator
+        "add", "max", "min", "logand", "logior", "and", "or", or "copy" (the first selected element of the segment).
+    axis
+        Along which axis.
+    segments
+        A boolean variable, true where a new segment begins, whoever is selected: each is scanned by itself.
+    exclusive
+        Without the element itself: the neutral element at the beginning of a segment (0; the least or largest number of
+        the word for max and min; -1 for logand).
+    direction
+        "up" from the first element; "down" from the last of the same segments.
+
+    Returns
+    -------
+    ParallelVariable
+        Of the dtype and word length of `x`, wrapping around; zero where not selected.
+
+    Raises
+    ------
+    UsageError
+        For an operator, axis or direction that there is not, a dtype without the operator, and segments that are no
+        boolean variable of this VP set.
+    """
+    vp = _vp(x, "scan")
+    operator = operators.check(operator, x.data.dtype, "scan", ("copy",))
+    axis = vp.axis(axis, "scan")
+    if direction not in ("up", "down"):
+        raise UsageError(f"scan: there is no direction {direction!r}; there are 'up' and 'down'")
+    if operator == "copy" and exclusive:
+        raise UsageError("scan: copy has no exclusive form, because nothing is before the first element")
+    flags = None
+    if segments is not None:
+        _same(vp, segments, "scan: segments")
+        if segments.data.dtype.kind != "b":
+            raise UsageError(f"scan: segments are of {segments.data.dtype}; expected booleans, true where one begins")
+        flags = segments.data
+    data = vp.execution.scan(x.data, operator, axis, vp.mask, flags, bool(exclusive), direction == "down", x.word)
+    made = ParallelVariable(vp, data, x.word)
+    if vp.meter is not None:
+        kind = {"add": "scan_sum", "max": "scan_max", "min": "scan_max"}.get(operator, f"scan_{operator}")
+        form = "".join(
+            [" segmented" * (flags is not None), " exclusive" * bool(exclusive), " down" * (direction == "down")]
+        )
+        vp.meter.record(
+            vp, f"scan {operator}{form}", kind, x.bits, axis=axis, extent=vp.shape[axis], dtype=x.data.dtype.name
+        )
+    return made
+
+
+def get(x: ParallelVariable, address: Any, *, collisions: Collisions = "many") -> ParallelVariable:
+    """Each selected processor fetches the element at an address, through the router.
+
+    Parameters
+    ----------
+    x
+        A parallel variable.
+    address
+        A variable of integers: numbers of processors (as `VPSet.address`), or a tuple with a variable or a number for
+        each coordinate.
+    collisions
+        How the machine is to meet processors that fetch from the same one: "allowed" (one after the other; on the
+        CM-2 at most 32), "many" (sorted), "backward" (combined on the way there, spread on the way back, for
+        memory). The result is the same, its cost is not (Wu and Shu 1989, section 3).
+
+    Returns
+    -------
+    ParallelVariable
+        Zero where not selected.
+
+    Raises
+    ------
+    UsageError
+        For addresses of no processor where one is selected, and, on a machine that has such a limit, more than 32
+        processors that fetch from one with collisions allowed.
+    """
+    vp = _vp(x, "get")
+    if collisions not in ("allowed", "many", "backward"):
+        raise UsageError(
+            f"get: there is no way {collisions!r} to meet collisions; there are 'allowed', 'many', 'backward'"
+        )
+    to = _addresses(vp, address, "get")
+    made = ParallelVariable(vp, vp.execution.get(x.data, to, vp.mask), x.word)
+    if vp.meter is not None:
+        vp.meter.routed(vp, "get", x.bits, to, collisions)
+    return made
+
+
+def send(
+    x: ParallelVariable, address: Any, *, combine: str | None = None, into: ParallelVariable | None = None
+) -> ParallelVariable:
+    """Each selected processor sends its element to an address, through the router.
+
+    Parameters
+    ----------
+    x
+        A parallel variable.
+    address
+        As for `get`. Who gets something need not be selected.
+    combine
+        What several elements that arrive at one processor come to: "add", "max", "min", "logand", "logior", "and",
+        "or", "overwrite" (that of the sender with the highest address). Without it several are an error.
+    into
+        A variable that takes what arrives, combined with what it holds (`combine`) or in place of it, and is returned.
+        Without it there are zeros where nothing arrives.
+
+    Raises
+    ------
+    UsageError
+        For collisions without `combine`, addresses of no processor, a dtype without the operator, and a target of
+        another dtype, word length or VP set.
+    """
+    vp = _vp(x, "send")
+    operator = None if combine is None else operators.check(combine, x.data.dtype, "send", ("overwrite",))
+    to = _addresses(vp, address, "send")
+    made = _target(vp, x, into, "send")
+    values = x.data
+    if into is not None and made.data is values:
+        values = values.copy()
+    vp.execution.send(values, to, operator, vp.mask, made.data, x.word, into is None)
+    if vp.meter is not None:
+        vp.meter.routed(vp, f"send {operator or 'plain'}", x.bits, to, "many", x.data.dtype.name)
+    return made
+
+
+def _target(vp: VPSet, x: ParallelVariable, into: ParallelVariable | None, what: str) -> ParallelVariable:
+    if into is None:
+        return ParallelVariable(vp, np.zeros(vp.execution.shape, x.data.dtype), x.word)
+    _same(vp, into, f"{what}: into")
+    if into.data.dtype != x.data.dtype or into.word != x.word:
+        raise UsageError(
+            f"{what}: into is of {into.data.dtype} ({into.bits} bits), but what is sent is of {x.data.dtype} "
+            f"({x.bits} bits)"
+        )
+    return into
+
+
+def _addresses(vp: VPSet, address: Any, what: str) -> Any:
+    """Numbers of processors."""
+    if address.__class__ is ParallelVariable:
+        _same(vp, address, f"{what}: the address")
+        if address.data.dtype.kind not in "iu":
+            raise UsageError(f"{what}: addresses are integers, not {address.data.dtype}")
+        return address.data
+    if not isinstance(address, tuple):
+        raise UsageError(
+            f"{what}: a {type(address).__name__} is no address; expected an integer variable, or a tuple of coordinates"
+        )
+    if len(address) != vp.ndim:
+        raise UsageError(f"{what}: an address has {vp.ndim} coordinates, not {len(address)}: the shape is {vp.shape}")
+    total: Any = np.zeros(vp.execution.shape, dtype=np.int64)
+    error: str | None = None
+    along: Any
+    for axis, (one, extent) in enumerate(zip(address, vp.shape, strict=True)):
+        if one.__class__ is ParallelVariable:
+            _same(vp, one, f"{what}: coordinate {axis}")
+            along = one.data
+            if along.dtype.kind not in "iu":
+                raise UsageError(f"{what}: coordinate {axis} is of {along.dtype}; expected integers")
+        else:
+            along = np.int64(_whole(one, f"{what}: coordinate {axis}"))
+        outside = (along < 0) | (along >= extent)
+        if vp.mask is not None:
+            outside = outside & vp.mask
+        if np.any(outside):
+            wrong = along if np.ndim(along) == 0 else along[outside].flat[0]
+            error = error or f"{what}: there is no coordinate {wrong} along axis {axis}: its extent is {extent}"
+        total = total * extent + along
+    vp.execution.agree(error)
+    return total
+
+
+def _vp(x: Any, what: str) -> VPSet:
+    if x.__class__ is not ParallelVariable:
+        raise UsageError(f"{what}: a {type(x).__name__} is no parallel variable; vp.array(…) makes one")
+    vp: VPSet = x.vp
+    return vp
+
+
+def _same(vp: VPSet, other: Any, what: str) -> None:
+    if other.__class__ is not ParallelVariable:
+        raise UsageError(f"{what}: a {type(other).__name__} is no parallel variable; vp.array(…) makes one")
+    if other.vp is not vp:
+        raise UsageError(f"{what} is of another VP set, {other.vp!r}, not {vp!r}")
+
+
+def _whole(number: Any, what: str) -> int:
+    if isinstance(number, bool | np.bool_) or not isinstance(number, int | np.integer):
+        raise UsageError(f"{what} is {number!r}; expected a whole number")
+    return int(number)
+
+
+def _boundary(boundary: Any, x: ParallelVariable) -> Any:
+    if boundary is None or isinstance(boundary, str) or np.ndim(boundary):
+        raise UsageError(f"shift: the boundary is {boundary!r}; expected 'circular' or a number")
+    dtype = x.data.dtype
+    try:
+        value = dtype.type(boundary)
+        if dtype.kind in "iub" and value != boundary:
+            raise ValueError
+        if dtype.kind in "iu":
+            low, high = words.limits(dtype, x.bits)
+            if not low <= int(boundary) <= high:
+                raise ValueError
+    except (TypeError, ValueError, OverflowError):
+        raise UsageError(f"shift: the boundary is {boundary!r}, which {dtype} cannot hold") from None
+    return value

@@ -1,0 +1,244 @@
+"""A parallel variable."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from weft._core import UsageError
+from weft.pvar import words
+
+if TYPE_CHECKING:
+    from weft.pvar.meter import Record
+    from weft.pvar.vpset import VPSet
+
+
+class ParallelVariable:
+    """An element on each virtual processor of a VP set. `VPSet.array` and its neighbours make them.
+
+    Arithmetic, comparisons and bit operations are Python's operators; further functions are in `weft.pvar`.
+    `x[...] = y` (and `x += y`) assigns where processors are selected; `x[3, 5]` and `x[3, 5] = v` read and write one
+    element from the front end, whoever is selected; `x[c] = y` with a boolean variable `c` is an assignment under
+    `vp.where(c)`.
+
+    Attributes
+    ----------
+    vp
+        The VP set.
+    data
+        This process's elements as numpy's array: all of them, or this rank's block. Writing to it writes the variable.
+    """
+
+    __slots__ = ("__weakref__", "data", "record", "vp", "word")
+    __array_ufunc__ = None
+    __iter__ = None
+    __hash__ = object.__hash__
+
+    if TYPE_CHECKING:  # weft.pvar.elementwise makes these
+
+        def __add__(self, other: Any, /) -> ParallelVariable: ...
+        def __radd__(self, other: Any, /) -> ParallelVariable: ...
+        def __iadd__(self, other: Any, /) -> ParallelVariable: ...
+        def __sub__(self, other: Any, /) -> ParallelVariable: ...
+        def __rsub__(self, other: Any, /) -> ParallelVariable: ...
+        def __isub__(self, other: Any, /) -> ParallelVariable: ...
+        def __mul__(self, other: Any, /) -> ParallelVariable: ...
+        def __rmul__(self, other: Any, /) -> ParallelVariable: ...
+        def __imul__(self, other: Any, /) -> ParallelVariable: ...
+        def __truediv__(self, other: Any, /) -> ParallelVariable: ...
+        def __rtruediv__(self, other: Any, /) -> ParallelVariable: ...
+        def __itruediv__(self, other: Any, /) -> ParallelVariable: ...
+        def __floordiv__(self, other: Any, /) -> ParallelVariable: ...
+        def __rfloordiv__(self, other: Any, /) -> ParallelVariable: ...
+        def __ifloordiv__(self, other: Any, /) -> ParallelVariable: ...
+        def __mod__(self, other: Any, /) -> ParallelVariable: ...
+        def __rmod__(self, other: Any, /) -> ParallelVariable: ...
+        def __imod__(self, other: Any, /) -> ParallelVariable: ...
+        def __pow__(self, other: Any, /) -> ParallelVariable: ...
+        def __rpow__(self, other: Any, /) -> ParallelVariable: ...
+        def __ipow__(self, other: Any, /) -> ParallelVariable: ...
+        def __and__(self, other: Any, /) -> ParallelVariable: ...
+        def __rand__(self, other: Any, /) -> ParallelVariable: ...
+        def __iand__(self, other: Any, /) -> ParallelVariable: ...
+        def __or__(self, other: Any, /) -> ParallelVariable: ...
+        def __ror__(self, other: Any, /) -> ParallelVariable: ...
+        def __ior__(self, other: Any, /) -> ParallelVariable: ...
+        def __xor__(self, other: Any, /) -> ParallelVariable: ...
+        def __rxor__(self, other: Any, /) -> ParallelVariable: ...
+        def __ixor__(self, other: Any, /) -> ParallelVariable: ...
+        def __lshift__(self, other: Any, /) -> ParallelVariable: ...
+        def __rlshift__(self, other: Any, /) -> ParallelVariable: ...
+        def __ilshift__(self, other: Any, /) -> ParallelVariable: ...
+        def __rshift__(self, other: Any, /) -> ParallelVariable: ...
+        def __rrshift__(self, other: Any, /) -> ParallelVariable: ...
+        def __irshift__(self, other: Any, /) -> ParallelVariable: ...
+        def __lt__(self, other: Any, /) -> ParallelVariable: ...
+        def __le__(self, other: Any, /) -> ParallelVariable: ...
+        def __gt__(self, other: Any, /) -> ParallelVariable: ...
+        def __ge__(self, other: Any, /) -> ParallelVariable: ...
+        def __eq__(self, other: Any, /) -> ParallelVariable: ...  # type: ignore[override]
+        def __ne__(self, other: Any, /) -> ParallelVariable: ...  # type: ignore[override]
+        def __neg__(self) -> ParallelVariable: ...
+        def __pos__(self) -> ParallelVariable: ...
+        def __abs__(self) -> ParallelVariable: ...
+        def __invert__(self) -> ParallelVariable: ...
+
+    def __init__(self, vp: VPSet, data: NDArray[Any], word: int | None = None) -> None:
+        self.vp = vp
+        self.data = data
+        self.word = word
+        self.record: Record | None = None
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The elements' dtype."""
+        return self.data.dtype
+
+    @property
+    def bits(self) -> int:
+        """The word length: 1 of booleans."""
+        if self.word is not None:
+            return self.word
+        return 1 if self.data.dtype.kind == "b" else self.data.dtype.itemsize * 8
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Virtual processors along each axis."""
+        return self.vp.shape
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return self.vp.ndim
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self.vp.size
+
+    def numpy(self) -> NDArray[Any]:
+        """All elements as numpy's array: the variable's own memory, no copy. Over ranks, gathered on every rank."""
+        whole: NDArray[Any] = self.vp.execution.whole(self.data)
+        return whole
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.numpy(), dtype=dtype, copy=copy)
+
+    def copy(self) -> ParallelVariable:
+        """A variable of its own with the same elements, whoever is selected."""
+        return ParallelVariable(self.vp, self.data.copy(), self.word)
+
+    def astype(self, dtype: DTypeLike, /, *, bits: int | None = None) -> ParallelVariable:
+        """The same elements in another dtype, or in words of other length (`bits`, of integers).
+
+        Floats lose what is behind the point; what does not fit a word wraps around.
+
+        Raises
+        ------
+        UsageError
+            For a dtype or word length that parallel variables do not have.
+        """
+        vp = self.vp
+        target = words.check_dtype(np.dtype(dtype))
+        word = words.word_of(target, bits)
+        with np.errstate(all="ignore"):
+            result = self.data.astype(target)
+        if word is not None:
+            result = words.wrap(result, word)
+            vp.irregular()
+        made = ParallelVariable(vp, result, word)
+        if vp.meter is not None:
+            made.record = vp.meter.record(vp, "astype", "convert", max(self.bits, made.bits))
+        return made
+
+    def assign(self, value: Any, *, counted: bool = True) -> None:
+        """Give the selected processors a value: a variable's elements, or one number for all. What `x[...] = …` does.
+
+        Raises
+        ------
+        UsageError
+            If `value` is of another VP set, or its dtype cannot be had (`x[...] = y.astype(x.dtype)` converts).
+        """
+        vp = self.vp
+        if value.__class__ is ParallelVariable and value.vp is vp and value.data.dtype == self.data.dtype:
+            if vp.plain:
+                np.copyto(self.data, value.data)
+                return
+            if vp.selecting:
+                vp.execution.assign(self.data, value.data, vp.mask, None)
+                return
+        from weft.pvar.elementwise import operand
+
+        new = operand(vp, value, "assignment")
+        try:
+            vp.execution.assign(self.data, new, vp.mask, self.word)
+        except (TypeError, OverflowError):
+            what = new.dtype if isinstance(new, np.ndarray | np.generic) else repr(new)
+            raise UsageError(
+                f"a variable of {self.data.dtype} cannot be given {what}; convert with astype({self.data.dtype})"
+            ) from None
+        if counted and vp.meter is not None:
+            if isinstance(value, ParallelVariable):
+                vp.meter.record(vp, "assign", "assign", self.bits)
+            else:
+                vp.meter.record(vp, "broadcast", "broadcast", self.bits)
+
+    def __getitem__(self, place: Any) -> Any:
+        if place is Ellipsis or (place.__class__ is slice and place == _ALL):
+            return self
+        vp = self.vp
+        if vp.alone and vp.meter is None and place.__class__ is tuple and len(place) == vp.ndim:
+            try:
+                return self.data.item(place)
+            except (IndexError, TypeError, ValueError):
+                pass  # what is wrong with it is said below
+        at = vp.place(place)
+        value = vp.execution.read(self.data, at)
+        if vp.meter is not None:
+            vp.meter.record(vp, "read", "read", self.bits)
+        return value
+
+    def __setitem__(self, place: Any, value: Any) -> None:
+        if place is Ellipsis or (place.__class__ is slice and place == _ALL):
+            if value is not self:
+                self.assign(value)
+            return
+        vp = self.vp
+        if place.__class__ is ParallelVariable:
+            with vp.where(place):
+                self.assign(value)
+            return
+        at = vp.place(place)
+        if value.__class__ is ParallelVariable:
+            raise UsageError("one element cannot be given a parallel variable; x[...] = y assigns all of them")
+        try:
+            new = np.asarray(value)
+            fits = not new.ndim and new.dtype.kind != "O" and np.can_cast(new.dtype, self.data.dtype, "same_kind")
+            # Python's integers have no sign of their own.
+            if not fits and not (isinstance(value, int) and self.data.dtype.kind in "iuf"):
+                raise TypeError
+            element = self.data.dtype.type(value)
+            low, high = words.limits(self.data.dtype, self.bits) if self.data.dtype.kind in "iu" else (0, 0)
+            if self.data.dtype.kind in "iu" and not low <= int(value) <= high:
+                raise OverflowError
+        except (TypeError, ValueError, OverflowError):
+            raise UsageError(f"an element of {self.data.dtype} ({self.bits} bits) cannot be {value!r}") from None
+        vp.execution.write(self.data, at, element)
+        if vp.meter is not None:
+            vp.meter.record(vp, "write", "write", self.bits)
+
+    def __bool__(self) -> NoReturn:
+        raise UsageError(
+            "a parallel variable is true on some processors and false on others: use vp.where(x), or "
+            "weft.reduce(x, 'or') and weft.reduce(x, 'and')"
+        )
+
+    def __repr__(self) -> str:
+        words_of = f", {self.word} bits" if self.word is not None else ""
+        inside = np.array2string(self.data, threshold=20, edgeitems=2) if self.vp.execution.ranks == 1 else "…"
+        return f"<ParallelVariable {self.shape} of {self.data.dtype}{words_of}: {inside}>"
+
+
+_ALL = slice(None)

@@ -1,0 +1,403 @@
+"""VP sets: grids of virtual processors, and which of them are selected."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
+
+from weft._core import UsageError
+from weft.pvar import memory, words
+from weft.pvar.meter import Meter, current
+from weft.pvar.variable import ParallelVariable
+
+if TYPE_CHECKING:
+    from weft.data_parallel import Time
+    from weft.pvar.execution import Execution
+
+Order = Literal["news", "send"]
+
+MOST_AXES = 31
+"""'n-dimensional NEWS grids, where n is any positive integer less than 32' (Wu and Shu 1989, section 3)."""
+
+
+class VPSet:
+    """A grid of virtual processors.
+
+    Parameters
+    ----------
+    shape
+        Virtual processors along each of 1 to 31 axes.
+    machine
+        The machine that the program is meant for. "here", or one of the catalogue, or a path of a machine file, with
+        costs of data-parallel operations: operations still run here, but are recorded, and `time` is what that machine
+        takes for them.
+    order
+        "news" (neighbours in the grid are neighbours in the machine) or "send" (consecutive addresses are on
+        consecutive processors), or one of them for each axis. Default: "news". Over ranks that needs a power of two of
+        them along the axis, else it is as "send".
+    comm
+        A communicator of mpi4py whose ranks the grid is divided over. Default: the ranks of this run, or this process
+        alone.
+    grid
+        Ranks along each axis, where they shall not be chosen.
+    meter
+        What records the operations. Default: that of the `metered()` around, if any.
+
+    Raises
+    ------
+    UsageError
+        For a shape or order that cannot be, a grid whose variables cannot be in memory, and a machine without costs.
+    MachineError
+        If there is no such machine.
+
+    Examples
+    --------
+    >>> vp = VPSet((2, 3))
+    >>> x = vp.array([[1, 2, 3], [4, 5, 6]])
+    >>> with vp.where(x > 3):
+    ...     x[...] = 0
+    >>> x.numpy().tolist()
+    [[1, 2, 3], [0, 0, 0]]
+    """
+
+    def __init__(
+        self,
+        shape: int | Sequence[int],
+        machine: Any = "here",
+        *,
+        order: Order | Sequence[Order | None] | None = None,
+        comm: Any = None,
+        grid: Sequence[int] | None = None,
+        meter: Meter | None = None,
+    ) -> None:
+        self.shape = _extents(shape)
+        self.ndim = len(self.shape)
+        self.size = math.prod(self.shape)
+        self.order = _orders(order, self.ndim)
+        self.execution: Execution = _execution(self.shape, self.order, comm, grid)
+        self._elements = math.prod(self.execution.shape)
+        memory.check(self._elements, f"one variable of 8 bits on {self.shape} virtual processors")
+        self.machine = "here"
+        self.processors = self.execution.ranks
+        self.mask: Any = None
+        """Who of this process's is selected: numpy's array of booleans, or None for all."""
+        self._irregular = self._elements * 8 >= memory.LARGE
+        self._meter = meter if meter is not None else current()
+        self._costs: Any = None
+        if machine != "here":
+            self._costs = _costs(machine)
+            self.machine = self._costs.machine
+            self.processors = self._costs.processors
+            if self._meter is None:
+                self._meter = Meter()
+        self.plain = False
+        """Whether nothing is to be done but to compute: no selection, meter, word length or want of memory."""
+        self.selecting = False
+        """Whether nothing but a selection is to be thought of."""
+        self.alone = self.execution.ranks == 1
+        """Whether this process has all elements."""
+        self._settle()
+
+    def _settle(self) -> None:
+        usual = self._meter is None and not self._irregular
+        self.plain = usual and self.mask is None
+        self.selecting = usual and self.mask is not None
+
+    def irregular(self) -> None:
+        """Variables of this VP set need checks from now on."""
+        self._irregular = True
+        self._settle()
+
+    @property
+    def meter(self) -> Meter | None:
+        """What records the operations, if anything."""
+        return self._meter
+
+    @meter.setter
+    def meter(self, meter: Meter | None) -> None:
+        self._meter = meter
+        self._settle()
+
+    @property
+    def vp_ratio(self) -> int:
+        """Virtual processors a processor of the machine; here, a rank."""
+        if self.machine == "here":
+            return int(-(-self.size // self.processors))
+        return vp_ratio(self.shape, self.processors)
+
+    @property
+    def time(self) -> Time:
+        """What the machine takes for all operations so far.
+
+        Raises
+        ------
+        UsageError
+            Here, where nothing describes it (see `weft.estimate`); for operations that the machine has no costs of.
+        """
+        if self._costs is None or self._meter is None:
+            raise UsageError(
+                "only a VP set of a described machine knows its time: VPSet(…, machine='cm2-8k'); here, measure it, or "
+                "calibrate and use weft.estimate"
+            )
+        return self._meter.time(self._costs)
+
+    def array(
+        self, elements: ArrayLike, dtype: DTypeLike | None = None, *, bits: int | None = None, copy: bool | None = None
+    ) -> ParallelVariable:
+        """A variable with these elements, in numpy's order of axes.
+
+        Parameters
+        ----------
+        elements
+            An array of the grid's shape; over ranks, every rank gives the whole.
+        dtype
+            Default: that of `elements`, or of the shortest integers with `bits`.
+        bits
+            Word length of integers. Default: the dtype's.
+        copy
+            None: the variable is `elements` itself where it can be (numpy's, of this dtype, dense, writable): no copy,
+            and each sees what is assigned to the other. True: always a copy. False: never, or an error.
+
+        Raises
+        ------
+        UsageError
+            For another shape, a dtype that variables do not have, numbers that the word does not hold, or where
+            `copy=False` cannot be.
+        """
+        given = np.asarray(elements)
+        if bits is not None and dtype is None and given.dtype.kind in "iu":
+            dtype = words.type_for(bits, given.dtype.kind == "i")
+        target = words.check_dtype(given.dtype if dtype is None else np.dtype(dtype))
+        word = words.word_of(target, bits)
+        if given.shape != self.shape:
+            raise UsageError(f"the array has shape {given.shape}, but the VP set has {self.shape}")
+        if target.kind in "iu" and given.size and (target != given.dtype or word is not None):
+            low, high = words.limits(target, word or target.itemsize * 8)
+            least, most = given.min(), given.max()
+            if given.dtype.kind == "f" or not (low <= int(least) and int(most) <= high):
+                raise UsageError(
+                    f"the array of {given.dtype} has elements from {least} to {most}; {target} of "
+                    f"{word or target.itemsize * 8} bits holds whole numbers from {low} to {high}"
+                )
+        data = self.execution.own(given)
+        usable = data.dtype == target and data.flags.c_contiguous and data.flags.writeable and data.flags.aligned
+        if copy is False and not (usable and isinstance(elements, np.ndarray)):
+            raise UsageError(
+                "copy=False: the elements cannot be used where they are: they have to be a dense, writable numpy array "
+                f"of {target}" + (" on one rank" if self.execution.ranks > 1 else "")
+            )
+        if copy or not usable:
+            self.check_memory(target)
+            data = np.array(data, dtype=target, order="C", copy=True)
+        return self._made(data, word)
+
+    def zeros(self, dtype: DTypeLike = np.float64, *, bits: int | None = None) -> ParallelVariable:
+        """A variable of zeros."""
+        return self.full(0, dtype, bits=bits)
+
+    def full(self, value: Any, dtype: DTypeLike | None = None, *, bits: int | None = None) -> ParallelVariable:
+        """A variable with one value everywhere (a broadcast, whoever is selected). Default dtype: the value's."""
+        target = words.check_dtype(np.dtype(dtype) if dtype is not None else np.asarray(value).dtype)
+        word = words.word_of(target, bits)
+        self.check_memory(target)
+        try:
+            data = np.full(self.execution.shape, value, target)
+        except (OverflowError, ValueError, TypeError):
+            raise UsageError(f"{target} cannot be {value!r}") from None
+        made = self._made(data if word is None else words.wrap(data, word), word)
+        if self._meter is not None:
+            self._meter.record(self, "broadcast", "broadcast", made.bits)
+        return made
+
+    def coordinate(self, axis: int, dtype: DTypeLike | None = None) -> ParallelVariable:
+        """Each processor's place along an axis, from 0. Default dtype: int32, int64 for grids of 2**31 or more."""
+        axis = self.axis(axis, "coordinate")
+        target = self._index_type(dtype)
+        self.check_memory(target)
+        start, length = self.execution.start[axis], self.execution.shape[axis]
+        along = np.arange(start, start + length, dtype=target)
+        line = along.reshape([-1 if a == axis else 1 for a in range(self.ndim)])
+        return self._made(np.broadcast_to(line, self.execution.shape).copy(), None)
+
+    def address(self, dtype: DTypeLike | None = None) -> ParallelVariable:
+        """Each processor's address for `get` and `send`: its number, the last axis fastest."""
+        target = self._index_type(dtype)
+        self.check_memory(target)
+        total = np.zeros((1,) * self.ndim, dtype=target)
+        stride = 1
+        for axis in range(self.ndim - 1, -1, -1):
+            start, length = self.execution.start[axis], self.execution.shape[axis]
+            along = np.arange(start, start + length, dtype=target) * target.type(stride)
+            total = total + along.reshape([-1 if a == axis else 1 for a in range(self.ndim)])
+            stride *= self.shape[axis]
+        return self._made(np.ascontiguousarray(np.broadcast_to(total, self.execution.shape)), None)
+
+    def where(self, condition: ParallelVariable) -> Selection:
+        """Select those of the selected processors on which a condition holds: `with vp.where(x > 0): …`. Nests.
+
+        The selection is made when the block is entered: assignments to `condition` within do not change it.
+
+        Raises
+        ------
+        UsageError
+            If the condition is no boolean variable of this VP set.
+        """
+        if condition.__class__ is not ParallelVariable:
+            raise UsageError(
+                f"where: a {type(condition).__name__} is no condition; expected a boolean parallel variable"
+            )
+        if condition.vp is not self:
+            raise UsageError(f"where: the condition is of another VP set, {condition.vp!r}, not {self!r}")
+        if condition.data.dtype.kind != "b":
+            raise UsageError(f"where: the condition is of {condition.data.dtype}; compare it with something (x != 0)")
+        return Selection(self, condition)
+
+    def everywhere(self) -> Selection:
+        """Select all processors, whatever is selected around: `with vp.everywhere(): …`."""
+        return Selection(self, None)
+
+    @property
+    def selected(self) -> ParallelVariable:
+        """Who is selected, as a boolean variable of its own."""
+        if self.mask is None:
+            return self._made(np.ones(self.execution.shape, dtype=bool), None)
+        return self._made(self.mask.copy(), None)
+
+    def axis(self, axis: Any, what: str) -> int:
+        """An axis from 0.
+
+        Raises
+        ------
+        UsageError
+            If there is none.
+        """
+        if axis.__class__ is not int and (isinstance(axis, bool) or not isinstance(axis, int | np.integer)):
+            raise UsageError(f"{what}: the axis is {axis!r}; expected a whole number")
+        if not -self.ndim <= axis < self.ndim:
+            raise UsageError(f"{what}: there is no axis {axis}; the axes are {-self.ndim} to {self.ndim - 1}")
+        return int(axis) % self.ndim
+
+    def place(self, place: Any) -> tuple[int, ...]:
+        """Coordinates of one processor, each from 0.
+
+        Raises
+        ------
+        UsageError
+            For another number of them, and where there is no such processor.
+        """
+        at = place if isinstance(place, tuple) else (place,)
+        if any(isinstance(one, bool | np.bool_) or not isinstance(one, int | np.integer) for one in at):
+            raise UsageError(
+                f"x[{', '.join(map(repr, at))}] is not one element; expected whole numbers, or ... for all (select "
+                "with vp.where, move with shift, spread and get)"
+            )
+        if len(at) != self.ndim:
+            raise UsageError(f"an element has {self.ndim} coordinates, not {len(at)}: the shape is {self.shape}")
+        for axis, (one, extent) in enumerate(zip(at, self.shape, strict=True)):
+            if not -extent <= one < extent:
+                raise UsageError(f"there is no element {one} along axis {axis}: its extent is {extent}")
+        return tuple(int(one) % extent for one, extent in zip(at, self.shape, strict=True))
+
+    def check_memory(self, dtype: np.dtype[Any]) -> None:
+        """Refuse a variable that memory does not hold, before it is taken."""
+        memory.check(self._elements * dtype.itemsize, f"a variable of {dtype} on {self.shape} virtual processors")
+
+    def _index_type(self, dtype: DTypeLike | None) -> np.dtype[Any]:
+        if dtype is None:
+            return np.dtype(np.int32 if self.size < 1 << 31 else np.int64)
+        return words.check_dtype(np.dtype(dtype))
+
+    def _made(self, data: Any, word: int | None) -> ParallelVariable:
+        if word is not None:
+            self.irregular()
+        return ParallelVariable(self, data, word)
+
+    def _choose(self, mask: Any) -> None:
+        self.mask = mask
+        self._settle()
+
+    def __repr__(self) -> str:
+        on = "" if self.machine == "here" else f" on {self.machine}, VP ratio {self.vp_ratio}"
+        over = f" over {self.execution.ranks} ranks" if self.execution.ranks > 1 else ""
+        return f"<VPSet {self.shape}{on}{over}>"
+
+
+class Selection:
+    """A block in which some processors are selected; `VPSet.where` makes it."""
+
+    __slots__ = ("_before", "_condition", "_vp")
+
+    def __init__(self, vp: VPSet, condition: ParallelVariable | None) -> None:
+        self._vp = vp
+        self._condition = condition
+        self._before: list[Any] = []
+
+    def __enter__(self) -> VPSet:
+        vp, condition = self._vp, self._condition
+        self._before.append(vp.mask)
+        if condition is None:
+            vp._choose(None)
+            return vp
+        # A copy: the condition may be assigned to within the block.
+        vp._choose(condition.data.copy() if vp.mask is None else vp.mask & condition.data)
+        if vp.meter is not None:
+            vp.meter.selected(vp, condition)
+        return vp
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._vp._choose(self._before.pop())
+
+
+def vp_ratio(shape: Sequence[int], processors: int) -> int:
+    """Virtual processors a processor.
+
+    Extents are rounded up to powers of two, as the Connection Machine had them (section 5 of Wu and Shu 1989: 127x128
+    virtual processors on 8192 are a ratio of 2, 255x256 one of 8), where the number of processors is one; else only
+    their product is rounded.
+    """
+    if processors & (processors - 1):
+        return max(1, -(-math.prod(shape) // processors))
+    return max(1, math.prod(1 << max(0, extent - 1).bit_length() for extent in shape) // processors)
+
+
+def _extents(shape: Any) -> tuple[int, ...]:
+    given: Sequence[Any] = [shape] if isinstance(shape, int | np.integer) else list(shape)
+    if not 1 <= len(given) <= MOST_AXES:
+        raise UsageError(f"a VP set has 1 to {MOST_AXES} axes, not {len(given)}")
+    for extent in given:
+        if isinstance(extent, bool) or not isinstance(extent, int | np.integer) or extent < 1:
+            raise UsageError(f"the shape has {extent!r}; expected whole numbers of 1 or more")
+    return tuple(int(extent) for extent in given)
+
+
+def _orders(order: Any, ndim: int) -> tuple[str | None, ...]:
+    given = [order] * ndim if order is None or isinstance(order, str) else list(order)
+    if len(given) != ndim:
+        raise UsageError(f"order has {len(given)} entries, but the VP set has {ndim} axes")
+    for one in given:
+        if one not in (None, "news", "send"):
+            raise UsageError(f"there is no order {one!r}; there are 'news' and 'send'")
+    return tuple(given)
+
+
+def _execution(shape: tuple[int, ...], order: tuple[str | None, ...], comm: Any, grid: Any) -> Any:
+    """What runs operations: this process alone, or the ranks of the run."""
+    from weft.pvar import execution
+    from weft.pvar.native import Native
+
+    return execution.choose(shape, order, comm, grid) or Native(shape)
+
+
+def _costs(machine: Any) -> Any:
+    from weft._core import Machine
+    from weft.catalogue import machine as find
+    from weft.data_parallel import Costs
+
+    return Costs(machine if isinstance(machine, Machine) else find(machine))

@@ -1,0 +1,89 @@
+"""Word lengths: integers of any number of bits to 64, kept in the next longer type of numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft._core import UsageError
+
+KINDS = "biuf"
+
+
+def check_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """A dtype that parallel variables have, in this machine's byte order.
+
+    Raises
+    ------
+    UsageError
+        For others.
+    """
+    if dtype.kind not in KINDS or dtype.itemsize > 8:
+        raise UsageError(
+            f"parallel variables are integers of 8 to 64 bits, floats to 64 bits or booleans, not {dtype}"
+            + ("; keep real and imaginary part in two variables" if dtype.kind == "c" else "")
+        )
+    return dtype.newbyteorder("=")
+
+
+def word_of(dtype: np.dtype[Any], bits: int | None) -> int | None:
+    """The word length to keep: None where it is the dtype's own.
+
+    Raises
+    ------
+    UsageError
+        For word lengths that the dtype does not have.
+    """
+    if bits is None:
+        return None
+    whole = 1 if dtype.kind == "b" else dtype.itemsize * 8
+    if bits == whole:
+        return None
+    if dtype.kind not in "iu":
+        raise UsageError(f"{dtype} has words of {whole} bits; a word length can be set for integers")
+    if not 1 <= bits <= whole:
+        raise UsageError(f"a word of {bits} bits does not fit {dtype}; expected 1 to {whole}")
+    return bits
+
+
+def type_for(bits: int, signed: bool = True) -> np.dtype[Any]:
+    """The shortest integer of numpy with so many bits.
+
+    Raises
+    ------
+    UsageError
+        Beyond 64 bits.
+    """
+    for whole in (8, 16, 32, 64):
+        if 1 <= bits <= whole:
+            return np.dtype(f"{'int' if signed else 'uint'}{whole}")
+    raise UsageError(f"there are no words of {bits} bits; expected 1 to 64")
+
+
+def limits(dtype: np.dtype[Any], bits: int) -> tuple[int, int]:
+    """The smallest and largest number of a word."""
+    return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if dtype.kind == "i" else (0, (1 << bits) - 1)
+
+
+def wrap(data: NDArray[Any], bits: int) -> NDArray[Any]:
+    """The numbers as a word of so many bits has them: two's complement, wrapped around."""
+    unused = data.dtype.itemsize * 8 - bits
+    shift = data.dtype.type(unused)
+    wrapped: NDArray[Any] = np.right_shift(np.left_shift(data, shift), shift)
+    return wrapped
+
+
+def longest(operands: Iterable[Any], dtype: np.dtype[Any]) -> int | None:
+    """The word length of a result: that of the longest operand, None where it is the dtype's own."""
+    if dtype.kind not in "iu":
+        return None
+    lengths = [one.bits for one in operands if hasattr(one, "bits") and one.dtype.kind in "iu"]
+    if not lengths or max(lengths) >= dtype.itemsize * 8:
+        return None
+    # Without words of their own, operands of two dtypes (uint8 and int8) have results longer than both.
+    if all(one.word is None for one in operands if hasattr(one, "bits")):
+        return None
+    return int(max(lengths))

@@ -1,0 +1,223 @@
+"""Every primitive against a reference of a few lines, under random geometry, selection, segments and collisions."""
+
+import contextlib
+
+import numpy as np
+import pvar_cases as cases
+import pvar_reference as reference
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import weft
+from weft import UsageError
+from weft.pvar.operators import neutral
+
+
+@pytest.fixture(autouse=True)
+def _native(native):
+    pass
+
+
+def selection(vp, mask):
+    return contextlib.nullcontext() if mask.all() else vp.where(vp.array(mask))
+
+
+quick = settings(deadline=None, max_examples=min(60, cases.EXAMPLES))
+NUMBERS = st.sampled_from(["add", "max", "min", "logand", "logior"])
+BOOLEANS = st.sampled_from(["max", "min", "logand", "logior", "and", "or"])
+
+
+@st.composite
+def operands(draw, operators=NUMBERS):
+    """A shape, elements, a selection, and an operator that the dtype has."""
+    shape = draw(cases.SHAPES)
+    dtype = draw(st.one_of(cases.DTYPES, st.just("?")))
+    if dtype == "?":
+        operator = draw(BOOLEANS)
+    else:
+        operator = draw(operators.filter(lambda name: dtype[0] != "f" or not name.startswith("log")))
+    seed = draw(cases.SEEDS)
+    return shape, cases.elements(shape, dtype, seed), cases.mask(shape, draw(cases.DENSITIES), seed), operator, seed
+
+
+@quick
+@given(operands())
+def test_reductions(case):
+    shape, x, mask, operator, _ = case
+    vp = weft.VPSet(shape)
+    with selection(vp, mask):
+        if not mask.any() and operator in ("max", "min"):
+            with pytest.raises(UsageError, match="no processor is selected"):
+                weft.reduce(vp.array(x), operator)
+            assert weft.reduce(vp.array(x), operator, initial=7) == 7
+            return
+        got = weft.reduce(vp.array(x), operator)
+    expected = reference.reduced(x, operator, mask) if mask.any() else neutral(operator, x.dtype).item()
+    assert got == expected
+    assert type(got) is {"b": bool, "f": float}.get(x.dtype.kind, int)
+
+
+@quick
+@given(cases.SHAPES, cases.DTYPES, cases.SEEDS, st.data())
+def test_spread_and_shift(shape, dtype, seed, data):
+    x = cases.elements(shape, dtype, seed)
+    vp = weft.VPSet(shape)
+    axis = data.draw(st.integers(-len(shape), len(shape) - 1))
+    index = data.draw(st.integers(0, shape[axis] - 1))
+    line = np.take(x, [index], axis)
+    assert np.array_equal(weft.spread(vp.array(x), axis, index).numpy(), np.broadcast_to(line, shape))
+    distance = data.draw(st.integers(-10, 10))
+    boundary = data.draw(st.sampled_from([None, 0, 3]))
+    given_boundary = "circular" if boundary is None else boundary
+    fetched = weft.shift(vp.array(x), distance, axis, given_boundary)
+    assert np.array_equal(fetched.numpy(), reference.shifted(x, distance, axis, boundary))
+    mask = cases.mask(shape, data.draw(cases.DENSITIES), seed)
+    into = cases.elements(shape, dtype, seed + 1)
+    with selection(vp, mask):
+        stored = weft.shift(vp.array(x), distance, axis, given_boundary, form="store", into=vp.array(into, copy=True))
+        alone = weft.shift(vp.array(x), distance, axis, given_boundary, form="store")
+    assert np.array_equal(stored.numpy(), reference.stored(x, distance, axis, boundary, mask, into))
+    below = np.zeros_like(x)
+    if boundary is not None:
+        ends = reference.stored(np.ones(shape, bool), distance, axis, 0, np.ones(shape, bool), np.zeros(shape, bool))
+        below[~ends] = boundary
+    assert np.array_equal(alone.numpy(), reference.stored(x, distance, axis, boundary, mask, below))
+
+
+@quick
+@given(operands(st.one_of(NUMBERS, st.just("copy"))), st.booleans(), st.booleans(), st.data())
+def test_scans(case, exclusive, down, data):
+    shape, x, mask, operator, seed = case
+    exclusive = exclusive and operator != "copy"
+    axis = data.draw(st.integers(0, len(shape) - 1))
+    density = data.draw(st.sampled_from([None, 0.0, 0.2, 0.8]))
+    segments = np.zeros(shape, bool) if density is None else cases.mask(shape, density, seed + 5)
+    vp = weft.VPSet(shape)
+    given_segments = None if density is None else vp.array(segments)
+    direction = "down" if down else "up"
+    with selection(vp, mask):
+        got = weft.scan(
+            vp.array(x), operator, axis, segments=given_segments, exclusive=exclusive, direction=direction
+        ).numpy()
+    nothing = 0 if operator == "copy" else neutral(operator, x.dtype).item()
+    expected = reference.scanned(x, operator, axis, mask, segments, exclusive, down, nothing)
+    assert got.dtype == x.dtype
+    assert np.array_equal(got, expected)
+
+
+@quick
+@given(cases.SHAPES, cases.DTYPES, cases.DENSITIES, cases.SEEDS, st.sampled_from(["allowed", "many", "backward"]))
+def test_gets(shape, dtype, density, seed, collisions):
+    x, mask = cases.elements(shape, dtype, seed), cases.mask(shape, density, seed)
+    addresses = np.random.default_rng(seed).integers(0, x.size, shape)
+    addresses[~mask] = -5
+    vp = weft.VPSet(shape)
+    coordinates = tuple(vp.array(np.ascontiguousarray(c)) for c in np.unravel_index(np.maximum(addresses, 0), shape))
+    with selection(vp, mask):
+        got = weft.get(vp.array(x), vp.array(addresses), collisions=collisions).numpy()
+        by_place = weft.get(vp.array(x), coordinates, collisions=collisions).numpy()
+    expected = reference.got(x, addresses, mask)
+    assert np.array_equal(got, expected)
+    assert np.array_equal(by_place, expected)
+
+
+@quick
+@given(operands(st.one_of(NUMBERS, st.just("overwrite"))), st.booleans(), st.integers(1, 30))
+def test_sends_that_combine(case, keep, targets):
+    shape, x, mask, operator, seed = case
+    random = np.random.default_rng(seed)
+    addresses = random.integers(0, x.size, targets)[random.integers(0, targets, shape)]
+    addresses[~mask] = x.size + 3
+    vp = weft.VPSet(shape)
+    into = cases.elements(shape, x.dtype, seed + 9) if keep else None
+    with selection(vp, mask):
+        target = vp.array(into, copy=True) if keep else None
+        got = weft.send(vp.array(x), vp.array(addresses), combine=operator, into=target)
+    assert target is None or got is target
+    assert np.array_equal(got.numpy(), reference.sent(x, addresses, operator, mask, into))
+
+
+@quick
+@given(cases.SHAPES, cases.DTYPES, cases.SEEDS)
+def test_plain_sends_are_permutations_or_errors(shape, dtype, seed):
+    x = cases.elements(shape, dtype, seed)
+    vp = weft.VPSet(shape)
+    permutation = np.random.default_rng(seed).permutation(x.size).reshape(shape)
+    there = weft.send(vp.array(x), vp.array(permutation))
+    assert np.array_equal(weft.get(there, vp.array(permutation)).numpy(), x)
+    if x.size > 1:
+        permutation.flat[0] = permutation.flat[-1]
+        with pytest.raises(UsageError, match=f"2 processors send to processor {permutation.flat[0]}; say how"):
+            weft.send(vp.array(x), vp.array(permutation))
+
+
+def test_float_scans_do_not_cancel_over_segments():
+    vp = weft.VPSet(4)
+    x = vp.array([1e20, 1.0, 2.0, 3.0])
+    segments = vp.array([False, True, False, False])
+    assert weft.scan(x, "add", segments=segments).numpy().tolist() == [1e20, 1.0, 3.0, 6.0]
+
+
+def test_thirty_one_axes():
+    shape = tuple(2 if axis in (0, 30) else 1 for axis in range(31))
+    vp = weft.VPSet(shape)
+    x = vp.address()
+    assert weft.shift(x, 1, axis=30).numpy().ravel().tolist() == [1, 0, 3, 2]
+    assert weft.scan(x, "add", axis=0).numpy().ravel().tolist() == [0, 1, 2, 4]
+    with pytest.raises(UsageError, match="a VP set has 1 to 31 axes, not 32"):
+        weft.VPSet((1,) * 32)
+
+
+def mistakes():
+    vp, other = weft.VPSet((3, 4)), weft.VPSet((3, 4))
+    x, f, b = vp.zeros(int), vp.zeros(), vp.zeros(bool)
+    y = other.zeros(int)
+    return [
+        (lambda: weft.reduce(f, "mean"), "reduce: there is no operator 'mean'; there are sum, max"),
+        (lambda: weft.reduce(f, "logand"), "reduce: logand is of integers and booleans, not of float64"),
+        (lambda: weft.reduce(x, "or"), "reduce: or is of booleans, not of int64"),
+        (lambda: weft.reduce(b, "sum"), "booleans are not added; x.astype"),
+        (lambda: weft.reduce(3, "sum"), "reduce: a int is no parallel variable"),
+        (lambda: weft.spread(x, 2, 0), "spread: there is no axis 2; the axes are -2 to 1"),
+        (lambda: weft.spread(x, 1, 4), "spread: there is no element 4 along axis 1: its extent is 4"),
+        (lambda: weft.spread(x, 1, 0.5), "spread: the index is 0.5"),
+        (lambda: weft.shift(x, 1.5), "shift: the distance is 1.5; expected a whole number"),
+        (lambda: weft.shift(x, 1, axis=5), "shift: there is no axis 5"),
+        (lambda: weft.shift(x, 1, 0, "round"), "the boundary is 'round'; expected 'circular' or a number"),
+        (lambda: weft.shift(x, 1, 0, 1.5), "the boundary is 1.5, which int64 cannot hold"),
+        (lambda: weft.shift(x, 1, form="push"), "there is no form 'push'; there are 'fetch' and 'store'"),
+        (lambda: weft.shift(x, 1, into=x), "into is of the form 'store'"),
+        (
+            lambda: weft.shift(x, 1, form="store", into=f),
+            r"into is of float64 \(64 bits\), but what is sent is of int64",
+        ),
+        (lambda: weft.scan(x, "add", segments=x), "segments are of int64; expected booleans"),
+        (lambda: weft.scan(x, "add", segments=other.zeros(bool)), "segments is of another VP set"),
+        (lambda: weft.scan(x, "add", direction="left"), "no direction 'left'"),
+        (lambda: weft.scan(x, "copy", exclusive=True), "copy has no exclusive form"),
+        (lambda: weft.get(x, f), "get: addresses are integers, not float64"),
+        (lambda: weft.get(x, x + 12), "get: there is no processor 12: addresses are 0 to 11"),
+        (lambda: weft.get(x, x - 1), "get: there is no processor -1"),
+        (lambda: weft.get(x, (x, x + 4)), "get: there is no coordinate 4 along axis 1: its extent is 4"),
+        (lambda: weft.get(x, (x,)), r"an address has 2 coordinates, not 1: the shape is \(3, 4\)"),
+        (lambda: weft.get(x, 3), "a int is no address"),
+        (lambda: weft.get(x, y), "get: the address is of another VP set"),
+        (lambda: weft.get(x, x, collisions="few"), "there is no way 'few' to meet collisions"),
+        (lambda: weft.send(x, x), "send: 12 processors send to processor 0; say how they combine"),
+        (lambda: weft.send(x, x - 1, combine="add"), "send: there is no processor -1"),
+        (lambda: weft.send(f, x, combine="logior"), "send: logior is of integers and booleans, not of float64"),
+        (lambda: weft.send(x, x, combine="add", into=y), "send: into is of another VP set"),
+        (lambda: x + y, r"add: the variables are of two VP sets.*other\.array"),
+    ]
+
+
+@pytest.mark.parametrize("number", range(32))
+def test_mistakes_are_named(number):
+    call, text = mistakes()[number]
+    with pytest.raises(UsageError, match=text):
+        call()
+
+
+def test_every_mistake_is_tested():
+    assert len(mistakes()) == 32
