@@ -49,7 +49,8 @@ def apply(function: Function, *operands: Any) -> ParallelVariable:
         floating = first.dtype.kind == "f" or result.dtype.kind == "f"
         kind = function.floating if floating else function.integer
         bits = builtins.max(one.bits for one in (*operands, made) if isinstance(one, ParallelVariable))
-        made.record = vp.meter.record(vp, function.name, kind, bits)
+        scalar = any(not isinstance(one, np.ndarray) for one in arrays)
+        made.record = vp.meter.record(vp, function.name, kind, bits, dtype=first.dtype.name, scalar=scalar)
     return made
 
 

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from weft._core import UsageError
 from weft.data_parallel.operation import MOST_COLLISIONS
 from weft.pvar import facts
@@ -39,6 +41,8 @@ class Record:
         The grid.
     selected
         How many of its processors were selected.
+    runs
+        In how many stretches of consecutive addresses those are (of this process's); 1 where all are.
     file, line
         Where the program asked for it.
     axis, extent
@@ -49,6 +53,11 @@ class Record:
         Of gets: how collisions are met.
     facts
         Of gets and sends: what the messages are like.
+    dtype
+        Of arithmetic, reductions, scans and sends: numpy's name of what they compute with; empty where elements are only
+        moved.
+    scalar
+        Of arithmetic: whether an operand was a number of the front end.
     selects
         Whether the result became a condition of `where` and nothing else so far: its time is then part of the
         selection's, where a machine's costs of selecting include evaluating the condition.
@@ -66,6 +75,9 @@ class Record:
     hops: int | None = None
     mode: str | None = None
     facts: facts.Facts | None = None
+    dtype: str = ""
+    scalar: bool = False
+    runs: int = 1
     selects: bool = False
 
     @property
@@ -110,6 +122,8 @@ class Meter:
     def __init__(self) -> None:
         self.sequence: list[Record] = []
         self._known: dict[Record, Record] = {}
+        self._mask: Any = None
+        self._of_mask = (0, 0)
 
     def counts(self) -> Counter[Record]:
         """How often each operation was done."""
@@ -149,12 +163,20 @@ class Meter:
 
     def record(self, vp: VPSet, name: str, kind: str, bits: int, **more: Any) -> Record:
         """An operation of a VP set."""
-        selected = vp.size if vp.mask is None else vp.execution.count(vp.mask)
+        selected, runs = (vp.size, 1) if vp.mask is None else self._selection(vp)
         file, line = caller()
-        made = Record(name, kind, bits, vp.shape, selected, file, line, **more)
+        made = Record(name, kind, bits, vp.shape, selected, file, line, runs=runs, **more)
         made = self._known.setdefault(made, made)
         self.sequence.append(made)
         return made
+
+    def _selection(self, vp: VPSet) -> tuple[int, int]:
+        """How many are selected, in how many stretches; counted once for each selection."""
+        if vp.mask is not self._mask:
+            flat = vp.mask.reshape(-1)
+            begun = int(flat[0]) + int(np.count_nonzero(flat[1:] & ~flat[:-1])) if flat.size else 0
+            self._mask, self._of_mask = vp.mask, (vp.execution.count(vp.mask), begun)
+        return self._of_mask
 
     def selected(self, vp: VPSet, condition: ParallelVariable) -> None:
         """A selection was made of those that are selected now."""
@@ -180,7 +202,7 @@ class Meter:
         kind = f"news_{form}_single" if selected == 1 else f"news_{form}"
         self.record(vp, f"shift {form}", kind, bits, axis=axis, extent=extent, hops=hops)
 
-    def routed(self, vp: VPSet, name: str, bits: int, addresses: Any, mode: str) -> None:
+    def routed(self, vp: VPSet, name: str, bits: int, addresses: Any, mode: str, dtype: str = "") -> None:
         """A get or a send."""
         run = vp.execution
         found = facts.of(run.whole(addresses), None if vp.mask is None else run.whole(vp.mask), vp.shape)
@@ -195,7 +217,7 @@ class Meter:
             self.record(vp, name, kind, bits, mode=mode, facts=found)
         else:
             kind = "store_single" if found.messages == 1 else "multiple_reduction" if many else "store"
-            self.record(vp, name, kind, bits, facts=found)
+            self.record(vp, name, kind, bits, facts=found, dtype=dtype)
 
 
 def _selecting(record: Record) -> Record:

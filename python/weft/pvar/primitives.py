@@ -49,7 +49,7 @@ def reduce(x: ParallelVariable, operator: str, *, initial: Any = None) -> Any:
         )
         if kind == "reduce_max" and vp.ndim > 1:
             kind = "reduce_max_grid"
-        vp.meter.record(vp, f"reduce {operator}", kind, x.bits)
+        vp.meter.record(vp, f"reduce {operator}", kind, x.bits, dtype=x.data.dtype.name)
     if value is None:
         if initial is None:
             raise UsageError(
@@ -206,7 +206,7 @@ def scan(
         form = "".join(
             [" segmented" * (flags is not None), " exclusive" * bool(exclusive), " down" * (direction == "down")]
         )
-        vp.meter.record(vp, f"scan {operator}{form}", kind, x.bits, axis=axis, extent=vp.shape[axis])
+        vp.meter.record(vp, f"scan {operator}{form}", kind, x.bits, axis=axis, extent=vp.shape[axis], dtype=x.data.dtype.name)
     return made
 
 
@@ -280,7 +280,7 @@ def send(
         values = values.copy()
     vp.execution.send(values, to, operator, vp.mask, made.data, x.word)
     if vp.meter is not None:
-        vp.meter.routed(vp, f"send {operator or 'plain'}", x.bits, to, "many")
+        vp.meter.routed(vp, f"send {operator or 'plain'}", x.bits, to, "many", x.data.dtype.name)
     return made
 
 
