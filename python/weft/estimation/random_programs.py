@@ -1,0 +1,192 @@
+"""Random programs: short, with statements of all kinds between one another, some under a selection, run as loops are."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from weft.estimation import kinds, statements
+from weft.estimation.statements import Scene, Statement, Step
+from weft.pvar import Record, metered
+
+LENGTHS = (5, 40)
+"""Statements of a program, at least and at most: what loops of programs have."""
+
+SMALLEST, LARGEST = 1 << 5, 1 << 22
+"""Elements of a VP set."""
+
+LARGE = 1 << 19
+"""From so many elements on only cheap statements are drawn, and fewer passes made."""
+
+PASSES = {LARGE: 3, 1 << 15: 5, 0: 12}
+"""How often a program is run for its times, from so many elements on."""
+
+WARM_UP = 1
+"""Passes before those: memory is allocated, caches hold what they will."""
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A program with the times of its operations.
+
+    Attributes
+    ----------
+    shape
+        Of its VP set.
+    operations
+        Kind and seconds of each operation.
+    seconds
+        Of the whole program, run without looking at the clock in between.
+    """
+
+    shape: tuple[int, ...]
+    operations: tuple[tuple[kinds.Kind, float], ...]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class _Program:
+    """Steps; a selection is entered and left by steps of their own."""
+
+    steps: tuple[Step, ...]
+    left_by: dict[int, int]
+    """Of steps that enter a selection: the step that leaves it."""
+
+
+def draw(number: int, total: int, seed: int) -> Timed:
+    """Makes and times one program.
+
+    Parameters
+    ----------
+    number, total
+        Which one of how many: sizes are spread over all of them, statements drawn so that each has its share.
+    seed
+        Of the random numbers.
+    """
+    made = np.random.default_rng([seed, number])
+    shape = _shape(made, number, total)
+    size = math.prod(shape)
+    chosen = _statements(made, size >= LARGE)
+    dtypes = tuple(sorted({"bool", *(one.dtype for one in chosen)}))
+    variables = int(made.choice((2, 3, 6, 10))) if size < 1 << 20 else 2
+    scene = statements.scene(made, shape, dtypes, variables)
+    program = _program(scene, chosen)
+    records = _records(scene, program.steps)
+    since = sum(kinds.touched(record) for record in records if record is not None)
+    passes = next(passes for from_, passes in PASSES.items() if size >= from_)
+    whole, steps = _times(program.steps, passes)
+    operations = []
+    for at, record in enumerate(records):
+        if record is not None:
+            taken = steps[at] + (steps[program.left_by[at]] if at in program.left_by else 0.0)
+            operations.append((kinds.of(record, since), max(float(taken), 1e-9)))
+    return Timed(shape, tuple(operations), whole)
+
+
+def _shape(made: np.random.Generator, number: int, total: int) -> tuple[int, ...]:
+    """Sizes from the smallest to the largest, small ones more often since they take less time; 1 to 3 axes."""
+    # The golden section spreads any beginning of the sequence evenly.
+    share = (number * 0.6180339887498949 + 0.5 / total) % 1.0
+    span = math.log2(LARGEST / SMALLEST)
+    size = SMALLEST * 2 ** (span * share**2.2)
+    axes = int(made.choice((1, 2, 2, 3)))
+    extents = []
+    for left in range(axes, 1, -1):
+        extents.append(max(2, round(size ** (1 / left) * 2 ** made.uniform(-1, 1))))
+        size = max(2.0, size / extents[-1])
+    return (*extents, max(2, round(size)))
+
+
+def _statements(made: np.random.Generator, large: bool) -> list[Statement]:
+    """Few dtypes in one program, as in most; then statements of these by their weights."""
+    some = set(made.choice(statements.DTYPES, 3 if not large else 2, replace=False, p=(0.2, 0.25, 0.2, 0.2, 0.05, 0.1)))
+    there = [one for one in statements.menu() if one.dtype in some and (one.cheap or not large)]
+    weights = np.array([one.weight for one in there], float)
+    return [there[at] for at in made.choice(len(there), made.integers(*LENGTHS), p=weights / weights.sum())]
+
+
+def _program(scene: Scene, chosen: Sequence[Statement]) -> _Program:
+    """Statements in order, about half of them in selections, some of those in two."""
+    made = scene.made
+    steps: list[Step] = []
+    open_: list[tuple[int, object]] = []
+    left_by: dict[int, int] = {}
+
+    def leave() -> None:
+        entered, selection = open_.pop()
+        left_by[entered] = len(steps)
+        steps.append(lambda: selection.__exit__(None, None, None))  # type: ignore[attr-defined]
+
+    for one in chosen:
+        if open_ and made.random() < 0.3:
+            leave()
+        elif len(open_) < 2 and made.random() < (0.22 if not open_ else 0.08):
+            wanted = statements.condition(scene)
+            entry = _Entry(scene, wanted)
+            open_.append((len(steps), entry))
+            steps.append(entry.enter)
+        steps.append(one.step(scene))
+    while open_:
+        leave()
+    return _Program(tuple(steps), left_by)
+
+
+class _Entry:
+    """A selection that is made anew in each pass, as `with vp.where(…)` does."""
+
+    def __init__(self, scene: Scene, wanted: object) -> None:
+        self._vp, self._wanted = scene.vp, wanted
+        self._selection: object = None
+
+    def enter(self) -> None:
+        """Enter it."""
+        self._selection = self._vp.where(self._wanted)  # type: ignore[arg-type]
+        self._selection.__enter__()  # type: ignore[attr-defined]
+
+    def __exit__(self, *of: object) -> None:
+        self._selection.__exit__(*of)  # type: ignore[attr-defined]
+
+
+def _records(scene: Scene, steps: Iterable[Step]) -> list[Record | None]:
+    """What each step counts as; None of one that counts as nothing."""
+    found: list[Record | None] = []
+    with metered(scene.vp) as meter:
+        for step in steps:
+            before = len(meter.sequence)
+            step()
+            new = meter.sequence[before:]
+            found.append(new[0] if len(new) == 1 else None)
+    return found
+
+
+def _times(steps: Sequence[Step], passes: int) -> tuple[float, list[float]]:
+    """Seconds of a whole pass, and of each step: medians over passes, the clock's own time taken off."""
+    clock = time.perf_counter_ns
+    whole, single = [], np.empty((passes, len(steps)))
+    for number in range(-WARM_UP, passes):
+        start = clock()
+        for step in steps:
+            step()
+        if number >= 0:
+            whole.append(clock() - start)
+        stamps = [clock()]
+        for step in steps:
+            step()
+            stamps.append(clock())
+        if number >= 0:
+            single[number] = np.diff(stamps)
+    return float(np.median(whole)) * 1e-9, list((np.median(single, axis=0) - _clock_time()) * 1e-9)
+
+
+def _clock_time() -> float:
+    """Nanoseconds that a look at the clock and the call of an empty step take."""
+    clock, step = time.perf_counter_ns, lambda: None
+    stamps = [clock()]
+    for _ in range(300):
+        step()
+        stamps.append(clock())
+    return float(np.median(np.diff(stamps)))
