@@ -2,9 +2,9 @@
 
     python programs/gauss.py [--size 63] [--machine here] [--seed 1]
 
-A system of `size` equations fills a grid of size x (size + 1) virtual processors. No row is exchanged: a pivot row leaves
-the active ones, so that what remains is triangular in the order of the pivots. The front end substitutes back. The
-solution is checked by its residual, relative to what rounding allows. Ends with code 1 if the check fails.
+A system of `size` equations fills a grid of size x (size + 1) virtual processors. No row is exchanged: a pivot row
+leaves the active ones, so that what remains is triangular in the order of the pivots. The front end substitutes back.
+The solution is checked by its residual, relative to what rounding allows. Ends with code 1 if the check fails.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
     python programs/jacobi.py [--size 64] [--sweeps 200] [--machine here]
 
-The right-hand side is the lowest mode of the discrete Laplacian, so the error of a start from zero is that mode too, and
-every sweep multiplies it by cos(pi h), h = 1 / (size + 1): the height after any number of sweeps is known exactly. The
-largest change is reduced to the front end every ten sweeps, as a program that waits for convergence does. Ends with code 1
-if the check fails.
+The right-hand side is the lowest mode of the discrete Laplacian, so the error of a start from zero is that mode too,
+and every sweep multiplies it by cos(pi h), h = 1 / (size + 1): the height after any number of sweeps is known exactly.
+The largest change is reduced to the front end every ten sweeps, as a program that waits for convergence does. Ends with
+code 1 if the check fails.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     python programs/shortest_paths.py [--size 500] [--degree 8] [--machine here] [--seed 1]
 
-Distances lie in the first processors. In each round every edge gets the distance of where it begins, adds its own length,
-and sends the sum to where it ends, the least arriving; until nothing changes. Checked against scipy's Dijkstra; lengths
-are whole numbers, so the distances are equal. Ends with code 1 if the check fails.
+Distances lie in the first processors. In each round every edge gets the distance of where it begins, adds its own
+length, and sends the sum to where it ends, the least arriving; until nothing changes. Checked against scipy's Dijkstra;
+lengths are whole numbers, so the distances are equal. Ends with code 1 if the check fails.
 """
 
 from __future__ import annotations

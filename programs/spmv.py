@@ -2,9 +2,9 @@
 
     python programs/spmv.py [--size 2000] [--row 8] [--times 10] [--machine here] [--seed 1]
 
-The vector lies in the first processors. Every nonzero gets its element (many may want the same one), multiplies, and the
-last one of a row, which has the row's sum after the scan, sends it to the row's own processor. Repeated, each time with
-the result divided by its largest element: the power method. Checked against the same in double precision with the
+The vector lies in the first processors. Every nonzero gets its element (many may want the same one), multiplies, and
+the last one of a row, which has the row's sum after the scan, sends it to the row's own processor. Repeated, each time
+with the result divided by its largest element: the power method. Checked against the same in double precision with the
 matrix of scipy. Ends with code 1 if the check fails.
 """
 

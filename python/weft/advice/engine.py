@@ -156,7 +156,7 @@ def _of_line(there: Mapping[Record, int], prices: Pricer, rules: Sequence[Rule])
         except UsageError as error:
             lacking.append(str(error))
     saved: dict[tuple[str, str], list[tuple[Record, Form, float]]] = defaultdict(list)
-    for one in now_s:
+    for one, seconds_now in now_s.items():
         for rule in rules:
             for form in rule.alternatives(one):
                 try:
@@ -164,7 +164,7 @@ def _of_line(there: Mapping[Record, int], prices: Pricer, rules: Sequence[Rule])
                 except UsageError as error:
                     lacking.append(str(error))
                     continue
-                if seconds < now_s[one]:
+                if seconds < seconds_now:
                     saved[rule.name, form.name].append((one, form, seconds))
     by_name = {rule.name: rule for rule in rules}
     total = sum(now_s.values())

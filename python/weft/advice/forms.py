@@ -87,7 +87,7 @@ def code_of(record: Record) -> str:
         return f"weft.spread(x, axis={record.axis}, index=…)"
     if record.kind.startswith("news"):
         form = ', form="store"' if record.kind.startswith("news_store") else ""
-        return f"weft.shift(x, {record.hops}, axis={record.axis}{form})"
+        return f"weft.shift(x, distance, axis={record.axis}{form})"
     return record.name
 
 

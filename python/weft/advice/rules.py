@@ -111,13 +111,13 @@ def _news(record: Record) -> Iterator[Form]:
         if record.kind == "news_store":
             yield Form(
                 "NEWS fetch",
-                f"weft.shift(x, {-record.hops}, axis={record.axis})",
+                f"weft.shift(x, -distance, axis={record.axis})",
                 (forms.shift(record, record.axis, -record.hops),),
             )
         else:
             yield Form(
                 "NEWS store",
-                f'weft.shift(x, {-record.hops}, axis={record.axis}, form="store")',
+                f'weft.shift(x, -distance, axis={record.axis}, form="store")',
                 (forms.shift(record, record.axis, -record.hops, "store"),),
             )
 

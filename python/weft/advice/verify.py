@@ -232,6 +232,9 @@ def _read_and_write(o: _Operands, suggestion: Suggestion) -> Case:
 
 def _stored(o: _Operands, suggestion: Suggestion) -> Case:
     """Instead of fetching, by the general router or the grid."""
+    if o.record.kind.startswith("news_store"):
+        ahead = o.variable(o.moved(o.record.axis or 0, o.record.hops or 0))
+        return Case(o.now(), o.under(o.selected, lambda: pvar.send(o.x, ahead)), o.agrees(None))
     if o.record.name != "get":
         o.to = o.moved(o.record.axis or 0, _fetched_from(o.record))
     reached, back = o.inverse(o.to)
@@ -275,7 +278,8 @@ def _other_mode(mode: Any) -> Callable[[_Operands, Suggestion], Case]:
 
 
 def _spread(o: _Operands, suggestion: Suggestion) -> Case:
-    assert o.record.facts is not None and o.record.facts.line is not None
+    assert o.record.facts is not None
+    assert o.record.facts.line is not None
     axis, index = o.record.facts.line
     return Case(o.now(), lambda: pvar.spread(o.x, axis=axis, index=index), o.agrees(o.selected))
 

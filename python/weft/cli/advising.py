@@ -50,7 +50,9 @@ def advise(
 
     with running(file):
         found = advised(file, on, arguments=words_for(size, words), costs=costs)
-    measured = _verified(found) if verify else [None] * len(found.suggestions)
+    measured: list[Measured | None] = [None] * len(found.suggestions)
+    if verify:
+        measured = _verified(found)
     table = _table(found, measured)
     if shown is Format.CSV:
         sys.stdout.write(table.write_csv())

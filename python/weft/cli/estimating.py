@@ -146,7 +146,8 @@ def calibrate(
     """Measure what operations on parallel variables cost on this machine, for `weft estimate --on here`.
 
     Times random programs of all sizes, with selections of all densities, and fits the cost of each operation to them.
-    Takes about a minute, best without other work on the machine. Ctrl-C keeps what is measured: the same command goes on.
+    Takes about a minute, best without other work on the machine. Ctrl-C keeps what is measured: the same command goes
+    on with it.
     """
     from weft.cli.interrupting import terminating_is_interrupting
     from weft.cli.progress import Bar
@@ -176,6 +177,10 @@ def calibrate(
     typer.echo(f"costs: {path}", err=True)
 
 
+DISTURBED = 0.2
+"""Share of disturbed passes that is worth a word."""
+
+
 def _show_costs(found: MeasuredCosts) -> None:
     import statistics
 
@@ -191,3 +196,6 @@ def _show_costs(found: MeasuredCosts) -> None:
             f"{share(statistics.median(errors))} (median), {share(max(errors))} (worst of {len(errors)})"
         )
     )
+    disturbed = float(found.about.get("disturbed", 0.0))
+    if disturbed > DISTURBED:
+        show(Text(f"other work disturbed {share(disturbed)} of the passes: calibrate again when the machine is free"))

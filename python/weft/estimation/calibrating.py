@@ -101,7 +101,8 @@ def costs_of(programs: Sequence[Timed], about: dict[str, str | int | float]) -> 
     seen = [one for at, one in enumerate(programs) if at % EVERY]
     unseen = [one for at, one in enumerate(programs) if not at % EVERY]
     errors = held_out_errors(curves_of(seen), unseen)
-    return MeasuredCosts(curves_of(programs), errors, {**_about(), **about})
+    disturbed = float(np.mean([one.disturbed for one in programs]))
+    return MeasuredCosts(curves_of(programs), errors, {**_about(), **about, "disturbed": round(disturbed, 3)})
 
 
 def curves_of(programs: Iterable[Timed]) -> dict[str, Curve]:
@@ -189,7 +190,9 @@ class _Kept:
 
 def _line(program: Timed) -> str:
     operations = [[kind.name, kind.group, asdict(kind.work), seconds] for kind, seconds in program.operations]
-    return json.dumps({"shape": program.shape, "seconds": program.seconds, "operations": operations})
+    return json.dumps(
+        {"shape": program.shape, "seconds": program.seconds, "disturbed": program.disturbed, "operations": operations}
+    )
 
 
 def _timed(line: str) -> Timed:
@@ -197,4 +200,4 @@ def _timed(line: str) -> Timed:
     operations = tuple(
         (Kind(name, group, Work(**work)), float(seconds)) for name, group, work, seconds in found["operations"]
     )
-    return Timed(tuple(found["shape"]), operations, float(found["seconds"]))
+    return Timed(tuple(found["shape"]), operations, float(found["seconds"]), float(found["disturbed"]))

@@ -1,8 +1,8 @@
 """What operations cost on this machine, as a file: written by `weft calibrate`, read by estimates.
 
 TOML that any reader of TOML can use: a head that says what was measured where, how far totals of programs that the fit
-has not seen were off, and a table for each kind of operation with the terms of :mod:`weft.estimation.curves`, in seconds
-and bytes.
+has not seen were off, and a table for each kind of operation with the terms of :mod:`weft.estimation.curves`, in
+seconds and bytes.
 """
 
 from __future__ import annotations

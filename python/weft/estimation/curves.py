@@ -4,17 +4,18 @@ An operation of n elements takes
 
     call(w) + call_selected + call_scalar + p piece + r run + n (c(b) + exclusive + down + s d + u (1 - d))
 
-seconds. b is the length of an operand in bytes; c is linear in log b between knots, since caches, memory and how memory is
-allocated differ by length. w is how many bytes the program has touched since it was last at the same statement: the more,
-the less of the statement's own code and tables is still in caches, so that the time of a call is linear in log w between
-knots. p is the number of contiguous pieces that elements are moved in. d is the share of elements that are selected, s and
-u what a selected and an unselected element take more; r is the number of stretches of selected elements, at whose ends
-branches are predicted wrongly and vectors are partial. `call_selected` and the terms of d and r are there only under a
-selection; scalar, exclusive and down only where an operand is a number, or the scan is of that form. No term is negative.
+seconds. b is the length of an operand in bytes; c is linear in log b between knots, since caches, memory and how memory
+is allocated differ by length. w is how many bytes the program has touched since it was last at the same statement: the
+more, the less of the statement's own code and tables is still in caches, so that the time of a call is linear in log w
+between knots. p is the number of contiguous pieces that elements are moved in. d is the share of elements that are
+selected, s and u what a selected and an unselected element take more; r is the number of stretches of selected
+elements, at whose ends branches are predicted wrongly and vectors are partial. `call_selected` and the terms of d and r
+are there only under a selection; scalar, exclusive and down only where an operand is a number, or the scan is of that
+form. No term is negative.
 
-What is minimised are errors relative to the prediction, so that sums of predictions are right on average; observations far
-off, which something else on the machine has disturbed, lose weight. Few observations are helped by a prior: the curve of
-kinds that are alike.
+What is minimised are errors relative to the prediction, so that sums of predictions are right on average; observations
+far off, which something else on the machine has disturbed, lose weight. Few observations are helped by a prior: the
+curve of kinds that are alike.
 """
 
 from __future__ import annotations

@@ -106,7 +106,8 @@ def estimate(
     """What a program takes on a machine.
 
     The program is run once, here, and its operations are recorded with what their cost depends on; each is then priced
-    by the machine's times (Wu and Shu 1989, section 5). What the program does besides, on the front end, is not counted.
+    by the machine's times (Wu and Shu 1989, section 5). What the program does besides, on the front end, is not
+    counted.
 
     Parameters
     ----------
@@ -265,7 +266,7 @@ def _quantiles(errors: Sequence[float]) -> tuple[float, float]:
 def _notes(prices: Pricer) -> tuple[str, ...]:
     if not isinstance(prices, Here):
         return (
-            "Arrays that come from or go to the front end as a whole, and what the front end computes, are not counted.",
+            "Arrays that go to or come from the front end as a whole, and what it computes itself, are not counted.",
         )
     taken = [f"'{missing}' was not measured and is priced as '{other}'." for missing, other in prices.stand_ins.items()]
     return (*taken, "What the program does besides operations on parallel variables is not counted.")

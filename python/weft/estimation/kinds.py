@@ -1,8 +1,8 @@
 """What kind of operation a record is on this machine, and what its cost depends on.
 
-Kinds are finer than those of a Connection Machine: a processor with caches adds, compares and divides at different rates,
-and moves elements by where they lie rather than by who asks. The name of a kind is what a person would say: `add float64`,
-`scan max int32 along the last axis, segmented`, `get 8 bytes, scattered, selected`.
+Kinds are finer than those of a Connection Machine: a processor with caches adds, compares and divides at different
+rates, and moves elements by where they lie rather than by who asks. The name of a kind is what a person would say: `add
+float64`, `scan max int32 along the last axis, segmented`, `get 8 bytes, scattered, selected`.
 """
 
 from __future__ import annotations

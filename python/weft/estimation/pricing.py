@@ -12,8 +12,8 @@ from weft.estimation.here import Here
 from weft.pvar import Record
 
 MODEL_ERROR = 0.10
-"""Relative error within which the model of a described machine has its operations: every cell of tables 1 to 12 of Wu and
-Shu 1989 that has no known slip."""
+"""Relative error within which the model of a described machine has its operations: every cell of tables 1 to 12 of Wu
+and Shu 1989 that has no known slip."""
 
 
 class Pricer(Protocol):

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weft import pvar
 from weft.pvar import ParallelVariable, VPSet
@@ -118,9 +119,9 @@ def scene(made: np.random.Generator, shape: tuple[int, ...], dtypes: tuple[str, 
     return found
 
 
-def _numbers(made: np.random.Generator, vp: VPSet, dtype: str) -> np.ndarray:
+def _numbers(made: np.random.Generator, vp: VPSet, dtype: str) -> NDArray[Any]:
     if dtype == "bool":
-        return made.random(vp.shape) < made.choice((0.1, 0.5, 0.9))
+        return np.asarray(made.random(vp.shape) < made.choice((0.1, 0.5, 0.9)))
     if dtype.startswith("int"):
         return made.integers(1, 5, vp.shape).astype(dtype)
     return made.uniform(1, 2, vp.shape).astype(dtype)
@@ -130,7 +131,7 @@ ADDRESSES = ("permutation", "shifted", "clustering", "distributing", "random", "
 """Where to send: permutations by themselves, and collisions, clustered and scattered."""
 
 
-def _addresses(made: np.random.Generator, size: int, name: str) -> np.ndarray:
+def _addresses(made: np.random.Generator, size: int, name: str) -> NDArray[Any]:
     place = np.arange(size)
     ratio = int(2 ** made.uniform(0.5, 8))
     if name == "permutation":
@@ -145,8 +146,11 @@ def _addresses(made: np.random.Generator, size: int, name: str) -> np.ndarray:
 
 
 COMMON = frozenset(
-    "add subtract multiply divide abs negative maximum minimum equal not_equal less less_equal greater greater_equal "
-    "bitwise_and bitwise_or bitwise_right_shift bitwise_left_shift".split()
+    (
+        *("add", "subtract", "multiply", "divide", "abs", "negative", "maximum", "minimum"),
+        *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"),
+        *("bitwise_and", "bitwise_or", "bitwise_right_shift", "bitwise_left_shift"),
+    )
 )
 """Drawn more often, since programs do."""
 

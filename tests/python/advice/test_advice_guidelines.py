@@ -1,4 +1,5 @@
-"""On a CM-2 the engine arrives at the guidelines of Wu and Shu 1989, section 4, from costs alone; elsewhere it need not."""
+"""On a CM-2 the engine arrives at the guidelines of Wu and Shu 1989, section 4, from costs alone; elsewhere it need
+not."""
 
 import numpy as np
 import pytest
@@ -86,7 +87,7 @@ def test_guideline_2_general_communication_stores(cm2):
 @pytest.mark.parametrize("ratio", [3, 10, 30, 100, 300, 1000])
 @pytest.mark.parametrize("mode", ["many", "allowed"])
 def test_guideline_3_backward_routing_is_best_if_there_is_memory(cm2, ratio, mode):
-    """'Backward routing … is faster than the other two modes' (which table 8 says except for collisions allowed at 3)"""
+    """'It is faster than the other two modes': by tables 6 to 8 at every ratio, in real time"""
     if mode == "allowed" and ratio > 30:
         pytest.skip("at most 32 processors can access a single one")
     address = np.arange(SIZE) // ratio * ratio

@@ -91,7 +91,7 @@ def test_both_forms_are_measured():
     (suggestion,) = suggestions(fetched)
     found = verify(suggestion, seconds=0.01)
     assert found.rounds >= 5
-    assert found.now_s > 0 and found.better_s > 0
+    assert min(found.now_s, found.better_s) > 0
     assert found.factor == found.now_s / found.better_s
 
 
