@@ -139,7 +139,7 @@ def calibrate(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="The file (.toml). Default: in your cache folder.")
     ] = None,
-    programs: Annotated[int, typer.Option(min=16, help="Random programs to time: more are more exact.")] = 700,
+    programs: Annotated[int, typer.Option(min=16, help="Random programs to time: more are more exact.")] = 600,
     seed: Annotated[int, typer.Option(min=0, help="Of the random programs.")] = 1,
     fresh: Annotated[bool, typer.Option("--fresh", help="Do not go on with a calibration that was ended.")] = False,
 ) -> None:
@@ -152,6 +152,7 @@ def calibrate(
     from weft.cli.interrupting import terminating_is_interrupting
     from weft.cli.progress import Bar
     from weft.estimation import calibrate as calibrated
+    from weft.estimation.calibrating import VISITS
     from weft.estimation.costs_file import default_path
     from weft.files import check_writable
 
@@ -159,7 +160,7 @@ def calibrate(
         check_writable(output, (".toml",))
     path = output or default_path()
     with terminating_is_interrupting(), Bar("timing random programs") as bar:
-        bar.launch(0, programs, programs)
+        bar.launch(0, VISITS * programs, VISITS * programs)
         done = 0
 
         def progress(now: int, of: int) -> None:

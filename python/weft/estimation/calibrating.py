@@ -14,7 +14,7 @@ import os
 import platform
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -26,17 +26,20 @@ from weft.estimation.curves import Curve, Work, fit
 from weft.estimation.kinds import Kind
 from weft.estimation.random_programs import Timed
 
-PROGRAMS = 700
+PROGRAMS = 600
 """How many random programs; by their number every common kind has some dozens of observations."""
 
 KNOTS = tuple(512 * 4**k for k in range(9))
 """Lengths of an operand between which element times are linear: 512 bytes to 32 MiB."""
 
+VISITS = 3
+"""How often each program is timed, spread over the calibration: other work comes and goes."""
+
 EVERY = 8
 """One program of so many is held out."""
 
 Progress = Callable[[int, int], None]
-"""Is told how many programs are done, of how many."""
+"""Is told how many programs were timed, of how many; each counts as often as it is timed."""
 
 
 def calibrate(
@@ -63,7 +66,7 @@ def calibrate(
     resume
         Whether to go on with what an interrupted calibration of the same programs left.
     progress
-        Is called after each program.
+        Is called after each program that was timed.
 
     Returns
     -------
@@ -85,12 +88,13 @@ def calibrate(
     path.parent.mkdir(parents=True, exist_ok=True)
     kept = _Kept(path, programs, seed, resume)
     done = kept.programs
-    for number in range(len(done), programs):
-        done.append(random_programs.draw(number, programs, seed))
-        kept.add(done[-1])
+    for visit in range(kept.visits, VISITS * programs):
+        number = visit % programs
+        done[number] = random_programs.draw(number, programs, seed, done.get(number))
+        kept.add(number, done[number])
         if progress is not None:
-            progress(len(done), programs)
-    found = costs_of(done, {"programs": programs, "seed": seed})
+            progress(visit + 1, VISITS * programs)
+    found = costs_of([done[number] for number in range(programs)], {"programs": programs, "seed": seed})
     found.write(path)
     kept.remove()
     return found
@@ -158,11 +162,14 @@ class _Kept:
         self._path = output.with_name(f".{output.name}.unfinished")
         about = {key: value for key, value in _about().items() if key != "date"}
         self._head = json.dumps({"programs": programs, "seed": seed, **about})
-        self.programs: list[Timed] = self._read() if resume else []
-        lines = [self._head, *map(_line, self.programs)]
-        self._path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        lines = self._lines() if resume else []
+        self.visits = len(lines)
+        """How often programs were timed."""
+        self.programs = dict(map(_timed, lines))
+        """What is known of each: the last line has what was least."""
+        self._path.write_text("\n".join([self._head, *lines]) + "\n", encoding="utf-8")
 
-    def _read(self) -> list[Timed]:
+    def _lines(self) -> list[str]:
         """Nothing where there is nothing, or it is of other programs or another machine."""
         try:
             head, *lines = self._path.read_text(encoding="utf-8").splitlines()
@@ -170,34 +177,31 @@ class _Kept:
             return []
         if head != self._head:
             return []
-        found = []
-        for line in lines:
+        for at, line in enumerate(lines):
             try:
-                found.append(_timed(line))
+                _timed(line)
             except (ValueError, TypeError, KeyError):
-                break  # the line that was being written when the calibration was ended
-        return found
+                return lines[:at]  # the line that was being written when the calibration was ended
+        return lines
 
-    def add(self, program: Timed) -> None:
-        """One more."""
+    def add(self, number: int, program: Timed) -> None:
+        """A program was timed."""
         with self._path.open("a", encoding="utf-8") as file:
-            file.write(_line(program) + "\n")
+            file.write(_line(number, program) + "\n")
 
     def remove(self) -> None:
         """It is finished."""
         self._path.unlink(missing_ok=True)
 
 
-def _line(program: Timed) -> str:
+def _line(number: int, program: Timed) -> str:
     operations = [[kind.name, kind.group, asdict(kind.work), seconds] for kind, seconds in program.operations]
-    return json.dumps(
-        {"shape": program.shape, "seconds": program.seconds, "disturbed": program.disturbed, "operations": operations}
-    )
+    return json.dumps({"number": number, **asdict(replace(program, operations=())), "operations": operations})
 
 
-def _timed(line: str) -> Timed:
+def _timed(line: str) -> tuple[int, Timed]:
     found = json.loads(line)
-    operations = tuple(
-        (Kind(name, group, Work(**work)), float(seconds)) for name, group, work, seconds in found["operations"]
-    )
-    return Timed(tuple(found["shape"]), operations, float(found["seconds"]), float(found["disturbed"]))
+    number = int(found.pop("number"))
+    operations = tuple((Kind(*names, Work(**work)), float(seconds)) for *names, work, seconds in found.pop("operations"))
+    shape, steps = tuple(found.pop("shape")), tuple(found.pop("steps"))
+    return number, Timed(shape=shape, operations=operations, steps=steps, **found)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,19 +19,19 @@ from weft.pvar.vpset import Selection
 LENGTHS = (5, 40)
 """Statements of a program, at least and at most: what loops of programs have."""
 
-SMALLEST, LARGEST = 1 << 5, 1 << 22
+SMALLEST, LARGEST = 1 << 5, 1 << 21
 """Elements of a VP set."""
 
 LARGE = 1 << 19
 """From so many elements on only cheap statements are drawn, and fewer passes made."""
 
-PASSES = {LARGE: 3, 1 << 15: 5, 0: 12}
+PASSES = {LARGE: 2, 1 << 15: 4, 0: 9}
 """How often a program is run for its times, from so many elements on."""
 
 UNDISTURBED = 0.97
 """Share of a pass in which the process must have a processor."""
 
-AGAIN = 3
+AGAIN = 2
 """So many times the passes are made at most, where many are disturbed."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -60,6 +60,8 @@ class Timed:
     operations: tuple[tuple[kinds.Kind, float], ...]
     seconds: float
     disturbed: float = 0.0
+    steps: tuple[int, ...] = ()
+    """Which of the program's steps the operations are."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +73,11 @@ class _Program:
     """Of steps that enter a selection: the step that leaves it."""
 
 
-def draw(number: int, total: int, seed: int) -> Timed:
+def draw(number: int, total: int, seed: int, earlier: Timed | None = None) -> Timed:
     """Makes and times one program.
+
+    Other work makes this machine slower for seconds at a time, and programs longer than that are not what it calibrates.
+    So each is timed again later, and what is kept of each operation is the lesser time.
 
     Parameters
     ----------
@@ -80,6 +85,8 @@ def draw(number: int, total: int, seed: int) -> Timed:
         Which one of how many: sizes are spread over all of them, statements drawn so that each has its share.
     seed
         Of the random numbers.
+    earlier
+        What was timed of the same program before.
     """
     made = np.random.default_rng([seed, number])
     shape = _shape(made, number, total)
@@ -89,16 +96,33 @@ def draw(number: int, total: int, seed: int) -> Timed:
     variables = int(made.choice((2, 3, 6, 10))) if size < 1 << 20 else 2
     scene = statements.scene(made, shape, dtypes, variables)
     program = _program(scene, chosen)
-    records = _records(scene, program.steps)
-    since = sum(kinds.touched(record) for record in records if record is not None)
+    if earlier is None:
+        found = _operations(scene, program.steps)
+    else:
+        found = {at: kind for at, (kind, _) in zip(earlier.steps, earlier.operations, strict=True)}
     passes = next(passes for from_, passes in PASSES.items() if size >= from_)
     whole, steps, disturbed = _times(program.steps, passes)
     operations = []
-    for at, record in enumerate(records):
-        if record is not None:
-            taken = steps[at] + (steps[program.left_by[at]] if at in program.left_by else 0.0)
-            operations.append((kinds.of(record, since), max(float(taken), 1e-9)))
-    return Timed(shape, tuple(operations), whole, disturbed)
+    for at, kind in found.items():
+        taken = steps[at] + (steps[program.left_by[at]] if at in program.left_by else 0.0)
+        operations.append((kind, max(float(taken), 1e-9)))
+    timed = Timed(shape, tuple(operations), whole, disturbed, tuple(found))
+    return timed if earlier is None else _least(earlier, timed)
+
+
+def _least(first: Timed, second: Timed) -> Timed:
+    """The lesser times of two visits."""
+    pairs = zip(first.operations, second.operations, strict=True)
+    operations = tuple((kind, min(one, other)) for (kind, one), (_, other) in pairs)
+    disturbed = min(first.disturbed, second.disturbed)
+    return replace(first, operations=operations, seconds=min(first.seconds, second.seconds), disturbed=disturbed)
+
+
+def _operations(scene: Scene, steps: Sequence[Step]) -> dict[int, kinds.Kind]:
+    """Steps that are operations, and of which kind."""
+    records = _records(scene, steps)
+    since = sum(kinds.touched(record) for record in records if record is not None)
+    return {at: kinds.of(record, since) for at, record in enumerate(records) if record is not None}
 
 
 def _shape(made: np.random.Generator, number: int, total: int) -> tuple[int, ...]:
@@ -106,7 +130,7 @@ def _shape(made: np.random.Generator, number: int, total: int) -> tuple[int, ...
     # The golden section spreads any beginning of the sequence evenly.
     share = (number * 0.6180339887498949 + 0.5 / total) % 1.0
     span = math.log2(LARGEST / SMALLEST)
-    size = SMALLEST * 2 ** (span * share**2.2)
+    size = SMALLEST * 2 ** (span * share**3.2)
     axes = int(made.choice((1, 2, 2, 3)))
     extents = []
     for left in range(axes, 1, -1):

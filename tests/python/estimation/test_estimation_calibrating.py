@@ -66,12 +66,15 @@ def test_a_program_is_timed(small):
     assert all(seconds > 0 for _, seconds in found.operations)
     again = random_programs.draw(0, 16, 1)
     assert [kind for kind, _ in again.operations] == [kind for kind, _ in found.operations]
+    least = random_programs.draw(0, 16, 1, found)
+    assert all(one <= other for (_, one), (_, other) in zip(least.operations, found.operations, strict=True))
+    assert calibrating._timed(calibrating._line(3, least)) == (3, least)
 
 
 def test_a_calibration_is_written_and_used(small, tmp_path):
     told = []
     found = calibrating.calibrate(tmp_path / "c.toml", programs=16, progress=lambda *of: told.append(of))
-    assert told == [(number, 16) for number in range(1, 17)]
+    assert told == [(number, 48) for number in range(1, 49)]
     assert len(found.held_out) == 2
     assert costs_file.read(tmp_path / "c.toml").curves.keys() == found.curves.keys()
     assert [path.name for path in tmp_path.iterdir()] == ["c.toml"]
@@ -94,7 +97,7 @@ def test_an_interrupted_calibration_goes_on(small, tmp_path, monkeypatch):
     draw = random_programs.draw
     monkeypatch.setattr(random_programs, "draw", lambda number, *of: drawn.append(number) or draw(number, *of))
     calibrating.calibrate(path, programs=16)
-    assert drawn == list(range(5, 16))
+    assert drawn == [*range(5, 16), *range(16), *range(16)]
     assert [one.name for one in tmp_path.iterdir()] == ["c.toml"]
 
 
@@ -108,7 +111,7 @@ def test_another_seed_does_not_go_on(small, tmp_path):
         calibrating.calibrate(path, programs=16, progress=interrupt)
     told = []
     calibrating.calibrate(path, programs=16, seed=2, progress=lambda *of: told.append(of))
-    assert len(told) == 16
+    assert len(told) == 48
 
 
 def test_too_few_programs(tmp_path):
