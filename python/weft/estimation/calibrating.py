@@ -90,7 +90,7 @@ def calibrate(
     done = kept.programs
     for visit in range(kept.visits, VISITS * programs):
         number = visit % programs
-        done[number] = random_programs.draw(number, programs, seed, done.get(number))
+        done[number] = random_programs.draw(number, seed, done.get(number))
         kept.add(number, done[number])
         if progress is not None:
             progress(visit + 1, VISITS * programs)
@@ -202,6 +202,8 @@ def _line(number: int, program: Timed) -> str:
 def _timed(line: str) -> tuple[int, Timed]:
     found = json.loads(line)
     number = int(found.pop("number"))
-    operations = tuple((Kind(*names, Work(**work)), float(seconds)) for *names, work, seconds in found.pop("operations"))
+    operations = tuple(
+        (Kind(*names, Work(**work)), float(seconds)) for *names, work, seconds in found.pop("operations")
+    )
     shape, steps = tuple(found.pop("shape")), tuple(found.pop("steps"))
     return number, Timed(shape=shape, operations=operations, steps=steps, **found)

@@ -73,7 +73,7 @@ class _Program:
     """Of steps that enter a selection: the step that leaves it."""
 
 
-def draw(number: int, total: int, seed: int, earlier: Timed | None = None) -> Timed:
+def draw(number: int, seed: int, earlier: Timed | None = None) -> Timed:
     """Makes and times one program.
 
     Other work makes this machine slower for seconds at a time, and programs longer than that are not what it calibrates.
@@ -81,15 +81,15 @@ def draw(number: int, total: int, seed: int, earlier: Timed | None = None) -> Ti
 
     Parameters
     ----------
-    number, total
-        Which one of how many: sizes are spread over all of them, statements drawn so that each has its share.
+    number
+        Which one: sizes are spread evenly over any beginning of their sequence.
     seed
         Of the random numbers.
     earlier
         What was timed of the same program before.
     """
     made = np.random.default_rng([seed, number])
-    shape = _shape(made, number, total)
+    shape = _shape(made, number)
     size = math.prod(shape)
     chosen = _statements(made, size >= LARGE)
     dtypes = tuple(sorted({"bool", *(one.dtype for one in chosen)}))
@@ -125,10 +125,10 @@ def _operations(scene: Scene, steps: Sequence[Step]) -> dict[int, kinds.Kind]:
     return {at: kinds.of(record, since) for at, record in enumerate(records) if record is not None}
 
 
-def _shape(made: np.random.Generator, number: int, total: int) -> tuple[int, ...]:
+def _shape(made: np.random.Generator, number: int) -> tuple[int, ...]:
     """Sizes from the smallest to the largest, small ones more often since they take less time; 1 to 3 axes."""
     # The golden section spreads any beginning of the sequence evenly.
-    share = (number * 0.6180339887498949 + 0.5 / total) % 1.0
+    share = (number * 0.6180339887498949) % 1.0
     span = math.log2(LARGEST / SMALLEST)
     size = SMALLEST * 2 ** (span * share**3.2)
     axes = int(made.choice((1, 2, 2, 3)))
