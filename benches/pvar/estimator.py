@@ -4,11 +4,12 @@
     weft calibrate
     python benches/pvar/estimator.py [--programs blind|development|all] [--costs FILE] [--rounds 7]
 
-The method of the calibration was developed with four of the programs of programs/ (gauss, life, radix_sort, spmv) and then
-frozen; the other four (jacobi, histogram, shortest_paths, fft) were estimated once after that. A record says which were
-run and whether it was their first time (--first). Measured is `solve` of each program, which has all of its operations
-on parallel variables and little else: the median of several runs in which the process had a processor for itself, in
-random order of programs. There is no peer: no other tool predicts programs of array operations from their counts.
+The method of the calibration was developed with four of the programs of programs/ (gauss, life, radix_sort, spmv) and
+then frozen; the other four (jacobi, histogram, shortest_paths, fft) were estimated once after that. A record says which
+were run and whether it was their first time (--first). Measured is `solve` of each program, which has all of its
+operations on parallel variables and little else: the median of several runs in which the process had a processor for
+itself, in random order of programs. There is no peer: no other tool predicts programs of array operations from their
+counts.
 
 Target: median error at most 8%, none above 20%.
 """
@@ -59,7 +60,7 @@ def main() -> int:
     parser.add_argument("--programs", choices=("blind", "development", "all"), default="all")
     parser.add_argument("--costs", type=Path, help="costs of here (default: those of weft calibrate)")
     parser.add_argument("--rounds", type=int, default=7, help="runs of each program (default 7)")
-    parser.add_argument("--first", action="store_true", help="say in the record that the blind programs are tried first now")
+    parser.add_argument("--first", action="store_true", help="record that blind programs are tried first now")
     parser.add_argument("--record", type=Path, help="where to write (default benches/records/DATE-estimator.json)")
     chosen = parser.parse_args()
     wanted = {
@@ -106,13 +107,14 @@ def main() -> int:
         if errors:
             summary[kind] = {"median": statistics.median(errors), "worst": max(errors), "cases": len(errors)}
             met = all(summary[kind][name] <= most for name, most in TARGET.items())
-            print(f"{kind}: median {summary[kind]['median']:.1%}, worst {summary[kind]['worst']:.1%}", "met" if met else "MISSED")
+            shown = {name: f"{summary[kind][name]:.1%}" for name in TARGET}
+            print(f"{kind}: median {shown['median']}, worst {shown['worst']}:", "met" if met else "MISSED")
     today = datetime.date.today().isoformat()
     record = chosen.record or ROOT / f"benches/records/{today}-estimator.json"
     content = {
         "benchmark": "estimator",
         "date": today,
-        "machine": {"processor": platform.processor() or platform.machine(), "processors": os.cpu_count(), "load": load},
+        "machine": {"processor": platform.machine(), "processors": os.cpu_count(), "load": load},
         "calibration": dict(costs.about),
         "held_out": {"median": statistics.median(map(abs, costs.held_out)), "programs": len(costs.held_out)},
         "first_try_of_blind_programs": chosen.first,

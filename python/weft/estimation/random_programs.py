@@ -76,8 +76,8 @@ class _Program:
 def draw(number: int, seed: int, earlier: Timed | None = None) -> Timed:
     """Makes and times one program.
 
-    Other work makes this machine slower for seconds at a time, and programs longer than that are not what it calibrates.
-    So each is timed again later, and what is kept of each operation is the lesser time.
+    Other work makes this machine slower for seconds at a time, and programs longer than that are not what it
+    calibrates. So each is timed again later, and what is kept of each operation is the lesser time.
 
     Parameters
     ----------
