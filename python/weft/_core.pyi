@@ -147,6 +147,10 @@ class Ranks:
     def broadcast(self, root: int, address: int, bytes: int) -> None:
         """Gives all ranks the bytes that the root has at an address, each at its own. Collective. Raises RunError."""
 
+    def exchange(self, parts: Sequence[bytes]) -> list[bytes]:
+        """Gives every rank its part of these, in rank order, and returns what each has for this one. Collective. Raises
+        UsageError, RunError."""
+
 class ArrayExchange:
     """One rank's exchange, set up: any number of calls of begin and end."""
 
@@ -434,6 +438,99 @@ def route_combining(machine: Machine, destinations: list[int]) -> tuple[int, int
     """Cycles, steps and overflow of the router when every processor sends to its destination; -1 sends nothing.
 
     Raises UsageError.
+    """
+
+def array_elementwise(
+    operation: str,
+    operands: Sequence[np.ndarray[Any, Any]],
+    out: np.ndarray[Any, Any],
+    selection: np.ndarray[Any, Any] | None = None,
+    threads: int | None = None,
+) -> None:
+    """Applies an operation, by its name in the Python array API, to the elements of one or two arrays.
+
+    All `array_…` functions work on numpy arrays that are dense in C order, of bool, int8 to int64, uint8 to uint64,
+    float32 and float64, and write into `out`. Elements that are not selected keep what `out` holds. `threads` None: as
+    many as there are processors where the arrays are large, else one. Results do not depend on it.
+
+    Operations: add subtract multiply divide floor_divide remainder maximum minimum bitwise_and bitwise_or bitwise_xor
+    bitwise_left_shift bitwise_right_shift logical_and logical_or logical_xor equal not_equal less less_equal greater
+    greater_equal; of one array: copy (converts to the type of `out`) negative abs square sign sqrt floor ceil trunc round
+    bitwise_invert logical_not isnan isinf isfinite. Operands have one dtype and the shape of `out`, or one element; the
+    results have their dtype, of comparisons and tests bool. An operand may be `out` itself. Integers wrap around; divided
+    by 0 they give 0. Raises UsageError.
+    """
+
+def array_reduce(
+    x: np.ndarray[Any, Any],
+    combination: str,
+    selection: np.ndarray[Any, Any] | None = None,
+    threads: int | None = None,
+) -> bool | int | float | None:
+    """The selected elements combined: add max min, logand logior logxor (integers, bool), and or (bool).
+
+    Integers and booleans are added in 64 bits that wrap around, float32 in float64. None: the largest or smallest of
+    nothing. Raises UsageError.
+    """
+
+def array_scan(
+    x: np.ndarray[Any, Any],
+    out: np.ndarray[Any, Any],
+    combination: str,
+    axis: int = 0,
+    segments: np.ndarray[Any, Any] | None = None,
+    selection: np.ndarray[Any, Any] | None = None,
+    exclusive: bool = False,
+    downward: bool = False,
+    threads: int | None = None,
+) -> None:
+    """Gives each element the combination of those before it along an axis and, unless `exclusive`, itself.
+
+    Combinations as for `array_reduce` (but no add of bool), and copy: the first. `downward`: from high to low indices.
+    `segments`: True at the lowest index of each segment, whichever way the scan goes and whether it is selected or not;
+    nothing beyond its segment counts. Elements that are not selected do not count. `x` may be `out` itself. The order of
+    combination is fixed by the places of elements. Raises UsageError.
+    """
+
+def array_spread(
+    x: np.ndarray[Any, Any],
+    out: np.ndarray[Any, Any],
+    axis: int,
+    index: int,
+    selection: np.ndarray[Any, Any] | None = None,
+    threads: int | None = None,
+) -> None:
+    """Gives each element of `out` the one of `x` at `index` along the axis and the same place otherwise.
+
+    Raises UsageError.
+    """
+
+def array_gather(
+    x: np.ndarray[Any, Any],
+    index: np.ndarray[Any, Any],
+    out: np.ndarray[Any, Any],
+    selection: np.ndarray[Any, Any] | None = None,
+    threads: int | None = None,
+) -> None:
+    """Gives each element of `out` the element of `x` with the flat index (int32 or int64) in `index`.
+
+    Raises UsageError, without writing anything, for an index of a selected element that is out of range.
+    """
+
+def array_send(
+    x: np.ndarray[Any, Any],
+    index: np.ndarray[Any, Any],
+    out: np.ndarray[Any, Any],
+    combine: str | None = None,
+    selection: np.ndarray[Any, Any] | None = None,
+    threads: int | None = None,
+) -> None:
+    """Sends each selected element of `x` to the element of `out` with the flat index (int32 or int64) in `index`.
+
+    `selection` has the shape of `x`: it selects senders. `combine` as for `array_scan`, with each other and with what
+    `out` holds, in the order of the senders; "overwrite": the last replaces it; None: two to one element are an error.
+    What nothing is sent to keeps what it holds. Raises UsageError, without writing anything, for an index of a selected
+    element that is out of range, and for collisions where they are an error.
     """
 
 def run_threads(request_json: str) -> str:

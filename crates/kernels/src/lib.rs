@@ -3,5 +3,6 @@
 //! No communication, no Python; one module a primitive. A kernel is given plain slices or pointers with strides that its
 //! caller has checked.
 
+pub mod primitives;
 pub mod shift;
 pub mod stencil;

@@ -1,8 +1,8 @@
 //! Distributed arrays: geometries, and exchanges over the ranks of this run. Conversions only.
 
 use pyo3::prelude::*;
-use pyo3::types::PyList;
-use weft_comm::collective::{Choice, broadcast};
+use pyo3::types::{PyBytes, PyList};
+use weft_comm::collective::{Choice, alltoall, alltoallv, broadcast};
 use weft_comm::{CommError, Communicator, Payload, block_on};
 use weft_mpi::MpiComm;
 use weft_polyshift::exchange::{
@@ -212,6 +212,35 @@ impl PyRanks {
             own.copy_from_slice(&buffer);
         }
         Ok(())
+    }
+
+    /// Gives every rank its part of these, in rank order, and returns what each has for this one. Collective. Raises
+    /// UsageError, RunError.
+    fn exchange<'py>(&self, py: Python<'py>, parts: Vec<Bound<'py, PyBytes>>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        let size = self.0.as_ref().map_or(1, Communicator::size);
+        if parts.len() != size {
+            return Err(usage(format!("{} parts were given for {size} ranks", parts.len())));
+        }
+        let Some(comm) = &self.0 else { return Ok(parts) };
+        let lengths: Vec<u64> = parts.iter().map(|part| part.as_bytes().len() as u64).collect();
+        let theirs = done(alltoall(comm, &Payload::of(&lengths), None, Choice::Auto))?;
+        let Payload::Data(theirs) = theirs else { return Err(RunError::new_err("lengths came without their bytes")) };
+        let expected: Vec<usize> = theirs
+            .chunks_exact(size_of::<u64>())
+            .map(|length| length.try_into().map_or(0, |word| u64::from_ne_bytes(word) as usize))
+            .collect();
+        let given: Vec<usize> = parts.iter().map(|part| part.as_bytes().len()).collect();
+        let whole = parts.iter().map(|part| part.as_bytes()).collect::<Vec<_>>().concat();
+        let arrived = done(alltoallv(comm, &Payload::of(&whole), &given, &expected, None, Choice::Auto))?;
+        let Payload::Data(arrived) = arrived else { return Err(RunError::new_err("parts came without their bytes")) };
+        let mut rest: &[u8] = &arrived;
+        let mut received = Vec::with_capacity(size);
+        for length in expected {
+            let (part, after) = rest.split_at(length);
+            received.push(PyBytes::new(py, part));
+            rest = after;
+        }
+        Ok(received)
     }
 }
 

@@ -14,6 +14,7 @@ mod launch;
 mod machine;
 mod mpi;
 mod node;
+mod primitives;
 mod router;
 mod shift;
 mod stencil;
@@ -51,6 +52,8 @@ mod _core {
     use crate::mpi::{MpiDiagnosis, mpi_version, run_mpi_rank};
     #[pymodule_export]
     use crate::node::{node_benchmarks, node_work, run_node};
+    #[pymodule_export]
+    use crate::primitives::{array_elementwise, array_gather, array_reduce, array_scan, array_send, array_spread};
     #[pymodule_export]
     use crate::shift::{BoundShifts, ShiftPlan};
 

@@ -31,6 +31,7 @@ weft measure fan-in --neighbours 1,2,4,6 --bytes 1K --on ipsc860  # neighbours t
 weft measure pshift --on cm200 --rank 3 --length 2,4,8,16  # shifts planned and one by one, on the CM-200
 weft measure conset,messages --on iwarp64 --pattern hypercube --words 32,256,2048,16384  # an exchange, both ways
 weft measure halo --shape 8x8x8:128x128x128 --ranks 2:64 --on ipsc860  # ghosts of a distributed array
+weft measure processor front-end router news -o here.csv  # the same of parallel variables here
 weft measure router news --on cm2-8k --vp-ratio 1,4  # primitives of a data-parallel machine, real and CM time
 srun -n 2 weft measure echo -o here.csv  # as a rank that a launcher has started
 """
@@ -183,15 +184,13 @@ def measure(
         from weft._core import UsageError
         from weft.launch.protocol import Plan
 
-        if any(value is not None for value in (rank, length, distance, vp_ratio)):
-            raise UsageError(
-                "--rank, --length, --distance and --vp-ratio are of data-parallel machines; name one with --on"
-            )
+        if any(value is not None for value in (rank, length, distance)):
+            raise UsageError("--rank, --length and --distance are of data-parallel machines; name one with --on")
         if trace is not None:
             raise UsageError("--trace is of a simulated run; name a machine with --on")
         if resume and output is None:
             raise UsageError("--resume goes on with a file; name it with -o")
-        settings = _settings(**more, threads=threads, seconds_per_point=seconds_per_point)
+        settings = _settings(**more, threads=threads, vp_ratio=vp_ratio, seconds_per_point=seconds_per_point)
         plan = Plan(launches, half_width, budget)
         _here(benchmark, ranks, lengths, hops, settings, plan, output, shown, resume, name, quiet)
         return
@@ -331,10 +330,11 @@ def _settings(**given: Any) -> Settings:
     threads = ranges.numbers(given.pop("threads"), "threads", "double", lowest=1)
     orders = ranges.numbers(given.pop("n"), "n", "double", lowest=1)
     shapes = ranges.shapes(given.pop("shape"), "shape")
+    ratios = ranges.numbers(given.pop("vp_ratio"), "vp-ratio", "double", lowest=1)
     probe, length = ranges.pair(given.pop("probe"), "probe"), _length(given.pop("file_bytes"))
     return Settings(
         **given, words=words, neighbours=neighbours, background_bytes=loads, threads=threads, n=orders, probe=probe,
-        file_bytes=length, shapes=shapes,
+        file_bytes=length, shapes=shapes, vp_ratios=ratios,
     )  # fmt: skip
 
 

@@ -50,13 +50,21 @@ def show_table(table: pl.DataFrame) -> None:
 
 
 def show_primitives(table: pl.DataFrame) -> None:
-    """One line an operation: what the front end sees, and what the sequencer executes."""
+    """One line an operation: what the front end sees, and what the sequencer executes; medians over launches."""
+    keys = [name for name in samples.PARAMETERS if name in table.columns]
+    work = table.group_by(keys, maintain_order=True).agg(pl.col("cm_s").median())
+    found = work.join(samples.summarise(table), on=keys, how="left", nulls_equal=True, maintain_order="left")
+    several = found.select("source", "machine").n_unique() > 1
+    measured = bool((found["launches"] > 1).any())
+    left = [*(("source", "machine") if several else ()), "group", "operation"]
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in ("group", "operation", "VP ratio", "real", "CM"):
-        shown.add_column(name, justify="left" if name in ("group", "operation") else "right")
-    for row in table.iter_rows(named=True):
-        times = (units.seconds(row["real_s"]), units.seconds(row["cm_s"]))
-        shown.add_row(row["benchmark"], row["variant"], f"{row['vp_ratio']:g}", *times)
+    for name in (*left, "VP ratio", "real", *(("95%", "launches") if measured else ()), "CM"):
+        shown.add_column(name, justify="left" if name in left else "right")
+    for row in found.iter_rows(named=True):
+        cells = [row["source"], row["machine"]] if several else []
+        cells += [row["benchmark"], row["variant"], f"{row['vp_ratio']:g}", units.seconds(row["seconds"])]
+        cells += [_half_width(row), str(row["launches"])] if measured else []
+        shown.add_row(*cells, units.seconds(row["cm_s"]))
     show(shown)
 
 

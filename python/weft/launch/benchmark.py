@@ -37,5 +37,5 @@ class Benchmark:
 
     @property
     def node(self) -> bool:
-        """Whether it is one of the node suite, which sends no messages."""
-        return self.group == NODE
+        """Whether one process measures it and sends no messages: the node suite, and primitives of pvars."""
+        return self.group == NODE or "vp_ratios" in self.fields

@@ -12,7 +12,7 @@ import polars as pl
 
 from weft import _core
 from weft._core import UsageError
-from weft.launch import environment, mpiexec, node, protocol, ranges
+from weft.launch import environment, mpiexec, node, primitives, protocol, ranges
 from weft.launch.protocol import Plan, Progress, Row
 from weft.launch.request import Request, Settings, by_ranks, requests
 from weft.launch.simulate import Numbers, simulate
@@ -85,6 +85,7 @@ def measure(
     background_bytes: Numbers | None = None,
     probe: str | tuple[int, int] | None = None,
     shape: str | Iterable[Iterable[int]] | None = None,
+    vp_ratio: Numbers | None = None,
     seconds_per_point: float | None = None,
     name: str = HERE,
     launches: int = 6,
@@ -117,6 +118,8 @@ def measure(
         lengths of its messages, and between which ranks the probe sends (`1-3`).
     shape
         Shapes of the block of one rank (halo): `128x128x128`, `8x8:64x64`, or sequences of extents.
+    vp_ratio
+        Of the groups of primitives (processor, router, …): virtual processors in units of 8192.
     seconds_per_point
         Time for the timed iterations of one point.
     name
@@ -143,7 +146,7 @@ def measure(
         return simulate(
             on, benchmark, ranks=ranks, bytes=bytes, hops=hops, algorithm=algorithm, iterations=iterations,
             window=window, lengths=lengths, variants=variants, neighbours=neighbours, background=background,
-            background_bytes=background_bytes, probe=probe, shape=shape, progress=progress,
+            background_bytes=background_bytes, probe=probe, shape=shape, vp_ratio=vp_ratio, progress=progress,
         )  # fmt: skip
     settings = Settings(
         algorithm=algorithm, iterations=iterations, warmup=warmup, window=window, seconds_per_point=seconds_per_point,
@@ -155,6 +158,7 @@ def measure(
         background_bytes=ranges.numbers(background_bytes, "background-bytes", "double"),
         probe=ranges.pair(probe, "probe"),
         shapes=ranges.shapes(shape, "shape"),
+        vp_ratios=ranges.numbers(vp_ratio, "vp-ratio", "double", lowest=1),
     )  # fmt: skip
     wanted = requests(
         [benchmark] if isinstance(benchmark, str) else list(benchmark),
@@ -215,15 +219,21 @@ def conditions() -> dict[str, str]:
 
 def _launch(wanted: Sequence[Request]) -> Iterator[tuple[int, list[Row]]]:
     """One launch: a process for the node suite, and a job for each number of ranks."""
-    alone = [index for index, request in enumerate(wanted) if request.node]
-    if alone:
-        for index, rows in mpiexec.Job([wanted[i] for i in alone], 1, node.PROGRAM, alone=True):
-            yield alone[index], rows
+    for program in (node.PROGRAM, primitives.PROGRAM):
+        alone = [index for index, request in enumerate(wanted) if request.node and _program(request) is program]
+        if alone:
+            for index, rows in mpiexec.Job([wanted[i] for i in alone], 1, program, alone=True):
+                yield alone[index], rows
     messages = [index for index, request in enumerate(wanted) if not request.node]
     for ranks, places in by_ranks([wanted[i] for i in messages]):
         indices = [messages[place] for place in places]
         for index, rows in mpiexec.Job([wanted[i] for i in indices], ranks):
             yield indices[index], rows
+
+
+def _program(request: Request) -> tuple[str, ...]:
+    """What measures a benchmark that sends no messages."""
+    return primitives.PROGRAM if request.benchmark in primitives.GROUPS else node.PROGRAM
 
 
 def _in_place(

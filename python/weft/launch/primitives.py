@@ -1,7 +1,8 @@
-"""The five groups of tests of Wu and Shu 1989, priced on a described data-parallel machine."""
+"""The five groups of tests of Wu and Shu 1989: priced on a described data-parallel machine, or measured here."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -20,6 +21,9 @@ GROUPS = {
     "virtual-processors": "four operations by virtual processors a processor",
 }
 """What there is, by name."""
+
+PROGRAM = (sys.executable, "-P", "-m", "weft.pvar.timing")
+"""What measures them here: a process without MPI, as for the node suite."""
 
 _BITS = (4, 8, 16, 24, 32, 48, 64)
 _RATIOS = (3, 10, 30, 100, 300, 1000)
@@ -53,15 +57,24 @@ def priced(machine: Machine, groups: Sequence[str], vp_ratios: Sequence[int] = (
     """
     costs = Costs(machine)
     rows = [
-        _row(costs, machine.name, group, replace(operation, vp_ratio=vp_ratio))
-        for group in groups
-        for vp_ratio in vp_ratios or (_VP_RATIOS if group == "virtual-processors" else (1,))
-        for operation in _operations(group)
+        _row(costs, machine.name, group, operation) for group in groups for operation in operations(group, vp_ratios)
     ]
     counts = ("ranks", "bytes", "hops", "ratio", "extent")
     texts = ("pattern", "mode")
     schema: dict[str, pl.DataType] = dict.fromkeys(counts, pl.Int64()) | dict.fromkeys(texts, pl.String())
     return validate(pl.DataFrame(rows, schema_overrides=schema))
+
+
+def operations(group: str, vp_ratios: Sequence[int] = ()) -> Iterator[Operation]:
+    """The operations of a group, each with some numbers of virtual processors a processor, by default the group's."""
+    for vp_ratio in vp_ratios or (_VP_RATIOS if group == "virtual-processors" else (1,)):
+        for operation in _operations(group):
+            yield replace(operation, vp_ratio=vp_ratio)
+
+
+def variants(group: str) -> tuple[str, ...]:
+    """What the rows of a group are called."""
+    return tuple(str(described(group, operation)["variant"]) for operation in _operations(group))
 
 
 def _operations(group: str) -> Iterator[Operation]:
@@ -98,8 +111,8 @@ def _by_groups(kind: str, mode: str) -> Iterator[Operation]:
                 yield Operation(kind, pattern=pattern, mode=mode, ratio=ratio)  # type: ignore[arg-type]
 
 
-def _row(costs: Costs, machine: str, group: str, operation: Operation) -> dict[str, object]:
-    time = costs.time(operation)
+def described(group: str, operation: Operation) -> dict[str, object]:
+    """The columns that tell an operation of a group from others."""
     depends: dict[str, object] = {}
     if operation.kind.startswith("multiple"):
         depends = {"pattern": operation.pattern, "ratio": operation.ratio}
@@ -113,18 +126,25 @@ def _row(costs: Costs, machine: str, group: str, operation: Operation) -> dict[s
     label = [operation.kind, *(f"{value}" for value in depends.values())]
     label += [f"{bits} bits"] if group == "processor" else []
     return {
-        "source": "predicted",
-        "machine": machine,
-        "benchmark": group,
         "variant": " ".join(label),
         "operation": operation.kind,
         "bits": bits,
         "vp_ratio": operation.vp_ratio,
         **dict.fromkeys(("pattern", "ratio", "mode", "hops", "extent")),
         **depends,
+    }
+
+
+def _row(costs: Costs, machine: str, group: str, operation: Operation) -> dict[str, object]:
+    time = costs.time(operation)
+    return {
+        "source": "predicted",
+        "machine": machine,
+        "benchmark": group,
+        **described(group, operation),
         "real_s": time.real,
         "cm_s": time.cm,
-        "ranks": None,
+        "ranks": 1,
         "bytes": None,
         "repetition": 0,
         "seconds": time.real,

@@ -133,6 +133,7 @@ class Settings:
     words: tuple[int, ...] = ()
     threads: tuple[int, ...] = ()
     variants: tuple[str, ...] = ()
+    vp_ratios: tuple[int, ...] = ()
 
 
 _SOME = (
@@ -141,7 +142,7 @@ _SOME = (
 )
 """Fields that only some benchmarks of messages take."""
 
-_NODE_ONLY = ("words", "threads", "variants")
+_NODE_ONLY = ("words", "threads", "variants", "vp_ratios")
 
 
 @dataclass(frozen=True)
@@ -169,6 +170,8 @@ class Request(Settings):
                 "seconds_per_row": self.seconds_per_point,
                 "seed": self.seed,
             }
+            if self.vp_ratios:
+                fields["vp_ratios"] = self.vp_ratios
             return json.dumps({name: value for name, value in fields.items() if value is not None})
         always = {"benchmark", "ranks", "bytes", "hops", "seed"}
         fields = {
@@ -184,7 +187,11 @@ class Request(Settings):
         """About how many rows a launch returns."""
         known = every().get(self.benchmark)
         if self.node:
-            return max(1, len(self.words)) * max(1, len(self.variants or (known.variants if known else ())))
+            return (
+                max(1, len(self.words))
+                * max(1, len(self.vp_ratios))
+                * max(1, len(self.variants or (known.variants if known else ())))
+            )
         given = max(len(self.neighbours), len(self.background_bytes), len(self.n), len(self.shapes))
         loads = given or (known.loads if known else 1)
         return max(1, len(self.bytes)) * max(1, len(self.hops)) * loads
@@ -244,7 +251,7 @@ def _check(
         raise UsageError(f"{names} takes no hops; echo does")
     if lengths and not any(benchmark.lengths for benchmark in found):
         raise UsageError(f"{names} sends no data, so it takes no bytes")
-    for field in (*_SOME, "threads"):
+    for field in (*_SOME, "threads", "vp_ratios"):
         takers = [benchmark for benchmark in every().values() if field in benchmark.fields]
         if getattr(settings, field) and takers and not any(benchmark in takers for benchmark in found):
             raise UsageError(f"{names} takes no {field}; {_names(takers)} {'does' if len(takers) == 1 else 'do'}")
@@ -277,6 +284,7 @@ def _node_request(benchmark: Benchmark, settings: Settings) -> Request:
         node=True,
         words=settings.words if benchmark.words else (),
         threads=settings.threads if "threads" in benchmark.fields else (),
+        vp_ratios=settings.vp_ratios if "vp_ratios" in benchmark.fields else (),
         variants=wanted,
         seconds_per_point=settings.seconds_per_point,
     )

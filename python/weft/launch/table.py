@@ -18,11 +18,12 @@ _ORDER = (
 _EXTRA = (
     *("variant", "words", "threads", "neighbours", "background", "background_bytes", "probe", "shape"),
     *("n", "precision", "file_system", "file_kind", "file_bytes", "cache", "preallocated", "io_nodes"),
+    *("operation", "bits", "vp_ratio", "pattern", "ratio", "mode", "extent", "real_s", "cm_s"),
     *("rate_unit", "quiet_seconds", "slowdown", "unit", "note"),
 )
 """Columns that a table has only where a row of it says something there."""
-_TEXT = ("time", "status", "library", "processor", "system")
-_MEASURED = ("load", "stolen", *_TEXT)
+_TEXT = ("time", "status", "library", "processor", "system", "operation", "mode")
+_MEASURED = ("load", "stolen", "time", "status", "library", "processor", "system")
 
 
 def table(rows: Iterable[Row], source: str, machine: str, constants: Mapping[str, str] | None = None) -> pl.DataFrame:
@@ -60,4 +61,6 @@ def _named(row: Row) -> Row:
 def _dtype(name: str) -> pl.DataType:
     if name in COLUMNS:
         return COLUMNS[name].dtype
+    if name in ("bits", "ratio", "extent"):
+        return pl.Int64()
     return pl.String() if name in _TEXT else pl.Float64()

@@ -37,7 +37,9 @@ def apply(function: Function, *operands: Any) -> ParallelVariable:
     quiet = np.errstate(all="ignore") if vp.mask is not None and function.name not in SILENT else _NOTHING
     try:
         with quiet:
-            result = function.compute(*arrays)
+            result = vp.execution.elementwise(function.name, arrays)
+            if result is None:
+                result = function.compute(*arrays)
     except (TypeError, OverflowError) as error:
         raise UsageError(refusal(function.name, arrays, error)) from None
     word = words.longest(operands, result.dtype)

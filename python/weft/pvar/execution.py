@@ -45,6 +45,9 @@ class Execution(Protocol):
     def count(self, mask: Array) -> int:
         """How many are selected."""
 
+    def elementwise(self, name: str, operands: list[Any]) -> Array | None:
+        """An elementwise function, where there is a better way than numpy's; else None."""
+
     def reduce(self, data: Array, operator: str, mask: Array | None) -> Any:
         """The selected elements in one, as Python's; None of nothing where the operator has no neutral element."""
 
@@ -71,10 +74,19 @@ class Execution(Protocol):
         """The elements at the addresses; zero where nobody is selected. Raises UsageError for addresses of nobody."""
 
     def send(
-        self, data: Array, addresses: Array, operator: str | None, mask: Array | None, into: Array, word: int | None
+        self,
+        data: Array,
+        addresses: Array,
+        operator: str | None,
+        mask: Array | None,
+        into: Array,
+        word: int | None,
+        fresh: bool,
     ) -> None:
-        """Puts elements to addresses, combined where several arrive. Raises UsageError for addresses out of range and,
-        without an operator, for collisions; `into` is then as before."""
+        """Puts elements to addresses, combined with each other and with what is there, unless that is `fresh` (zeros).
+
+        Raises UsageError for addresses out of range and, without an operator, for collisions; `into` is then as before.
+        """
 
 
 def choose(shape: tuple[int, ...], order: tuple[str | None, ...], comm: Any, grid: Any) -> Execution | None:

@@ -10,6 +10,7 @@ import numpy as np
 from weft._core import UsageError
 from weft.pvar import words
 from weft.pvar.execution import Array
+from weft.pvar.memory import Pool
 from weft.pvar.operators import UFUNCS, neutral
 
 
@@ -22,6 +23,7 @@ class Local:
         self.shape = shape
         self.start = (0,) * len(shape)
         self.size = math.prod(shape)
+        self.empty = Pool().empty
 
     def agree(self, error: str | None) -> None:
         """Of one process."""
@@ -59,6 +61,10 @@ class Local:
         """Of all."""
         return int(np.count_nonzero(mask))
 
+    def elementwise(self, name: str, operands: list[Any]) -> Array | None:
+        """None: numpy does."""
+        return None
+
     def reduce(self, data: Array, operator: str, mask: Array | None) -> Any:
         """Sums of integers in 64 bits, as numpy's."""
         chosen = data if mask is None else data[mask]
@@ -69,14 +75,14 @@ class Local:
     def spread(self, data: Array, axis: int, index: int) -> Array:
         """Copied."""
         line = data[(slice(None),) * axis + (slice(index, index + 1),)]
-        result = np.empty(data.shape, data.dtype)
+        result = self.empty(data.shape, data.dtype)
         result[...] = line
         return result
 
     def shift(self, data: Array, distance: int, axis: int, boundary: Any) -> Array:
         """Two pieces, each copied whole."""
         extent = data.shape[axis]
-        result = np.empty(data.shape, data.dtype)
+        result = self.empty(data.shape, data.dtype)
         before = (slice(None),) * axis
         if boundary is None:
             by = distance % extent
@@ -121,7 +127,14 @@ class Local:
         return result
 
     def send(
-        self, data: Array, addresses: Array, operator: str | None, mask: Array | None, into: Array, word: int | None
+        self,
+        data: Array,
+        addresses: Array,
+        operator: str | None,
+        mask: Array | None,
+        into: Array,
+        word: int | None,
+        fresh: bool,
     ) -> None:
         """Messages in the order of their senders."""
         to = addresses.reshape(-1) if mask is None else addresses[mask]
@@ -129,7 +142,7 @@ class Local:
         check_addresses(to, self.size, "send")
         if operator is None and (found := collision(to)) is not None:
             raise UsageError(refusal(*found))
-        deliver(to, values, operator, into.reshape(-1))
+        deliver(to, values, operator, into.reshape(-1), fresh)
         if word is not None:
             into[...] = words.wrap(into, word)
 
@@ -171,12 +184,13 @@ def refusal(most: int, place: int) -> str:
     )
 
 
-def deliver(to: Array, values: Array, operator: str | None, into: Array) -> None:
-    """Puts values to places of a flat array; what arrives replaces what was there, several are combined in order."""
+def deliver(to: Array, values: Array, operator: str | None, into: Array, fresh: bool) -> None:
+    """Puts values to places of a flat array, combined in order with what is there, unless it is `fresh`."""
     if operator is None or operator == "overwrite":
         into[to] = values
         return
-    into[to] = neutral(operator, into.dtype)
+    if fresh:
+        into[to] = neutral(operator, into.dtype)
     UFUNCS[operator].at(into, to, values)
 
 

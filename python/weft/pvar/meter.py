@@ -54,8 +54,8 @@ class Record:
     facts
         Of gets and sends: what the messages are like.
     dtype
-        Of arithmetic, reductions, scans and sends: numpy's name of what they compute with; empty where elements are only
-        moved.
+        Of arithmetic, reductions, scans and sends: numpy's name of what they compute with; empty where elements are
+        only moved.
     scalar
         Of arithmetic: whether an operand was a number of the front end.
     selects

@@ -79,6 +79,10 @@ class OverRanks:
         """Collective."""
         return int(np.concatenate(self._from_all(np.array([np.count_nonzero(mask)], dtype=np.int64))).sum())
 
+    def elementwise(self, name: str, operands: list[Any]) -> Array | None:
+        """Of the block."""
+        return self._local.elementwise(name, operands)
+
     def reduce(self, data: Array, operator: str, mask: Array | None) -> Any:
         """Of each block, then of what they come to, in the order of ranks. Collective."""
         part = self._local.reduce(data, operator, mask)
@@ -206,7 +210,14 @@ class OverRanks:
         return result
 
     def send(
-        self, data: Array, addresses: Array, operator: str | None, mask: Array | None, into: Array, word: int | None
+        self,
+        data: Array,
+        addresses: Array,
+        operator: str | None,
+        mask: Array | None,
+        into: Array,
+        word: int | None,
+        fresh: bool,
     ) -> None:
         """Elements with place and sender to the ranks that have the places. Collective."""
         to = addresses.reshape(-1) if mask is None else addresses[mask]
@@ -223,7 +234,7 @@ class OverRanks:
         if operator is None:
             found = local.collision(came["place"])
             self.agree(None if found is None else local.refusal(found[0], int(self._own_addresses()[found[1]])))
-        local.deliver(came["place"], came["value"], operator, into.reshape(-1))
+        local.deliver(came["place"], came["value"], operator, into.reshape(-1), fresh)
         if word is not None:
             into[...] = words.wrap(into, word)
 

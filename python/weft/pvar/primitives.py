@@ -206,7 +206,9 @@ def scan(
         form = "".join(
             [" segmented" * (flags is not None), " exclusive" * bool(exclusive), " down" * (direction == "down")]
         )
-        vp.meter.record(vp, f"scan {operator}{form}", kind, x.bits, axis=axis, extent=vp.shape[axis], dtype=x.data.dtype.name)
+        vp.meter.record(
+            vp, f"scan {operator}{form}", kind, x.bits, axis=axis, extent=vp.shape[axis], dtype=x.data.dtype.name
+        )
     return made
 
 
@@ -263,7 +265,8 @@ def send(
         What several elements that arrive at one processor come to: "add", "max", "min", "logand", "logior", "and",
         "or", "overwrite" (that of the sender with the highest address). Without it several are an error.
     into
-        A variable whose elements are kept where nothing arrives, and which is returned. Without it zeros are there.
+        A variable that takes what arrives, combined with what it holds (`combine`) or in place of it, and is returned.
+        Without it there are zeros where nothing arrives.
 
     Raises
     ------
@@ -278,7 +281,7 @@ def send(
     values = x.data
     if into is not None and made.data is values:
         values = values.copy()
-    vp.execution.send(values, to, operator, vp.mask, made.data, x.word)
+    vp.execution.send(values, to, operator, vp.mask, made.data, x.word, into is None)
     if vp.meter is not None:
         vp.meter.routed(vp, f"send {operator or 'plain'}", x.bits, to, "many", x.data.dtype.name)
     return made

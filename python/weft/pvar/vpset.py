@@ -293,8 +293,8 @@ class VPSet:
         at = place if isinstance(place, tuple) else (place,)
         if any(isinstance(one, bool | np.bool_) or not isinstance(one, int | np.integer) for one in at):
             raise UsageError(
-                f"x[{', '.join(map(repr, at))}] is not one element; expected whole numbers, or ... for all (select with "
-                "vp.where, move with shift, spread and get)"
+                f"x[{', '.join(map(repr, at))}] is not one element; expected whole numbers, or ... for all (select "
+                "with vp.where, move with shift, spread and get)"
             )
         if len(at) != self.ndim:
             raise UsageError(f"an element has {self.ndim} coordinates, not {len(at)}: the shape is {self.shape}")

@@ -87,3 +87,73 @@ def test_a_message_has_no_time_there(native):
     for ask in (lambda: machine.message_time(8, 1), lambda: machine.self_time(8)):
         with pytest.raises(weft.UsageError, match="cm200 is a data-parallel machine: its nodes pass no messages"):
             ask()
+
+
+def test_the_groups_are_measured_here_with_the_same_rows(native):
+    """Two launches of two groups: the same columns as priced ones have, so that both are points of one table."""
+    variants = ["add 16 bits", "float_divide 32 bits", "store", "multiple_broadcast clustering 3 allowed"]
+    here = weft.measure(["processor", "router"], variants=variants, launches=2, budget=0, seconds_per_point=1e-6)
+    there = weft.simulate("cm2-8k", ["processor", "router"]).filter(pl.col("variant").is_in(variants))
+    assert here["source"].unique().to_list() == ["measured"]
+    assert sorted(here["repetition"].unique()) == [0, 1]
+    assert (here["cm_s"] > 0).all()
+    assert here["seconds"].equals(here["real_s"].alias("seconds"))
+    keys = [
+        "benchmark",
+        "variant",
+        "ranks",
+        "operation",
+        "bits",
+        "vp_ratio",
+        "pattern",
+        "ratio",
+        "mode",
+        "hops",
+    ]
+    points = [table.select(keys).unique().sort("variant") for table in (here, there)]
+    assert points[0].equals(points[1])
+    assert here.height == 2 * len(variants)
+
+
+def test_every_operation_of_the_groups_can_be_run(native):
+    """Each call, and the work in it, once, at the least number of virtual processors."""
+    from weft.pvar import timing
+
+    for group in primitives.GROUPS:
+        for operation in primitives.operations(group, (1,)):
+            for call in timing.prepared(operation):
+                call()
+
+
+@pytest.mark.parametrize("operator", ["add", "multiply", "float_add", "divide", "reduce_max", "scan_sum", "news_fetch"])
+def test_the_work_is_that_of_the_call(native, operator):
+    """What is timed as work computes what the call computes."""
+    import numpy as np
+
+    from weft.data_parallel import Operation
+    from weft.pvar import timing
+
+    call, work = timing.prepared(Operation(operator, 24 if operator in ("add", "multiply") else 32))
+    result = call()
+    assert np.array_equal(getattr(result, "data", result), work())
+
+
+def test_pshift_is_not_measured_here(native):
+    with pytest.raises(weft.UsageError, match="pshift is of data-parallel machines and nothing runs it here"):
+        weft.measure("pshift")
+    with pytest.raises(weft.UsageError, match="echo takes no vp_ratios; processor and front-end"):
+        weft.measure("echo", vp_ratio=2)
+
+
+def test_measured_primitives_are_shown_and_compared(native, tmp_path):
+    file = tmp_path / "here.csv"
+    words = ["measure", "virtual-processors", "--vp-ratio", "1,2", "--variant", "add", "--launches", "1"]
+    result = CliRunner().invoke(app, [*words, "--seconds-per-point", "1e-6", "--budget", "0", "-o", str(file)])
+    assert result.exit_code == 0, result.output
+    assert "VP ratio" in result.output
+    modelled = tmp_path / "cm2.csv"
+    result = CliRunner().invoke(app, ["measure", "virtual-processors", "--on", "cm2-8k", "-o", str(modelled), "-q"])
+    assert result.exit_code == 0, result.output
+    result = CliRunner().invoke(app, ["compare", str(file), str(modelled)])
+    assert result.exit_code == 0, result.output
+    assert "÷ here" in result.output

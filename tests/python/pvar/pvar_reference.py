@@ -74,9 +74,9 @@ def got(x, addresses, mask):
     return result
 
 
-def sent(x, addresses, operator, mask, into):
-    result = into.copy().ravel()
-    arrived = {}
+def sent(x, addresses, operator, mask, into=None):
+    result = np.zeros_like(x).ravel() if into is None else into.copy().ravel()
+    arrived = {} if into is None else dict(enumerate(result.tolist()))
     for value, to, chosen in zip(x.ravel().tolist(), addresses.ravel().tolist(), mask.ravel(), strict=True):
         if chosen:
             arrived[to] = value if to not in arrived else COMBINE[operator](arrived[to], value)

@@ -130,7 +130,7 @@ def test_sends_that_combine(case, keep, targets):
     addresses = random.integers(0, x.size, targets)[random.integers(0, targets, shape)]
     addresses[~mask] = x.size + 3
     vp = weft.VPSet(shape)
-    into = cases.elements(shape, x.dtype, seed + 9) if keep else np.zeros_like(x)
+    into = cases.elements(shape, x.dtype, seed + 9) if keep else None
     with selection(vp, mask):
         target = vp.array(into, copy=True) if keep else None
         got = weft.send(vp.array(x), vp.array(addresses), combine=operator, into=target)

@@ -22,5 +22,5 @@ mod pieces;
 pub mod slabs;
 mod writer;
 
-pub use cache::{last_level_cache, processors, vector_extension};
+pub use cache::{Extension, last_level_cache, processors, vector_extension};
 pub use pieces::copy_piece;

@@ -1,0 +1,217 @@
+//! Operations that combine two elements into one and may be applied to any number of them.
+
+use super::element::{Element, Truth};
+use super::{ElementType, PrimitiveError};
+
+/// What reductions, scans and sends combine elements by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Combination {
+    /// The sum; integers wrap around.
+    Add,
+    /// The largest; NaN where there is one.
+    Max,
+    /// The smallest; NaN where there is one.
+    Min,
+    /// Bits set in all.
+    LogAnd,
+    /// Bits set in any.
+    LogIor,
+    /// Bits set in an odd number.
+    LogXor,
+    /// Whether all are true; of booleans.
+    And,
+    /// Whether any is true; of booleans.
+    Or,
+}
+
+impl Combination {
+    /// Every combination.
+    pub const ALL: [Combination; 8] = [
+        Combination::Add,
+        Combination::Max,
+        Combination::Min,
+        Combination::LogAnd,
+        Combination::LogIor,
+        Combination::LogXor,
+        Combination::And,
+        Combination::Or,
+    ];
+
+    /// Its name, as in table 3 of Wu and Shu 1989.
+    pub fn name(self) -> &'static str {
+        match self {
+            Combination::Add => "add",
+            Combination::Max => "max",
+            Combination::Min => "min",
+            Combination::LogAnd => "logand",
+            Combination::LogIor => "logior",
+            Combination::LogXor => "logxor",
+            Combination::And => "and",
+            Combination::Or => "or",
+        }
+    }
+
+    /// The combination of this name; the error lists the names and those in `besides`.
+    pub fn parse(given: &str, besides: &[&str]) -> Result<Self, PrimitiveError> {
+        Self::ALL.into_iter().find(|combination| combination.name() == given).ok_or_else(|| {
+            let known: Vec<&str> = Self::ALL.iter().map(|one| one.name()).chain(besides.iter().copied()).collect();
+            PrimitiveError::Unknown { given: given.to_owned(), known: known.join(", ") }
+        })
+    }
+}
+
+/// A [`Combination`] of elements of one type.
+pub(super) trait Combine<T: Element>: Send + Sync + 'static {
+    /// Changes nothing it is combined with.
+    const IDENTITY: T;
+    fn combine(one: T, other: T) -> T;
+}
+
+pub(super) struct Add;
+pub(super) struct Max;
+pub(super) struct Min;
+pub(super) struct And;
+pub(super) struct Ior;
+pub(super) struct Xor;
+
+impl<T: Element> Combine<T> for Max {
+    const IDENTITY: T = T::SMALLEST;
+    #[inline(always)]
+    fn combine(one: T, other: T) -> T {
+        one.larger(other)
+    }
+}
+
+impl<T: Element> Combine<T> for Min {
+    const IDENTITY: T = T::LARGEST;
+    #[inline(always)]
+    fn combine(one: T, other: T) -> T {
+        one.smaller(other)
+    }
+}
+
+macro_rules! integers {
+    ($($type:ident)*) => {$(
+        impl Combine<$type> for Add {
+            const IDENTITY: $type = 0;
+            #[inline(always)]
+            fn combine(one: $type, other: $type) -> $type { one.wrapping_add(other) }
+        }
+        impl Combine<$type> for And {
+            const IDENTITY: $type = !0;
+            #[inline(always)]
+            fn combine(one: $type, other: $type) -> $type { one & other }
+        }
+        impl Combine<$type> for Ior {
+            const IDENTITY: $type = 0;
+            #[inline(always)]
+            fn combine(one: $type, other: $type) -> $type { one | other }
+        }
+        impl Combine<$type> for Xor {
+            const IDENTITY: $type = 0;
+            #[inline(always)]
+            fn combine(one: $type, other: $type) -> $type { one ^ other }
+        }
+    )*};
+}
+
+integers! { i8 i16 i32 i64 u8 u16 u32 u64 }
+
+macro_rules! floats {
+    ($($type:ident)*) => {$(
+        impl Combine<$type> for Add {
+            const IDENTITY: $type = 0.0;
+            #[inline(always)]
+            fn combine(one: $type, other: $type) -> $type { one + other }
+        }
+    )*};
+}
+
+floats! { f32 f64 }
+
+impl Combine<Truth> for And {
+    const IDENTITY: Truth = Truth::LARGEST;
+    #[inline(always)]
+    fn combine(one: Truth, other: Truth) -> Truth {
+        one.smaller(other)
+    }
+}
+
+impl Combine<Truth> for Ior {
+    const IDENTITY: Truth = Truth::SMALLEST;
+    #[inline(always)]
+    fn combine(one: Truth, other: Truth) -> Truth {
+        one.larger(other)
+    }
+}
+
+impl Combine<Truth> for Xor {
+    const IDENTITY: Truth = Truth::SMALLEST;
+    #[inline(always)]
+    fn combine(one: Truth, other: Truth) -> Truth {
+        Truth::new(one.holds() != other.holds())
+    }
+}
+
+/// Something to be done with elements of one type and one combination of them.
+pub(super) trait Combining {
+    type Output;
+    fn run<T: Element, C: Combine<T>>(self) -> Self::Output;
+}
+
+/// Does it, or says why the type does not have the combination.
+pub(super) fn with_combination<W: Combining>(
+    kind: ElementType,
+    combination: Combination,
+    work: W,
+) -> Result<W::Output, PrimitiveError> {
+    use Combination as By;
+    use ElementType as Of;
+    let undefined = |instead| PrimitiveError::Undefined { operation: combination.name(), kind, instead };
+    macro_rules! integer {
+        ($type:ident) => {
+            match combination {
+                By::Add => work.run::<$type, Add>(),
+                By::Max => work.run::<$type, Max>(),
+                By::Min => work.run::<$type, Min>(),
+                By::LogAnd => work.run::<$type, And>(),
+                By::LogIor => work.run::<$type, Ior>(),
+                By::LogXor => work.run::<$type, Xor>(),
+                By::And | By::Or => {
+                    return Err(undefined("it combines booleans; compare with 0 first, or take logand or logior"));
+                }
+            }
+        };
+    }
+    macro_rules! float {
+        ($type:ident) => {
+            match combination {
+                By::Add => work.run::<$type, Add>(),
+                By::Max => work.run::<$type, Max>(),
+                By::Min => work.run::<$type, Min>(),
+                By::LogAnd | By::LogIor | By::LogXor => {
+                    return Err(undefined("it combines bits of integers and booleans"));
+                }
+                By::And | By::Or => return Err(undefined("it combines booleans; compare with 0 first")),
+            }
+        };
+    }
+    Ok(match kind {
+        Of::Int8 => integer!(i8),
+        Of::Int16 => integer!(i16),
+        Of::Int32 => integer!(i32),
+        Of::Int64 => integer!(i64),
+        Of::Uint8 => integer!(u8),
+        Of::Uint16 => integer!(u16),
+        Of::Uint32 => integer!(u32),
+        Of::Uint64 => integer!(u64),
+        Of::Float32 => float!(f32),
+        Of::Float64 => float!(f64),
+        Of::Bool => match combination {
+            By::Add => return Err(undefined("convert to an integer type to count, or take or")),
+            By::Max | By::Or | By::LogIor => work.run::<Truth, Ior>(),
+            By::Min | By::And | By::LogAnd => work.run::<Truth, And>(),
+            By::LogXor => work.run::<Truth, Xor>(),
+        },
+    })
+}

@@ -1,0 +1,234 @@
+//! Elementwise operations under a selection.
+//!
+//! An array is worked through in blocks that fit the first-level cache. A block of which nothing is selected is not
+//! touched; of one that is selected in part, the results are computed for all and stored for the selected.
+
+use super::element::Truth;
+use super::lines::{self, LINE, Scratch};
+use super::parallel::{in_parts, threads_for};
+use super::pointwise::{Kernel, conversion, kernel};
+use super::view::Selection;
+use super::{ElementType, Pointwise, PrimitiveError, View};
+
+/// Elements of a block; with those of three arrays it fits the first-level cache.
+const BLOCK: usize = 1024;
+
+/// Bytes of a block of the largest elements.
+const BLOCK_BYTES: usize = BLOCK * 8;
+
+/// Applies `operation` to the elements of one or two operands. An operand of one element stands for as many as there are
+/// in `out`. Elements of `out` that are not selected keep what they hold. `copy` converts where `out` has another type.
+///
+/// # Errors
+///
+/// Operands of different types, a type without the operation, an `out` of another type than the results, lengths that do
+/// not agree, and an operand that overlaps `out` without being the same elements.
+///
+/// # Safety
+///
+/// The memory of all views is what [`View`] says.
+pub unsafe fn elementwise(
+    operation: Pointwise,
+    operands: &[View],
+    out: View,
+    selection: Option<&View>,
+    threads: Option<usize>,
+) -> Result<(), PrimitiveError> {
+    let (one, other) = match (operands, operation.operands()) {
+        ([one], 1) => (*one, *one),
+        ([one, other], 2) => (*one, *other),
+        (_, 1) => return Err(PrimitiveError::Meaningless("this operation has one operand")),
+        _ => return Err(PrimitiveError::Meaningless("this operation has two operands")),
+    };
+    other.check_type("the second operand", one.kind)?;
+    let (kernel, result) = match operation {
+        Pointwise::Copy if one.kind != out.kind => (conversion(one.kind, out.kind), out.kind),
+        _ => kernel(operation, one.kind)?,
+    };
+    out.check_type("out", result)?;
+    let mut apart = true;
+    for (name, view) in [("the first operand", &one), ("the second operand", &other)] {
+        if view.length != 1 {
+            view.check_length(name, out.length)?;
+        }
+        if view.overlaps(&out) {
+            apart = false;
+            if !view.is_same(&out) {
+                return Err(PrimitiveError::Overlap { one: name, other: "out" });
+            }
+        }
+    }
+    // SAFETY: the caller's.
+    let selection = unsafe { Selection::checked(selection, out.length, Some(&out))? };
+    let bytes = one.bytes() + other.bytes() * (operation.operands() - 1) + out.bytes();
+    let call = Call { kernel, one, other, out, selection, apart, streaming: lines::passes_caches(bytes) };
+    in_parts(out.length, BLOCK, threads_for(threads, bytes), |part| {
+        // SAFETY: the caller's; parts are disjoint.
+        unsafe { call.run(part.start, part.end) }
+    });
+    Ok(())
+}
+
+struct Call<'a> {
+    kernel: Kernel,
+    one: View,
+    other: View,
+    out: View,
+    selection: Selection<'a>,
+    /// No operand is the output.
+    apart: bool,
+    streaming: bool,
+}
+
+impl Call<'_> {
+    unsafe fn run(&self, from: usize, to: usize) {
+        let (mut first, mut second) = (Scratch::<BLOCK_BYTES>::new(), Scratch::<BLOCK_BYTES>::new());
+        // SAFETY: the caller's.
+        unsafe {
+            let one = Operand::new(&self.one, self.out.length, to - from, &mut first);
+            let other = Operand::new(&self.other, self.out.length, to - from, &mut second);
+            if self.selection.0.is_none() && self.apart && !self.streaming && !one.repeated && !other.repeated {
+                (self.kernel)(one.at(from), other.at(from), self.target(from), to - from);
+                return;
+            }
+            let mut room = Scratch::<BLOCK_BYTES>::new();
+            let head = lines::before_line(self.target(from), self.out.kind.size());
+            let mut start = from;
+            while start < to {
+                // After the first block, blocks of the output begin at lines.
+                let end = if start == from && head > 0 { to.min(from + head) } else { to.min(start + BLOCK) };
+                self.block(&one, &other, start, end, &mut room);
+                start = end;
+            }
+        }
+        if self.streaming {
+            lines::fence();
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn target(&self, place: usize) -> *mut u8 {
+        // SAFETY: within the output.
+        unsafe { self.out.pointer.add(place * self.out.kind.size()) }
+    }
+
+    unsafe fn block(&self, one: &Operand, other: &Operand, start: usize, end: usize, room: &mut Scratch<BLOCK_BYTES>) {
+        let count = end - start;
+        let item = self.out.kind.size();
+        // SAFETY: the caller's; the scratch room holds a block.
+        unsafe {
+            let (one, other, target) = (one.at(start), other.at(start), self.target(start));
+            let density = self.selection.0.map_or(Density::All, |truths| density(&truths[start..end]));
+            if density == Density::None {
+                return;
+            }
+            if self.apart && !self.streaming && density == Density::All {
+                (self.kernel)(one, other, target, count);
+                return;
+            }
+            (self.kernel)(one, other, room.pointer(), count);
+            if let (Density::Some, Some(truths)) = (density, self.selection.0) {
+                blend(room.pointer(), target, &truths[start..end], item);
+            } else if self.streaming {
+                lines::store_past_caches(room.pointer(), target, count * item);
+            } else {
+                std::ptr::copy_nonoverlapping(room.pointer(), target, count * item);
+            }
+        }
+    }
+}
+
+/// Where blocks of an operand are.
+struct Operand {
+    pointer: *const u8,
+    item: usize,
+    /// `pointer` has a block of one value.
+    repeated: bool,
+}
+
+impl Operand {
+    unsafe fn new(view: &View, length: usize, used: usize, room: &mut Scratch<BLOCK_BYTES>) -> Self {
+        let item = view.kind.size();
+        if view.length == length {
+            return Self { pointer: view.pointer, item, repeated: false };
+        }
+        let block = room.pointer();
+        for place in 0..BLOCK.min(used) {
+            // SAFETY: the room holds a block of the largest elements; the operand has one.
+            unsafe { std::ptr::copy_nonoverlapping(view.pointer, block.add(place * item), item) };
+        }
+        Self { pointer: block, item, repeated: true }
+    }
+
+    #[inline(always)]
+    unsafe fn at(&self, place: usize) -> *const u8 {
+        // SAFETY: the place is within the operand.
+        if self.repeated { self.pointer } else { unsafe { self.pointer.add(place * self.item) } }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Density {
+    None,
+    Some,
+    All,
+}
+
+/// How much of a block is selected.
+#[inline]
+pub(super) fn density(truths: &[Truth]) -> Density {
+    let mut any = false;
+    let mut all = true;
+    for chunk in truths.chunks(LINE) {
+        let (mut some, mut every) = (false, true);
+        for truth in chunk {
+            some |= truth.holds();
+            every &= truth.holds();
+        }
+        any |= some;
+        all &= every;
+        if any && !all {
+            return Density::Some;
+        }
+    }
+    if all {
+        Density::All
+    } else if any {
+        Density::Some
+    } else {
+        Density::None
+    }
+}
+
+/// Stores the selected elements of a block.
+///
+/// # Safety
+///
+/// As many elements of `item` bytes, a power of two up to 8, as truths are readable and writable.
+pub(super) unsafe fn blend(from: *const u8, to: *mut u8, truths: &[Truth], item: usize) {
+    // SAFETY: the caller's.
+    unsafe {
+        match item {
+            1 => blend_of::<u8>(from, to, truths),
+            2 => blend_of::<u16>(from, to, truths),
+            4 => blend_of::<u32>(from, to, truths),
+            _ => blend_of::<u64>(from, to, truths),
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn blend_of<T: Copy>(from: *const u8, to: *mut u8, truths: &[Truth]) {
+    // SAFETY: the caller's; blocks are apart.
+    let (from, to) = unsafe {
+        (
+            std::slice::from_raw_parts(from.cast::<T>(), truths.len()),
+            std::slice::from_raw_parts_mut(to.cast::<T>(), truths.len()),
+        )
+    };
+    for ((&from, to), truth) in from.iter().zip(to).zip(truths) {
+        *to = if truth.holds() { from } else { *to };
+    }
+}
+
+const _: () = assert!(ElementType::ALL.len() == 11 && BLOCK_BYTES.is_multiple_of(LINE));

@@ -1,0 +1,40 @@
+//! What can be wrong with a call of a primitive.
+
+use thiserror::Error;
+
+use super::ElementType;
+
+/// A call that cannot be meant.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum PrimitiveError {
+    /// An operation that elements of this type do not have.
+    #[error("{operation} is not defined for {kind}: {instead}")]
+    Undefined { operation: &'static str, kind: ElementType, instead: &'static str },
+    /// A name that is no operation.
+    #[error("no operation '{given}': expected one of {known}")]
+    Unknown { given: String, known: String },
+    /// An array of another type than needed.
+    #[error("{array} has dtype {found}, expected {wanted}")]
+    Type { array: &'static str, found: ElementType, wanted: String },
+    /// An array of another number of elements than needed.
+    #[error("{array} has {found} elements, expected {wanted}")]
+    Length { array: &'static str, found: usize, wanted: usize },
+    /// An axis or an index along it that the shape does not have.
+    #[error("{what} {given} is out of range: expected 0 to {last}")]
+    Range { what: &'static str, given: usize, last: isize },
+    /// An index into no element.
+    #[error("index {index} at element {element} is out of range: the {array} has {extent} elements, 0 to {last}")]
+    Index { index: i128, element: usize, array: &'static str, extent: usize, last: isize },
+    /// Two messages for one element.
+    #[error(
+        "elements {first} and {second} are both sent to element {destination}: choose how to combine them (add, max, min, \
+         logand, logior, logxor, and, or, overwrite)"
+    )]
+    Collision { first: usize, second: usize, destination: usize },
+    /// Arrays that must be apart.
+    #[error("{one} and {other} share memory: results would overwrite what is still needed")]
+    Overlap { one: &'static str, other: &'static str },
+    /// Arguments that contradict each other.
+    #[error("{0}")]
+    Meaningless(&'static str),
+}

@@ -1,0 +1,38 @@
+//! What data-parallel programs do with whole arrays, at memory speed: elementwise operations, reductions, scans, spreads,
+//! gets and sends with combining, all under a selection.
+//!
+//! Arrays are dense in C order. A selection is an array of booleans of the same shape; elements that are not selected take
+//! no part, and keep what they hold where they would be given something.
+//!
+//! Results do not depend on the number of threads, of floating-point numbers neither: the order of combination is fixed by
+//! the places of the elements. Where outputs are larger than the caches, full lines of them go past the caches.
+//!
+//! After the operations that M.-Y. Wu and W. Shu, "Performance Study on the Connection Machine" (1989) measure: section 3,
+//! tables 1 to 12.
+
+mod combination;
+mod element;
+mod elementwise;
+mod error;
+mod gather;
+mod indices;
+mod lines;
+mod parallel;
+mod pointwise;
+mod reduce;
+mod scan;
+mod send;
+mod spread;
+mod view;
+
+pub use combination::Combination;
+pub use element::{ElementType, Scalar};
+pub use elementwise::elementwise;
+pub use error::PrimitiveError;
+pub use gather::gather;
+pub use pointwise::Pointwise;
+pub use reduce::reduce;
+pub use scan::{Order, Scan, scan};
+pub use send::{Collisions, send};
+pub use spread::{Axis, spread};
+pub use view::View;

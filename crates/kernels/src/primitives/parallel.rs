@@ -1,0 +1,48 @@
+//! Threads for one call.
+
+use std::ops::Range;
+
+use super::super::shift::processors;
+
+/// Starting a thread takes tens of microseconds: below this many bytes moved a call stays on the thread it came on.
+const WORTH_THREADS: usize = 4 << 20;
+
+/// How many threads a call that moves so many bytes is given: what was asked for, or all processors for large arrays.
+pub(super) fn threads_for(asked: Option<usize>, bytes: usize) -> usize {
+    match asked {
+        Some(count) => count.max(1),
+        None if bytes < WORTH_THREADS => 1,
+        None => processors(),
+    }
+}
+
+/// Runs `work` on so many threads, each with its number; the results are in the order of the numbers.
+pub(super) fn on_threads<R: Send>(threads: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
+    if threads <= 1 {
+        return vec![work(0)];
+    }
+    std::thread::scope(|scope| {
+        let work = &work;
+        let others: Vec<_> = (1..threads).map(|number| scope.spawn(move || work(number))).collect();
+        let mut results = vec![work(0)];
+        for other in others {
+            results.push(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        results
+    })
+}
+
+/// The elements of part `number` of `parts`; all parts but the last end at multiples of `grain`.
+pub(super) fn part(length: usize, grain: usize, number: usize, parts: usize) -> Range<usize> {
+    let grains = length.div_ceil(grain);
+    let end = |number: usize| (grains * number / parts * grain).min(length);
+    end(number)..end(number + 1)
+}
+
+/// Runs `work` on the parts of an array, one a thread.
+pub(super) fn in_parts(length: usize, grain: usize, threads: usize, work: impl Fn(Range<usize>) + Sync) {
+    if threads <= 1 || length <= grain {
+        return work(0..length);
+    }
+    on_threads(threads, |number| work(part(length, grain, number, threads)));
+}

@@ -1,0 +1,538 @@
+//! Operations on each element alone, and their loops.
+
+use super::super::shift::{Extension, vector_extension};
+use super::element::{Element, Truth};
+use super::{ElementType, PrimitiveError};
+
+/// An operation on the elements at one place of one or two arrays, by the names of the Python array API standard.
+///
+/// Integers wrap around. Where an integer is divided by 0 the result is 0, as in numpy. Shifts by a negative number or by
+/// as many bits as there are, or more, give 0 or, of negative numbers to the right, -1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pointwise {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    FloorDivide,
+    Remainder,
+    Maximum,
+    Minimum,
+    BitwiseAnd,
+    BitwiseOr,
+    BitwiseXor,
+    BitwiseLeftShift,
+    BitwiseRightShift,
+    LogicalAnd,
+    LogicalOr,
+    LogicalXor,
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    Copy,
+    Negative,
+    Abs,
+    Square,
+    Sign,
+    Sqrt,
+    Floor,
+    Ceil,
+    Trunc,
+    Round,
+    BitwiseInvert,
+    LogicalNot,
+    Isnan,
+    Isinf,
+    Isfinite,
+}
+
+use Pointwise::*;
+
+impl Pointwise {
+    /// Every operation with its name; those before `copy` have two operands.
+    pub const NAMES: [(Pointwise, &'static str); 37] = [
+        (Add, "add"),
+        (Subtract, "subtract"),
+        (Multiply, "multiply"),
+        (Divide, "divide"),
+        (FloorDivide, "floor_divide"),
+        (Remainder, "remainder"),
+        (Maximum, "maximum"),
+        (Minimum, "minimum"),
+        (BitwiseAnd, "bitwise_and"),
+        (BitwiseOr, "bitwise_or"),
+        (BitwiseXor, "bitwise_xor"),
+        (BitwiseLeftShift, "bitwise_left_shift"),
+        (BitwiseRightShift, "bitwise_right_shift"),
+        (LogicalAnd, "logical_and"),
+        (LogicalOr, "logical_or"),
+        (LogicalXor, "logical_xor"),
+        (Equal, "equal"),
+        (NotEqual, "not_equal"),
+        (Less, "less"),
+        (LessEqual, "less_equal"),
+        (Greater, "greater"),
+        (GreaterEqual, "greater_equal"),
+        (Copy, "copy"),
+        (Negative, "negative"),
+        (Abs, "abs"),
+        (Square, "square"),
+        (Sign, "sign"),
+        (Sqrt, "sqrt"),
+        (Floor, "floor"),
+        (Ceil, "ceil"),
+        (Trunc, "trunc"),
+        (Round, "round"),
+        (BitwiseInvert, "bitwise_invert"),
+        (LogicalNot, "logical_not"),
+        (Isnan, "isnan"),
+        (Isinf, "isinf"),
+        (Isfinite, "isfinite"),
+    ];
+
+    /// How many arrays it is of: 1 or 2.
+    pub fn operands(self) -> usize {
+        if (self as usize) < (Copy as usize) { 2 } else { 1 }
+    }
+
+    /// Its name in the array API; `copy`, which also converts, is weft's own.
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self as usize].1
+    }
+
+    /// The operation of this name.
+    pub fn parse(given: &str) -> Result<Self, PrimitiveError> {
+        Self::NAMES.iter().find(|(_, name)| *name == given).map(|(operation, _)| *operation).ok_or_else(|| {
+            let known: Vec<&str> = Self::NAMES.iter().map(|(_, name)| *name).collect();
+            PrimitiveError::Unknown { given: given.to_owned(), known: known.join(", ") }
+        })
+    }
+}
+
+/// The results of so many elements from the first operand and, where there are two, the second. The output overlaps
+/// neither.
+pub(super) type Kernel = unsafe fn(*const u8, *const u8, *mut u8, usize);
+
+trait Apply<T: Element> {
+    type Out: Element;
+    fn apply(one: T, other: T) -> Self::Out;
+}
+
+#[inline(always)]
+unsafe fn each<T: Element, O: Apply<T>>(one: *const u8, other: *const u8, out: *mut u8, count: usize) {
+    // SAFETY: the caller's: so many elements are there, and the output is apart.
+    let (one, other, out) = unsafe {
+        (
+            std::slice::from_raw_parts(one.cast::<T>(), count),
+            std::slice::from_raw_parts(other.cast::<T>(), count),
+            std::slice::from_raw_parts_mut(out.cast::<std::mem::MaybeUninit<O::Out>>(), count),
+        )
+    };
+    for ((&one, &other), out) in one.iter().zip(other).zip(out) {
+        out.write(O::apply(one, other));
+    }
+}
+
+unsafe fn each_portable<T: Element, O: Apply<T>>(one: *const u8, other: *const u8, out: *mut u8, count: usize) {
+    // SAFETY: the caller's.
+    unsafe { each::<T, O>(one, other, out, count) }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+unsafe fn each_256<T: Element, O: Apply<T>>(one: *const u8, other: *const u8, out: *mut u8, count: usize) {
+    // SAFETY: the caller's.
+    unsafe { each::<T, O>(one, other, out, count) }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+unsafe fn each_512<T: Element, O: Apply<T>>(one: *const u8, other: *const u8, out: *mut u8, count: usize) {
+    // SAFETY: the caller's.
+    unsafe { each::<T, O>(one, other, out, count) }
+}
+
+fn kernel_of<T: Element, O: Apply<T>>() -> (Kernel, ElementType) {
+    let kernel: Kernel = match vector_extension() {
+        #[cfg(target_arch = "x86_64")]
+        Extension::Avx512 => each_512::<T, O>,
+        #[cfg(target_arch = "x86_64")]
+        Extension::Avx2 => each_256::<T, O>,
+        _ => each_portable::<T, O>,
+    };
+    (kernel, <O::Out as Element>::TYPE)
+}
+
+macro_rules! result {
+    (same $type:ident) => {
+        $type
+    };
+    (truth $type:ident) => {
+        Truth
+    };
+}
+
+/// Implements an operation for several types by one expression of the operands.
+macro_rules! apply {
+    ($name:ident $out:ident $($type:ident)*: |$one:ident, $other:ident| $body:expr) => {$(
+        impl Apply<$type> for of::$name {
+            type Out = result!($out $type);
+            #[inline(always)]
+            #[allow(unused_variables)]
+            fn apply($one: $type, $other: $type) -> Self::Out {
+                $body
+            }
+        }
+    )*};
+}
+
+mod of {
+    pub(super) struct Add;
+    pub(super) struct Subtract;
+    pub(super) struct Multiply;
+    pub(super) struct Divide;
+    pub(super) struct FloorDivide;
+    pub(super) struct Remainder;
+    pub(super) struct Maximum;
+    pub(super) struct Minimum;
+    pub(super) struct And;
+    pub(super) struct Or;
+    pub(super) struct Xor;
+    pub(super) struct LeftShift;
+    pub(super) struct RightShift;
+    pub(super) struct Equal;
+    pub(super) struct NotEqual;
+    pub(super) struct Less;
+    pub(super) struct LessEqual;
+    pub(super) struct Greater;
+    pub(super) struct GreaterEqual;
+    pub(super) struct Copy;
+    pub(super) struct Negative;
+    pub(super) struct Abs;
+    pub(super) struct Square;
+    pub(super) struct Sign;
+    pub(super) struct Sqrt;
+    pub(super) struct Floor;
+    pub(super) struct Ceil;
+    pub(super) struct Trunc;
+    pub(super) struct Round;
+    pub(super) struct Invert;
+    pub(super) struct Isnan;
+    pub(super) struct Isinf;
+    pub(super) struct Isfinite;
+    pub(super) struct Never;
+    pub(super) struct Always;
+}
+
+apply! { Add same i8 i16 i32 i64 u8 u16 u32 u64: |x, y| x.wrapping_add(y) }
+apply! { Add same f32 f64: |x, y| x + y }
+apply! { Subtract same i8 i16 i32 i64 u8 u16 u32 u64: |x, y| x.wrapping_sub(y) }
+apply! { Subtract same f32 f64: |x, y| x - y }
+apply! { Multiply same i8 i16 i32 i64 u8 u16 u32 u64: |x, y| x.wrapping_mul(y) }
+apply! { Multiply same f32 f64: |x, y| x * y }
+apply! { Divide same f32 f64: |x, y| x / y }
+apply! { FloorDivide same u8 u16 u32 u64: |x, y| x.checked_div(y).unwrap_or(0) }
+apply! { FloorDivide same i8 i16 i32 i64: |x, y| {
+    if y == 0 {
+        0
+    } else {
+        // One less where the division towards 0 has rounded up.
+        let quotient = x.wrapping_div(y);
+        let up = (x.wrapping_rem(y) != 0) & ((x < 0) != (y < 0));
+        quotient.wrapping_sub(up.into())
+    }
+} }
+apply! { Remainder same u8 u16 u32 u64: |x, y| x.checked_rem(y).unwrap_or(0) }
+apply! { Remainder same i8 i16 i32 i64: |x, y| {
+    if y == 0 {
+        0
+    } else {
+        let rest = x.wrapping_rem(y);
+        if (rest != 0) & ((rest < 0) != (y < 0)) { rest.wrapping_add(y) } else { rest }
+    }
+} }
+apply! { FloorDivide same f32 f64: |x, y| {
+    let rest = x % y;
+    if y == 0.0 || rest.is_nan() {
+        x / y * if y == 0.0 { 1.0 } else { rest }
+    } else {
+        let mut quotient = (x - rest) / y;
+        if rest != 0.0 && (rest < 0.0) != (y < 0.0) {
+            quotient -= 1.0;
+        }
+        // The quotient is a whole number but for rounding.
+        if quotient == 0.0 { (x / y).signum() * 0.0 } else { quotient.round() }
+    }
+} }
+apply! { Remainder same f32 f64: |x, y| {
+    let rest = x % y;
+    if rest == 0.0 {
+        if y < 0.0 { -0.0 } else { 0.0 }
+    } else if (rest < 0.0) != (y < 0.0) {
+        rest + y
+    } else {
+        rest
+    }
+} }
+apply! { Maximum same Truth i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| x.larger(y) }
+apply! { Minimum same Truth i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| x.smaller(y) }
+apply! { And same i8 i16 i32 i64 u8 u16 u32 u64: |x, y| x & y }
+apply! { Or same i8 i16 i32 i64 u8 u16 u32 u64: |x, y| x | y }
+apply! { Xor same i8 i16 i32 i64 u8 u16 u32 u64: |x, y| x ^ y }
+apply! { And same Truth: |x, y| x.smaller(y) }
+apply! { Or same Truth: |x, y| x.larger(y) }
+apply! { Xor same Truth: |x, y| Truth::new(x.holds() != y.holds()) }
+macro_rules! bit_shifts {
+    ($($type:ident $unsigned:ident $beyond:expr;)*) => {$(
+        apply! { LeftShift same $type: |x, y| {
+            if (y as $unsigned) < $type::BITS as $unsigned { x.wrapping_shl(y as u32) } else { 0 }
+        } }
+        apply! { RightShift same $type: |x, y| {
+            if (y as $unsigned) < $type::BITS as $unsigned { x.wrapping_shr(y as u32) } else { $beyond(x) }
+        } }
+    )*};
+}
+bit_shifts! {
+    i8 u8 |x| x >> 7; i16 u16 |x| x >> 15; i32 u32 |x| x >> 31; i64 u64 |x| x >> 63;
+    u8 u8 |_| 0; u16 u16 |_| 0; u32 u32 |_| 0; u64 u64 |_| 0;
+}
+apply! { Equal truth i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| Truth::new(x == y) }
+apply! { NotEqual truth i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| Truth::new(x != y) }
+apply! { Less truth i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| Truth::new(x < y) }
+apply! { LessEqual truth i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| Truth::new(x <= y) }
+apply! { Greater truth i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| Truth::new(x > y) }
+apply! { GreaterEqual truth i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| Truth::new(x >= y) }
+apply! { Equal truth Truth: |x, y| Truth::new(x.holds() == y.holds()) }
+apply! { NotEqual truth Truth: |x, y| Truth::new(x.holds() != y.holds()) }
+apply! { Less truth Truth: |x, y| Truth::new(!x.holds() & y.holds()) }
+apply! { LessEqual truth Truth: |x, y| Truth::new(!x.holds() | y.holds()) }
+apply! { Greater truth Truth: |x, y| Truth::new(x.holds() & !y.holds()) }
+apply! { GreaterEqual truth Truth: |x, y| Truth::new(x.holds() | !y.holds()) }
+apply! { Copy same Truth i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| x }
+apply! { Negative same i8 i16 i32 i64 u8 u16 u32 u64: |x, y| x.wrapping_neg() }
+apply! { Negative same f32 f64: |x, y| -x }
+apply! { Abs same i8 i16 i32 i64: |x, y| x.wrapping_abs() }
+apply! { Abs same f32 f64: |x, y| x.abs() }
+apply! { Square same i8 i16 i32 i64 u8 u16 u32 u64: |x, y| x.wrapping_mul(x) }
+apply! { Square same f32 f64: |x, y| x * x }
+apply! { Sign same i8 i16 i32 i64: |x, y| x.signum() }
+apply! { Sign same u8 u16 u32 u64: |x, y| (x != 0).into() }
+apply! { Sign same f32 f64: |x, y| if x > 0.0 { 1.0 } else if x < 0.0 { -1.0 } else { x } }
+apply! { Sqrt same f32 f64: |x, y| x.sqrt() }
+apply! { Floor same f32 f64: |x, y| x.floor() }
+apply! { Ceil same f32 f64: |x, y| x.ceil() }
+apply! { Trunc same f32 f64: |x, y| x.trunc() }
+apply! { Round same f32 f64: |x, y| x.round_ties_even() }
+apply! { Invert same i8 i16 i32 i64 u8 u16 u32 u64: |x, y| !x }
+apply! { Invert same Truth: |x, y| Truth::new(!x.holds()) }
+apply! { Isnan truth f32 f64: |x, y| Truth::new(x.is_nan()) }
+apply! { Isinf truth f32 f64: |x, y| Truth::new(x.is_infinite()) }
+apply! { Isfinite truth f32 f64: |x, y| Truth::new(x.is_finite()) }
+apply! { Never truth Truth i8 i16 i32 i64 u8 u16 u32 u64: |x, y| Truth::new(false) }
+apply! { Always truth Truth i8 i16 i32 i64 u8 u16 u32 u64: |x, y| Truth::new(true) }
+
+/// Elements of one type from those of another, as numpy converts: towards 0, integers cut off; numbers that an integer
+/// type does not have become its nearest.
+struct Converted<U>(std::marker::PhantomData<U>);
+
+trait ConvertTo<U> {
+    fn convert(self) -> U;
+}
+
+macro_rules! conversions {
+    ($($from:ident)*; $to:tt) => {$( conversions!(@one $from; $to); )*};
+    (@one $from:ident; ($($to:ident)*)) => {
+        $(impl ConvertTo<$to> for $from {
+            #[inline(always)]
+            fn convert(self) -> $to { self as $to }
+        })*
+        impl ConvertTo<Truth> for $from {
+            #[inline(always)]
+            fn convert(self) -> Truth { Truth::new(self != 0 as $from) }
+        }
+        impl ConvertTo<$from> for Truth {
+            #[inline(always)]
+            fn convert(self) -> $from { u8::from(self.holds()) as $from }
+        }
+    };
+}
+conversions! { i8 i16 i32 i64 u8 u16 u32 u64 f32 f64; (i8 i16 i32 i64 u8 u16 u32 u64 f32 f64) }
+
+impl ConvertTo<Truth> for Truth {
+    #[inline(always)]
+    fn convert(self) -> Truth {
+        self
+    }
+}
+
+impl<T: Element + ConvertTo<U>, U: Element> Apply<T> for Converted<U> {
+    type Out = U;
+    #[inline(always)]
+    fn apply(one: T, _: T) -> U {
+        one.convert()
+    }
+}
+
+fn conversion_from<T>(to: ElementType) -> Kernel
+where
+    T: Element
+        + ConvertTo<Truth>
+        + ConvertTo<i8>
+        + ConvertTo<i16>
+        + ConvertTo<i32>
+        + ConvertTo<i64>
+        + ConvertTo<u8>
+        + ConvertTo<u16>
+        + ConvertTo<u32>
+        + ConvertTo<u64>
+        + ConvertTo<f32>
+        + ConvertTo<f64>,
+{
+    match to {
+        ElementType::Bool => kernel_of::<T, Converted<Truth>>().0,
+        ElementType::Int8 => kernel_of::<T, Converted<i8>>().0,
+        ElementType::Int16 => kernel_of::<T, Converted<i16>>().0,
+        ElementType::Int32 => kernel_of::<T, Converted<i32>>().0,
+        ElementType::Int64 => kernel_of::<T, Converted<i64>>().0,
+        ElementType::Uint8 => kernel_of::<T, Converted<u8>>().0,
+        ElementType::Uint16 => kernel_of::<T, Converted<u16>>().0,
+        ElementType::Uint32 => kernel_of::<T, Converted<u32>>().0,
+        ElementType::Uint64 => kernel_of::<T, Converted<u64>>().0,
+        ElementType::Float32 => kernel_of::<T, Converted<f32>>().0,
+        ElementType::Float64 => kernel_of::<T, Converted<f64>>().0,
+    }
+}
+
+/// The loop that converts elements of one type to another.
+pub(super) fn conversion(from: ElementType, to: ElementType) -> Kernel {
+    match from {
+        ElementType::Bool => conversion_from::<Truth>(to),
+        ElementType::Int8 => conversion_from::<i8>(to),
+        ElementType::Int16 => conversion_from::<i16>(to),
+        ElementType::Int32 => conversion_from::<i32>(to),
+        ElementType::Int64 => conversion_from::<i64>(to),
+        ElementType::Uint8 => conversion_from::<u8>(to),
+        ElementType::Uint16 => conversion_from::<u16>(to),
+        ElementType::Uint32 => conversion_from::<u32>(to),
+        ElementType::Uint64 => conversion_from::<u64>(to),
+        ElementType::Float32 => conversion_from::<f32>(to),
+        ElementType::Float64 => conversion_from::<f64>(to),
+    }
+}
+
+/// The loop of an operation on elements of a type, and the type of its results.
+pub(super) fn kernel(operation: Pointwise, kind: ElementType) -> Result<(Kernel, ElementType), PrimitiveError> {
+    let undefined = |instead| PrimitiveError::Undefined { operation: operation.name(), kind, instead };
+    const BOOLEANS: &str = "it is of booleans; compare with 0 first";
+    const FLOATS: &str = "it is of floating-point numbers; convert with copy first";
+    const BITS: &str = "it is of integers and booleans";
+    const NUMBERS: &str = "it is of numbers; convert with copy first, or take a logical operation";
+    macro_rules! any_number {
+        ($type:ident, $rest:expr) => {
+            match operation {
+                Add => kernel_of::<$type, of::Add>(),
+                Subtract => kernel_of::<$type, of::Subtract>(),
+                Multiply => kernel_of::<$type, of::Multiply>(),
+                FloorDivide => kernel_of::<$type, of::FloorDivide>(),
+                Remainder => kernel_of::<$type, of::Remainder>(),
+                Negative => kernel_of::<$type, of::Negative>(),
+                Square => kernel_of::<$type, of::Square>(),
+                Sign => kernel_of::<$type, of::Sign>(),
+                LogicalAnd | LogicalOr | LogicalXor | LogicalNot => return Err(undefined(BOOLEANS)),
+                _ => any!($type, $rest),
+            }
+        };
+    }
+    macro_rules! any {
+        ($type:ident, $rest:expr) => {
+            match operation {
+                Maximum => kernel_of::<$type, of::Maximum>(),
+                Minimum => kernel_of::<$type, of::Minimum>(),
+                Equal => kernel_of::<$type, of::Equal>(),
+                NotEqual => kernel_of::<$type, of::NotEqual>(),
+                Less => kernel_of::<$type, of::Less>(),
+                LessEqual => kernel_of::<$type, of::LessEqual>(),
+                Greater => kernel_of::<$type, of::Greater>(),
+                GreaterEqual => kernel_of::<$type, of::GreaterEqual>(),
+                Copy => kernel_of::<$type, of::Copy>(),
+                _ => $rest,
+            }
+        };
+    }
+    // What every integer is already.
+    macro_rules! bits {
+        ($type:ident, $abs:expr) => {
+            any_number!(
+                $type,
+                match operation {
+                    BitwiseAnd => kernel_of::<$type, of::And>(),
+                    BitwiseOr => kernel_of::<$type, of::Or>(),
+                    BitwiseXor => kernel_of::<$type, of::Xor>(),
+                    BitwiseLeftShift => kernel_of::<$type, of::LeftShift>(),
+                    BitwiseRightShift => kernel_of::<$type, of::RightShift>(),
+                    BitwiseInvert => kernel_of::<$type, of::Invert>(),
+                    Abs => $abs,
+                    Floor | Ceil | Trunc | Round => kernel_of::<$type, of::Copy>(),
+                    Isnan | Isinf => kernel_of::<$type, of::Never>(),
+                    Isfinite => kernel_of::<$type, of::Always>(),
+                    _ => return Err(undefined(FLOATS)),
+                }
+            )
+        };
+    }
+    macro_rules! signed {
+        ($type:ident) => {
+            bits!($type, kernel_of::<$type, of::Abs>())
+        };
+    }
+    macro_rules! unsigned {
+        ($type:ident) => {
+            bits!($type, kernel_of::<$type, of::Copy>())
+        };
+    }
+    macro_rules! float {
+        ($type:ident) => {
+            any_number!(
+                $type,
+                match operation {
+                    Divide => kernel_of::<$type, of::Divide>(),
+                    Abs => kernel_of::<$type, of::Abs>(),
+                    Sqrt => kernel_of::<$type, of::Sqrt>(),
+                    Floor => kernel_of::<$type, of::Floor>(),
+                    Ceil => kernel_of::<$type, of::Ceil>(),
+                    Trunc => kernel_of::<$type, of::Trunc>(),
+                    Round => kernel_of::<$type, of::Round>(),
+                    Isnan => kernel_of::<$type, of::Isnan>(),
+                    Isinf => kernel_of::<$type, of::Isinf>(),
+                    Isfinite => kernel_of::<$type, of::Isfinite>(),
+                    _ => return Err(undefined(BITS)),
+                }
+            )
+        };
+    }
+    Ok(match kind {
+        ElementType::Bool => any!(
+            Truth,
+            match operation {
+                BitwiseAnd | LogicalAnd => kernel_of::<Truth, of::And>(),
+                BitwiseOr | LogicalOr => kernel_of::<Truth, of::Or>(),
+                BitwiseXor | LogicalXor => kernel_of::<Truth, of::Xor>(),
+                BitwiseInvert | LogicalNot => kernel_of::<Truth, of::Invert>(),
+                _ => return Err(undefined(NUMBERS)),
+            }
+        ),
+        ElementType::Int8 => signed!(i8),
+        ElementType::Int16 => signed!(i16),
+        ElementType::Int32 => signed!(i32),
+        ElementType::Int64 => signed!(i64),
+        ElementType::Uint8 => unsigned!(u8),
+        ElementType::Uint16 => unsigned!(u16),
+        ElementType::Uint32 => unsigned!(u32),
+        ElementType::Uint64 => unsigned!(u64),
+        ElementType::Float32 => float!(f32),
+        ElementType::Float64 => float!(f64),
+    })
+}

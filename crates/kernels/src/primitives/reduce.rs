@@ -1,0 +1,148 @@
+//! Reductions of an array to one value.
+//!
+//! The order of combination is fixed by the places of the elements: an array is a row of chunks of [`CHUNK`] elements; in a
+//! chunk element `i` goes to lane `i` modulo [`LANES`], in order; lanes are combined in halves, and chunks in halves
+//! too. So the result does not depend on the number of threads, and errors of sums grow with the logarithm of the length.
+
+use super::combination::{Add, Combine, Combining, with_combination};
+use super::element::{Element, Scalar, Truth};
+use super::parallel::{on_threads, part, threads_for};
+use super::view::Selection;
+use super::{Combination, ElementType, PrimitiveError, View};
+
+const CHUNK: usize = 4096;
+const LANES: usize = 32;
+
+/// Combines the selected elements of `x`. Sums of integers and booleans have 64 bits and wrap around; sums of float32 are
+/// taken in float64. None where nothing is selected and the combination is the largest or the smallest; else what nothing
+/// comes to: 0, all bits, true or false.
+///
+/// # Errors
+///
+/// A type without the combination, and a selection of another length.
+///
+/// # Safety
+///
+/// The memory of all views is what [`View`] says.
+pub unsafe fn reduce(
+    x: View,
+    combination: Combination,
+    selection: Option<&View>,
+    threads: Option<usize>,
+) -> Result<Option<Scalar>, PrimitiveError> {
+    // SAFETY: the caller's.
+    let selection = unsafe { Selection::checked(selection, x.length, None)? };
+    let threads = threads_for(threads, x.bytes());
+    let extreme = matches!(combination, Combination::Max | Combination::Min);
+    if extreme && selection.0.map_or(x.length == 0, |truths| !truths.iter().any(|truth| truth.holds())) {
+        return Ok(None);
+    }
+    // SAFETY: the caller's.
+    unsafe {
+        macro_rules! sum {
+            ($type:ident, $wide:ident, $convert:expr) => {
+                reduced::<$type, $wide, Add>(x.slice(), selection, threads, $convert).scalar()
+            };
+        }
+        if combination == Combination::Add {
+            return Ok(Some(match x.kind {
+                ElementType::Bool => sum!(Truth, i64, |x| x.holds().into()),
+                ElementType::Int8 => sum!(i8, i64, i64::from),
+                ElementType::Int16 => sum!(i16, i64, i64::from),
+                ElementType::Int32 => sum!(i32, i64, i64::from),
+                ElementType::Int64 => sum!(i64, i64, |x| x),
+                ElementType::Uint8 => sum!(u8, u64, u64::from),
+                ElementType::Uint16 => sum!(u16, u64, u64::from),
+                ElementType::Uint32 => sum!(u32, u64, u64::from),
+                ElementType::Uint64 => sum!(u64, u64, |x| x),
+                ElementType::Float32 => sum!(f32, f64, f64::from),
+                ElementType::Float64 => sum!(f64, f64, |x| x),
+            }));
+        }
+        with_combination(x.kind, combination, Reduction { x, selection, threads }).map(Some)
+    }
+}
+
+struct Reduction<'a> {
+    x: View,
+    selection: Selection<'a>,
+    threads: usize,
+}
+
+impl Combining for Reduction<'_> {
+    type Output = Scalar;
+    fn run<T: Element, C: Combine<T>>(self) -> Scalar {
+        // SAFETY: `reduce` was promised a readable view, and found its type.
+        let x = unsafe { self.x.slice::<T>() };
+        reduced::<T, T, C>(x, self.selection, self.threads, |x| x).scalar()
+    }
+}
+
+/// The selected elements, each widened first, combined.
+fn reduced<T: Element, W: Element, C: Combine<W>>(
+    x: &[T],
+    selection: Selection<'_>,
+    threads: usize,
+    widen: impl Fn(T) -> W + Copy + Sync,
+) -> W {
+    if x.len() <= CHUNK {
+        return chunk::<T, W, C>(x, selection, widen);
+    }
+    let parts = on_threads(threads, |number| {
+        let own = part(x.len(), CHUNK, number, threads);
+        let starts = own.clone().step_by(CHUNK);
+        starts
+            .map(|start| {
+                let end = own.end.min(start + CHUNK);
+                chunk::<T, W, C>(&x[start..end], selection.part(start, end), widen)
+            })
+            .collect::<Vec<W>>()
+    });
+    halves::<W, C>(&parts.concat())
+}
+
+fn halves<W: Element, C: Combine<W>>(values: &[W]) -> W {
+    match values {
+        [] => C::IDENTITY,
+        [value] => *value,
+        _ => {
+            let (low, high) = values.split_at(values.len().next_power_of_two() / 2);
+            C::combine(halves::<W, C>(low), halves::<W, C>(high))
+        }
+    }
+}
+
+fn chunk<T: Element, W: Element, C: Combine<W>>(x: &[T], selection: Selection<'_>, widen: impl Fn(T) -> W + Copy) -> W {
+    let mut lanes = [C::IDENTITY; LANES];
+    let whole = x.len() / LANES * LANES;
+    let (rows, rest) = x.split_at(whole);
+    match selection.0 {
+        None => {
+            for row in rows.chunks_exact(LANES) {
+                for (lane, &x) in lanes.iter_mut().zip(row) {
+                    *lane = C::combine(*lane, widen(x));
+                }
+            }
+        }
+        Some(truths) => {
+            for (row, truths) in rows.chunks_exact(LANES).zip(truths.chunks_exact(LANES)) {
+                for ((lane, &x), truth) in lanes.iter_mut().zip(row).zip(truths) {
+                    *lane = C::combine(*lane, if truth.holds() { widen(x) } else { C::IDENTITY });
+                }
+            }
+        }
+    }
+    for (place, (lane, &x)) in lanes.iter_mut().zip(rest).enumerate() {
+        if selection.holds(whole + place) {
+            *lane = C::combine(*lane, widen(x));
+        }
+    }
+    let mut width = LANES / 2;
+    while width > 0 {
+        for lane in 0..width {
+            lanes[lane] = C::combine(lanes[lane], lanes[lane + width]);
+        }
+        width /= 2;
+    }
+    lanes[0]
+}

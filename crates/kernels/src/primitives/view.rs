@@ -1,0 +1,126 @@
+//! Arrays that belong to somebody else.
+
+use super::element::{Element, Truth};
+use super::{ElementType, PrimitiveError};
+
+/// A dense array in C order; where it is only read, `pointer` is not written through.
+///
+/// The functions that take views are unsafe: the memory must be readable, that of outputs writable, elements aligned, and
+/// nobody else may write it meanwhile.
+#[derive(Clone, Copy, Debug)]
+pub struct View {
+    pub kind: ElementType,
+    pub pointer: *mut u8,
+    pub length: usize,
+}
+
+// SAFETY: a view is an address; those who use it answer for what is there.
+unsafe impl Send for View {}
+// SAFETY: as above.
+unsafe impl Sync for View {}
+
+impl View {
+    /// Bytes of all elements.
+    pub fn bytes(&self) -> usize {
+        self.length * self.kind.size()
+    }
+
+    fn ends(&self) -> (usize, usize) {
+        (self.pointer as usize, self.pointer as usize + self.bytes())
+    }
+
+    /// Whether the two have a byte in common.
+    pub fn overlaps(&self, other: &View) -> bool {
+        let ((start, end), (other_start, other_end)) = (self.ends(), other.ends());
+        start < other_end && other_start < end
+    }
+
+    /// Whether the two are the same elements.
+    pub(super) fn is_same(&self, other: &View) -> bool {
+        self.pointer == other.pointer && self.kind.size() == other.kind.size() && self.length == other.length
+    }
+
+    pub(super) fn check_length(&self, array: &'static str, wanted: usize) -> Result<(), PrimitiveError> {
+        if self.length == wanted {
+            return Ok(());
+        }
+        Err(PrimitiveError::Length { array, found: self.length, wanted })
+    }
+
+    pub(super) fn check_type(&self, array: &'static str, wanted: ElementType) -> Result<(), PrimitiveError> {
+        if self.kind == wanted {
+            return Ok(());
+        }
+        Err(PrimitiveError::Type { array, found: self.kind, wanted: wanted.name().to_owned() })
+    }
+
+    pub(super) fn check_apart(
+        &self,
+        one: &'static str,
+        view: &View,
+        other: &'static str,
+    ) -> Result<(), PrimitiveError> {
+        if self.overlaps(view) { Err(PrimitiveError::Overlap { one, other }) } else { Ok(()) }
+    }
+
+    /// # Safety
+    ///
+    /// Elements are of type T, readable, and not written meanwhile.
+    pub(super) unsafe fn slice<'a, T: Element>(&self) -> &'a [T] {
+        debug_assert_eq!(self.kind, T::TYPE);
+        if self.length == 0 {
+            return &[];
+        }
+        // SAFETY: the caller's.
+        unsafe { std::slice::from_raw_parts(self.pointer.cast_const().cast(), self.length) }
+    }
+
+    /// # Safety
+    ///
+    /// Elements are of type T, writable, and used by nobody else meanwhile.
+    pub(super) unsafe fn slice_mut<'a, T: Element>(&self) -> &'a mut [T] {
+        debug_assert_eq!(self.kind, T::TYPE);
+        if self.length == 0 {
+            return &mut [];
+        }
+        // SAFETY: the caller's.
+        unsafe { std::slice::from_raw_parts_mut(self.pointer.cast(), self.length) }
+    }
+}
+
+/// The selected elements: all of them, or those with a true value.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Selection<'a>(pub Option<&'a [Truth]>);
+
+impl<'a> Selection<'a> {
+    /// Checks what was given for an array of so many elements, of which `out` is the result.
+    ///
+    /// # Safety
+    ///
+    /// The elements are readable and not written meanwhile.
+    pub(super) unsafe fn checked(
+        given: Option<&View>,
+        length: usize,
+        out: Option<&View>,
+    ) -> Result<Self, PrimitiveError> {
+        let Some(view) = given else { return Ok(Self(None)) };
+        view.check_type("selection", ElementType::Bool)?;
+        view.check_length("selection", length)?;
+        if let Some(out) = out {
+            out.check_apart("selection", view, "out")?;
+        }
+        // SAFETY: the caller's.
+        Ok(Self(Some(unsafe { view.slice() })))
+    }
+
+    #[inline(always)]
+    pub(super) fn holds(self, place: usize) -> bool {
+        self.0.is_none_or(|truths| truths[place].holds())
+    }
+
+    /// That of the elements `from..to`.
+    #[inline(always)]
+    pub(super) fn part(self, from: usize, to: usize) -> Selection<'a> {
+        Selection(self.0.map(|truths| &truths[from..to]))
+    }
+}

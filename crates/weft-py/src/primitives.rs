@@ -1,0 +1,293 @@
+//! The primitives of data-parallel programs on numpy arrays: checks of what they are given, and calls.
+
+use numpy::npyffi::{
+    NPY_ARRAY_ALIGNED, NPY_ARRAY_C_CONTIGUOUS, NPY_ARRAY_WRITEABLE, PyArray_Check, PyArrayObject,
+    objects::{_PyArray_GET_ITEM_DATA, _PyDataType_GET_ITEM_DATA, PyArrayObject_fields},
+};
+use numpy::{PyArrayDescr, PyArrayDescrMethods};
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use weft_kernels::primitives::{
+    self, Axis, Collisions, Combination, ElementType, Order, Pointwise, PrimitiveError, Scalar, Scan, View,
+};
+
+use crate::errors::UsageError;
+
+/// Calls that touch more bytes than this let other threads of Python run meanwhile; that alone costs 50 ns.
+const DETACHED: usize = 128 << 10;
+
+fn usage(error: PrimitiveError) -> PyErr {
+    UsageError::new_err(error.to_string())
+}
+
+/// A numpy array that these functions can work on.
+struct Array<'a> {
+    fields: &'a PyArrayObject_fields,
+    kind: ElementType,
+}
+
+impl<'a> Array<'a> {
+    /// `name` is what messages call it.
+    fn new(object: &'a Bound<'_, PyAny>, name: &str) -> PyResult<Self> {
+        // SAFETY: the object is alive and this thread is attached.
+        if unsafe { PyArray_Check(object.py(), object.as_ptr()) } == 0 {
+            let kind = object.get_type().name()?;
+            return Err(UsageError::new_err(format!("{name} is a {kind}: expected a numpy array")));
+        }
+        // SAFETY: it is an array, and alive; nothing changes its fields while this thread is attached.
+        let fields = unsafe { &*_PyArray_GET_ITEM_DATA(object.as_ptr().cast::<PyArrayObject>()) };
+        let kind = element_type(object.py(), fields, name)?;
+        let wanted = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED;
+        if fields.flags & wanted != wanted {
+            return Err(UsageError::new_err(format!(
+                "{name} is not dense in C order: take numpy.ascontiguousarray({name}) first"
+            )));
+        }
+        Ok(Self { fields, kind })
+    }
+
+    fn output(object: &'a Bound<'_, PyAny>) -> PyResult<Self> {
+        let array = Self::new(object, "out")?;
+        if array.fields.flags & NPY_ARRAY_WRITEABLE == 0 {
+            return Err(UsageError::new_err("out is read-only"));
+        }
+        Ok(array)
+    }
+
+    fn shape(&self) -> &'a [usize] {
+        let rank = self.fields.nd as usize;
+        if rank == 0 {
+            return &[];
+        }
+        // SAFETY: an array has so many extents, none of them negative.
+        unsafe { std::slice::from_raw_parts(self.fields.dimensions.cast(), rank) }
+    }
+
+    fn view(&self) -> View {
+        View { kind: self.kind, pointer: self.fields.data.cast(), length: self.shape().iter().product() }
+    }
+}
+
+/// The type of an array's elements, in the byte order of this machine.
+#[inline]
+fn element_type(py: Python<'_>, fields: &PyArrayObject_fields, name: &str) -> PyResult<ElementType> {
+    // SAFETY: an array has a dtype, which is alive as long as it.
+    let (code, order) = unsafe {
+        let descr = &*_PyDataType_GET_ITEM_DATA(fields.descr);
+        (descr.kind as u8, descr.byteorder as u8)
+    };
+    // SAFETY: as above.
+    let descr = || unsafe { Bound::from_borrowed_ptr(py, fields.descr.cast()).cast_into_unchecked::<PyArrayDescr>() };
+    let foreign = if cfg!(target_endian = "little") { b'>' } else { b'<' };
+    let kind = match (code, descr().itemsize()) {
+        _ if order == foreign => None,
+        (b'b', 1) => Some(ElementType::Bool),
+        (b'i', 1) => Some(ElementType::Int8),
+        (b'i', 2) => Some(ElementType::Int16),
+        (b'i', 4) => Some(ElementType::Int32),
+        (b'i', 8) => Some(ElementType::Int64),
+        (b'u', 1) => Some(ElementType::Uint8),
+        (b'u', 2) => Some(ElementType::Uint16),
+        (b'u', 4) => Some(ElementType::Uint32),
+        (b'u', 8) => Some(ElementType::Uint64),
+        (b'f', 4) => Some(ElementType::Float32),
+        (b'f', 8) => Some(ElementType::Float64),
+        _ => None,
+    };
+    kind.ok_or_else(|| {
+        let known: Vec<&str> = ElementType::ALL.iter().map(|kind| kind.name()).collect();
+        UsageError::new_err(format!("{name} has dtype {}, expected one of {}", descr(), known.join(", ")))
+    })
+}
+
+fn optional<'a>(object: &'a Option<Bound<'_, PyAny>>, name: &str) -> PyResult<Option<Array<'a>>> {
+    object.as_ref().map(|object| Array::new(object, name)).transpose()
+}
+
+fn same_shape(one: &Array<'_>, name: &str, out: &Array<'_>, other: &str) -> PyResult<()> {
+    if one.shape() == out.shape() {
+        return Ok(());
+    }
+    let (found, wanted) = (tuple(one.shape()), tuple(out.shape()));
+    Err(UsageError::new_err(format!("{name} has shape {found}, {other} has shape {wanted}: they must agree")))
+}
+
+fn selected(selection: &Option<Array<'_>>, out: &Array<'_>, other: &str) -> PyResult<Option<View>> {
+    let Some(selection) = selection else { return Ok(None) };
+    same_shape(selection, "selection", out, other)?;
+    Ok(Some(selection.view()))
+}
+
+/// Extents as Python writes them.
+fn tuple(extents: &[usize]) -> String {
+    let list: Vec<String> = extents.iter().map(usize::to_string).collect();
+    format!("({}{})", list.join(", "), if list.len() == 1 { "," } else { "" })
+}
+
+/// Runs it; where it takes long, other threads of Python may run meanwhile.
+#[inline]
+fn call<R: Send>(py: Python<'_>, bytes: usize, work: impl FnOnce() -> Result<R, PrimitiveError> + Send) -> PyResult<R> {
+    if bytes > DETACHED { py.detach(work) } else { work() }.map_err(usage)
+}
+
+/// Applies an operation of the Python array API to the elements of one or two arrays.
+#[pyfunction]
+#[pyo3(signature = (operation, operands, out, selection = None, threads = None))]
+pub fn array_elementwise(
+    py: Python<'_>,
+    operation: &str,
+    operands: Vec<Bound<'_, PyAny>>,
+    out: &Bound<'_, PyAny>,
+    selection: Option<Bound<'_, PyAny>>,
+    threads: Option<usize>,
+) -> PyResult<()> {
+    let operation = Pointwise::parse(operation).map_err(usage)?;
+    let target = Array::output(out)?;
+    let mut views = [target.view(); 2];
+    if operands.len() != operation.operands() {
+        let (wanted, given) = (operation.operands(), operands.len());
+        let name = operation.name();
+        return Err(UsageError::new_err(format!("{name} has {wanted} operands, {given} were given")));
+    }
+    for ((view, object), name) in views.iter_mut().zip(&operands).zip(["operand 0", "operand 1"]) {
+        let operand = Array::new(object, name)?;
+        *view = operand.view();
+        if view.length != 1 {
+            same_shape(&operand, name, &target, "out")?;
+        }
+    }
+    let selection = optional(&selection, "selection")?;
+    let selection = selected(&selection, &target, "out")?;
+    let (out, views) = (target.view(), &views[..operands.len()]);
+    // SAFETY: the arrays are dense, aligned, and held by the caller. As with numpy's own functions, that nobody else writes
+    // them meanwhile is up to the program.
+    call(py, out.bytes(), || unsafe { primitives::elementwise(operation, views, out, selection.as_ref(), threads) })
+}
+
+/// Combines the selected elements of an array into one number.
+#[pyfunction]
+#[pyo3(signature = (x, combination, selection = None, threads = None))]
+pub fn array_reduce(
+    py: Python<'_>,
+    x: &Bound<'_, PyAny>,
+    combination: &str,
+    selection: Option<Bound<'_, PyAny>>,
+    threads: Option<usize>,
+) -> PyResult<Option<Py<PyAny>>> {
+    let combination = Combination::parse(combination, &[]).map_err(usage)?;
+    let x = Array::new(x, "x")?;
+    let selection = optional(&selection, "selection")?;
+    let selection = selected(&selection, &x, "x")?;
+    let x = x.view();
+    // SAFETY: as in `array_elementwise`.
+    let result = call(py, x.bytes(), || unsafe { primitives::reduce(x, combination, selection.as_ref(), threads) })?;
+    result
+        .map(|scalar| match scalar {
+            Scalar::Bool(value) => value.into_py_any(py),
+            Scalar::Int(value) => value.into_py_any(py),
+            Scalar::Uint(value) => value.into_py_any(py),
+            Scalar::Float(value) => value.into_py_any(py),
+        })
+        .transpose()
+}
+
+/// Combinations of the elements up to each along an axis.
+#[pyfunction]
+#[pyo3(signature = (x, out, combination, axis = 0, segments = None, selection = None, exclusive = false,
+    downward = false, threads = None))]
+#[allow(clippy::too_many_arguments)] // keyword arguments of Python
+pub fn array_scan(
+    py: Python<'_>,
+    x: &Bound<'_, PyAny>,
+    out: &Bound<'_, PyAny>,
+    combination: &str,
+    axis: usize,
+    segments: Option<Bound<'_, PyAny>>,
+    selection: Option<Bound<'_, PyAny>>,
+    exclusive: bool,
+    downward: bool,
+    threads: Option<usize>,
+) -> PyResult<()> {
+    let what = Scan::parse(combination).map_err(usage)?;
+    let (x, target) = (Array::new(x, "x")?, Array::output(out)?);
+    same_shape(&x, "x", &target, "out")?;
+    let (segments, selection) = (optional(&segments, "segments")?, optional(&selection, "selection")?);
+    let flags = match &segments {
+        None => None,
+        Some(segments) => {
+            same_shape(segments, "segments", &target, "out")?;
+            Some(segments.view())
+        }
+    };
+    let selection = selected(&selection, &target, "out")?;
+    let axis = Axis::of(target.shape(), axis).map_err(usage)?;
+    let (x, out, order) = (x.view(), target.view(), Order { downward, exclusive });
+    // SAFETY: as in `array_elementwise`.
+    call(py, out.bytes(), || unsafe {
+        primitives::scan(x, out, what, axis, flags.as_ref(), selection.as_ref(), order, threads)
+    })
+}
+
+/// The elements at one index of an axis, at every index of it.
+#[pyfunction]
+#[pyo3(signature = (x, out, axis, index, selection = None, threads = None))]
+pub fn array_spread(
+    py: Python<'_>,
+    x: &Bound<'_, PyAny>,
+    out: &Bound<'_, PyAny>,
+    axis: usize,
+    index: usize,
+    selection: Option<Bound<'_, PyAny>>,
+    threads: Option<usize>,
+) -> PyResult<()> {
+    let (x, target) = (Array::new(x, "x")?, Array::output(out)?);
+    same_shape(&x, "x", &target, "out")?;
+    let selection = optional(&selection, "selection")?;
+    let selection = selected(&selection, &target, "out")?;
+    let axis = Axis::of(target.shape(), axis).map_err(usage)?;
+    let (x, out) = (x.view(), target.view());
+    // SAFETY: as in `array_elementwise`.
+    call(py, out.bytes(), || unsafe { primitives::spread(x, out, axis, index, selection.as_ref(), threads) })
+}
+
+/// Each element from where its index says.
+#[pyfunction]
+#[pyo3(signature = (x, index, out, selection = None, threads = None))]
+pub fn array_gather(
+    py: Python<'_>,
+    x: &Bound<'_, PyAny>,
+    index: &Bound<'_, PyAny>,
+    out: &Bound<'_, PyAny>,
+    selection: Option<Bound<'_, PyAny>>,
+    threads: Option<usize>,
+) -> PyResult<()> {
+    let (x, index, target) = (Array::new(x, "x")?, Array::new(index, "index")?, Array::output(out)?);
+    same_shape(&index, "index", &target, "out")?;
+    let selection = optional(&selection, "selection")?;
+    let selection = selected(&selection, &target, "out")?;
+    let (x, index, out) = (x.view(), index.view(), target.view());
+    // SAFETY: as in `array_elementwise`.
+    call(py, index.bytes(), || unsafe { primitives::gather(x, index, out, selection.as_ref(), threads) })
+}
+
+/// Each element to where its index says.
+#[pyfunction]
+#[pyo3(signature = (x, index, out, combine = None, selection = None, threads = None))]
+pub fn array_send(
+    py: Python<'_>,
+    x: &Bound<'_, PyAny>,
+    index: &Bound<'_, PyAny>,
+    out: &Bound<'_, PyAny>,
+    combine: Option<&str>,
+    selection: Option<Bound<'_, PyAny>>,
+    threads: Option<usize>,
+) -> PyResult<()> {
+    let collisions = Collisions::parse(combine).map_err(usage)?;
+    let (x, index, target) = (Array::new(x, "x")?, Array::new(index, "index")?, Array::output(out)?);
+    same_shape(&index, "index", &x, "x")?;
+    let selection = optional(&selection, "selection")?;
+    let selection = selected(&selection, &x, "x")?;
+    let (x, index, out) = (x.view(), index.view(), target.view());
+    // SAFETY: as in `array_elementwise`.
+    call(py, index.bytes(), || unsafe { primitives::send(x, index, out, collisions, selection.as_ref(), threads) })
+}

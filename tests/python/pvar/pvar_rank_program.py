@@ -1,0 +1,109 @@
+"""What each rank of the tests does: `pvar_rank_program.py SCENARIO`; prints `SCENARIO: ok` where all is well.
+
+The tests of one process are run again on all ranks: a VP set is divided over them, what is asked of it is the same.
+Every rank draws the same examples.
+"""
+
+import importlib
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import Phase, settings
+
+import weft
+from weft import UsageError
+
+# Before the tests are imported, whose settings begin with these.
+settings.register_profile("ranks", derandomize=True, database=None, phases=[Phase.explicit, Phase.generate])
+settings.load_profile("ranks")
+sys.path.insert(0, str(Path(__file__).parent))
+meter, tests, variables = (
+    importlib.import_module(f"test_pvar_{name}") for name in ("meter", "primitives", "variables")
+)
+
+
+def primitives():
+    """Reductions, spreads, shifts, gets and sends against the reference."""
+    tests.test_reductions()
+    tests.test_spread_and_shift()
+    tests.test_gets()
+    tests.test_sends_that_combine()
+    tests.test_plain_sends_are_permutations_or_errors()
+
+
+def scans():
+    """Scans along divided axes, in segments that go over blocks."""
+    tests.test_scans()
+    tests.test_float_scans_do_not_cancel_over_segments()
+    tests.test_thirty_one_axes()
+    variables.test_words_of_any_length_wrap_around()
+
+
+def elements():
+    """Elements read and written, coordinates, assignment, selections."""
+    variables.test_one_element()
+    variables.test_a_selection_is_made_when_its_block_is_entered()
+    variables.test_masked_assignment_keeps_old_values()
+    for order in (None, "send", ("news", "send", None)):
+        vp = weft.VPSet((3, 4, 2), order=order)
+        places = np.indices((3, 4, 2))
+        for axis in range(3):
+            assert np.array_equal(vp.coordinate(axis).numpy(), places[axis])
+        assert np.array_equal(vp.address().numpy(), np.arange(24).reshape(3, 4, 2))
+    grid = (vp.execution.ranks, 1, 1)
+    assert weft.VPSet((6, 4, 2), grid=grid).execution.geometry.grid == grid
+
+
+def mistakes():
+    """Each raises on every rank, also where only one has it; the ranks then still agree."""
+    for call, text in tests.mistakes():
+        with pytest.raises(UsageError, match=text):
+            call()
+    vp = weft.VPSet(12)
+    x = vp.address()
+    wrong, twice = np.arange(12), np.arange(12)
+    wrong[7], twice[11] = 40, 0
+    with pytest.raises(UsageError, match="get: there is no processor 40"):
+        weft.get(x, vp.array(wrong))
+    with pytest.raises(UsageError, match="send: there is no processor 40"):
+        weft.send(x, vp.array(wrong), combine="max")
+    with pytest.raises(UsageError, match="get: there is no coordinate 40 along axis 0"):
+        weft.get(x, (vp.array(wrong),))
+    into = x.copy()
+    with pytest.raises(UsageError, match="send: 2 processors send to processor 0; say how"):
+        weft.send(x + 100, vp.array(twice), into=into)
+    assert into.numpy().tolist() == list(range(12))
+    assert weft.reduce(x, "sum") == 66
+
+
+def metered():
+    """The meter of every rank sees the whole."""
+    meter.test_every_operation_is_recorded_with_what_it_is()
+    meter.test_facts_find_shifts()
+    vp = weft.VPSet(12)
+    with weft.pvar.metered(vp) as made, vp.where(vp.coordinate(0) < 5):
+        weft.send(vp.address(), vp.address() // 3, combine="add")
+    record = made.sequence[-1]
+    assert (record.selected, record.facts.messages, record.facts.targets) == (5, 5, 2)
+
+
+def floats():
+    """Sends combine in the order of one rank, to the bit; sums and scans to rounding."""
+    shape = (23, 17)
+    random = np.random.default_rng(4)
+    x, to = random.standard_normal(shape), random.integers(0, 40, shape)
+    vp = weft.VPSet(shape)
+    expected = np.zeros(x.size)
+    np.add.at(expected, to.ravel(), x.ravel())
+    assert np.array_equal(weft.send(vp.array(x), vp.array(to), combine="add").numpy().ravel(), expected)
+    assert weft.reduce(vp.array(x), "sum") == pytest.approx(x.sum(), rel=1e-13)
+    for axis in (0, 1):
+        got = weft.scan(vp.array(x), "add", axis).numpy()
+        assert np.allclose(got, np.cumsum(x, axis), rtol=1e-13, atol=1e-13)
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()
+    print(f"{sys.argv[1]}: ok", flush=True)
