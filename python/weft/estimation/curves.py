@@ -5,8 +5,8 @@ An operation of n elements takes
     call(w) + call_selected + call_scalar + p piece + r run + n (c(b) + exclusive + down + s d + u (1 - d))
 
 seconds. b is the length of an operand in bytes; c is linear in log b between knots, since caches, memory and how memory
-is allocated differ by length. w is how many bytes the program has touched since it was last at the same statement: the
-more, the less of the statement's own code and tables is still in caches, so that the time of a call is linear in log w
+is allocated differ by length. w is how many bytes the program has touched since it last did such an operation: the
+more, the less of its own code and tables is still in caches, so that the time of a call is linear in log w
 between knots. p is the number of contiguous pieces that elements are moved in. d is the share of elements that are
 selected, s and u what a selected and an unselected element take more; r is the number of stretches of selected
 elements, at whose ends branches are predicted wrongly and vectors are partial. `call_selected` and the terms of d and r
@@ -55,6 +55,10 @@ PRIOR = 0.5
 TOLERANCE = 0.30
 """Relative errors beyond this lose weight (Huber): what repetitions of a program differ by at most."""
 
+MOST = {"run": 30e-9, "piece": 200e-9}
+"""Bounds of terms, in seconds: a branch that is predicted wrongly and two partial vectors take no more, nor the loop
+around a row."""
+
 ROUNDS = 12
 """Of reweighting; the weights have settled by then."""
 
@@ -80,7 +84,7 @@ class Work:
     exclusive, down
         Whether a scan is of this form.
     since
-        Bytes that the program has touched since it was last at the same statement.
+        Bytes that the program has touched since it last did an operation of this name.
     """
 
     elements: int
@@ -183,6 +187,14 @@ def fit(observations: Sequence[tuple[Work, float]], knots: Sequence[int], prior:
     extra, wanted = _beside_observations(knots, columns, seconds, prior)
     found = np.zeros(columns.shape[1])
     found[used] = _robust(columns[:, used], seconds, extra[:, used], wanted)
+    most = np.concatenate([np.full(len(knots), np.inf), _MOST_OF])
+    beyond = used & (found > most)
+    if beyond.any():
+        # At their bounds; the others make up for the rest.
+        found[beyond] = most[beyond]
+        left = np.maximum(seconds - columns[:, beyond] @ found[beyond], seconds / 20)
+        free = used & ~beyond
+        found[free] = _robust(columns[:, free], left, extra[:, free], wanted - extra[:, beyond] @ found[beyond])
     if prior is not None:
         found[~used] = _vector(prior)[~used]
     errors = seconds / np.maximum(columns @ found, 1e-12) - 1.0
@@ -195,6 +207,9 @@ def fit(observations: Sequence[tuple[Work, float]], knots: Sequence[int], prior:
         error=float(np.sqrt(np.mean(np.minimum(np.abs(errors), 1.0) ** 2))),
         observations=len(seconds),
     )
+
+
+_MOST_OF = np.array([np.inf] * len(SINCE) + [MOST.get(name, np.inf) for name in TERMS])
 
 
 def _columns(works: Sequence[Work], knots: Sequence[int]) -> Array:

@@ -159,7 +159,7 @@ class Counted(NamedTuple):
     record
         As the meter has it.
     since
-        Bytes that the program had touched since it was last there, rounded to a power of two.
+        Bytes that the program had touched since it last did an operation of this name, rounded to a power of two.
     """
 
     record: Record
@@ -189,13 +189,8 @@ def record(program: Program, arguments: Sequence[str] = (), vp_sets: Iterable[VP
 def counted(sequence: Iterable[Record]) -> Counter[Counted]:
     """Equal operations at equal distances, and how many."""
     found: Counter[Counted] = Counter()
-    last: dict[tuple[str, int, str], int] = {}
-    touched = 0
-    for one in sequence:
-        place = (one.file, one.line, one.name)
-        since = touched - last.get(place, 0)
-        touched += kinds.touched(one)
-        last[place] = touched
+    sequence = list(sequence)
+    for one, since in zip(sequence, kinds.distances(sequence), strict=True):
         found[Counted(one, 1 << since.bit_length() if since else 0)] += 1
     return found
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -50,7 +51,7 @@ def of(record: Record, since: int = 0) -> Kind:
     record
         The operation.
     since
-        Bytes that the program has touched since it was last there.
+        Bytes that the program has touched since it last did an operation of this name.
     """
     found = _of(record)
     return found._replace(work=replace(found.work, since=since))
@@ -59,6 +60,16 @@ def of(record: Record, since: int = 0) -> Kind:
 def touched(record: Record) -> int:
     """About how many bytes an operation touches: an operand and the result."""
     return 0 if record.kind in ("read", "write") else 2 * record.size * _bytes(record)
+
+
+def distances(sequence: Iterable[Record]) -> Iterator[int]:
+    """For each operation of a sequence, the bytes touched since one of the same name: how cold its code is."""
+    last: dict[str, int] = {}
+    total = 0
+    for one in sequence:
+        yield total - last.get(one.name, 0)
+        total += touched(one)
+        last[one.name] = total
 
 
 def _of(record: Record) -> Kind:

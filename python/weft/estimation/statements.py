@@ -19,6 +19,9 @@ from weft import pvar
 from weft.pvar import ParallelVariable, VPSet
 from weft.pvar.operations import FUNCTIONS, SILENT
 
+LATEST = 0.5
+"""Share of operands that are the latest result."""
+
 DTYPES = ("float64", "float32", "int64", "int32", "int8", "bool")
 
 BELOW_ONE = ("asin", "acos", "atanh")
@@ -42,7 +45,7 @@ class Scene:
     targets
         By dtype, to be assigned to.
     results
-        By dtype, where results are kept until others take their place.
+        By dtype of the operands, the latest result of that dtype, and of another.
     """
 
     vp: VPSet
@@ -57,6 +60,14 @@ class Scene:
         there = self.variables[dtype]
         return there[int(self.made.integers(len(there)))]
 
+    def operand(self, dtype: str) -> Callable[[], ParallelVariable]:
+        """A variable, or what was last computed: programs go on with what they have just made."""
+        x = self.variable(dtype)
+        if self.made.random() < LATEST:
+            place = self.results[dtype]
+            return lambda: x if place[0] is None else place[0]
+        return lambda: x
+
     def addresses(self, name: str) -> ParallelVariable:
         """One of `ADDRESSES`."""
         if name not in self._addresses:
@@ -69,10 +80,10 @@ class Scene:
     def kept(self, dtype: str, step: Step) -> Step:
         """A step whose result takes the place of an earlier one."""
         place = self.results[dtype]
-        at = int(self.made.integers(len(place)))
 
         def run() -> None:
-            place[at] = step()
+            found = step()
+            place[0 if found.dtype == dtype else 1] = found
 
         return run
 
@@ -98,7 +109,7 @@ class Statement:
     label: str
     dtype: str
     step: Callable[[Scene], Step]
-    weight: int = 1
+    weight: float = 1
     cheap: bool = True
 
 
@@ -108,14 +119,18 @@ def menu() -> tuple[Statement, ...]:
     return (*_functions(), *_moves(), *_combinations(), *_messages())
 
 
-def scene(made: np.random.Generator, shape: tuple[int, ...], dtypes: tuple[str, ...], variables: int) -> Scene:
-    """A VP set with so many variables of each of some dtypes."""
+VARIABLES, TARGETS = 2, 1
+"""Of each dtype: programs have some five to ten variables, so that this decides which cache holds them."""
+
+
+def scene(made: np.random.Generator, shape: tuple[int, ...], dtypes: tuple[str, ...]) -> Scene:
+    """A VP set with variables of some dtypes."""
     vp = VPSet(shape)
     found = Scene(vp, made)
     for dtype in dtypes:
-        found.variables[dtype] = [vp.array(_numbers(made, vp, dtype)) for _ in range(variables)]
-        found.targets[dtype] = [vp.array(_numbers(made, vp, dtype)) for _ in range(2)]
-        found.results[dtype] = [None] * max(1, variables // 2)
+        found.variables[dtype] = [vp.array(_numbers(made, vp, dtype)) for _ in range(VARIABLES)]
+        found.targets[dtype] = [vp.array(_numbers(made, vp, dtype)) for _ in range(TARGETS)]
+        found.results[dtype] = [None, None]
     return found
 
 
@@ -164,10 +179,10 @@ def _functions() -> Iterator[Statement]:
                     "float32",
                     "int64",
                 )
-                weight = 3 if name in COMMON else 1
+                weight = 3 if name in COMMON else 0.5
                 yield Statement(f"{name} {dtype}", dtype, functools.partial(_computed, name, dtype), weight, not slow)
     for dtype in ("float64", "float32", "int32"):
-        yield Statement(f"where {dtype}", dtype, functools.partial(_chosen, dtype), 1)
+        yield Statement(f"where {dtype}", dtype, functools.partial(_chosen, dtype))
 
 
 def _takes(name: str, dtype: str) -> bool:
@@ -188,6 +203,8 @@ def _takes(name: str, dtype: str) -> bool:
 
 def _computed(name: str, dtype: str, scene: Scene) -> Step:
     function = getattr(pvar, name)
+    if name in COMMON and name != "divide":
+        return _common(function, name, dtype, scene)
     x = scene.variable(dtype)
     if name in BELOW_ONE:
         with np.errstate(all="ignore"):
@@ -199,6 +216,18 @@ def _computed(name: str, dtype: str, scene: Scene) -> Step:
         return scene.kept(dtype, lambda: function(x, number))
     y = scene.variable(dtype)
     return scene.kept(dtype, lambda: function(x, y))
+
+
+def _common(function: Callable[..., Any], name: str, dtype: str, scene: Scene) -> Step:
+    """Functions that may have any operand: nothing that overflows makes them slow."""
+    first = scene.operand(dtype)
+    if FUNCTIONS[name].operands == 1:
+        return scene.kept(dtype, lambda: function(first()))
+    if dtype != "bool" and scene.made.random() < 0.4:
+        number: Any = 1.5 if dtype.startswith("float") else 3
+        return scene.kept(dtype, lambda: function(first(), number))
+    y = scene.variable(dtype)
+    return scene.kept(dtype, lambda: function(first(), y))
 
 
 def dtype_of(name: str) -> Any:
@@ -213,10 +242,10 @@ def _chosen(dtype: str, scene: Scene) -> Step:
 
 def _moves() -> Iterator[Statement]:
     for dtype in DTYPES:
-        yield Statement(f"assign {dtype}", dtype, functools.partial(_assigned, dtype), 5)
-        yield Statement(f"broadcast {dtype}", dtype, functools.partial(_broadcast, dtype), 3)
-        yield Statement(f"spread {dtype}", dtype, functools.partial(_spread, dtype), 3)
-        yield Statement(f"shift fetch {dtype}", dtype, functools.partial(_shifted, dtype, "fetch"), 4)
+        yield Statement(f"assign {dtype}", dtype, functools.partial(_assigned, dtype), 8)
+        yield Statement(f"broadcast {dtype}", dtype, functools.partial(_broadcast, dtype), 6)
+        yield Statement(f"spread {dtype}", dtype, functools.partial(_spread, dtype), 6)
+        yield Statement(f"shift fetch {dtype}", dtype, functools.partial(_shifted, dtype, "fetch"), 6)
         yield Statement(f"shift store {dtype}", dtype, functools.partial(_shifted, dtype, "store"), 2)
     for source, target in (
         ("float64", "float32"),
@@ -236,16 +265,16 @@ def _moves() -> Iterator[Statement]:
 
 
 def _assigned(dtype: str, scene: Scene) -> Step:
-    target, value = scene.targets[dtype][int(scene.made.integers(2))], scene.variable(dtype)
+    target, value = scene.targets[dtype][0], scene.operand(dtype)
 
     def run() -> None:
-        target[...] = value
+        target[...] = value()
 
     return run
 
 
 def _broadcast(dtype: str, scene: Scene) -> Step:
-    target, value = scene.targets[dtype][int(scene.made.integers(2))], dtype_of(dtype)(1).item()
+    target, value = scene.targets[dtype][0], dtype_of(dtype)(1).item()
 
     def run() -> None:
         target[...] = value
@@ -254,17 +283,17 @@ def _broadcast(dtype: str, scene: Scene) -> Step:
 
 
 def _spread(dtype: str, scene: Scene) -> Step:
-    x, axis = scene.variable(dtype), int(scene.made.integers(scene.vp.ndim))
+    x, axis = scene.operand(dtype), int(scene.made.integers(scene.vp.ndim))
     index = int(scene.made.integers(scene.vp.shape[axis]))
-    return scene.kept(dtype, lambda: pvar.spread(x, axis=axis, index=index))
+    return scene.kept(dtype, lambda: pvar.spread(x(), axis=axis, index=index))
 
 
 def _shifted(dtype: str, form: Any, scene: Scene) -> Step:
-    x, axis = scene.variable(dtype), int(scene.made.integers(scene.vp.ndim))
+    x, axis = scene.operand(dtype), int(scene.made.integers(scene.vp.ndim))
     extent = scene.vp.shape[axis]
     distance = int(scene.made.choice((1, -1, max(1, extent // 2), int(scene.made.integers(1, max(2, extent))))))
     boundary: Any = "circular" if scene.made.random() < 0.6 else 0
-    return scene.kept(dtype, lambda: pvar.shift(x, distance, axis=axis, boundary=boundary, form=form))
+    return scene.kept(dtype, lambda: pvar.shift(x(), distance, axis=axis, boundary=boundary, form=form))
 
 
 def _converted(source: str, target: str, scene: Scene) -> Step:
@@ -301,54 +330,54 @@ def _combinations() -> Iterator[Statement]:
     for dtype in DTYPES:
         for operator in _operators(dtype):
             common = operator in ("add", "max", "min", "or")
-            weight = 4 if common else 1
+            weight = 6 if common else 1
             yield Statement(f"reduce {operator} {dtype}", dtype, functools.partial(_reduced, dtype, operator), weight)
             if dtype != "int8":
                 step = functools.partial(_scanned, dtype, operator)
-                yield Statement(f"scan {operator} {dtype}", dtype, step, 6 if common else 2, False)
+                yield Statement(f"scan {operator} {dtype}", dtype, step, 8 if common else 2, False)
         if dtype != "int8":
             yield Statement(f"scan copy {dtype}", dtype, functools.partial(_scanned, dtype, "copy"), 2, False)
 
 
 def _reduced(dtype: str, operator: str, scene: Scene) -> Step:
-    x = scene.variable(dtype)
+    x = scene.operand(dtype)
     initial = dtype_of(dtype)(0).item()
-    return lambda: pvar.reduce(x, operator, initial=initial)
+    return lambda: pvar.reduce(x(), operator, initial=initial)
 
 
 def _scanned(dtype: str, operator: str, scene: Scene) -> Step:
     made = scene.made
-    x, axis = scene.variable(dtype), int(made.integers(scene.vp.ndim))
+    x, axis = scene.operand(dtype), int(made.integers(scene.vp.ndim))
     segments = scene.variable("bool") if made.random() < 0.5 else None
     exclusive = operator != "copy" and bool(made.random() < 0.3)
     direction: Any = "down" if made.random() < 0.2 else "up"
     return scene.kept(
-        dtype, lambda: pvar.scan(x, operator, axis, segments=segments, exclusive=exclusive, direction=direction)
+        dtype, lambda: pvar.scan(x(), operator, axis, segments=segments, exclusive=exclusive, direction=direction)
     )
 
 
 def _messages() -> Iterator[Statement]:
     for dtype in ("float64", "float32", "int64", "int32", "int8", "bool"):
         common = dtype not in ("int8", "bool")
-        yield Statement(f"get {dtype}", dtype, functools.partial(_got, dtype), 6 if common else 2)
-        yield Statement(f"send {dtype}", dtype, functools.partial(_sent, dtype, None), 3 if common else 1)
+        yield Statement(f"get {dtype}", dtype, functools.partial(_got, dtype), 14 if common else 3)
+        yield Statement(f"send {dtype}", dtype, functools.partial(_sent, dtype, None), 10 if common else 2)
         for operator in (*_operators(dtype), "overwrite"):
             if dtype == "int8":
                 continue
-            weight = 5 if operator in ("add", "min", "max") else 1
+            weight = 6 if operator in ("add", "min", "max") else 1
             step = functools.partial(_sent, dtype, operator)
             yield Statement(f"send {operator} {dtype}", dtype, step, weight, False)
 
 
 def _got(dtype: str, scene: Scene) -> Step:
-    x, address = scene.variable(dtype), scene.addresses(str(scene.made.choice(ADDRESSES)))
-    return scene.kept(dtype, lambda: pvar.get(x, address))
+    x, address = scene.operand(dtype), scene.addresses(str(scene.made.choice(ADDRESSES)))
+    return scene.kept(dtype, lambda: pvar.get(x(), address))
 
 
 def _sent(dtype: str, operator: str | None, scene: Scene) -> Step:
     there = ADDRESSES[:2] if operator is None else ADDRESSES
-    x, address = scene.variable(dtype), scene.addresses(str(scene.made.choice(there)))
-    return scene.kept(dtype, lambda: pvar.send(x, address, combine=operator))
+    x, address = scene.operand(dtype), scene.addresses(str(scene.made.choice(there)))
+    return scene.kept(dtype, lambda: pvar.send(x(), address, combine=operator))
 
 
 def condition(scene: Scene) -> ParallelVariable:

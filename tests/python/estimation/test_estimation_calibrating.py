@@ -22,7 +22,7 @@ def small(monkeypatch):
 def test_every_statement_runs_and_counts_as_one_operation():
     made = random_programs.np.random.default_rng(1)
     for shape in ((40,), (5, 8), (3, 4, 5)):
-        scene = statements.scene(made, shape, statements.DTYPES, 2)
+        scene = statements.scene(made, shape, statements.DTYPES)
         for one in statements.menu():
             step = one.step(scene)
             (found,) = random_programs._records(scene, [step])
@@ -35,7 +35,7 @@ def test_the_programs_of_the_repository_are_priced_by_what_is_calibrated(small):
     made = random_programs.np.random.default_rng(2)
     there = set()
     for shape in ((300,), (20, 20), (6, 7, 8)):
-        scene = statements.scene(made, shape, statements.DTYPES, 2)
+        scene = statements.scene(made, shape, statements.DTYPES)
         for one in statements.menu():
             for _ in range(12 if one.label.startswith(("scan", "get", "send")) else 2):
                 step = one.step(scene)
