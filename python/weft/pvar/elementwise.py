@@ -17,6 +17,7 @@ import numpy as np
 
 from weft._core import UsageError
 from weft.pvar import words
+from weft.pvar.native import WITHOUT_WARNING, quietly
 from weft.pvar.operations import FUNCTIONS, SILENT, Function
 from weft.pvar.variable import ParallelVariable
 
@@ -39,6 +40,7 @@ def apply(function: Function, *operands: Any) -> ParallelVariable:
         with quiet:
             result = vp.execution.elementwise(function.name, arrays)
             if result is None:
+                vp.check_memory(np.result_type(*(one.dtype for one in arrays if isinstance(one, np.ndarray))))
                 result = function.compute(*arrays)
     except (TypeError, OverflowError) as error:
         raise UsageError(refusal(function.name, arrays, error)) from None
@@ -94,6 +96,7 @@ def refusal(name: str, arrays: list[Any], error: Exception) -> str:
 def unary(function: Function) -> Callable[[Any], ParallelVariable]:
     """The fast way of a function of one operand."""
     compute = function.compute
+    quiet = function.name in WITHOUT_WARNING
 
     def call(x: Any, /) -> ParallelVariable:
         if x.__class__ is not ParallelVariable:
@@ -104,6 +107,10 @@ def unary(function: Function) -> Callable[[Any], ParallelVariable]:
                 return ParallelVariable(vp, compute(x.data))
             except (TypeError, OverflowError):
                 pass
+        elif quiet and vp.selecting:
+            result = quietly(function.name, x.data, None)
+            if result is not None:
+                return ParallelVariable(vp, result)
         return apply(function, x)
 
     return _named(call, function, "x")
@@ -112,6 +119,7 @@ def unary(function: Function) -> Callable[[Any], ParallelVariable]:
 def binary(function: Function) -> Callable[[Any, Any], ParallelVariable]:
     """The fast way of a function of two operands: nothing is looked at that a selection or a meter would need."""
     compute = function.compute
+    quiet = function.name in WITHOUT_WARNING
 
     def call(x: Any, y: Any, /) -> ParallelVariable:
         if x.__class__ is ParallelVariable:
@@ -126,6 +134,13 @@ def binary(function: Function) -> Callable[[Any, Any], ParallelVariable]:
                         return ParallelVariable(vp, compute(x.data, y))
                 except (TypeError, OverflowError):
                     pass
+            elif quiet and vp.selecting:
+                other = y
+                if y.__class__ is ParallelVariable:
+                    other = y.data if y.vp is vp else None
+                result = None if other is None else quietly(function.name, x.data, other)
+                if result is not None:
+                    return ParallelVariable(vp, result)
         elif y.__class__ is not ParallelVariable:
             raise UsageError(f"{function.name}: neither operand is a parallel variable; vp.array(…) makes one")
         return apply(function, x, y)

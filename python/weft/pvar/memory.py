@@ -1,16 +1,26 @@
-"""Memory of large results, used again: to get fresh pages from the system costs as much as writing them once more."""
+"""Memory of variables: asked for before it is taken, and used again where it is large.
+
+To get fresh pages from the system costs as much as writing them once more.
+"""
 
 from __future__ import annotations
 
 import math
+import os
 import sys
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from weft import units
+from weft._core import UsageError
+
 LARGE = 8 << 20
 """Bytes from which arrays are kept; below, the allocator does so itself."""
+
+_ASKED = 64 << 20
+"""Bytes from which memory is asked for before it is taken: asking then costs nothing."""
 
 _KEPT = 4
 """How many arrays are remembered: temporaries of an expression or two."""
@@ -32,6 +42,40 @@ class Pool:
         for array in self._arrays:
             if array.dtype == dtype and array.shape == shape and sys.getrefcount(array) <= _UNUSED:
                 return array
+        check(math.prod(shape) * dtype.itemsize, f"a result of {dtype} on {shape} virtual processors")
         made = np.empty(shape, dtype)
         self._arrays = [*self._arrays[1 - _KEPT :], made]
         return made
+
+
+def check(needed: int, what: str) -> None:
+    """Refuse what this machine's memory does not hold now.
+
+    Raises
+    ------
+    UsageError
+        With what is needed and what there is.
+    """
+    if needed <= _ASKED:
+        return
+    there = available()
+    if there is not None and needed > there:
+        raise UsageError(
+            f"{what} takes {units.length(needed)}, and this machine has {units.length(there)} of memory left; take a "
+            "smaller grid, or divide it over the ranks of several nodes (mpiexec)"
+        )
+
+
+def available() -> int | None:
+    """Bytes that can be had without swapping; None where the system does not say."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            for line in file:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except (OSError, ValueError):
+        pass
+    try:
+        return int(os.sysconf("SC_AVPHYS_PAGES")) * int(os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, ValueError, OSError):
+        return None

@@ -15,7 +15,7 @@ import numpy as np
 from weft.distributed import DistributedArray, Geometry, Polyshift
 from weft.pvar import local, words
 from weft.pvar.execution import Array
-from weft.pvar.local import Local
+from weft.pvar.native import Native
 from weft.pvar.operators import UFUNCS, neutral
 
 _PLANS = 64
@@ -31,7 +31,7 @@ class OverRanks:
         self.ranks = self._run.size
         self.shape = self.geometry.local_shape()
         self.start = self.geometry.start()
-        self._local = Local(self.shape)
+        self._local = Native(self.shape)
         self._whole = shape
         self._size = math.prod(shape)
         self._plans: dict[Any, Polyshift] = {}

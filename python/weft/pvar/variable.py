@@ -161,9 +161,16 @@ class ParallelVariable:
         UsageError
             If `value` is of another VP set, or its dtype cannot be had (`x[...] = y.astype(x.dtype)` converts).
         """
+        vp = self.vp
+        if value.__class__ is ParallelVariable and value.vp is vp and value.data.dtype == self.data.dtype:
+            if vp.plain:
+                np.copyto(self.data, value.data)
+                return
+            if vp.selecting:
+                vp.execution.assign(self.data, value.data, vp.mask, None)
+                return
         from weft.pvar.elementwise import operand
 
-        vp = self.vp
         new = operand(vp, value, "assignment")
         try:
             vp.execution.assign(self.data, new, vp.mask, self.word)
@@ -182,6 +189,11 @@ class ParallelVariable:
         if place is Ellipsis or (place.__class__ is slice and place == _ALL):
             return self
         vp = self.vp
+        if vp.alone and vp.meter is None and place.__class__ is tuple and len(place) == vp.ndim:
+            try:
+                return self.data.item(place)
+            except (IndexError, TypeError, ValueError):
+                pass  # what is wrong with it is said below
         at = vp.place(place)
         value = vp.execution.read(self.data, at)
         if vp.meter is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,10 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from weft import units
 from weft._core import UsageError
-from weft.pvar import words
-from weft.pvar.local import Local
+from weft.pvar import memory, words
 from weft.pvar.meter import Meter, current
 from weft.pvar.variable import ParallelVariable
 
@@ -26,9 +23,6 @@ Order = Literal["news", "send"]
 
 MOST_AXES = 31
 """'n-dimensional NEWS grids, where n is any positive integer less than 32' (Wu and Shu 1989, section 3)."""
-
-_LARGE = 64 << 20
-"""Bytes of a variable from which memory is asked for before it is taken: asking then costs nothing."""
 
 
 class VPSet:
@@ -87,12 +81,12 @@ class VPSet:
         self.order = _orders(order, self.ndim)
         self.execution: Execution = _execution(self.shape, self.order, comm, grid)
         self._elements = math.prod(self.execution.shape)
-        check_memory(self._elements, f"one variable of 8 bits on {self.shape} virtual processors")
+        memory.check(self._elements, f"one variable of 8 bits on {self.shape} virtual processors")
         self.machine = "here"
         self.processors = self.execution.ranks
         self.mask: Any = None
         """Who of this process's is selected: numpy's array of booleans, or None for all."""
-        self._irregular = self._elements * 8 > _LARGE
+        self._irregular = self._elements * 8 >= memory.LARGE
         self._meter = meter if meter is not None else current()
         self._costs: Any = None
         if machine != "here":
@@ -103,10 +97,16 @@ class VPSet:
                 self._meter = Meter()
         self.plain = False
         """Whether nothing is to be done but to compute: no selection, meter, word length or want of memory."""
+        self.selecting = False
+        """Whether nothing but a selection is to be thought of."""
+        self.alone = self.execution.ranks == 1
+        """Whether this process has all elements."""
         self._settle()
 
     def _settle(self) -> None:
-        self.plain = self.mask is None and self._meter is None and not self._irregular
+        usual = self._meter is None and not self._irregular
+        self.plain = usual and self.mask is None
+        self.selecting = usual and self.mask is not None
 
     def irregular(self) -> None:
         """Variables of this VP set need checks from now on."""
@@ -305,8 +305,7 @@ class VPSet:
 
     def check_memory(self, dtype: np.dtype[Any]) -> None:
         """Refuse a variable that memory does not hold, before it is taken."""
-        if self._elements * dtype.itemsize > _LARGE:
-            check_memory(self._elements * dtype.itemsize, f"a variable of {dtype} on {self.shape} virtual processors")
+        memory.check(self._elements * dtype.itemsize, f"a variable of {dtype} on {self.shape} virtual processors")
 
     def _index_type(self, dtype: DTypeLike | None) -> np.dtype[Any]:
         if dtype is None:
@@ -368,39 +367,6 @@ def vp_ratio(shape: Sequence[int], processors: int) -> int:
     return max(1, math.prod(1 << max(0, extent - 1).bit_length() for extent in shape) // processors)
 
 
-def check_memory(needed: int, what: str) -> None:
-    """Refuse what this machine's memory does not hold now.
-
-    Raises
-    ------
-    UsageError
-        With what is needed and what there is.
-    """
-    if needed <= _LARGE:
-        return
-    there = available_memory()
-    if there is not None and needed > there:
-        raise UsageError(
-            f"{what} takes {units.length(needed)}, and this machine has {units.length(there)} of memory left; take a "
-            "smaller grid, or divide it over the ranks of several nodes (mpiexec)"
-        )
-
-
-def available_memory() -> int | None:
-    """Bytes that can be had without swapping; None where the system does not say."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            for line in file:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except (OSError, ValueError):
-        pass
-    try:
-        return int(os.sysconf("SC_AVPHYS_PAGES")) * int(os.sysconf("SC_PAGE_SIZE"))
-    except (AttributeError, ValueError, OSError):
-        return None
-
-
 def _extents(shape: Any) -> tuple[int, ...]:
     given: Sequence[Any] = [shape] if isinstance(shape, int | np.integer) else list(shape)
     if not 1 <= len(given) <= MOST_AXES:
@@ -424,8 +390,9 @@ def _orders(order: Any, ndim: int) -> tuple[str | None, ...]:
 def _execution(shape: tuple[int, ...], order: tuple[str | None, ...], comm: Any, grid: Any) -> Any:
     """What runs operations: this process alone, or the ranks of the run."""
     from weft.pvar import execution
+    from weft.pvar.native import Native
 
-    return execution.choose(shape, order, comm, grid) or Local(shape)
+    return execution.choose(shape, order, comm, grid) or Native(shape)
 
 
 def _costs(machine: Any) -> Any:

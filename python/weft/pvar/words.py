@@ -86,4 +86,4 @@ def longest(operands: Iterable[Any], dtype: np.dtype[Any]) -> int | None:
     # Without words of their own, operands of two dtypes (uint8 and int8) have results longer than both.
     if all(one.word is None for one in operands if hasattr(one, "bits")):
         return None
-    return max(lengths)
+    return int(max(lengths))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import weft
 from weft import UsageError, pvar
-from weft.pvar import vpset
+from weft.pvar import memory
 from weft.pvar.operations import FUNCTIONS
 
 
@@ -286,7 +286,7 @@ def test_mistakes_are_named(call, text):
 
 
 def test_memory_is_asked_for_before_it_is_taken(monkeypatch):
-    monkeypatch.setattr(vpset, "available_memory", lambda: 100 << 20)
+    monkeypatch.setattr(memory, "available", lambda: 100 << 20)
     vp = weft.VPSet(90 << 20)
     with pytest.raises(UsageError, match=r"a variable of float64 .* takes 720 MiB, and this machine has 100 MiB"):
         vp.zeros()

@@ -1,0 +1,196 @@
+"""Parallel variables of this process alone, by the native kernels (`crates/kernels`, primitives)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from weft import _core
+from weft._core import UsageError
+from weft.pvar import local, words
+from weft.pvar.execution import Array
+from weft.pvar.local import Local
+from weft.pvar.memory import LARGE
+from weft.pvar.operators import neutral
+
+_TESTS = frozenset(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"))
+_LOGICAL = frozenset(("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_invert"))
+_ARITHMETIC = frozenset(("add", "subtract", "multiply", "maximum", "minimum", "negative", "abs", "square"))
+
+WITHOUT_WARNING = _ARITHMETIC | _TESTS | frozenset(("divide", "sqrt"))
+"""Functions of floats that a kernel computes where numpy would have to be kept from warning of the unselected."""
+
+KERNELS = _ARITHMETIC | _TESTS | _LOGICAL
+"""Elementwise functions whose kernels give what numpy gives, bit for bit and without a warning."""
+
+_FEW = 1 << 16
+"""Elements up to which numpy's own indexing is the faster."""
+
+_EXACT = {bool: "b", int: "iuf", float: "f"}
+"""Which kinds of elements take Python's numbers as they are."""
+
+
+class Native(Local):
+    """As `Local`, which numpy computes and this is held against.
+
+    What the kernels do not have (float16, words of other lengths than numpy's where they need neutral elements, shifts
+    of small arrays) is left to numpy.
+    """
+
+    def assign(self, data: Array, value: Any, mask: Array | None, word: int | None) -> None:
+        """Masked by the kernel, where nothing is converted."""
+        if mask is None or word is not None or data.dtype == np.float16:
+            super().assign(data, value, mask, word)
+            return
+        if value.__class__ is not np.ndarray:
+            if data.dtype.kind not in _EXACT.get(value.__class__, ""):
+                super().assign(data, value, mask, word)
+                return
+            value = np.array([value], data.dtype)
+        elif value.dtype != data.dtype:
+            super().assign(data, value, mask, word)
+            return
+        _core.array_elementwise("copy", (value,), data, mask)
+
+    def elementwise(self, name: str, operands: list[Any]) -> Array | None:
+        """Large arrays of one dtype by the kernel, which knows threads and writes past the caches; else None."""
+        arrays = [one for one in operands if isinstance(one, np.ndarray)]
+        dtype = arrays[0].dtype
+        if name not in KERNELS or dtype == np.float16 or any(one.dtype != dtype for one in arrays):
+            return None
+        if arrays[0].nbytes < LARGE or (dtype.kind not in "iuf" and name not in _LOGICAL):
+            return None
+        given = []
+        for one in operands:
+            if isinstance(one, np.ndarray):
+                given.append(one)
+            elif dtype.kind in _EXACT.get(one.__class__, ""):
+                given.append(np.array([one], dtype))
+            else:
+                return None
+        out = self.empty(self.shape, np.dtype(bool) if name in _TESTS else dtype)
+        _core.array_elementwise(name, given, out)
+        return out
+
+    def reduce(self, data: Array, operator: str, mask: Array | None) -> Any:
+        """By the kernel."""
+        if data.dtype == np.float16:
+            return super().reduce(data, operator, mask)
+        return _core.array_reduce(data, operator, mask)
+
+    def spread(self, data: Array, axis: int, index: int) -> Array:
+        """By the kernel."""
+        if data.dtype == np.float16:
+            return super().spread(data, axis, index)
+        result = self.empty(data.shape, data.dtype)
+        _core.array_spread(data, result, axis, index)
+        return result
+
+    def shift(self, data: Array, distance: int, axis: int, boundary: Any) -> Array:
+        """Large arrays by the kernel of `weft.cshift`, which writes past the caches."""
+        if data.nbytes < LARGE:
+            return super().shift(data, distance, axis, boundary)
+        from weft.shifts import cshift, eoshift
+
+        out = self.empty(data.shape, data.dtype)
+        if boundary is None:
+            cshift(data, distance, axis, out)
+        else:
+            eoshift(data, distance, axis, boundary, out)
+        return out
+
+    def scan(
+        self,
+        data: Array,
+        operator: str,
+        axis: int,
+        mask: Array | None,
+        segments: Array | None,
+        exclusive: bool,
+        down: bool,
+        word: int | None,
+    ) -> Array:
+        """By the kernel."""
+        if data.dtype == np.float16 or (word is not None and operator in ("max", "min")):
+            return super().scan(data, operator, axis, mask, segments, exclusive, down, word)
+        result = self.empty(data.shape, data.dtype) if mask is None else np.zeros(data.shape, data.dtype)
+        _core.array_scan(data, result, operator, axis, segments, mask, exclusive, down)
+        return result if word is None else words.wrap(result, word)
+
+    def get(self, data: Array, addresses: Array, mask: Array | None) -> Array:
+        """By the kernel."""
+        if data.dtype == np.float16:
+            return super().get(data, addresses, mask)
+        if mask is None and addresses.size < _FEW:
+            # No bit is set that an address cannot have: that is quicker to know than the least and the largest.
+            if not 0 <= np.bitwise_or.reduce(addresses, axis=None) < self.size:
+                local.check_addresses(addresses, self.size, "get")
+            return data.reshape(-1)[addresses]
+        result = self.empty(data.shape, data.dtype) if mask is None else np.zeros(data.shape, data.dtype)
+        try:
+            _core.array_gather(data, _index(addresses), result, mask)
+        except UsageError:
+            local.check_addresses(addresses if mask is None else addresses[mask], self.size, "get")
+            raise
+        return result
+
+    def send(
+        self,
+        data: Array,
+        addresses: Array,
+        operator: str | None,
+        mask: Array | None,
+        into: Array,
+        word: int | None,
+        fresh: bool,
+    ) -> None:
+        """By the kernel; a target that is fresh begins with what changes nothing, and is zero where nothing arrives."""
+        if data.dtype == np.float16:
+            super().send(data, addresses, operator, mask, into, word, fresh)
+            return
+        index = _index(addresses)
+        nothing = neutral(operator, data.dtype, word) if fresh and operator not in (None, "overwrite") else None
+        if nothing is not None and nothing != 0:
+            into.fill(nothing)
+        try:
+            _core.array_send(data, index, into, operator, mask)
+        except UsageError:
+            to = addresses.reshape(-1) if mask is None else addresses[mask]
+            local.check_addresses(to, self.size, "send")
+            if operator is None and (found := local.collision(to)) is not None:
+                raise UsageError(local.refusal(*found)) from None
+            raise
+        if nothing is not None and nothing != 0:
+            arrived = np.zeros(into.shape, dtype=bool)
+            _core.array_send(np.ones(data.shape, dtype=bool), index, arrived, "overwrite", mask)
+            into[~arrived] = 0
+        if word is not None:
+            into[...] = words.wrap(into, word)
+
+
+def quietly(name: str, x: Array, y: Any) -> Array | None:
+    """A function of floats of one dtype, without a warning; None where there is no kernel."""
+    dtype = x.dtype
+    if dtype.kind != "f" or dtype.itemsize < 4:
+        return None
+    if y is None:
+        operands: tuple[Array, ...] = (x,)
+    elif y.__class__ is np.ndarray:
+        if y.dtype is not dtype and y.dtype != dtype:
+            return None
+        operands = (x, y)
+    elif y.__class__ is float:
+        operands = (x, np.array([y], dtype))
+    else:
+        return None
+    out = np.empty(x.shape, bool if name in _TESTS else dtype)
+    _core.array_elementwise(name, operands, out)
+    return out
+
+
+def _index(addresses: Array) -> Array:
+    """Addresses in a type that kernels read."""
+    if addresses.dtype in (np.int32, np.int64):
+        return addresses
+    return addresses.astype(np.int64)

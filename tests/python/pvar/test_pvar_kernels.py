@@ -1,0 +1,123 @@
+"""The kernels' way of an execution against numpy's."""
+
+import numpy as np
+import pvar_cases as cases
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import weft
+from weft import pvar
+from weft.pvar import memory
+from weft.pvar.local import Local
+from weft.pvar.native import Native
+from weft.pvar.operations import FUNCTIONS
+
+
+@pytest.fixture(autouse=True)
+def _native(native):
+    pass
+
+
+def same(got, expected):
+    if isinstance(expected, np.ndarray):
+        assert got.dtype == expected.dtype
+        return np.array_equal(got, expected, equal_nan=expected.dtype.kind == "f")
+    return type(got) is type(expected) and got == expected
+
+
+@settings(deadline=None, max_examples=80)
+@given(cases.SHAPES, cases.DTYPES, cases.DENSITIES, cases.SEEDS, st.data())
+def test_kernels_give_what_numpy_gives(shape, dtype, density, seed, data):
+    x, y = cases.elements(shape, dtype, seed), cases.elements(shape, dtype, seed + 1)
+    mask = None if density is None else cases.mask(shape, density, seed)
+    segments = data.draw(st.sampled_from([None, cases.mask(shape, 0.3, seed + 2)]))
+    axis = data.draw(st.integers(0, len(shape) - 1))
+    exclusive, down, fresh = data.draw(st.booleans()), data.draw(st.booleans()), data.draw(st.booleans())
+    to = np.random.default_rng(seed).integers(0, x.size, shape)
+    native, numpy = Native(shape), Local(shape)
+    names = ["add", "max", "min"] + (["logand", "logior"] if x.dtype.kind != "f" else [])
+    for name in names:
+        assert same(native.reduce(x, name, mask), numpy.reduce(x, name, mask))
+        scans = [run.scan(x, name, axis, mask, segments, exclusive, down, None) for run in (native, numpy)]
+        assert same(*scans), name
+    assert same(*(run.scan(x, "copy", axis, mask, segments, False, down, None) for run in (native, numpy)))
+    assert same(*(run.spread(x, axis, shape[axis] - 1) for run in (native, numpy)))
+    assert same(*(run.get(x, to, mask) for run in (native, numpy)))
+    for name in [*names, "overwrite"]:
+        targets = [np.zeros_like(x) if fresh else y.copy() for _ in range(2)]
+        for run, into in zip((native, numpy), targets, strict=True):
+            run.send(x, to, name, mask, into, None, fresh)
+        assert same(*targets), name
+    for value in (y, 3, x.dtype.type(4)):
+        targets = [x.copy(), x.copy()]
+        for run, into in zip((native, numpy), targets, strict=True):
+            run.assign(into, value, mask, None)
+        assert same(*targets)
+
+
+LARGE = (1025, 1031)
+"""Just beyond what the kernels are asked for, with rows of an odd length."""
+
+
+@pytest.mark.parametrize("dtype", ["f8", "i8", "?"])
+def test_large_arrays_are_computed_as_small_ones(dtype):
+    assert np.prod(LARGE) * 8 > memory.LARGE
+    a, b = cases.elements(LARGE, dtype, 1), cases.elements(LARGE, dtype, 2)
+    vp = weft.VPSet(LARGE)
+    x, y = vp.array(a), vp.array(b)
+    for name, function in FUNCTIONS.items():
+        if name not in (
+            "add",
+            "subtract",
+            "multiply",
+            "maximum",
+            "minimum",
+            "negative",
+            "abs",
+            "square",
+            "less",
+            "equal",
+        ):
+            continue
+        arrays, variables = (a, b)[: function.operands], (x, y)[: function.operands]
+        try:
+            expected = function.compute(*arrays)
+        except TypeError:
+            continue
+        assert same(getattr(pvar, name)(*variables).numpy(), expected), name
+    if dtype != "?":
+        assert same((x + 2).numpy(), a + 2)
+    for axis in (0, 1):
+        assert same(weft.shift(x, 3, axis).numpy(), np.roll(a, -3, axis))
+        assert same(weft.shift(x, -1, axis, 0).numpy()[1:, 1:], np.roll(a, 1, axis)[1:, 1:])
+
+
+def test_nan_wins_maxima_of_large_arrays():
+    a = np.zeros(LARGE)
+    a[::7, ::3] = np.nan
+    vp = weft.VPSet(LARGE)
+    for name in ("maximum", "minimum"):
+        got = getattr(pvar, name)(vp.array(a), vp.array(np.ones(LARGE)))
+        assert same(got.numpy(), FUNCTIONS[name].compute(a, np.ones(LARGE)))
+    assert np.isnan(weft.reduce(vp.array(a), "max"))
+
+
+def test_memory_of_results_is_used_again_only_when_nobody_has_it():
+    vp = weft.VPSet(LARGE)
+    x = vp.zeros()
+    first = x + 1
+    kept, address = first.numpy(), first.numpy().ctypes.data
+    view = kept[3:]
+    del first
+    second = x + 2
+    assert second.numpy().ctypes.data != address
+    assert (kept == 1).all()
+    del kept
+    third = x + 3
+    assert third.numpy().ctypes.data != address
+    assert (view == 1).all()
+    del view
+    assert (x + 4).numpy().ctypes.data == address
+    assert (second.numpy() == 2).all()
+    assert (third.numpy() == 3).all()
