@@ -2,7 +2,7 @@
 """The estimator held against programs: predicted and measured time of each, on this machine.
 
     weft calibrate
-    python benches/pvar/estimator.py [--programs blind|development|all] [--costs FILE] [--visits 4]
+    python benches/pvar/estimator.py [--programs blind|development|all] [--costs FILE] [--visits 8]
 
 The method of the calibration was developed with four of the programs of programs/ (gauss, life, radix_sort, spmv) and
 then frozen; the other four (jacobi, histogram, shortest_paths, fft) were estimated once after that. A record says which
@@ -32,7 +32,7 @@ from weft.estimation import costs_file, estimate
 
 ROOT = Path(__file__).resolve().parents[2]
 DEVELOPMENT = {"gauss": (63, 127, 255), "life": (64, 300), "radix_sort": (8192, 100_000), "spmv": (2000, 20_000)}
-BLIND = {"jacobi": (64, 400), "histogram": (65_536, 500_000), "shortest_paths": (500, 10_000), "fft": (4096, 131_072)}
+BLIND = {"jacobi": (64, 200), "histogram": (65_536, 200_000), "shortest_paths": (500, 5_000), "fft": (4096, 65_536)}
 TARGET = {"median": 0.08, "worst": 0.20}
 
 UNDISTURBED = 0.97
@@ -59,8 +59,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--programs", choices=("blind", "development", "all"), default="all")
     parser.add_argument("--costs", type=Path, help="costs of here (default: those of weft calibrate)")
-    parser.add_argument("--visits", type=int, default=4, help="times that each program is come back to (default 4)")
-    parser.add_argument("--rounds", type=int, default=5, help="runs in each visit (default 5)")
+    parser.add_argument("--visits", type=int, default=8, help="times that each program is come back to (default 8)")
+    parser.add_argument("--rounds", type=int, default=3, help="runs in each visit (default 3)")
     parser.add_argument("--first", action="store_true", help="record that blind programs are tried first now")
     parser.add_argument("--record", type=Path, help="where to write (default benches/records/DATE-estimator.json)")
     chosen = parser.parse_args()

@@ -32,7 +32,7 @@ PROGRAMS = 600
 KNOTS = tuple(512 * 4**k for k in range(9))
 """Lengths of an operand between which element times are linear: 512 bytes to 32 MiB."""
 
-VISITS = 3
+VISITS = 5
 """How often each program is timed, spread over the calibration: other work comes and goes."""
 
 EVERY = 8

@@ -55,9 +55,9 @@ PRIOR = 0.5
 TOLERANCE = 0.30
 """Relative errors beyond this lose weight (Huber): what repetitions of a program differ by at most."""
 
-MOST = {"run": 30e-9, "piece": 200e-9}
-"""Bounds of terms, in seconds: a branch that is predicted wrongly and two partial vectors take no more, nor the loop
-around a row."""
+MOST = {"run": 100e-9, "piece": 200e-9}
+"""Bounds of terms, in seconds: a loop that is entered for a few elements, behind a branch that is predicted wrongly,
+and the loop around a row take no more. Few observations would tell them from other terms only by chance."""
 
 ROUNDS = 12
 """Of reweighting; the weights have settled by then."""

@@ -74,7 +74,7 @@ def test_a_program_is_timed(small):
 def test_a_calibration_is_written_and_used(small, tmp_path):
     told = []
     found = calibrating.calibrate(tmp_path / "c.toml", programs=16, progress=lambda *of: told.append(of))
-    assert told == [(number, 48) for number in range(1, 49)]
+    assert told == [(number, 80) for number in range(1, 81)]
     assert len(found.held_out) == 2
     assert costs_file.read(tmp_path / "c.toml").curves.keys() == found.curves.keys()
     assert [path.name for path in tmp_path.iterdir()] == ["c.toml"]
@@ -97,7 +97,7 @@ def test_an_interrupted_calibration_goes_on(small, tmp_path, monkeypatch):
     draw = random_programs.draw
     monkeypatch.setattr(random_programs, "draw", lambda number, *of: drawn.append(number) or draw(number, *of))
     calibrating.calibrate(path, programs=16)
-    assert drawn == [*range(5, 16), *range(16), *range(16)]
+    assert drawn == [*range(5, 16), *list(range(16)) * 4]
     assert [one.name for one in tmp_path.iterdir()] == ["c.toml"]
 
 
@@ -111,7 +111,7 @@ def test_another_seed_does_not_go_on(small, tmp_path):
         calibrating.calibrate(path, programs=16, progress=interrupt)
     told = []
     calibrating.calibrate(path, programs=16, seed=2, progress=lambda *of: told.append(of))
-    assert len(told) == 48
+    assert len(told) == 80
 
 
 def test_too_few_programs(tmp_path):
