@@ -30,10 +30,12 @@ if TYPE_CHECKING:
         WeftError,
         __version__,
     )
+    from weft.advice import advise
     from weft.catalogue import machine, machines
     from weft.conset import compile
     from weft.conset.neighbor import neighbor_alltoallv
     from weft.distributed import DistributedArray, Geometry
+    from weft.estimation import calibrate, estimate
     from weft.launch.measure import measure
     from weft.launch.simulate import simulate
     from weft.model import compare, fit
@@ -53,10 +55,13 @@ _HOMES = {
     "UsageError": "weft._core",
     "WeftError": "weft._core",
     "__version__": "weft._core",
+    "advise": "weft.advice",
+    "calibrate": "weft.estimation",
     "compare": "weft.model",
     "cshift": "weft.shifts",
     "eoshift": "weft.shifts",
     "compile": "weft.conset",
+    "estimate": "weft.estimation",
     "fit": "weft.model",
     "machine": "weft.catalogue",
     "machines": "weft.catalogue",
@@ -91,10 +96,13 @@ __all__ = [
     "VPSet",
     "WeftError",
     "__version__",
+    "advise",
+    "calibrate",
     "compare",
     "compile",
     "cshift",
     "eoshift",
+    "estimate",
     "fit",
     "get",
     "machine",

@@ -8,9 +8,11 @@ from typing import Annotated
 import typer
 
 from weft.cli import (
+    advising,
     comparing,
     compiling,
     errors,
+    estimating,
     exporting,
     fghc,
     fitting,
@@ -71,6 +73,8 @@ _PARTS = (
     reporting,
     reproducing,
     studying,
+    estimating,
+    advising,
     fghc,
 )
 for _part in _PARTS:

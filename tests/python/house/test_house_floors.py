@@ -45,6 +45,8 @@ PACKAGE_FLOORS = {
     "stencils": 3,
     "distributed": 3.5,
     "pvar": 3.6,  # above the geometries that it is distributed by
+    "estimation": 4,
+    "advice": 4.5,  # by what is estimated
     "conset": 3,
     "fghc": 3,
     "reports": 3,

@@ -1,0 +1,202 @@
+"""`weft estimate` and `weft calibrate`."""
+
+from __future__ import annotations
+
+import enum
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from weft.cli import teaching
+
+if TYPE_CHECKING:
+    from rich.status import Status
+
+    from weft.estimation import Estimate, MeasuredCosts
+
+_EXAMPLES = """
+weft estimate programs/gauss.py --size 63 --on cm2-8k  # as tables 14 and 15 of Wu and Shu 1989
+weft estimate programs/gauss.py --on here  # this machine, which `weft calibrate` has measured
+weft estimate programs/fft.py --on cm2-8k --format csv > fft.csv  # for other tools; the last row is the total
+weft estimate programs/jacobi.py --on cm2-8k -- --size 128 --sweeps 50  # words of the program behind --
+"""
+
+_CALIBRATE_EXAMPLES = """
+weft calibrate  # about a minute; then `weft estimate FILE.py --on here`
+weft calibrate -o node17.toml  # costs of a compute node, to estimate with elsewhere:
+weft estimate FILE.py --costs node17.toml
+"""
+
+
+class Format(enum.StrEnum):
+    """How an estimate is shown."""
+
+    TABLE = "table"
+    CSV = "csv"
+    JSON = "json"
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command(cls=teaching.command(_EXAMPLES), no_args_is_help=True)(estimate)
+    app.command(cls=teaching.command(_CALIBRATE_EXAMPLES))(calibrate)
+
+
+def words_for(size: int | None, words: list[str] | None) -> list[str]:
+    """The words that a program is started with."""
+    return [*(["--size", str(size)] if size is not None else []), *(words or [])]
+
+
+File = Annotated[Path, typer.Argument(metavar="FILE.py", help="A program with parallel variables (weft.VPSet).")]
+Words = Annotated[list[str] | None, typer.Argument(metavar="[-- WORDS]", help="The program's own words.")]
+On = Annotated[
+    str, typer.Option("--on", help="here, cm2-8k, or a machine file with costs of data-parallel operations.")
+]
+Size = Annotated[int | None, typer.Option("--size", min=1, help="Passed to the program as --size.")]
+CostsFile = Annotated[
+    Path | None, typer.Option("--costs", help="Costs of here: a file of weft calibrate. Default: this machine's.")
+]
+
+
+def estimate(
+    file: File,
+    words: Words = None,
+    on: On = "here",
+    size: Size = None,
+    costs: CostsFile = None,
+    shown: Annotated[Format, typer.Option("--format", help="How it is shown.")] = Format.TABLE,
+) -> None:
+    """Estimate what a program takes on a machine, from the operations that it makes.
+
+    Runs the program once, here, records its operations on parallel variables, and multiplies each by what it takes on
+    the machine: real time, and on a Connection Machine CM time. What the program prints is left out.
+    """
+    from weft.estimation import estimate as estimated
+
+    with running(file):
+        found = estimated(file, on, arguments=words_for(size, words), costs=costs)
+    if shown is Format.CSV:
+        sys.stdout.write(found.table().write_csv())
+    elif shown is Format.JSON:
+        sys.stdout.write(_json(found))
+    else:
+        _show(found)
+        return
+    for note in found.notes:
+        typer.echo(f"note: {note}", err=True)
+
+
+def running(file: Path) -> Status:
+    """A sign of life while the program runs, on a terminal."""
+    from rich.console import Console
+
+    return Console(stderr=True).status(f"running {file.name} for its operations")
+
+
+def _json(found: Estimate) -> str:
+    import json
+    from dataclasses import asdict
+
+    return json.dumps(asdict(found), indent=2) + "\n"
+
+
+def _show(found: Estimate) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    from weft.cli.printing import show
+    from weft.units import seconds, share
+
+    total = found.total
+    cm = total.cm_s is not None
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_footer=True, title=f"{found.program} on {found.machine}")
+    table.title_justify = "left"
+    table.add_column("operation", footer="total")
+    table.add_column("count", justify="right", footer=str(total.count))
+    table.add_column("real time", justify="right", footer=seconds(total.real_s))
+    table.add_column("share", justify="right")
+    if cm:
+        table.add_column("CM time", justify="right", footer=seconds(total.cm_s))
+    for line in found.lines:
+        part = line.real_s / total.real_s if total.real_s else None
+        table.add_row(
+            line.operation,
+            str(line.count),
+            seconds(line.real_s),
+            share(part),
+            *([seconds(line.cm_s)] if cm else []),
+        )
+    show(table)
+    show(Text(f"95% interval of the total: {seconds(total.low_s)} to {seconds(total.high_s)}"))
+    for note in found.notes:
+        show(Text(f"note: {note}", style="dim"))
+
+
+def calibrate(
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="The file (.toml). Default: in your cache folder.")
+    ] = None,
+    programs: Annotated[int, typer.Option(min=16, help="Random programs to time: more are more exact.")] = 600,
+    seed: Annotated[int, typer.Option(min=0, help="Of the random programs.")] = 1,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Do not go on with a calibration that was ended.")] = False,
+) -> None:
+    """Measure what operations on parallel variables cost on this machine, for `weft estimate --on here`.
+
+    Times random programs of all sizes, with selections of all densities, and fits the cost of each operation to them.
+    Takes about a minute, best without other work on the machine. Ctrl-C keeps what is measured: the same command goes
+    on with it.
+    """
+    from weft.cli.interrupting import terminating_is_interrupting
+    from weft.cli.progress import Bar
+    from weft.estimation import calibrate as calibrated
+    from weft.estimation.calibrating import VISITS
+    from weft.estimation.costs_file import default_path
+    from weft.files import check_writable
+
+    if output is not None:
+        check_writable(output, (".toml",))
+    path = output or default_path()
+    with terminating_is_interrupting(), Bar("timing random programs") as bar:
+        bar.launch(0, VISITS * programs, VISITS * programs)
+        done = 0
+
+        def progress(now: int, of: int) -> None:
+            nonlocal done
+            bar.rows(now - done)
+            done = now
+
+        try:
+            found = calibrated(path, programs=programs, seed=seed, resume=not fresh, progress=progress)
+        except KeyboardInterrupt:
+            bar.__exit__(None, None, None)
+            typer.echo("what is measured is kept; weft calibrate goes on with it", err=True)
+            raise
+    _show_costs(found)
+    typer.echo(f"costs: {path}", err=True)
+
+
+DISTURBED = 0.2
+"""Share of disturbed passes that is worth a word."""
+
+
+def _show_costs(found: MeasuredCosts) -> None:
+    import statistics
+
+    from rich.text import Text
+
+    from weft.cli.printing import show
+    from weft.units import share
+
+    errors = [abs(error) for error in found.held_out]
+    show(
+        Text(
+            f"{len(found.curves)} kinds of operations; programs that the fit had not seen were predicted to "
+            f"{share(statistics.median(errors))} (median), {share(max(errors))} (worst of {len(errors)})"
+        )
+    )
+    disturbed = float(found.about.get("disturbed", 0.0))
+    if disturbed > DISTURBED:
+        show(Text(f"other work disturbed {share(disturbed)} of the passes: calibrate again when the machine is free"))

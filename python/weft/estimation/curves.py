@@ -1,0 +1,268 @@
+"""The time of one kind of operation on this machine as a function of what its cost depends on, and its fit.
+
+An operation of n elements takes
+
+    call(w) + call_selected + call_scalar + p piece + r run + n (c(b) + exclusive + down + s d + u (1 - d))
+
+seconds. b is the length of an operand in bytes; c is linear in log b between knots, since caches, memory and how memory
+is allocated differ by length. w is how many bytes the program has touched since it last did such an operation: the
+more, the less of its own code and tables is still in caches, so that the time of a call is linear in log w
+between knots. p is the number of contiguous pieces that elements are moved in. d is the share of elements that are
+selected, s and u what a selected and an unselected element take more; r is the number of stretches of selected
+elements, at whose ends branches are predicted wrongly and vectors are partial. `call_selected` and the terms of d and r
+are there only under a selection; scalar, exclusive and down only where an operand is a number, or the scan is of that
+form. No term is negative.
+
+What is minimised are errors relative to the prediction, so that sums of predictions are right on average; observations
+far off, which something else on the machine has disturbed, lose weight. Few observations are helped by a prior: the
+curve of kinds that are alike.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.optimize import nnls
+
+from weft._core import UsageError
+
+Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+
+TERMS = (
+    "call_selected",
+    "call_scalar",
+    "piece",
+    "run",
+    "element_exclusive",
+    "element_down",
+    "element_selected",
+    "element_unselected",
+)
+"""The terms beside those with knots, in seconds: a call, a piece, a run, an element."""
+
+SINCE = tuple(32 * 1024 * 8**k for k in range(4))
+"""Knots of w: 32 KiB to 16 MiB."""
+
+SMOOTHNESS = 0.05
+"""Weight of differences between neighbouring knots, relative to one observation: decides only where there are few."""
+
+PRIOR = 0.5
+"""Weight of a term's relative difference from the prior's, relative to one observation."""
+
+TOLERANCE = 0.30
+"""Relative errors beyond this lose weight (Huber): what repetitions of a program differ by at most."""
+
+MOST = {"run": 100e-9, "piece": 200e-9}
+"""Bounds of terms, in seconds: a loop that is entered for a few elements, behind a branch that is predicted wrongly,
+and the loop around a row take no more. Few observations would tell them from other terms only by chance."""
+
+ROUNDS = 12
+"""Of reweighting; the weights have settled by then."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What the cost of an operation depends on, beside its kind.
+
+    Attributes
+    ----------
+    elements
+        How many it has.
+    bytes
+        Length of an operand.
+    density
+        Share of elements that are selected, 0 to 1; None where there is no selection.
+    runs
+        Stretches of consecutive selected elements.
+    pieces
+        Contiguous pieces that elements are moved in.
+    scalar
+        Whether an operand is a number.
+    exclusive, down
+        Whether a scan is of this form.
+    since
+        Bytes that the program has touched since it last did an operation of this name.
+    """
+
+    elements: int
+    bytes: int
+    density: float | None = None
+    runs: int = 0
+    pieces: int = 0
+    scalar: bool = False
+    exclusive: bool = False
+    down: bool = False
+    since: int = 0
+
+    def terms(self) -> dict[str, float]:
+        """The factors of `TERMS`."""
+        n = float(self.elements)
+        found = {"piece": float(self.pieces)}
+        if self.scalar:
+            found["call_scalar"] = 1.0
+        if self.exclusive:
+            found["element_exclusive"] = n
+        if self.down:
+            found["element_down"] = n
+        if self.density is not None:
+            found |= {
+                "call_selected": 1.0,
+                "run": float(self.runs),
+                "element_selected": n * self.density,
+                "element_unselected": n * (1 - self.density),
+            }
+        return found
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Time of one kind of operation.
+
+    Attributes
+    ----------
+    knots
+        Lengths of an operand in bytes, rising.
+    element
+        Seconds an element at the knots.
+    call
+        Seconds a call at the knots `SINCE`.
+    terms
+        Seconds of the others; those that are not there are zero.
+    error
+        Root mean square of the relative errors of the fit.
+    observations
+        How many it was fitted to.
+    """
+
+    knots: tuple[int, ...]
+    element: tuple[float, ...]
+    call: tuple[float, ...] = (0.0,) * len(SINCE)
+    terms: dict[str, float] = field(default_factory=dict)
+    error: float = 0.0
+    observations: int = 0
+
+    def seconds(self, work: Work) -> float:
+        """What an operation takes; beyond the first and last knot as at them."""
+        element = float(hats(np.array([work.bytes], float), self.knots)[0] @ self.element)
+        call = float(hats(np.array([work.since], float), SINCE)[0] @ self.call)
+        others = sum(self.terms.get(name, 0.0) * by for name, by in work.terms().items())
+        return call + work.elements * element + others
+
+
+def hats(lengths: Array, knots: Sequence[int]) -> Array:
+    """Shares of the knots in each length, linear in its logarithm; rows add to 1."""
+    at = np.log2(np.asarray(knots, float))
+    place = np.clip(np.log2(np.maximum(lengths, 1.0)), at[0], at[-1])
+    return np.stack([np.interp(place, at, row) for row in np.eye(len(at))], axis=1)
+
+
+def fit(observations: Sequence[tuple[Work, float]], knots: Sequence[int], prior: Curve | None = None) -> Curve:
+    """The curve with the least relative errors.
+
+    Parameters
+    ----------
+    observations
+        Operations of one kind with the seconds that each took.
+    knots
+        Lengths of an operand in bytes, rising.
+    prior
+        The curve of kinds that are alike, with the same knots.
+
+    Raises
+    ------
+    UsageError
+        Without observations, or with times that are not positive.
+    """
+    if not observations:
+        raise UsageError("a fit needs at least one observation")
+    seconds = np.array([taken for _, taken in observations])
+    if not (seconds > 0).all():
+        raise UsageError("times must be positive")
+    columns = _columns([work for work, _ in observations], knots)
+    scale = columns.max(axis=0)
+    used = scale > 0
+    extra, wanted = _beside_observations(knots, columns, seconds, prior)
+    found = np.zeros(columns.shape[1])
+    found[used] = _robust(columns[:, used], seconds, extra[:, used], wanted)
+    most = np.concatenate([np.full(len(knots), np.inf), _MOST_OF])
+    beyond = used & (found > most)
+    if beyond.any():
+        # At their bounds; the others make up for the rest.
+        found[beyond] = most[beyond]
+        left = np.maximum(seconds - columns[:, beyond] @ found[beyond], seconds / 20)
+        free = used & ~beyond
+        found[free] = _robust(columns[:, free], left, extra[:, free], wanted - extra[:, beyond] @ found[beyond])
+    if prior is not None:
+        found[~used] = _vector(prior)[~used]
+    errors = seconds / np.maximum(columns @ found, 1e-12) - 1.0
+    first, second = len(knots), len(knots) + len(SINCE)
+    return Curve(
+        knots=tuple(knots),
+        element=tuple(map(float, found[:first])),
+        call=tuple(map(float, found[first:second])),
+        terms={name: float(value) for name, value in zip(TERMS, found[second:], strict=True) if value > 0},
+        error=float(np.sqrt(np.mean(np.minimum(np.abs(errors), 1.0) ** 2))),
+        observations=len(seconds),
+    )
+
+
+_MOST_OF = np.array([np.inf] * len(SINCE) + [MOST.get(name, np.inf) for name in TERMS])
+
+
+def _columns(works: Sequence[Work], knots: Sequence[int]) -> Array:
+    """The factor of every term in every observation: element times, call times, `TERMS`."""
+    elements = np.array([work.elements for work in works], float)[:, None]
+    lengths = np.array([work.bytes for work in works], float)
+    since = np.array([work.since for work in works], float)
+    by_term = [work.terms() for work in works]
+    others = np.array([[by.get(name, 0.0) for name in TERMS] for by in by_term])
+    return np.hstack([elements * hats(lengths, knots), hats(since, SINCE), others])
+
+
+def _vector(curve: Curve) -> Array:
+    return np.array([*curve.element, *curve.call, *(curve.terms.get(name, 0.0) for name in TERMS)])
+
+
+def _beside_observations(
+    knots: Sequence[int], columns: Array, seconds: Array, prior: Curve | None
+) -> tuple[Array, Array]:
+    """Rows that hold neighbouring knots together, and terms near those of the prior; and what they want."""
+    # In units of what a term makes of a typical observation, as the observations' own rows are.
+    relative = columns / seconds[:, None]
+    typical = np.where(columns.max(axis=0) > 0, relative.max(axis=0), 1.0)
+    rows, wanted = [], []
+    for first, number in ((0, len(knots)), (len(knots), len(SINCE))):
+        scale = SMOOTHNESS * typical[first : first + number].max()
+        for left, right in itertools.pairwise(range(first, first + number)):
+            row = np.zeros(columns.shape[1])
+            row[left], row[right] = scale, -scale
+            rows.append(row)
+            wanted.append(0.0)
+    if prior is not None:
+        for at, value in enumerate(_vector(prior)):
+            row = np.zeros(columns.shape[1])
+            row[at] = PRIOR / value if value > 0 else PRIOR * typical[at]
+            rows.append(row)
+            wanted.append(PRIOR if value > 0 else 0.0)
+    return np.array(rows), np.array(wanted)
+
+
+def _robust(columns: Array, seconds: Array, extra: Array, wanted: Array) -> Array:
+    """Non-negative least squares of relative errors: first to what was observed, then to what is predicted."""
+    predicted = seconds
+    weights = np.ones(len(seconds))
+    found = np.zeros(columns.shape[1])
+    for _ in range(ROUNDS):
+        by = np.sqrt(weights) / predicted
+        system = np.vstack([columns * by[:, None], extra])
+        scale = np.abs(system).max(axis=0)
+        scale[scale == 0] = 1.0
+        found = nnls(system / scale, np.concatenate([seconds * by, wanted]))[0] / scale
+        # No prediction is taken for much less or more than what was observed: it is still on its way.
+        predicted = np.clip(columns @ found, seconds / 4, seconds * 4)
+        errors = np.abs(seconds / predicted - 1.0)
+        weights = np.minimum(1.0, TOLERANCE / np.maximum(errors, 1e-12))
+    return found

@@ -1,0 +1,267 @@
+"""What a program takes on a machine: its operations, counted in one run, times what each takes there."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+
+from weft import units
+from weft._core import UsageError
+from weft.data_parallel import Time
+from weft.estimation import kinds
+from weft.estimation.here import Here
+from weft.estimation.pricing import Pricer, pricer
+from weft.estimation.running import Program, run
+from weft.pvar import Record, VPSet, metered
+
+COVERAGE = 0.95
+"""Of intervals."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """All operations of one name.
+
+    Attributes
+    ----------
+    operation
+        The name, as `weft.pvar.Record` has it.
+    count
+        How often.
+    real_s
+        Seconds by the wall clock.
+    cm_s
+        Seconds in which a Connection Machine's sequencer executed; None on other machines.
+    low_s, high_s
+        The interval of `real_s`.
+    """
+
+    operation: str
+    count: int
+    real_s: float
+    cm_s: float | None
+    low_s: float
+    high_s: float
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The time of a program on a machine.
+
+    Attributes
+    ----------
+    machine
+        Its name.
+    program
+        The program's.
+    lines
+        By operation, in the order in which the program first used them.
+    total
+        The sum; its interval is not the sum of the others, since errors of different operations are different.
+    notes
+        What a reader must know.
+    """
+
+    machine: str
+    program: str
+    lines: tuple[Line, ...]
+    total: Line
+    notes: tuple[str, ...] = ()
+
+    def table(self) -> pl.DataFrame:
+        """A row for each operation and one for the total, with the columns of :class:`Line`."""
+        schema = {
+            "operation": pl.String(),
+            "count": pl.Int64(),
+            "real_s": pl.Float64(),
+            "cm_s": pl.Float64(),
+            "low_s": pl.Float64(),
+            "high_s": pl.Float64(),
+        }
+        rows = [[getattr(line, name) for name in schema] for line in (*self.lines, self.total)]
+        return pl.DataFrame(rows, schema=schema, orient="row")
+
+    def __str__(self) -> str:
+        total = self.total
+        cm = "" if total.cm_s is None else f", CM time {units.seconds(total.cm_s)}"
+        interval = f"{units.seconds(total.low_s)} to {units.seconds(total.high_s)}"
+        return f"{self.program} on {self.machine}: {units.seconds(total.real_s)} ({interval}){cm}"
+
+
+def estimate(
+    program: Program,
+    machine: str | os.PathLike[str] = "here",
+    *,
+    arguments: Sequence[str] = (),
+    costs: str | os.PathLike[str] | None = None,
+    vp_sets: Iterable[VPSet] = (),
+) -> Estimate:
+    """What a program takes on a machine.
+
+    The program is run once, here, and its operations are recorded with what their cost depends on; each is then priced
+    by the machine's times (Wu and Shu 1989, section 5). What the program does besides, on the front end, is not
+    counted.
+
+    Parameters
+    ----------
+    program
+        A function without arguments, or the path of a Python file, which is run as a program.
+    machine
+        "here", a machine with costs of data-parallel operations (cm2-8k), or a path of a machine file.
+    arguments
+        Of a file: its words on the command line.
+    costs
+        Of here: the file that `weft calibrate` wrote. Default: where it writes.
+    vp_sets
+        Those that a function uses and does not make itself.
+
+    Returns
+    -------
+    Estimate
+        Times by operation, total, and an interval: of a described machine from the error of its model, of here from
+        how well programs were predicted that its calibration had not seen.
+
+    Raises
+    ------
+    UsageError
+        If the machine has no costs, or lacks those of some operations (all are named, with where they are asked for);
+        if the program uses no parallel variables.
+    RunError
+        If the program fails.
+
+    Examples
+    --------
+    >>> import weft
+    >>> def program():
+    ...     x = weft.VPSet((64, 64)).zeros("float32")
+    ...     for _ in range(100):
+    ...         x = x + 1
+    >>> found = weft.estimate(program, "cm2-8k")
+    >>> found.total.count, round(found.total.real_s, 3)
+    (101, 0.017)
+    """
+    prices = pricer(machine, costs)
+    return price(record(program, arguments, vp_sets), prices, name_of(program))
+
+
+class Counted(NamedTuple):
+    """An operation of a program.
+
+    Attributes
+    ----------
+    record
+        As the meter has it.
+    since
+        Bytes that the program had touched since it last did an operation of this name, rounded to a power of two.
+    """
+
+    record: Record
+    since: int
+
+
+def record(program: Program, arguments: Sequence[str] = (), vp_sets: Iterable[VPSet] = ()) -> Counter[Counted]:
+    """The operations of one run of a program, and how often it made each.
+
+    Raises
+    ------
+    UsageError
+        If there are none.
+    RunError
+        If the program fails.
+    """
+    with metered(*vp_sets) as meter:
+        run(program, arguments)
+    if not meter.sequence:
+        raise UsageError(
+            f"{name_of(program)} made no operation on parallel variables that could be counted: "
+            "VP sets are recorded that the program makes itself, with weft.VPSet(…)"
+        )
+    return counted(meter.sequence)
+
+
+def counted(sequence: Iterable[Record]) -> Counter[Counted]:
+    """Equal operations at equal distances, and how many."""
+    found: Counter[Counted] = Counter()
+    sequence = list(sequence)
+    for one, since in zip(sequence, kinds.distances(sequence), strict=True):
+        found[Counted(one, 1 << since.bit_length() if since else 0)] += 1
+    return found
+
+
+def name_of(program: Program) -> str:
+    """What to call a program."""
+    if callable(program):
+        return str(getattr(program, "__name__", type(program).__name__))
+    return Path(program).name
+
+
+def price(counts: Mapping[Counted, int], prices: Pricer, name: str) -> Estimate:
+    """Recorded operations by the prices of a machine.
+
+    Raises
+    ------
+    UsageError
+        If the machine lacks costs of some, naming all of them.
+    """
+    found: dict[str, list[tuple[int, Time, float]]] = {}
+    lacking: dict[str, str] = {}
+    for (one, since), count in counts.items():
+        if one.selects and prices.conditions_in_selections:
+            continue
+        try:
+            found.setdefault(one.name, []).append((count, prices.time(one, since), prices.error(one)))
+        except UsageError as error:
+            lacking.setdefault(
+                f"{one.name} {one.dtype}", f"{one.name} (line {one.line} of {Path(one.file).name}): {error}"
+            )
+    if lacking:
+        raise UsageError(
+            f"{prices.name} lacks the costs of {len(lacking)} operations of {name}:\n  " + "\n  ".join(lacking.values())
+        )
+    lines = tuple(_line(operation, parts) for operation, parts in found.items())
+    total = _total(lines, prices)
+    return Estimate(prices.name, name, lines, total, _notes(prices))
+
+
+def _line(operation: str, parts: list[tuple[int, Time, float]]) -> Line:
+    real = math.fsum(count * time.real for count, time, _ in parts)
+    cm = math.fsum(count * time.cm for count, time, _ in parts)
+    # Errors of one kind of operation go together: they add, and do not cancel.
+    off = math.fsum(count * time.real * error for count, time, error in parts)
+    number = sum(count for count, _, _ in parts)
+    return Line(operation, number, real, None if math.isnan(cm) else cm, max(0.0, real - off), real + off)
+
+
+def _total(lines: Sequence[Line], prices: Pricer) -> Line:
+    real = math.fsum(line.real_s for line in lines)
+    cm = None if any(line.cm_s is None for line in lines) else math.fsum(line.cm_s or 0.0 for line in lines)
+    if isinstance(prices, Here) and prices.costs.held_out:
+        low, high = (real / (1 + error) for error in _quantiles(prices.costs.held_out))
+    else:
+        # Errors of different operations are different: their squares add.
+        off = math.sqrt(math.fsum((line.high_s - line.real_s) ** 2 for line in lines))
+        low, high = max(0.0, real - off), real + off
+    return Line("total", sum(line.count for line in lines), real, cm, low, high)
+
+
+def _quantiles(errors: Sequence[float]) -> tuple[float, float]:
+    """The errors that make the largest and the least of an interval around a prediction."""
+    ordered = sorted(errors)
+    beyond = (1 - COVERAGE) / 2 * (len(ordered) - 1)
+    return ordered[math.ceil(len(ordered) - 1 - beyond)], ordered[math.floor(beyond)]
+
+
+def _notes(prices: Pricer) -> tuple[str, ...]:
+    if not isinstance(prices, Here):
+        return (
+            "Arrays that go to or come from the front end as a whole, and what it computes itself, are not counted.",
+        )
+    taken = [f"'{missing}' was not measured and is priced as '{other}'." for missing, other in prices.stand_ins.items()]
+    return (*taken, "What the program does besides operations on parallel variables is not counted.")

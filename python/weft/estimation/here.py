@@ -1,0 +1,86 @@
+"""Prices operations on this machine by measured costs."""
+
+from __future__ import annotations
+
+import re
+
+from weft._core import UsageError
+from weft.data_parallel import Time
+from weft.estimation import kinds
+from weft.estimation.costs_file import MeasuredCosts
+from weft.estimation.curves import Curve
+from weft.pvar import Record
+
+_LIKE = {
+    "float64": ("float32",),
+    "float32": ("float64",),
+    "float16": ("float32", "float64"),
+    "int64": ("int32",),
+    "int32": ("int64",),
+    "int16": ("int32", "int8"),
+    "int8": ("int16", "int32"),
+    "bool": ("int8",),
+    "1 bytes": ("4 bytes",),
+    "2 bytes": ("4 bytes",),
+    "4 bytes": ("8 bytes",),
+    "8 bytes": ("4 bytes",),
+}
+"""Whose time stands in where a dtype or length was not measured, nearest first."""
+
+
+class Here:
+    """Prices operations on this machine.
+
+    Parameters
+    ----------
+    costs
+        What was measured.
+    """
+
+    name = "here"
+    conditions_in_selections = False
+
+    def __init__(self, costs: MeasuredCosts) -> None:
+        self.costs = costs
+        self.stand_ins: dict[str, str] = {}
+        """Kinds that were not measured, with those whose costs are taken for them."""
+
+    def time(self, record: Record, since: int = 0) -> Time:
+        """What an operation takes; there is no CM time here, so it is not a number.
+
+        Raises
+        ------
+        UsageError
+            For an operation whose kind, and what is like it, was not measured.
+        """
+        kind = kinds.of(record, since)
+        return Time(self.curve(kind.name).seconds(kind.work), float("nan"))
+
+    def error(self, record: Record) -> float:
+        """The relative error of an operation's time: root mean square of the fit."""
+        return self.curve(kinds.of(record).name).error
+
+    def curve(self, name: str) -> Curve:
+        """The curve of a kind, or of one that is like it."""
+        if name in self.costs.curves:
+            return self.costs.curves[name]
+        for other in _alike(name):
+            if other in self.costs.curves:
+                self.stand_ins[name] = other
+                return self.costs.curves[other]
+        raise UsageError(
+            f"{self.costs.origin} has no cost of '{name}', nor of anything like it; "
+            "weft calibrate measures again, with more programs by --programs"
+        )
+
+
+def _alike(name: str) -> list[str]:
+    """Names that differ in the dtype, or lack what an operation does besides."""
+    found = [name]
+    for dtype, others in _LIKE.items():
+        if re.search(rf"\b{dtype}\b", name):
+            found += [re.sub(rf"\b{dtype}\b", other, name) for other in others]
+            break
+    near = [one.replace("scattered near", "scattered") for one in found]
+    every = [one.removesuffix(", selected") for one in (*found, *near)]
+    return [one for one in (*found, *near, *every) if one != name]

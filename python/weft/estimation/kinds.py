@@ -1,0 +1,166 @@
+"""What kind of operation a record is on this machine, and what its cost depends on.
+
+Kinds are finer than those of a Connection Machine: a processor with caches adds, compares and divides at different
+rates, and moves elements by where they lie rather than by who asks. The name of a kind is what a person would say: `add
+float64`, `scan max int32 along the last axis, segmented`, `get 8 bytes, scattered, selected`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from weft.estimation.curves import Work
+from weft.pvar import Record
+
+NEAR = 32 << 10
+"""Bytes of targets that the first-level cache holds, on processors of today; beyond, scattered addresses miss it."""
+
+LINE = 64
+"""Bytes of a line of the cache."""
+
+
+class Kind(NamedTuple):
+    """A kind of operation.
+
+    Attributes
+    ----------
+    name
+        Its name.
+    group
+        What it is alike to: kinds of a group have similar curves.
+    work
+        What the cost depends on.
+    """
+
+    name: str
+    group: str
+    work: Work
+
+
+def of(record: Record, since: int = 0) -> Kind:
+    """The kind of a record.
+
+    Parameters
+    ----------
+    record
+        The operation.
+    since
+        Bytes that the program has touched since it last did an operation of this name.
+    """
+    found = _of(record)
+    return found._replace(work=replace(found.work, since=since))
+
+
+def touched(record: Record) -> int:
+    """About how many bytes an operation touches: an operand and the result."""
+    return 0 if record.kind in ("read", "write") else 2 * record.size * _bytes(record)
+
+
+def distances(sequence: Iterable[Record]) -> Iterator[int]:
+    """For each operation of a sequence, the bytes touched since one of the same name: how cold its code is."""
+    last: dict[str, int] = {}
+    total = 0
+    for one in sequence:
+        yield total - last.get(one.name, 0)
+        total += touched(one)
+        last[one.name] = total
+
+
+def _of(record: Record) -> Kind:
+    length = f"{_bytes(record)} bytes"
+    selected = ", selected" if record.selected < record.size else ""
+    if record.facts is not None:
+        return _routed(record, selected)
+    if record.kind.startswith("scan"):
+        return _scanned(record, selected)
+    if record.kind.startswith("reduce"):
+        return Kind(f"{record.name} {_type(record)}{selected}", f"reduce {length}{selected}", _work(record))
+    if record.kind in ("read", "write"):
+        # One element: but the larger the grid, the farther it is from the processor.
+        return Kind(record.kind, "element", Work(1, record.size * _bytes(record)))
+    if record.kind.startswith("news"):
+        return _moved(record, f"{record.name} {length}{selected}", 2 * _before(record))
+    if record.kind == "spread":
+        last = math.prod(record.shape[(record.axis or 0) + 1 :]) == 1
+        pieces = _before(record) * (1 if last else record.extent or 1)
+        return _moved(record, f"spread {length}{' along the last axis' * last}", pieces, selects=False)
+    if record.kind in ("select", "convert"):
+        return _moved(record, f"{record.kind} {length}" if record.kind == "convert" else "select", selects=False)
+    if record.kind in ("assign", "broadcast"):
+        return _moved(record, f"{record.kind} {length}{selected}")
+    return _elementwise(record)
+
+
+def _moved(record: Record, name: str, pieces: int = 0, *, selects: bool = True) -> Kind:
+    return Kind(name, re.sub(r"\d bytes", "", name), _work(record, selects=selects, pieces=pieces))
+
+
+def _before(record: Record) -> int:
+    """Everything under one index of the axes before is contiguous."""
+    return math.prod(record.shape[: record.axis])
+
+
+def _elementwise(record: Record) -> Kind:
+    """All elements are computed, whoever is selected: of a selection only that there is one makes a difference."""
+    density = 1.0 if record.selected < record.size else None
+    work = replace(_work(record), density=density, runs=0, scalar=record.scalar)
+    slow = record.kind in ("divide", "float_divide", "float_sqrt", "float_function")
+    group = f"{'slow' if slow else 'fast'} elementwise {_bytes(record)} bytes"
+    return Kind(f"{record.name} {_type(record)}", group, work)
+
+
+def _scanned(record: Record, selected: str) -> Kind:
+    assert record.axis is not None
+    _, operator, *forms = record.name.split()
+    last = math.prod(record.shape[record.axis + 1 :]) == 1
+    where = f" along {'the last' if last else 'another'} axis{', segmented' * ('segmented' in forms)}{selected}"
+    work = _work(record, pieces=record.size // record.shape[record.axis])
+    work = replace(work, exclusive="exclusive" in forms, down="down" in forms)
+    return Kind(f"scan {operator} {_type(record)}{where}", f"scan {_bytes(record)} bytes{where}", work)
+
+
+def _routed(record: Record, selected: str) -> Kind:
+    assert record.facts is not None
+    facts, length = record.facts, _bytes(record)
+    computes = record.name not in ("get", "send plain", "send overwrite")
+    what = f"{record.name} {_type(record)}" if computes else f"{record.name} {length} bytes"
+    # What is touched: packed targets share lines of the cache, scattered ones have each its own.
+    spanned = facts.targets * (length if facts.pattern == "clustering" else LINE)
+    if facts.ascending or facts.shift is not None or facts.line is not None:
+        order = "in order"
+    elif min(spanned, record.size * length) <= NEAR:
+        order = "scattered near"
+    else:
+        order = "scattered"
+    ways = f", {order}{selected}"
+    return Kind(what + ways, f"{record.name if not computes else 'send combining'}{ways}", _work(record))
+
+
+def _work(record: Record, *, selects: bool = True, pieces: int = 0) -> Work:
+    """`selects`: whether the selection around changes what is done."""
+    under = selects and record.selected < record.size
+    return Work(
+        elements=record.size,
+        bytes=record.size * _bytes(record),
+        density=record.density if under else None,
+        runs=record.runs if under else 0,
+        pieces=pieces,
+    )
+
+
+def _bytes(record: Record) -> int:
+    """Of an element in memory: words are kept in the next longer type."""
+    return next(length for length in (1, 2, 4, 8) if record.bits <= 8 * length)
+
+
+def _type(record: Record) -> str:
+    """A dtype; unsigned integers compute as signed ones do."""
+    if record.dtype:
+        return np.dtype(record.dtype).name.removeprefix("u")
+    return f"{'float' if record.kind.startswith('float') else 'int'}{8 * _bytes(record)}"

@@ -1,0 +1,394 @@
+"""Statements of random programs: one of each kind of operation, on variables that hold unremarkable numbers.
+
+Numbers lie between one and two (or below one, where a function wants that), so that nothing overflows, divides by zero
+or becomes denormal, which takes other times. Results go to places that later statements overwrite, as in programs.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft import pvar
+from weft.pvar import ParallelVariable, VPSet
+from weft.pvar.operations import FUNCTIONS, SILENT
+
+LATEST = 0.5
+"""Share of operands that are the latest result."""
+
+DTYPES = ("float64", "float32", "int64", "int32", "int8", "bool")
+
+BELOW_ONE = ("asin", "acos", "atanh")
+"""Functions of numbers below one."""
+
+Step = Callable[[], Any]
+
+
+@dataclass
+class Scene:
+    """A VP set with variables to compute with.
+
+    Attributes
+    ----------
+    vp
+        The VP set.
+    made
+        Random numbers, of its own.
+    variables
+        By dtype; never assigned to.
+    targets
+        By dtype, to be assigned to.
+    results
+        By dtype of the operands, the latest result of that dtype, and of another.
+    """
+
+    vp: VPSet
+    made: np.random.Generator
+    variables: dict[str, list[ParallelVariable]] = field(default_factory=dict)
+    targets: dict[str, list[ParallelVariable]] = field(default_factory=dict)
+    results: dict[str, list[Any]] = field(default_factory=dict)
+    _addresses: dict[str, ParallelVariable] = field(default_factory=dict)
+
+    def variable(self, dtype: str) -> ParallelVariable:
+        """Any variable of a dtype."""
+        there = self.variables[dtype]
+        return there[int(self.made.integers(len(there)))]
+
+    def operand(self, dtype: str) -> Callable[[], ParallelVariable]:
+        """A variable, or what was last computed: programs go on with what they have just made."""
+        x = self.variable(dtype)
+        if self.made.random() < LATEST:
+            place = self.results[dtype]
+            return lambda: x if place[0] is None else place[0]
+        return lambda: x
+
+    def addresses(self, name: str) -> ParallelVariable:
+        """One of `ADDRESSES`."""
+        if name not in self._addresses:
+            dtype = np.int32 if self.made.random() < 0.5 else np.int64
+            self._addresses[name] = self.vp.array(
+                _addresses(self.made, self.vp.size, name).astype(dtype).reshape(self.vp.shape)
+            )
+        return self._addresses[name]
+
+    def kept(self, dtype: str, step: Step) -> Step:
+        """A step whose result takes the place of an earlier one."""
+        place = self.results[dtype]
+
+        def run() -> None:
+            found = step()
+            place[0 if found.dtype == dtype else 1] = found
+
+        return run
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement that random programs draw.
+
+    Attributes
+    ----------
+    label
+        What it is, for messages.
+    dtype
+        What it computes with.
+    step
+        Makes a step of a scene.
+    weight
+        How often it is drawn, relative to others.
+    cheap
+        Whether it takes about as long as copying its operands: for large arrays only these are drawn.
+    """
+
+    label: str
+    dtype: str
+    step: Callable[[Scene], Step]
+    weight: float = 1
+    cheap: bool = True
+
+
+@functools.cache
+def menu() -> tuple[Statement, ...]:
+    """All statements."""
+    return (*_functions(), *_moves(), *_combinations(), *_messages())
+
+
+VARIABLES, TARGETS = 2, 1
+"""Of each dtype: programs have some five to ten variables, so that this decides which cache holds them."""
+
+
+def scene(made: np.random.Generator, shape: tuple[int, ...], dtypes: tuple[str, ...]) -> Scene:
+    """A VP set with variables of some dtypes."""
+    vp = VPSet(shape)
+    found = Scene(vp, made)
+    for dtype in dtypes:
+        found.variables[dtype] = [vp.array(_numbers(made, vp, dtype)) for _ in range(VARIABLES)]
+        found.targets[dtype] = [vp.array(_numbers(made, vp, dtype)) for _ in range(TARGETS)]
+        found.results[dtype] = [None, None]
+    return found
+
+
+def _numbers(made: np.random.Generator, vp: VPSet, dtype: str) -> NDArray[Any]:
+    if dtype == "bool":
+        return np.asarray(made.random(vp.shape) < made.choice((0.1, 0.5, 0.9)))
+    if dtype.startswith("int"):
+        return made.integers(1, 5, vp.shape).astype(dtype)
+    return made.uniform(1, 2, vp.shape).astype(dtype)
+
+
+ADDRESSES = ("permutation", "shifted", "clustering", "distributing", "random", "few")
+"""Where to send: permutations by themselves, and collisions, clustered and scattered."""
+
+
+def _addresses(made: np.random.Generator, size: int, name: str) -> NDArray[Any]:
+    place = np.arange(size)
+    ratio = int(2 ** made.uniform(0.5, 8))
+    if name == "permutation":
+        return made.permutation(size)
+    if name == "shifted":
+        return (place + int(made.integers(size))) % size
+    if name == "clustering":
+        return place // ratio
+    if name == "distributing":
+        return place // ratio * ratio
+    return made.integers(0, size if name == "random" else max(1, size // ratio), size)
+
+
+COMMON = frozenset(
+    (
+        *("add", "subtract", "multiply", "divide", "abs", "negative", "maximum", "minimum"),
+        *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"),
+        *("bitwise_and", "bitwise_or", "bitwise_right_shift", "bitwise_left_shift"),
+    )
+)
+"""Drawn more often, since programs do."""
+
+
+def _functions() -> Iterator[Statement]:
+    for name, function in FUNCTIONS.items():
+        for dtype in DTYPES:
+            if _takes(name, dtype):
+                slow = function.floating in ("float_function", "float_divide") or dtype not in (
+                    "float64",
+                    "float32",
+                    "int64",
+                )
+                weight = 3 if name in COMMON else 0.5
+                yield Statement(f"{name} {dtype}", dtype, functools.partial(_computed, name, dtype), weight, not slow)
+    for dtype in ("float64", "float32", "int32"):
+        yield Statement(f"where {dtype}", dtype, functools.partial(_chosen, dtype))
+
+
+def _takes(name: str, dtype: str) -> bool:
+    """Whether numpy has the function of this dtype, as computed there."""
+    function = FUNCTIONS[name]
+    one = np.ones(2, dtype)
+    if dtype == "bool" and name not in SILENT:
+        return False
+    if dtype != "float32" and function.floating in ("float_function", "float_sqrt") and dtype != "float64":
+        return False  # of integers they are computed as of floats
+    try:
+        with np.errstate(all="ignore"):
+            result = function.compute(*[one] * function.operands)
+    except TypeError:
+        return False
+    return result.dtype.itemsize * 8 in (8, 32, 64)
+
+
+def _computed(name: str, dtype: str, scene: Scene) -> Step:
+    function = getattr(pvar, name)
+    if name in COMMON and name != "divide":
+        return _common(function, name, dtype, scene)
+    x = scene.variable(dtype)
+    if name in BELOW_ONE:
+        with np.errstate(all="ignore"):
+            x = x * dtype_of(dtype)(0.45)
+    if FUNCTIONS[name].operands == 1:
+        return scene.kept(dtype, lambda: function(x))
+    if dtype != "bool" and scene.made.random() < 0.4:
+        number: Any = 1.5 if dtype.startswith("float") else 3
+        return scene.kept(dtype, lambda: function(x, number))
+    y = scene.variable(dtype)
+    return scene.kept(dtype, lambda: function(x, y))
+
+
+def _common(function: Callable[..., Any], name: str, dtype: str, scene: Scene) -> Step:
+    """Functions that may have any operand: nothing that overflows makes them slow."""
+    first = scene.operand(dtype)
+    if FUNCTIONS[name].operands == 1:
+        return scene.kept(dtype, lambda: function(first()))
+    if dtype != "bool" and scene.made.random() < 0.4:
+        number: Any = 1.5 if dtype.startswith("float") else 3
+        return scene.kept(dtype, lambda: function(first(), number))
+    y = scene.variable(dtype)
+    return scene.kept(dtype, lambda: function(first(), y))
+
+
+def dtype_of(name: str) -> Any:
+    """numpy's scalar type."""
+    return np.dtype(name).type
+
+
+def _chosen(dtype: str, scene: Scene) -> Step:
+    condition, x, y = scene.variable("bool"), scene.variable(dtype), scene.variable(dtype)
+    return scene.kept(dtype, lambda: pvar.where(condition, x, y))
+
+
+def _moves() -> Iterator[Statement]:
+    for dtype in DTYPES:
+        yield Statement(f"assign {dtype}", dtype, functools.partial(_assigned, dtype), 8)
+        yield Statement(f"broadcast {dtype}", dtype, functools.partial(_broadcast, dtype), 6)
+        yield Statement(f"spread {dtype}", dtype, functools.partial(_spread, dtype), 6)
+        yield Statement(f"shift fetch {dtype}", dtype, functools.partial(_shifted, dtype, "fetch"), 6)
+        yield Statement(f"shift store {dtype}", dtype, functools.partial(_shifted, dtype, "store"), 2)
+    for source, target in (
+        ("float64", "float32"),
+        ("float32", "float64"),
+        ("int32", "float32"),
+        ("int64", "float64"),
+        ("int32", "int64"),
+        ("int64", "int32"),
+        ("bool", "int8"),
+        ("bool", "int32"),
+        ("int8", "bool"),
+    ):
+        yield Statement(f"astype {source} {target}", source, functools.partial(_converted, source, target), 2)
+    for dtype in ("float64", "int32"):
+        yield Statement(f"read {dtype}", dtype, functools.partial(_read, dtype), 3)
+        yield Statement(f"write {dtype}", dtype, functools.partial(_written, dtype), 3)
+
+
+def _assigned(dtype: str, scene: Scene) -> Step:
+    target, value = scene.targets[dtype][0], scene.operand(dtype)
+
+    def run() -> None:
+        target[...] = value()
+
+    return run
+
+
+def _broadcast(dtype: str, scene: Scene) -> Step:
+    target, value = scene.targets[dtype][0], dtype_of(dtype)(1).item()
+
+    def run() -> None:
+        target[...] = value
+
+    return run
+
+
+def _spread(dtype: str, scene: Scene) -> Step:
+    x, axis = scene.operand(dtype), int(scene.made.integers(scene.vp.ndim))
+    index = int(scene.made.integers(scene.vp.shape[axis]))
+    return scene.kept(dtype, lambda: pvar.spread(x(), axis=axis, index=index))
+
+
+def _shifted(dtype: str, form: Any, scene: Scene) -> Step:
+    x, axis = scene.operand(dtype), int(scene.made.integers(scene.vp.ndim))
+    extent = scene.vp.shape[axis]
+    distance = int(scene.made.choice((1, -1, max(1, extent // 2), int(scene.made.integers(1, max(2, extent))))))
+    boundary: Any = "circular" if scene.made.random() < 0.6 else 0
+    return scene.kept(dtype, lambda: pvar.shift(x(), distance, axis=axis, boundary=boundary, form=form))
+
+
+def _converted(source: str, target: str, scene: Scene) -> Step:
+    x = scene.variable(source)
+    return scene.kept(source, lambda: x.astype(target))
+
+
+def _read(dtype: str, scene: Scene) -> Step:
+    x, at = scene.variable(dtype), _place(scene)
+    return lambda: x[at]
+
+
+def _written(dtype: str, scene: Scene) -> Step:
+    x, at, value = scene.targets[dtype][0], _place(scene), dtype_of(dtype)(1).item()
+
+    def run() -> None:
+        x[at] = value
+
+    return run
+
+
+def _place(scene: Scene) -> tuple[int, ...]:
+    return tuple(int(scene.made.integers(extent)) for extent in scene.vp.shape)
+
+
+def _operators(dtype: str) -> tuple[str, ...]:
+    if dtype == "bool":
+        return ("or", "and")
+    more = ("logand", "logior") if dtype.startswith("int") else ()
+    return ("add", "max", "min", *more)
+
+
+def _combinations() -> Iterator[Statement]:
+    for dtype in DTYPES:
+        for operator in _operators(dtype):
+            common = operator in ("add", "max", "min", "or")
+            weight = 6 if common else 1
+            yield Statement(f"reduce {operator} {dtype}", dtype, functools.partial(_reduced, dtype, operator), weight)
+            if dtype != "int8":
+                step = functools.partial(_scanned, dtype, operator)
+                yield Statement(f"scan {operator} {dtype}", dtype, step, 8 if common else 2, False)
+        if dtype != "int8":
+            yield Statement(f"scan copy {dtype}", dtype, functools.partial(_scanned, dtype, "copy"), 2, False)
+
+
+def _reduced(dtype: str, operator: str, scene: Scene) -> Step:
+    x = scene.operand(dtype)
+    initial = dtype_of(dtype)(0).item()
+    return lambda: pvar.reduce(x(), operator, initial=initial)
+
+
+def _scanned(dtype: str, operator: str, scene: Scene) -> Step:
+    made = scene.made
+    x, axis = scene.operand(dtype), int(made.integers(scene.vp.ndim))
+    segments = scene.variable("bool") if made.random() < 0.5 else None
+    exclusive = operator != "copy" and bool(made.random() < 0.3)
+    direction: Any = "down" if made.random() < 0.2 else "up"
+    return scene.kept(
+        dtype, lambda: pvar.scan(x(), operator, axis, segments=segments, exclusive=exclusive, direction=direction)
+    )
+
+
+def _messages() -> Iterator[Statement]:
+    for dtype in ("float64", "float32", "int64", "int32", "int8", "bool"):
+        common = dtype not in ("int8", "bool")
+        yield Statement(f"get {dtype}", dtype, functools.partial(_got, dtype), 14 if common else 3)
+        yield Statement(f"send {dtype}", dtype, functools.partial(_sent, dtype, None), 10 if common else 2)
+        for operator in (*_operators(dtype), "overwrite"):
+            if dtype == "int8":
+                continue
+            weight = 6 if operator in ("add", "min", "max") else 1
+            step = functools.partial(_sent, dtype, operator)
+            yield Statement(f"send {operator} {dtype}", dtype, step, weight, False)
+
+
+def _got(dtype: str, scene: Scene) -> Step:
+    x, address = scene.operand(dtype), scene.addresses(str(scene.made.choice(ADDRESSES)))
+    return scene.kept(dtype, lambda: pvar.get(x(), address))
+
+
+def _sent(dtype: str, operator: str | None, scene: Scene) -> Step:
+    there = ADDRESSES[:2] if operator is None else ADDRESSES
+    x, address = scene.operand(dtype), scene.addresses(str(scene.made.choice(there)))
+    return scene.kept(dtype, lambda: pvar.send(x(), address, combine=operator))
+
+
+def condition(scene: Scene) -> ParallelVariable:
+    """Whom a program may select: some at random, a line of the grid, or those before a place."""
+    vp, made = scene.vp, scene.made
+    axis = int(made.integers(vp.ndim))
+    extent = vp.shape[axis]
+    kind = made.random()
+    if kind < 0.5:
+        share = float(made.choice((0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98)))
+        return vp.array(made.random(vp.shape) < share)
+    if kind < 0.75:
+        return vp.coordinate(axis) == int(made.integers(extent))
+    return vp.coordinate(axis) < max(1, math.ceil(extent * made.random()))

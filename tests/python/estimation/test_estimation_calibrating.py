@@ -1,0 +1,161 @@
+"""Calibration: its programs, their kinds, going on after an interruption. No time is asserted."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import weft
+from weft._core import UsageError
+from weft.estimation import calibrating, costs_file, kinds, random_programs, statements
+from weft.estimation.curves import Work
+from weft.estimation.estimates import record
+from weft.estimation.here import Here
+from weft.estimation.random_programs import Timed
+
+
+@pytest.fixture
+def small(monkeypatch):
+    monkeypatch.setattr(random_programs, "LARGEST", 256)
+    monkeypatch.setattr(random_programs, "PASSES", {0: 2})
+
+
+def test_every_statement_runs_and_counts_as_one_operation():
+    made = random_programs.np.random.default_rng(1)
+    for shape in ((40,), (5, 8), (3, 4, 5)):
+        scene = statements.scene(made, shape, statements.DTYPES)
+        for one in statements.menu():
+            step = one.step(scene)
+            (found,) = random_programs._records(scene, [step])
+            assert found is not None, one.label
+            assert kinds.of(found).work.elements in (1, scene.vp.size)
+
+
+def test_the_programs_of_the_repository_are_priced_by_what_is_calibrated(small):
+    """Every kind that they use is one of the random programs', so that nothing is lacking."""
+    made = random_programs.np.random.default_rng(2)
+    there = set()
+    for shape in ((300,), (20, 20), (6, 7, 8)):
+        scene = statements.scene(made, shape, statements.DTYPES)
+        for one in statements.menu():
+            for _ in range(12 if one.label.startswith(("scan", "get", "send")) else 2):
+                step = one.step(scene)
+                there |= {kinds.of(found).name for found in random_programs._records(scene, [step]) if found}
+                with scene.vp.where(statements.condition(scene)):
+                    there |= {kinds.of(found).name for found in random_programs._records(scene, [step]) if found}
+    here = Here(costs_file.MeasuredCosts(dict.fromkeys({*there, "select"}, calibrating.Curve((8,), (1e-9,)))))
+    for name in ("gauss", "jacobi", "radix_sort", "spmv", "histogram", "shortest_paths", "life", "fft"):
+        for one, since in record(f"programs/{name}.py", ["--size", "256" if name in ("histogram", "fft") else "40"]):
+            assert here.time(one, since).real > 0
+    assert not here.stand_ins
+
+
+@settings(deadline=None, max_examples=15)
+@given(st.integers(0, 5000))
+def test_sizes_are_within_bounds_and_repeat(number):
+    made = [random_programs.np.random.default_rng([3, number]) for _ in range(2)]
+    first, second = (random_programs._shape(one, number) for one in made)
+    assert first == second
+    assert 1 <= len(first) <= 3
+    assert min(first) >= 2
+    assert random_programs.np.prod(first) <= 8 * random_programs.LARGEST
+
+
+def test_a_program_is_timed(small):
+    found = random_programs.draw(0, 1)
+    assert len(found.operations) >= random_programs.LENGTHS[0]
+    assert all(seconds > 0 for _, seconds in found.operations)
+    again = random_programs.draw(0, 1)
+    assert [kind for kind, _ in again.operations] == [kind for kind, _ in found.operations]
+    least = random_programs.draw(0, 1, found)
+    assert all(one <= other for (_, one), (_, other) in zip(least.operations, found.operations, strict=True))
+    assert calibrating._timed(calibrating._line(3, least)) == (3, least)
+
+
+def test_a_calibration_is_written_and_used(small, tmp_path):
+    told = []
+    found = calibrating.calibrate(tmp_path / "c.toml", programs=16, progress=lambda *of: told.append(of))
+    assert told == [(number, 80) for number in range(1, 81)]
+    assert len(found.held_out) == 2
+    assert costs_file.read(tmp_path / "c.toml").curves.keys() == found.curves.keys()
+    assert [path.name for path in tmp_path.iterdir()] == ["c.toml"]
+
+
+def test_an_interrupted_calibration_goes_on(small, tmp_path, monkeypatch):
+    path = tmp_path / "c.toml"
+
+    def interrupt(done, of):
+        if done == 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        calibrating.calibrate(path, programs=16, progress=interrupt)
+    assert not path.exists()
+    (kept,) = tmp_path.iterdir()
+    with kept.open("a") as file:
+        file.write('{"shape": [1')  # the line that was being written
+    drawn = []
+    draw = random_programs.draw
+    monkeypatch.setattr(random_programs, "draw", lambda number, *of: drawn.append(number) or draw(number, *of))
+    calibrating.calibrate(path, programs=16)
+    assert drawn == [*range(5, 16), *list(range(16)) * 4]
+    assert [one.name for one in tmp_path.iterdir()] == ["c.toml"]
+
+
+def test_another_seed_does_not_go_on(small, tmp_path):
+    path = tmp_path / "c.toml"
+
+    def interrupt(done, of):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        calibrating.calibrate(path, programs=16, progress=interrupt)
+    told = []
+    calibrating.calibrate(path, programs=16, seed=2, progress=lambda *of: told.append(of))
+    assert len(told) == 80
+
+
+def test_too_few_programs(tmp_path):
+    with pytest.raises(UsageError, match="at least 16 programs, not 3"):
+        calibrating.calibrate(tmp_path / "c.toml", programs=3)
+
+
+def test_costs_follow_from_what_was_timed():
+    """A machine whose additions take a microsecond and a nanosecond an element."""
+    sizes = [2**k for k in range(5, 20)] * 4
+    programs = [
+        Timed((n,), ((kinds.Kind("add float64", "fast", Work(n, 8 * n)), 1e-6 + n * 1e-9),), 1e-6 + n * 1e-9)
+        for n in sizes
+    ]
+    found = calibrating.costs_of(programs, {})
+    assert max(abs(error) for error in found.held_out) < 0.02
+    assert found.curves["add float64"].seconds(Work(3000, 24000)) == pytest.approx(4e-6, rel=0.02)
+
+
+def test_kinds_know_what_costs_depend_on():
+    def kind(run, shape=(8, 8)):
+        vp = weft.VPSet(shape)
+        x = vp.zeros("float32")
+        with weft.pvar.metered(vp) as meter:
+            run(vp, x)
+        return kinds.of(meter.sequence[-1])
+
+    assert kind(lambda vp, x: x + x) == ("add float32", "fast elementwise 4 bytes", Work(64, 256))
+    assert kind(lambda vp, x: x + 1).work == Work(64, 256, scalar=True)
+    assert kind(lambda vp, x: weft.shift(x, 1, axis=1))[::2] == ("shift fetch 4 bytes", Work(64, 256, pieces=16))
+    assert kind(lambda vp, x: weft.spread(x, axis=0, index=1))[::2] == ("spread 4 bytes", Work(64, 256, pieces=8))
+    found = kind(lambda vp, x: weft.scan(x, "add", axis=0, exclusive=True, direction="down"))
+    assert found.name == "scan add float32 along another axis"
+    assert found.work == Work(64, 256, pieces=8, exclusive=True, down=True)
+    assert kind(lambda vp, x: weft.reduce(x, "max")).name == "reduce max float32"
+    assert kind(lambda vp, x: weft.get(x, vp.address())).name == "get 4 bytes, in order"
+    assert kind(lambda vp, x: weft.send(x, vp.address() * 0, combine="min")).name == "send min float32, in order"
+
+
+@pytest.mark.parametrize(("axis", "runs"), [(0, 1), (1, 8)])
+def test_stretches_of_a_selection_are_counted(axis, runs):
+    vp = weft.VPSet((8, 8))
+    x, condition = vp.zeros("float32"), vp.coordinate(axis) < 2
+    y = vp.zeros("float32")
+    with weft.pvar.metered(vp) as meter, vp.where(condition):
+        x[...] = y
+    assert kinds.of(meter.sequence[-1], 77).work == Work(64, 256, 0.25, runs, since=77)

@@ -1,0 +1,106 @@
+"""The example programs find their answers, here and metered, and their checks can fail."""
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import weft
+
+PROGRAMS = Path(__file__).parents[3] / "programs"
+
+
+def module(name):
+    spec = importlib.util.spec_from_file_location(name, PROGRAMS / f"{name}.py")
+    found = importlib.util.module_from_spec(spec)
+    sys.modules[name] = found
+    spec.loader.exec_module(found)
+    return found
+
+
+def run(monkeypatch, capsys, name, *words):
+    found = module(name)
+    monkeypatch.setattr(sys, "argv", [f"{name}.py", *words])
+    code = found.main()
+    return code, capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("gauss", ["--size", "63"]),
+        ("gauss", ["--size", "2", "--seed", "7"]),
+        ("gauss", ["--size", "40", "--machine", "cm2-8k"]),
+        ("jacobi", ["--size", "31", "--sweeps", "57"]),
+        ("jacobi", ["--size", "2", "--sweeps", "1"]),
+        ("radix_sort", ["--size", "1000", "--bits", "9"]),
+        ("radix_sort", ["--size", "1", "--bits", "1"]),
+        ("radix_sort", ["--size", "100", "--bits", "33", "--machine", "cm2-8k"]),
+        ("spmv", ["--size", "200", "--row", "3"]),
+        ("spmv", ["--size", "1", "--row", "1", "--times", "2"]),
+        ("histogram", ["--size", "5000", "--bins", "31"]),
+        ("histogram", ["--size", "10", "--bins", "1", "--rounds", "0"]),
+        ("shortest_paths", ["--size", "100", "--degree", "3"]),
+        ("shortest_paths", ["--size", "2", "--degree", "1"]),
+        ("life", ["--size", "17", "--generations", "23"]),
+        ("life", ["--size", "3", "--generations", "1", "--machine", "cm2-8k"]),
+        ("fft", ["--size", "256"]),
+        ("fft", ["--size", "2"]),
+        ("fft", ["--size", "64", "--machine", "cm2-8k"]),
+    ],
+)
+def test_the_program_passes(monkeypatch, capsys, native, name, words):
+    code, out = run(monkeypatch, capsys, name, *words)
+    assert code == 0, out
+    assert out.splitlines()[-1] == "passed"
+
+
+@pytest.mark.parametrize(
+    "name", ["gauss", "jacobi", "radix_sort", "spmv", "histogram", "shortest_paths", "life", "fft"]
+)
+def test_an_answer_from_another_problem_fails(monkeypatch, capsys, name):
+    found = module(name)
+    solve, problem = found.solve, found.problem
+    other = problem(32, 7) if name in ("jacobi", "life") else problem(256, seed=5)
+    monkeypatch.setattr(found, "solve", lambda given, machine="here": solve(other, machine))
+    monkeypatch.setattr(sys, "argv", [name, "--size", "32" if name in ("jacobi", "life") else "256"])
+    assert found.main() == 1
+    assert "FAILED" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "message"),
+    [
+        ("fft", ["--size", "100"], "expected a power of two, not 100"),
+        ("gauss", ["--size", "1"], "expected at least two equations"),
+        ("histogram", ["--size", "5"], "no more bins than values"),
+        ("life", ["--size", "2"], "at least three cells"),
+    ],
+)
+def test_what_it_cannot_do_it_says(name, words, message):
+    done = subprocess.run(
+        [sys.executable, PROGRAMS / f"{name}.py", *words], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
+def test_problems_are_not_changed_by_solving_them():
+    for name in ("gauss", "life"):
+        found = module(name)
+        given = found.problem(16)
+        array = given if isinstance(given, np.ndarray) else given[0]
+        before = array.copy()
+        found.solve(given)
+        assert np.array_equal(array, before)
+
+
+def test_the_meter_changes_no_answer():
+    found = module("spmv")
+    given = found.problem(50)
+    with weft.pvar.metered():
+        metered = found.solve(given)
+    assert np.array_equal(metered, found.solve(given))
