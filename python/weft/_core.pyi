@@ -636,6 +636,18 @@ def fghc_run_threads(sources_json: str, goal: str, pes: int, options_json: str, 
     Raises UsageError, RunError.
     """
 
+def fghc_simulate(
+    sources_json: str, goal: str, machine: Machine, pes: int, options_json: str, capture: bool = False
+) -> str:
+    """Runs a goal on PEs of a described machine in virtual time; arguments and result as those of `fghc_run`.
+
+    Options also: `slice`, `reduction_time`, `step_time`, `enlarge`, `trace`; the result also: `assumed`, `packets`,
+    `reduction_time`. Raises UsageError, RunError.
+    """
+
+def fghc_sites(sources_json: str, goal: str) -> str:
+    """The goals with a pragma of FGHC programs, `[file, line, text]` each, as JSON. Raises UsageError, RunError."""
+
 def fghc_run_mpi(sources_json: str, goal: str, options_json: str, default_library: str) -> str | None:
     """Runs this process's PE of an MPI job; the result of the whole on the first rank, as that of `fghc_run`.
 

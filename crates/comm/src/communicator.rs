@@ -166,6 +166,16 @@ pub trait Communicator: Clone + 'static {
     /// Waits until a message that would be received is there, and leaves it there.
     fn probe(&self, from: Source, tag: TagSelector) -> impl Future<Output = Result<Status, CommError>>;
 
+    /// As [`probe`](Communicator::probe); `None` once the world knows that no rank can go on and no message is under way.
+    /// Only virtual time knows: worlds of real time wait. Programs that look for such a rest then need no messages for it.
+    fn probe_until_quiet(
+        &self,
+        from: Source,
+        tag: TagSelector,
+    ) -> impl Future<Output = Result<Option<Status>, CommError>> {
+        async move { self.probe(from, tag).await.map(Some) }
+    }
+
     /// Looks whether a message that would be received has arrived by now.
     fn iprobe(&self, from: Source, tag: TagSelector) -> impl Future<Output = Result<Option<Status>, CommError>>;
 

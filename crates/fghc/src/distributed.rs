@@ -4,7 +4,7 @@
 //! pe          one processing element: an engine, its tables, and what messages do to them; knows no world
 //! message     kinds of messages, and the bytes they travel as       value    values into packets and out of them
 //! tables      exports, imports and foster parents, by weight        report   how a run ended, what was counted
-//! quiescence  the search for a run in which nothing moves
+//! quiescence  the search for a run in which nothing moves     record   the timeline
 //! run         the program over a Communicator: one PE for each rank
 //! ```
 //!
@@ -16,6 +16,7 @@
 mod message;
 mod pe;
 mod quiescence;
+mod record;
 mod report;
 mod run;
 mod tables;
@@ -23,6 +24,7 @@ mod value;
 
 pub use message::{KINDS, Kind, Malformed};
 pub use pe::{Activity, Pe};
-pub use report::{Counts, End, Interrupted, StuckGoal};
+pub use record::{Event, EventKind, Recorder};
+pub use report::{Counts, End, Interrupted, SiteCounts, StuckGoal};
 pub use run::{Costs, Outcome, Output, Run, RunOptions};
 pub use value::CopyLimits;

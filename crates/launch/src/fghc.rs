@@ -2,9 +2,9 @@
 
 use weft_comm::RunError;
 use weft_fghc::distributed::{Outcome, Run};
-use weft_machine::Machine;
+use weft_machine::{Machine, Topology};
 use weft_mpi::World;
-use weft_sim::{Options, Placement, Trace, run};
+use weft_sim::{Options, Placement, run};
 
 use crate::error::LaunchError;
 
@@ -38,20 +38,57 @@ pub fn run_fghc_mpi(world: &World, program: &Run) -> Result<Option<Outcome>, Lau
 pub struct SimulatedFghc {
     /// What the run gave; times are virtual.
     pub outcome: Outcome,
-    /// Every event, where asked for.
-    pub trace: Option<Trace>,
+    /// Packets that crossed the network.
+    pub packets: u64,
 }
 
-/// Runs a program on so many PEs of `machine` in virtual time, rank r on node r.
+/// Runs a program on so many PEs of `machine` in virtual time, PE p on node p. What the program costs is in its options.
 ///
 /// # Errors
 /// [`LaunchError::Usage`] for more PEs than the machine has nodes, [`LaunchError::Run`] for a run that fails.
-pub fn simulate_fghc(machine: &Machine, program: &Run, pes: usize, trace: bool) -> Result<SimulatedFghc, LaunchError> {
-    let outcome = run(machine, &Placement::identity(pes), program, &Options { trace, traffic: false })?;
-    let trace = outcome.trace;
+pub fn simulate_fghc(machine: &Machine, program: &Run, pes: usize) -> Result<SimulatedFghc, LaunchError> {
+    if pes > machine.nodes() {
+        return Err(LaunchError::Usage(format!(
+            "{pes} PEs: {} has {} nodes; --enlarge simulates a larger machine of the same parts",
+            machine.name,
+            machine.nodes()
+        )));
+    }
+    let outcome = run(machine, &Placement::identity(pes), program, &Options::default())?;
+    let packets = outcome.messages;
     let mut found = None;
     for output in outcome.outputs {
         found = found.or(first(output)?);
     }
-    Ok(SimulatedFghc { outcome: found.expect("a run has a rank 0"), trace })
+    Ok(SimulatedFghc { outcome: found.expect("a run has a rank 0"), packets })
+}
+
+/// The machine with at least so many nodes, of the same parts: a mesh or torus with its extents doubled, the smallest
+/// first, a hypercube of a higher dimension, a larger crossbar. The same machine where it is large enough.
+///
+/// # Errors
+/// [`LaunchError::Usage`] for topologies that do not grow in this way.
+pub fn enlarged(machine: &Machine, nodes: usize) -> Result<Machine, LaunchError> {
+    let mut topology = machine.topology.clone();
+    while topology.nodes() < nodes {
+        match &mut topology {
+            Topology::Hypercube { dimension } => *dimension += 1,
+            Topology::Torus { extents } | Topology::Mesh { extents } => {
+                if let Some(smallest) = extents.iter_mut().min() {
+                    *smallest *= 2;
+                }
+            }
+            Topology::Crossbar { nodes: all } => *all = nodes,
+            other => {
+                return Err(LaunchError::Usage(format!(
+                    "{nodes} PEs: {} is a {} of {} nodes, which does not grow by itself; describe a larger one in a file",
+                    machine.name,
+                    other.kind(),
+                    machine.nodes()
+                )));
+            }
+        }
+        topology.validate().map_err(|error| LaunchError::Usage(format!("{nodes} PEs: expected {}", error.expected)))?;
+    }
+    Ok(Machine { topology, ..machine.clone() })
 }

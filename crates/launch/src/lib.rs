@@ -3,6 +3,7 @@
 mod error;
 mod exchange;
 mod fghc;
+mod fghc_costs;
 mod mpi;
 mod place;
 mod simulate;
@@ -13,7 +14,8 @@ pub use exchange::{
     ExchangeRequest, ExchangeResult, SolveRequest, exchange_mpi_rank, exchange_threads, simulate_exchange,
     solve_mpi_rank, solve_simulated, solve_threads,
 };
-pub use fghc::{SimulatedFghc, run_fghc_mpi, run_fghc_threads, simulate_fghc};
+pub use fghc::{SimulatedFghc, enlarged, run_fghc_mpi, run_fghc_threads, simulate_fghc};
+pub use fghc_costs::{GivenCosts, OPERATIONS_OF_A_REDUCTION, PeCosts, REDUCTIONS_OF_A_STEP, pe_costs};
 pub use mpi::run_mpi_rank;
 pub use simulate::{SimulateOptions, Simulated, simulate};
 pub use threads::run_threads;

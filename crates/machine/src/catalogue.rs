@@ -25,8 +25,8 @@ pub enum MachineError {
 }
 
 /// The files of `machines/`, by name, in the order in which they are listed: the hypercubes by year, the
-/// data-parallel machines, the iWarp, then today's.
-const BUILT_IN: [(&str, &str); 13] = [
+/// data-parallel machines, the iWarp, the Multi-PSI, then today's.
+const BUILT_IN: [(&str, &str); 15] = [
     ("ipsc1", include_str!("../../../machines/ipsc1.toml")),
     ("ncube3200", include_str!("../../../machines/ncube3200.toml")),
     ("ipsc2", include_str!("../../../machines/ipsc2.toml")),
@@ -35,6 +35,8 @@ const BUILT_IN: [(&str, &str); 13] = [
     ("cm2-8k", include_str!("../../../machines/cm2-8k.toml")),
     ("cm200", include_str!("../../../machines/cm200.toml")),
     ("iwarp64", include_str!("../../../machines/iwarp64.toml")),
+    ("multi-psi-v1", include_str!("../../../machines/multi-psi-v1.toml")),
+    ("multi-psi-v2", include_str!("../../../machines/multi-psi-v2.toml")),
     ("tpu-v4", include_str!("../../../machines/tpu-v4.toml")),
     ("frontera", include_str!("../../../machines/frontera.toml")),
     ("hgx-h100", include_str!("../../../machines/hgx-h100.toml")),

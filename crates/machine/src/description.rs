@@ -65,6 +65,8 @@ pub struct Machine {
     pub shifts: Option<Shifts>,
     /// What connections take of nodes and links, if the machine can keep connections open.
     pub connections: Option<Connections>,
+    /// What the execution system of FGHC costs, if the file says so.
+    pub fghc: Option<FghcCosts>,
     /// Costs of the primitives of a data-parallel machine, if it is one that has them.
     pub primitives: Option<Primitives>,
     /// Seconds of one operation of a node's processor.
@@ -290,6 +292,31 @@ impl Access {
             Access::Shared => "shared",
         }
     }
+}
+
+/// What the execution system of FGHC takes of a PE's processor: software, besides what the protocols charge a message.
+///
+/// A message costs each end `message_time`, `word_time` for every word of it (its own fields, and constants, cells and
+/// references of values), `reference_time` for every reference (the one it is about and those in values), and `tree_time`
+/// where it concerns the AND-tree: the three kinds of processing of Taki 1988, section 3.4.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FghcCosts {
+    /// One reduction, s.
+    pub reduction_time: f64,
+    /// Composing or decomposing a message, s.
+    pub message_time: f64,
+    /// Converting a word of a message between its forms in a PE and on the network, s.
+    pub word_time: f64,
+    /// Translating a reference between a local address and its global identifier, s.
+    pub reference_time: f64,
+    /// Maintaining the AND-tree for a goal or the end of one, s.
+    pub tree_time: f64,
+    /// How many levels of a structure are copied into a message; `None`: all.
+    pub copy_levels: Option<u64>,
+    /// After how many parts of one value (constants, cells, references) no further cell is copied into a message; `None`: as
+    /// weft does.
+    pub copy_parts: Option<u64>,
+    pub sources: Sources,
 }
 
 impl ConcurrentFiles {

@@ -30,8 +30,8 @@ pub mod topology;
 pub use catalogue::{Catalogue, MachineError, catalogue, find};
 pub use data_parallel::{Primitives, Shifts};
 pub use description::{
-    Access, Completion, ConcurrentFiles, Connections, Figure, HostFiles, HostLink, Machine, MemoryCopy, NOT_GIVEN,
-    Node, Packets, Protocol, Sources, Switching,
+    Access, Completion, ConcurrentFiles, Connections, FghcCosts, Figure, HostFiles, HostLink, Machine, MemoryCopy,
+    NOT_GIVEN, Node, Packets, Protocol, Sources, Switching,
 };
 pub use read::Diagnostic;
 pub use topology::{Embedding, Router, Topology, Vertex};

@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use crate::data_parallel::{Primitives, Shifts};
-use crate::description::{ConcurrentFiles, Connections, Machine, NOT_GIVEN, Sources};
+use crate::description::{ConcurrentFiles, Connections, FghcCosts, Machine, NOT_GIVEN, Sources};
 use crate::topology::Topology;
 
 /// One value of a machine file.
@@ -105,6 +105,7 @@ impl Machine {
         }));
         tables.extend(self.shifts.as_ref().map(Shifts::sheet));
         tables.extend(self.connections.as_ref().map(connections_table));
+        tables.extend(self.fghc.as_ref().map(fghc_table));
         tables.extend(self.primitives.as_ref().map(Primitives::sheet));
         tables.push(Table {
             entries: self.operations.iter().map(|(operation, figure)| figure.entry(operation.name())).collect(),
@@ -246,6 +247,18 @@ fn connections_table(connections: &Connections) -> Table {
         .number("link_byte_time", connections.link_byte_time, "s/B", sources)
         .number("synchronisation_time", connections.synchronisation_time, "s", sources)
         .number("phase_time", connections.phase_time, "s", sources)
+}
+
+fn fghc_table(costs: &FghcCosts) -> Table {
+    let sources = &costs.sources;
+    Table::new("fghc")
+        .number("reduction_time", costs.reduction_time, "s", sources)
+        .number("message_time", costs.message_time, "s", sources)
+        .number("word_time", costs.word_time, "s", sources)
+        .number("reference_time", costs.reference_time, "s", sources)
+        .number("tree_time", costs.tree_time, "s", sources)
+        .count("copy_levels", costs.copy_levels, "", sources)
+        .count("copy_parts", costs.copy_parts, "", sources)
 }
 
 impl crate::description::Figure {

@@ -28,8 +28,8 @@ fn the_folder_of_machines_is_the_catalogue() {
 
 #[test]
 fn an_unknown_machine_gets_the_nearest_name_and_all_names() {
-    let names = "ipsc1, ncube3200, ipsc2, ipsc860, ncube6400, cm2-8k, cm200, iwarp64, tpu-v4, frontera, hgx-h100, \
-                 rail-h100, palomar";
+    let names = "ipsc1, ncube3200, ipsc2, ipsc860, ncube6400, cm2-8k, cm200, iwarp64, multi-psi-v1, multi-psi-v2, tpu-v4, \
+                 frontera, hgx-h100, rail-h100, palomar";
     let message = |name| find(name).unwrap_err().to_string();
     assert_eq!(
         message("ipsc86"),

@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 use weft_base::Operation;
 use weft_machine::{
-    Access, Completion, ConcurrentFiles, Connections, Embedding, Figure, HostFiles, HostLink, Machine, MemoryCopy,
-    NOT_GIVEN, Node, Packets, Protocol, Shifts, Sources, Switching, Topology, catalogue, find,
+    Access, Completion, ConcurrentFiles, Connections, Embedding, FghcCosts, Figure, HostFiles, HostLink, Machine,
+    MemoryCopy, NOT_GIVEN, Node, Packets, Protocol, Shifts, Sources, Switching, Topology, catalogue, find,
 };
 
 fn text() -> impl Strategy<Value = String> {
@@ -237,6 +237,31 @@ fn connections() -> impl Strategy<Value = Connections> {
     )
 }
 
+fn fghc() -> impl Strategy<Value = FghcCosts> {
+    let keys =
+        &["reduction_time", "message_time", "word_time", "reference_time", "tree_time", "copy_levels", "copy_parts"];
+    let copies = prop::collection::vec(prop::option::of(1u64..9), 2);
+    (prop::array::uniform5(cost()), copies, sources(keys)).prop_map(|(costs, copies, mut sources)| {
+        for (key, limit) in ["copy_levels", "copy_parts"].into_iter().zip(&copies) {
+            if limit.is_none() {
+                sources.remove(key);
+            }
+        }
+        let [reduction_time, message_time, word_time, reference_time, tree_time] = costs;
+        let (copy_levels, copy_parts) = (copies[0], copies[1]);
+        FghcCosts {
+            reduction_time,
+            message_time,
+            word_time,
+            reference_time,
+            tree_time,
+            copy_levels,
+            copy_parts,
+            sources,
+        }
+    })
+}
+
 fn figure(unit: impl Strategy<Value = String>) -> impl Strategy<Value = Figure> {
     (cost(), unit, text()).prop_map(|(value, unit, source)| Figure { value, unit, source })
 }
@@ -256,6 +281,7 @@ fn machine() -> impl Strategy<Value = Machine> {
         prop::option::of(files()),
         prop::option::of((cost(), cost(), sources(&["request_time", "byte_time"]))),
         prop::option::of(connections()),
+        prop::option::of(fghc()),
     );
     let operations = prop::sample::select(&Operation::ALL[..]);
     let operations = prop::collection::btree_map(operations, figure(Just("s".to_owned())), 0..5);
@@ -293,6 +319,7 @@ fn machine() -> impl Strategy<Value = Machine> {
             }),
             shifts,
             connections: messages.7,
+            fghc: messages.8,
             primitives: None,
             operations: BTreeMap::from_iter(operations),
             facts,

@@ -182,6 +182,15 @@ impl Communicator for SimComm {
         Ok(Probe { comm: self, pattern }.await)
     }
 
+    async fn probe_until_quiet(&self, from: Source, tag: TagSelector) -> Result<Option<Status>, CommError> {
+        let pattern = self.pattern(from, tag)?;
+        self.catch_up().await;
+        self.core.borrow_mut().await_quiet(self.world_rank, true);
+        let found = ProbeUntilQuiet { probe: Probe { comm: self, pattern } }.await;
+        self.core.borrow_mut().await_quiet(self.world_rank, false);
+        Ok(found)
+    }
+
     async fn iprobe(&self, from: Source, tag: TagSelector) -> Result<Option<Status>, CommError> {
         let pattern = self.pattern(from, tag)?;
         self.catch_up().await;
@@ -446,5 +455,31 @@ impl Future for Probe<'_> {
                 Poll::Pending
             }
         }
+    }
+}
+
+/// Waits until a message is visible, or until nothing can happen any more.
+struct ProbeUntilQuiet<'a> {
+    probe: Probe<'a>,
+}
+
+impl Future for ProbeUntilQuiet<'_> {
+    type Output = Option<Status>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Status>> {
+        if let Poll::Ready(status) = Pin::new(&mut self.probe).poll(context) {
+            return Poll::Ready(Some(status));
+        }
+        let (comm, rank) = (self.probe.comm, self.probe.comm.world_rank);
+        let mut core = comm.core.borrow_mut();
+        if !core.take_quiet(rank) {
+            return Poll::Pending;
+        }
+        core.set_probing(rank, None);
+        // What came last came to others; the rank knows of it from now on.
+        let now = core.now();
+        let clock = &mut core.rank(rank).clock;
+        *clock = (*clock).max(now);
+        Poll::Ready(None)
     }
 }

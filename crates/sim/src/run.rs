@@ -116,7 +116,7 @@ fn next_ready(core: &RefCell<Core>) -> Option<u32> {
         if let Some(rank) = core.next_ready() {
             return Some(rank);
         }
-        if !core.step() {
+        if !core.step() && !core.tell_quiet() {
             return None;
         }
     }

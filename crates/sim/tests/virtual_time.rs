@@ -348,3 +348,27 @@ fn a_trace_is_written_for_trace_viewers() {
     let names: Vec<&str> = trace["traceEvents"].as_array().unwrap().iter().filter_map(|e| e["ph"].as_str()).collect();
     assert_eq!(names, ["M", "X", "s", "f", "X", "X"]);
 }
+
+program!(UntilQuiet(comm) -> f64 {
+    if comm.rank() == 0 {
+        // Rank 1's message comes first; then rank 1 waits for one that only quiet brings about; then nothing is left.
+        let first = comm.probe_until_quiet(Source::Any, ANY).await?;
+        assert_eq!(first.map(|status| status.source), Some(1));
+        comm.recv(Source::Any, ANY, Payload::Phantom(100)).await?;
+        assert_eq!(comm.probe_until_quiet(Source::Any, ANY).await?, None);
+        comm.send(1, TAG, Payload::Phantom(0)).await?;
+        assert_eq!(comm.probe_until_quiet(Source::Any, ANY).await?, None);
+    } else {
+        comm.compute(Work::Seconds(50e-6)).await;
+        comm.send(0, TAG, Payload::Phantom(100)).await?;
+        comm.recv(Source::Rank(0), ANY, Payload::Phantom(0)).await?;
+    }
+    Ok(comm.wtime())
+});
+
+#[test]
+fn a_rank_is_told_when_nothing_can_happen_any_more() {
+    let outcome = simulate(&machine(ring_of(2), Switching::Wormhole), 2, UntilQuiet).unwrap();
+    // 50, 10 to send, 1 and 10 on the link, 10 to receive; at 81 it is quiet; 10 to send, 1 on the link, 10 to receive.
+    assert_eq!(outcome.outputs.iter().map(|&time| micros(time)).collect::<Vec<_>>(), [92.0, 102.0]);
+}

@@ -1,18 +1,22 @@
 //! Running programs in FGHC on many processing elements.
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
 use serde_json::json;
-use weft_fghc::distributed::{End, Kind, Outcome, Run, RunOptions, StuckGoal};
+use weft_fghc::distributed::{End, Kind, Outcome, Recorder, Run, RunOptions, SiteCounts, StuckGoal};
 use weft_fghc::engine::Loaded;
+use weft_launch::{GivenCosts, enlarged, pe_costs};
 
 use crate::errors::{RunError, UsageError, launch_error};
 use crate::fghc::checked;
+use crate::launch::write_whole;
+use crate::machine::PyMachine;
 use crate::mpi::with_world;
 
 /// Time between two looks at signals.
@@ -48,6 +52,12 @@ fn program(sources_json: &str, goal: &str, options_json: &str, kept: Option<&Kep
     if let Some(bytes) = wanted["heap"].as_u64() {
         options.heap = usize::try_from(bytes).unwrap_or(usize::MAX);
     }
+    if let Some(slice) = wanted["slice"].as_u64() {
+        options.slice = slice;
+    }
+    if wanted["trace"].is_string() {
+        options.recorder = Some(Arc::default());
+    }
     if let Some(arguments) = wanted["arguments"].as_array() {
         options.arguments = arguments.iter().filter_map(|argument| argument.as_str().map(str::to_string)).collect();
     }
@@ -57,8 +67,95 @@ fn program(sources_json: &str, goal: &str, options_json: &str, kept: Option<&Kep
     Ok(Run { loaded, options })
 }
 
-/// Runs a goal on processing elements that are threads of this process. Arguments and result as those of `fghc_run`.
-/// Raises UsageError, RunError.
+/// Writes the timeline that was kept, to the file that the options name.
+fn write_timeline(options_json: &str, recorder: Option<&Recorder>, title: &str) -> PyResult<()> {
+    let wanted: serde_json::Value =
+        serde_json::from_str(options_json).map_err(|error| UsageError::new_err(error.to_string()))?;
+    let (Some(path), Some(recorder)) = (wanted["trace"].as_str(), recorder) else { return Ok(()) };
+    write_whole(&PathBuf::from(path), |out| recorder.write_chrome(title, out))
+        .map_err(|error| PyOSError::new_err(format!("cannot write {path}: {error}")))
+}
+
+/// Runs a goal on processing elements of a described machine in virtual time. Arguments and result as those of
+/// `fghc_run`; options also `slice` (reductions between two looks for messages), `reduction_time`, `step_time` (seconds),
+/// `enlarge` (more PEs than the machine has nodes) and `trace` (file of a timeline). The result has `assumed`, a line for
+/// every cost that nothing gave, and `packets`. Raises UsageError, RunError.
+#[pyfunction]
+#[pyo3(signature = (sources_json, goal, machine, pes, options_json, capture = false))]
+pub fn fghc_simulate(
+    py: Python<'_>,
+    sources_json: &str,
+    goal: &str,
+    machine: &PyMachine,
+    pes: usize,
+    options_json: &str,
+    capture: bool,
+) -> PyResult<String> {
+    let wanted: serde_json::Value =
+        serde_json::from_str(options_json).map_err(|error| UsageError::new_err(error.to_string()))?;
+    let kept = capture.then(Kept::default);
+    let mut run = py.detach(|| program(sources_json, goal, options_json, kept.as_ref()))?;
+    let given = GivenCosts { reduction: wanted["reduction_time"].as_f64(), step: wanted["step_time"].as_f64() };
+    let charged = pe_costs(&machine.0, given).map_err(launch_error)?;
+    let machine = match wanted["enlarge"].as_bool() {
+        Some(true) => enlarged(&machine.0, pes).map_err(launch_error)?,
+        _ => machine.0.clone(),
+    };
+    (run.options.costs, run.options.copy) = (Some(charged.costs.clone()), charged.copy);
+    if wanted["slice"].is_null() {
+        run.options.slice = 1;
+    }
+    let interrupt = Arc::new(AtomicBool::new(false));
+    run.options.interrupt = interrupt.clone();
+    let recorder = run.options.recorder.clone();
+    let title = format!("{goal} on {}", machine.title);
+    let working = std::thread::spawn(move || weft_launch::simulate_fghc(&machine, &run, pes));
+    until_finished(py, &working, &interrupt)?;
+    let simulated = working.join().map_err(|_| RunError::new_err("a defect of weft: the run panicked"))?;
+    let simulated = simulated.map_err(launch_error)?;
+    write_timeline(options_json, recorder.as_deref(), &title)?;
+    let mut result = result(&simulated.outcome, kept);
+    result["assumed"] = json!(charged.assumed);
+    result["packets"] = json!(simulated.packets);
+    result["reduction_time"] = json!(charged.costs.reduction);
+    Ok(result.to_string())
+}
+
+/// Every goal with a pragma of a program, as the counts of a run number them: `[file, line, text]`. Raises UsageError,
+/// RunError.
+#[pyfunction]
+pub fn fghc_sites(sources_json: &str, goal: &str) -> PyResult<String> {
+    let run = program(sources_json, goal, r#"{"interpret": true}"#, None)?;
+    let sources = &run.loaded.program.sources;
+    let named = run.loaded.code.starts.iter().map(|start| {
+        let Some(span) = start.span else { return json!(["", 0, ""]) };
+        let source = &sources[span.source as usize];
+        let text = source.text.get(span.start as usize..span.end as usize).unwrap_or_default();
+        json!([
+            source.name,
+            source.line_and_column(span.start).0,
+            text.split_whitespace().collect::<Vec<_>>().join(" ")
+        ])
+    });
+    Ok(serde_json::Value::Array(named.collect()).to_string())
+}
+
+/// Lets a run go on in its thread; Ctrl-C ends it as soon as it can.
+fn until_finished<T>(py: Python<'_>, working: &std::thread::JoinHandle<T>, interrupt: &AtomicBool) -> PyResult<()> {
+    while !working.is_finished() {
+        py.detach(|| std::thread::sleep(BETWEEN_SIGNALS));
+        if let Err(error) = py.check_signals() {
+            interrupt.store(true, Ordering::Relaxed);
+            if !error.is_instance_of::<PyKeyboardInterrupt>(py) {
+                return Err(error);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Runs a goal on processing elements that are threads of this process. Arguments and result as those of `fghc_run`;
+/// options also `slice` and `trace`, as those of `fghc_simulate`. Raises UsageError, RunError.
 #[pyfunction]
 #[pyo3(signature = (sources_json, goal, pes, options_json, capture = false))]
 pub fn fghc_run_threads(
@@ -73,18 +170,13 @@ pub fn fghc_run_threads(
     let mut run = py.detach(|| program(sources_json, goal, options_json, kept.as_ref()))?;
     let interrupt = Arc::new(AtomicBool::new(false));
     run.options.interrupt = interrupt.clone();
+    let recorder = run.options.recorder.clone();
     let working = std::thread::spawn(move || weft_launch::run_fghc_threads(&run, pes));
-    while !working.is_finished() {
-        py.detach(|| std::thread::sleep(BETWEEN_SIGNALS));
-        if let Err(error) = py.check_signals() {
-            interrupt.store(true, Ordering::Relaxed);
-            if !error.is_instance_of::<PyKeyboardInterrupt>(py) {
-                return Err(error);
-            }
-        }
-    }
+    until_finished(py, &working, &interrupt)?;
     let outcome = working.join().map_err(|_| RunError::new_err("a defect of weft: the run panicked"))?;
-    Ok(result(&outcome.map_err(launch_error)?, kept).to_string())
+    let outcome = outcome.map_err(launch_error)?;
+    write_timeline(options_json, recorder.as_deref(), goal)?;
+    Ok(result(&outcome, kept).to_string())
 }
 
 /// Runs this process's processing element of an MPI job; the result of the whole on the first rank, as that of
@@ -111,6 +203,30 @@ fn waiting(goals: &[StuckGoal]) -> Vec<serde_json::Value> {
         .collect()
 }
 
+fn by_kind(counts: &[u64]) -> serde_json::Value {
+    Kind::ALL.iter().zip(counts).map(|(kind, count)| (kind.name().to_owned(), json!(count))).collect()
+}
+
+/// What each goal with a pragma sent, on all PEs together.
+fn sites(outcome: &Outcome) -> Vec<serde_json::Value> {
+    let count = outcome.pes.iter().map(|pe| pe.sites.len()).max().unwrap_or(0);
+    (0..count)
+        .map(|site| {
+            let of = |look: fn(&SiteCounts) -> u64| -> u64 {
+                outcome.pes.iter().filter_map(|pe| pe.sites.get(site)).map(look).sum()
+            };
+            json!({
+                "throws": of(|counts| counts.throws),
+                "words": of(|counts| counts.words),
+                "references": of(|counts| counts.references),
+                "reads": of(|counts| counts.reads),
+                "unifications": of(|counts| counts.unifications),
+                "messages": of(SiteCounts::messages),
+            })
+        })
+        .collect()
+}
+
 fn result(outcome: &Outcome, kept: Option<Kept>) -> serde_json::Value {
     let (status, message, exit_code, ready, left) = match &outcome.end {
         End::Finished => ("done", String::new(), None, Vec::new(), Vec::new()),
@@ -133,6 +249,9 @@ fn result(outcome: &Outcome, kept: Option<Kept>) -> serde_json::Value {
                 "idle_s": pe.idle,
                 "messages": pe.messages(),
                 "throw_goal": pe.sent[Kind::ThrowGoal as usize],
+                "communication_s": pe.communication,
+                "sent": by_kind(&pe.sent),
+                "received": by_kind(&pe.received),
             })
         })
         .collect();
@@ -150,6 +269,7 @@ fn result(outcome: &Outcome, kept: Option<Kept>) -> serde_json::Value {
         "failures": Vec::<String>::new(),
         "counts": json!(null),
         "pes": pes,
+        "sites": sites(outcome),
         "seconds": outcome.elapsed,
     })
 }

@@ -132,7 +132,11 @@ fn result(engine: &Engine, stop: &Stop, seconds: f64, counts: bool, kept: Option
             "idle_s": 0.0,
             "messages": 0,
             "throw_goal": 0,
+            "communication_s": 0.0,
+            "sent": {},
+            "received": {},
         }],
+        "sites": [],
         "seconds": seconds,
     })
 }

@@ -70,7 +70,10 @@ pub fn write_trace(path: &Path, trace: &Trace, title: &str) -> PyResult<()> {
 }
 
 /// Writes a file whole or not at all: under another name first, then renamed.
-fn write_whole(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>) -> std::io::Result<()> {
+pub fn write_whole(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
+) -> std::io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.part", std::process::id()));
     let partial = path.with_file_name(name);

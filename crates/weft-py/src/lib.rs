@@ -44,7 +44,7 @@ mod _core {
     #[pymodule_export]
     use crate::fghc::{fghc_check, fghc_explain};
     #[pymodule_export]
-    use crate::fghc_pes::{fghc_run_mpi, fghc_run_threads};
+    use crate::fghc_pes::{fghc_run_mpi, fghc_run_threads, fghc_simulate, fghc_sites};
     #[pymodule_export]
     use crate::fghc_run::fghc_run;
     #[pymodule_export]

@@ -11,12 +11,15 @@ from typing import Annotated
 
 import typer
 
-from weft.cli import fghc_running, teaching
+from weft.cli import fghc_advising, fghc_running, teaching
 
 _EXAMPLES = """
 weft fghc check queens.fghc  # errors and warnings, each with its place and what to do
 weft fghc check queens.fghc --goal 'queens(8,2,S)'  # the same, and whether the goal can run
 weft fghc run queens.fghc --goal 'queens(8,2,S)' --stats table  # run it; what was counted and how long it took
+weft fghc run queens.fghc --goal 'queens(8,2,S)' -n 64 --on multi-psi-v2 --stats table  # in virtual time
+weft fghc run queens.fghc --goal 'queens(8,2,S)' -n 4 --trace time.json  # a timeline: goals, messages, idle time
+weft fghc advise queens.fghc --goal 'queens(8,D,S)' --grain D 1:4 -n 4 --on multi-psi-v1 --lowest 50%  # how to tune
 weft fghc explain queens.fghc  # the normal form: what dispatches, suspends and is sent to other PEs
 """
 
@@ -41,6 +44,7 @@ def add_to(app: typer.Typer) -> None:
     group.command(cls=teaching.command(_EXAMPLES))(check)
     group.command(cls=teaching.command(_EXAMPLES))(explain)
     group.command(cls=teaching.command(_EXAMPLES))(fghc_running.run)
+    group.command(cls=teaching.command(_EXAMPLES))(fghc_advising.advise)
     app.add_typer(group, name="fghc")
 
 

@@ -45,26 +45,66 @@ def run(
         bool, typer.Option("--interpret", help="Interpret instead of translating to native code.")
     ] = False,
     argument: Annotated[list[str] | None, typer.Option(help="An argument of the program (argv); repeatable.")] = None,
+    on: Annotated[
+        str | None, typer.Option(help="A described machine, in virtual time: multi-psi-v1, or a machine file.")
+    ] = None,
+    reduction_time: Annotated[
+        float | None, typer.Option(help="Seconds of a reduction on the described machine, instead of its file's.")
+    ] = None,
+    step_time: Annotated[
+        float | None,
+        typer.Option(help="Seconds of a step of the communication software there: message, word, reference, AND-tree."),
+    ] = None,
+    enlarge: Annotated[
+        bool, typer.Option("--enlarge", help="With more PEs than nodes, simulate a larger machine of the same parts.")
+    ] = False,
+    look_every: Annotated[
+        int | None, typer.Option(min=1, help="Reductions between looks for messages. Default: 10,000; simulated 1.")
+    ] = None,
+    trace: Annotated[
+        Path | None, typer.Option(help="Write the timeline to this .json file, for Perfetto or Chrome's tracing page.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write what was counted as samples: .csv or .parquet.")
+    ] = None,
 ) -> None:
-    """Run a program on one processing element or on several.
+    """Run a program on one processing element or on several, here or on a described machine.
 
     Started by an MPI launcher (mpiexec -n 4 weft fghc run ...), each rank is a processing element. Goal@node(N) numbers
     PEs from 0, alloc(P)@@Goal as the Multi-PSI's programs do: from 7-n to 6 or from 1 to n, where 6 is the PE that the
     program starts on.
+
+    With --on, PEs are nodes of a described machine and time is virtual and repeatable: reductions and the software of
+    messages cost what the machine file's table [fghc] says, or what is derived and then said on standard error.
 
     Exits with 0 when all goals have ended, 1 when one fails or goals wait for ever (they are shown, with the variables
     they wait for), 130 after Ctrl-C, or with the program's own code.
     """
     from weft import fghc
     from weft.cli import errors
+    from weft.files import check_writable
 
     words, size = argument or [], _bytes(heap)
-    if _ranks(pes) is None:
+    if trace is not None:
+        check_writable(trace, (".json",))
+    if output is not None:
+        check_writable(output, (".csv", ".parquet"))
+    if on is not None or _ranks(pes) is None:
         done = fghc.run(
-            *files, goal=goal, pes=pes or 1, seed=seed, heap=size, arguments=words, interpret=interpret, capture=False
-        )
+            *files, goal=goal, pes=pes or 1, seed=seed, heap=size, arguments=words, interpret=interpret, capture=False,
+            on=on, reduction_time=reduction_time, step_time=step_time, enlarge=enlarge, look_every=look_every,
+            trace=trace,
+        )  # fmt: skip
+        for assumption in done.assumed:
+            typer.echo(f"assumed: {assumption}", err=True)
+        if trace is not None:
+            typer.echo(f"timeline: {trace}", err=True)
     else:
+        from weft._core import UsageError
         from weft.launch import mpiexec
+
+        if trace is not None:
+            raise UsageError("--trace: a timeline needs all PEs in one process; leave the MPI launcher out")
 
         of_all = fghc.run_rank(
             *files,
@@ -83,6 +123,11 @@ def run(
             typer.echo(f"{name} = {value}")
     if stats is not None:
         _show(done, stats)
+    if output is not None:
+        from weft import samples
+
+        samples.write(done.samples(), output)
+        typer.echo(f"samples: {output}", err=True)
     match done.status:
         case "failed":
             errors.say(done.message)
@@ -138,7 +183,10 @@ def _interrupted(done: Run) -> str:
 
 
 def _rows(done: Run) -> list[dict[str, object]]:
-    rows = [dataclasses.asdict(pe) for pe in done.pes]
+    shown = [field.name for field in dataclasses.fields(done.pes[0]) if field.name not in ("sent", "received")]
+    if done.machine == "here":
+        shown.remove("communication_s")
+    rows = [{name: getattr(pe, name) for name in shown} for pe in done.pes]
     total = {name: sum(row[name] for row in rows) for name in rows[0] if name != "pe"}
     return [*rows, {"pe": "total", **total}]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable, Iterator
 from types import TracebackType
 
 from rich.console import Console
@@ -62,3 +64,14 @@ class Bar:
         """What is done from now on, counted from the start."""
         self._title, self._done = title, 0
         self._progress.reset(self._task, description=title, total=None)
+
+
+@contextlib.contextmanager
+def status() -> Iterator[Callable[[str], None]]:
+    """A line on standard error that says what is being done, gone at the end; nothing where that is no terminal."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda text: None
+        return
+    with console.status("") as shown:
+        yield shown.update

@@ -17,6 +17,7 @@ weft reproduce dunigan-1991 --figure 9  # one figure, as a table
 weft reproduce dunigan-1991 --format csv  # every cell as tidy rows
 weft reproduce george-1994  # polyshift on the CM-200: ranks 3 and 4 are predictions
 weft reproduce wu-shu-1989 --table 5  # the CM-2's router under contention, modelled
+weft reproduce taki-1988 --figure 8  # FGHC on the simulated Multi-PSI, and measured here
 weft reproduce dunigan-1991 -o cells.csv  # every cell, for other tools
 """
 

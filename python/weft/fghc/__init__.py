@@ -7,6 +7,20 @@
 from __future__ import annotations
 
 from weft.fghc.checking import Finding, Report, check, explain, sources
-from weft.fghc.running import ProcessingElement, Run, Waiting, run, run_rank
+from weft.fghc.running import ProcessingElement, Run, Site, Waiting, run, run_rank
+from weft.fghc.table import table
 
-__all__ = ["Finding", "ProcessingElement", "Report", "Run", "Waiting", "check", "explain", "run", "run_rank", "sources"]
+__all__ = [
+    "Finding",
+    "ProcessingElement",
+    "Report",
+    "Run",
+    "Site",
+    "Waiting",
+    "check",
+    "explain",
+    "run",
+    "run_rank",
+    "sources",
+    "table",
+]

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.fghc.checking import sources
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Sequence
+
+    import polars as pl
+
+    from weft._core import Machine
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,6 +53,36 @@ class ProcessingElement:
     """Messages sent."""
     throw_goal: int
     """Those of them that carried a goal."""
+    communication_s: float = 0.0
+    """Seconds of work that messages took; known in virtual time only."""
+    sent: dict[str, int] = dataclasses.field(default_factory=dict)
+    """Messages sent by kind, those of the control of the run too."""
+    received: dict[str, int] = dataclasses.field(default_factory=dict)
+    """Messages received by kind, those of the control of the run too."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Site:
+    """What a goal with a pragma sent, on all processing elements together."""
+
+    file: str
+    """Where it stands."""
+    line: int
+    """Where it stands, from 1."""
+    text: str
+    """The goal with its pragma."""
+    throws: int
+    """Goals thrown."""
+    words: int
+    """Constants, cells and references in their arguments."""
+    references: int
+    """References in their arguments."""
+    reads: int
+    """Values that other processing elements asked for by these references."""
+    unifications: int
+    """Values that other processing elements sent for these references."""
+    messages: int
+    """Messages that there would not be without it: goals, questions with their answers, values."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,12 +110,52 @@ class Run:
     pes: list[ProcessingElement]
     """What was counted, by processing element."""
     seconds: float
-    """Elapsed time."""
+    """Elapsed time, virtual on a described machine."""
+    sites: list[Site] = dataclasses.field(default_factory=list)
+    """Goals with a pragma that sent something, the busiest first."""
+    machine: str = "here"
+    """Where it ran: a described machine, or here."""
+    goal: str = "main"
+    """The goal that was run."""
+    program: str = ""
+    """The program's first file, without its folder and ending."""
+    assumed: list[str] = dataclasses.field(default_factory=list)
+    """What was assumed of a described machine, a line each."""
+    packets: int | None = None
+    """Packets that crossed a described machine's network; messages to one processing element may share one."""
+    reduction_time: float | None = None
+    """Seconds that a described machine was charged for a reduction."""
 
     @property
     def reductions(self) -> int:
         """Reductions of all processing elements."""
         return sum(pe.reductions for pe in self.pes)
+
+    @property
+    def messages(self) -> int:
+        """Messages of all processing elements."""
+        return sum(pe.messages for pe in self.pes)
+
+    @property
+    def work_rate(self) -> float:
+        """Mean share of the elapsed time that processing elements worked (paper, section 7.5)."""
+        return sum(pe.work_s for pe in self.pes) / len(self.pes) / self.seconds if self.seconds else 0.0
+
+    @property
+    def communication_rate(self) -> float:
+        """Messages per reduction (paper, section 5.3)."""
+        return self.messages / self.reductions if self.reductions else 0.0
+
+    @property
+    def performance(self) -> float:
+        """Reductions per second."""
+        return self.reductions / self.seconds if self.seconds else 0.0
+
+    def samples(self, repetition: int = 0) -> pl.DataFrame:
+        """What was counted, as samples: see :func:`weft.fghc.table`."""
+        from weft.fghc.table import table
+
+        return table([self], repetition)
 
 
 def run(
@@ -94,6 +169,12 @@ def run(
     collect_every: int | None = None,
     interpret: bool = False,
     capture: bool = True,
+    on: str | os.PathLike[str] | Machine | None = None,
+    reduction_time: float | None = None,
+    step_time: float | None = None,
+    enlarge: bool = False,
+    look_every: int | None = None,
+    trace: str | os.PathLike[str] | None = None,
 ) -> Run:
     """Run a goal of the modules in some files, on one processing element or on several, which are then threads.
 
@@ -102,20 +183,42 @@ def run(
     Programs are translated to native code; with `interpret` they are not, and give the same answers and counts.
     With `capture`, what the program writes is part of the result, otherwise it goes to standard output.
 
+    With `on`, the processing elements are nodes of that machine (a name of the catalogue, the path of a machine file,
+    or a machine) and time is virtual: reductions and the software of messages take what the machine file's table
+    `[fghc]` says, the rest of messages what its protocols and network say. A file without that table gets a reduction
+    derived from the time of an addition and software in proportion to it, as `Run.assumed` tells; `reduction_time` and
+    `step_time` (seconds of a reduction, of a step of the software) go before both. `enlarge` simulates a larger machine
+    of the same parts where there are more processing elements than nodes. A processing element looks for messages
+    every `look_every` reductions: default 1 in virtual time, 10,000 otherwise. `trace` is a file for the timeline of
+    a run (Chrome trace JSON, for Perfetto).
+
     Raises UsageError for options that cannot be meant, RunError for a program with errors. A program that fails,
     deadlocks or is interrupted (Ctrl-C) is a result, see `Run.status`.
     """
-    from weft._core import fghc_run, fghc_run_threads
+    from weft._core import UsageError, fghc_run, fghc_run_threads, fghc_simulate
 
-    if pes > 1 and counts:
-        from weft._core import UsageError
-
-        raise UsageError("reductions by predicate are counted on one PE only")
+    if (pes > 1 or on is not None) and counts:
+        raise UsageError("reductions by predicate are counted on one PE here only")
+    if look_every is not None and look_every < 1:
+        raise UsageError(f"a look for messages every {look_every} reductions: give at least 1")
+    for name, value in (("reduction", reduction_time), ("step", step_time)):
+        if value is not None and (on is None or value <= 0.0):
+            why = "only described machines are charged" if on is None else "give more than 0 seconds"
+            raise UsageError(f"a {name} of {value} s: {why}")
     options = _options(seed, heap, arguments, collect_every, interpret)
-    options["counts"] = counts
-    if pes == 1:
-        return _read(fghc_run(sources(paths), goal, json.dumps(options), capture))
-    return _read(fghc_run_threads(sources(paths), goal, pes, json.dumps(options), capture))
+    options |= {"counts": counts, "slice": look_every, "trace": None if trace is None else os.fspath(trace)}
+    named = {"goal": goal, "program": Path(paths[0]).stem if paths else ""}
+    text = sources(paths)
+    if on is not None:
+        from weft.catalogue import machine as find_machine
+
+        machine = find_machine(on) if isinstance(on, str | os.PathLike) else on
+        options |= {"reduction_time": reduction_time, "step_time": step_time, "enlarge": enlarge}
+        found = fghc_simulate(text, goal, machine, pes, json.dumps(options), capture)
+        return _read(found, text, machine=machine.name, **named)
+    if pes == 1 and trace is None:
+        return _read(fghc_run(text, goal, json.dumps(options), capture), text, **named)
+    return _read(fghc_run_threads(text, goal, pes, json.dumps(options), capture), text, **named)
 
 
 def run_rank(
@@ -135,8 +238,9 @@ def run_rank(
     from weft._core import fghc_run_mpi
 
     options = _options(seed, heap, arguments, None, interpret)
-    found = fghc_run_mpi(sources(paths), goal, json.dumps(options), library)
-    return None if found is None else _read(found)
+    text = sources(paths)
+    found = fghc_run_mpi(text, goal, json.dumps(options), library)
+    return None if found is None else _read(found, text, goal=goal, program=Path(paths[0]).stem if paths else "")
 
 
 def _options(
@@ -155,11 +259,30 @@ def _options(
     }
 
 
-def _read(text: str) -> Run:
-    found = json.loads(text)
+def _read(result: str, text: str, **named: str) -> Run:
+    found = json.loads(result) | named
+    found["sites"] = _sites(found["sites"], text, named["goal"])
     found["answers"] = [(name, value) for name, value in found["answers"]]
     found["waiting"] = [Waiting(**waiting) for waiting in found["waiting"]]
     found["pes"] = [ProcessingElement(**pe) for pe in found["pes"]]
     if found["counts"] is not None:
         found["counts"] = dict(found["counts"])
     return Run(**found)
+
+
+def _sites(counts: list[dict[str, int]], text: str, goal: str) -> list[Site]:
+    if not any(any(count.values()) for count in counts):
+        return []
+    from weft._core import fghc_sites
+
+    places = json.loads(fghc_sites(text, goal))
+    # A clause that is compiled twice has its goals twice.
+    joined: dict[tuple[str, int, str], dict[str, int]] = {}
+    for place, count in zip(places, counts, strict=True):
+        before = joined.setdefault(tuple(place), dict.fromkeys(count, 0))
+        for name, value in count.items():
+            before[name] += value
+    found = [
+        Site(file, line, goal_text, **count) for (file, line, goal_text), count in joined.items() if any(count.values())
+    ]
+    return sorted(found, key=lambda site: (-site.messages, site.file, site.line))

@@ -11,6 +11,15 @@
 '75.0 us, 0.40 us/B, half rate at 187.5 B'
 """
 
+from weft.model.communication_rate import (
+    CommunicationFit,
+    fit_communication,
+    held_out,
+    largest_rate,
+    performance,
+    predicted,
+    rates,
+)
 from weft.model.comparison import compare, machine_table
 from weft.model.curve import Curve, Estimate, FitError, Piece
 from weft.model.fitting import BENCHMARKS, Fit, fit, fit_all
@@ -21,6 +30,7 @@ from weft.model.stencil import NodeTimes, predict_stencil
 
 __all__ = [
     "BENCHMARKS",
+    "CommunicationFit",
     "Curve",
     "DescribedMachine",
     "Estimate",
@@ -31,9 +41,15 @@ __all__ = [
     "compare",
     "fit",
     "fit_all",
+    "fit_communication",
+    "held_out",
+    "largest_rate",
     "machine_table",
     "machine_text",
+    "performance",
     "predict",
     "predict_halo",
     "predict_stencil",
+    "predicted",
+    "rates",
 ]

@@ -6,7 +6,7 @@ benchmark is simulated and therefore names no world.
 
 from __future__ import annotations
 
-from weft.papers import dunigan1991, feldmann1993, george1994, wushu1989
+from weft.papers import dunigan1991, feldmann1993, george1994, taki1988, wushu1989
 from weft.papers.rendering import render
 from weft.papers.reproduction import (
     Describe,
@@ -22,6 +22,7 @@ PAPERS = {
     "dunigan-1991": dunigan1991,
     "feldmann-1993": feldmann1993,
     "george-1994": george1994,
+    "taki-1988": taki1988,
     "wu-shu-1989": wushu1989,
 }
 """The papers that can be reproduced: modules with `TABLES` and `reproduce`, by name."""
@@ -39,5 +40,6 @@ __all__ = [
     "george1994",
     "reference_folder",
     "render",
+    "taki1988",
     "wushu1989",
 ]

@@ -15,7 +15,7 @@ from plotly.offline import get_plotlyjs
 from weft import model, units
 from weft._core import __version__
 from weft.files import write_text
-from weft.reports import figures, groups, tables
+from weft.reports import figures, goals, groups, tables
 from weft.reports.content import Content, MachineDescription, Subject, collect, dumps
 from weft.reports.figures import Figure
 
@@ -114,7 +114,7 @@ def sections(content: Content) -> list[Section]:
     """Everything under a heading, in order."""
     return [
         _latency(content), _rate(content), _hops(content), _collectives(content), _exchange(content), _node(content),
-        _traffic(content), _programs(content), _files(content), _machines(content), _fits(content),
+        _traffic(content), _programs(content), _goals(content), _files(content), _machines(content), _fits(content),
         _protocol(content),
     ]  # fmt: skip
 
@@ -264,6 +264,30 @@ def _programs(content: Content) -> Section:
     section = Section("programs", "Programs", "Whole parallel programs, after figure 12 of Dunigan 1991.")
     for name in ("cholesky", "jacobi"):
         section.figure(groups.program(content, name), f"Rate of {name} against its order", f"Rate of {name}.")
+    return section
+
+
+def _goals(content: Content) -> Section:
+    section = Section(
+        "goals",
+        "Programs in FGHC",
+        "What processing elements did with their time: reductions of goals, messages (told apart in virtual time "
+        "only) and "
+        "nothing. The scales are those of Taki 1988: performance is the ideal performance times the work rate over "
+        "1 + messages a reduction times reductions a message. A timeline of single goals and messages is a file of "
+        "its own "
+        "(weft fghc run --trace).",
+    )
+    section.figure(
+        goals.pe_times(content), "Time of PEs for goals, messages and nothing", "One bar for each PE of a run."
+    )
+    section.figure(
+        goals.performance(content),
+        "Reductions a second against the number of PEs",
+        "Of several goals of a program the fastest.",
+    )
+    if (table := goals.scales(content)) is not None:
+        section.tables.append(table)
     return section
 
 

@@ -169,6 +169,16 @@ _COLUMNS = (
         parameter=True,
         valid=_at_least(0),
     ),
+    Column("program", "text", "a program in FGHC, by its file", "a name, or nothing", parameter=True),
+    Column("goal", "text", "the goal that a program was started with", "a goal, or nothing", parameter=True),
+    Column(
+        "pe",
+        "count",
+        "the PE that a row counts, from 0; nothing for all together",
+        "an integer of at least 0",
+        parameter=True,
+        valid=_at_least(0),
+    ),
     Column("pattern", "text", "pattern of connections that are exchanged", "a name, or nothing", parameter=True),
     Column("compiler", "text", "compiler of a schedule", "a name, or nothing", parameter=True),
     Column("precision", "text", "what a program computes in", "single or double, or nothing", parameter=True),
@@ -224,6 +234,26 @@ _COLUMNS = (
         "share of speed that the disturbance takes, 1 - quiet_seconds/seconds",
         "a finite number",
         valid=lambda value: value.is_finite(),
+    ),
+    *(
+        Column(name, "count", meaning, "an integer of at least 0", valid=_at_least(0))
+        for name, meaning in (
+            ("reductions", "commitments to clauses of an FGHC program"),
+            ("suspensions", "times that a goal suspended"),
+            ("resumptions", "times that a goal woke"),
+            ("collections", "collections of garbage"),
+            ("messages", "messages that PEs sent each other"),
+            ("throw_goal", "messages that carried a goal"),
+        )
+    ),
+    Column("work_s", "number", "time that a PE worked, s", "a number of at least 0", valid=_not_negative),
+    Column("idle_s", "number", "time that a PE had nothing to do, s", "a number of at least 0", valid=_not_negative),
+    Column(
+        "communication_s",
+        "number",
+        "time of that work that messages took, s; in virtual time only",
+        "a number of at least 0",
+        valid=_not_negative,
     ),
     Column("phases", "count", "phases of a schedule", "an integer of at least 0", valid=_at_least(0)),
     Column("file_kind", "text", "kind of the file system", "a name, or nothing"),

@@ -15,6 +15,7 @@ from weft.catalogue import operation_time
 from weft.launch.request import every, unknown
 from weft.launch.simulate import simulate
 from weft.papers import PAPERS, Reproduction
+from weft.study.fghc_programs import FghcPrograms
 from weft.study.simulated_exchanges import SimulatedExchanges
 
 
@@ -33,7 +34,7 @@ def reproduction(paper: str, table: str | None = None, figure: str | None = None
     reproduce = PAPERS[paper].reproduce
     handed = {
         "simulate": _simulate, "operation_time": operation_time, "describe": _describe, "benchmarks": every(),
-        "exchanges": SimulatedExchanges(),
+        "exchanges": SimulatedExchanges(), "programs": FghcPrograms(),
     }  # fmt: skip
     wanted = inspect.signature(reproduce).parameters
     found: Reproduction = reproduce(table, figure, **{name: what for name, what in handed.items() if name in wanted})

@@ -283,7 +283,7 @@ impl Body<'_, '_, '_, '_> {
                     Priority::Lower(value) => (PriorityKind::Lower, self.expression(value)),
                 });
                 let call = CallSite { predicate: call.predicate.0, arguments };
-                self.tree.code.starts.push(Start { call, place, priority });
+                self.tree.code.starts.push(Start { call, place, priority, span: self.span });
                 let start = self.tree.code.starts.len() as u32 - 1;
                 self.push(Instruction::Start { start });
             }

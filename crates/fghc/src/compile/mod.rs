@@ -111,7 +111,7 @@ pub fn compile(program: &Program, counting: bool) -> Result<Code, CompileError> 
 
 /// Predicates that are builtins: each is one instruction.
 fn engine_predicates(code: &mut Code) {
-    let mut roles = vec![(Role::Start, 6), (Role::Metacall, 4)];
+    let mut roles = vec![(Role::Start, 7), (Role::Metacall, 4)];
     roles.extend(BodyBuiltin::ALL.iter().map(|builtin| (Role::Builtin(*builtin), builtin.arity())));
     for number in [Number::Integer, Number::Float] {
         roles.extend(UNARY.iter().map(|operation| (Role::Unary(number, *operation), 2)));

@@ -64,6 +64,23 @@ impl Kind {
         }
     }
 
+    /// Words of a message of this kind without its values: the kind itself, names of nodes and references, weights.
+    pub fn fields(self) -> u64 {
+        match self {
+            Kind::ThrowGoal => 7,
+            Kind::ReadValue | Kind::Failed | Kind::Status => 4,
+            Kind::ReturnValue => 2,
+            Kind::Unify => 5,
+            Kind::Release | Kind::Terminated => 3,
+            Kind::Control => 2,
+        }
+    }
+
+    /// The kind of the first message in a packet.
+    pub(super) fn first_of(packet: &[u8]) -> Option<Kind> {
+        Kind::of(*packet.first()?).ok()
+    }
+
     pub(super) fn of(number: u8) -> Result<Kind, Malformed> {
         Kind::ALL.get(usize::from(number)).copied().ok_or(Malformed("an unknown kind of message"))
     }

@@ -10,9 +10,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::message::{KINDS, Kind, Malformed, Reader, Write};
 use super::quiescence::{Quiescence, Token, Turn};
-use super::report::{Counts, End, Interrupted, State, WaitingGoal};
+use super::report::{Counts, End, Interrupted, SiteCounts, State, WaitingGoal};
 use super::tables::{Exports, Foster, Fosters, Imports, NodeName, WEIGHT, divide};
-use super::value::{CopyLimits, Exchange, room_for};
+use super::value::{CopyLimits, Exchange, Parts, room_for};
 use crate::engine::{Engine, Loaded, NodeChange, Options, Outgoing, ROOT, Stop};
 use crate::heap::Word;
 use crate::heap::word::dereference;
@@ -80,6 +80,11 @@ pub struct Pe {
     quiescence: Quiescence,
     sent: [u64; KINDS],
     received: [u64; KINDS],
+    parts: Parts,
+    /// By goal with a pragma.
+    sites: Vec<SiteCounts>,
+    /// The goal with a pragma that is being thrown, if one is.
+    throwing: Option<u32>,
     /// Only on PE 0: why the state of all PEs is being gathered.
     gathering: Option<Gathering>,
     /// Only on PE 0: the states, as they come in.
@@ -118,6 +123,9 @@ impl Pe {
             quiescence: Quiescence::default(),
             sent: [0; KINDS],
             received: [0; KINDS],
+            parts: Parts::default(),
+            sites: vec![SiteCounts::default(); loaded.code.starts.len()],
+            throwing: None,
             gathering: None,
             states: Vec::new(),
             counts: Vec::new(),
@@ -154,7 +162,14 @@ impl Pe {
             idle: 0.0,
             sent: self.sent,
             received: self.received,
+            communication: 0.0,
+            sites: self.sites.clone(),
         }
+    }
+
+    /// Messages sent and received so far, by the number of their kind, and the parts of the values in them.
+    pub(super) fn traffic(&self) -> (&[u64; KINDS], &[u64; KINDS], Parts) {
+        (&self.sent, &self.received, self.parts)
     }
 
     /// How many references others have to this PE.
@@ -270,6 +285,8 @@ impl Pe {
                 pes: self.pes,
                 limits: self.limits,
                 exported,
+                parts: &mut self.parts,
+                site: self.throwing,
             },
         }
     }
@@ -298,8 +315,17 @@ impl Pe {
 
     fn outgoing(&mut self, outgoing: Outgoing) {
         match outgoing {
-            Outgoing::Throw { node, predicate, arguments, priority, parent } => {
+            Outgoing::Throw { node, predicate, arguments, priority, parent, site } => {
+                let before = self.parts;
+                self.throwing = Some(site);
                 self.throw(node, predicate, &arguments, priority, parent);
+                self.throwing = None;
+                let after = self.parts;
+                if let Some(counts) = self.sites.get_mut(site as usize) {
+                    counts.throws += 1;
+                    counts.words += after.words_out - before.words_out;
+                    counts.references += after.references_out - before.references_out;
+                }
             }
             Outgoing::Read { external } => {
                 let me = self.me;
@@ -537,6 +563,9 @@ impl Pe {
         let index = reader.index()?;
         let waiter = (self.pe(reader)?, reader.number()?);
         let entry = self.exports.get(index).ok_or(Malformed("the value of a reference to nothing is wanted"))?;
+        if let Some(counts) = entry.site.and_then(|site| self.sites.get_mut(site as usize)) {
+            counts.reads += 1;
+        }
         let value = self.engine.held(entry.root);
         // SAFETY: a value of the engine's heap.
         if !unsafe { dereference(value) }.is_variable() {
@@ -569,6 +598,9 @@ impl Pe {
         let name = self.node_name(reader)?;
         let value = self.read_in(reader)?;
         let entry = self.exports.get(index).ok_or(Malformed("a value for a reference to nothing"))?;
+        if let Some(counts) = entry.site.and_then(|site| self.sites.get_mut(site as usize)) {
+            counts.unifications += 1;
+        }
         let known = self.engine.held(entry.root);
         let equal = self.engine.unify_values(known, value);
         if !equal {

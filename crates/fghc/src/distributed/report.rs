@@ -76,6 +76,36 @@ pub struct Counts {
     pub sent: [u64; KINDS],
     /// Messages received, by the number of their kind.
     pub received: [u64; KINDS],
+    /// Seconds of work that messages took, software and protocols; only virtual time knows them.
+    pub communication: f64,
+    /// What each goal with a pragma has sent, by its number in the code.
+    pub sites: Vec<SiteCounts>,
+}
+
+/// What a goal with a pragma has sent from one PE.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SiteCounts {
+    /// Goals thrown.
+    pub throws: u64,
+    /// Constants, cells and references in their arguments.
+    pub words: u64,
+    /// References in their arguments.
+    pub references: u64,
+    /// Values that others asked for by these references; each question has an answer.
+    pub reads: u64,
+    /// Values that others sent for these references.
+    pub unifications: u64,
+}
+
+impl SiteCounts {
+    /// Messages that there would not be without it: goals, questions with their answers, values.
+    pub fn messages(&self) -> u64 {
+        self.throws + 2 * self.reads + self.unifications
+    }
+
+    fn numbers(&self) -> [u64; 5] {
+        [self.throws, self.words, self.references, self.reads, self.unifications]
+    }
 }
 
 impl Counts {
@@ -91,6 +121,9 @@ impl Counts {
         packet.number(self.work.to_bits());
         packet.number(self.idle.to_bits());
         self.sent.iter().chain(&self.received).for_each(|&count| packet.number(count));
+        packet.number(self.communication.to_bits());
+        packet.number(self.sites.len() as u64);
+        self.sites.iter().flat_map(SiteCounts::numbers).for_each(|count| packet.number(count));
     }
 
     pub(super) fn read(reader: &mut Reader<'_>) -> Result<Counts, Malformed> {
@@ -104,9 +137,20 @@ impl Counts {
             idle: f64::from_bits(reader.number()?),
             sent: [0; KINDS],
             received: [0; KINDS],
+            communication: 0.0,
+            sites: Vec::new(),
         };
         for count in counts.sent.iter_mut().chain(&mut counts.received) {
             *count = reader.number()?;
+        }
+        counts.communication = f64::from_bits(reader.number()?);
+        for _ in 0..reader.index()? {
+            let mut numbers = [0; 5];
+            for number in &mut numbers {
+                *number = reader.number()?;
+            }
+            let [throws, words, references, reads, unifications] = numbers;
+            counts.sites.push(SiteCounts { throws, words, references, reads, unifications });
         }
         Ok(counts)
     }

@@ -9,8 +9,9 @@ use weft_comm::{CommError, Communicator, Payload, Program, Source, Tag, Work};
 
 use super::message::{KINDS, Kind};
 use super::pe::{Activity, Pe};
+use super::record::{Event, EventKind, Recorder};
 use super::report::{Counts, End, Interrupted};
-use super::value::CopyLimits;
+use super::value::{CopyLimits, Parts};
 use crate::engine::{DEFAULT_HEAP, Loaded, Options};
 
 /// Where the standard output of the program goes, by PE.
@@ -27,6 +28,10 @@ pub struct Costs {
     pub receive: [f64; KINDS],
     /// Composing or decomposing a byte.
     pub byte: f64,
+    /// Composing or decomposing a constant, cell or reference of a value.
+    pub word: f64,
+    /// Translating a reference in a value.
+    pub reference: f64,
 }
 
 /// How a run is done.
@@ -50,6 +55,8 @@ pub struct RunOptions {
     pub interrupt: Arc<AtomicBool>,
     /// Charged in virtual time; nothing where time is real.
     pub costs: Option<Costs>,
+    /// Where the timeline is kept, if one is wanted.
+    pub recorder: Option<Arc<Recorder>>,
 }
 
 impl Default for RunOptions {
@@ -64,6 +71,7 @@ impl Default for RunOptions {
             output: Arc::new(|_| Box::new(std::io::stdout())),
             interrupt: Arc::new(AtomicBool::new(false)),
             costs: None,
+            recorder: None,
         }
     }
 }
@@ -116,8 +124,23 @@ impl Program for Run {
             return Ok(Err(format!("there is no memory for the heap of PE {}", comm.rank())));
         };
         let start = comm.wtime();
-        let mut driver =
-            Driver { comm, pe, options: self.options, start, idle: 0.0, sent: [0; KINDS], received: [0; KINDS] };
+        let (sent, received) = ([0; KINDS], [0; KINDS]);
+        let options = self.options;
+        let parts = Parts::default();
+        let waits_for_quiet = comm.virtual_time() && comm.rank() == 0 && comm.size() > 1;
+        let mut driver = Driver {
+            comm,
+            pe,
+            options,
+            start,
+            ended: None,
+            waits_for_quiet,
+            idle: 0.0,
+            communication: 0.0,
+            sent,
+            received,
+            parts,
+        };
         driver.pe.start();
         match driver.work().await? {
             Ok(()) => Ok(Ok(driver.outcome().await?)),
@@ -131,10 +154,16 @@ struct Driver<C> {
     pe: Pe,
     options: RunOptions,
     start: f64,
+    /// When the run was over, before the others were told.
+    ended: Option<f64>,
+    /// The search for quiescence begins only once nothing can happen any more: where the world knows, nobody is disturbed.
+    waits_for_quiet: bool,
     idle: f64,
+    communication: f64,
     /// Messages that have been charged.
     sent: [u64; KINDS],
     received: [u64; KINDS],
+    parts: Parts,
 }
 
 impl<C: Communicator> Driver<C> {
@@ -143,29 +172,50 @@ impl<C: Communicator> Driver<C> {
         loop {
             let mut bytes = 0;
             let mut came = false;
+            let begin = self.comm.wtime();
             while let Some(status) = self.comm.iprobe(Source::Any, PACKET.into()).await? {
                 let packet = self.receive(status.source, status.bytes, PACKET).await?;
+                self.record(EventKind::Received { from: status.source });
                 bytes += packet.len();
                 came = true;
                 if let Err(malformed) = self.pe.receive(&packet) {
                     return Ok(Err(malformed));
                 }
             }
+            let received = self.comm.wtime();
             let before = self.pe.reductions();
             let activity = self.pe.step(self.options.slice);
             let resting = activity == Activity::Resting;
             let packets = self.pe.take_packets();
             bytes += packets.iter().map(|(_, packet)| packet.len()).sum::<usize>();
-            self.charge(self.pe.reductions() - before, bytes).await;
+            let reductions = self.pe.reductions() - before;
+            let counts = self.charge(reductions, bytes).await;
             let quiet = resting && !came && packets.is_empty();
+            let charged = self.comm.wtime();
+            if activity == Activity::Ended {
+                self.ended = Some(charged);
+            }
             self.send(packets);
+            // Telling the others that the run is over is no part of it.
+            let end = self.ended.unwrap_or_else(|| self.comm.wtime());
+            if self.comm.virtual_time() {
+                // Time goes on only where messages pass and where work is charged.
+                self.communication += (received - begin) + (end - charged);
+            }
+            if !quiet && self.options.recorder.is_some() {
+                let (sent, received) = counts;
+                let kind = EventKind::Work { reductions, sent, received };
+                self.record_stretch(begin, end, kind);
+            }
             if activity == Activity::Ended {
                 return Ok(Ok(()));
             }
             if quiet && !self.something_comes().await? {
-                self.pe.rest();
-                let packets = self.pe.take_packets();
-                self.send(packets);
+                if !self.waits_for_quiet {
+                    self.pe.rest();
+                    let packets = self.pe.take_packets();
+                    self.send(packets);
+                }
                 self.wait().await?;
             }
         }
@@ -193,8 +243,14 @@ impl<C: Communicator> Driver<C> {
         }
         self.pe.flush();
         let before = self.comm.wtime();
-        self.comm.probe(Source::Any, PACKET.into()).await?;
-        self.idle += self.comm.wtime() - before;
+        if self.waits_for_quiet {
+            self.waits_for_quiet = self.comm.probe_until_quiet(Source::Any, PACKET.into()).await?.is_some();
+        } else {
+            self.comm.probe(Source::Any, PACKET.into()).await?;
+        }
+        let after = self.comm.wtime();
+        self.idle += after - before;
+        self.record_stretch(before, after, EventKind::Idle);
         Ok(())
     }
 
@@ -206,31 +262,60 @@ impl<C: Communicator> Driver<C> {
 
     fn send(&self, packets: Vec<(usize, Vec<u8>)>) {
         for (to, packet) in packets {
+            if self.options.recorder.is_some() {
+                self.record(EventKind::Sent { to, first: Kind::first_of(&packet), bytes: packet.len() });
+            }
             // A request that is dropped goes on.
             drop(self.comm.isend(to, PACKET, Payload::of(&packet)));
         }
     }
 
-    /// In virtual time, the processor's time for what was just done.
-    async fn charge(&mut self, reductions: u64, bytes: usize) {
-        let Some(costs) = &self.options.costs else { return };
-        let counted = self.pe.counted();
-        let mut seconds = reductions as f64 * costs.reduction + bytes as f64 * costs.byte;
-        for kind in Kind::ALL.map(|kind| kind as usize) {
-            seconds += (counted.sent[kind] - self.sent[kind]) as f64 * costs.send[kind];
-            seconds += (counted.received[kind] - self.received[kind]) as f64 * costs.receive[kind];
+    /// In virtual time, the processor's time for what was just done. How many messages were sent and received since the
+    /// last time.
+    async fn charge(&mut self, reductions: u64, bytes: usize) -> (u64, u64) {
+        let (sent, received, parts) = self.pe.traffic();
+        let (sent, received) = (*sent, *received);
+        let mut seconds = 0.0;
+        let (mut left, mut came) = (0, 0);
+        for kind in 0..KINDS {
+            let (out, into) = (sent[kind] - self.sent[kind], received[kind] - self.received[kind]);
+            (left, came) = (left + out, came + into);
+            if let Some(costs) = &self.options.costs {
+                seconds += out as f64 * costs.send[kind] + into as f64 * costs.receive[kind];
+            }
         }
-        (self.sent, self.received) = (counted.sent, counted.received);
-        if seconds > 0.0 {
-            self.comm.compute(Work::Seconds(seconds)).await;
+        let words = (parts.words_out - self.parts.words_out) + (parts.words_in - self.parts.words_in);
+        let references =
+            (parts.references_out - self.parts.references_out) + (parts.references_in - self.parts.references_in);
+        (self.sent, self.received, self.parts) = (sent, received, parts);
+        let Some(costs) = &self.options.costs else { return (left, came) };
+        seconds += bytes as f64 * costs.byte + words as f64 * costs.word + references as f64 * costs.reference;
+        let work = reductions as f64 * costs.reduction;
+        self.communication += seconds;
+        if seconds + work > 0.0 {
+            self.comm.compute(Work::Seconds(seconds + work)).await;
+        }
+        (left, came)
+    }
+
+    fn record(&self, kind: EventKind) {
+        let now = if self.options.recorder.is_some() { self.comm.wtime() } else { 0.0 };
+        self.record_stretch(now, now, kind);
+    }
+
+    fn record_stretch(&self, start: f64, end: f64, kind: EventKind) {
+        if let Some(recorder) = &self.options.recorder {
+            let pe = self.comm.rank();
+            recorder.add(Event { pe, start: start - self.start, end: end - self.start, kind });
         }
     }
 
     /// Gathers what was counted on rank 0.
     async fn outcome(mut self) -> Result<Option<Outcome>, CommError> {
         self.pe.flush();
-        let elapsed = self.comm.wtime() - self.start;
-        let counts = Counts { work: elapsed - self.idle, idle: self.idle, ..self.pe.counted() };
+        let elapsed = self.ended.unwrap_or_else(|| self.comm.wtime()) - self.start;
+        let (idle, communication) = (self.idle, self.communication);
+        let counts = Counts { work: elapsed - idle, idle, communication, ..self.pe.counted() };
         if self.comm.rank() != 0 {
             let packet = self.pe.counts_packet(&counts);
             self.comm.send(0, COUNTS, Payload::of(&packet)).await?;

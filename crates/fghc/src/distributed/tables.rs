@@ -36,12 +36,14 @@ pub struct Export {
     pub waiters: Vec<(usize, u64)>,
     /// Whether the engine tells when it is bound.
     pub watched: bool,
+    /// The goal with a pragma that first took it elsewhere, if one did.
+    pub site: Option<u32>,
 }
 
 impl Exports {
     /// A new entry with the weight of one reference.
-    pub fn add(&mut self, root: Root) -> usize {
-        let entry = Some(Export { root, weight: WEIGHT, waiters: Vec::new(), watched: false });
+    pub fn add(&mut self, root: Root, site: Option<u32>) -> usize {
+        let entry = Some(Export { root, weight: WEIGHT, waiters: Vec::new(), watched: false, site });
         match self.free.pop() {
             Some(index) => {
                 self.entries[index] = entry;

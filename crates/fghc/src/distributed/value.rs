@@ -55,6 +55,23 @@ pub(super) struct Exchange<'a> {
     pub limits: CopyLimits,
     /// Cells exported since the last collection: their index in the table of exports.
     pub exported: FxHashMap<u64, usize>,
+    /// Counts what is written and read.
+    pub parts: &'a mut Parts,
+    /// The goal with a pragma that is being thrown, if one is.
+    pub site: Option<u32>,
+}
+
+/// Parts of the values in messages: what is composed, decomposed and translated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Parts {
+    /// Constants, cells and references written.
+    pub words_out: u64,
+    /// References written.
+    pub references_out: u64,
+    /// Constants, cells and references read.
+    pub words_in: u64,
+    /// References read.
+    pub references_in: u64,
 }
 
 impl Exchange<'_> {
@@ -63,6 +80,7 @@ impl Exchange<'_> {
         let mut left = self.limits.parts;
         let mut rest = vec![(value, 0usize)];
         while let Some((value, level)) = rest.pop() {
+            self.parts.words_out += 1;
             // SAFETY: a value of the engine's heap, which is not collected meanwhile.
             unsafe {
                 let value = dereference(value);
@@ -142,7 +160,8 @@ impl Exchange<'_> {
         }
     }
 
-    fn write_reference(packet: &mut Vec<u8>, pe: usize, index: usize, weight: u64) {
+    fn write_reference(&mut self, packet: &mut Vec<u8>, pe: usize, index: usize, weight: u64) {
+        self.parts.references_out += 1;
         packet.byte(tag::REFERENCE);
         packet.number(pe as u64);
         packet.number(index as u64);
@@ -154,7 +173,8 @@ impl Exchange<'_> {
             && let Some(import) = self.imports.get(number)
             && let Some(weight) = divide(&mut import.weight)
         {
-            return Self::write_reference(packet, import.pe, import.index, weight);
+            let (pe, index) = (import.pe, import.index);
+            return self.write_reference(packet, pe, index, weight);
         }
         // One that lives elsewhere but has no weight left to divide is passed on as one of this PE's own.
         self.write_export(packet, variable);
@@ -166,12 +186,12 @@ impl Exchange<'_> {
             Some(index) => index,
             None => {
                 let root = self.engine.hold(value);
-                let index = self.exports.add(root);
+                let index = self.exports.add(root, self.site);
                 self.exported.insert(value.0, index);
                 index
             }
         };
-        Self::write_reference(packet, self.me, index, WEIGHT);
+        self.write_reference(packet, self.me, index, WEIGHT);
     }
 
     /// The entry of a value that was exported since the last collection, with the weight of one more reference.
@@ -192,6 +212,7 @@ impl Exchange<'_> {
         let mut value = Word::NIL;
         let mut rest: Vec<*mut Word> = vec![&raw mut value];
         while let Some(place) = rest.pop() {
+            self.parts.words_in += 1;
             let read = self.read_part(reader, &mut rest);
             // SAFETY: a place in the heap that was allocated below, or the variable above.
             unsafe {
@@ -316,6 +337,7 @@ impl Exchange<'_> {
     }
 
     fn reference(&mut self, pe: usize, index: usize, weight: u64) -> Result<Word, Malformed> {
+        self.parts.references_in += 1;
         if pe == self.me {
             let entry = self.exports.get(index).ok_or(Malformed("a reference to nothing"))?;
             let value = self.engine.held(entry.root);

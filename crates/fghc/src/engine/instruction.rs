@@ -212,6 +212,8 @@ pub struct Start {
     pub call: CallSite,
     pub place: Option<(PlaceKind, Register)>,
     pub priority: Option<(PriorityKind, Register)>,
+    /// The goal in the program.
+    pub span: Option<Span>,
 }
 
 /// A metacall.

@@ -17,8 +17,8 @@ use crate::heap::{Kind, Word};
 #[derive(Debug, Clone)]
 pub enum Outgoing {
     /// A goal with `@node` or `alloc` for another PE (from 0). One is lent from its node for it, see [`Engine::lent`]:
-    /// take that back once the goal is counted otherwise.
-    Throw { node: usize, predicate: u32, arguments: Vec<Word>, priority: i32, parent: u32 },
+    /// take that back once the goal is counted otherwise. The site is an index into the code's goals with a pragma.
+    Throw { node: usize, predicate: u32, arguments: Vec<Word>, priority: i32, parent: u32, site: u32 },
     /// A goal waits for this external variable: its value is needed (asked once).
     Read { external: u64 },
     /// An active unification of a goal of this node met the external variable. `value` may be a variable.

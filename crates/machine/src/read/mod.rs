@@ -6,6 +6,7 @@
 
 mod connections;
 mod diagnostic;
+mod fghc;
 mod files;
 pub(crate) mod table;
 
@@ -26,7 +27,7 @@ use crate::suggest::did_you_mean;
 use crate::topology::{Embedding, Topology};
 use table::{File, Table};
 
-const FILE_KEYS: [&str; 18] = [
+const FILE_KEYS: [&str; 19] = [
     "name",
     "title",
     "year",
@@ -42,6 +43,7 @@ const FILE_KEYS: [&str; 18] = [
     "host_files",
     "shifts",
     "connections",
+    "fghc",
     "primitives",
     "operations",
     "facts",
@@ -108,6 +110,7 @@ impl Machine {
             host_files: files::host_files(&root)?,
             shifts,
             connections: connections::connections(&root)?,
+            fghc: fghc::fghc(&root)?,
             primitives,
             operations: operations(&root)?,
             facts: facts(&root)?,

@@ -104,6 +104,8 @@ pub(crate) struct Core {
     ready: VecDeque<u32>,
     /// What ranks wait for in a probe.
     probing: FxHashMap<u32, Pattern>,
+    /// Ranks that want to know when nothing can happen any more, and whether they are told.
+    quiet: std::collections::BTreeMap<u32, bool>,
     forwarding: Vec<Forwarding>,
     /// No host, no packets, no store-and-forward: nearly every message takes the short way through [`Core::enter`].
     is_plain: bool,
@@ -141,6 +143,7 @@ impl Core {
             packets: Slab::new(),
             ready: VecDeque::new(),
             probing: FxHashMap::default(),
+            quiet: std::collections::BTreeMap::new(),
             is_plain: !steals && machine.packets.is_none() && placement.host_rank().is_none(),
             forwarding: vec![Forwarding::default(); if steals { machine.nodes() } else { 0 }],
             self_copy: Line { startup: machine.self_message.startup, byte_time: machine.self_message.byte_time },
@@ -214,6 +217,28 @@ impl Core {
     /// Makes `rank` run at `time`.
     pub fn wake_at(&mut self, rank: u32, time: Picos) {
         self.queue.push(time.max(self.queue.now()), Event::Wake(rank));
+    }
+
+    /// Whether `rank` wants to know when nothing can happen any more.
+    pub fn await_quiet(&mut self, rank: u32, waits: bool) {
+        if waits {
+            self.quiet.insert(rank, false);
+        } else {
+            self.quiet.remove(&rank);
+        }
+    }
+
+    /// Whether `rank` is told that nothing can happen any more.
+    pub fn take_quiet(&mut self, rank: u32) -> bool {
+        self.quiet.get_mut(&rank).is_some_and(std::mem::take)
+    }
+
+    /// Nothing can happen any more: tells the first rank that wants to know; false where none does.
+    pub fn tell_quiet(&mut self) -> bool {
+        let Some((&rank, told)) = self.quiet.iter_mut().next() else { return false };
+        *told = true;
+        self.make_ready(rank);
+        true
     }
 
     /// Takes the next event; false when there is none.

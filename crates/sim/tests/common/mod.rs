@@ -33,6 +33,7 @@ pub fn machine(topology: Topology, switching: Switching) -> Machine {
         host: Some(HostLink { startup: 100e-6, byte_time: 1e-6, sources: sources() }),
         files: None,
         connections: None,
+        fghc: None,
         host_files: None,
         shifts: None,
         primitives: None,

@@ -365,11 +365,12 @@ impl Engine {
                 place.map_or(Word::small(0), |place| place.1),
                 Word::small(priority_kind),
                 priority.map_or(Word::small(0), |priority| priority.1),
+                Word::small(i64::from(start)),
             ];
             self.push_goal(code.role(Role::Start), &waiting);
             return true;
         }
-        self.start_placed(site.call.predicate, &arguments, place, priority)
+        self.start_placed(site.call.predicate, &arguments, place, priority, start)
     }
 
     fn start_waiting(&mut self, arguments: &[Word]) -> Done {
@@ -398,7 +399,8 @@ impl Engine {
                 2 => Some((PriorityKind::Lower, values[5])),
                 _ => None,
             };
-            if self.start_placed(values[0].value() as u32, &goal_arguments, place, priority) {
+            let start = values[6].value() as u32;
+            if self.start_placed(values[0].value() as u32, &goal_arguments, place, priority, start) {
                 Done::Yes
             } else {
                 Done::Problem
@@ -412,6 +414,7 @@ impl Engine {
         arguments: &[Word],
         place: Option<(PlaceKind, Word)>,
         priority: Option<(PriorityKind, Word)>,
+        site: u32,
     ) -> bool {
         let entry = &self.queues[self.current as usize];
         let (node, present) = (entry.node, entry.priority);
@@ -470,7 +473,7 @@ impl Engine {
             let arguments = arguments.to_vec();
             // Until whoever takes it has counted it, the node must not end.
             self.lent(node, 1);
-            self.outgoing.push(Outgoing::Throw { node: pe, predicate, arguments, priority, parent: node });
+            self.outgoing.push(Outgoing::Throw { node: pe, predicate, arguments, priority, parent: node, site });
             self.preempt();
         }
         true

@@ -1,0 +1,156 @@
+"""Figures 4 to 6 and 8 to 11, for both programs and every machine."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from weft.papers.reproduction import ReproducedTable
+from weft.papers.taki1988.published import HERE, PES, PROGRAMS, V1, V2, grain_name, grains
+from weft.papers.taki1988.runs import Runs
+from weft.papers.taki1988.tables import Cell, frame, kind
+
+FIGURES = ("4", "5", "6", "8", "9", "10", "11")
+"""Figures that have data: 1 to 3 and 7 are drawings."""
+MACHINES = (V1, V2, HERE)
+
+_NO_NUMBERS = "The figure's curves have no numbers in the text: ours stand alone."
+
+
+def figure(number: str, runs: Runs) -> ReproducedTable:
+    """One of `FIGURES`."""
+    made = {"4": _cpu_time, "5": _cpu_time_by_overhead, "6": _relative, "8": _performance, "9": _work_rate,
+            "10": _communication_rate, "11": _losses}  # fmt: skip
+    return made[number](runs)
+
+
+def _series(machine: str, program: int, grain: int) -> str:
+    return f"{machine}, program {program}, {grain_name(program)} {grain}"
+
+
+def _table(number: str, title: str, cells: list[Cell], columns: str, *notes: str) -> ReproducedTable:
+    return ReproducedTable(
+        number, title, ("series",), (columns,), frame(cells, "series", columns), (*notes, _NO_NUMBERS), "Figure"
+    )
+
+
+def _cpu_time(runs: Runs) -> ReproducedTable:
+    return _cpu("4", runs, "communication rate, messages a reduction", "communication_rate")
+
+
+def _cpu_time_by_overhead(runs: Runs) -> ReproducedTable:
+    return _cpu("5", runs, "communication overhead", "overhead")
+
+
+def _cpu(number: str, runs: Runs, title: str, axis: str) -> ReproducedTable:
+    """CPU time of a reduction with its share of the messages, in reductions, against the rate or the overhead."""
+    cells: list[Cell] = []
+    for machine, program in _all(runs):
+        found = runs.rates(machine, program)
+        assert found is not None
+        of_one = runs.of_one(machine, program)
+        assert of_one is not None
+        for row in found.filter(pl.col("ranks") == found["ranks"].max()).iter_rows(named=True):
+            series = _series(machine, program, row["grain"])
+            whole = runs.whole(machine, program, row["ranks"], row["grain"])
+            assert whole is not None
+            cpu = whole["work_s"] / whole["reductions"] * of_one
+            cells.append((series, axis.replace("_", " "), None, row[axis], "1", kind(machine)))
+            cells.append((series, "reduction", None, 1.0, "reductions", kind(machine)))
+            cells.append((series, "communication", None, cpu - 1.0, "reductions", kind(machine)))
+            cells.append((series, "CPU time", None, cpu, "reductions", kind(machine)))
+    note = "CPU time of all PEs a reduction, in reduction times of one PE; as many PEs as are run on the machine."
+    return _table(number, f"CPU time against {title}", cells, "figure", note)
+
+
+def _relative(runs: Runs) -> ReproducedTable:
+    """Relative performance against the overhead: the formula and the runs."""
+    cells: list[Cell] = []
+    for machine, program in _all(runs):
+        found, fit = runs.rates(machine, program), runs.fit(machine, program)
+        assert found is not None
+        assert fit is not None
+        for row in found.filter(pl.col("ranks") == found["ranks"].max()).iter_rows(named=True):
+            series = _series(machine, program, row["grain"])
+            x = row["communication_rate"] * fit.relative_time
+            run = row["performance"] / (row["ideal"] * row["work_rate"])
+            cells.append((series, "overhead X", None, x, "1", kind(machine)))
+            cells.append((series, "1/(1+X)", None, 1.0 / (1.0 + x), "1", kind(machine)))
+            cells.append((series, "run", None, run, "1", kind(machine)))
+    note = "X: the run's communication rate times the fitted relative communication time of its program and machine."
+    return _table("6", "Relative performance against communication overhead", cells, "figure", note)
+
+
+def _performance(runs: Runs) -> ReproducedTable:
+    cells: list[Cell] = []
+    for machine, program in _all(runs):
+        of_one = runs.of_one(machine, program)
+        assert of_one is not None
+        for pes in runs.pes(machine):
+            name = f"{pes} PEs" if pes > 1 else "1 PE"
+            cells.append(
+                (f"{machine}, program {program}, ideal", name, None, of_one * pes, "reductions/s", kind(machine))
+            )
+        for grain in grains(program):
+            for pes in runs.pes(machine):
+                row = runs.whole(machine, program, pes, grain)
+                assert row is not None
+                name = f"{pes} PEs" if pes > 1 else "1 PE"
+                cells.append((_series(machine, program, grain), name, None, row["rate"], "reductions/s", kind(machine)))
+    note = (
+        "Program 1 is figure 8; program 2 is ours. The text says that depth 2 is the best on 6 PEs (held against "
+        "ours in the "
+        "table text)."
+    )
+    return _table("8", "System performance against the number of PEs, reductions/s", cells, "PEs", note)
+
+
+def _work_rate(runs: Runs) -> ReproducedTable:
+    cells: list[Cell] = []
+    for machine, program in _all(runs):
+        pes = runs.pes(machine)[-1]
+        for grain in grains(program):
+            found = runs.elements(machine, program, pes, grain)
+            assert found is not None
+            shares = [row["work_s"] / row["seconds"] for row in found.iter_rows(named=True)]
+            series = _series(machine, program, grain)
+            for pe, share in enumerate(shares):
+                cells.append((series, f"PE {pe}", None, share, "1", kind(machine)))
+            cells.append((series, "average", None, sum(shares) / len(shares), "1", kind(machine)))
+    note = f"Work time over elapsed time on {PES[-1]} PEs, here on 2. Program 1 is figure 9."
+    return _table("9", "PE work rate and average work rate", cells, "PE", note)
+
+
+def _communication_rate(runs: Runs) -> ReproducedTable:
+    cells: list[Cell] = []
+    for machine, program in _all(runs):
+        found = runs.rates(machine, program)
+        assert found is not None
+        for row in found.iter_rows(named=True):
+            series = _series(machine, program, row["grain"])
+            cells.append(
+                (series, f"{row['ranks']} PEs", None, row["communication_rate"], "messages a reduction", kind(machine))
+            )
+    note = (
+        "Messages of all PEs over reductions of all PEs; the control of the run is not counted. Program 1 is figure 10."
+    )
+    return _table("10", "Communication rate against the number of PEs", cells, "PEs", note)
+
+
+def _losses(runs: Runs) -> ReproducedTable:
+    cells: list[Cell] = []
+    for machine, program in _all(runs):
+        found = runs.rates(machine, program)
+        assert found is not None
+        for row in found.filter(pl.col("ranks") == found["ranks"].max()).iter_rows(named=True):
+            series = _series(machine, program, row["grain"])
+            share = row["performance"] / row["ideal"]
+            cells.append((series, "work rate", None, row["work_rate"], "1", kind(machine)))
+            cells.append((series, "performance", None, share, "1", kind(machine)))
+            cells.append((series, "lost by messages", None, row["work_rate"] - share, "1", kind(machine)))
+    note = f"Upper and lower value of figure 11 on {PES[-1]} PEs, here on 2. Program 1 is figure 11."
+    return _table("11", "Relative performance based on ideal performance", cells, "value", note)
+
+
+def _all(runs: Runs) -> list[tuple[str, int]]:
+    """Machines with their programs, as far as they are run."""
+    return [(machine, program) for machine in MACHINES for program in PROGRAMS if runs.of_one(machine, program)]
