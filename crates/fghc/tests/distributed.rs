@@ -145,19 +145,53 @@ const METACALLS: &str = include_str!("../../../programs/fghc/metacalls.fghc");
 const BUFFER: &str = include_str!("../../../programs/fghc/buffer.fghc");
 const QUEENS: &str = include_str!("../../../programs/fghc/queens.fghc");
 
+/// Throws of Program 1 by depth, from 1, with any number of PEs from 2 to 6.
+const THROWS: [u64; 8] = [8, 64, 316, 1016, 2392, 4096, 5196, 5508];
+
+fn program_1_throws_and_reduces(depth: usize, pes: usize) {
+    let loaded = load(PROGRAM_1, &format!("t([1,2,3,4,5,6,7,8],{pes},{depth})"));
+    let ran = run(&loaded, Way { slice: 2000, ..Way::plain(pes) });
+    assert_eq!(ran.end, End::Finished, "depth {depth}, {pes} PEs");
+    assert_eq!(ran.reductions(), 38_879, "depth {depth}, {pes} PEs");
+    assert_eq!(ran.sent(Kind::ThrowGoal), THROWS[depth - 1], "depth {depth}, {pes} PEs");
+    assert_eq!(ran.lines.len(), 92, "depth {depth}, {pes} PEs");
+}
+
 #[test]
 fn program_1_throws_and_reduces_as_often_as_it_must() {
-    for (depth, throws) in [(1, 8), (2, 64), (3, 316), (4, 1016)] {
-        let loaded = load(PROGRAM_1, "t([1,2,3,4,5,6,7,8],6,1)");
-        drop(loaded);
-        for pes in [2, 6] {
-            let loaded = load(PROGRAM_1, &format!("t([1,2,3,4,5,6,7,8],{pes},{depth})"));
-            let ran = run(&loaded, Way { slice: 2000, ..Way::plain(pes) });
-            assert_eq!(ran.end, End::Finished, "depth {depth}, {pes} PEs");
-            assert_eq!(ran.reductions(), 38_879, "depth {depth}, {pes} PEs");
-            assert_eq!(ran.sent(Kind::ThrowGoal), throws, "depth {depth}, {pes} PEs");
-            assert_eq!(ran.lines.len(), 92);
+    for depth in 1..=4 {
+        for pes in 2..=6 {
+            program_1_throws_and_reduces(depth, pes);
         }
+    }
+}
+
+#[test]
+fn program_1_throws_and_reduces_as_often_at_depths_5_and_6() {
+    for depth in 5..=6 {
+        for pes in 2..=6 {
+            program_1_throws_and_reduces(depth, pes);
+        }
+    }
+}
+
+#[test]
+fn program_1_throws_and_reduces_as_often_at_depths_7_and_8() {
+    for depth in 7..=8 {
+        for pes in 2..=6 {
+            program_1_throws_and_reduces(depth, pes);
+        }
+    }
+}
+
+#[test]
+fn goals_of_higher_priority_run_first_wherever_they_come_from() {
+    // PE 1 has a goal without end; only one that is more urgent can still run there, and ends the run.
+    let program = "main :- loop@node(1), send(50).\nloop :- loop.\nurgent(Code) :- builtin:exit(Code).\n\
+        send(0) :- urgent(7)@node(1)@priority(1).\nsend(N) :- N > 0, M := N - 1 | send(M).";
+    for seed in 1..10 {
+        let ran = run(&load(program, "main"), Way { seed, ..Way::plain(3) });
+        assert_eq!(ran.end, End::Exit(7));
     }
 }
 

@@ -290,6 +290,44 @@ fn builtins_say_what_is_wrong() {
     }
 }
 
+const TABLE: &str = r#"
+module table.
+:- public main/5, many/2.
+main(N, Sums, X, Same, Text) :- true |
+    new_vector(V0, N), fill(0, N, 1, V0, V1), fill(0, N, 2, V1, V2), set_vector_element(V0, 5, x, Branch),
+    set_vector_element(V1, 7, Unbound, V3), vector_element(Branch, 5, X), new_vector(W0, N), fill(0, N, 1, W0, W1),
+    sums(V2, V1, V0, N, Sums), same(V1, W1, Same), vector_element(V3, 7, Seven), Text = f(Seven, Unbound), Unbound = seven.
+fill(I, N, _, V, W) :- I >= N | W = V.
+fill(I, N, K, V, W) :- I < N, X := I * K, J := I + 1 | set_vector_element(V, I, X, V1), fill(J, N, K, V1, W).
+sums(A, B, C, N, S) :- true | S = [X, Y, Z], sum(0, N, A, 0, X), sum(0, N, B, 0, Y), sum(0, N, C, 0, Z).
+sum(I, N, _, S, R) :- I >= N | R = S.
+sum(I, N, V, S, R) :- I < N, vector_element(V, I, E), J := I + 1, T := S + E | sum(J, N, V, T, R).
+same(X, X, R) :- true | R = yes.
+otherwise.
+same(_, _, R) :- true | R = no.
+many(N, S) :- true | new_vector(V, 1000), count(N, V, W), sum(0, 1000, W, 0, S).
+count(0, V, W) :- true | W = V.
+count(N, V, W) :- N > 0, vector(V, Size), I := N mod Size, vector_element(V, I, E), F := E + 1, M := N - 1 |
+    set_vector_element(V, I, F, V1), count(M, V1, W).
+"#;
+
+#[test]
+fn every_version_of_a_vector_keeps_its_elements() {
+    let look = |done: &common::Outcome| ["Sums", "X", "Same", "Text"].map(|name| done.answer(name)).join(" ");
+    // Copied, and changed in place.
+    assert_eq!(every_way(TABLE, "main(30, Sums, X, Same, Text)", look), "[870,435,0] x yes f(seven,seven)");
+    assert_eq!(every_way(TABLE, "main(300, Sums, X, Same, Text)", look), "[89700,44850,0] x yes f(seven,seven)");
+}
+
+#[test]
+fn a_large_vector_is_changed_in_place() {
+    let options = Options { heap: 1 << 20, ..Options::default() };
+    let done = run_with(TABLE, "many(100000, S)", options).done();
+    assert_eq!(done.answer("S"), "100000");
+    // A copy of a thousand words for each change would have filled the heap 800 times.
+    assert!(done.counters().collections < 100, "{:?}", done.counters());
+}
+
 #[test]
 fn goals_of_higher_priority_run_first() {
     assert_eq!(run(BUILTINS, "priorities(L)").output, "start\nb\nc\na\n");

@@ -184,6 +184,7 @@ impl Preparation<'_> {
                 self.cells(prepared, value, header, arguments);
             }
             Term::Vector(elements) => {
+                self.constants.largest_vector = self.constants.largest_vector.max(elements.len());
                 let header = Word::header(Kind::Vector, elements.len() as u64);
                 self.cells(prepared, value, header, elements);
             }

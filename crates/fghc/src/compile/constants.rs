@@ -9,6 +9,8 @@ use crate::ir::Term;
 /// Constants of one and of more than one word.
 #[derive(Default)]
 pub struct Constants {
+    /// Most elements of a vector that is a pattern of some clause.
+    pub largest_vector: usize,
     pub words: Vec<Word>,
     numbers: FxHashMap<Word, u32>,
     pub boxes: Vec<Boxed>,

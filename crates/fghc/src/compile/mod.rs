@@ -11,9 +11,10 @@ use rustc_hash::FxHashMap;
 use thiserror::Error;
 
 use crate::builtins::BodyBuiltin;
+use crate::engine::array::LEAST_ELEMENTS;
 use crate::engine::instruction::{Boxed as BoxedConstant, Code, Instruction, Label, NOWHERE, PredicateCode, Role};
 use crate::heap::RESERVE;
-use crate::heap::goal::{MAX_ARITY, MAX_PREDICATES};
+use crate::heap::goal::{MAX_ARITY, MAX_PREDICATES, RECORD_WORDS};
 use crate::ir::{BinaryOperation, Number, Program, UnaryOperation};
 
 /// A program that is right but too large for the engine.
@@ -67,7 +68,7 @@ pub fn compile(program: &Program, counting: bool) -> Result<Code, CompileError> 
     if program.predicates.len() + 200 > MAX_PREDICATES {
         return Err(CompileError::TooManyPredicates(program.predicates.len()));
     }
-    let mut code = Code::default();
+    let mut code = Code { words: 8, ..Code::default() };
     let mut constants = constants::Constants::default();
     for (id, predicate) in program.iter() {
         let Ok(arity) = u8::try_from(predicate.arity) else {
@@ -99,6 +100,7 @@ pub fn compile(program: &Program, counting: bool) -> Result<Code, CompileError> 
         place(&mut code, &constants, id.0, blocks);
     }
     code.registers = code.registers.max(MAX_ARITY + 2);
+    code.least_array = LEAST_ELEMENTS.max(constants.largest_vector + 1);
     code.constants = constants.words;
     code.boxes = constants.boxes;
     for index in 0..code.instructions.len() {
@@ -129,14 +131,29 @@ fn engine_predicates(code: &mut Code) {
 
 /// Puts the blocks of a predicate into the code, one after the other, and gives labels their places.
 fn place(code: &mut Code, constants: &constants::Constants, predicate: u32, blocks: Vec<decision::Block>) {
-    let words: usize =
-        blocks.iter().flat_map(|block| &block.code).map(|instruction| words_of(code, constants, instruction)).sum();
+    // Of the blocks that end a clause only one is run.
+    let (mut before, mut clause, mut others) = (0, 0, 0);
+    for block in &blocks {
+        let own: usize = block.code.iter().map(|instruction| words_of(code, instruction)).sum();
+        others += block.code.iter().map(|instruction| words_of_others(code, constants, instruction)).sum::<usize>();
+        match block.code.last() {
+            Some(Instruction::Execute { .. } | Instruction::Proceed) => clause = own.max(clause),
+            _ => before += own,
+        }
+    }
+    let words = before + clause;
+    let record = usize::from(code.predicates[predicate as usize].arity) + RECORD_WORDS;
     let mut at = code.instructions.len();
     code.predicates[predicate as usize].entry = at as Label;
-    if words > RESERVE / 2 {
-        code.instructions.push(Instruction::Ensure { words: words as u32, predicate });
+    if words > MOST_WORDS || words + others > RESERVE / 2 {
+        code.instructions.push(Instruction::Ensure { words: (words + others) as u32, predicate });
         code.spans.push(None);
         at += 1;
+    } else {
+        code.words = code.words.max(words);
+    }
+    if record <= MOST_WORDS {
+        code.words = code.words.max(record);
     }
     let mut places: FxHashMap<Label, Label> = FxHashMap::default();
     places.insert(NOWHERE, NOWHERE);
@@ -164,20 +181,31 @@ fn place(code: &mut Code, constants: &constants::Constants, predicate: u32, bloc
     code.predicates[predicate as usize].end = code.instructions.len() as Label;
 }
 
-/// Words that an instruction may allocate.
-fn words_of(code: &Code, constants: &constants::Constants, instruction: &Instruction) -> usize {
+/// Most words that a reduction may take without asking: the more, the more often is asked.
+const MOST_WORDS: usize = 32;
+
+/// Words that an instruction may allocate by itself.
+fn words_of(code: &Code, instruction: &Instruction) -> usize {
     use Instruction::*;
-    // A goal that waits in place of what could not be done at once has at most so many words.
-    const WAITING: usize = 16;
     match *instruction {
         Variable { .. } => 1,
         Cons { .. } | ConsVariable { .. } | UnifyConsVariable { .. } => 2,
         Build { build, .. } => 1 + code.builds[build as usize].cells.len(),
+        Push { call } => 3 + code.calls[call as usize].arguments.len(),
+        _ => 0,
+    }
+}
+
+/// Words that the engine may allocate for an instruction.
+fn words_of_others(code: &Code, constants: &constants::Constants, instruction: &Instruction) -> usize {
+    use Instruction::*;
+    // A goal that waits in place of what could not be done at once has at most so many words.
+    const WAITING: usize = 16;
+    match *instruction {
         LoadBoxed { constant, .. } => match &constants.boxes[constant as usize] {
             BoxedConstant::String(bytes) => 1 + bytes.len().div_ceil(8),
             BoxedConstant::Float(_) | BoxedConstant::Predicate(_) => 2,
         },
-        Push { call } => 3 + code.calls[call as usize].arguments.len(),
         Builtin { call } => 2 * WAITING + code.calls[call as usize].arguments.len(),
         Start { start } => 3 * WAITING + 2 * code.starts[start as usize].call.arguments.len(),
         Metacall { .. } => 3 * WAITING + MAX_ARITY,

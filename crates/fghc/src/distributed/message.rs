@@ -146,6 +146,11 @@ impl<'a> Reader<'a> {
         self.rest.is_empty()
     }
 
+    /// Whether this byte comes next.
+    pub fn next_is(&self, byte: u8) -> bool {
+        self.rest.first() == Some(&byte)
+    }
+
     /// How many bytes are left.
     pub fn left(&self) -> usize {
         self.rest.len()

@@ -55,6 +55,8 @@ pub(super) struct Exchange<'a> {
     pub limits: CopyLimits,
     /// Cells exported since the last collection: their index in the table of exports.
     pub exported: FxHashMap<u64, usize>,
+    /// Empty but for its memory: values still to be written.
+    pub unwritten: Vec<(Word, usize)>,
     /// Counts what is written and read.
     pub parts: &'a mut Parts,
     /// The goal with a pragma that is being thrown, if one is.
@@ -74,11 +76,41 @@ pub(super) struct Parts {
     pub references_in: u64,
 }
 
+/// Appends an integer or an atom of the program to a packet; false for any other value.
+pub(super) fn write_atomic(loaded: &Loaded, packet: &mut Vec<u8>, value: Word) -> bool {
+    // SAFETY: a value of the engine's heap.
+    let value = unsafe { dereference(value) };
+    match value.tag() {
+        INT => {
+            packet.byte(tag::INTEGER);
+            packet.signed(value.value());
+            true
+        }
+        ATOM if (value.atom_number() as usize) < loaded.program.atoms.len() => {
+            packet.byte(tag::ATOM);
+            packet.number(u64::from(value.atom_number()));
+            true
+        }
+        _ => false,
+    }
+}
+
+/// Reads an integer; `None`, and nothing read, where another value comes.
+pub(super) fn read_integer(reader: &mut Reader<'_>) -> Option<Result<Word, Malformed>> {
+    if reader.next_is(tag::INTEGER) { Some(read_integer_here(reader)) } else { None }
+}
+
+fn read_integer_here(reader: &mut Reader<'_>) -> Result<Word, Malformed> {
+    reader.byte()?;
+    Word::integer(reader.signed()?).ok_or(Malformed("an integer is too large"))
+}
+
 impl Exchange<'_> {
     /// Appends a value to a packet.
     pub fn write(&mut self, packet: &mut Vec<u8>, value: Word) {
         let mut left = self.limits.parts;
-        let mut rest = vec![(value, 0usize)];
+        let mut rest = std::mem::take(&mut self.unwritten);
+        rest.push((value, 0));
         while let Some((value, level)) = rest.pop() {
             self.parts.words_out += 1;
             // SAFETY: a value of the engine's heap, which is not collected meanwhile.
@@ -104,6 +136,7 @@ impl Exchange<'_> {
                 }
             }
         }
+        self.unwritten = rest;
     }
 
     fn write_atom(&mut self, packet: &mut Vec<u8>, number: u32) {
@@ -152,7 +185,10 @@ impl Exchange<'_> {
                 }
                 _ => {
                     packet.byte(tag::VECTOR);
-                    header.payload() as usize
+                    let cells = crate::engine::array::elements(place);
+                    packet.number(cells.len() as u64);
+                    rest.extend((0..cells.len()).rev().map(|index| (cells.get(index), level + 1)));
+                    return;
                 }
             };
             packet.number(elements as u64);

@@ -1,5 +1,6 @@
 //! Collections: what the roots are, and goals that nothing can wake any more.
 
+use super::array::{self, Cells};
 use super::report::{Problem, ProblemKind, Waiting};
 use super::tree::NodeState;
 use super::{Engine, Outgoing};
@@ -74,15 +75,16 @@ impl Engine {
             for external in self.externals.values_mut().filter(|external| external.asked) {
                 external.variable = collection.value(external.variable);
             }
+            for value in &mut self.outgoing_values {
+                *value = collection.value(*value);
+            }
             for outgoing in &mut self.outgoing {
                 match outgoing {
-                    Outgoing::Throw { arguments, .. } => {
-                        for argument in arguments {
-                            *argument = collection.value(*argument);
-                        }
-                    }
                     Outgoing::Unify { value, .. } => *value = collection.value(*value),
-                    Outgoing::Read { .. } | Outgoing::NodeEnded { .. } | Outgoing::NodeChanged { .. } => {}
+                    Outgoing::Throw { .. }
+                    | Outgoing::Read { .. }
+                    | Outgoing::NodeEnded { .. }
+                    | Outgoing::NodeChanged { .. } => {}
                 }
             }
             collection.finish();
@@ -112,6 +114,20 @@ impl Engine {
                 self.lost.push(waiting);
             }
         }
+    }
+
+    /// Makes sure of memory for a reduction that takes more words than [`Code::words`](super::instruction::Code::words).
+    pub(crate) fn ensure(&mut self, predicate: u32, words: usize) -> bool {
+        // SAFETY: only compared.
+        if unsafe { self.registers.free.add(words) } > self.registers.limit {
+            let arity = usize::from(self.code.predicates[predicate as usize].arity);
+            if !self.collect(arity, words) {
+                return false;
+            }
+        }
+        let left = self.registers.left();
+        self.registers.grant(left, words);
+        true
     }
 
     /// Asks for room before goals and values are made from outside; false when there is none.
@@ -228,11 +244,13 @@ impl Engine {
                 }
             } else if value.tag() == OBJECT && depth > 0 {
                 let header = *value.pointer();
-                if matches!(Kind::of(header), Kind::Structure | Kind::Vector) {
-                    let cells = crate::heap::collect::words_of(header) - 1;
-                    for index in 1..=cells.min(10_000) {
-                        self.waited_for(Word::reference(value.pointer().add(index)), goal, found, depth - 1);
-                    }
+                let cells = match Kind::of(header) {
+                    Kind::Structure => Cells::new(value.pointer().add(1), header.arity()),
+                    Kind::Vector | Kind::Array => array::elements(value.pointer()),
+                    _ => return,
+                };
+                for index in 0..cells.len().min(10_000) {
+                    self.waited_for(cells.get(index), goal, found, depth - 1);
                 }
             }
         }

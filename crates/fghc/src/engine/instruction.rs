@@ -127,7 +127,7 @@ pub enum Instruction {
     Proceed,
     /// The whole of a predicate that is a builtin.
     BuiltinEntry { predicate: u32 },
-    /// Makes sure of more memory than the reserve, before anything else of the predicate.
+    /// Makes sure of memory for a predicate that takes more of it than [`Code::words`], before anything else of it.
     Ensure { words: u32, predicate: u32 },
 }
 
@@ -275,6 +275,11 @@ pub struct Code {
     pub metacalls: Vec<MetacallSite>,
     /// The program's predicates by their numbers, then those of the engine.
     pub predicates: Vec<PredicateCode>,
+    /// Words that a reduction takes at most, where no [`Instruction::Ensure`] asks for more: its own, or, where the
+    /// goal suspends, those of its record.
+    pub words: usize,
+    /// Vectors of at least so many elements may be arrays: no pattern of a clause is that large.
+    pub least_array: usize,
     /// Registers that any clause uses.
     pub registers: usize,
     /// Predicates that are builtins, by what they are.

@@ -46,7 +46,7 @@ unsafe fn cell_value(cell: *mut Word) -> Word {
 impl Engine {
     /// Runs goals of the present queue until it is empty, the budget is spent or something must be reported.
     pub(crate) fn interpret(&mut self) -> Exit {
-        let code = self.code.clone();
+        let code = self.shared_code();
         let code_base = code.instructions.as_ptr();
         let x = self.registers.x;
         let mut free = self.registers.free;
@@ -88,6 +88,7 @@ impl Engine {
             }
             macro_rules! restore {
                 () => {{
+                    self.registers.tighten();
                     free = self.registers.free;
                     budget = self.registers.budget;
                 }};
@@ -117,7 +118,7 @@ impl Engine {
             macro_rules! enter {
                 ($predicate:expr, $entry:expr) => {{
                     budget -= 1;
-                    if budget < 0 || free > self.registers.limit {
+                    if budget < 0 {
                         save!();
                         match self.pause($predicate) {
                             Some(exit) => return exit,
@@ -549,14 +550,11 @@ impl Engine {
                         proceed!()
                     }
                     Instruction::Ensure { words, predicate } => {
-                        if free.add(words as usize) > self.registers.limit {
-                            save!();
-                            let arity = code.predicates.get_unchecked(predicate as usize).arity as usize;
-                            if !self.collect(arity, words as usize) {
-                                return Exit::Problem;
-                            }
-                            restore!();
+                        save!();
+                        if !self.ensure(predicate, words as usize) {
+                            return Exit::Problem;
                         }
+                        restore!();
                         next!()
                     }
                 }
@@ -591,7 +589,7 @@ pub(crate) unsafe fn has_type(value: Word, kind: Type) -> bool {
         Type::Atomic => value.is_integer() || value.is_atom() || object(Kind::Float),
         Type::List => value.tag() == LIST,
         Type::Structure => object(Kind::Structure),
-        Type::Vector => object(Kind::Vector),
+        Type::Vector => object(Kind::Vector) || object(Kind::Array),
         Type::String => object(Kind::String),
         Type::Predicate => object(Kind::Predicate),
     }

@@ -10,10 +10,11 @@
 //! schedule     queues, slices, priorities             tree       metacalls: nodes with result and control
 //! collection   roots, and goals that nothing can wake builtin    operations of guards and bodies
 //! text         values as text                         report     what went wrong
-//! remote       the seam for references to elsewhere
+//! remote       the seam for references to elsewhere   array      large vectors that change
 //! ```
 
 pub(crate) mod arithmetic;
+pub(crate) mod array;
 pub(crate) mod builtin;
 mod collection;
 pub mod instruction;
@@ -196,6 +197,8 @@ pub struct Engine {
     lost: Vec<Waiting>,
     exit: Option<i64>,
     outgoing: Vec<Outgoing>,
+    /// Arguments of goals in it.
+    outgoing_values: Vec<Word>,
     /// Variables whose values are elsewhere, by number, until they are bound or nothing here refers to them.
     externals: FxHashMap<u64, External>,
     /// Numbers of those that a collection found nothing refers to any more.
@@ -226,6 +229,8 @@ impl Engine {
             free: heap.start(),
             limit: heap.limit(),
             budget: 0,
+            rest: 0,
+            words: loaded.code.words as u64,
             ready: std::ptr::null_mut(),
             suspended: std::ptr::null_mut(),
             x: x.as_mut_ptr(),
@@ -263,6 +268,7 @@ impl Engine {
             lost: Vec::new(),
             exit: None,
             outgoing: Vec::new(),
+            outgoing_values: Vec::new(),
             externals: FxHashMap::default(),
             unreachable: Vec::new(),
             fired: Vec::new(),
@@ -307,7 +313,7 @@ impl Engine {
 
     /// What was counted so far.
     pub fn counters(&self) -> Counters {
-        let running = self.slice - self.registers.budget;
+        let running = self.slice - self.registers.left();
         Counters {
             reductions: (self.reductions + running).max(0) as u64,
             suspensions: self.registers.suspensions,
@@ -340,6 +346,13 @@ impl Engine {
     /// Writes out what the program has written so far.
     pub fn flush(&mut self) {
         self.files.flush();
+    }
+
+    /// The code, for as long as the caller says. Engines on other processors share it: counting who refers to it would
+    /// have them wait for each other.
+    fn shared_code<'c>(&self) -> &'c Code {
+        // SAFETY: held by the engine, which never exchanges it and outlives whatever it runs.
+        unsafe { &*Arc::as_ptr(&self.code) }
     }
 
     fn atoms(&self) -> RwLockReadGuard<'_, AtomTable> {

@@ -12,8 +12,12 @@ pub struct Registers {
     pub free: *mut Word,
     /// Where a reduction must not begin any more without a collection.
     pub limit: *mut Word,
-    /// Reductions left before the scheduler is asked; negative when it must be.
+    /// Reductions for which there is memory for sure; negative when [`super::Engine::pause`] must be asked.
     pub budget: i64,
+    /// Reductions of the slice beyond those.
+    pub rest: i64,
+    /// Words that one reduction may take: see [`super::instruction::Code::words`].
+    pub words: u64,
     /// First goal of the queue that runs, or null.
     pub ready: *mut Word,
     /// First of all suspended goals, or null.
@@ -43,6 +47,31 @@ pub struct Registers {
 }
 
 impl Registers {
+    /// Reductions left of the slice.
+    #[inline(always)]
+    pub fn left(&self) -> i64 {
+        self.budget + self.rest
+    }
+
+    /// Reductions left of the slice, of which as many are granted as there is memory for. `wanted` words are needed
+    /// beside that for the reduction that has begun.
+    #[inline(always)]
+    pub fn grant(&mut self, left: i64, wanted: usize) {
+        let room = (self.limit as i64 - self.free as i64) / 8 - wanted as i64;
+        let granted = (room / self.words as i64 - 1).clamp(0, left.max(0));
+        self.budget = granted;
+        self.rest = left - granted;
+    }
+
+    /// What is not a reduction's own has taken memory: fewer may be granted now.
+    #[inline(always)]
+    pub fn tighten(&mut self) {
+        let room = (self.limit as i64 - self.free as i64) / 8;
+        if room < (self.budget + 1) * self.words as i64 {
+            self.grant(self.left(), 0);
+        }
+    }
+
     /// Notes an unbound variable.
     #[inline(always)]
     pub fn note(&mut self, variable: Word) {

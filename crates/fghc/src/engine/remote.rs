@@ -8,6 +8,8 @@
 //! [`Engine::take_outgoing`]. What comes in is applied with [`Engine::answer`], [`Engine::unify_values`] and
 //! [`Engine::start_goal`]. Values that must survive a collection are held as [`Root`]s.
 
+use std::ops::Range;
+
 use super::Engine;
 use crate::heap::goal::{LINK, WATCH_WORDS};
 use crate::heap::word::dereference;
@@ -17,8 +19,9 @@ use crate::heap::{Kind, Word};
 #[derive(Debug, Clone)]
 pub enum Outgoing {
     /// A goal with `@node` or `alloc` for another PE (from 0). One is lent from its node for it, see [`Engine::lent`]:
-    /// take that back once the goal is counted otherwise. The site is an index into the code's goals with a pragma.
-    Throw { node: usize, predicate: u32, arguments: Vec<Word>, priority: i32, parent: u32, site: u32 },
+    /// take that back once the goal is counted otherwise. Its arguments are in the values that come with all of these;
+    /// the site is an index into the code's goals with a pragma.
+    Throw { node: usize, predicate: u32, arguments: Range<usize>, priority: i32, parent: u32, site: u32 },
     /// A goal waits for this external variable: its value is needed (asked once).
     Read { external: u64 },
     /// An active unification of a goal of this node met the external variable. `value` may be a variable.
@@ -50,9 +53,13 @@ pub enum NodeChange {
 pub struct Root(pub(super) usize);
 
 impl Engine {
-    /// What others must know, since this was last asked. Hold its values as roots before the engine goes on.
-    pub fn take_outgoing(&mut self) -> Vec<Outgoing> {
-        std::mem::take(&mut self.outgoing)
+    /// What others must know, since this was last asked, and arguments of goals in it. Both come in place of what is
+    /// handed in, which is emptied. Hold their values as roots before the engine goes on.
+    pub fn take_outgoing(&mut self, outgoing: &mut Vec<Outgoing>, values: &mut Vec<Word>) {
+        outgoing.clear();
+        values.clear();
+        std::mem::swap(outgoing, &mut self.outgoing);
+        std::mem::swap(values, &mut self.outgoing_values);
     }
 
     /// Whether there is something for others.

@@ -14,6 +14,9 @@ use crate::heap::goal::{ARGUMENTS, LINK, MAX_QUEUES, QUEUE_SHIFT, goal_header, s
 /// Reductions after which queues of one priority take turns, and an interrupt is looked for.
 const SLICE: i64 = 100_000;
 
+/// Reductions for which something for others waits for company, and how much of it is enough.
+const COMPANY: usize = 300;
+
 /// Random orders choose among so many goals, so that a long queue does not make a test slow.
 const RANDOM_AMONG: u64 = 32;
 
@@ -37,8 +40,8 @@ impl Engine {
     /// Reduces goals, at most about `reductions` of them.
     pub fn run(&mut self, reductions: u64) -> Stop {
         let mut left = i64::try_from(reductions).unwrap_or(i64::MAX);
+        self.attend();
         loop {
-            self.attend();
             if let Some(problem) = self.problem.take() {
                 return Stop::Problem(problem);
             }
@@ -72,7 +75,8 @@ impl Engine {
                     }
                 }
             }
-            if !self.outgoing.is_empty() {
+            self.attend();
+            if !self.outgoing.is_empty() || !self.bound.is_empty() {
                 return Stop::Budget;
             }
         }
@@ -91,38 +95,62 @@ impl Engine {
             most = 1;
         }
         self.slice = most;
-        self.registers.budget = most;
-        let exit = match self.native.clone() {
-            Some(native) => native.run(self),
+        self.registers.grant(most, 0);
+        let exit = match self.native.as_ref().map(std::sync::Arc::as_ptr) {
+            // SAFETY: the engine holds it for as long as it lives.
+            Some(native) => unsafe { &*native }.run(self),
             None => self.interpret(),
         };
-        let done = self.slice - self.registers.budget;
+        let done = self.slice - self.registers.left();
         self.reductions += done;
         // A slice without a reduction, of builtins or suspensions, is progress too; a budget always ends.
         *left -= done.max(1);
         self.slice = 0;
-        self.registers.budget = 0;
+        (self.registers.budget, self.registers.rest) = (0, 0);
         exit
     }
 
     /// Ends the slice with the next goal.
     pub(super) fn preempt(&mut self) {
-        self.slice -= self.registers.budget;
-        self.registers.budget = 0;
+        self.slice -= self.registers.left();
+        (self.registers.budget, self.registers.rest) = (0, 0);
     }
 
-    /// Called where a reduction would begin beyond the limit of the heap or after the end of the slice.
-    #[cold]
+    /// There is something for others: ends the slice soon, so that more can go with it.
+    pub(super) fn hurry(&mut self) {
+        let left = self.registers.left();
+        if self.outgoing.len() >= COMPANY {
+            self.preempt();
+        } else if left > COMPANY as i64 {
+            self.slice -= left - COMPANY as i64;
+            self.registers.grant(COMPANY as i64, 0);
+        }
+    }
+
+    /// Called where a reduction would begin beyond what is granted: there may be no memory for it, or the slice may be
+    /// over.
     pub(crate) fn pause(&mut self, predicate: u32) -> Option<Exit> {
+        let left = self.registers.left();
+        if left >= 0 && self.registers.free <= self.registers.limit {
+            self.registers.grant(left, 0);
+            return None;
+        }
+        self.pause_longer(predicate)
+    }
+
+    #[cold]
+    fn pause_longer(&mut self, predicate: u32) -> Option<Exit> {
         let arity = usize::from(self.code.predicates[predicate as usize].arity);
         if self.registers.free > self.registers.limit && !self.collect(arity, 0) {
             self.registers.budget += 1;
             return Some(Exit::Problem);
         }
-        if self.registers.budget >= 0 {
+        let left = self.registers.left();
+        if left >= 0 {
+            self.registers.grant(left, 0);
             return None;
         }
-        self.registers.budget += 1;
+        (self.registers.budget, self.registers.rest) = (0, left + 1);
         // SAFETY: registers hold the arguments; the reserve has room.
         unsafe {
             let goal = self.allocate(ARGUMENTS + arity);

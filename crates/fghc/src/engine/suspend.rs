@@ -185,7 +185,11 @@ impl Engine {
                     Kind::Hook => self.wake_hook(record),
                     Kind::Watch => {
                         self.fired.push(header.payload());
-                        self.preempt();
+                        if header.payload() & super::WATCH_OUTSIDE == 0 {
+                            self.preempt();
+                        } else {
+                            self.hurry();
+                        }
                     }
                     _ => {
                         if let (true, Some(value)) = (tell, value) {

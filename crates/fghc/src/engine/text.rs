@@ -1,6 +1,7 @@
 //! Values as text, and terms of the program as values.
 
 use super::Engine;
+use super::array::{Cells, elements};
 use super::instruction::{Boxed, Role};
 use super::unify::{float_value, string_bytes};
 use crate::heap::word::{ATOM, INT, LIST, REF, dereference};
@@ -122,8 +123,12 @@ impl Engine {
                                 text.push(')');
                             }
                             kind => {
-                                let count = crate::heap::collect::words_of(*header) - 1;
-                                let vector = kind == Kind::Vector;
+                                let vector = kind != Kind::Structure;
+                                let cells = if vector {
+                                    elements(header)
+                                } else {
+                                    Cells::new(header.add(1), (*header).arity())
+                                };
                                 if vector {
                                     text.push('{');
                                 } else {
@@ -131,8 +136,8 @@ impl Engine {
                                     text.push('(');
                                 }
                                 pieces.push(Piece::Text(if vector { "}" } else { ")" }));
-                                for index in (0..count).rev() {
-                                    pieces.push(Piece::Value(Word::reference(header.add(1 + index))));
+                                for index in (0..cells.len()).rev() {
+                                    pieces.push(Piece::Value(cells.get(index)));
                                     if index > 0 {
                                         pieces.push(Piece::Text(","));
                                     }
@@ -147,7 +152,7 @@ impl Engine {
 
     /// Builds a constant of more than one word.
     pub(crate) fn load_boxed(&mut self, constant: u32) -> Word {
-        let code = self.code.clone();
+        let code = self.shared_code();
         match &code.boxes[constant as usize] {
             Boxed::Float(value) => self.new_float(*value),
             Boxed::String(bytes) => self.new_string(bytes),

@@ -95,8 +95,10 @@ impl Engine {
     pub fn returned(&mut self, node: u32, count: u64) {
         let entry = &mut self.nodes[node as usize];
         entry.elsewhere = entry.elsewhere.saturating_sub(count);
-        self.park();
-        self.check_ended(node);
+        if entry.elsewhere == 0 {
+            self.park();
+            self.check_ended(node);
+        }
     }
 
     /// The state of a node.
@@ -114,7 +116,7 @@ impl Engine {
     }
 
     pub(crate) fn metacall_site(&mut self, metacall: u32) {
-        let code = self.code.clone();
+        let code = self.shared_code();
         let site = &code.metacalls[metacall as usize];
         // SAFETY: the compiler's registers.
         unsafe {

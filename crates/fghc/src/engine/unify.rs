@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 
 use super::Engine;
+use super::array::{Cells, elements};
 use super::interpret::Answer;
-use crate::heap::collect::words_of;
 use crate::heap::word::{ATOM, INT, LIST, OBJECT, REF, dereference};
 use crate::heap::{Kind, Word};
 
@@ -35,23 +35,28 @@ unsafe fn equal_without_cells(left: *mut Word, right: *mut Word) -> bool {
     }
 }
 
-/// Cells of a list or object: first and number. None in strings, floats and predicates.
-unsafe fn cells(value: Word) -> (*mut Word, usize) {
+/// Cells of a list or object. None in strings, floats and predicates.
+unsafe fn cells(value: Word) -> Cells {
     unsafe {
         if value.tag() == LIST {
-            return (value.pointer(), 2);
+            return Cells::new(value.pointer(), 2);
         }
         let header = value.pointer();
         match Kind::of(*header) {
-            Kind::Structure | Kind::Vector => (header.add(1), words_of(*header) - 1),
-            _ => (header, 0),
+            Kind::Structure => Cells::new(header.add(1), (*header).arity()),
+            Kind::Vector | Kind::Array => elements(header),
+            _ => Cells::new(header, 0),
         }
     }
 }
 
-/// The content of a cell as a value.
-unsafe fn cell(place: *mut Word) -> Word {
-    unsafe { dereference(Word::reference(place)) }
+/// Whether two objects are of one kind, name and size; a vector may be of either kind.
+unsafe fn alike(left: *mut Word, right: *mut Word) -> bool {
+    unsafe {
+        let is_vector = |header: Word| matches!(Kind::of(header), Kind::Vector | Kind::Array);
+        let (left, right) = (*left, *right);
+        left == right || is_vector(left) && is_vector(right) && left.payload() == right.payload()
+    }
 }
 
 impl Engine {
@@ -68,11 +73,10 @@ impl Engine {
                     Some(true) => {}
                     Some(false) => return false,
                     None => {
-                        let (left, count) = cells(dereference(left));
-                        let (right, _) = cells(dereference(right));
+                        let (left, right) = (cells(dereference(left)), cells(dereference(right)));
                         // Heads are taken first, so the stack does not grow along a list.
-                        for index in (0..count).rev() {
-                            pairs.push((cell(left.add(index)), cell(right.add(index))));
+                        for index in (0..left.len()).rev() {
+                            pairs.push((left.get(index), right.get(index)));
                         }
                     }
                 }
@@ -105,9 +109,9 @@ impl Engine {
                 (LIST, LIST) => None,
                 (OBJECT, OBJECT) => {
                     let (left, right) = (left.pointer(), right.pointer());
-                    if *left != *right {
+                    if !alike(left, right) {
                         Some(false)
-                    } else if matches!(Kind::of(*left), Kind::Structure | Kind::Vector) {
+                    } else if matches!(Kind::of(*left), Kind::Structure | Kind::Vector | Kind::Array) {
                         None
                     } else {
                         Some(equal_without_cells(left, right))
@@ -143,7 +147,7 @@ impl Engine {
                 let comparable = match (left.tag(), right.tag()) {
                     (LIST, LIST) => true,
                     (OBJECT, OBJECT) => {
-                        *left.pointer() == *right.pointer() && equal_without_cells(left.pointer(), right.pointer())
+                        alike(left.pointer(), right.pointer()) && equal_without_cells(left.pointer(), right.pointer())
                     }
                     _ => false,
                 };
@@ -151,10 +155,9 @@ impl Engine {
                     self.registers.noted_count = noted;
                     return Answer::False;
                 }
-                let (first, count) = cells(left);
-                let (second, _) = cells(right);
-                for index in (0..count).rev() {
-                    pairs.push((cell(first.add(index)), cell(second.add(index))));
+                let (first, second) = (cells(left), cells(right));
+                for index in (0..first.len()).rev() {
+                    pairs.push((first.get(index), second.get(index)));
                 }
             }
         }
@@ -185,10 +188,9 @@ impl Engine {
                 if order != Ordering::Equal {
                     return Some(order);
                 }
-                let (first, count) = cells(left);
-                let (second, _) = cells(right);
-                for index in (0..count).rev() {
-                    pairs.push((cell(first.add(index)), cell(second.add(index))));
+                let (first, second) = (cells(left), cells(right));
+                for index in (0..first.len()).rev() {
+                    pairs.push((first.get(index), second.get(index)));
                 }
             }
         }
@@ -254,10 +256,8 @@ impl Engine {
                     }
                 }
                 if matches!(value.tag(), LIST | OBJECT) {
-                    let (first, count) = cells(value);
-                    for index in (0..count).rev() {
-                        values.push(cell(first.add(index)));
-                    }
+                    let cells = cells(value);
+                    values.extend((0..cells.len()).rev().map(|index| cells.get(index)));
                 }
             }
         }
@@ -277,10 +277,8 @@ impl Engine {
                         return false;
                     }
                     LIST | OBJECT => {
-                        let (first, count) = cells(value);
-                        for index in (0..count).rev() {
-                            values.push(cell(first.add(index)));
-                        }
+                        let cells = cells(value);
+                        values.extend((0..cells.len()).rev().map(|index| cells.get(index)));
                     }
                     _ => {}
                 }
@@ -299,7 +297,7 @@ unsafe fn rank(value: Word) -> u8 {
             Kind::Float => 1,
             Kind::String => 3,
             Kind::Structure => 5,
-            Kind::Vector => 6,
+            Kind::Vector | Kind::Array => 6,
             _ => 7,
         },
     }

@@ -10,6 +10,7 @@ use super::goal::{
     self, ARGUMENTS, HOOK_WORDS, HOOKED_GOAL, LINK, WATCH_WORDS, goal_arity, goal_state, goal_words, state,
 };
 use super::space::Space;
+use super::word::ARRAY_WORDS;
 use super::word::{FORWARD, HEADER, Kind, LIST, OBJECT, REF, TAG_MASK, UNBOUND, Word};
 
 /// Words of an object or record with this header.
@@ -19,7 +20,8 @@ use super::word::{FORWARD, HEADER, Kind, LIST, OBJECT, REF, TAG_MASK, UNBOUND, W
 pub unsafe fn words_of(header: Word) -> usize {
     match Kind::of(header) {
         Kind::Structure => 1 + header.arity(),
-        Kind::Vector => 1 + header.payload() as usize,
+        Kind::Vector | Kind::Elements => 1 + header.payload() as usize,
+        Kind::Array => ARRAY_WORDS,
         Kind::String => 1 + (header.payload() as usize).div_ceil(8),
         Kind::Float => 2,
         Kind::Goal => goal_words(header),
@@ -131,7 +133,7 @@ impl Collection {
             }
             let kind = Kind::of(header);
             match kind {
-                Kind::Structure | Kind::Vector => {
+                Kind::Structure | Kind::Vector | Kind::Array | Kind::Elements => {
                     let words = words_of(header);
                     let new = self.allocate(words);
                     *new = header;
@@ -206,7 +208,7 @@ impl Collection {
     unsafe fn inside(&mut self, place: *mut Word, header: Word) -> *mut Word {
         unsafe {
             match Kind::of(header) {
-                Kind::Structure | Kind::Vector | Kind::Predicate => place.add(1),
+                Kind::Structure | Kind::Vector | Kind::Array | Kind::Elements | Kind::Predicate => place.add(1),
                 Kind::String | Kind::Float => place.add(words_of(header)),
                 Kind::Goal => {
                     self.link(place.add(LINK));

@@ -20,6 +20,8 @@ pub const LINK: usize = 1;
 pub const ARGUMENTS: usize = 2;
 /// Index of the goal in a hook.
 pub const HOOKED_GOAL: usize = 2;
+/// Words of a goal that waits for one variable, beside its arguments.
+pub const RECORD_WORDS: usize = 3;
 /// Words of a hook.
 pub const HOOK_WORDS: usize = 3;
 /// Words of a watch or an external record.

@@ -13,14 +13,14 @@ pub struct Word(pub u64);
 
 /// Bits of the tag.
 pub const TAG_MASK: u64 = 7;
-/// Reference to a cell.
-pub const REF: u64 = 0;
+/// Integer of 61 bits: no tag to take away before a calculation.
+pub const INT: u64 = 0;
 /// List: points to two cells, head and tail.
 pub const LIST: u64 = 1;
 /// Any other object: points to its header.
 pub const OBJECT: u64 = 2;
-/// Integer of 61 bits.
-pub const INT: u64 = 3;
+/// Reference to a cell.
+pub const REF: u64 = 3;
 /// Atom: its number in the atom table.
 pub const ATOM: u64 = 4;
 /// Content of an unbound cell: zero, or the address of the first of the records that wait for it.
@@ -29,6 +29,9 @@ pub const UNBOUND: u64 = 5;
 pub const HEADER: u64 = 6;
 /// During a collection: this cell, or the object that began here, has moved.
 pub const FORWARD: u64 = 7;
+
+/// Words of a [`Kind::Array`].
+pub const ARRAY_WORDS: usize = 4;
 
 /// Largest integer: 61 bits, signed.
 pub const INT_MAX: i64 = (1 << 60) - 1;
@@ -57,6 +60,11 @@ pub enum Kind {
     External = 7,
     /// A predicate as a value: its number from bit 8 on.
     Predicate = 8,
+    /// A version of a large vector whose elements are changed one after the other: number of elements from bit 8 on; three
+    /// cells, see [`crate::engine::array`].
+    Array = 9,
+    /// The elements of the newest version: their number from bit 8 on; cells.
+    Elements = 10,
 }
 
 impl Kind {
@@ -72,7 +80,9 @@ impl Kind {
             5 => Kind::Hook,
             6 => Kind::Watch,
             7 => Kind::External,
-            _ => Kind::Predicate,
+            8 => Kind::Predicate,
+            9 => Kind::Array,
+            _ => Kind::Elements,
         }
     }
 }
@@ -96,7 +106,7 @@ impl Word {
 
     #[inline(always)]
     pub fn reference(cell: *mut Word) -> Word {
-        Word(cell as u64)
+        Word(cell as u64 | REF)
     }
 
     #[inline(always)]

@@ -6,9 +6,14 @@ use crate::engine::instruction::{Instruction, Type};
 use crate::engine::interpret::{Answer, has_type};
 use crate::engine::{Engine, Exit, arithmetic};
 use crate::heap::Word;
+use crate::heap::word::REF;
 
 /// Native code goes on.
 pub const GO_ON: i64 = -1;
+/// A calculation's result is too large.
+pub const OVERFLOW: i64 = 1;
+/// A calculation has no result.
+pub const NONE: i64 = 2;
 
 /// An [`Exit`] as native code returns it.
 pub fn number(exit: Exit) -> i64 {
@@ -37,7 +42,9 @@ fn answer(answer: Answer) -> i64 {
     }
 }
 
-fn went(well: bool) -> i64 {
+/// How native code goes on after something that may have taken memory.
+fn went(engine: &mut Engine, well: bool) -> i64 {
+    engine.registers.tighten();
     if well { GO_ON } else { number(Exit::Problem) }
 }
 
@@ -64,7 +71,9 @@ helpers! {
         engine.pause(predicate as u32).map_or(GO_ON, number)
     }
     fn suspend(engine, predicate) {
-        if engine.suspend(predicate as u32) { GO_ON } else { number(engine.reduction_failed(predicate as u32)) }
+        let waits = engine.suspend(predicate as u32);
+        engine.registers.tighten();
+        if waits { GO_ON } else { number(engine.reduction_failed(predicate as u32)) }
     }
     fn unify(engine, left, right) {
         let (left, right) = (Word(left as u64), Word(right as u64));
@@ -77,13 +86,19 @@ helpers! {
                 return GO_ON;
             }
         }
-        if engine.unify(left, right) { GO_ON } else { number(engine.unification_failed(left, right)) }
+        let equal = engine.unify(left, right);
+        engine.registers.tighten();
+        if equal { GO_ON } else { number(engine.unification_failed(left, right)) }
     }
     fn same(engine, left, right) {
-        answer(engine.same(Word(left as u64), Word(right as u64)))
+        let found = engine.same(Word(left as u64), Word(right as u64));
+        engine.registers.tighten();
+        answer(found)
     }
     fn guard(engine, guard) {
-        answer(engine.guard(guard as u32))
+        let found = engine.guard(guard as u32);
+        engine.registers.tighten();
+        answer(found)
     }
     /// Follows references of the operands of a calculation or comparison; 1 when they are integers, else 0, and those
     /// that are unbound are noted.
@@ -125,43 +140,52 @@ helpers! {
             _ => Exit::Problem,
         })
     }
-    /// An operation of two integers: its result, 1 for an overflow, 2 where there is none.
+    /// An operation of two integers: its result, or a word that is no integer: [`OVERFLOW`], [`NONE`].
     fn integers(engine, at, left, right) {
         let (Instruction::Calculate { operation, .. }
         | Instruction::CalculateConstant { operation, .. }
         | Instruction::BodyCalculate { operation, .. }) = engine.code.instructions[at as usize]
         else {
-            return 2;
+            return NONE;
         };
         match arithmetic::integers(operation, Word(left as u64), Word(right as u64)) {
             Ok(word) => word.0 as i64,
-            Err(arithmetic::Wrong::Overflow) => 1,
-            Err(arithmetic::Wrong::Division) => 2,
+            Err(arithmetic::Wrong::Overflow) => OVERFLOW,
+            Err(arithmetic::Wrong::Division) => NONE,
         }
     }
-    /// The value of a calculation in a body, or a variable for it; 0 when there is a problem.
+    /// The value of a calculation in a body, or a variable for it; a reference to nothing when there is a problem.
     fn body_integers(engine, at, left, right) {
-        let Instruction::BodyCalculate { operation, .. } = engine.code.instructions[at as usize] else { return 0 };
-        engine.body_integers(operation, Word(left as u64), Word(right as u64)).map_or(0, |word| word.0 as i64)
+        let Instruction::BodyCalculate { operation, .. } = engine.code.instructions[at as usize] else { return REF as i64 };
+        let value = engine.body_integers(operation, Word(left as u64), Word(right as u64));
+        engine.registers.tighten();
+        // A reference to nothing is no value.
+        value.map_or(REF as i64, |word| word.0 as i64)
     }
     fn body_number(engine, calculation) {
-        went(engine.body_number(calculation as u32))
+        let well = engine.body_number(calculation as u32);
+        went(engine, well)
     }
     fn builtin_in_place(engine, call) {
-        went(engine.builtin_in_place(call as u32))
+        let well = engine.builtin_in_place(call as u32);
+        went(engine, well)
     }
     fn builtin_goal(engine, predicate) {
-        went(engine.builtin_goal(predicate as u32))
+        let well = engine.builtin_goal(predicate as u32);
+        went(engine, well)
     }
     fn start_site(engine, start) {
-        went(engine.start_site(start as u32))
+        let well = engine.start_site(start as u32);
+        went(engine, well)
     }
     fn metacall_site(engine, metacall) {
         engine.metacall_site(metacall as u32);
-        GO_ON
+        went(engine, true)
     }
     fn load_boxed(engine, constant) {
-        engine.load_boxed(constant as u32).0 as i64
+        let value = engine.load_boxed(constant as u32);
+        engine.registers.tighten();
+        value.0 as i64
     }
     fn equals_boxed(engine, value, constant) {
         // SAFETY: a bound value.
@@ -180,7 +204,6 @@ helpers! {
         GO_ON
     }
     fn make_room(engine, predicate, words) {
-        let arity = usize::from(engine.code.predicates[predicate as usize].arity);
-        went(engine.collect(arity, words as usize))
+        if engine.ensure(predicate as u32, words as usize) { GO_ON } else { number(Exit::Problem) }
     }
 }

@@ -5,8 +5,15 @@
 //! other by tail calls, with the free pointer of the heap, the budget and the first arguments in processor registers; a
 //! call of a predicate by itself is a loop. What is rare is left to the engine, see [`helpers`].
 
+mod calculate;
+mod control;
+mod examine;
+mod facts;
+mod function;
 mod helpers;
-mod translate;
+mod instruction;
+mod program;
+mod unify;
 
 use cranelift_jit::JITModule;
 
@@ -31,7 +38,7 @@ unsafe impl Sync for Native {}
 impl Native {
     /// Translates a program; `None` where this processor is not one that can be translated for.
     pub fn new(code: &Code) -> Option<Native> {
-        let (module, entries, enter) = translate::program(code)?;
+        let (module, entries, enter) = program::program(code)?;
         // SAFETY: translated with this signature.
         let enter = unsafe { std::mem::transmute::<*const u8, Enter>(enter) };
         Some(Native { entries, enter, module: Some(module) })

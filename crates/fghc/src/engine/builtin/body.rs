@@ -1,6 +1,7 @@
 //! Operations of bodies: a wrong type or an index out of range is an error.
 
 use super::super::Engine;
+use super::super::array::elements;
 use super::super::unify::string_bytes;
 use super::files::Access;
 use super::{Done, is_object};
@@ -282,16 +283,14 @@ impl Engine {
         // SAFETY: a vector or string of this heap.
         unsafe {
             let header = value.pointer();
-            let words = words_of(*header);
+            let is_string = Kind::of(*header) == Kind::String;
+            let words = if is_string { words_of(*header) } else { self.words_to_replace(header) };
             if !self.has_room(words) {
                 return Done::Room(words);
             }
             let at = index.value() as usize;
-            let new = if Kind::of(*header) == Kind::Vector {
-                let cells = (1..words).map(|cell| dereference(Word::reference(header.add(cell))));
-                let new = self.object(*header, cells);
-                *new.pointer().add(1 + at) = element;
-                new
+            let new = if !is_string {
+                self.replace_element(header, at, element)
             } else {
                 let element = dereference(element);
                 if element.is_variable() {
@@ -390,7 +389,8 @@ impl Engine {
                 let bytes = string_bytes(header);
                 [self.new_string(&bytes[..at]), self.new_string(&bytes[at..])]
             } else {
-                let cell = |index: usize| dereference(Word::reference(header.add(1 + index)));
+                let cells = elements(header);
+                let cell = |index: usize| cells.get(index);
                 [
                     self.object(Word::header(Kind::Vector, at as u64), (0..at).map(cell)),
                     self.object(Word::header(Kind::Vector, (whole - at) as u64), (at..whole).map(cell)),
@@ -418,9 +418,8 @@ impl Engine {
                 let bytes = [string_bytes(left), string_bytes(right)].concat();
                 self.new_string(&bytes)
             } else {
-                let cells = (0..sizes.0).map(|index| left.add(1 + index));
-                let cells = cells.chain((0..sizes.1).map(|index| right.add(1 + index)));
-                let cells = cells.map(|cell| dereference(Word::reference(cell)));
+                let (left, right) = (elements(left), elements(right));
+                let cells = (0..sizes.0).map(|index| left.get(index)).chain((0..sizes.1).map(|index| right.get(index)));
                 self.object(Word::header(Kind::Vector, whole as u64), cells)
             }
         };
@@ -520,9 +519,8 @@ impl Engine {
                     format!("apply: {} has {arity} arguments, the vector {count}", self.text(values[0], true));
                 return self.fails(message);
             }
-            let header = values[1].pointer();
-            let arguments: Vec<Word> =
-                (1..=count).map(|index| dereference(Word::reference(header.add(index)))).collect();
+            let cells = elements(values[1].pointer());
+            let arguments: Vec<Word> = (0..count).map(|index| cells.get(index)).collect();
             self.push_goal(predicate, &arguments);
         }
         Done::Yes

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use super::super::Engine;
 use super::super::arithmetic::compare_floats;
+use super::super::array;
 use super::super::instruction::{Guard, Register, Role};
 use super::super::interpret::Answer;
 use super::super::unify::{float_value, string_bytes};
@@ -207,6 +208,7 @@ impl Engine {
                 Kind::Vector if index < (*header).payload() as usize => {
                     Some(dereference(Word::reference(header.add(1 + index))))
                 }
+                Kind::Array if index < (*header).payload() as usize => Some(array::element(header, index)),
                 Kind::String => string_bytes(header).get(index).map(|byte| Word::small(i64::from(*byte))),
                 _ => None,
             }

@@ -13,6 +13,7 @@ use super::report::ProblemKind;
 use super::unify::float_value;
 use super::{Engine, arithmetic};
 use crate::builtins::{BodyBuiltin, Mode};
+use crate::heap::goal::MAX_ARITY;
 use crate::heap::word::{OBJECT, dereference};
 use crate::heap::{Kind, Word};
 use crate::ir::{BinaryOperation, Number, Place, UnaryOperation};
@@ -49,16 +50,20 @@ pub fn runs_in_place(builtin: BodyBuiltin) -> bool {
     )
 }
 
-/// Whether a bound value is an object of a kind.
+/// Whether a bound value is an object of a kind; arrays are vectors.
 pub(crate) fn is_object(value: Word, kind: Kind) -> bool {
+    if value.tag() != OBJECT {
+        return false;
+    }
     // SAFETY: a bound value of a live heap.
-    value.tag() == OBJECT && unsafe { Kind::of(*value.pointer()) } == kind
+    let found = unsafe { Kind::of(*value.pointer()) };
+    found == kind || kind == Kind::Vector && found == Kind::Array
 }
 
 impl Engine {
     /// A builtin within a body: done at once, or left as a goal that waits. False when there is a problem.
     pub(crate) fn builtin_in_place(&mut self, call: u32) -> bool {
-        let code = self.code.clone();
+        let code = self.shared_code();
         let site = &code.calls[call as usize];
         let Role::Builtin(builtin) = code.predicates[site.predicate as usize].role else {
             unreachable!("the compiler calls builtins so")
@@ -180,7 +185,7 @@ impl Engine {
 
     /// Any other operation with numbers in a body. False when there is a problem.
     pub(crate) fn body_number(&mut self, calculation: u32) -> bool {
-        let code = self.code.clone();
+        let code = self.shared_code();
         // SAFETY: the compiler's registers.
         unsafe {
             let x = self.registers.x;
@@ -331,9 +336,13 @@ impl Engine {
 
     /// A goal with a pragma: started, or left to wait for what the pragma says. False when there is a problem.
     pub(crate) fn start_site(&mut self, start: u32) -> bool {
-        let code = self.code.clone();
+        let code = self.shared_code();
         let site = &code.starts[start as usize];
-        let arguments: Vec<Word> = site.call.arguments.iter().map(|operand| self.operand(operand)).collect();
+        let mut space = [Word::NIL; MAX_ARITY];
+        for (argument, operand) in space.iter_mut().zip(site.call.arguments.iter()) {
+            *argument = self.operand(operand);
+        }
+        let arguments = &space[..site.call.arguments.len()];
         // SAFETY: the compiler's registers.
         let register = |register: u16| unsafe { dereference(*self.registers.x.add(register as usize)) };
         let place = site.place.map(|(kind, number)| (kind, register(number)));
@@ -370,7 +379,7 @@ impl Engine {
             self.push_goal(code.role(Role::Start), &waiting);
             return true;
         }
-        self.start_placed(site.call.predicate, &arguments, place, priority, start)
+        self.start_placed(site.call.predicate, arguments, place, priority, start)
     }
 
     fn start_waiting(&mut self, arguments: &[Word]) -> Done {
@@ -470,18 +479,20 @@ impl Engine {
         if pe == self.node {
             self.start_goal(predicate, arguments, node, priority);
         } else {
-            let arguments = arguments.to_vec();
             // Until whoever takes it has counted it, the node must not end.
             self.lent(node, 1);
+            let first = self.outgoing_values.len();
+            self.outgoing_values.extend_from_slice(arguments);
+            let arguments = first..self.outgoing_values.len();
             self.outgoing.push(Outgoing::Throw { node: pe, predicate, arguments, priority, parent: node, site });
-            self.preempt();
+            self.hurry();
         }
         true
     }
 
     /// A guard goal that is no instruction of its own.
     pub(crate) fn guard(&mut self, guard: u32) -> Answer {
-        let code = self.code.clone();
+        let code = self.shared_code();
         self.guard_goal(&code.guards[guard as usize])
     }
 }

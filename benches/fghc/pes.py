@@ -1,0 +1,136 @@
+"""What processing elements cost: a message in reductions, within a process and over MPI, and what a second PE gains.
+
+    python3 benches/fghc/pes.py [--rounds 5] [--no-record]
+
+A message is counted with the processor time of both ends: the work of all PEs with the messages, less the work of the same
+reductions on one PE, over the messages; in reductions of that program on one PE. Messages over MPI need an `mpiexec` that
+WEFT_MPIEXEC names or that is beside this Python or in PATH; they are left out, with a message, where there is none. Two PEs
+want two processors and a quiet machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import shutil
+import statistics
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "node"))
+
+import peers  # noqa: E402
+
+# The control of a run is the last kind of message, and is not counted.
+KINDS = 8
+THROWS, ASKS = 300_000, 100_000
+QUEENS, DEPTHS = 12, (1, 2, 3, 4)
+WANTED = {"throw": 20, "ask": 20, "throw, MPI": 150, "ask, MPI": 150, "two PEs": 1.8}
+
+
+def build() -> str:
+    cargo = ["cargo", "build", "--release", "--package", "weft-fghc", "--example", "pes", "--message-format=json"]
+    for line in peers.run(cargo, "building weft's engine").splitlines():
+        message = json.loads(line)
+        if message.get("executable") and message.get("target", {}).get("name") == "pes":
+            return message["executable"]
+    sys.exit("cargo built no example 'pes'")
+
+
+def mpiexec() -> list[str] | None:
+    if "WEFT_MPIEXEC" in os.environ:
+        return shlex.split(os.environ["WEFT_MPIEXEC"])
+    beside = Path(sys.executable).parent / "mpiexec"
+    found = str(beside) if beside.exists() else shutil.which("mpiexec")
+    if found is None:
+        print("there is no mpiexec: messages over MPI are left out", file=sys.stderr)
+        return None
+    return [found]
+
+
+def run(command: list[str], program: Path, goal: str, pes: str) -> dict[str, object]:
+    outcome = json.loads(peers.run([*command, str(program), goal, pes], "weft").splitlines()[0])
+    if outcome["end"]["end"] != "finished":
+        sys.exit(f"{goal} on {pes} PEs did not finish: {outcome['end']}")
+    return outcome
+
+
+def work(outcome: dict[str, object]) -> float:
+    return sum(pe["work"] for pe in outcome["pes"])
+
+
+def reductions(outcome: dict[str, object]) -> int:
+    return sum(pe["reductions"] for pe in outcome["pes"])
+
+
+def messages(outcome: dict[str, object]) -> int:
+    return sum(sum(pe["sent"][:KINDS]) for pe in outcome["pes"])
+
+
+def message_cost(alone: dict[str, object], together: dict[str, object]) -> float:
+    """Reductions that one message costs."""
+    reduction = work(alone) / reductions(alone)
+    return (work(together) - reductions(together) * reduction) / messages(together) / reduction
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5, help="times that everything is run (default 5)")
+    parser.add_argument("--no-record", action="store_true", help="print only")
+    parser.add_argument("--build-only", action="store_true", help="build weft's side and end")
+    chosen = parser.parse_args()
+    before = peers.machine()
+    pes = build()
+    if chosen.build_only:
+        return
+    launcher = mpiexec()
+    programs = HERE / "programs"
+    queens = HERE.parents[1] / "programs" / "fghc" / "queens.fghc"
+    found: dict[str, list[float]] = {}
+    gains: dict[int, list[float]] = {depth: [] for depth in DEPTHS}
+
+    def note(name: str, value: float) -> None:
+        found.setdefault(name, []).append(value)
+
+    for _ in range(chosen.rounds):
+        staying = run([pes], programs / "throws.fghc", f"stay({10 * THROWS})", "1")
+        asking = run([pes], programs / "asks.fghc", f"main({10 * ASKS},0,Sum)", "1")
+        for name, goal, file, alone in (
+            ("throw", f"throw({THROWS},1)", "throws.fghc", staying),
+            ("ask", f"main({ASKS},1,Sum)", "asks.fghc", asking),
+        ):
+            note(name, message_cost(alone, run([pes], programs / file, goal, "2")))
+            if launcher is not None:
+                command = [*launcher, "-n", "2", pes]
+                note(f"{name}, MPI", message_cost(alone, run(command, programs / file, goal, "mpi")))
+        for depth in DEPTHS:
+            goal = f"queens({QUEENS},{depth},S)"
+            one, two = run([pes], queens, goal, "1"), run([pes], queens, goal, "2")
+            gains[depth].append(one["elapsed"] / two["elapsed"])
+    summary = {name: round(statistics.median(values), 1) for name, values in found.items()}
+    for name, value in summary.items():
+        verdict = "met" if value <= WANTED[name] else "MISSED"
+        print(f"a message ({name}): {value} reductions ({min(found[name]):.1f} to {max(found[name]):.1f}), "
+              f"wanted {WANTED[name]} {verdict}")
+    by_depth = {depth: round(statistics.median(values), 2) for depth, values in gains.items()}
+    best = max(by_depth, key=lambda depth: by_depth[depth])
+    print(f"two PEs, {QUEENS} queens, by depth: {by_depth}; best {by_depth[best]} at {best}, wanted {WANTED['two PEs']} "
+          f"{'met' if by_depth[best] >= WANTED['two PEs'] else 'MISSED'}")
+    if not chosen.no_record:
+        content = {
+            "machine": before,
+            "unit": "reductions of the program on one PE that a message costs both ends; one PE's time over two PEs'",
+            "rounds": chosen.rounds,
+            "wanted": WANTED,
+            "messages": summary,
+            "two_pes": by_depth,
+            "all": {"messages": found, "two_pes": gains},
+        }
+        print("recorded in", peers.record("fghc-pes", content).relative_to(peers.ROOT))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,232 @@
+//! What others must know: from the engine's words into messages.
+
+use rustc_hash::FxHashMap;
+
+use super::{Pe, change_number};
+use crate::distributed::message::{Kind, Write};
+use crate::distributed::tables::{NodeName, WEIGHT, divide};
+use crate::distributed::value::{self, Exchange};
+use crate::engine::Outgoing;
+use crate::heap::Word;
+use crate::heap::word::dereference;
+
+impl Pe {
+    pub(super) fn message(&mut self, to: usize, kind: Kind) -> &mut Vec<u8> {
+        self.sent[kind as usize] += 1;
+        let packet = &mut self.outbox[to];
+        if packet.is_empty() {
+            self.addressed.push(to);
+        }
+        packet.byte(kind as u8);
+        packet
+    }
+
+    pub(super) fn waiting_bytes(&self) -> usize {
+        self.addressed.iter().map(|to| self.outbox[*to].len()).sum()
+    }
+
+    pub(super) fn write_value(&mut self, packet: &mut Vec<u8>, value: Word) {
+        if !value::write_atomic(&self.loaded, packet, value) {
+            self.exchange().write(packet, value);
+        }
+    }
+
+    pub(super) fn exchange(&mut self) -> ExchangeGuard<'_> {
+        let collections = self.engine.counters().collections;
+        if collections != self.collections {
+            self.collections = collections;
+            self.exported.clear();
+        }
+        let (exported, unwritten) = (std::mem::take(&mut self.exported), std::mem::take(&mut self.unwritten));
+        ExchangeGuard {
+            back: (&mut self.exported, &mut self.unwritten),
+            exchange: Exchange {
+                engine: &mut self.engine,
+                loaded: &self.loaded,
+                exports: &mut self.exports,
+                imports: &mut self.imports,
+                me: self.me,
+                pes: self.pes,
+                limits: self.limits,
+                exported,
+                unwritten,
+            },
+        }
+    }
+
+    /// Turns what the engine has for others into messages.
+    pub(super) fn drain(&mut self) {
+        loop {
+            let bound = self.engine.take_bound();
+            let (mut outgoing, mut values) =
+                (std::mem::take(&mut self.outgoing), std::mem::take(&mut self.outgoing_values));
+            self.engine.take_outgoing(&mut outgoing, &mut values);
+            let unreachable = self.engine.take_unreachable();
+            let nothing = bound.is_empty() && outgoing.is_empty() && unreachable.is_empty();
+            for export in bound {
+                self.answer_waiters(export as usize);
+            }
+            for outgoing in outgoing.drain(..) {
+                self.outgoing(outgoing, &values);
+            }
+            (self.outgoing, self.outgoing_values) = (outgoing, values);
+            if nothing {
+                return;
+            }
+            // After unifications, which give a reference back with the value.
+            for number in unreachable {
+                self.give_back(number);
+            }
+        }
+    }
+
+    pub(super) fn outgoing(&mut self, outgoing: Outgoing, values: &[Word]) {
+        match outgoing {
+            Outgoing::Throw { node, predicate, arguments, priority, parent } => {
+                self.throw(node, predicate, &values[arguments], priority, parent);
+            }
+            Outgoing::Read { external } => {
+                let me = self.me;
+                let Some(import) = self.imports.get(external) else { return };
+                import.asked = true;
+                let (pe, index) = (import.pe, import.index);
+                let packet = self.message(pe, Kind::ReadValue);
+                packet.number(index as u64);
+                packet.number(me as u64);
+                packet.number(external);
+            }
+            Outgoing::Unify { external, value, node } => self.unify_elsewhere(external, value, node),
+            Outgoing::NodeEnded { foreign, failed } => self.foster_ended(foreign, failed),
+            Outgoing::NodeChanged { node, change } => {
+                let me = self.me;
+                for pe in (0..self.pes).filter(|pe| *pe != me) {
+                    let packet = self.message(pe, Kind::Status);
+                    packet.number(me as u64);
+                    packet.number(u64::from(node));
+                    packet.byte(change_number(change));
+                }
+            }
+        }
+    }
+
+    pub(super) fn throw(&mut self, to: usize, predicate: u32, arguments: &[Word], priority: i32, parent: u32) {
+        let lent = self.fosters.of_node(parent).and_then(|foster| Some((foster.name, divide(&mut foster.weight)?)));
+        let (name, weight) = lent.unwrap_or_else(|| {
+            // Its own node, or a foster parent without weight to divide, which then counts this part itself.
+            self.engine.lent(parent, WEIGHT);
+            ((self.me, parent), WEIGHT)
+        });
+        // What the engine lent until the goal was counted.
+        self.engine.returned(parent, 1);
+        let mut packet = std::mem::take(self.message(to, Kind::ThrowGoal));
+        packet.number(name.0 as u64);
+        packet.number(u64::from(name.1));
+        packet.number(weight);
+        packet.number(u64::from(predicate));
+        packet.signed(i64::from(priority));
+        packet.number(arguments.len() as u64);
+        for &argument in arguments {
+            self.write_value(&mut packet, argument);
+        }
+        self.outbox[to] = packet;
+    }
+
+    pub(super) fn unify_elsewhere(&mut self, external: u64, value: Word, node: u32) {
+        let name = self.acting.unwrap_or_else(|| self.name_of(node));
+        self.engine.forget_external(external);
+        let Some(import) = self.imports.give_back(external) else { return };
+        let mut packet = std::mem::take(self.message(import.pe, Kind::Unify));
+        packet.number(import.index as u64);
+        packet.number(import.weight);
+        packet.number(name.0 as u64);
+        packet.number(u64::from(name.1));
+        self.write_value(&mut packet, value);
+        self.outbox[import.pe] = packet;
+    }
+
+    pub(super) fn name_of(&mut self, node: u32) -> NodeName {
+        self.fosters.of_node(node).map_or((self.me, node), |foster| foster.name)
+    }
+
+    pub(super) fn foster_ended(&mut self, number: u64, failed: bool) {
+        let Some(foster) = self.fosters.remove(number) else { return };
+        let (pe, node) = foster.name;
+        if !failed {
+            let packet = self.message(pe, Kind::Terminated);
+            packet.number(u64::from(node));
+            packet.number(foster.weight);
+            return;
+        }
+        let text = self.engine.failures().last().map_or_else(String::new, ToString::to_string);
+        let me = self.me as u64;
+        let packet = self.message(pe, Kind::Failed);
+        packet.number(u64::from(node));
+        packet.number(foster.weight);
+        packet.number(me);
+        Write::bytes(packet, text.as_bytes());
+    }
+
+    pub(super) fn give_back(&mut self, number: u64) {
+        self.engine.forget_external(number);
+        let Some(import) = self.imports.give_back(number) else { return };
+        self.release(import.pe, import.index, import.weight);
+    }
+
+    pub(super) fn release(&mut self, pe: usize, index: usize, weight: u64) {
+        if weight > 0 {
+            let packet = self.message(pe, Kind::Release);
+            packet.number(index as u64);
+            packet.number(weight);
+        }
+    }
+
+    /// An exported variable that others wait for is bound, perhaps.
+    pub(super) fn answer_waiters(&mut self, index: usize) {
+        let Some(entry) = self.exports.get(index) else { return };
+        let value = self.engine.held(entry.root);
+        // SAFETY: a value of the engine's heap.
+        if unsafe { dereference(value) }.is_variable() {
+            return;
+        }
+        entry.watched = false;
+        for (pe, number) in std::mem::take(&mut entry.waiters) {
+            self.return_value(pe, number, value);
+        }
+        if let Some(root) = self.exports.take_back(index, 0) {
+            self.engine.release(root);
+        }
+    }
+
+    pub(super) fn return_value(&mut self, pe: usize, number: u64, value: Word) {
+        let mut packet = std::mem::take(self.message(pe, Kind::ReturnValue));
+        packet.number(number);
+        self.write_value(&mut packet, value);
+        self.outbox[pe] = packet;
+    }
+}
+
+/// Gives the table of exported cells back when the exchange is over.
+pub(super) struct ExchangeGuard<'a> {
+    back: (&'a mut FxHashMap<u64, usize>, &'a mut Vec<(Word, usize)>),
+    exchange: Exchange<'a>,
+}
+
+impl<'a> std::ops::Deref for ExchangeGuard<'a> {
+    type Target = Exchange<'a>;
+    fn deref(&self) -> &Exchange<'a> {
+        &self.exchange
+    }
+}
+
+impl std::ops::DerefMut for ExchangeGuard<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.exchange
+    }
+}
+
+impl Drop for ExchangeGuard<'_> {
+    fn drop(&mut self) {
+        *self.back.0 = std::mem::take(&mut self.exchange.exported);
+        *self.back.1 = std::mem::take(&mut self.exchange.unwritten);
+    }
+}

@@ -1,0 +1,171 @@
+//! How reductions begin, go on and wait.
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, Value};
+
+use super::function::Function;
+use super::helpers;
+use super::program::{WORD, field, in_registers, signature};
+use crate::engine::Exit;
+use crate::engine::instruction::{Instruction, Register};
+use crate::engine::registers::Registers;
+use crate::heap::goal::{ARGUMENTS, LINK, PREDICATE_SHIFT, RECORD_WORDS, goal_header, state};
+use crate::heap::word::{REF, UNBOUND};
+use cranelift_codegen::isa::CallConv;
+
+impl Function<'_> {
+    pub(super) fn add_to_budget(&mut self, value: i64) -> Value {
+        let budget = self.b.use_var(self.budget);
+        let budget = self.b.ins().iadd_imm_s(budget, value);
+        self.b.def_var(self.budget, budget);
+        budget
+    }
+
+    /// A reduction begins: one less is granted. Granted is what there is memory for.
+    pub(super) fn count_reduction(&mut self) {
+        let budget = self.add_to_budget(-1);
+        let (go, pause) = (self.b.create_block(), self.cold());
+        let spent = self.b.ins().icmp_imm_s(IntCC::SignedLessThan, budget, 0);
+        self.b.ins().brif(spent, pause, &[], go, &[]);
+        self.b.switch_to_block(pause);
+        self.spill(self.arguments());
+        self.save();
+        let predicate = self.constant(u64::from(self.predicate));
+        let result = self.call("pause", &[predicate]);
+        self.leave_unless_going_on(result);
+        self.restore();
+        self.fill(self.arguments());
+        self.b.ins().jump(go, &[]);
+        self.b.switch_to_block(go);
+    }
+
+    /// A predicate that is a builtin.
+    pub(super) fn builtin(&mut self) {
+        self.at = self.code.predicates[self.predicate as usize].entry;
+        let again = self.b.create_block();
+        self.b.ins().jump(again, &[]);
+        self.b.switch_to_block(again);
+        self.count_reduction();
+        self.spill(self.arguments());
+        self.add_to_budget(1);
+        self.save();
+        let predicate = self.constant(u64::from(self.predicate));
+        let result = self.call("builtin_goal", &[predicate]);
+        self.leave_unless_going_on(result);
+        self.restore();
+        self.proceed();
+    }
+
+    pub(super) fn execute(&mut self, predicate: u32) {
+        if predicate == self.predicate {
+            let facts = self.facts().iter().filter(|(register, _)| usize::from(*register) < self.arity);
+            let facts = facts.copied().collect();
+            let block = self.version(facts);
+            self.b.ins().jump(block, &[]);
+            return;
+        }
+        let arity = usize::from(self.code.predicates[predicate as usize].arity);
+        let (free, budget) = (self.b.use_var(self.free), self.b.use_var(self.budget));
+        let mut arguments = vec![self.registers, free, budget];
+        let passed = in_registers(arity);
+        for index in 0..passed {
+            arguments.push(self.get(index as Register));
+        }
+        if passed < arity {
+            self.spill(passed as Register..arity as Register);
+            let x = self.x();
+            arguments.push(self.b.ins().iadd_imm_s(x, passed as i64 * 8));
+        }
+        let function = self.function(self.names.main[predicate as usize]);
+        self.b.ins().return_call(function, &arguments);
+    }
+
+    /// The next goal of the queue.
+    pub(super) fn proceed(&mut self) {
+        let goal = self.load(self.registers, field!(ready));
+        let (some, none) = (self.b.create_block(), self.cold());
+        self.b.ins().brif(goal, some, &[], none, &[]);
+        self.b.switch_to_block(none);
+        self.save();
+        let empty = self.b.ins().iconst(WORD, helpers::number(Exit::Empty));
+        self.exit(empty);
+        self.b.switch_to_block(some);
+        let next = self.load(goal, LINK as i32 * 8);
+        self.store(next, self.registers, field!(ready));
+        let header = self.load(goal, 0);
+        let predicate = self.b.ins().ushr_imm_s(header, PREDICATE_SHIFT as i64);
+        let entries = self.load(self.registers, field!(entries));
+        let offset = self.b.ins().ishl_imm_s(predicate, 3);
+        let place = self.b.ins().iadd(entries, offset);
+        let function = self.load(place, 0);
+        let tail = self.b.import_signature(signature(CallConv::Tail, 4));
+        let (free, budget) = (self.b.use_var(self.free), self.b.use_var(self.budget));
+        self.b.ins().return_call_indirect(tail, function, &[self.registers, free, budget, goal]);
+    }
+
+    pub(super) fn suspend(&mut self) {
+        if self.arity + RECORD_WORDS <= self.code.words {
+            self.suspend_for_one();
+        }
+        self.spill(self.arguments());
+        self.add_to_budget(1);
+        self.save();
+        let predicate = self.constant(u64::from(self.predicate));
+        let result = self.call("suspend", &[predicate]);
+        self.leave_unless_going_on(result);
+        self.restore();
+        self.proceed();
+    }
+
+    /// What a stream does all the time: the goal waits for one variable for which nothing else waits. Goes on in a block
+    /// for anything else. The memory granted for the reduction that was none is used.
+    fn suspend_for_one(&mut self) {
+        let (one, alone, other) = (self.b.create_block(), self.b.create_block(), self.cold());
+        let count = self.load(self.registers, field!(noted_count));
+        let is_one = self.b.ins().icmp_imm_s(IntCC::Equal, count, 1);
+        self.b.ins().brif(is_one, one, &[], other, &[]);
+        self.b.switch_to_block(one);
+        let variable = self.load(self.registers, field!(noted));
+        let content = self.load(variable, -(REF as i32));
+        let free = self.b.ins().icmp_imm_s(IntCC::Equal, content, UNBOUND as i64);
+        self.b.ins().brif(free, alone, &[], other, &[]);
+        self.b.switch_to_block(alone);
+        let goal = self.allocate(self.arity + RECORD_WORDS);
+        let queue = self.load(self.registers, field!(queue_bits));
+        let header = goal_header(self.predicate, self.arity, state::SUSPENDED, 0).0;
+        let header = self.b.ins().bor_imm_s(queue, header as i64);
+        self.store(header, goal, 0);
+        let none = self.constant(0);
+        self.store(none, goal, LINK as i32 * 8);
+        for register in self.arguments() {
+            let value = self.get(register);
+            self.store(value, goal, (ARGUMENTS as i32 + i32::from(register)) * 8);
+        }
+        let suspended = self.load(self.registers, field!(suspended));
+        self.store(suspended, goal, (ARGUMENTS + self.arity) as i32 * 8);
+        self.store(goal, self.registers, field!(suspended));
+        let record = self.tagged(goal, UNBOUND);
+        self.store(record, variable, -(REF as i32));
+        self.store(none, self.registers, field!(noted_count));
+        for (field, value) in [(field!(waiting), 1), (field!(suspensions), 1), (field!(rest), 1)] {
+            self.add_in_memory(field, value);
+        }
+        self.proceed();
+        self.b.switch_to_block(other);
+    }
+
+    /// A helper for something in a body: its registers in memory, and what it leaves there.
+    pub(super) fn in_body(&mut self, instruction: &Instruction, helper: &'static str, number: u32) {
+        let mut reads = Vec::new();
+        instruction.reads(self.code, &mut |register| reads.push(register));
+        self.spill(reads);
+        self.save();
+        let number = self.constant(u64::from(number));
+        let result = self.call(helper, &[number]);
+        self.leave_unless_going_on(result);
+        self.restore();
+        let mut writes = Vec::new();
+        instruction.writes(self.code, &mut |register| writes.push(register));
+        self.fill(writes);
+    }
+}

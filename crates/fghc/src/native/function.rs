@@ -1,0 +1,331 @@
+//! One predicate: its versions, its registers as values, and what every instruction needs.
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{Block, FuncRef, InstBuilder, Value};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
+use cranelift_jit::JITModule;
+use cranelift_module::{FuncId, Module};
+use rustc_hash::FxHashMap;
+
+use super::facts::{self, Fact, Facts};
+use super::helpers;
+use super::program::{Names, WORD, field, flags, in_registers};
+use crate::engine::instruction::{Code, Instruction, Label, NOWHERE, Register, Role};
+use crate::engine::registers::Registers;
+use crate::heap::goal::ARGUMENTS;
+use crate::heap::word::TAG_MASK;
+
+/// Predicates with more instructions than this have one version, and note variables by a call that looks for room.
+pub(super) const MANY_INSTRUCTIONS: u32 = 200;
+/// Most versions of a predicate.
+const MOST_VERSIONS: usize = 4;
+
+pub(super) struct Function<'a> {
+    pub(super) b: FunctionBuilder<'a>,
+    pub(super) module: &'a mut JITModule,
+    pub(super) names: &'a Names,
+    pub(super) code: &'a Code,
+    pub(super) predicate: u32,
+    pub(super) arity: usize,
+    pub(super) registers: Value,
+    pub(super) free: Variable,
+    pub(super) budget: Variable,
+    pub(super) variables: FxHashMap<Register, Variable>,
+    pub(super) blocks: FxHashMap<Label, Block>,
+    pub(super) functions: FxHashMap<FuncId, FuncRef>,
+    /// The predicate again and again, for arguments of which so much is known: where each begins.
+    pub(super) versions: Vec<(Facts, Block)>,
+    /// What is known before each instruction of the present version, from `entry` on.
+    pub(super) known: Vec<Option<Facts>>,
+    pub(super) entry: Label,
+    pub(super) at: Label,
+}
+
+impl<'a> Function<'a> {
+    pub(super) fn new(
+        function: &'a mut cranelift_codegen::ir::Function,
+        frontend: &'a mut FunctionBuilderContext,
+        module: &'a mut JITModule,
+        names: &'a Names,
+        code: &'a Code,
+        predicate: u32,
+    ) -> Self {
+        let mut b = FunctionBuilder::new(function, frontend);
+        let block = b.create_block();
+        b.append_block_params_for_function_params(block);
+        b.switch_to_block(block);
+        let registers = b.block_params(block)[0];
+        let free = b.declare_var(WORD);
+        let budget = b.declare_var(WORD);
+        let parameters = b.block_params(block).to_vec();
+        b.def_var(free, parameters[1]);
+        b.def_var(budget, parameters[2]);
+        let arity = usize::from(code.predicates[predicate as usize].arity);
+        Function {
+            b,
+            module,
+            names,
+            code,
+            predicate,
+            arity,
+            registers,
+            free,
+            budget,
+            variables: FxHashMap::default(),
+            blocks: FxHashMap::default(),
+            functions: FxHashMap::default(),
+            versions: Vec::new(),
+            known: Vec::new(),
+            entry: 0,
+            at: 0,
+        }
+    }
+
+    fn finish(mut self) {
+        self.b.seal_all_blocks();
+        self.b.finalize(self.module.target_config());
+    }
+
+    /// Arguments from a goal record, then the predicate itself.
+    pub(super) fn goal(mut self) {
+        let block = self.b.current_block().expect("begun in `new`");
+        let goal = self.b.block_params(block)[3];
+        let (free, budget) = (self.b.use_var(self.free), self.b.use_var(self.budget));
+        let mut arguments = vec![self.registers, free, budget];
+        let passed = in_registers(self.arity);
+        for index in 0..passed {
+            arguments.push(self.load(goal, (ARGUMENTS + index) as i32 * 8));
+        }
+        if passed < self.arity {
+            arguments.push(self.b.ins().iadd_imm_s(goal, (ARGUMENTS + passed) as i64 * 8));
+        }
+        let function = self.function(self.names.main[self.predicate as usize]);
+        self.b.ins().return_call(function, &arguments);
+        self.finish();
+    }
+
+    /// The predicate with its first arguments in processor registers.
+    pub(super) fn main(mut self) {
+        let block = self.b.current_block().expect("begun in `new`");
+        let parameters = self.b.block_params(block).to_vec();
+        let (passed, parameters) = (in_registers(self.arity), &parameters[3..]);
+        for (index, value) in parameters.iter().take(passed).enumerate() {
+            self.set(index as Register, *value);
+        }
+        for index in passed..self.arity {
+            let value = self.load(parameters[passed], (index - passed) as i32 * 8);
+            self.set(index as Register, value);
+        }
+        let predicate = &self.code.predicates[self.predicate as usize];
+        if predicate.role != Role::Program {
+            self.builtin();
+            self.finish();
+            return;
+        }
+        let first = self.version(Facts::new());
+        self.b.ins().jump(first, &[]);
+        let mut next = 0;
+        // Each may ask for others.
+        while let Some((facts, block)) = self.versions.get(next).cloned() {
+            self.body(&facts, block);
+            next += 1;
+        }
+        self.finish();
+    }
+
+    /// The whole predicate, begun in a block, for arguments of which so much is known.
+    pub(super) fn body(&mut self, facts: &Facts, block: Block) {
+        let predicate = &self.code.predicates[self.predicate as usize];
+        let (entry, end) = (predicate.entry, predicate.end);
+        self.known = facts::analyse(self.code, entry, end, facts);
+        self.entry = entry;
+        self.blocks.clear();
+        self.b.switch_to_block(block);
+        self.count_reduction();
+        for at in entry..end {
+            let mut copy = self.code.instructions[at as usize];
+            let mut labels = Vec::new();
+            copy.for_each_label(|label| labels.push(*label));
+            if let Instruction::Switch { table, .. } = copy {
+                let table = &self.code.tables[table as usize];
+                labels.extend([table.unbound, table.other, table.list]);
+                labels.extend(table.constants.values().chain(table.headers.values()));
+            }
+            for label in labels {
+                self.label(label);
+            }
+        }
+        let first = self.label(entry);
+        self.b.ins().jump(first, &[]);
+        let mut open = false;
+        for at in entry..end {
+            if let Some(&block) = self.blocks.get(&at) {
+                if open {
+                    self.b.ins().jump(block, &[]);
+                }
+                self.b.switch_to_block(block);
+                open = true;
+            }
+            if open {
+                self.at = at;
+                open = self.instruction(self.code.instructions[at as usize]);
+            }
+        }
+        if let Some(&nowhere) = self.blocks.get(&NOWHERE) {
+            self.b.switch_to_block(nowhere);
+            self.b.set_cold_block(nowhere);
+            self.b.ins().trap(cranelift_codegen::ir::TrapCode::unwrap_user(1));
+        }
+    }
+
+    /// What is known before the present instruction.
+    pub(super) fn facts(&self) -> &Facts {
+        const NOTHING: &Facts = &Facts::new();
+        self.known[(self.at - self.entry) as usize].as_ref().unwrap_or(NOTHING)
+    }
+
+    /// Whether a register is known to refer to a variable that is unbound and for which nothing waits.
+    pub(super) fn is_new(&self, register: Register) -> bool {
+        self.facts().contains(&(register, Fact::New))
+    }
+
+    /// Where the predicate begins for arguments of which at least so much is known.
+    pub(super) fn version(&mut self, facts: Facts) -> Block {
+        if let Some((_, block)) = self.versions.iter().find(|(known, _)| *known == facts) {
+            return *block;
+        }
+        let predicate = &self.code.predicates[self.predicate as usize];
+        let is_small = predicate.end - predicate.entry <= MANY_INSTRUCTIONS;
+        if self.versions.is_empty() || is_small && self.versions.len() < MOST_VERSIONS {
+            let block = self.b.create_block();
+            self.versions.push((facts, block));
+            return block;
+        }
+        let fits = self.versions.iter().filter(|(known, _)| known.is_subset(&facts));
+        fits.max_by_key(|(known, _)| known.len()).expect("the first knows nothing").1
+    }
+
+    // ---- values ---------------------------------------------------------------------------------------------------
+
+    pub(super) fn label(&mut self, label: Label) -> Block {
+        let b = &mut self.b;
+        *self.blocks.entry(label).or_insert_with(|| b.create_block())
+    }
+
+    pub(super) fn cold(&mut self) -> Block {
+        let block = self.b.create_block();
+        self.b.set_cold_block(block);
+        block
+    }
+
+    pub(super) fn function(&mut self, id: FuncId) -> FuncRef {
+        let (module, b) = (&mut *self.module, &mut self.b);
+        *self.functions.entry(id).or_insert_with(|| module.declare_func_in_func(id, b.func))
+    }
+
+    pub(super) fn variable(&mut self, register: Register) -> Variable {
+        let b = &mut self.b;
+        *self.variables.entry(register).or_insert_with(|| b.declare_var(WORD))
+    }
+
+    pub(super) fn get(&mut self, register: Register) -> Value {
+        let variable = self.variable(register);
+        self.b.use_var(variable)
+    }
+
+    pub(super) fn set(&mut self, register: Register, value: Value) {
+        let variable = self.variable(register);
+        self.b.def_var(variable, value);
+    }
+
+    pub(super) fn load(&mut self, base: Value, offset: i32) -> Value {
+        self.b.ins().load(WORD, flags(), base, offset)
+    }
+
+    pub(super) fn store(&mut self, value: Value, base: Value, offset: i32) {
+        self.b.ins().store(flags(), value, base, offset);
+    }
+
+    pub(super) fn constant(&mut self, value: u64) -> Value {
+        self.b.ins().iconst(WORD, value as i64)
+    }
+
+    pub(super) fn x(&mut self) -> Value {
+        self.load(self.registers, field!(x))
+    }
+
+    pub(super) fn has_tag(&mut self, value: Value, tag: u64) -> Value {
+        let found = match tag {
+            0 => value,
+            tag => self.b.ins().iadd_imm_s(value, -(tag as i64)),
+        };
+        let found = self.b.ins().band_imm_s(found, TAG_MASK as i64);
+        self.b.ins().icmp_imm_s(IntCC::Equal, found, 0)
+    }
+
+    pub(super) fn tagged(&mut self, pointer: Value, tag: u64) -> Value {
+        self.b.ins().iadd_imm_s(pointer, tag as i64)
+    }
+
+    pub(super) fn arguments(&self) -> std::ops::Range<Register> {
+        0..self.arity as Register
+    }
+
+    /// Writes what helpers read: free pointer, budget, and where we are.
+    pub(super) fn save(&mut self) {
+        let (free, budget) = (self.b.use_var(self.free), self.b.use_var(self.budget));
+        self.store(free, self.registers, field!(free));
+        self.store(budget, self.registers, field!(budget));
+        let at = self.constant(u64::from(self.at));
+        self.store(at, self.registers, field!(at));
+    }
+
+    pub(super) fn restore(&mut self) {
+        let free = self.load(self.registers, field!(free));
+        let budget = self.load(self.registers, field!(budget));
+        self.b.def_var(self.free, free);
+        self.b.def_var(self.budget, budget);
+    }
+
+    /// Writes some registers to memory.
+    pub(super) fn spill(&mut self, registers: impl IntoIterator<Item = Register>) {
+        let x = self.x();
+        for register in registers {
+            let value = self.get(register);
+            self.store(value, x, i32::from(register) * 8);
+        }
+    }
+
+    /// Reads some registers from memory.
+    pub(super) fn fill(&mut self, registers: impl IntoIterator<Item = Register>) {
+        let x = self.x();
+        for register in registers {
+            let value = self.load(x, i32::from(register) * 8);
+            self.set(register, value);
+        }
+    }
+
+    // ---- calls of helpers -----------------------------------------------------------------------------------------
+
+    pub(super) fn call(&mut self, helper: &'static str, arguments: &[Value]) -> Value {
+        let function = self.function(self.names.helpers[helper]);
+        let engine = self.load(self.registers, field!(engine));
+        let all: Vec<Value> = std::iter::once(engine).chain(arguments.iter().copied()).collect();
+        let call = self.b.ins().call(function, &all);
+        self.b.inst_results(call)[0]
+    }
+
+    pub(super) fn exit(&mut self, result: Value) {
+        self.b.ins().return_(&[result]);
+    }
+
+    /// Leaves with a helper's result unless that is to go on.
+    pub(super) fn leave_unless_going_on(&mut self, result: Value) {
+        let going_on = self.b.ins().icmp_imm_s(IntCC::Equal, result, helpers::GO_ON);
+        let (on, leave) = (self.b.create_block(), self.cold());
+        self.b.ins().brif(going_on, on, &[], leave, &[]);
+        self.b.switch_to_block(leave);
+        self.exit(result);
+        self.b.switch_to_block(on);
+    }
+}

@@ -1,0 +1,143 @@
+//! A program as functions of native code, and how it is entered.
+
+use cranelift_codegen::ir::{AbiParam, InstBuilder, MemFlagsData, Signature, Type, types};
+use cranelift_codegen::isa::CallConv;
+use cranelift_codegen::settings::{self, Configurable};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{FuncId, Linkage, Module, default_libcall_names};
+use rustc_hash::FxHashMap;
+
+use super::function::Function;
+use super::helpers;
+use crate::engine::instruction::Code;
+use crate::engine::registers::Registers;
+use crate::heap::goal::{LINK, PREDICATE_SHIFT};
+
+/// Parameters of a predicate beside free pointer, budget and the engine's registers: its arguments, or, where there are
+/// more, the first of them and the address of the others.
+const PASSED: usize = 3;
+pub(super) const WORD: Type = types::I64;
+
+/// Code of a program: what keeps its memory, the entry of each predicate for goals, and how it is entered.
+pub type Program = (JITModule, Vec<*const u8>, *const u8);
+
+/// Functions by predicate, and helpers by name.
+pub(super) struct Names {
+    pub main: Vec<FuncId>,
+    pub goal: Vec<FuncId>,
+    pub helpers: FxHashMap<&'static str, FuncId>,
+}
+
+/// Translates a program; `None` where the processor is not known.
+pub fn program(code: &Code) -> Option<Program> {
+    let mut flags = settings::builder();
+    for (name, value) in [
+        ("opt_level", "speed"),
+        ("is_pic", "false"),
+        ("use_colocated_libcalls", "false"),
+        // Tail calls need them.
+        ("preserve_frame_pointers", "true"),
+        ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
+    ] {
+        flags.set(name, value).ok()?;
+    }
+    let isa = cranelift_native::builder().ok()?.finish(settings::Flags::new(flags)).ok()?;
+    let mut builder = JITBuilder::with_isa(isa, default_libcall_names());
+    let all = helpers::all();
+    for (name, address, _) in &all {
+        builder.symbol(*name, *address);
+    }
+    let mut module = JITModule::new(builder);
+    let mut names = Names { main: Vec::new(), goal: Vec::new(), helpers: FxHashMap::default() };
+    for (name, _, arguments) in &all {
+        let signature = signature(CallConv::triple_default(module.isa().triple()), 1 + arguments);
+        names.helpers.insert(name, module.declare_function(name, Linkage::Import, &signature).ok()?);
+    }
+    for (number, predicate) in code.predicates.iter().enumerate() {
+        let main = signature(CallConv::Tail, 3 + usize::from(predicate.arity).min(PASSED));
+        let goal = signature(CallConv::Tail, 4);
+        names.main.push(module.declare_function(&format!("p{number}"), Linkage::Local, &main).ok()?);
+        names.goal.push(module.declare_function(&format!("g{number}"), Linkage::Local, &goal).ok()?);
+    }
+    let mut context = module.make_context();
+    let mut frontend = FunctionBuilderContext::new();
+    for number in 0..code.predicates.len() {
+        for from_goal in [false, true] {
+            let id = if from_goal { names.goal[number] } else { names.main[number] };
+            context.func.signature = module.declarations().get_function_decl(id).signature.clone();
+            let function = Function::new(&mut context.func, &mut frontend, &mut module, &names, code, number as u32);
+            if from_goal {
+                function.goal();
+            } else {
+                function.main();
+            }
+            module.define_function(id, &mut context).ok()?;
+            module.clear_context(&mut context);
+        }
+    }
+    let enter = enter(&mut module, &mut context, &mut frontend)?;
+    module.finalize_definitions().ok()?;
+    let entries = names.goal.iter().map(|id| module.get_finalized_function(*id)).collect();
+    let enter = module.get_finalized_function(enter);
+    Some((module, entries, enter))
+}
+
+/// How many arguments are passed in processor registers.
+pub(super) fn in_registers(arity: usize) -> usize {
+    if arity <= PASSED { arity } else { PASSED - 1 }
+}
+
+pub(super) fn signature(convention: CallConv, parameters: usize) -> Signature {
+    let mut signature = Signature::new(convention);
+    signature.params.extend(std::iter::repeat_n(AbiParam::new(WORD), parameters));
+    signature.returns.push(AbiParam::new(WORD));
+    signature
+}
+
+pub(super) fn flags() -> MemFlagsData {
+    MemFlagsData::trusted()
+}
+
+macro_rules! field {
+    ($name:ident) => {
+        std::mem::offset_of!(Registers, $name) as i32
+    };
+}
+pub(super) use field;
+
+/// The function that the engine calls: it takes the first goal of the queue.
+fn enter(
+    module: &mut JITModule,
+    context: &mut cranelift_codegen::Context,
+    frontend: &mut FunctionBuilderContext,
+) -> Option<FuncId> {
+    let convention = CallConv::triple_default(module.isa().triple());
+    let id = module.declare_function("enter", Linkage::Local, &signature(convention, 1)).ok()?;
+    context.func.signature = signature(convention, 1);
+    let mut builder = FunctionBuilder::new(&mut context.func, frontend);
+    let block = builder.create_block();
+    builder.append_block_params_for_function_params(block);
+    builder.switch_to_block(block);
+    let registers = builder.block_params(block)[0];
+    let goal = builder.ins().load(WORD, flags(), registers, field!(ready));
+    let next = builder.ins().load(WORD, flags(), goal, LINK as i32 * 8);
+    builder.ins().store(flags(), next, registers, field!(ready));
+    let header = builder.ins().load(WORD, flags(), goal, 0);
+    let predicate = builder.ins().ushr_imm_s(header, PREDICATE_SHIFT as i64);
+    let entries = builder.ins().load(WORD, flags(), registers, field!(entries));
+    let offset = builder.ins().ishl_imm_s(predicate, 3);
+    let place = builder.ins().iadd(entries, offset);
+    let function = builder.ins().load(WORD, flags(), place, 0);
+    let free = builder.ins().load(WORD, flags(), registers, field!(free));
+    let budget = builder.ins().load(WORD, flags(), registers, field!(budget));
+    let tail = builder.import_signature(signature(CallConv::Tail, 4));
+    let call = builder.ins().call_indirect(tail, function, &[registers, free, budget, goal]);
+    let result = builder.inst_results(call)[0];
+    builder.ins().return_(&[result]);
+    builder.seal_all_blocks();
+    builder.finalize(module.target_config());
+    module.define_function(id, context).ok()?;
+    module.clear_context(context);
+    Some(id)
+}
