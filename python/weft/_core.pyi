@@ -507,10 +507,10 @@ def array_elementwise(
 
     Operations: add subtract multiply divide floor_divide remainder maximum minimum bitwise_and bitwise_or bitwise_xor
     bitwise_left_shift bitwise_right_shift logical_and logical_or logical_xor equal not_equal less less_equal greater
-    greater_equal; of one array: copy (converts to the type of `out`) negative abs square sign sqrt floor ceil trunc round
-    bitwise_invert logical_not isnan isinf isfinite. Operands have one dtype and the shape of `out`, or one element; the
-    results have their dtype, of comparisons and tests bool. An operand may be `out` itself. Integers wrap around; divided
-    by 0 they give 0. Raises UsageError.
+    greater_equal; of one array: copy (converts to the type of `out`) negative abs square sign sqrt floor ceil trunc
+    round bitwise_invert logical_not isnan isinf isfinite. Operands have one dtype and the shape of `out`, or one
+    element; the results have their dtype, of comparisons and tests bool. An operand may be `out` itself. Integers wrap
+    around; divided by 0 they give 0. Raises UsageError.
     """
 
 def array_reduce(
@@ -540,8 +540,8 @@ def array_scan(
 
     Combinations as for `array_reduce` (but no add of bool), and copy: the first. `downward`: from high to low indices.
     `segments`: True at the lowest index of each segment, whichever way the scan goes and whether it is selected or not;
-    nothing beyond its segment counts. Elements that are not selected do not count. `x` may be `out` itself. The order of
-    combination is fixed by the places of elements. Raises UsageError.
+    nothing beyond its segment counts. Elements that are not selected do not count. `x` may be `out` itself. The order
+    of combination is fixed by the places of elements. Raises UsageError.
     """
 
 def array_spread(

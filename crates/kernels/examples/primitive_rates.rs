@@ -47,7 +47,7 @@ fn main() {
     let a = large(length, |place| (place % 1000) as f64);
     let b = large(length, |place| a[place]);
     let mut c = large(length, |_| 0.5_f64);
-    let flags = large(length, |place| u8::from(scattered(place, length) % 100 == 0));
+    let flags = large(length, |place| u8::from(scattered(place, length).is_multiple_of(100)));
     let (x, y, z) = (view(ElementType::Float64, &a), view(ElementType::Float64, &b), view(ElementType::Float64, &c));
     let marks = view(ElementType::Bool, &flags);
     let line = Axis::of(&[length], 0).expect("an axis");

@@ -272,22 +272,23 @@ fn machine() -> impl Strategy<Value = Machine> {
     let embedding = prop::sample::select(&[Embedding::Identity, Embedding::Gray][..]);
     let switching = prop::sample::select(&Switching::ALL[..]);
     let network = (topology(), embedding, switching, sources(&["topology", "switching"]));
+    // On the heap: trees of values of all tables at once are too large for the stack of a test.
     let messages = (
-        protocols(),
-        prop::option::of(packets()),
-        node(),
+        protocols().boxed(),
+        prop::option::of(packets()).boxed(),
+        node().boxed(),
         copies(),
         prop::option::of(copies()),
-        prop::option::of(files()),
-        prop::option::of((cost(), cost(), sources(&["request_time", "byte_time"]))),
-        prop::option::of(connections()),
-        prop::option::of(fghc()),
+        prop::option::of(files()).boxed(),
+        prop::option::of((cost(), cost(), sources(&["request_time", "byte_time"]))).boxed(),
+        prop::option::of(connections()).boxed(),
+        prop::option::of(fghc()).boxed(),
     );
     let operations = prop::sample::select(&Operation::ALL[..]);
     let operations = prop::collection::btree_map(operations, figure(Just("s".to_owned())), 0..5);
     let name = "[a-z_]{1,8}".prop_filter("not a key of its own", |name| name != "source");
     let facts = prop::collection::btree_map(prop_oneof![name, any::<String>()], figure(text()), 0..5);
-    let parts = (names, network, messages, prop::option::of(shifts()), any::<bool>(), operations, facts);
+    let parts = (names, network, messages, prop::option::of(shifts()).boxed(), any::<bool>(), operations, facts);
     parts.prop_map(|(names, network, mut messages, shifts, is_silent, operations, mut facts)| {
         facts.remove("source");
         if shifts.is_some() && is_silent {

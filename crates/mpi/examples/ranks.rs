@@ -2,8 +2,8 @@
 //! prints `rank R of N: ok`; a scenario that is meant to fail ends as a failing run of weft ends.
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use weft_comm::collective::{self, Choice, Element, Operator, barrier, broadcast};
@@ -17,12 +17,19 @@ use weft_mpi::{Options, Watch, World};
 /// Counts what this program allocates; the MPI library allocates elsewhere.
 struct Counting;
 
-static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+thread_local! {
+    /// Of this thread: the MPI library and the standard library have threads of their own.
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+fn allocations() -> u64 {
+    ALLOCATIONS.with(Cell::get)
+}
 
 // SAFETY: everything is done by the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
         // SAFETY: as the caller promises.
         unsafe { System.alloc(layout) }
     }
@@ -92,7 +99,7 @@ async fn persistent<C: Communicator>(comm: &C) -> Done {
     let mut messages = Persistent::new(comm, tag(9), &ends, false)?;
     let value = |round: usize, from: usize, to: usize| (31 * round + 7 * from + to) as u8;
     for round in 0..50 {
-        let before = ALLOCATIONS.load(Ordering::Relaxed);
+        let before = allocations();
         messages.start()?;
         for (end, Ends { peer, .. }) in ends.iter().enumerate() {
             messages.send_buffer(end).expect("data").fill(value(round, rank, *peer));
@@ -109,7 +116,7 @@ async fn persistent<C: Communicator>(comm: &C) -> Done {
             assert!(got.iter().all(|&byte| byte == value(round, *peer, rank)), "round {round} from {peer}");
         }
         messages.finish().await?;
-        let allocated = ALLOCATIONS.load(Ordering::Relaxed) - before;
+        let allocated = allocations() - before;
         assert!(round < 2 || allocated == 0, "round {round} allocated {allocated} times");
     }
     Ok(())
@@ -321,9 +328,9 @@ async fn in_place<C: Communicator>(comm: &C) -> Done {
             };
             let mut space = Space::new(comm, bytes, payload);
             space.all(comm).await?;
-            let (places, before) = (space.places(), ALLOCATIONS.load(Ordering::Relaxed));
+            let (places, before) = (space.places(), allocations());
             space.all(comm).await?;
-            assert_eq!(ALLOCATIONS.load(Ordering::Relaxed), before, "{bytes} bytes, phantom: {phantom}");
+            assert_eq!(allocations(), before, "{bytes} bytes, phantom: {phantom}");
             assert_eq!(space.places(), places, "{bytes} bytes, phantom: {phantom}");
             let everyone: Vec<u8> = (0..comm.size()).flat_map(|rank| vec![rank as u8; bytes]).collect();
             let results = space.wholes.iter().skip(usize::from(comm.rank() > 0));

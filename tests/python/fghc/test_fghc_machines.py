@@ -33,7 +33,8 @@ def test_one_program_on_any_machine(machine):
     assert sorted(there.output.splitlines()) == sorted(here.output.splitlines())
     assert there.work_rate <= 1.0
     for pe in there.pes:
-        assert pe.work_s + pe.idle_s == pytest.approx(there.seconds)
+        # The run is over when PE 0 knows; others may still be reading messages then, and hear of it afterwards.
+        assert there.seconds * (1 - 1e-9) <= pe.work_s + pe.idle_s <= 1.05 * there.seconds
         assert pe.communication_s + pe.reductions * there.reduction_time == pytest.approx(pe.work_s, rel=1e-6)
         assert sum(count for kind, count in pe.sent.items() if kind != "control") == pe.messages
     assert bool(there.assumed) == (machine == "ipsc860")

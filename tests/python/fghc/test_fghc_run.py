@@ -70,7 +70,7 @@ def test_what_cannot_go_on_is_shown():
 
 
 def test_what_cannot_be_meant_is_said(tmp_path):
-    with pytest.raises(UsageError, match="counted on one PE only"):
+    with pytest.raises(UsageError, match="counted on one PE here only"):
         fghc.run(PROGRAMS / "program1.fghc", goal=QUEENS, pes=4, counts=True)
     with pytest.raises(RunError, match="the program has errors"):
         fghc.run(PROGRAMS / "program1.fghc", goal="nothing_of_the_kind(1)")

@@ -26,7 +26,7 @@ def test_the_caltech_rows_of_a_machine_are_its_operation_times(native):
     seconds = dict(found.select("variant", "seconds").iter_rows())
     assert seconds["float64_multiply"] == pytest.approx(0.1e-6)
     assert set(found["source"]) == {"simulated"}
-    assert any("copy_byte" in note for note in notes)
+    assert any("loop_turn" in note for note in notes)
 
 
 @pytest.mark.parametrize("length", [1, 8, 4096])
@@ -40,7 +40,7 @@ def test_what_a_machine_file_does_not_price_is_said(native):
     with pytest.raises(_core.UsageError, match=r"ipsc860 has no sieve \(.*\): it is more than its operations"):
         simulate("ipsc860", "sieve")
     with pytest.raises(_core.UsageError, match="its machine file does not price copy_byte"):
-        simulate("ipsc860", "stream", variants=["copy"])
+        simulate("multi-psi-v1", "stream", variants=["copy"])
     with pytest.raises(_core.UsageError, match="priced, not run: it has no timeline"):
         simulate("ipsc860", "arithmetic", trace="t.json")
 

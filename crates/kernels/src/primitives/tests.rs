@@ -341,7 +341,7 @@ fn indices(seed: u64, length: usize, extent: usize, mistake: bool) -> Vec<i64> {
     let mut indices: Vec<i64> =
         (0..length).map(|place| (noise(seed ^ 0x77, place) % extent.max(1) as u64) as i64).collect();
     if mistake && length > 0 {
-        indices[seed as usize % length] = if seed % 2 == 0 { -1 } else { extent as i64 };
+        indices[seed as usize % length] = if seed.is_multiple_of(2) { -1 } else { extent as i64 };
     }
     indices
 }

@@ -41,13 +41,15 @@ impl<T: Element> Plan<T> {
             *range = (from as isize, to as isize);
         }
         let is_short = (columns.1 - columns.0) * size_of::<T>() < SHORT_ROW;
+        let from_memory = self.streams(count);
         let job = Job {
             input: self.view(source.base.cast_mut(), source.layout),
             output: self.view(target.base, target.layout),
             ranges,
             columns,
             count,
-            streaming: self.streams(count) && !is_short,
+            streaming: from_memory && !is_short,
+            from_memory,
         };
         let parts = self.parts(&job);
         let Some((own, others)) = parts.split_first() else { return Ok(()) };

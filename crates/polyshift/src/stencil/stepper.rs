@@ -49,12 +49,10 @@ impl Memory {
             (0..axes - 1).map(|axis| elements(storage.strides[first + axis])).collect::<Option<Vec<isize>>>()?;
         let between = if first > 0 { elements(storage.strides[first - 1])? } else { 0 };
         let mut groups = vec![start];
-        for axis in 0..first.saturating_sub(1) {
-            let step = elements(storage.strides[axis])?;
-            groups = groups
-                .iter()
-                .flat_map(|&from| (0..shape[axis]).map(move |index| from + index as isize * step))
-                .collect();
+        for (&extent, &stride) in shape.iter().zip(&storage.strides).take(first.saturating_sub(1)) {
+            let step = elements(stride)?;
+            groups =
+                groups.iter().flat_map(|&from| (0..extent).map(move |index| from + index as isize * step)).collect();
         }
         let count = if first > 0 { shape[first - 1] } else { 1 };
         Some(Memory { layout: Layout { strides, between }, groups, count })

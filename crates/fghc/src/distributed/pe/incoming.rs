@@ -71,6 +71,7 @@ impl Pe {
 
     pub(super) fn read_in(&mut self, reader: &mut Reader<'_>) -> Result<Word, Malformed> {
         if let Some(value) = value::read_integer(reader) {
+            self.parts.words_in += 1;
             return value;
         }
         self.exchange().read(reader)
@@ -147,6 +148,9 @@ impl Pe {
         let index = reader.index()?;
         let waiter = (self.pe(reader)?, reader.number()?);
         let entry = self.exports.get(index).ok_or(Malformed("the value of a reference to nothing is wanted"))?;
+        if let Some(counts) = entry.site.and_then(|site| self.sites.get_mut(site as usize)) {
+            counts.reads += 1;
+        }
         let value = self.engine.held(entry.root);
         // SAFETY: a value of the engine's heap.
         if !unsafe { dereference(value) }.is_variable() {
@@ -179,6 +183,9 @@ impl Pe {
         let name = self.node_name(reader)?;
         let value = self.read_in(reader)?;
         let entry = self.exports.get(index).ok_or(Malformed("a value for a reference to nothing"))?;
+        if let Some(counts) = entry.site.and_then(|site| self.sites.get_mut(site as usize)) {
+            counts.unifications += 1;
+        }
         let known = self.engine.held(entry.root);
         let equal = self.engine.unify_values(known, value);
         if !equal {

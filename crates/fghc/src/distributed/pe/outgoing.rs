@@ -26,7 +26,9 @@ impl Pe {
     }
 
     pub(super) fn write_value(&mut self, packet: &mut Vec<u8>, value: Word) {
-        if !value::write_atomic(&self.loaded, packet, value) {
+        if value::write_atomic(&self.loaded, packet, value) {
+            self.parts.words_out += 1;
+        } else {
             self.exchange().write(packet, value);
         }
     }
@@ -50,6 +52,8 @@ impl Pe {
                 limits: self.limits,
                 exported,
                 unwritten,
+                parts: &mut self.parts,
+                site: self.throwing,
             },
         }
     }
@@ -82,8 +86,17 @@ impl Pe {
 
     pub(super) fn outgoing(&mut self, outgoing: Outgoing, values: &[Word]) {
         match outgoing {
-            Outgoing::Throw { node, predicate, arguments, priority, parent } => {
+            Outgoing::Throw { node, predicate, arguments, priority, parent, site } => {
+                let before = self.parts;
+                self.throwing = Some(site);
                 self.throw(node, predicate, &values[arguments], priority, parent);
+                self.throwing = None;
+                let after = self.parts;
+                if let Some(counts) = self.sites.get_mut(site as usize) {
+                    counts.throws += 1;
+                    counts.words += after.words_out - before.words_out;
+                    counts.references += after.references_out - before.references_out;
+                }
             }
             Outgoing::Read { external } => {
                 let me = self.me;
