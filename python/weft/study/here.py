@@ -210,6 +210,8 @@ def study(
         samples.write(measured.table, path)
         kept = f"the {len(measured.table)} samples measured before are in {path}; go on with --resume"
         raise RunError(f"{measured.failure}\n{kept}")
+    # What comes after can fail; what took minutes is then still there.
+    samples.write(measured.table, path)
     return _concluded(folder, path, measured, multiplied, whole, progress)
 
 
