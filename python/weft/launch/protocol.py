@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import random
+import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -187,21 +188,68 @@ def run(
 
 
 def launched(requests: Sequence[Request], launch: Launch, number: int) -> Iterator[Row]:
-    """The rows of one launch, with its number and what disturbed it; those of a request share `stolen`."""
-    shuffled = [_shuffled(request, number) for request in requests]
+    """The rows of one launch, with its number and what disturbed it; those of a request share `stolen`.
+
+    A request of several passes gives one row a point when the last is done: see `joined`.
+    """
+    most = max((request.passes for request in requests), default=0)
+    asked = [(place, i) for i in range(most) for place, request in enumerate(requests) if i < request.passes]
+    passes: list[list[list[Row]]] = [[] for _ in requests]
     conditions = LaunchConditions()
-    for _, rows in launch(shuffled):
+    for index, rows in launch([_shuffled(requests[place], number, i) for place, i in asked]):
+        place = asked[index][0]
+        done = passes[place]
+        done.append(rows)
+        if len(done) < requests[place].passes:
+            continue
         stolen = conditions.stolen()
-        for row in rows:
+        for row in joined(done):
             yield {**row, "repetition": number, "time": conditions.time, "load": conditions.load, "stolen": stolen}
 
 
-def _shuffled(request: Request, number: int) -> Request:
-    order = random.Random(number)
+def joined(passes: Sequence[Sequence[Row]]) -> list[Row]:
+    """One row a point of the rows of several passes of one launch, in the order of the first.
+
+    A disturbance lasts longer than the iterations of a pass: `seconds` is the median of the passes' medians, and
+    `seconds_p10` that of the pass with the lowest, which was disturbed least. Iterations are those of all passes.
+    """
+    if len(passes) == 1:
+        return list(passes[0])
+    points: dict[tuple[Any, ...], list[Row]] = {}
+    for rows in passes:
+        for row in rows:
+            points.setdefault(point(row), []).append(row)
+    return [_one(rows) for rows in points.values()]
+
+
+def _one(rows: Sequence[Row]) -> Row:
+    seconds = statistics.median(row["seconds"] for row in rows)
+    row = {
+        **rows[0],
+        "seconds": seconds,
+        "seconds_p10": min(row["seconds_p10"] for row in rows),
+        "iterations": sum(row["iterations"] for row in rows),
+        "share_above_3x": statistics.fmean(row["share_above_3x"] for row in rows),
+    }
+    if row.get("rate") is not None and seconds:
+        row["rate"] = rows[0]["rate"] * rows[0]["seconds"] / seconds
+    return row
+
+
+def _shuffled(request: Request, number: int, i: int) -> Request:
+    """What launch `number` is asked in its pass `i`."""
+    order = random.Random(number * request.passes + i)
     lengths, words = list(request.bytes), list(request.words)
     order.shuffle(lengths)
     order.shuffle(words)
-    return replace(request, bytes=tuple(lengths), words=tuple(words), seed=number + 1)
+    seconds = request.seconds_per_point
+    return replace(
+        request,
+        bytes=tuple(lengths),
+        words=tuple(words),
+        seed=number * request.passes + i + 1,
+        seconds_per_point=None if seconds is None else seconds / request.passes,
+    )
 
 
 def _unfinished(requests: Sequence[Request], rows: Iterable[Row], plan: Plan) -> list[Request]:

@@ -159,6 +159,8 @@ class Request(Settings):
     seed: int = 1
     node: bool = False
     """Whether the benchmark is one of the node suite."""
+    passes: int = 1
+    """How often a launch goes through the points, each time for a share of `seconds_per_point`: the protocol's own."""
 
     def to_json(self) -> str:
         """As `_core` reads it."""
@@ -174,11 +176,11 @@ class Request(Settings):
                 fields["vp_ratios"] = self.vp_ratios
             return json.dumps({name: value for name, value in fields.items() if value is not None})
         always = {"benchmark", "ranks", "bytes", "hops", "seed"}
+        others = (*_NODE_ONLY, "node", "passes")
         fields = {
             name: value
             for name, value in asdict(self).items()
-            if name in always
-            or (name not in (*_NODE_ONLY, "node") and value is not None and value is not False and value != ())
+            if name in always or (name not in others and value is not None and value is not False and value != ())
         }
         return json.dumps(fields)
 

@@ -1,5 +1,7 @@
+import json
 import math
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -51,6 +53,52 @@ def test_steady_points_take_the_fewest_launches():
     assert len(found.rows) == 18
     assert {row["repetition"] for row in found.rows} == set(range(6))
     assert set(status(found.rows, Plan(), False, False).values()) == {protocol.CONVERGED}
+
+
+class Passes:
+    """Launches that know what they were asked: a pass's median is its number + 2 µs, its lower decile 1 µs less."""
+
+    def __init__(self):
+        self.asked = []
+
+    def __call__(self, requests):
+        self.asked.append(list(requests))
+        seen = {}
+        for index, request in enumerate(requests):
+            i = seen[request.benchmark] = seen.get(request.benchmark, -1) + 1
+            median = (2 + i) * 1e-6
+            yield index, [
+                {
+                    "benchmark": request.benchmark, "ranks": request.ranks, "hops": None, "bytes": n, "algorithm": None,
+                    "seconds": median, "seconds_p10": median - 1e-6, "iterations": 10, "share_above_3x": 0.1 * i,
+                    "rate": n / median,
+                }
+                for n in request.bytes
+            ]  # fmt: skip
+
+
+def test_passes_of_a_launch_are_one_row_a_point():
+    world = Passes()
+    several = Request("echo", 2, bytes=tuple(1 << k for k in range(3, 13)), seconds_per_point=0.004, passes=4)
+    rows = list(protocol.launched([several, replace(ECHO, benchmark="ring")], world, 3))
+    (asked,) = world.asked
+    assert [request.benchmark for request in asked] == ["echo", "ring", "echo", "echo", "echo"]
+    echoes = [request for request in asked if request.benchmark == "echo"]
+    assert {request.seconds_per_point for request in echoes} == {0.001}
+    assert len({request.bytes for request in echoes}) == 4, "every pass has an order of its own"
+    assert len({request.seed for request in echoes}) == 4
+    assert [row["benchmark"] for row in rows] == ["ring"] * 3 + ["echo"] * 10, "passes are joined when the last is done"
+    for row in rows[3:]:
+        assert row["seconds"] == pytest.approx(3.5e-6), "the median of the passes"
+        assert row["seconds_p10"] == pytest.approx(1e-6), "of the pass disturbed least"
+        assert row["iterations"] == 40
+        assert row["share_above_3x"] == pytest.approx(0.15)
+        assert row["rate"] == pytest.approx(row["bytes"] / 3.5e-6)
+        assert row["repetition"] == 3
+
+
+def test_passes_are_the_protocols_own():
+    assert "passes" not in json.loads(replace(ECHO, passes=4).to_json())
 
 
 def test_every_launch_has_an_order_of_its_own_and_the_same_again():

@@ -22,7 +22,7 @@ def test_neither_lucky_nor_disturbed_launches_count():
     table = launches([0.6] * 4 + list(own) + [1.5] * 50 + [9.0] * 16)
     kept = undisturbed(table)["seconds"]
     assert set(kept) <= set(own)
-    assert len(kept) >= 50
+    assert len(kept) >= 14
     assert kept.median() == pytest.approx(1.0, rel=0.01)
 
 
