@@ -136,6 +136,74 @@ def with_error(cells: pl.DataFrame) -> pl.DataFrame:
     return cells if "kind" in cells.columns else cells.with_columns(pl.lit(SIMULATED).alias("kind"))
 
 
+SUMMARY: dict[str, pl.DataType] = {
+    "of": pl.String(),
+    "cells": pl.Int64(),
+    "median": pl.Float64(),
+    "worst": pl.Float64(),
+    "worst_at": pl.String(),
+}
+"""Columns of a summary: what it is of, how many cells, median and worst absolute relative error, and where that is."""
+
+
+def summary_row(of: str, cells: pl.DataFrame, heads: Sequence[str]) -> tuple[object, ...]:
+    """The row of a summary for some cells.
+
+    Parameters
+    ----------
+    of
+        What it is called.
+    cells
+        Cells with `error`; those without one do not count.
+    heads
+        The columns that say which cell is the worst.
+    """
+    sized = cells.filter(pl.col("error").is_not_null()).with_columns(pl.col("error").abs().alias("size"))
+    if sized.is_empty():
+        return of, 0, None, None, None
+    worst = sized.sort("size", descending=True).row(0, named=True)
+    return of, len(sized), sized["size"].median(), worst["size"], ", ".join(str(worst[name]) for name in heads)
+
+
+def foretold(table: ReproducedTable) -> pl.DataFrame:
+    """The cells of a table that the simulator foretells and the paper gives."""
+    return table.cells.filter((pl.col("kind") == SIMULATED) & pl.col("error").is_not_null())
+
+
+def chosen(
+    paper: str, kind: str, wanted: str | int | None, known: tuple[str, ...], other: str | int | None, why: str = ""
+) -> tuple[str, ...]:
+    """The tables, or the figures, that someone asked for.
+
+    Parameters
+    ----------
+    paper
+        Name of the paper.
+    kind
+        `table` or `figure`.
+    wanted
+        The one asked for; None for all, or for none if one of the `other` kind is asked for.
+    known
+        Those that are reproduced.
+    other
+        What is wanted of the other kind.
+    why
+        What the message says of those that are not.
+
+    Raises
+    ------
+    PaperError
+        For one that is not reproduced.
+    """
+    if wanted is None:
+        return () if other is not None else known
+    number = str(wanted).strip().lower()
+    if number not in known:
+        reason = f"; {why}" if why else ""
+        raise PaperError(f"{kind} {wanted} of {paper} is not reproduced{reason}; there are {', '.join(known)}")
+    return (number,)
+
+
 def reference_folder(paper: str) -> Path:
     """The folder with what a paper published.
 

@@ -110,9 +110,11 @@ def test_it_is_printed(reproduced):
 
 
 def test_unknown_tables_name_those_there_are(native):
-    with pytest.raises(PaperError, match="no figure 7 of numbers: figures 1 to 7 are drawings.*8, 9, 10, 11"):
+    with pytest.raises(
+        PaperError, match="figure 7 of george-1994 is not reproduced; figures 1 to 7 are drawings.*8, 9, 10, 11"
+    ):
         reproduction("george-1994", figure="7")
-    with pytest.raises(PaperError, match="no table 5 of numbers: there are 1, 2, 3, 4, text"):
+    with pytest.raises(PaperError, match="table 5 of george-1994 is not reproduced; there are 1, 2, 3, 4, text"):
         reproduction("george-1994", table="5")
     assert PAPERS["george-1994"] is george1994
 

@@ -140,7 +140,9 @@ def test_figures_say_what_the_text_says(native):
 
 
 def test_unknown_tables_name_those_there_are(native):
-    with pytest.raises(PaperError, match="no figure 11 of numbers: figure 1 is a drawing and figure 11 a listing"):
+    with pytest.raises(
+        PaperError, match="figure 11 of wu-shu-1989 is not reproduced; figure 1 is a drawing and figure 11 a listing"
+    ):
         reproduction("wu-shu-1989", figure="11")
-    with pytest.raises(PaperError, match="no table 16 of numbers: there are 1, 2, 3"):
+    with pytest.raises(PaperError, match="table 16 of wu-shu-1989 is not reproduced; there are 1, 2, 3"):
         reproduction("wu-shu-1989", table="16")

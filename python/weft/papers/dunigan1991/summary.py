@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from weft.papers.dunigan1991.published import MACHINES
-from weft.papers.reproduction import SIMULATED, ReproducedTable
+from weft.papers.reproduction import SIMULATED, SUMMARY, ReproducedTable, summary_row
 
 
 def summary(tables: Sequence[ReproducedTable]) -> pl.DataFrame:
@@ -37,16 +37,7 @@ def summary(tables: Sequence[ReproducedTable]) -> pl.DataFrame:
     if len(rows) > 1:
         shared = ["machine", "cell", "error"]
         rows.append(_line("all of these", pl.concat([cells.select(shared) for cells in compared])))
-    return pl.DataFrame(rows, schema=_SUMMARY, orient="row")
-
-
-_SUMMARY: dict[str, pl.DataType] = {
-    "of": pl.String(),
-    "cells": pl.Int64(),
-    "median": pl.Float64(),
-    "worst": pl.Float64(),
-    "worst_at": pl.String(),
-}
+    return pl.DataFrame(rows, schema=SUMMARY, orient="row")
 
 
 def _near(cells: pl.DataFrame) -> pl.DataFrame:
@@ -56,9 +47,5 @@ def _near(cells: pl.DataFrame) -> pl.DataFrame:
 
 
 def _line(name: str, cells: pl.DataFrame) -> tuple[object, ...]:
-    both = cells.filter(pl.col("error").is_not_null()).with_columns(pl.col("error").abs().alias("size"))
-    if both.is_empty():
-        return name, 0, None, None, None
-    worst = both.sort("size", descending=True).row(0, named=True)
-    where = f"{MACHINES.get(worst['machine'], worst['machine'])}, {worst['cell']}"
-    return name, len(both), both["size"].median(), worst["size"], where
+    titled = cells.with_columns(pl.col("machine").replace(MACHINES))
+    return summary_row(name, titled, ("machine", "cell"))

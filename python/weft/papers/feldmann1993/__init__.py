@@ -25,7 +25,7 @@ from weft.papers.feldmann1993.published import (
     WORDS,
     measured,
 )
-from weft.papers.reproduction import SIMULATED, PaperError, ReproducedTable, Reproduction
+from weft.papers.reproduction import SUMMARY, ReproducedTable, Reproduction, chosen, foretold, summary_row
 
 __all__ = [
     "CITATION", "CLOCK", "COPY_CLOCKS", "ELEMENT_CLOCKS", "FIGURES", "MACHINE", "MESHES", "NAME", "NODE_WORDS",
@@ -53,8 +53,8 @@ def reproduce(table: str | int | None = None, figure: str | int | None = None, *
     PaperError
         For a table or figure that is not reproduced.
     """
-    wanted = _chosen("table", table, TABLES, figure is not None)
-    drawn = _chosen("figure", figure, FIGURES, table is not None)
+    wanted = chosen(NAME, "table", table, TABLES, figure)
+    drawn = chosen(NAME, "figure", figure, FIGURES, table, "figure 1 is a drawing")
     made = [_table(number, exchanges) for number in wanted] + [_figure(number, exchanges) for number in drawn]
     title = (
         "Relative errors of what is simulated, by table: times of patterns against what was measured. The "
@@ -62,16 +62,6 @@ def reproduce(table: str | int | None = None, figure: str | int | None = None, *
         "4 to 6 are not the paper's own."
     )
     return Reproduction(NAME, CITATION, tuple(made), _summary(made), title)
-
-
-def _chosen(what: str, number: str | int | None, known: tuple[str, ...], other: bool) -> tuple[str, ...]:
-    if number is None:
-        return () if other else known
-    name = str(number).strip().lower()
-    if name not in known:
-        why = "; figure 1 is a drawing" if what == "figure" and name == "1" else ""
-        raise PaperError(f"{what} {number} of {NAME} is not reproduced{why}; there are {', '.join(known)}")
-    return (name,)
 
 
 def _table(number: str, exchanges: Exchanges) -> ReproducedTable:
@@ -100,18 +90,9 @@ def _figure(number: str, exchanges: Exchanges) -> ReproducedTable:
 
 
 def _summary(made: list[ReproducedTable]) -> pl.DataFrame:
-    rows: list[tuple[object, ...]] = []
-    for table in made:
-        if table.label == "Figure" or table.number == "speed-ups":
-            continue
-        cells = table.cells.filter((pl.col("kind") == SIMULATED) & pl.col("error").is_not_null())
-        if cells.is_empty():
-            continue
-        cells = cells.with_columns(pl.col("error").abs().alias("size"))
-        worst = cells.sort("size", descending=True).row(0, named=True)
-        where = ", ".join(str(worst[name]) for name in (*table.rows, *table.columns))
-        rows.append((f"table {table.number}", len(cells), cells["size"].median(), worst["size"], where))
-    schema: dict[str, pl.DataType] = {
-        "of": pl.String(), "cells": pl.Int64(), "median": pl.Float64(), "worst": pl.Float64(), "worst_at": pl.String(),
-    }  # fmt: skip
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    rows = [
+        summary_row(f"table {table.number}", foretold(table), (*table.rows, *table.columns))
+        for table in made
+        if table.label == "Table" and table.number != "speed-ups" and not foretold(table).is_empty()
+    ]
+    return pl.DataFrame(rows, schema=SUMMARY, orient="row")

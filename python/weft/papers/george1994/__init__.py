@@ -13,7 +13,7 @@ from weft.papers.george1994.figures import FIGURES, figure
 from weft.papers.george1994.published import CITATION, LENGTHS, MACHINE, NAME, text_figures, timings
 from weft.papers.george1994.summary import summary
 from weft.papers.george1994.tables import TABLES, Ours, table_of
-from weft.papers.reproduction import Describe, OperationTime, PaperError, Reproduction, Simulate
+from weft.papers.reproduction import Describe, OperationTime, Reproduction, Simulate, chosen
 
 __all__ = ["CITATION", "FIGURES", "LENGTHS", "MACHINE", "NAME", "TABLES", "reproduce", "text_figures", "timings"]
 
@@ -46,8 +46,8 @@ def reproduce(
         If the paper has no such table or figure of numbers.
     """
     ours = Ours(simulate)
-    wanted = _chosen("table", table, TABLES) if table is not None or figure is None else ()
-    drawn = _chosen("figure", figure, FIGURES) if figure is not None or table is None else ()
+    wanted = chosen(NAME, "table", table, TABLES, figure)
+    drawn = chosen(NAME, "figure", figure, FIGURES, table, "figures 1 to 7 are drawings and listings")
     made = [table_of(number, ours, describe) for number in wanted]
     made += [_figure(number, ours) for number in drawn]
     found, title = summary(made)
@@ -55,13 +55,3 @@ def reproduce(
 
 
 _figure = figure
-
-
-def _chosen(kind: str, wanted: str | int | None, there: tuple[str, ...]) -> tuple[str, ...]:
-    if wanted is None:
-        return there
-    number = str(wanted).strip().lower()
-    if number not in there:
-        why = "figures 1 to 7 are drawings and listings; " if kind == "figure" else ""
-        raise PaperError(f"{NAME} has no {kind} {wanted} of numbers: {why}there are {', '.join(there)}")
-    return (number,)

@@ -7,15 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from weft.papers.george1994 import fitting
-from weft.papers.reproduction import ReproducedTable
-
-_SCHEMA: dict[str, pl.DataType] = {
-    "of": pl.String(),
-    "cells": pl.Int64(),
-    "median": pl.Float64(),
-    "worst": pl.Float64(),
-    "worst_at": pl.String(),
-}
+from weft.papers.reproduction import SUMMARY, ReproducedTable, summary_row
 
 TITLE = (
     f"Relative errors of times. The machine file was fitted to the CM times of tables 1 and 2 ({fitting.PARAMETERS} "
@@ -38,13 +30,10 @@ def summary(tables: Sequence[ReproducedTable]) -> tuple[pl.DataFrame, str]:
             continue
         for kind in ("CM", "elapsed"):
             of_kind = pl.col("quantity").str.ends_with(f" {kind}") & pl.col("error").is_not_null()
-            cells = table.cells.filter(of_kind).with_columns(pl.col("error").abs().alias("size"))
-            if cells.is_empty():
-                continue
-            worst = cells.sort("size", descending=True).row(0, named=True)
-            at = f"{worst['quantity']}, {worst['subgrid']}"
-            rows.append((f"table {table.number}, {kind}", len(cells), cells["size"].median(), worst["size"], at))
+            cells = table.cells.filter(of_kind)
+            if not cells.is_empty():
+                rows.append(summary_row(f"table {table.number}, {kind}", cells, ("quantity", "subgrid")))
     if any(table.label == "Table" and table.number != "text" for table in tables):
         held_out = fitting.left_out().rows()
         rows += [(f"left out: {name}", cells, median, worst, None) for name, cells, median, worst in held_out]
-    return pl.DataFrame(rows, schema=_SCHEMA, orient="row"), TITLE
+    return pl.DataFrame(rows, schema=SUMMARY, orient="row"), TITLE

@@ -10,7 +10,15 @@ from __future__ import annotations
 
 import polars as pl
 
-from weft.papers.reproduction import SIMULATED, Describe, PaperError, ReproducedTable, Reproduction
+from weft.papers.reproduction import (
+    SUMMARY,
+    Describe,
+    ReproducedTable,
+    Reproduction,
+    chosen,
+    foretold,
+    summary_row,
+)
 from weft.papers.taki1988 import figures, tables
 from weft.papers.taki1988.figures import FIGURES
 from weft.papers.taki1988.given import RunPrograms
@@ -45,8 +53,8 @@ def reproduce(
     PaperError
         For a table or figure that is not reproduced.
     """
-    wanted = _chosen("table", table, TABLES, figure is not None)
-    drawn = _chosen("figure", figure, FIGURES, table is not None)
+    wanted = chosen(NAME, "table", table, TABLES, figure)
+    drawn = chosen(NAME, "figure", figure, FIGURES, table)
     runs = Runs(programs)
     made = [_table(number, runs, describe) for number in wanted]
     made += [figures.figure(number, runs) for number in drawn]
@@ -56,15 +64,6 @@ def reproduce(
         "rest are predictions. 'About' and 'more than' in the text are no figures to be met exactly."
     )
     return Reproduction(NAME, CITATION, tuple(made), _summary(made), title)
-
-
-def _chosen(what: str, given: str | int | None, known: tuple[str, ...], other: bool) -> tuple[str, ...]:
-    if given is None:
-        return () if other else known
-    number = str(given).strip().lower()
-    if number not in known:
-        raise PaperError(f"{what} {given} of {NAME} is not reproduced; there are {', '.join(known)}")
-    return (number,)
 
 
 def _table(number: str, runs: Runs, describe: Describe) -> ReproducedTable:
@@ -82,21 +81,9 @@ def _table(number: str, runs: Runs, describe: Describe) -> ReproducedTable:
 
 
 def _summary(made: list[ReproducedTable]) -> pl.DataFrame:
-    rows = []
-    for table in made:
-        known = table.cells.filter((pl.col("kind") == SIMULATED) & pl.col("error").is_not_null())
-        if known.is_empty():
-            continue
-        known = known.with_columns(pl.col("error").abs()).sort("error", descending=True)
-        worst = known.row(0, named=True)
-        place = ", ".join(str(worst[name]) for name in (*table.rows, *table.columns))
-        of = f"{table.label.lower()} {table.number}"
-        rows.append((of, len(known), float(str(known["error"].median())), worst["error"], place))
-    schema = {
-        "of": pl.String(),
-        "cells": pl.Int64(),
-        "median": pl.Float64(),
-        "worst": pl.Float64(),
-        "worst_at": pl.String(),
-    }
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    rows = [
+        summary_row(f"{table.label.lower()} {table.number}", foretold(table), (*table.rows, *table.columns))
+        for table in made
+        if not foretold(table).is_empty()
+    ]
+    return pl.DataFrame(rows, schema=SUMMARY, orient="row")

@@ -11,7 +11,7 @@ from collections.abc import Collection
 
 from weft.catalogue import machine
 from weft.data_parallel import Costs
-from weft.papers.reproduction import Describe, OperationTime, PaperError, Reproduction, Simulate
+from weft.papers.reproduction import Describe, OperationTime, Reproduction, Simulate, chosen
 from weft.papers.wushu1989 import figures, tables
 from weft.papers.wushu1989.figures import FIGURES
 from weft.papers.wushu1989.published import CITATION, MACHINE, MATRICES, NAME, cells
@@ -45,19 +45,9 @@ def reproduce(
         If the paper has no such table or figure of numbers.
     """
     costs = Costs(machine(MACHINE))
-    wanted = _chosen("table", table, TABLES) if table is not None or figure is None else ()
-    drawn = _chosen("figure", figure, FIGURES) if figure is not None or table is None else ()
+    wanted = chosen(NAME, "table", table, TABLES, figure)
+    drawn = chosen(NAME, "figure", figure, FIGURES, table, "figure 1 is a drawing and figure 11 a listing")
     made = [tables.table_of(number, costs) for number in wanted]
     made += [figures.figure(number, costs) for number in drawn]
     found, title = summary(made)
     return Reproduction(NAME, CITATION, tuple(made), found, title)
-
-
-def _chosen(kind: str, wanted: str | int | None, there: tuple[str, ...]) -> tuple[str, ...]:
-    if wanted is None:
-        return there
-    number = str(wanted).strip()
-    if number not in there:
-        why = "figure 1 is a drawing and figure 11 a listing; " if kind == "figure" else ""
-        raise PaperError(f"{NAME} has no {kind} {wanted} of numbers: {why}there are {', '.join(there)}")
-    return (number,)

@@ -6,16 +6,10 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from weft.papers.reproduction import ReproducedTable
+from weft.papers.reproduction import SUMMARY, ReproducedTable, summary_row
 from weft.papers.wushu1989 import fitting
 
-_SCHEMA: dict[str, pl.DataType] = {
-    "of": pl.String(),
-    "cells": pl.Int64(),
-    "median": pl.Float64(),
-    "worst": pl.Float64(),
-    "worst_at": pl.String(),
-}
+_HEADS = ("row", "column")
 
 
 def summary(tables: Sequence[ReproducedTable]) -> tuple[pl.DataFrame, str]:
@@ -26,22 +20,21 @@ def summary(tables: Sequence[ReproducedTable]) -> tuple[pl.DataFrame, str]:
     tuple
         `of`, `cells`, `median`, `worst` (absolute relative errors) and `worst_at`; and what it shows.
     """
-    shared = ["row", "column", "error"]
     parts = {
-        table.number: table.cells.filter(pl.col("error").is_not_null()).select(shared)
+        table.number: table.cells.filter(pl.col("error").is_not_null()).select(*_HEADS, "error")
         for table in tables
         if table.label == "Table"
     }
-    rows = [_line(f"table {number}", cells) for number, cells in parts.items() if not cells.is_empty()]
+    rows = [summary_row(f"table {number}", cells, _HEADS) for number, cells in parts.items() if not cells.is_empty()]
     suite = [cells for number, cells in parts.items() if int(number) <= 12]
     if "5" in parts:
         left = fitting.router_left_out()
         heads = [pl.col("ratio").cast(pl.String).alias("row"), pl.col("pattern").alias("column"), "error"]
-        rows.append(_line("table 5, each ratio left out of the router's fit", left.select(heads)))
+        rows.append(summary_row("table 5, each ratio left out of the router's fit", left.select(heads), _HEADS))
     near = ""
     if len(suite) == 12:
         cells = pl.concat(suite)
-        rows.append(_line("tables 1 to 12", cells))
+        rows.append(summary_row("tables 1 to 12", cells, _HEADS))
         size = cells["error"].abs()
         shares = [int((size <= limit).sum()) / len(size) for limit in (0.03, 0.10)]
         near = f" Of tables 1 to 12 {shares[0]:.0%} are within 3%, {shares[1]:.0%} within 10%."
@@ -52,10 +45,4 @@ def summary(tables: Sequence[ReproducedTable]) -> tuple[pl.DataFrame, str]:
         f"and {more} more to table 14, so these are errors of the fit; known slips do not count. Tables 13 and 15 "
         f"withhold the CM-2's measured times.{near}"
     )
-    return pl.DataFrame(rows, schema=_SCHEMA, orient="row"), title
-
-
-def _line(name: str, cells: pl.DataFrame) -> tuple[object, ...]:
-    sized = cells.with_columns(pl.col("error").abs().alias("size"))
-    worst = sized.sort("size", descending=True).row(0, named=True)
-    return name, len(sized), sized["size"].median(), worst["size"], f"{worst['row']}, {worst['column']}"
+    return pl.DataFrame(rows, schema=SUMMARY, orient="row"), title
