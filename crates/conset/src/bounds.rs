@@ -140,7 +140,7 @@ fn degrees(demand: &Demand) -> (Vec<u64>, Vec<u64>) {
     (out, into)
 }
 
-/// Every connection takes something of the nodes at its ends.
+/// Every connection takes something of the nodes at its ends; a node that has any is busy in one phase at least.
 fn degree(demand: &Demand) -> Option<LowerBound> {
     let (out, into) = degrees(demand);
     let mut wires_in = vec![0u64; demand.network.vertices];
@@ -149,7 +149,7 @@ fn degree(demand: &Demand) -> Option<LowerBound> {
     }
     let of = |node: usize| {
         let (out, into) = (out[node], into[node]);
-        let mut value = 0;
+        let mut value = u64::from(out + into > 0);
         if let Some(channels) = demand.resources.node_channels {
             value = value.max((out + into).div_ceil(channels.into()));
         }

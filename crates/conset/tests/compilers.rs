@@ -40,6 +40,21 @@ fn long_all_to_all_keeps_every_link_busy_all_the_time() {
     assert_eq!((schedule.phases.len(), schedule.link_load_sum()), (32, 64));
 }
 
+/// As on an accelerator pod, where nothing but links and accesses is short.
+#[test]
+fn without_limits_of_channels_a_symmetric_pattern_is_one_phase_at_the_bound() {
+    for extents in [[4, 4, 4], [3, 4, 5]] {
+        let mut resources = iwarp(&extents, 1);
+        resources.node_channels = None;
+        let set = pattern("all-to-all", &resources, 100);
+        let schedule = compiled(&set, &resources, &weft(0.0)).unwrap();
+        verify(&schedule, Some(&set)).unwrap();
+        assert_eq!(schedule.phases.len(), 1);
+        let bound = schedule.best_bound("s").unwrap().value;
+        assert!(schedule.predicted_seconds <= bound * (1.0 + 1e-9), "{} {bound}", schedule.predicted_seconds);
+    }
+}
+
 /// The figures of docs/connection-sets.md: what no schedule of the paper's all-to-all can be below.
 #[test]
 fn phases_and_transfers_of_all_to_all_are_bound_together() {

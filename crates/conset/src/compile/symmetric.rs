@@ -132,12 +132,16 @@ struct Bin {
     members: Vec<usize>,
 }
 
-/// The fewest phases that packing finds, within a few of `least`.
+/// The fewest phases that packing finds, within a few of `least`; a single one where nothing limits what is open.
 pub fn pack(symmetric: &Symmetric, resources: &Resources, least: u32, control: &Control) -> Option<Plan> {
-    let channels = resources.node_channels? as usize;
     if resources.link_channels.is_some() || resources.ports.is_some() || symmetric.offsets.is_empty() {
         return None;
     }
+    let Some(channels) = resources.node_channels else {
+        let all: Vec<usize> = (0..symmetric.offsets.len()).collect();
+        return Some(vec![symmetric.whole_orbits(&all)]);
+    };
+    let channels = channels as usize;
     let longest = (0..symmetric.offsets.len()).map(|offset| symmetric.length(offset)).max()?;
     let divides = |m: usize| symmetric.grid.extents.iter().all(|extent| extent % m == 0);
     let factors: Vec<usize> = (0..6).map(|power| 1 << power).take_while(|&m| divides(m)).collect();

@@ -174,9 +174,9 @@ impl Check<'_> {
         }
         let out = self.connections.iter().filter(|connection| connection.source == node).count() as u64;
         let into = self.connections.iter().filter(|connection| connection.destination == node).count() as u64;
-        let mut value = 0;
+        let mut value = if out + into > 0 { 1 } else { 0 };
         if let Some(channels) = self.resources.node_channels {
-            value = (out + into).div_ceil(u64::from(channels));
+            value = value.max((out + into).div_ceil(u64::from(channels)));
         }
         if let Some(ports) = self.resources.ports {
             value = value.max(out.div_ceil(u64::from(ports))).max(into.div_ceil(u64::from(ports)));
