@@ -14,7 +14,7 @@ import numpy as np
 
 from weft.distributed import DistributedArray, Geometry, Polyshift
 from weft.pvar import local, words
-from weft.pvar.execution import Array
+from weft.pvar.execution import Array, Scan, Send
 from weft.pvar.native import Native
 from weft.pvar.operators import UFUNCS, neutral
 
@@ -125,18 +125,9 @@ class OverRanks:
         (result,) = plan(self._distributed(data))
         return np.ascontiguousarray(result.local)
 
-    def scan(
-        self,
-        data: Array,
-        operator: str,
-        axis: int,
-        mask: Array | None,
-        segments: Array | None,
-        exclusive: bool,
-        down: bool,
-        word: int | None,
-    ) -> Array:
+    def scan(self, data: Array, how: Scan) -> Array:
         """Blocks by themselves; then each rank combines what the blocks before it come to. Collective."""
+        operator, axis, mask, segments, exclusive, down, word = how
         starts = segments
         if segments is not None and down:
             # From above, a segment begins where the one after it did.
@@ -211,20 +202,10 @@ class OverRanks:
         result[mask] = came
         return result
 
-    def send(
-        self,
-        data: Array,
-        addresses: Array,
-        operator: str | None,
-        mask: Array | None,
-        into: Array,
-        word: int | None,
-        fresh: bool,
-    ) -> None:
+    def send(self, data: Array, addresses: Array, into: Array, how: Send) -> None:
         """Elements with place and sender to the ranks that have the places. Collective."""
-        to = addresses.reshape(-1) if mask is None else addresses[mask]
-        values = data.reshape(-1) if mask is None else data[mask]
-        senders = self._own_addresses() if mask is None else self._own_addresses()[mask.reshape(-1)]
+        to, values = how.messages(data, addresses)
+        senders = self._own_addresses() if how.mask is None else self._own_addresses()[how.mask.reshape(-1)]
         self.agree(local.outside(to, self._size, "send"))
         owners, places = self._located(to)
         order = np.argsort(owners, kind="stable")
@@ -233,12 +214,10 @@ class OverRanks:
         message["place"], message["sender"], message["value"] = places[order], senders[order], values[order]
         came = np.frombuffer(b"".join(self._run.native.exchange(_parts(message, counts))), message.dtype)
         came = came[np.argsort(came["sender"], kind="stable")]
-        if operator is None:
+        if how.operator is None:
             found = local.collision(came["place"])
             self.agree(None if found is None else local.refusal(found[0], int(self._own_addresses()[found[1]])))
-        local.deliver(came["place"], came["value"], operator, into.reshape(-1), fresh)
-        if word is not None:
-            into[...] = words.wrap(into, word)
+        local.deliver(came["place"], came["value"], into, how)
 
     def _distributed(self, data: Array) -> DistributedArray:
         array = self.geometry.zeros(data.dtype)

@@ -8,6 +8,7 @@ import numpy as np
 
 from weft._core import UsageError
 from weft.pvar import operators, words
+from weft.pvar.execution import Scan, Send
 from weft.pvar.variable import ParallelVariable
 
 if TYPE_CHECKING:
@@ -199,7 +200,8 @@ def scan(
         if segments.data.dtype.kind != "b":
             raise UsageError(f"scan: segments are of {segments.data.dtype}; expected booleans, true where one begins")
         flags = segments.data
-    data = vp.execution.scan(x.data, operator, axis, vp.mask, flags, bool(exclusive), direction == "down", x.word)
+    how = Scan(operator, axis, vp.mask, flags, bool(exclusive), direction == "down", x.word)
+    data = vp.execution.scan(x.data, how)
     made = ParallelVariable(vp, data, x.word)
     if vp.meter is not None:
         kind = {"add": "scan_sum", "max": "scan_max", "min": "scan_max"}.get(operator, f"scan_{operator}")
@@ -281,7 +283,7 @@ def send(
     values = x.data
     if into is not None and made.data is values:
         values = values.copy()
-    vp.execution.send(values, to, operator, vp.mask, made.data, x.word, into is None)
+    vp.execution.send(values, to, made.data, Send(operator, vp.mask, x.word, into is None))
     if vp.meter is not None:
         vp.meter.routed(vp, f"send {operator or 'plain'}", x.bits, to, "many", x.data.dtype.name)
     return made

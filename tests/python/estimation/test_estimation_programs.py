@@ -11,6 +11,7 @@ import pytest
 import weft
 
 PROGRAMS = Path(__file__).parents[3] / "programs"
+sys.path.insert(0, str(PROGRAMS))  # as `python programs/NAME.py` has it
 
 
 def module(name):
