@@ -31,6 +31,7 @@ from pathlib import Path
 from weft.estimation import costs_file, estimate
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "programs"))
 DEVELOPMENT = {"gauss": (63, 127, 255), "life": (64, 300), "radix_sort": (8192, 100_000), "spmv": (2000, 20_000)}
 BLIND = {"jacobi": (64, 200), "histogram": (65_536, 200_000), "shortest_paths": (500, 5_000), "fft": (4096, 65_536)}
 TARGET = {"median": 0.08, "worst": 0.20}
