@@ -144,6 +144,9 @@ def binary(function: Function) -> Callable[[Any, Any], ParallelVariable]:
                     return ParallelVariable(vp, result)
         elif y.__class__ is not ParallelVariable:
             raise UsageError(f"{function.name}: neither operand is a parallel variable; vp.array(…) makes one")
+        elif y.vp.plain and x.__class__ in _SCALARS:
+            with contextlib.suppress(TypeError, OverflowError):
+                return ParallelVariable(y.vp, compute(x, y.data))
         return apply(function, x, y)
 
     _name(call, function, "x, y")
