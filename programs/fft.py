@@ -11,10 +11,10 @@ fails.
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
 
+import arguments
 import numpy as np
 
 import weft
@@ -61,10 +61,7 @@ def error(given: np.ndarray, found: np.ndarray) -> float:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", type=int, default=4096, help="values, a power of two (default 4096)")
-    parser.add_argument("--machine", default="here", help="whose virtual processors (default here)")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the values (default 1)")
+    parser = arguments.parser(__doc__, 4096, "values, a power of two", "the values")
     chosen = parser.parse_args()
     if chosen.size < 2 or chosen.size & (chosen.size - 1):
         parser.error(f"expected a power of two, not {chosen.size}")
@@ -72,8 +69,7 @@ def main() -> int:
     found = error(given, solve(given, chosen.machine))
     print(f"{chosen.size} values: largest difference from numpy's transform {found:.1e}")
     passed = found <= 2.4e-7 * math.log2(chosen.size)
-    print("passed" if passed else "FAILED: numpy's transform must be met to rounding")
-    return 0 if passed else 1
+    return arguments.verdict(passed, "numpy's transform must be met to rounding")
 
 
 if __name__ == "__main__":

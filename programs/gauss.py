@@ -9,10 +9,10 @@ The solution is checked by its residual, relative to what rounding allows. Ends 
 
 from __future__ import annotations
 
-import argparse
 import sys
 from dataclasses import dataclass
 
+import arguments
 import numpy as np
 
 import weft
@@ -78,10 +78,7 @@ def error(given: np.ndarray, found: Eliminated) -> float:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", type=int, default=63, help="equations (default 63)")
-    parser.add_argument("--machine", default="here", help="whose virtual processors (default here)")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the equations (default 1)")
+    parser = arguments.parser(__doc__, 63, "equations", "the equations")
     chosen = parser.parse_args()
     if chosen.size < 2:
         parser.error("expected at least two equations")
@@ -90,8 +87,7 @@ def main() -> int:
     print(f"{chosen.size} equations: largest residual {found:.2f} roundings")
     # Backward stable in practice: the growth of partial pivoting on random matrices is far below the size.
     passed = found <= chosen.size
-    print("passed" if passed else f"FAILED: the residual must be within {chosen.size} roundings")
-    return 0 if passed else 1
+    return arguments.verdict(passed, f"the residual must be within {chosen.size} roundings")
 
 
 if __name__ == "__main__":

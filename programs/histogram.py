@@ -9,9 +9,9 @@ stretched. Checked against numpy's counts. Ends with code 1 if the check fails.
 
 from __future__ import annotations
 
-import argparse
 import sys
 
+import arguments
 import numpy as np
 
 import weft
@@ -48,20 +48,16 @@ def wrong(given: tuple[np.ndarray, int, int], found: tuple[np.ndarray, np.ndarra
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", type=int, default=65536, help="values (default 65536)")
+    parser = arguments.parser(__doc__, 65536, "values", "the values")
     parser.add_argument("--bins", type=int, default=256, help="bins, no more than values (default 256)")
     parser.add_argument("--rounds", type=int, default=5, help="how often the values are equalised (default 5)")
-    parser.add_argument("--machine", default="here", help="whose virtual processors (default here)")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the values (default 1)")
     chosen = parser.parse_args()
     if not 1 <= chosen.bins <= chosen.size or chosen.rounds < 0:
         parser.error("expected at least one bin and no more bins than values")
     given = problem(chosen.size, chosen.bins, chosen.rounds, chosen.seed)
     found = wrong(given, solve(given, chosen.machine))
     print(f"{chosen.size} values in {chosen.bins} bins, equalised {chosen.rounds} times: {found} differ from numpy's")
-    print("passed" if found == 0 else "FAILED: counts and values must be numpy's")
-    return 0 if found == 0 else 1
+    return arguments.verdict(found == 0, "counts and values must be numpy's")
 
 
 if __name__ == "__main__":

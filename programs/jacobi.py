@@ -10,10 +10,10 @@ code 1 if the check fails.
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
 
+import arguments
 import numpy as np
 
 import weft
@@ -62,10 +62,8 @@ def error(given: tuple[np.ndarray, int], found: tuple[np.ndarray, float]) -> flo
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", type=int, default=64, help="points along each axis (default 64)")
+    parser = arguments.parser(__doc__, 64, "points along each axis")
     parser.add_argument("--sweeps", type=int, default=200, help="iterations (default 200)")
-    parser.add_argument("--machine", default="here", help="whose virtual processors (default here)")
     chosen = parser.parse_args()
     if chosen.size < 2 or chosen.sweeps < 1:
         parser.error("expected at least two points along each axis and one sweep")
@@ -76,8 +74,7 @@ def main() -> int:
     # Rounding of single precision, added up over the sweeps.
     allowed = 1e-7 * (10 + chosen.sweeps)
     passed = found <= allowed
-    print("passed" if passed else f"FAILED: the decay of the mode must be met to {allowed:.1e}")
-    return 0 if passed else 1
+    return arguments.verdict(passed, f"the decay of the mode must be met to {allowed:.1e}")
 
 
 if __name__ == "__main__":

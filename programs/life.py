@@ -9,9 +9,9 @@ fails.
 
 from __future__ import annotations
 
-import argparse
 import sys
 
+import arguments
 import numpy as np
 
 import weft
@@ -59,11 +59,8 @@ def glider_moves(machine: str) -> bool:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", type=int, default=64, help="cells along each axis (default 64)")
+    parser = arguments.parser(__doc__, 64, "cells along each axis", "the start")
     parser.add_argument("--generations", type=int, default=100, help="generations (default 100)")
-    parser.add_argument("--machine", default="here", help="whose virtual processors (default here)")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the start (default 1)")
     chosen = parser.parse_args()
     if chosen.size < 3 or chosen.generations < 0:
         parser.error("expected at least three cells along each axis")
@@ -72,8 +69,7 @@ def main() -> int:
     found, moved = wrong(given, answer), glider_moves("here")
     print(f"{int(answer.sum())} of {answer.size} cells live after {chosen.generations} generations; {found} are wrong")
     passed = found == 0 and moved
-    print("passed" if passed else "FAILED: cells must be numpy's and a glider must glide")
-    return 0 if passed else 1
+    return arguments.verdict(passed, "cells must be numpy's and a glider must glide")
 
 
 if __name__ == "__main__":

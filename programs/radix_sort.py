@@ -8,9 +8,9 @@ along, which shows that the sort is stable. Checked against numpy's stable sort.
 
 from __future__ import annotations
 
-import argparse
 import sys
 
+import arguments
 import numpy as np
 
 import weft
@@ -47,19 +47,15 @@ def wrong(given: tuple[np.ndarray, int], found: tuple[np.ndarray, np.ndarray]) -
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", type=int, default=8192, help="keys (default 8192)")
+    parser = arguments.parser(__doc__, 8192, "keys", "the keys")
     parser.add_argument("--bits", type=int, default=16, help="bits of a key (default 16)")
-    parser.add_argument("--machine", default="here", help="whose virtual processors (default here)")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the keys (default 1)")
     chosen = parser.parse_args()
     if chosen.size < 1 or not 1 <= chosen.bits <= 62:
         parser.error("expected at least one key, of 1 to 62 bits")
     given = problem(chosen.size, chosen.bits, chosen.seed)
     found = wrong(given, solve(given, chosen.machine))
     print(f"{chosen.size} keys of {chosen.bits} bits: {found} out of place")
-    print("passed" if found == 0 else "FAILED: the keys must be as after numpy's stable sort")
-    return 0 if found == 0 else 1
+    return arguments.verdict(found == 0, "the keys must be as after numpy's stable sort")
 
 
 if __name__ == "__main__":

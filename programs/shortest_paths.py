@@ -9,9 +9,9 @@ lengths are whole numbers, so the distances are equal. Ends with code 1 if the c
 
 from __future__ import annotations
 
-import argparse
 import sys
 
+import arguments
 import numpy as np
 import scipy.sparse
 import scipy.sparse.csgraph
@@ -65,19 +65,15 @@ def wrong(given: tuple[int, np.ndarray, np.ndarray, np.ndarray], found: np.ndarr
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", type=int, default=500, help="vertices (default 500)")
+    parser = arguments.parser(__doc__, 500, "vertices", "the graph")
     parser.add_argument("--degree", type=int, default=8, help="edges that begin at a vertex, on average (default 8)")
-    parser.add_argument("--machine", default="here", help="whose virtual processors (default here)")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the graph (default 1)")
     chosen = parser.parse_args()
     if chosen.size < 2 or chosen.degree < 1:
         parser.error("expected at least two vertices and an edge at each")
     given = problem(chosen.size, chosen.degree, chosen.seed)
     found = wrong(given, solve(given, chosen.machine))
     print(f"{chosen.size} vertices, {len(given[1])} edges: {found} distances differ from scipy's")
-    print("passed" if found == 0 else "FAILED: the distances must be scipy's")
-    return 0 if found == 0 else 1
+    return arguments.verdict(found == 0, "the distances must be scipy's")
 
 
 if __name__ == "__main__":

@@ -10,9 +10,9 @@ matrix of scipy. Ends with code 1 if the check fails.
 
 from __future__ import annotations
 
-import argparse
 import sys
 
+import arguments
 import numpy as np
 import scipy.sparse
 
@@ -63,12 +63,9 @@ def error(given: tuple[scipy.sparse.csr_array, int], found: np.ndarray) -> float
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", type=int, default=2000, help="rows and columns (default 2000)")
+    parser = arguments.parser(__doc__, 2000, "rows and columns", "the matrix")
     parser.add_argument("--row", type=int, default=8, help="nonzeros in a row, on average (default 8)")
     parser.add_argument("--times", type=int, default=10, help="multiplications (default 10)")
-    parser.add_argument("--machine", default="here", help="whose virtual processors (default here)")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the matrix (default 1)")
     chosen = parser.parse_args()
     if min(chosen.size, chosen.row, chosen.times) < 1:
         parser.error("expected at least one row, one nonzero in it and one multiplication")
@@ -76,8 +73,7 @@ def main() -> int:
     found = error(given, solve(given, chosen.machine))
     print(f"{chosen.times} products with {given[0].nnz} nonzeros: largest difference {found:.1e}")
     passed = found <= 2e-6 * chosen.times
-    print("passed" if passed else f"FAILED: scipy's products must be met to {2e-6 * chosen.times:.0e}")
-    return 0 if passed else 1
+    return arguments.verdict(passed, f"scipy's products must be met to {2e-6 * chosen.times:.0e}")
 
 
 if __name__ == "__main__":

@@ -131,7 +131,7 @@ def advise(
 def suggest(counts: Mapping[Counted, int], prices: Pricer, name: str, rules: Sequence[Rule] = RULES) -> Advice:
     """Advice about recorded operations."""
     by_line: dict[tuple[str, int, str], Counter[Record]] = defaultdict(Counter)
-    for (one, _), count in counts.items():
+    for (one, *_), count in counts.items():
         by_line[one.file, one.line, one.name][one] += count
     found: list[Suggestion] = []
     lacking: dict[str, None] = {}

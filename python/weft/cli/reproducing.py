@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import enum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from weft.cli import teaching
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _EXAMPLES = """
 weft reproduce dunigan-1991  # every table and figure, published and ours side by side
@@ -17,6 +20,7 @@ weft reproduce dunigan-1991 --figure 9  # one figure, as a table
 weft reproduce dunigan-1991 --format csv  # every cell as tidy rows
 weft reproduce george-1994  # polyshift on the CM-200: ranks 3 and 4 are predictions
 weft reproduce wu-shu-1989 --table 5  # the CM-2's router under contention, modelled
+weft reproduce wu-shu-1989 --measure --table 1  # with columns of this machine, measured now
 weft reproduce taki-1988 --figure 8  # FGHC on the simulated Multi-PSI, and measured here
 weft reproduce dunigan-1991 -o cells.csv  # every cell, for other tools
 """
@@ -47,6 +51,13 @@ def reproduce(
     ] = None,
     figure: Annotated[str | None, typer.Option(help="One figure, by its number in the paper.")] = None,
     shown: Annotated[Format, typer.Option("--format", help="How it is shown.")] = Format.TABLE,
+    here: Annotated[
+        Path | None,
+        typer.Option(help="wu-shu-1989: samples of weft measure processor,router,… for columns of this machine."),
+    ] = None,
+    measure: Annotated[
+        bool, typer.Option("--measure", help="wu-shu-1989: measure this machine for its columns now (a minute).")
+    ] = False,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write every cell to this .csv file.")] = None,
 ) -> None:
     """Run a published study on the simulated machines: published figures, ours, relative errors.
@@ -59,7 +70,7 @@ def reproduce(
 
     if output is not None:
         check_writable(output, (".csv",))
-    found = reproduction(paper, table, figure)
+    found = reproduction(paper, table, figure, here=_here(here, measure))
     if shown is Format.CSV:
         typer.echo(found.cells().write_csv(), nl=False)
     else:
@@ -71,3 +82,21 @@ def reproduce(
     if output is not None:
         write_text(found.cells().write_csv(), output)
         typer.echo(f"cells: {output}", err=True)
+
+
+def _here(samples: Path | None, measure: bool) -> pl.DataFrame | None:
+    """Samples of this machine, read or measured, where they are asked for."""
+    from weft._core import UsageError
+
+    if samples is not None and measure:
+        raise UsageError("--here reads samples and --measure makes them: one of the two")
+    if samples is not None:
+        from weft.samples import read
+
+        return read(samples)
+    if not measure:
+        return None
+    from weft.study.operations_here import measured_now
+
+    typer.echo("measuring this machine: about a minute", err=True)
+    return measured_now()

@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -24,16 +25,21 @@ from weft.estimation import costs_file, random_programs
 from weft.estimation.costs_file import MeasuredCosts
 from weft.estimation.curves import Curve, Work, fit
 from weft.estimation.kinds import Kind
+from weft.estimation.pace import FULL, Pace
 from weft.estimation.random_programs import Timed
 
-PROGRAMS = 600
+PROGRAMS = 400
 """How many random programs; by their number every common kind has some dozens of observations."""
 
-KNOTS = tuple(512 * 4**k for k in range(9))
-"""Lengths of an operand between which element times are linear: 512 bytes to 32 MiB."""
+KNOTS = tuple(16 * 1024 * 8**k for k in range(5))
+"""Distances of operands between which element times are linear: 16 KiB to 64 MiB, from what every first-level cache
+holds to what hardly any cache does."""
 
-VISITS = 5
+VISITS = 3
 """How often each program is timed, spread over the calibration: other work comes and goes."""
+
+MORE_VISITS = 6
+"""How often in all where none of these was at the processor's full pace."""
 
 EVERY = 8
 """One program of so many is held out."""
@@ -52,8 +58,8 @@ def calibrate(
 ) -> MeasuredCosts:
     """Measure what operations of parallel variables cost on this machine, and keep it for estimates.
 
-    Takes about a minute. What was measured is kept beside the output after each program, so that a calibration that was
-    ended goes on where it stopped.
+    Takes a minute on a machine that does nothing else, and up to twice that where other work slows it down. What was
+    measured is kept beside the output after each program, so that a calibration that was ended goes on where it was.
 
     Parameters
     ----------
@@ -66,7 +72,7 @@ def calibrate(
     resume
         Whether to go on with what an interrupted calibration of the same programs left.
     progress
-        Is called after each program that was timed.
+        Is called after each program that was timed. The number to be timed grows where programs are timed again.
 
     Returns
     -------
@@ -87,13 +93,17 @@ def calibrate(
     path = Path(output) if output is not None else costs_file.default_path()
     path.parent.mkdir(parents=True, exist_ok=True)
     kept = _Kept(path, programs, seed, resume)
-    done = kept.programs
-    for visit in range(kept.visits, VISITS * programs):
-        number = visit % programs
-        done[number] = random_programs.draw(number, seed, done.get(number))
+    done, pace = kept.programs, Pace()
+    pace.least = min((one.probe for one in done.values()), default=pace.least)
+    slow = list(range(programs))
+    while kept.visits < VISITS * programs or (slow and kept.visits < MORE_VISITS * programs):
+        number = kept.visits % programs if kept.visits < VISITS * programs else slow[kept.visits % len(slow)]
+        done[number] = random_programs.draw(number, seed, pace, done.get(number))
         kept.add(number, done[number])
+        slow = [at for at, one in sorted(done.items()) if not pace.full(one.probe)]
         if progress is not None:
-            progress(visit + 1, VISITS * programs)
+            more = len(slow) if kept.visits < MORE_VISITS * programs else 0
+            progress(kept.visits, max(VISITS * programs, kept.visits + more))
     found = costs_of([done[number] for number in range(programs)], {"programs": programs, "seed": seed})
     found.write(path)
     kept.remove()
@@ -102,11 +112,26 @@ def calibrate(
 
 def costs_of(programs: Sequence[Timed], about: dict[str, str | int | float]) -> MeasuredCosts:
     """Costs fitted to timed programs; `about` is added to what is said of this machine."""
+    programs, slow = _at_full_pace(programs)
     seen = [one for at, one in enumerate(programs) if at % EVERY]
     unseen = [one for at, one in enumerate(programs) if not at % EVERY]
     errors = held_out_errors(curves_of(seen), unseen)
-    disturbed = float(np.mean([one.disturbed for one in programs]))
-    return MeasuredCosts(curves_of(programs), errors, {**_about(), **about, "disturbed": round(disturbed, 3)})
+    return MeasuredCosts(curves_of(programs), errors, {**_about(), **about, "slow": round(slow, 3)})
+
+
+def _at_full_pace(programs: Sequence[Timed]) -> tuple[list[Timed], float]:
+    """Programs as they would have been timed at full pace, and the share of those that were not.
+
+    What the probes beside them took longer than the fastest is taken from them: not exact, since memory slows down
+    otherwise than computing, but better than times that are half as long again.
+    """
+    least = min(one.probe for one in programs)
+    found, slow = [], 0
+    for one in programs:
+        by = one.probe / least if one.probe > FULL * least else 1.0
+        slow += by > 1
+        found.append(replace(one, operations=tuple((kind, seconds / by) for kind, seconds in one.operations)))
+    return found, slow / len(programs)
 
 
 def curves_of(programs: Iterable[Timed]) -> dict[str, Curve]:
@@ -186,6 +211,7 @@ class _Kept:
 
     def add(self, number: int, program: Timed) -> None:
         """A program was timed."""
+        self.visits += 1
         with self._path.open("a", encoding="utf-8") as file:
             file.write(_line(number, program) + "\n")
 
@@ -203,7 +229,12 @@ def _timed(line: str) -> tuple[int, Timed]:
     found = json.loads(line)
     number = int(found.pop("number"))
     operations = tuple(
-        (Kind(*names, Work(**work)), float(seconds)) for *names, work, seconds in found.pop("operations")
+        (Kind(name, group, _work(work)), float(seconds)) for name, group, work, seconds in found.pop("operations")
     )
     shape, steps = tuple(found.pop("shape")), tuple(found.pop("steps"))
     return number, Timed(shape=shape, operations=operations, steps=steps, **found)
+
+
+def _work(found: dict[str, Any]) -> Work:
+    reach = tuple((int(distance), int(length)) for distance, length in found.pop("reach"))
+    return Work(**found, reach=reach)

@@ -20,10 +20,10 @@ from weft._core import UsageError
 from weft.estimation.curves import SINCE, TERMS, Curve
 from weft.files import write_text
 
-FORMAT = 1
+FORMAT = 2
 """Of the file; another number is another format."""
 
-HOW = "weft calibrate measures them (about a minute, once)"
+HOW = "weft calibrate measures them (one to two minutes, once)"
 """What to do about a missing or unusable file."""
 
 

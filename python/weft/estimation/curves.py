@@ -2,16 +2,18 @@
 
 An operation of n elements takes
 
-    call(w) + call_selected + call_scalar + p piece + r run + n (c(b) + exclusive + down + s d + u (1 - d))
+    call(w) + call_selected + call_scalar + call_converted + p piece + r run
+    + n (c(b) + converted + exclusive + down + s d + u (1 - d))
 
-seconds. b is the length of an operand in bytes; c is linear in log b between knots, since caches, memory and how memory
-is allocated differ by length. w is how many bytes the program has touched since it last did such an operation: the
+seconds. b is how many bytes the program has touched since it last touched an array of the operation: which cache the
+array is in, if any. c is linear in log b between knots, and of several arrays it is the mean by their lengths. w is how
+many bytes the program has touched since it last did such an operation: the
 more, the less of its own code and tables is still in caches, so that the time of a call is linear in log w
 between knots. p is the number of contiguous pieces that elements are moved in. d is the share of elements that are
 selected, s and u what a selected and an unselected element take more; r is the number of stretches of selected
 elements, at whose ends branches are predicted wrongly and vectors are partial. `call_selected` and the terms of d and r
-are there only under a selection; scalar, exclusive and down only where an operand is a number, or the scan is of that
-form. No term is negative.
+are there only under a selection; scalar, converted, exclusive and down only where an operand is a number, operands are
+of different dtypes, or the scan is of that form. No term is negative.
 
 What is minimised are errors relative to the prediction, so that sums of predictions are right on average; observations
 far off, which something else on the machine has disturbed, lose weight. Few observations are helped by a prior: the
@@ -34,10 +36,12 @@ Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 TERMS = (
     "call_selected",
     "call_scalar",
+    "call_converted",
     "piece",
     "run",
     "element_exclusive",
     "element_down",
+    "element_converted",
     "element_selected",
     "element_unselected",
 )
@@ -81,10 +85,14 @@ class Work:
         Contiguous pieces that elements are moved in.
     scalar
         Whether an operand is a number.
+    converted
+        Whether operands are of different dtypes.
     exclusive, down
         Whether a scan is of this form.
     since
         Bytes that the program has touched since it last did an operation of this name.
+    reach
+        Of each array that is read or written: the bytes touched since it was last touched, and its own.
     """
 
     elements: int
@@ -93,9 +101,15 @@ class Work:
     runs: int = 0
     pieces: int = 0
     scalar: bool = False
+    converted: bool = False
     exclusive: bool = False
     down: bool = False
     since: int = 0
+    reach: tuple[tuple[int, int], ...] = ()
+
+    def arrays(self) -> tuple[tuple[int, int], ...]:
+        """`reach`, and where nothing is known of that, an array that was touched by the operation before."""
+        return self.reach or ((self.bytes, self.bytes),)
 
     def terms(self) -> dict[str, float]:
         """The factors of `TERMS`."""
@@ -103,6 +117,8 @@ class Work:
         found = {"piece": float(self.pieces)}
         if self.scalar:
             found["call_scalar"] = 1.0
+        if self.converted:
+            found |= {"call_converted": 1.0, "element_converted": n}
         if self.exclusive:
             found["element_exclusive"] = n
         if self.down:
@@ -124,7 +140,7 @@ class Curve:
     Attributes
     ----------
     knots
-        Lengths of an operand in bytes, rising.
+        Distances of operands in bytes, rising.
     element
         Seconds an element at the knots.
     call
@@ -146,7 +162,7 @@ class Curve:
 
     def seconds(self, work: Work) -> float:
         """What an operation takes; beyond the first and last knot as at them."""
-        element = float(hats(np.array([work.bytes], float), self.knots)[0] @ self.element)
+        element = float(_shares(work, self.knots) @ self.element)
         call = float(hats(np.array([work.since], float), SINCE)[0] @ self.call)
         others = sum(self.terms.get(name, 0.0) * by for name, by in work.terms().items())
         return call + work.elements * element + others
@@ -159,6 +175,14 @@ def hats(lengths: Array, knots: Sequence[int]) -> Array:
     return np.stack([np.interp(place, at, row) for row in np.eye(len(at))], axis=1)
 
 
+def _shares(work: Work, knots: Sequence[int]) -> Array:
+    """Shares of the knots in the distances of an operation's arrays, weighted by the arrays' lengths."""
+    distances, lengths = np.array(work.arrays(), float).T
+    weights = np.maximum(lengths, 1.0)
+    shares: Array = weights @ hats(distances, knots) / weights.sum()
+    return shares
+
+
 def fit(observations: Sequence[tuple[Work, float]], knots: Sequence[int], prior: Curve | None = None) -> Curve:
     """The curve with the least relative errors.
 
@@ -167,7 +191,7 @@ def fit(observations: Sequence[tuple[Work, float]], knots: Sequence[int], prior:
     observations
         Operations of one kind with the seconds that each took.
     knots
-        Lengths of an operand in bytes, rising.
+        Distances of operands in bytes, rising.
     prior
         The curve of kinds that are alike, with the same knots.
 
@@ -215,11 +239,11 @@ _MOST_OF = np.array([np.inf] * len(SINCE) + [MOST.get(name, np.inf) for name in 
 def _columns(works: Sequence[Work], knots: Sequence[int]) -> Array:
     """The factor of every term in every observation: element times, call times, `TERMS`."""
     elements = np.array([work.elements for work in works], float)[:, None]
-    lengths = np.array([work.bytes for work in works], float)
+    shares = np.array([_shares(work, knots) for work in works])
     since = np.array([work.since for work in works], float)
     by_term = [work.terms() for work in works]
     others = np.array([[by.get(name, 0.0) for name in TERMS] for by in by_term])
-    return np.hstack([elements * hats(lengths, knots), hats(since, SINCE), others])
+    return np.hstack([elements * shares, hats(since, SINCE), others])
 
 
 def _vector(curve: Curve) -> Array:

@@ -20,6 +20,7 @@ from weft.estimation.here import Here
 from weft.estimation.pricing import Pricer, pricer
 from weft.estimation.running import Program, run
 from weft.pvar import Record, VPSet, metered
+from weft.pvar.meter import Reach
 
 COVERAGE = 0.95
 """Of intervals."""
@@ -160,10 +161,13 @@ class Counted(NamedTuple):
         As the meter has it.
     since
         Bytes that the program had touched since it last did an operation of this name, rounded to a power of two.
+    reach
+        How far back its arrays were touched, as the meter has it.
     """
 
     record: Record
     since: int
+    reach: Reach
 
 
 def record(program: Program, arguments: Sequence[str] = (), vp_sets: Iterable[VPSet] = ()) -> Counter[Counted]:
@@ -183,15 +187,14 @@ def record(program: Program, arguments: Sequence[str] = (), vp_sets: Iterable[VP
             f"{name_of(program)} made no operation on parallel variables that could be counted: "
             "VP sets are recorded that the program makes itself, with weft.VPSet(…)"
         )
-    return counted(meter.sequence)
+    return counted(meter.sequence, meter.reaches)
 
 
-def counted(sequence: Iterable[Record]) -> Counter[Counted]:
+def counted(sequence: Sequence[Record], reaches: Iterable[Reach]) -> Counter[Counted]:
     """Equal operations at equal distances, and how many."""
     found: Counter[Counted] = Counter()
-    sequence = list(sequence)
-    for one, since in zip(sequence, kinds.distances(sequence), strict=True):
-        found[Counted(one, 1 << since.bit_length() if since else 0)] += 1
+    for one, since, reach in zip(sequence, kinds.distances(sequence), reaches, strict=True):
+        found[Counted(one, 1 << since.bit_length() if since else 0, reach)] += 1
     return found
 
 
@@ -212,11 +215,11 @@ def price(counts: Mapping[Counted, int], prices: Pricer, name: str) -> Estimate:
     """
     found: dict[str, list[tuple[int, Time, float]]] = {}
     lacking: dict[str, str] = {}
-    for (one, since), count in counts.items():
+    for (one, since, reach), count in counts.items():
         if one.selects and prices.conditions_in_selections:
             continue
         try:
-            found.setdefault(one.name, []).append((count, prices.time(one, since), prices.error(one)))
+            found.setdefault(one.name, []).append((count, prices.time(one, since, reach), prices.error(one)))
         except UsageError as error:
             lacking.setdefault(
                 f"{one.name} {one.dtype}", f"{one.name} (line {one.line} of {Path(one.file).name}): {error}"

@@ -10,6 +10,7 @@ from weft.estimation import kinds
 from weft.estimation.costs_file import MeasuredCosts
 from weft.estimation.curves import Curve
 from weft.pvar import Record
+from weft.pvar.meter import Reach
 
 _LIKE = {
     "float64": ("float32",),
@@ -45,7 +46,7 @@ class Here:
         self.stand_ins: dict[str, str] = {}
         """Kinds that were not measured, with those whose costs are taken for them."""
 
-    def time(self, record: Record, since: int = 0) -> Time:
+    def time(self, record: Record, since: int = 0, reach: Reach = ()) -> Time:
         """What an operation takes; there is no CM time here, so it is not a number.
 
         Raises
@@ -53,7 +54,7 @@ class Here:
         UsageError
             For an operation whose kind, and what is like it, was not measured.
         """
-        kind = kinds.of(record, since)
+        kind = kinds.of(record, since, reach)
         return Time(self.curve(kind.name).seconds(kind.work), float("nan"))
 
     def error(self, record: Record) -> float:
@@ -76,7 +77,7 @@ class Here:
 
 def _alike(name: str) -> list[str]:
     """Names that differ in the dtype, or lack what an operation does besides."""
-    found = [name]
+    found = [name, name.removesuffix(" by a number")]
     for dtype, others in _LIKE.items():
         if re.search(rf"\b{dtype}\b", name):
             found += [re.sub(rf"\b{dtype}\b", other, name) for other in others]

@@ -17,6 +17,7 @@ import numpy as np
 
 from weft.estimation.curves import Work
 from weft.pvar import Record
+from weft.pvar.meter import Reach
 
 NEAR = 32 << 10
 """Bytes of targets that the first-level cache holds, on processors of today; beyond, scattered addresses miss it."""
@@ -43,7 +44,7 @@ class Kind(NamedTuple):
     work: Work
 
 
-def of(record: Record, since: int = 0) -> Kind:
+def of(record: Record, since: int = 0, reach: Reach = ()) -> Kind:
     """The kind of a record.
 
     Parameters
@@ -52,9 +53,11 @@ def of(record: Record, since: int = 0) -> Kind:
         The operation.
     since
         Bytes that the program has touched since it last did an operation of this name.
+    reach
+        How far back its arrays were touched (`weft.pvar.Meter.reaches`).
     """
     found = _of(record)
-    return found._replace(work=replace(found.work, since=since))
+    return found._replace(work=replace(found.work, since=since, reach=reach))
 
 
 def touched(record: Record) -> int:
@@ -109,10 +112,12 @@ def _before(record: Record) -> int:
 def _elementwise(record: Record) -> Kind:
     """All elements are computed, whoever is selected: of a selection only that there is one makes a difference."""
     density = 1.0 if record.selected < record.size else None
-    work = replace(_work(record), density=density, runs=0, scalar=record.scalar)
+    work = replace(_work(record), density=density, runs=0, scalar=record.scalar, converted=record.converted)
     slow = record.kind in ("divide", "float_divide", "float_sqrt", "float_function")
     group = f"{'slow' if slow else 'fast'} elementwise {_bytes(record)} bytes"
-    return Kind(f"{record.name} {_type(record)}", group, work)
+    # Division by one number is another algorithm than by as many as there are elements.
+    number = " by a number" if record.scalar and record.name in ("divide", "floor_divide", "remainder") else ""
+    return Kind(f"{record.name} {_type(record)}{number}", group, work)
 
 
 def _scanned(record: Record, selected: str) -> Kind:

@@ -10,6 +10,7 @@ from weft.data_parallel import Costs, Time
 from weft.estimation import costs_file
 from weft.estimation.here import Here
 from weft.pvar import Record
+from weft.pvar.meter import Reach
 
 MODEL_ERROR = 0.10
 """Relative error within which the model of a described machine has its operations: every cell of tables 1 to 12 of Wu
@@ -24,10 +25,10 @@ class Pricer(Protocol):
     conditions_in_selections: bool
     """Whether the time of a selection has the evaluation of its condition in it."""
 
-    def time(self, record: Record, since: int = 0) -> Time:
+    def time(self, record: Record, since: int = 0, reach: Reach = ()) -> Time:
         """Seconds of an operation; UsageError where the machine has no cost of it.
 
-        `since`: bytes that the program has touched since it was last there.
+        `since`: bytes that the program has touched since it was last there; `reach`: since it touched the arrays.
         """
 
     def error(self, record: Record) -> float:
@@ -49,7 +50,7 @@ class Described:
         self.costs = costs
         self.name = costs.machine
 
-    def time(self, record: Record, since: int = 0) -> Time:
+    def time(self, record: Record, since: int = 0, reach: Reach = ()) -> Time:
         """What an operation takes; a Connection Machine has no caches."""
         return self.costs.time(record.operation(self.costs.processors))
 

@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from weft.estimation import kinds, statements
+from weft.estimation.pace import FULL, Pace
 from weft.estimation.statements import Scene, Statement, Step
 from weft.pvar import ParallelVariable, Record, metered
+from weft.pvar.meter import Reach
 from weft.pvar.vpset import Selection
 
 LENGTHS = (5, 40)
@@ -28,11 +30,8 @@ LARGE = 1 << 19
 PASSES = {LARGE: 2, 1 << 15: 4, 0: 9}
 """How often a program is run for its times, from so many elements on."""
 
-UNDISTURBED = 0.97
-"""Share of a pass in which the process must have a processor."""
-
 AGAIN = 2
-"""So many times the passes are made at most, where many are disturbed."""
+"""So many times the passes are made at most, where few were at full pace."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -50,18 +49,16 @@ class Timed:
         Of its VP set.
     operations
         Kind and seconds of each operation.
-    seconds
-        Of the whole program, run without looking at the clock in between.
-    disturbed
-        Share of passes in which the process did not have a processor all the time.
+    probe
+        Seconds of the probes beside them (`weft.estimation.pace`).
+    steps
+        Which of the program's steps the operations are.
     """
 
     shape: tuple[int, ...]
     operations: tuple[tuple[kinds.Kind, float], ...]
-    seconds: float
-    disturbed: float = 0.0
+    probe: float = 0.0
     steps: tuple[int, ...] = ()
-    """Which of the program's steps the operations are."""
 
 
 @dataclass(frozen=True)
@@ -73,11 +70,12 @@ class _Program:
     """Of steps that enter a selection: the step that leaves it."""
 
 
-def draw(number: int, seed: int, earlier: Timed | None = None) -> Timed:
+def draw(number: int, seed: int, pace: Pace, earlier: Timed | None = None) -> Timed:
     """Makes and times one program.
 
     Other work makes this machine slower for seconds at a time, and programs longer than that are not what it
-    calibrates. So each is timed again later, and what is kept of each operation is the lesser time.
+    calibrates. So each is timed again later, and what is kept is what was timed at the better pace; of the same pace,
+    of each operation the lesser time.
 
     Parameters
     ----------
@@ -85,6 +83,8 @@ def draw(number: int, seed: int, earlier: Timed | None = None) -> Timed:
         Which one: sizes are spread evenly over any beginning of their sequence.
     seed
         Of the random numbers.
+    pace
+        Of the processor.
     earlier
         What was timed of the same program before.
     """
@@ -102,29 +102,35 @@ def draw(number: int, seed: int, earlier: Timed | None = None) -> Timed:
         found = {at: kind for at, (kind, _) in zip(earlier.steps, earlier.operations, strict=True)}
     passes = next(passes for from_, passes in PASSES.items() if size >= from_)
     with np.errstate(all="ignore"):
-        whole, steps, disturbed = _times(program.steps, passes)
+        steps, probe = _times(program.steps, passes, pace)
     operations = []
     for at, kind in found.items():
         taken = steps[at] + (steps[program.left_by[at]] if at in program.left_by else 0.0)
         operations.append((kind, max(float(taken), 1e-9)))
-    timed = Timed(shape, tuple(operations), whole, disturbed, tuple(found))
-    return timed if earlier is None else _least(earlier, timed)
+    timed = Timed(shape, tuple(operations), probe, tuple(found))
+    return timed if earlier is None else better(earlier, timed)
 
 
-def _least(first: Timed, second: Timed) -> Timed:
-    """The lesser times of two visits."""
+def better(first: Timed, second: Timed) -> Timed:
+    """What to keep of two visits."""
+    first, second = sorted((first, second), key=lambda one: one.probe)
+    if second.probe > FULL * first.probe:
+        return first
     pairs = zip(first.operations, second.operations, strict=True)
-    operations = tuple((kind, min(one, other)) for (kind, one), (_, other) in pairs)
-    disturbed = min(first.disturbed, second.disturbed)
-    return replace(first, operations=operations, seconds=min(first.seconds, second.seconds), disturbed=disturbed)
+    return replace(first, operations=tuple((kind, min(one, other)) for (kind, one), (_, other) in pairs))
 
 
 def _operations(scene: Scene, steps: Sequence[Step]) -> dict[int, kinds.Kind]:
     """Steps that are operations, and of which kind."""
-    records = {at: record for at, record in enumerate(_records(scene, steps)) if record is not None}
     # Passes follow one another: what the first of two has touched comes before the second.
-    since = list(kinds.distances([*records.values(), *records.values()]))[len(records) :]
-    return {at: kinds.of(record, bytes_) for (at, record), bytes_ in zip(records.items(), since, strict=True)}
+    twice = _records(scene, [*steps, *steps])
+    there = [(at, one) for at, one in enumerate(twice) if one is not None]
+    since = kinds.distances([record for _, (record, _) in there])
+    return {
+        at - len(steps): kinds.of(record, bytes_, reach)
+        for (at, (record, reach)), bytes_ in zip(there, since, strict=True)
+        if at >= len(steps)
+    }
 
 
 def _shape(made: np.random.Generator, number: int) -> tuple[int, ...]:
@@ -195,63 +201,46 @@ class _Entry:
         self._selection.__exit__(None, None, None)
 
 
-def _records(scene: Scene, steps: Iterable[Step]) -> list[Record | None]:
-    """What each step counts as; None of one that counts as nothing."""
-    found: list[Record | None] = []
+def _records(scene: Scene, steps: Iterable[Step]) -> list[tuple[Record, Reach] | None]:
+    """What each step counts as, and how far back its arrays were touched; None of one that counts as nothing."""
+    found: list[tuple[Record, Reach] | None] = []
     with metered(scene.vp) as meter:
         for step in steps:
             before = len(meter.sequence)
             step()
-            new = meter.sequence[before:]
+            new = list(zip(meter.sequence[before:], meter.reaches[before:], strict=True))
             found.append(new[0] if len(new) == 1 else None)
     return found
 
 
-def _times(steps: Sequence[Step], passes: int) -> tuple[float, list[float], float]:
-    """Seconds of a whole pass and of each step, and the share of disturbed passes.
+def _times(steps: Sequence[Step], passes: int, pace: Pace) -> tuple[list[float], float]:
+    """Seconds of each step, and of the probes beside them.
 
-    Times are medians over passes, the clock's own time taken off. A pass is disturbed if this process did not have a
-    processor for all of it; then another is made, up to so many again, and the least disturbed are taken.
+    Times are medians over the passes that were made at the best pace, half of them, the clock's own time taken off.
+    More passes are made, up to so many again, until half were at full pace.
     """
-    whole: list[tuple[float, float]] = []
-    single: list[tuple[float, Array]] = []
+    enough = passes // 2 + 1
+    found: list[tuple[float, Array]] = []
     for number in range(-WARM_UP, AGAIN * passes):
-        undisturbed = sum(had >= UNDISTURBED for had, _ in single)
-        if number >= passes and undisturbed >= passes:
+        before, stamps = pace.probe(), _stamped_pass(steps)
+        if number < 0:
+            continue
+        found.append((max(before, pace.probe()), stamps))
+        if len(found) >= passes and sum(pace.full(probe) for probe, _ in found) >= enough:
             break
-        found = _pass(steps), _stamped_pass(steps)
-        if number >= 0:
-            whole.append(found[0])
-            single.append(found[1])
-    disturbed = 1 - sum(had >= UNDISTURBED for had, _ in single) / len(single)
-    seconds = float(np.median([taken for _, taken in _best(whole, passes)]))
-    each = np.median([stamps for _, stamps in _best(single, passes)], axis=0) - _clock_time()
-    return seconds * 1e-9, list(each * 1e-9), disturbed
+    best = sorted(found, key=lambda one: one[0])[:enough]
+    each = np.median([stamps for _, stamps in best], axis=0) - _clock_time()
+    return list(each * 1e-9), float(np.median([probe for probe, _ in best]))
 
 
-def _best(found: list[tuple[float, Any]], number: int) -> list[tuple[float, Any]]:
-    """Those in which the process had a processor longest."""
-    return sorted(found, key=lambda one: -min(one[0], UNDISTURBED))[:number]
-
-
-def _pass(steps: Sequence[Step]) -> tuple[float, float]:
-    """The share of a pass in which this process had a processor, and nanoseconds of all steps."""
-    had, start = time.process_time_ns(), time.perf_counter_ns()
-    for step in steps:
-        step()
-    taken = time.perf_counter_ns() - start
-    return (time.process_time_ns() - had) / taken, float(taken)
-
-
-def _stamped_pass(steps: Sequence[Step]) -> tuple[float, Array]:
-    """The same with nanoseconds of each step."""
+def _stamped_pass(steps: Sequence[Step]) -> Array:
+    """Nanoseconds of each step of a pass."""
     clock = time.perf_counter_ns
-    had = time.process_time_ns()
     stamps = [clock()]
     for step in steps:
         step()
         stamps.append(clock())
-    return (time.process_time_ns() - had) / (stamps[-1] - stamps[0]), np.diff(stamps)
+    return np.diff(stamps)
 
 
 def _clock_time() -> float:

@@ -19,6 +19,11 @@ from weft import pvar
 from weft.pvar import ParallelVariable, VPSet
 from weft.pvar.operations import FUNCTIONS, SILENT
 
+CONVERTED = 0.15
+"""Share of operations whose operands are of two dtypes, where a program has two."""
+
+BITWISE = ("bitwise_and", "bitwise_or", "bitwise_right_shift", "bitwise_left_shift")
+
 LATEST = 0.5
 """Share of operands that are the latest result."""
 
@@ -59,6 +64,11 @@ class Scene:
         """Any variable of a dtype."""
         there = self.variables[dtype]
         return there[int(self.made.integers(len(there)))]
+
+    def other(self, dtype: str) -> str:
+        """A dtype of numbers of 32 or 64 bits that there are variables of: another one, if there is."""
+        there = [one for one in sorted(self.variables) if one != dtype and one.endswith(("32", "64"))]
+        return str(self.made.choice(there)) if there and dtype != "bool" else dtype
 
     def operand(self, dtype: str) -> Callable[[], ParallelVariable]:
         """A variable, or what was last computed: programs go on with what they have just made."""
@@ -226,7 +236,7 @@ def _common(function: Callable[..., Any], name: str, dtype: str, scene: Scene) -
     if dtype != "bool" and scene.made.random() < 0.4:
         number: Any = 1.5 if dtype.startswith("float") else 3
         return scene.kept(dtype, lambda: function(first(), number))
-    y = scene.variable(dtype)
+    y = scene.variable(scene.other(dtype) if name not in BITWISE and scene.made.random() < CONVERTED else dtype)
     return scene.kept(dtype, lambda: function(first(), y))
 
 

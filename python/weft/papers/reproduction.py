@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 import polars as pl
 
-SIMULATED, INPUT = "simulated", "input"
-"""What a cell of ours is: what a simulated run came to, or what the machine file was told."""
+SIMULATED, INPUT, MEASURED = "simulated", "input", "measured"
+"""What a cell of ours is: what a simulated run came to, what the machine file was told, or what was measured here."""
 
 
 class PaperError(ValueError):

@@ -54,7 +54,11 @@ def apply(function: Function, *operands: Any) -> ParallelVariable:
         kind = function.floating if floating else function.integer
         bits = builtins.max(one.bits for one in (*operands, made) if isinstance(one, ParallelVariable))
         scalar = any(not isinstance(one, np.ndarray) for one in arrays)
-        made.record = vp.meter.record(vp, function.name, kind, bits, dtype=first.dtype.name, scalar=scalar)
+        touched = [one for one in (*arrays, result) if isinstance(one, np.ndarray)]
+        converted = function is not _WHERE and any(one.dtype != first.dtype for one in touched[:-1])
+        made.record = vp.meter.record(
+            vp, function.name, kind, bits, arrays=touched, dtype=first.dtype.name, scalar=scalar, converted=converted
+        )
     return made
 
 
@@ -144,6 +148,9 @@ def binary(function: Function) -> Callable[[Any, Any], ParallelVariable]:
                     return ParallelVariable(vp, result)
         elif y.__class__ is not ParallelVariable:
             raise UsageError(f"{function.name}: neither operand is a parallel variable; vp.array(…) makes one")
+        elif y.vp.plain and x.__class__ in _SCALARS:
+            with contextlib.suppress(TypeError, OverflowError):
+                return ParallelVariable(y.vp, compute(x, y.data))
         return apply(function, x, y)
 
     _name(call, function, "x, y")

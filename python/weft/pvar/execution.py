@@ -3,11 +3,68 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
+
+
+class Scan(NamedTuple):
+    """What a scan is to do.
+
+    Attributes
+    ----------
+    operator
+        What combines, or "copy".
+    axis
+        Along which axis.
+    mask
+        Who is selected; None: all.
+    segments
+        True where a segment begins; None: one a line.
+    exclusive
+        Whether an element does not count itself.
+    down
+        Whether from the last to the first.
+    word
+        The word length, where it is not the dtype's.
+    """
+
+    operator: str
+    axis: int = 0
+    mask: Array | None = None
+    segments: Array | None = None
+    exclusive: bool = False
+    down: bool = False
+    word: int | None = None
+
+
+class Send(NamedTuple):
+    """What a send is to do.
+
+    Attributes
+    ----------
+    operator
+        What combines elements that arrive at one place; None: that is an error.
+    mask
+        Who is selected to send; None: all.
+    word
+        The word length, where it is not the dtype's.
+    fresh
+        Whether the target holds nothing yet (zeros), which is then not combined with what arrives.
+    """
+
+    operator: str | None = None
+    mask: Array | None = None
+    word: int | None = None
+    fresh: bool = False
+
+    def messages(self, data: Array, addresses: Array) -> tuple[Array, Array]:
+        """Addresses and elements of the selected, in the order of the senders."""
+        if self.mask is None:
+            return addresses.reshape(-1), data.reshape(-1)
+        return addresses[self.mask], data[self.mask]
 
 
 class Execution(Protocol):
@@ -57,33 +114,14 @@ class Execution(Protocol):
     def shift(self, data: Array, distance: int, axis: int, boundary: Any) -> Array:
         """Element i of the result is element i + distance; boundary is None (circular) or a scalar."""
 
-    def scan(
-        self,
-        data: Array,
-        operator: str,
-        axis: int,
-        mask: Array | None,
-        segments: Array | None,
-        exclusive: bool,
-        down: bool,
-        word: int | None,
-    ) -> Array:
+    def scan(self, data: Array, how: Scan) -> Array:
         """Running combinations along an axis; zero where nobody is selected."""
 
     def get(self, data: Array, addresses: Array, mask: Array | None) -> Array:
         """The elements at the addresses; zero where nobody is selected. Raises UsageError for addresses of nobody."""
 
-    def send(
-        self,
-        data: Array,
-        addresses: Array,
-        operator: str | None,
-        mask: Array | None,
-        into: Array,
-        word: int | None,
-        fresh: bool,
-    ) -> None:
-        """Puts elements to addresses, combined with each other and with what is there, unless that is `fresh` (zeros).
+    def send(self, data: Array, addresses: Array, into: Array, how: Send) -> None:
+        """Puts elements to addresses, combined with each other and with what is there, unless that is fresh.
 
         Raises UsageError for addresses out of range and, without an operator, for collisions; `into` is then as before.
         """

@@ -9,7 +9,7 @@ import numpy as np
 
 from weft._core import UsageError
 from weft.pvar import words
-from weft.pvar.execution import Array
+from weft.pvar.execution import Array, Scan, Send
 from weft.pvar.memory import Pool
 from weft.pvar.operators import UFUNCS, neutral
 
@@ -98,22 +98,10 @@ class Local:
             result[(*before, slice(0, -by))] = boundary
         return result
 
-    def scan(
-        self,
-        data: Array,
-        operator: str,
-        axis: int,
-        mask: Array | None,
-        segments: Array | None,
-        exclusive: bool,
-        down: bool,
-        word: int | None,
-    ) -> Array:
-        """See `scan_blocks`."""
-        result = scanned(data, operator, axis, mask, segments, exclusive, down, word)
-        if word is not None:
-            result = words.wrap(result, word)
-        return result
+    def scan(self, data: Array, how: Scan) -> Array:
+        """See `scanned`."""
+        result = scanned(data, how)
+        return result if how.word is None else words.wrap(result, how.word)
 
     def get(self, data: Array, addresses: Array, mask: Array | None) -> Array:
         """By numpy's indexing."""
@@ -126,25 +114,13 @@ class Local:
         result[mask] = data.reshape(-1)[chosen]
         return result
 
-    def send(
-        self,
-        data: Array,
-        addresses: Array,
-        operator: str | None,
-        mask: Array | None,
-        into: Array,
-        word: int | None,
-        fresh: bool,
-    ) -> None:
+    def send(self, data: Array, addresses: Array, into: Array, how: Send) -> None:
         """Messages in the order of their senders."""
-        to = addresses.reshape(-1) if mask is None else addresses[mask]
-        values = data.reshape(-1) if mask is None else data[mask]
+        to, values = how.messages(data, addresses)
         check_addresses(to, self.size, "send")
-        if operator is None and (found := collision(to)) is not None:
+        if how.operator is None and (found := collision(to)) is not None:
             raise UsageError(refusal(*found))
-        deliver(to, values, operator, into.reshape(-1), fresh)
-        if word is not None:
-            into[...] = words.wrap(into, word)
+        deliver(to, values, into, how)
 
 
 def check_addresses(addresses: Array, size: int, what: str) -> None:
@@ -184,31 +160,26 @@ def refusal(most: int, place: int) -> str:
     )
 
 
-def deliver(to: Array, values: Array, operator: str | None, into: Array, fresh: bool) -> None:
-    """Puts values to places of a flat array, combined in order with what is there, unless it is `fresh`."""
-    if operator is None or operator == "overwrite":
-        into[to] = values
-        return
-    if fresh:
-        into[to] = neutral(operator, into.dtype)
-    UFUNCS[operator].at(into, to, values)
+def deliver(to: Array, values: Array, into: Array, how: Send) -> None:
+    """Puts values to places, combined in order with what is there, unless that is fresh."""
+    flat = into.reshape(-1)
+    if how.operator is None or how.operator == "overwrite":
+        flat[to] = values
+    else:
+        if how.fresh:
+            flat[to] = neutral(how.operator, into.dtype)
+        UFUNCS[how.operator].at(flat, to, values)
+    if how.word is not None:
+        into[...] = words.wrap(into, how.word)
 
 
-def scanned(
-    data: Array,
-    operator: str,
-    axis: int,
-    mask: Array | None,
-    segments: Array | None,
-    exclusive: bool,
-    down: bool,
-    word: int | None = None,
-) -> Array:
+def scanned(data: Array, how: Scan) -> Array:
     """A scan of a whole array along an axis.
 
     Segments begin where `segments` is true (and at 0), whoever is selected; downwards the same segments are scanned
     from their ends. Those who are not selected add nothing and get zero.
     """
+    operator, axis, mask, segments, exclusive, down, word = how
     starts = segments
     if segments is not None and down:
         # From above, a segment begins where the one after it did.

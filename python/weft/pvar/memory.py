@@ -5,6 +5,7 @@ To get fresh pages from the system costs as much as writing them once more.
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 import sys
@@ -18,6 +19,9 @@ from weft._core import UsageError
 
 LARGE = 8 << 20
 """Bytes from which arrays are kept; below, the allocator does so itself."""
+
+_KEEPING = (32 << 20) - (64 << 10)
+"""Bytes of an array that is allocated and freed once: just below what glibc lets its threshold rise to."""
 
 _ASKED = 64 << 20
 """Bytes from which memory is asked for before it is taken: asking then costs nothing."""
@@ -46,6 +50,17 @@ class Pool:
         made = np.empty(shape, dtype)
         self._arrays = [*self._arrays[1 - _KEPT :], made]
         return made
+
+
+@functools.cache
+def keep_freed_pages() -> None:
+    """Makes the allocator keep what is freed, instead of giving its pages back and getting fresh ones each time.
+
+    glibc gives memory back from the first 128 KiB on, until a larger piece of its own has been freed once (mallopt(3),
+    M_MMAP_THRESHOLD: the threshold is dynamic). So one is, of which no page is touched: temporaries of up to 32 MiB are
+    then made where the last were, whatever the program did before. Elsewhere this does nothing.
+    """
+    np.empty(_KEEPING, np.uint8)
 
 
 def check(needed: int, what: str) -> None:

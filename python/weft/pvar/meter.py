@@ -7,7 +7,7 @@ import contextvars
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -61,6 +61,8 @@ class Record:
     selects
         Whether the result became a condition of `where` and nothing else so far: its time is then part of the
         selection's, where a machine's costs of selecting include evaluating the condition.
+    converted
+        Of arithmetic: whether the variables are of different dtypes, so that elements are converted first.
     """
 
     name: str
@@ -79,6 +81,7 @@ class Record:
     scalar: bool = False
     runs: int = 1
     selects: bool = False
+    converted: bool = False
 
     @property
     def size(self) -> int:
@@ -110,6 +113,14 @@ class Record:
         return Operation(self.kind, self.bits, vp_ratio(self.shape, processors), self.density, **more)
 
 
+Reach = tuple[tuple[int, int], ...]
+"""Of each array of an operation: the bytes that the program has touched since it last touched the array, the array
+itself included, and the array's own bytes. Where it was never touched, all that was touched before and more."""
+
+NEVER = 1 << 40
+"""Added to the distance of an array that was not touched before: its pages may be fresh."""
+
+
 class Meter:
     """Records operations.
 
@@ -117,10 +128,15 @@ class Meter:
     ----------
     sequence
         What was done, in order; equal operations of one line are one object.
+    reaches
+        Of each operation of the sequence, how far back its arrays were touched last: in which cache they may be.
     """
 
     def __init__(self) -> None:
         self.sequence: list[Record] = []
+        self.reaches: list[Reach] = []
+        self._touched = 0
+        self._last: dict[int, int] = {}
         self._known: dict[Record, Record] = {}
         self._mask: Any = None
         self._of_mask = (0, 0)
@@ -132,6 +148,7 @@ class Meter:
     def clear(self) -> None:
         """Forget all."""
         self.sequence.clear()
+        self.reaches.clear()
         self._known.clear()
 
     def time(self, costs: Costs) -> Time:
@@ -161,14 +178,28 @@ class Meter:
             )
         return Time(real, cm)
 
-    def record(self, vp: VPSet, name: str, kind: str, bits: int, **more: Any) -> Record:
-        """An operation of a VP set."""
+    def record(self, vp: VPSet, name: str, kind: str, bits: int, *, arrays: Sequence[Any] = (), **more: Any) -> Record:
+        """An operation of a VP set, and the arrays that it reads and writes."""
         selected, runs = (vp.size, 1) if vp.mask is None else self._selection(vp)
         file, line = caller()
         made = Record(name, kind, bits, vp.shape, selected, file, line, runs=runs, **more)
         made = self._known.setdefault(made, made)
         self.sequence.append(made)
+        self.reaches.append(self._reach(arrays))
         return made
+
+    def _reach(self, arrays: Sequence[Any]) -> Reach:
+        """How far back the arrays were touched; from now on, that is now. Arrays are known by where they begin, so that
+        the result that takes the place of a freed one is as near as that was."""
+        found = []
+        for one in arrays:
+            last = self._last.get(_address(one), -NEVER)
+            found.append((_rounded(self._touched - last + one.nbytes), int(one.nbytes)))
+        for one in arrays:
+            self._touched += one.nbytes
+        for one in arrays:
+            self._last[_address(one)] = self._touched
+        return tuple(found)
 
     def _selection(self, vp: VPSet) -> tuple[int, int]:
         """How many are selected, in how many stretches; counted once for each selection."""
@@ -180,7 +211,8 @@ class Meter:
 
     def selected(self, vp: VPSet, condition: ParallelVariable) -> None:
         """A selection was made of those that are selected now."""
-        self.record(vp, "select", "select", 1)
+        arrays = () if vp.mask is None else (condition.data, vp.mask)
+        self.record(vp, "select", "select", 1, arrays=arrays)
         made = condition.record
         if made is None or made.kind not in ("add", "float_add") or made.selects:
             return
@@ -192,7 +224,9 @@ class Meter:
                 condition.record = None
                 return
 
-    def shifted(self, vp: VPSet, bits: int, form: str, distance: int, axis: int, circular: bool) -> None:
+    def shifted(
+        self, vp: VPSet, bits: int, form: str, distance: int, axis: int, circular: bool, arrays: Sequence[Any]
+    ) -> None:
         """A NEWS shift."""
         extent = vp.shape[axis]
         hops = min(abs(distance), extent)
@@ -200,11 +234,11 @@ class Meter:
             hops = min(distance % extent, -distance % extent)
         selected = vp.size if vp.mask is None else vp.execution.count(vp.mask)
         kind = f"news_{form}_single" if selected == 1 else f"news_{form}"
-        self.record(vp, f"shift {form}", kind, bits, axis=axis, extent=extent, hops=hops)
+        self.record(vp, f"shift {form}", kind, bits, axis=axis, extent=extent, hops=hops, arrays=arrays)
 
-    def routed(self, vp: VPSet, name: str, bits: int, addresses: Any, mode: str, dtype: str = "") -> None:
-        """A get or a send."""
-        run = vp.execution
+    def routed(self, vp: VPSet, name: str, bits: int, moved: tuple[Any, Any, Any], mode: str, dtype: str = "") -> None:
+        """A get or a send: of what, by which addresses, to what."""
+        run, addresses = vp.execution, moved[1]
         found = facts.of(run.whole(addresses), None if vp.mask is None else run.whole(vp.mask), vp.shape)
         if mode == "allowed" and found.most > MOST_COLLISIONS and vp.machine != "here":
             raise UsageError(
@@ -214,10 +248,19 @@ class Meter:
         many = found.ratio > 1 or found.most > 1
         if name == "get":
             kind = "fetch_single" if found.messages == 1 else "multiple_broadcast" if many else "fetch"
-            self.record(vp, name, kind, bits, mode=mode, facts=found)
+            self.record(vp, name, kind, bits, arrays=moved, mode=mode, facts=found)
         else:
             kind = "store_single" if found.messages == 1 else "multiple_reduction" if many else "store"
-            self.record(vp, name, kind, bits, facts=found, dtype=dtype)
+            self.record(vp, name, kind, bits, arrays=moved, facts=found, dtype=dtype)
+
+
+def _address(array: Any) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def _rounded(distance: int) -> int:
+    """To a power of two above: equal operations shall be equal in this too."""
+    return 1 << (distance - 1).bit_length() if distance > 0 else 0
 
 
 def _selecting(record: Record) -> Record:

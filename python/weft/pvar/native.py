@@ -9,7 +9,7 @@ import numpy as np
 from weft import _core
 from weft._core import UsageError
 from weft.pvar import local, words
-from weft.pvar.execution import Array
+from weft.pvar.execution import Array, Scan, Send
 from weft.pvar.local import Local
 from weft.pvar.memory import LARGE
 from weft.pvar.operators import neutral
@@ -100,20 +100,11 @@ class Native(Local):
             eoshift(data, distance, axis, boundary, out)
         return out
 
-    def scan(
-        self,
-        data: Array,
-        operator: str,
-        axis: int,
-        mask: Array | None,
-        segments: Array | None,
-        exclusive: bool,
-        down: bool,
-        word: int | None,
-    ) -> Array:
+    def scan(self, data: Array, how: Scan) -> Array:
         """By the kernel."""
+        operator, axis, mask, segments, exclusive, down, word = how
         if data.dtype == np.float16 or (word is not None and operator in ("max", "min")):
-            return super().scan(data, operator, axis, mask, segments, exclusive, down, word)
+            return super().scan(data, how)
         result = self.empty(data.shape, data.dtype) if mask is None else np.zeros(data.shape, data.dtype)
         _core.array_scan(data, result, operator, axis, segments, mask, exclusive, down)
         return result if word is None else words.wrap(result, word)
@@ -135,20 +126,12 @@ class Native(Local):
             raise
         return result
 
-    def send(
-        self,
-        data: Array,
-        addresses: Array,
-        operator: str | None,
-        mask: Array | None,
-        into: Array,
-        word: int | None,
-        fresh: bool,
-    ) -> None:
+    def send(self, data: Array, addresses: Array, into: Array, how: Send) -> None:
         """By the kernel; a target that is fresh begins with what changes nothing, and is zero where nothing arrives."""
         if data.dtype == np.float16:
-            super().send(data, addresses, operator, mask, into, word, fresh)
+            super().send(data, addresses, into, how)
             return
+        operator, mask, word, fresh = how
         index = _index(addresses)
         nothing = neutral(operator, data.dtype, word) if fresh and operator not in (None, "overwrite") else None
         if nothing is not None and nothing != 0:
@@ -156,7 +139,7 @@ class Native(Local):
         try:
             _core.array_send(data, index, into, operator, mask)
         except UsageError:
-            to = addresses.reshape(-1) if mask is None else addresses[mask]
+            to, _ = how.messages(data, addresses)
             local.check_addresses(to, self.size, "send")
             if operator is None and (found := local.collision(to)) is not None:
                 raise UsageError(local.refusal(*found)) from None

@@ -8,13 +8,14 @@ Messages of sends are combined in the order of their senders' addresses, as on o
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from weft import _core
 from weft.distributed import DistributedArray, Geometry, Polyshift
 from weft.pvar import local, words
-from weft.pvar.execution import Array
+from weft.pvar.execution import Array, Scan, Send
 from weft.pvar.native import Native
 from weft.pvar.operators import UFUNCS, neutral
 
@@ -125,53 +126,38 @@ class OverRanks:
         (result,) = plan(self._distributed(data))
         return np.ascontiguousarray(result.local)
 
-    def scan(
-        self,
-        data: Array,
-        operator: str,
-        axis: int,
-        mask: Array | None,
-        segments: Array | None,
-        exclusive: bool,
-        down: bool,
-        word: int | None,
-    ) -> Array:
+    def scan(self, data: Array, how: Scan) -> Array:
         """Blocks by themselves; then each rank combines what the blocks before it come to. Collective."""
+        operator, axis, mask, segments, exclusive, down, word = how
         starts = segments
         if segments is not None and down:
             # From above, a segment begins where the one after it did.
             starts = self.shift(segments, 1, axis, True)
-        x, chosen, begins = (local.turned(one, axis, down) for one in (data, mask, starts))
         nothing = data.dtype.type(0) if operator == "copy" else neutral(operator, data.dtype, word)
+        # Where the least number is a word's own, or the dtype is not the kernels', numpy does it.
+        by_kernel = data.dtype != np.float16 and (word is None or operator not in ("max", "min"))
+        block = _by_kernel(data, how, nothing) if by_kernel else _by_numpy(data, how, starts, nothing)
+        result, chosen, begins = block.result, *(local.turned(one, axis, down) for one in (mask, starts))
+        begun = None if starts is None else local.turned(_any_so_far(starts, axis, down), axis, down)
+        ended = np.zeros(result.shape[:-1], bool) if begun is None or not result.size else begun[..., -1]
+        carried, carrying = self._carried(operator, axis, down, block, ended, nothing)
         if operator == "copy":
-            result, there = local.copied(x, chosen, begins)
+            continues = carrying[..., None] if begun is None else ~begun & carrying[..., None]
+            result = np.where(continues, carried[..., None], result)
         else:
-            if chosen is not None:
-                x = np.where(chosen, x, nothing)
-            result = local.running(UFUNCS[operator], x, begins)
-            there = np.ones(result.shape, dtype=bool)
-        begun = np.zeros(result.shape, dtype=bool)
-        if begins is not None:
-            begun = np.logical_or.accumulate(begins, axis=-1)
-        carried, carrying = self._carried(operator, axis, down, result, there, begun, nothing)
-        if operator == "copy":
-            result = np.where(~begun & carrying[..., None], carried[..., None], result)
-        else:
-            result = np.where(begun, result, UFUNCS[operator](carried[..., None], result))
-            if exclusive:
+            with_carried = UFUNCS[operator](carried[..., None], result)
+            result = with_carried if begun is None else np.where(begun, result, with_carried)
+            if exclusive and not by_kernel:
                 result = local.delayed(result, carried, begins, nothing)
         result = local.settled(result.astype(data.dtype, copy=False), chosen, axis, down)
         return result if word is None else words.wrap(result, word)
 
     def _carried(
-        self, operator: str, axis: int, down: bool, result: Array, there: Array, begun: Array, nothing: Any
+        self, operator: str, axis: int, down: bool, block: _Block, ended: Array, nothing: Any
     ) -> tuple[Array, Array]:
         """What comes in from the blocks before, for each line along the axis, and whether there is anything."""
+        result, value, has = block
         lines = result.shape[:-1]
-        value = np.full(lines, nothing, result.dtype)
-        has, ended = np.zeros(lines, dtype=bool), np.zeros(lines, dtype=bool)
-        if result.shape[-1]:
-            value, has, ended = result[..., -1].copy(), there[..., -1].copy(), begun[..., -1].copy()
         beside = self._beside(axis)
         if down:
             beside.reverse()
@@ -211,20 +197,10 @@ class OverRanks:
         result[mask] = came
         return result
 
-    def send(
-        self,
-        data: Array,
-        addresses: Array,
-        operator: str | None,
-        mask: Array | None,
-        into: Array,
-        word: int | None,
-        fresh: bool,
-    ) -> None:
+    def send(self, data: Array, addresses: Array, into: Array, how: Send) -> None:
         """Elements with place and sender to the ranks that have the places. Collective."""
-        to = addresses.reshape(-1) if mask is None else addresses[mask]
-        values = data.reshape(-1) if mask is None else data[mask]
-        senders = self._own_addresses() if mask is None else self._own_addresses()[mask.reshape(-1)]
+        to, values = how.messages(data, addresses)
+        senders = self._own_addresses() if how.mask is None else self._own_addresses()[how.mask.reshape(-1)]
         self.agree(local.outside(to, self._size, "send"))
         owners, places = self._located(to)
         order = np.argsort(owners, kind="stable")
@@ -233,12 +209,10 @@ class OverRanks:
         message["place"], message["sender"], message["value"] = places[order], senders[order], values[order]
         came = np.frombuffer(b"".join(self._run.native.exchange(_parts(message, counts))), message.dtype)
         came = came[np.argsort(came["sender"], kind="stable")]
-        if operator is None:
+        if how.operator is None:
             found = local.collision(came["place"])
             self.agree(None if found is None else local.refusal(found[0], int(self._own_addresses()[found[1]])))
-        local.deliver(came["place"], came["value"], operator, into.reshape(-1), fresh)
-        if word is not None:
-            into[...] = words.wrap(into, word)
+        local.deliver(came["place"], came["value"], into, how)
 
     def _distributed(self, data: Array) -> DistributedArray:
         array = self.geometry.zeros(data.dtype)
@@ -273,6 +247,72 @@ class OverRanks:
         for axis, (along, block) in enumerate(zip(coordinates, blocks, strict=True)):
             places = places * self._extents[owners, axis] + along % block
         return owners, places
+
+
+class _Block(NamedTuple):
+    """A rank's block, scanned by itself, with the axis last and the direction up."""
+
+    result: Array
+    value: Array
+    """Of each line, what its last segment comes to in the block."""
+    has: Array
+    """Whether that has an element."""
+
+
+def _by_kernel(data: Array, how: Scan, nothing: Any) -> _Block:
+    """Exclusive scans are exclusive already."""
+    operator, axis, mask, segments, exclusive, down, _ = how
+    if operator == "copy":
+        return _copied(data, how)
+    given = data if mask is None else np.where(mask, data, nothing)
+    out = np.empty(data.shape, data.dtype)
+    _core.array_scan(given, out, operator, axis, segments, None, exclusive, down)
+    result = local.turned(out, axis, down)
+    lines = result.shape[:-1]
+    if not result.shape[-1]:
+        return _Block(result, np.full(lines, nothing, data.dtype), np.zeros(lines, bool))
+    value = result[..., -1]
+    if exclusive:
+        value = UFUNCS[operator](value, local.turned(given, axis, down)[..., -1])
+    return _Block(result, value.astype(data.dtype), np.ones(lines, bool))
+
+
+def _copied(data: Array, how: Scan) -> _Block:
+    _, axis, mask, segments, _, down, _ = how
+    out = np.zeros(data.shape, data.dtype)
+    _core.array_scan(data, out, "copy", axis, segments, mask, False, down)
+    result = local.turned(out, axis, down)
+    lines, extent = result.shape[:-1], result.shape[-1]
+    if not extent or mask is None:
+        value = result[..., -1] if extent else np.zeros(lines, data.dtype)
+        return _Block(result, value, np.full(lines, extent > 0))
+    there = np.empty(data.shape, bool)
+    _core.array_scan(mask, there, "or", axis, segments, None, False, down)
+    # Where the last segment has a selected element, the last selected one of the line is of it.
+    last = extent - 1 - np.argmax(local.turned(mask, axis, down)[..., ::-1], axis=-1)
+    value = np.take_along_axis(result, last[..., None], axis=-1)[..., 0]
+    return _Block(result, value, local.turned(there, axis, down)[..., -1])
+
+
+def _by_numpy(data: Array, how: Scan, starts: Array | None, nothing: Any) -> _Block:
+    """Inclusive, whatever is asked for."""
+    x, chosen, begins = (local.turned(one, how.axis, how.down) for one in (data, how.mask, starts))
+    if how.operator == "copy":
+        result, there = local.copied(x, chosen, begins)
+    else:
+        result = local.running(UFUNCS[how.operator], x if chosen is None else np.where(chosen, x, nothing), begins)
+        there = np.ones(result.shape, dtype=bool)
+    lines = result.shape[:-1]
+    if not result.shape[-1]:
+        return _Block(result, np.full(lines, nothing, result.dtype), np.zeros(lines, bool))
+    return _Block(result, result[..., -1], there[..., -1])
+
+
+def _any_so_far(starts: Array, axis: int, down: bool) -> Array:
+    """Whether a segment has begun up to here, in the block."""
+    begun = np.empty(starts.shape, bool)
+    _core.array_scan(np.ascontiguousarray(starts), begun, "or", axis, None, None, False, down)
+    return begun
 
 
 def _parts(array: Array, counts: Array) -> list[bytes]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from weft._core import UsageError
 from weft.pvar import operators, words
+from weft.pvar.execution import Scan, Send
 from weft.pvar.variable import ParallelVariable
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def reduce(x: ParallelVariable, operator: str, *, initial: Any = None) -> Any:
         )
         if kind == "reduce_max" and vp.ndim > 1:
             kind = "reduce_max_grid"
-        vp.meter.record(vp, f"reduce {operator}", kind, x.bits, dtype=x.data.dtype.name)
+        vp.meter.record(vp, f"reduce {operator}", kind, x.bits, arrays=(x.data,), dtype=x.data.dtype.name)
     if value is None:
         if initial is None:
             raise UsageError(
@@ -77,7 +78,8 @@ def spread(x: ParallelVariable, axis: int, index: int) -> ParallelVariable:
         raise UsageError(f"spread: there is no element {index} along axis {axis}: its extent is {extent}")
     made = ParallelVariable(vp, vp.execution.spread(x.data, axis, index % extent), x.word)
     if vp.meter is not None:
-        vp.meter.record(vp, "spread", "spread", x.bits, axis=axis, extent=max(extent, 1))
+        given = x.data[(slice(None),) * axis + (slice(0, 1),)]
+        vp.meter.record(vp, "spread", "spread", x.bits, arrays=(given, made.data), axis=axis, extent=max(extent, 1))
     return made
 
 
@@ -129,7 +131,7 @@ def shift(
     else:
         raise UsageError(f"shift: there is no form {form!r}; there are 'fetch' and 'store'")
     if vp.meter is not None:
-        vp.meter.shifted(vp, x.bits, form, distance, axis, boundary == "circular")
+        vp.meter.shifted(vp, x.bits, form, distance, axis, boundary == "circular", (x.data, made.data))
     return made
 
 
@@ -199,15 +201,24 @@ def scan(
         if segments.data.dtype.kind != "b":
             raise UsageError(f"scan: segments are of {segments.data.dtype}; expected booleans, true where one begins")
         flags = segments.data
-    data = vp.execution.scan(x.data, operator, axis, vp.mask, flags, bool(exclusive), direction == "down", x.word)
+    how = Scan(operator, axis, vp.mask, flags, bool(exclusive), direction == "down", x.word)
+    data = vp.execution.scan(x.data, how)
     made = ParallelVariable(vp, data, x.word)
     if vp.meter is not None:
         kind = {"add": "scan_sum", "max": "scan_max", "min": "scan_max"}.get(operator, f"scan_{operator}")
         form = "".join(
             [" segmented" * (flags is not None), " exclusive" * bool(exclusive), " down" * (direction == "down")]
         )
+        arrays = (x.data, data) if flags is None else (x.data, flags, data)
         vp.meter.record(
-            vp, f"scan {operator}{form}", kind, x.bits, axis=axis, extent=vp.shape[axis], dtype=x.data.dtype.name
+            vp,
+            f"scan {operator}{form}",
+            kind,
+            x.bits,
+            arrays=arrays,
+            axis=axis,
+            extent=vp.shape[axis],
+            dtype=x.data.dtype.name,
         )
     return made
 
@@ -246,7 +257,7 @@ def get(x: ParallelVariable, address: Any, *, collisions: Collisions = "many") -
     to = _addresses(vp, address, "get")
     made = ParallelVariable(vp, vp.execution.get(x.data, to, vp.mask), x.word)
     if vp.meter is not None:
-        vp.meter.routed(vp, "get", x.bits, to, collisions)
+        vp.meter.routed(vp, "get", x.bits, (x.data, to, made.data), collisions)
     return made
 
 
@@ -281,9 +292,9 @@ def send(
     values = x.data
     if into is not None and made.data is values:
         values = values.copy()
-    vp.execution.send(values, to, operator, vp.mask, made.data, x.word, into is None)
+    vp.execution.send(values, to, made.data, Send(operator, vp.mask, x.word, into is None))
     if vp.meter is not None:
-        vp.meter.routed(vp, f"send {operator or 'plain'}", x.bits, to, "many", x.data.dtype.name)
+        vp.meter.routed(vp, f"send {operator or 'plain'}", x.bits, (values, to, made.data), "many", x.data.dtype.name)
     return made
 
 

@@ -29,6 +29,7 @@ from weft.launch import primitives
 from weft.launch.rank import fail
 from weft.pvar import words
 from weft.pvar.elementwise import add, divide, multiply
+from weft.pvar.execution import Scan, Send
 from weft.pvar.primitives import get, reduce, scan, send, shift, spread
 from weft.pvar.variable import ParallelVariable
 from weft.pvar.vpset import VPSet
@@ -132,7 +133,7 @@ def prepared(o: Operation, seed: int = 1) -> Pair:
     if o.kind.startswith("reduce"):
         return (lambda: reduce(x, name)), lambda: run.reduce(a, name, None)
     if o.kind.startswith("scan"):
-        return (lambda: scan(x, name)), lambda: run.scan(a, name, 0, None, None, False, False, None)
+        return (lambda: scan(x, name)), lambda: run.scan(a, Scan(name))
     return _routed(vp, x, o)
 
 
@@ -174,15 +175,15 @@ def _routed(vp: VPSet, x: ParallelVariable, o: Operation) -> Pair:
                     get(x, address)
 
         if o.kind == "store_single":
-            return one, lambda: run.send(a, to, None, mask, into, None, False)
+            return one, lambda: run.send(a, to, into, Send(mask=mask))
         return one, lambda: run.get(a, to, mask)
     if o.kind == "store":
-        return (lambda: send(x, address, into=zeros)), lambda: run.send(a, to, None, None, into, None, False)
+        return (lambda: send(x, address, into=zeros)), lambda: run.send(a, to, into, Send())
     if o.kind == "multiple_reduction":
         # 'The measured results of min reduction of 32-bit integers' (section 3).
         return (
             lambda: send(x, address, combine="min", into=zeros),
-            lambda: run.send(a, to, "min", None, into, None, False),
+            lambda: run.send(a, to, into, Send("min")),
         )
     return (lambda: get(x, address, collisions=o.mode)), lambda: run.get(a, to, None)
 

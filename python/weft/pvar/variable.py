@@ -150,7 +150,9 @@ class ParallelVariable:
             vp.irregular()
         made = ParallelVariable(vp, result, word)
         if vp.meter is not None:
-            made.record = vp.meter.record(vp, "astype", "convert", max(self.bits, made.bits))
+            made.record = vp.meter.record(
+                vp, "astype", "convert", max(self.bits, made.bits), arrays=(self.data, result)
+            )
         return made
 
     def assign(self, value: Any, *, counted: bool = True) -> None:
@@ -181,9 +183,9 @@ class ParallelVariable:
             ) from None
         if counted and vp.meter is not None:
             if isinstance(value, ParallelVariable):
-                vp.meter.record(vp, "assign", "assign", self.bits)
+                vp.meter.record(vp, "assign", "assign", self.bits, arrays=(value.data, self.data))
             else:
-                vp.meter.record(vp, "broadcast", "broadcast", self.bits)
+                vp.meter.record(vp, "broadcast", "broadcast", self.bits, arrays=(self.data,))
 
     def __getitem__(self, place: Any) -> Any:
         if place is Ellipsis or (place.__class__ is slice and place == _ALL):
@@ -197,7 +199,7 @@ class ParallelVariable:
         at = vp.place(place)
         value = vp.execution.read(self.data, at)
         if vp.meter is not None:
-            vp.meter.record(vp, "read", "read", self.bits)
+            vp.meter.record(vp, "read", "read", self.bits, arrays=(self.data,))
         return value
 
     def __setitem__(self, place: Any, value: Any) -> None:
@@ -227,7 +229,7 @@ class ParallelVariable:
             raise UsageError(f"an element of {self.data.dtype} ({self.bits} bits) cannot be {value!r}") from None
         vp.execution.write(self.data, at, element)
         if vp.meter is not None:
-            vp.meter.record(vp, "write", "write", self.bits)
+            vp.meter.record(vp, "write", "write", self.bits, arrays=(self.data,))
 
     def __bool__(self) -> NoReturn:
         raise UsageError(

@@ -82,6 +82,7 @@ class VPSet:
         self.execution: Execution = _execution(self.shape, self.order, comm, grid)
         self._elements = math.prod(self.execution.shape)
         memory.check(self._elements, f"one variable of 8 bits on {self.shape} virtual processors")
+        memory.keep_freed_pages()
         self.machine = "here"
         self.processors = self.execution.ranks
         self.mask: Any = None
@@ -211,7 +212,7 @@ class VPSet:
             raise UsageError(f"{target} cannot be {value!r}") from None
         made = self._made(data if word is None else words.wrap(data, word), word)
         if self._meter is not None:
-            self._meter.record(self, "broadcast", "broadcast", made.bits)
+            self._meter.record(self, "broadcast", "broadcast", made.bits, arrays=(made.data,))
         return made
 
     def coordinate(self, axis: int, dtype: DTypeLike | None = None) -> ParallelVariable:

@@ -16,27 +16,43 @@ from weft.launch.request import every, unknown
 from weft.launch.simulate import simulate
 from weft.papers import PAPERS, Reproduction
 from weft.study.fghc_programs import FghcPrograms
+from weft.study.operations_here import OperationsHere
 from weft.study.simulated_exchanges import SimulatedExchanges
 
 
-def reproduction(paper: str, table: str | None = None, figure: str | None = None) -> Reproduction:
+def reproduction(
+    paper: str, table: str | None = None, figure: str | None = None, *, here: pl.DataFrame | None = None
+) -> Reproduction:
     """A paper's tables and figures, published and ours.
+
+    Parameters
+    ----------
+    paper
+        Its name.
+    table, figure
+        One of its tables or figures; default: all.
+    here
+        Samples measured on this machine, for a column of their own where the paper has one.
 
     Raises
     ------
     UsageError
-        For a paper that weft does not know.
+        For a paper that weft does not know, or that has no column for samples of here; for samples of other things.
     PaperError
         For a table or figure that is not reproduced.
     """
     if paper not in PAPERS:
         raise UsageError(unknown("paper", paper, PAPERS, "weft reproduce --help"))
     reproduce = PAPERS[paper].reproduce
-    handed = {
+    handed: dict[str, Any] = {
         "simulate": _simulate, "operation_time": operation_time, "describe": _describe, "benchmarks": every(),
         "exchanges": SimulatedExchanges(), "programs": FghcPrograms(),
     }  # fmt: skip
     wanted = inspect.signature(reproduce).parameters
+    if here is not None:
+        if "here" not in wanted:
+            raise UsageError(f"{paper} has no column for what was measured here; wu-shu-1989 has")
+        handed["here"] = OperationsHere(here)
     found: Reproduction = reproduce(table, figure, **{name: what for name, what in handed.items() if name in wanted})
     return found
 

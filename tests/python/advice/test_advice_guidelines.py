@@ -109,7 +109,7 @@ def test_guideline_3_without_that_memory_the_number_of_collisions_decides(cm2, p
     address = group if pattern == "clustering" else group * ratio
     worse = "many" if better == "allowed" else "allowed"
     counts = record(got(address, worse))
-    ((one, _),) = counts
+    ((one, *_),) = counts
     (rule,) = rules("three modes of multiple broadcast")
     times = {form.name: form.time(cm2).real for form in rule.alternatives(one)}
     name = {"allowed": "collisions allowed", "many": "many collisions"}[better]

@@ -68,7 +68,7 @@ def operations(draw):
 
 
 def suggestions(program):
-    for one, _ in record(program):
+    for one, *_ in record(program):
         for rule in RULES:
             for form in rule.alternatives(one):
                 yield Suggestion(one.file, one.line, 1, rule, as_recorded(one), form, 1.0, 0.5, one)

@@ -10,6 +10,7 @@ from weft.estimation import calibrating, costs_file, kinds, random_programs, sta
 from weft.estimation.curves import Work
 from weft.estimation.estimates import record
 from weft.estimation.here import Here
+from weft.estimation.pace import Pace
 from weft.estimation.random_programs import Timed
 
 
@@ -27,7 +28,7 @@ def test_every_statement_runs_and_counts_as_one_operation():
             step = one.step(scene)
             (found,) = random_programs._records(scene, [step])
             assert found is not None, one.label
-            assert kinds.of(found).work.elements in (1, scene.vp.size)
+            assert kinds.of(found[0]).work.elements in (1, scene.vp.size)
 
 
 def test_the_programs_of_the_repository_are_priced_by_what_is_calibrated(small):
@@ -39,13 +40,17 @@ def test_the_programs_of_the_repository_are_priced_by_what_is_calibrated(small):
         for one in statements.menu():
             for _ in range(12 if one.label.startswith(("scan", "get", "send")) else 2):
                 step = one.step(scene)
-                there |= {kinds.of(found).name for found in random_programs._records(scene, [step]) if found}
+                there |= {kinds.of(found[0]).name for found in random_programs._records(scene, [step]) if found}
                 with scene.vp.where(statements.condition(scene)):
-                    there |= {kinds.of(found).name for found in random_programs._records(scene, [step]) if found}
+                    there |= {kinds.of(found[0]).name for found in random_programs._records(scene, [step]) if found}
     here = Here(costs_file.MeasuredCosts(dict.fromkeys({*there, "select"}, calibrating.Curve((8,), (1e-9,)))))
-    for name in ("gauss", "jacobi", "radix_sort", "spmv", "histogram", "shortest_paths", "life", "fft"):
-        for one, since in record(f"programs/{name}.py", ["--size", "256" if name in ("histogram", "fft") else "40"]):
-            assert here.time(one, since).real > 0
+    for name in (
+        *("gauss", "jacobi", "radix_sort", "spmv", "histogram", "shortest_paths", "life", "fft"),
+        *("conjugate_gradients", "bitonic_sort", "lucky_numbers", "cannon", "kmeans", "components"),
+    ):
+        size = "256" if name in ("histogram", "fft", "bitonic_sort") else "40"
+        for one, since, reach in record(f"programs/{name}.py", ["--size", size]):
+            assert here.time(one, since, reach).real > 0
     assert not here.stand_ins
 
 
@@ -61,20 +66,39 @@ def test_sizes_are_within_bounds_and_repeat(number):
 
 
 def test_a_program_is_timed(small):
-    found = random_programs.draw(0, 1)
+    pace = Pace()
+    found = random_programs.draw(0, 1, pace)
     assert len(found.operations) >= random_programs.LENGTHS[0]
     assert all(seconds > 0 for _, seconds in found.operations)
-    again = random_programs.draw(0, 1)
+    again = random_programs.draw(0, 1, pace)
     assert [kind for kind, _ in again.operations] == [kind for kind, _ in found.operations]
-    least = random_programs.draw(0, 1, found)
-    assert all(one <= other for (_, one), (_, other) in zip(least.operations, found.operations, strict=True))
-    assert calibrating._timed(calibrating._line(3, least)) == (3, least)
+    assert calibrating._timed(calibrating._line(3, found)) == (3, found)
+
+
+def test_what_is_kept_of_two_visits():
+    kind = kinds.Kind("add float64", "fast", Work(8, 64))
+    full, also, slow = (
+        Timed((8,), ((kind, 1e-6 * (1 + at)), (kind, 3e-6 / (1 + at))), probe)
+        for at, probe in enumerate((20e-6, 21e-6, 40e-6))
+    )
+    assert random_programs.better(full, slow) == random_programs.better(slow, full) == full
+    assert [seconds for _, seconds in random_programs.better(full, also).operations] == [1e-6, 1.5e-6]
+
+
+def test_what_was_timed_at_half_the_pace_counts_half():
+    kind = kinds.Kind("add float64", "fast", Work(8, 64))
+    programs = [Timed((8,), ((kind, 1e-6 * by),), 20e-6 * by) for by in (1, 1, 2, 1.05) * 8]
+    found = calibrating.costs_of(programs, {})
+    assert found.about["slow"] == 0.25
+    assert found.curves["add float64"].seconds(kind.work) == pytest.approx(1e-6, rel=0.03)
 
 
 def test_a_calibration_is_written_and_used(small, tmp_path):
     told = []
     found = calibrating.calibrate(tmp_path / "c.toml", programs=16, progress=lambda *of: told.append(of))
-    assert told == [(number, 80) for number in range(1, 81)]
+    assert [done for done, _ in told] == list(range(1, len(told) + 1))
+    assert 16 * calibrating.VISITS <= len(told) <= 16 * calibrating.MORE_VISITS
+    assert told[-1][0] == told[-1][1]
     assert len(found.held_out) == 2
     assert costs_file.read(tmp_path / "c.toml").curves.keys() == found.curves.keys()
     assert [path.name for path in tmp_path.iterdir()] == ["c.toml"]
@@ -97,7 +121,7 @@ def test_an_interrupted_calibration_goes_on(small, tmp_path, monkeypatch):
     draw = random_programs.draw
     monkeypatch.setattr(random_programs, "draw", lambda number, *of: drawn.append(number) or draw(number, *of))
     calibrating.calibrate(path, programs=16)
-    assert drawn == [*range(5, 16), *list(range(16)) * 4]
+    assert drawn[: 16 * calibrating.VISITS - 5] == [*range(5, 16), *list(range(16)) * (calibrating.VISITS - 1)]
     assert [one.name for one in tmp_path.iterdir()] == ["c.toml"]
 
 
@@ -111,7 +135,7 @@ def test_another_seed_does_not_go_on(small, tmp_path):
         calibrating.calibrate(path, programs=16, progress=interrupt)
     told = []
     calibrating.calibrate(path, programs=16, seed=2, progress=lambda *of: told.append(of))
-    assert len(told) == 80
+    assert told[0][0] == 1
 
 
 def test_too_few_programs(tmp_path):
@@ -123,8 +147,7 @@ def test_costs_follow_from_what_was_timed():
     """A machine whose additions take a microsecond and a nanosecond an element."""
     sizes = [2**k for k in range(5, 20)] * 4
     programs = [
-        Timed((n,), ((kinds.Kind("add float64", "fast", Work(n, 8 * n)), 1e-6 + n * 1e-9),), 1e-6 + n * 1e-9)
-        for n in sizes
+        Timed((n,), ((kinds.Kind("add float64", "fast", Work(n, 8 * n)), 1e-6 + n * 1e-9),), 20e-6) for n in sizes
     ]
     found = calibrating.costs_of(programs, {})
     assert max(abs(error) for error in found.held_out) < 0.02

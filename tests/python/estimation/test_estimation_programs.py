@@ -11,6 +11,7 @@ import pytest
 import weft
 
 PROGRAMS = Path(__file__).parents[3] / "programs"
+sys.path.insert(0, str(PROGRAMS))  # as `python programs/NAME.py` has it
 
 
 def module(name):
@@ -50,6 +51,18 @@ def run(monkeypatch, capsys, name, *words):
         ("fft", ["--size", "256"]),
         ("fft", ["--size", "2"]),
         ("fft", ["--size", "64", "--machine", "cm2-8k"]),
+        ("conjugate_gradients", ["--size", "20"]),
+        ("conjugate_gradients", ["--size", "2", "--machine", "cm2-8k"]),
+        ("bitonic_sort", ["--size", "512"]),
+        ("bitonic_sort", ["--size", "2"]),
+        ("lucky_numbers", ["--size", "900"]),
+        ("lucky_numbers", ["--size", "1"]),
+        ("cannon", ["--size", "31"]),
+        ("cannon", ["--size", "1"]),
+        ("kmeans", ["--size", "700"]),
+        ("kmeans", ["--size", "1", "--rounds", "2"]),
+        ("components", ["--size", "40"]),
+        ("components", ["--size", "2", "--machine", "cm2-8k"]),
     ],
 )
 def test_the_program_passes(monkeypatch, capsys, native, name, words):
@@ -58,15 +71,20 @@ def test_the_program_passes(monkeypatch, capsys, native, name, words):
     assert out.splitlines()[-1] == "passed"
 
 
-@pytest.mark.parametrize(
-    "name", ["gauss", "jacobi", "radix_sort", "spmv", "histogram", "shortest_paths", "life", "fft"]
-)
+LINES = ("gauss", "radix_sort", "spmv", "histogram", "shortest_paths", "fft", "bitonic_sort", "lucky_numbers", "kmeans")
+
+SIDES = ("jacobi", "life", "conjugate_gradients", "cannon", "components")
+"""Programs whose size is that of one side."""
+
+
+@pytest.mark.parametrize("name", [*SIDES, *LINES])
 def test_an_answer_from_another_problem_fails(monkeypatch, capsys, name):
     found = module(name)
     solve, problem = found.solve, found.problem
-    other = problem(32, 7) if name in ("jacobi", "life") else problem(256, seed=5)
+    size = 32 if name in SIDES else 256
+    other = problem(size, 7) if name in ("jacobi", "life", "lucky_numbers") else problem(size, seed=5)
     monkeypatch.setattr(found, "solve", lambda given, machine="here": solve(other, machine))
-    monkeypatch.setattr(sys, "argv", [name, "--size", "32" if name in ("jacobi", "life") else "256"])
+    monkeypatch.setattr(sys, "argv", [name, "--size", str(size)])
     assert found.main() == 1
     assert "FAILED" in capsys.readouterr().out
 

@@ -8,7 +8,9 @@ import pytest
 from rich.console import Console
 
 import weft
+from weft._core import UsageError
 from weft.data_parallel import Costs
+from weft.launch import primitives
 from weft.papers import PaperError, render, wushu1989
 from weft.papers.wushu1989 import fitting, gauss
 from weft.papers.wushu1989.published import named
@@ -146,3 +148,35 @@ def test_unknown_tables_name_those_there_are(native):
         reproduction("wu-shu-1989", figure="11")
     with pytest.raises(PaperError, match="table 16 of wu-shu-1989 is not reproduced; there are 1, 2, 3"):
         reproduction("wu-shu-1989", table="16")
+
+
+def samples():
+    """Of every operation of the paper: what cm2-8k takes, said to be measured."""
+    return primitives.priced(weft.machine("cm2-8k"), list(primitives.GROUPS)).with_columns(
+        pl.lit("measured").alias("source")
+    )
+
+
+def test_what_was_measured_here_has_columns_of_its_own(native):
+    plain, found = reproduction("wu-shu-1989"), reproduction("wu-shu-1989", here=samples())
+    for before, table in zip(plain.tables, found.tables, strict=True):
+        head = table.columns[0]
+        here = table.cells.filter(pl.col(head).str.ends_with(" here"))
+        assert table.cells.filter(~pl.col(head).str.ends_with(" here")).equals(before.cells)
+        if table.number in ("13", "15"):
+            assert here.is_empty()
+            continue
+        # The machine that was measured is the modelled one: each cell is as the one beside it.
+        beside = here.with_columns(pl.col(head).str.strip_suffix(" here")).select(*table.rows, head, "ours")
+        both = beside.join(before.cells.select(*table.rows, head, model="ours"), on=[*table.rows, head])
+        assert both.height >= here.height > 0, table.number
+        assert (both["ours"] / both["model"] - 1).abs().max() < 1e-9
+        assert here["published"].null_count() == here["error"].null_count() == here.height
+    assert found.summary.equals(plain.summary)
+
+
+def test_samples_of_other_things_are_refused(native):
+    with pytest.raises(UsageError, match="no measured operation of wu-shu-1989; make one with weft measure processor"):
+        reproduction("wu-shu-1989", here=samples().with_columns(pl.lit("predicted").alias("source")))
+    with pytest.raises(UsageError, match="george-1994 has no column for what was measured here; wu-shu-1989 has"):
+        reproduction("george-1994", here=samples())

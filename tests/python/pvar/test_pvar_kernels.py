@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import weft
 from weft import pvar
 from weft.pvar import memory
+from weft.pvar.execution import Scan, Send
 from weft.pvar.local import Local
 from weft.pvar.native import Native
 from weft.pvar.operations import FUNCTIONS
@@ -39,15 +40,15 @@ def test_kernels_give_what_numpy_gives(shape, dtype, density, seed, data):
     names = ["add", "max", "min"] + (["logand", "logior"] if x.dtype.kind != "f" else [])
     for name in names:
         assert same(native.reduce(x, name, mask), numpy.reduce(x, name, mask))
-        scans = [run.scan(x, name, axis, mask, segments, exclusive, down, None) for run in (native, numpy)]
+        scans = [run.scan(x, Scan(name, axis, mask, segments, exclusive, down)) for run in (native, numpy)]
         assert same(*scans), name
-    assert same(*(run.scan(x, "copy", axis, mask, segments, False, down, None) for run in (native, numpy)))
+    assert same(*(run.scan(x, Scan("copy", axis, mask, segments, down=down)) for run in (native, numpy)))
     assert same(*(run.spread(x, axis, shape[axis] - 1) for run in (native, numpy)))
     assert same(*(run.get(x, to, mask) for run in (native, numpy)))
     for name in [*names, "overwrite"]:
         targets = [np.zeros_like(x) if fresh else y.copy() for _ in range(2)]
         for run, into in zip((native, numpy), targets, strict=True):
-            run.send(x, to, name, mask, into, None, fresh)
+            run.send(x, to, into, Send(name, mask, fresh=fresh))
         assert same(*targets), name
     for value in (y, 3, x.dtype.type(4)):
         targets = [x.copy(), x.copy()]

@@ -61,7 +61,7 @@ pub(super) unsafe fn blend(from: *const u8, to: *mut u8, truths: &[Truth], item:
     }
 }
 
-unsafe fn blend_of<T: Copy>(from: *const u8, to: *mut u8, truths: &[Truth]) {
+unsafe fn blend_of<T: Bits>(from: *const u8, to: *mut u8, truths: &[Truth]) {
     // SAFETY: the caller's.
     let (from, to) = unsafe {
         (
@@ -72,18 +72,37 @@ unsafe fn blend_of<T: Copy>(from: *const u8, to: *mut u8, truths: &[Truth]) {
     widely(Blend { from, to, truths });
 }
 
+/// An element whose bits are taken from one of two without a branch: where the selection is scattered, a branch is
+/// predicted wrongly for every other element.
+trait Bits: Copy {
+    fn chosen(truth: Truth, yes: Self, no: Self) -> Self;
+}
+
+macro_rules! bits {
+    ($($type:ident)*) => {$(
+        impl Bits for $type {
+            #[inline(always)]
+            fn chosen(truth: Truth, yes: Self, no: Self) -> Self {
+                no ^ ((no ^ yes) & $type::from(truth.holds()).wrapping_neg())
+            }
+        }
+    )*};
+}
+
+bits! { u8 u16 u32 u64 }
+
 struct Blend<'a, T> {
     from: &'a [T],
     to: &'a mut [T],
     truths: &'a [Truth],
 }
 
-impl<T: Copy> Wide for Blend<'_, T> {
+impl<T: Bits> Wide for Blend<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
-        for ((&from, to), truth) in self.from.iter().zip(self.to).zip(self.truths) {
-            *to = if truth.holds() { from } else { *to };
+        for ((&from, to), &truth) in self.from.iter().zip(self.to).zip(self.truths) {
+            *to = T::chosen(truth, from, *to);
         }
     }
 }

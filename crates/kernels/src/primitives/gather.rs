@@ -2,10 +2,9 @@
 
 use super::density::{Density, density};
 use super::element::Element;
-use super::indices::{Index, Indexing, range_of, with_indices};
+use super::indices::{Index, Indexing, Moves, range_of, with_indices};
 use super::lines::{self, Scratch};
-use super::parallel::{in_parts, threads_for};
-use super::view::Selection;
+use super::parallel::in_parts;
 use super::{PrimitiveError, View};
 
 /// Elements of a block.
@@ -34,34 +33,25 @@ pub unsafe fn gather(
     selection: Option<&View>,
     threads: Option<usize>,
 ) -> Result<(), PrimitiveError> {
-    index.check_length("index", out.length)?;
-    out.check_type("out", x.kind)?;
-    x.check_apart("x", &out, "out")?;
-    index.check_apart("index", &out, "out")?;
     // SAFETY: the caller's.
-    let selection = unsafe { Selection::checked(selection, out.length, Some(&out))? };
-    let threads = threads_for(threads, out.bytes() + index.bytes());
-    with_indices(&index, Work { x, index, out, selection, threads })
+    let moves = unsafe { Moves::checked(x, index, out, out.length, selection, threads)? };
+    with_indices(&index, Work { moves })
 }
 
 struct Work<'a> {
-    x: View,
-    index: View,
-    out: View,
-    selection: Selection<'a>,
-    threads: usize,
+    moves: Moves<'a>,
 }
 
 impl Indexing for Work<'_> {
     type Output = ();
     fn run<I: Index>(self) -> Result<(), PrimitiveError> {
         // SAFETY: `gather` was promised readable views.
-        let index = unsafe { self.index.slice::<I>() };
-        if range_of(index, self.selection, self.x.length, "source", self.threads)?.is_none() {
+        let index = unsafe { self.moves.index.slice::<I>() };
+        if range_of(index, self.moves.selection, self.moves.x.length, "source", self.moves.threads)?.is_none() {
             return Ok(());
         }
         // What is fetched need not be understood.
-        match self.x.kind.size() {
+        match self.moves.x.kind.size() {
             1 => self.fetched::<u8, I>(index),
             2 => self.fetched::<u16, I>(index),
             4 => self.fetched::<u32, I>(index),
@@ -74,9 +64,9 @@ impl Indexing for Work<'_> {
 impl Work<'_> {
     fn fetched<T: Element, I: Index>(&self, index: &[I]) {
         // SAFETY: `gather` was promised a readable view; any bits are an unsigned number.
-        let x = unsafe { self.x.elements::<T>() };
-        let streaming = lines::passes_caches(self.out.bytes() + self.index.bytes());
-        in_parts(index.len(), BLOCK, self.threads, |part| {
+        let x = unsafe { self.moves.x.elements::<T>() };
+        let streaming = lines::passes_caches(self.moves.out.bytes() + self.moves.index.bytes());
+        in_parts(index.len(), BLOCK, self.moves.threads, |part| {
             let mut room = Scratch::<{ BLOCK * 8 }>::new();
             let head = lines::before_line(self.target::<T>(part.start).cast(), size_of::<T>());
             let mut start = part.start;
@@ -102,13 +92,13 @@ impl Work<'_> {
     }
 
     fn target<T: Element>(&self, place: usize) -> *mut T {
-        self.out.pointer.cast::<T>().wrapping_add(place)
+        self.moves.out.pointer.cast::<T>().wrapping_add(place)
     }
 
     /// What the elements `start..end` of the output are to hold, at `target`.
     unsafe fn block<T: Element, I: Index>(&self, x: &[T], index: &[I], start: usize, end: usize, target: *mut T) {
         let far = std::mem::size_of_val(x) > NEAR;
-        let all = self.selection.0.is_none_or(|truths| density(&truths[start..end]) == Density::All);
+        let all = self.moves.selection.0.is_none_or(|truths| density(&truths[start..end]) == Density::All);
         // SAFETY: the caller's.
         unsafe {
             match (all, far) {
@@ -142,7 +132,7 @@ impl Work<'_> {
                 let value = if ALL {
                     *x.get_unchecked(place)
                 } else {
-                    let holds = self.selection.holds(element);
+                    let holds = self.moves.selection.holds(element);
                     let value = *x.get_unchecked(if holds { place } else { 0 });
                     if holds { value } else { *old.add(number) }
                 };

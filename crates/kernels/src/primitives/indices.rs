@@ -1,7 +1,7 @@
 //! Arrays of indices.
 
 use super::element::Element;
-use super::parallel::{on_threads, part};
+use super::parallel::{on_threads, part, threads_for};
 use super::view::Selection;
 use super::wide::{Wide, widely};
 use super::{ElementType, PrimitiveError, View};
@@ -30,6 +30,41 @@ impl Index for i64 {
     }
     fn wide(self) -> i64 {
         self
+    }
+}
+
+/// The arrays of a get or a send, checked.
+#[derive(Clone, Copy)]
+pub(super) struct Moves<'a> {
+    pub x: View,
+    pub index: View,
+    pub out: View,
+    pub selection: Selection<'a>,
+    pub threads: usize,
+}
+
+impl<'a> Moves<'a> {
+    /// Checks all but the indices; `asking`: how many elements have an index.
+    ///
+    /// # Safety
+    ///
+    /// Elements of the selection are readable and not written meanwhile.
+    pub(super) unsafe fn checked(
+        x: View,
+        index: View,
+        out: View,
+        asking: usize,
+        selection: Option<&View>,
+        threads: Option<usize>,
+    ) -> Result<Self, PrimitiveError> {
+        index.check_length("index", asking)?;
+        out.check_type("out", x.kind)?;
+        x.check_apart("x", &out, "out")?;
+        index.check_apart("index", &out, "out")?;
+        // SAFETY: the caller's.
+        let selection = unsafe { Selection::checked(selection, asking, Some(&out))? };
+        let threads = threads_for(threads, asking * x.kind.size() + index.bytes());
+        Ok(Self { x, index, out, selection, threads })
     }
 }
 

@@ -9,8 +9,7 @@ mod collisions;
 
 use super::combination::{Combine, Combining, with_combination};
 use super::element::{Element, Truth};
-use super::indices::{Index, Indexing, Range, range_of, with_indices};
-use super::parallel::threads_for;
+use super::indices::{Index, Indexing, Moves, Range, range_of, with_indices};
 use super::view::Selection;
 use super::{Combination, ElementType, PrimitiveError, View};
 
@@ -56,31 +55,22 @@ pub unsafe fn send(
     selection: Option<&View>,
     threads: Option<usize>,
 ) -> Result<(), PrimitiveError> {
-    index.check_length("index", x.length)?;
-    out.check_type("out", x.kind)?;
-    x.check_apart("x", &out, "out")?;
-    index.check_apart("index", &out, "out")?;
     // SAFETY: the caller's.
-    let selection = unsafe { Selection::checked(selection, x.length, Some(&out))? };
-    let threads = threads_for(threads, x.bytes() + index.bytes());
-    with_indices(&index, Work { x, index, out, collisions, selection, threads })
+    let moves = unsafe { Moves::checked(x, index, out, x.length, selection, threads)? };
+    with_indices(&index, Work { moves, collisions })
 }
 
 struct Work<'a> {
-    x: View,
-    index: View,
-    out: View,
+    moves: Moves<'a>,
     collisions: Collisions,
-    selection: Selection<'a>,
-    threads: usize,
 }
 
 impl Indexing for Work<'_> {
     type Output = ();
     fn run<I: Index + Element>(self) -> Result<(), PrimitiveError> {
-        let Work { x, out, selection, threads, .. } = self;
+        let Moves { x, index, out, selection, threads } = self.moves;
         // SAFETY: `send` was promised readable views.
-        let index = unsafe { self.index.slice::<I>() };
+        let index = unsafe { index.slice::<I>() };
         let Some(range) = range_of(index, selection, out.length, "destination", threads)? else { return Ok(()) };
         if self.collisions == Collisions::Refuse {
             collisions::refuse(index, selection, range)?;

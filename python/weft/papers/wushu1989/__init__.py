@@ -14,6 +14,7 @@ from weft.data_parallel import Costs
 from weft.papers.reproduction import Describe, OperationTime, Reproduction, Simulate, chosen
 from weft.papers.wushu1989 import figures, tables
 from weft.papers.wushu1989.figures import FIGURES
+from weft.papers.wushu1989.here import Here
 from weft.papers.wushu1989.published import CITATION, MACHINE, MATRICES, NAME, cells
 from weft.papers.wushu1989.summary import summary
 from weft.papers.wushu1989.tables import TABLES
@@ -29,6 +30,7 @@ def reproduce(
     operation_time: OperationTime | None = None,
     describe: Describe | None = None,
     benchmarks: Collection[str] = (),
+    here: Here | None = None,
 ) -> Reproduction:
     """Price the paper's operations on the modelled CM-2 and put the times beside the published ones.
 
@@ -38,6 +40,8 @@ def reproduce(
         One of `TABLES`, one of `FIGURES`; default: all of both.
     simulate, operation_time, describe, benchmarks
         Not needed: operations are priced, nothing runs.
+    here
+        What the operations take on this machine, for columns of their own.
 
     Raises
     ------
@@ -47,7 +51,7 @@ def reproduce(
     costs = Costs(machine(MACHINE))
     wanted = chosen(NAME, "table", table, TABLES, figure)
     drawn = chosen(NAME, "figure", figure, FIGURES, table, "figure 1 is a drawing and figure 11 a listing")
-    made = [tables.table_of(number, costs) for number in wanted]
-    made += [figures.figure(number, costs) for number in drawn]
+    made = [tables.table_of(number, costs, here) for number in wanted]
+    made += [figures.figure(number, costs, here) for number in drawn]
     found, title = summary(made)
     return Reproduction(NAME, CITATION, tuple(made), found, title)

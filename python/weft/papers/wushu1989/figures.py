@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import polars as pl
 
 from weft.data_parallel import Costs, Operation
 from weft.papers.reproduction import ReproducedTable, with_error
-from weft.papers.wushu1989.published import cells, named
+from weft.papers.wushu1989.here import NOTE, Here, beside
+from weft.papers.wushu1989.published import cells, named, operation
 
 FIGURES = tuple(str(number) for number in range(2, 11))
 """Figures that show numbers: figure 1 is a drawing, figure 11 a listing (table 14 counts it)."""
@@ -18,7 +20,7 @@ _VP_RATIOS = (1, 2, 4, 8, 16)
 _US = 1e3
 _MS = 1e3
 
-Row = tuple[object, ...]
+Row = tuple[Any, ...]
 
 _TITLES = {
     "2": "Completion time for different word lengths, CM time",
@@ -33,20 +35,21 @@ _TITLES = {
 }
 
 
-def figure(number: str, costs: Costs) -> ReproducedTable:
-    """One of `FIGURES`."""
+def figure(number: str, costs: Costs, here: Here | None = None) -> ReproducedTable:
+    """One of `FIGURES`; with what was measured here, where that is given."""
     if number == "2":
-        return _made(number, "bits", _words(costs), (_NO_NUMBERS, "At 32 bits: table 1."))
+        return _made(number, "bits", _words(costs), (_NO_NUMBERS, "At 32 bits: table 1."), here)
     if number in _PRINTED:
-        return _made(number, *_drawn(number, costs), (_DRAWN,))
-    return _made(number, "VP ratio", _ratios(number, costs), (_NO_NUMBERS, *_RATIO_NOTES.get(number, ())))
+        return _made(number, *_drawn(number, costs), (_DRAWN,), here)
+    return _made(number, "VP ratio", _ratios(number, costs), (_NO_NUMBERS, *_RATIO_NOTES.get(number, ())), here)
 
 
 def _words(costs: Costs) -> Iterable[Row]:
     for bits in _WORDS:
         for kind in ("add", "multiply"):
             printed = _cell(pl.col("operation") == kind, 1, "cm") if bits == 32 else None
-            yield bits, kind, printed, costs.time(Operation(kind, bits)).cm * _MS
+            one = Operation(kind, bits)
+            yield bits, kind, printed, costs.time(one).cm * _MS, (one, "cm")
 
 
 _PRINTED = {"3": (5,), "4": (6, 7, 8), "5": (6, 7, 8), "6": (9, 10)}
@@ -64,7 +67,9 @@ def _drawn(number: str, costs: Costs) -> tuple[str, list[Row]]:
     series = {"3": "pattern", "4": "mode", "5": "mode", "6": "operation"}[number]
     rows = "hops" if number == "6" else "ratio"
     drawn = table.with_columns(pl.Series("ours", times(costs, table))).sort(rows, maintain_order=True)
-    return rows, drawn.select(rows, series, "ms", "ours").rows()
+    measured = [(operation(row), row["time"]) for row in drawn.iter_rows(named=True)]
+    made = zip(drawn.select(rows, series, "ms", "ours").rows(), measured, strict=True)
+    return rows, [(*row, which) for row, which in made]
 
 
 _SWEPT = {
@@ -80,10 +85,11 @@ def _ratios(number: str, costs: Costs) -> Iterable[Row]:
 
     said = dict(named("text-figures").select("quantity", "value").rows())
     for ratio in _VP_RATIOS:
-        time = costs.time(replace(_SWEPT[number], vp_ratio=ratio))
+        one = replace(_SWEPT[number], vp_ratio=ratio)
+        time = costs.time(one)
         for which, ours in (("real", time.real), ("cm", time.cm)):
             printed = said.get(f"add_real_vp_{ratio}") if number == "7" and which == "real" else None
-            yield ratio, which, None if printed is None else printed / _US, ours * _MS
+            yield ratio, which, None if printed is None else printed / _US, ours * _MS, (one, which)
 
 
 _RATIO_NOTES = {
@@ -98,15 +104,21 @@ def _cell(where: pl.Expr, table: int, time: str) -> float:
     return float(cells().filter(where & (pl.col("table") == table) & (pl.col("time") == time))["ms"].item())
 
 
-def _made(number: str, rows: str, made: Iterable[Row], notes: tuple[str, ...]) -> ReproducedTable:
+def _made(number: str, rows: str, made: Iterable[Row], notes: tuple[str, ...], here: Here | None) -> ReproducedTable:
+    """Of each row the last entry is what it is the time of: an operation, and whether real or CM time."""
+    made = list(made)
     schema: dict[str, pl.DataType] = {
         rows: pl.Int64(),
         "series": pl.String(),
         "published": pl.Float64(),
         "ours": pl.Float64(),
     }
-    table = pl.DataFrame(list(made), schema=schema, orient="row").with_columns(pl.lit("ms").alias("unit"))
-    return ReproducedTable(number, f"{_TITLES[number]}, ms", (rows,), ("series",), with_error(table), notes, "Figure")
+    table = pl.DataFrame([row[:-1] for row in made], schema=schema, orient="row")
+    found = with_error(table.with_columns(pl.lit("ms").alias("unit")))
+    if here is not None:
+        found = beside(found, "series", here, [row[-1] for row in made])
+        notes = (*notes, NOTE)
+    return ReproducedTable(number, f"{_TITLES[number]}, ms", (rows,), ("series",), found, notes, "Figure")
 
 
 _DRAWN = "Published where the tables print what the curves were drawn from."

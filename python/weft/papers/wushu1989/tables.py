@@ -7,7 +7,8 @@ import polars as pl
 from weft.data_parallel import Costs
 from weft.papers.reproduction import SIMULATED, ReproducedTable, with_error
 from weft.papers.wushu1989 import fitting, gauss
-from weft.papers.wushu1989.published import MATRICES, cells, named
+from weft.papers.wushu1989.here import NOTE, Here, beside
+from weft.papers.wushu1989.published import MATRICES, cells, named, operation
 
 TITLES = {
     "1": "Processor operations",
@@ -31,8 +32,8 @@ TABLES = tuple(TITLES)
 """What is reproduced."""
 
 
-def table_of(number: str, costs: Costs) -> ReproducedTable:
-    """One of `TABLES`."""
+def table_of(number: str, costs: Costs, here: Here | None = None) -> ReproducedTable:
+    """One of `TABLES`; with what was measured here, where that is given."""
     if number == "13":
         return _comparison(costs)
     if number == "15":
@@ -45,7 +46,11 @@ def table_of(number: str, costs: Costs) -> ReproducedTable:
     found = with_error(found.with_columns(_column(number).alias("column")))
     # A slip is printed as it was; nothing is held against it.
     found = found.with_columns(pl.when("slip").then(None).otherwise(pl.col("error")).alias("error"))
-    return ReproducedTable(number, f"{TITLES[number]}, ms", ("row",), ("column",), found, _NOTES.get(number, ()))
+    notes = _NOTES.get(number, ())
+    if here is not None:
+        made = [(operation(row), row["time"]) for row in printed.iter_rows(named=True)]
+        found, notes = beside(found, "column", here, made), (*notes, NOTE)
+    return ReproducedTable(number, f"{TITLES[number]}, ms", ("row",), ("column",), found, notes)
 
 
 def _row(number: str) -> pl.Expr:
