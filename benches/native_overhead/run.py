@@ -18,7 +18,6 @@ import json
 import math
 import os
 import pathlib
-import platform
 import statistics
 import subprocess
 import sys
@@ -26,6 +25,10 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+sys.path.insert(0, str(ROOT / "benches"))
+
+from recording import head
+
 SIZES = [8, 1024, 8192, 1 << 20]
 TARGET = 1.05
 # A launch of one side lasts about a second at the usual iterations; longer than this is a hang.
@@ -131,14 +134,6 @@ def compare(rows, size):
     }
 
 
-def processor():
-    try:
-        lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor()
-    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())
-
-
 def version(mpi):
     """The first line of what the launcher says about itself."""
     done = subprocess.run([mpi["mpiexec"], "--version"], capture_output=True, text=True)
@@ -167,13 +162,7 @@ def main():
             rows = measure(mpi, options, build_c(mpi, directory))
             results[mpi["name"]] = {"launcher": version(mpi), "sizes": [compare(rows[size], size) for size in SIZES]}
     record = {
-        "benchmark": "native_overhead",
-        "date": started.isoformat(timespec="seconds"),
-        "processor": processor(),
-        "processors": os.cpu_count(),
-        "system": platform.platform(),
-        "load_before": load,
-        "load_after": os.getloadavg(),
+        **head("native_overhead", started, load),
         "protocol": {
             "launches": options.launches,
             "iterations": options.iterations,

@@ -6,7 +6,7 @@ that of many exchanges divided by their number, on the slower rank. A ratio is t
 median over the rounds of all launches. Every variant's ghosts are checked against the elements they copy.
 
     python3 -m venv PEERS
-    PEERS/bin/pip install mpich mpi4py numpy        # ghex too, if it shall take part: pip install ghex (a long build)
+    PEERS/bin/pip install mpich mpi4py numpy scipy polars    # ghex too, if it shall take part: a long build
     python3 benches/polyshift/halo.py --python PEERS/bin/python
 
 weft is imported from this working tree (`make setup` first); it uses the MPI library that mpi4py has loaded. What is
@@ -19,7 +19,6 @@ import importlib.util
 import json
 import os
 import pathlib
-import platform
 import statistics
 import subprocess
 import sys
@@ -27,6 +26,10 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+sys.path.insert(0, str(ROOT / "benches"))
+
+from recording import head
+
 CASES = {
     "3-D 128^3, axis 0 divided": {"block": (128, 128, 128), "axis": 0, "iterations": 40, "targets": (0.8, 0.45)},
     "3-D 128^3, axis 2 divided": {"block": (128, 128, 128), "axis": 2, "iterations": 40, "targets": None},
@@ -372,13 +375,7 @@ def main():
         now = datetime.datetime.now(datetime.timezone.utc)
         path = options.record or ROOT / f"benches/records/{now:%Y-%m-%d}-halo.json"
         record = {
-            "benchmark": "halo",
-            "date": now.isoformat(timespec="seconds"),
-            "processor": processor(),
-            "processors": os.cpu_count(),
-            "system": platform.platform(),
-            "load_before": before,
-            "load_after": os.getloadavg(),
+            **head("halo", now, before),
             "protocol": {"ranks": 2, "launches": options.launches, "rounds": options.rounds, "variants": "interleaved",
                          "statistic": "median over rounds of the mean time of an exchange on the slower rank"},
             "results": results,
@@ -386,11 +383,6 @@ def main():
         path.write_text(json.dumps(record, indent=1) + "\n")
         print(f"written: {path}")
     return int(missed)
-
-
-def processor():
-    lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
 
 
 if __name__ == "__main__":

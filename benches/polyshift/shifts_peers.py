@@ -10,7 +10,6 @@ import ctypes
 import datetime
 import json
 import os
-import platform
 import shutil
 import statistics
 import subprocess
@@ -25,6 +24,10 @@ import weft
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+sys.path.insert(0, str(ROOT / "benches"))
+
+from recording import head
+
 RECORDS = ROOT / "benches" / "records"
 
 Call = Callable[[], Any]
@@ -217,28 +220,11 @@ def spread(values: list[float]) -> dict[str, float]:
     return {"median": statistics.median(ordered), "least": ordered[0], "largest": ordered[-1], "rounds": len(ordered)}
 
 
-def processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())
-
-
 def record(name: str, started: datetime.datetime, load: tuple[float, ...], content: dict[str, Any]) -> Path:
     """Writes a dated record; a second one of a day gets a number."""
     RECORDS.mkdir(parents=True, exist_ok=True)
     number, path = 2, RECORDS / f"{started:%Y-%m-%d}-{name}.json"
     while path.exists():
         number, path = number + 1, RECORDS / f"{started:%Y-%m-%d}-{name}-{number}.json"
-    head = {
-        "benchmark": name,
-        "date": started.isoformat(timespec="seconds"),
-        "processor": processor(),
-        "processors": os.cpu_count(),
-        "system": platform.platform(),
-        "load_before": load,
-        "load_after": os.getloadavg(),
-    }
-    path.write_text(json.dumps({**head, **content}, indent=1) + "\n")
+    path.write_text(json.dumps({**head(name, started, load), **content}, indent=1) + "\n")
     return path

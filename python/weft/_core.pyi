@@ -134,15 +134,12 @@ class Ranks:
     def agree(self, error: str | None, digest: int, what: str) -> None:
         """Lets all ranks know of an error of any, and that all ask for the same. Collective. Raises UsageError."""
 
-    def scatter(
-        self, blocks: Blocks, root: int, address: int, strides: Sequence[int], storage: _Storage, own: int
-    ) -> None:
-        """Divides an array that the root has at an address over the ranks. Collective. Raises RunError."""
+    def scatter(self, blocks: Blocks, root: int, whole: tuple[int, Sequence[int]], storage: _Storage, own: int) -> None:
+        """Divides an array that the root has, at an address with strides, over the ranks, each of which has memory for
+        its block at an address. Collective. Raises RunError."""
 
-    def gather(
-        self, blocks: Blocks, root: int, address: int, strides: Sequence[int], storage: _Storage, own: int
-    ) -> None:
-        """Puts the blocks of all ranks together in an array that the root has at an address. Collective."""
+    def gather(self, blocks: Blocks, root: int, whole: tuple[int, Sequence[int]], storage: _Storage, own: int) -> None:
+        """Puts the blocks of all ranks together in an array that the root has. Collective. Raises RunError."""
 
     def broadcast(self, root: int, address: int, bytes: int) -> None:
         """Gives all ranks the bytes that the root has at an address, each at its own. Collective. Raises RunError."""

@@ -11,7 +11,7 @@ use weft_polyshift::geometry::{Geometry, Layout};
 
 use crate::request::{Request, UsageError, refuse_if};
 use crate::row::Row;
-use crate::session::{Session, Step, rate};
+use crate::session::{Session, Step, Traced, rate};
 use crate::window::windowed;
 
 /// Ghosts on each side.
@@ -104,7 +104,9 @@ pub(crate) async fn halo<C: Communicator>(session: &Session<'_, C>, shape: &[u64
     let memory = if options.phantom { 0 } else { storage.bytes(&block) };
     let mut exchanges =
         Exchanges { exchange: Exchange::new(comm, plan, options)?, memory: Buffer::page_aligned(memory) };
-    exchanges.check(session, &geometry, &storage).await?;
+    if session.traced_step(&mut exchanges).await? {
+        exchanges.check(session, &geometry, &storage)?;
+    }
     let windowed = windowed(session, &mut exchanges).await?;
     Ok(windowed.map(|windowed| {
         let row = session.row(windowed.times, comm.size(), Some(sent));
@@ -136,22 +138,16 @@ impl<C: Communicator> Step<C> for Exchanges<C> {
     }
 }
 
+impl<C: Communicator> Traced<C> for Exchanges<C> {
+    fn memory(&mut self) -> &mut Buffer {
+        &mut self.memory
+    }
+}
+
 impl<C: Communicator> Exchanges<C> {
-    /// One exchange of blocks that hold their rank's number, whose ghosts must hold those of the neighbours.
-    async fn check(
-        &mut self,
-        session: &Session<'_, C>,
-        geometry: &Geometry,
-        storage: &Storage,
-    ) -> Result<(), CommError> {
+    /// After an exchange of blocks that held their rank's number, ghosts must hold those of the neighbours.
+    fn check(&self, session: &Session<'_, C>, geometry: &Geometry, storage: &Storage) -> Result<(), CommError> {
         let comm = &session.comm;
-        if !session.is_phantom() {
-            self.memory.values_mut::<f64>().fill(comm.rank() as f64);
-        }
-        self.step(comm).await?;
-        if session.is_phantom() {
-            return Ok(());
-        }
         for (axis, &extent) in geometry.block().iter().enumerate() {
             for (step, place) in [(-1i64, -1i64), (1, extent as i64)] {
                 let mut ghost = vec![0i64; storage.strides.len()];

@@ -22,6 +22,12 @@ pub(crate) trait Step<C: Communicator> {
     async fn step(&mut self, comm: &C) -> Result<(), CommError>;
 }
 
+/// Steps whose results show which rank the memory they read was of.
+pub(crate) trait Traced<C: Communicator>: Step<C> {
+    /// The memory that the next step reads.
+    fn memory(&mut self) -> &mut Buffer;
+}
+
 /// One launch of one benchmark on the ranks that take part.
 pub(crate) struct Session<'a, C> {
     pub comm: C,
@@ -82,6 +88,16 @@ impl<C: Communicator> Session<'_, C> {
         let row = self.row(disturbed, self.comm.size(), bytes);
         let slowdown = (row.seconds > 0.0).then(|| 1.0 - quiet / row.seconds);
         Row { quiet_seconds: Some(quiet), slowdown, ..row }
+    }
+
+    /// One step of double-precision memory that holds the rank's own number everywhere; whether there is a result to look
+    /// at, which phantoms do not have.
+    pub async fn traced_step(&self, steps: &mut impl Traced<C>) -> Result<bool, CommError> {
+        if !self.is_phantom() {
+            steps.memory().values_mut::<f64>().fill(self.comm.rank() as f64);
+        }
+        steps.step(&self.comm).await?;
+        Ok(!self.is_phantom())
     }
 
     /// Sends numbers that steer the measurement.

@@ -19,7 +19,7 @@ use weft_polyshift::stencil::{Block, Computation, Memory, Stepper, halo};
 use crate::halo::{ELEMENT, check_shapes, geometry, shape_text};
 use crate::request::{Request, UsageError};
 use crate::row::Row;
-use crate::session::{Session, Step};
+use crate::session::{Session, Step, Traced};
 use crate::window::windowed;
 
 /// The operation that arithmetic is charged by.
@@ -146,7 +146,9 @@ pub(crate) async fn stencil<C: Communicator>(
         operations: operations(shape.len()),
         is_overlapped,
     };
-    steps.check(session, &geometry, &storage).await?;
+    if session.traced_step(&mut steps).await? {
+        steps.check(session, &geometry, &storage)?;
+    }
     let windowed = windowed(session, &mut steps).await?;
     let sites: u64 = shape.iter().product();
     Ok(windowed.map(|windowed| {
@@ -209,23 +211,16 @@ async fn charge<C: Communicator>(comm: &C, regions: &[Region], operations: u64) 
     comm.compute(Work::Overlapped([arithmetic, memory])).await;
 }
 
+impl<C: Communicator> Traced<C> for Steps<C> {
+    fn memory(&mut self) -> &mut Buffer {
+        &mut self.arrays[0]
+    }
+}
+
 impl<C: Communicator> Steps<C> {
-    /// One step from blocks that hold their rank's number, seen at the first and the last site.
-    async fn check(
-        &mut self,
-        session: &Session<'_, C>,
-        geometry: &Geometry,
-        storage: &Storage,
-    ) -> Result<(), CommError> {
-        let comm = &session.comm;
-        if !session.is_phantom() {
-            self.arrays[0].values_mut::<f64>().fill(comm.rank() as f64);
-        }
-        self.step(comm).await?;
-        if session.is_phantom() {
-            return Ok(());
-        }
-        let (own, axes) = (comm.rank(), geometry.dimensions());
+    /// After a step from blocks that held their rank's number, looks at the first and the last site.
+    fn check(&self, session: &Session<'_, C>, geometry: &Geometry, storage: &Storage) -> Result<(), CommError> {
+        let (own, axes) = (session.comm.rank(), geometry.dimensions());
         for is_last in [false, true] {
             let place: Vec<i64> =
                 geometry.block().iter().map(|&extent| if is_last { extent as i64 - 1 } else { 0 }).collect();

@@ -6,8 +6,7 @@ use weft_comm::collective::{Choice, alltoall, alltoallv, broadcast};
 use weft_comm::{CommError, Communicator, Payload, block_on};
 use weft_mpi::MpiComm;
 use weft_polyshift::exchange::{
-    Boundary, Copies, Corners, Edge, Exchange, Halo, Options, Pattern, RankPlan, Shift, Storage, Whole, agree, gather,
-    scatter,
+    Boundary, Copies, Corners, Division, Edge, Exchange, Halo, Options, Pattern, RankPlan, Shift, Storage, Whole, agree,
 };
 use weft_polyshift::geometry::{Geometry, Layout, Order};
 
@@ -182,44 +181,29 @@ impl PyRanks {
         }
     }
 
-    /// Divides an array that the root has at an address over the ranks. Collective. Raises RunError.
-    #[pyo3(signature = (blocks, root, address, strides, storage, own))]
-    fn scatter(
-        &self,
-        blocks: &PyBlocks,
-        root: usize,
-        address: usize,
-        strides: Vec<isize>,
-        storage: PyStorage,
-        own: usize,
-    ) -> PyResult<()> {
-        let (whole, storage, own) = (whole(address, strides), storage.into(), own as *mut u8);
+    /// Divides an array that the root has, at an address with strides, over the ranks, each of which has memory for its
+    /// block at an address. Collective. Raises RunError.
+    fn scatter(&self, blocks: &PyBlocks, root: usize, whole: PyWhole, storage: PyStorage, own: usize) -> PyResult<()> {
+        let (whole, storage, own) = (whole.into(), storage.into(), own as *mut u8);
+        let division = division(blocks, root, &whole, &storage, own);
         // SAFETY: weft.distributed keeps both arrays, whose shapes it has checked, through the call.
         unsafe {
             match &self.0 {
-                Some(comm) => done(scatter(comm, &blocks.0, root, whole.as_ref(), &storage, own)),
-                None => alone(whole.as_ref(), own, |whole, own| (whole, own), &blocks.0, &storage),
+                Some(comm) => done(division.scatter(comm)),
+                None => alone(&division, |whole, own| (whole, own)),
             }
         }
     }
 
-    /// Puts the blocks of all ranks together in an array that the root has at an address. Collective. Raises RunError.
-    #[pyo3(signature = (blocks, root, address, strides, storage, own))]
-    fn gather(
-        &self,
-        blocks: &PyBlocks,
-        root: usize,
-        address: usize,
-        strides: Vec<isize>,
-        storage: PyStorage,
-        own: usize,
-    ) -> PyResult<()> {
-        let (whole, storage, own) = (whole(address, strides), storage.into(), own as *mut u8);
+    /// Puts the blocks of all ranks together in an array that the root has. Collective. Raises RunError.
+    fn gather(&self, blocks: &PyBlocks, root: usize, whole: PyWhole, storage: PyStorage, own: usize) -> PyResult<()> {
+        let (whole, storage, own) = (whole.into(), storage.into(), own as *mut u8);
+        let division = division(blocks, root, &whole, &storage, own);
         // SAFETY: as above.
         unsafe {
             match &self.0 {
-                Some(comm) => done(gather(comm, &blocks.0, root, whole.as_ref(), &storage, own)),
-                None => alone(whole.as_ref(), own, |whole, own| (own, whole), &blocks.0, &storage),
+                Some(comm) => done(division.gather(comm)),
+                None => alone(&division, |whole, own| (own, whole)),
             }
         }
     }
@@ -266,19 +250,31 @@ impl PyRanks {
     }
 }
 
-fn whole(address: usize, strides: Vec<isize>) -> Option<Whole> {
-    (address != 0).then_some(Whole { start: address as *mut u8, strides })
+/// Where an undivided array begins, and its strides in bytes; address 0 where a rank has none.
+#[derive(FromPyObject)]
+#[pyo3(transparent)]
+pub struct PyWhole((usize, Vec<isize>));
+
+impl From<PyWhole> for Option<Whole> {
+    fn from(PyWhole((address, strides)): PyWhole) -> Option<Whole> {
+        (address != 0).then_some(Whole { start: address as *mut u8, strides })
+    }
+}
+
+fn division<'a>(
+    blocks: &'a PyBlocks,
+    root: usize,
+    whole: &'a Option<Whole>,
+    storage: &'a Storage,
+    own: *mut u8,
+) -> Division<'a> {
+    Division { geometry: &blocks.0, root, whole: whole.as_ref(), storage, own }
 }
 
 /// An array of one rank and its only block.
-unsafe fn alone(
-    whole: Option<&Whole>,
-    own: *mut u8,
-    direction: impl Fn(Side, Side) -> (Side, Side),
-    geometry: &Geometry,
-    storage: &Storage,
-) -> PyResult<()> {
-    let Some(whole) = whole else { return Ok(()) };
+unsafe fn alone(division: &Division<'_>, direction: impl Fn(Side, Side) -> (Side, Side)) -> PyResult<()> {
+    let Division { geometry, storage, own, .. } = *division;
+    let Some(whole) = division.whole else { return Ok(()) };
     let dense = Side { start: whole.start, origin: 0, strides: whole.strides.clone() };
     let block = Side { start: own, origin: storage.origin, strides: storage.strides.clone() };
     let (from, to) = direction(dense, block);

@@ -108,11 +108,11 @@ class DistributedArray:
 
         target = ranks.agreed("gather", prepare)
         if ranks.rank != target and root is not None:
-            ranks.native.gather(geometry.blocks, target, 0, [], self.storage, self.address)
+            ranks.native.gather(geometry.blocks, target, (0, []), self.storage, self.address)
             return None
         whole = np.empty(geometry.shape, self.dtype)
         address = whole.ctypes.data if ranks.rank == target else 0
-        ranks.native.gather(geometry.blocks, target, address, list(whole.strides), self.storage, self.address)
+        ranks.native.gather(geometry.blocks, target, (address, list(whole.strides)), self.storage, self.address)
         if root is None and ranks.size > 1:
             ranks.native.broadcast(target, whole.ctypes.data, whole.nbytes)
         return whole
@@ -163,7 +163,7 @@ def scattered(
     ranks.native.broadcast(target, code.ctypes.data, code.nbytes)
     result = DistributedArray(geometry, np.dtype(code.tobytes().rstrip(b"\0").decode()), halo)
     address, strides = (0, []) if whole is None else (whole.ctypes.data, list(whole.strides))
-    ranks.native.scatter(geometry.blocks, target, address, strides, result.storage, result.address)
+    ranks.native.scatter(geometry.blocks, target, (address, strides), result.storage, result.address)
     return result
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -14,6 +13,7 @@ from weft import _core
 from weft._core import UsageError
 from weft.distributed.array import DistributedArray, Halo, widths
 from weft.distributed.geometry import Geometry
+from weft.releasing import Releasable
 from weft.stencils import Stencil, boundaries
 from weft.stencils.plan import REAL_OF, counted, dtype_of, fit, native
 
@@ -23,7 +23,7 @@ KEPT_PLANS = 16
 Points = list[tuple[tuple[int, ...], Any]]
 
 
-class DistributedStencilPlan:
+class DistributedStencilPlan(Releasable):
     """A stencil prepared for distributed arrays of one geometry and type; `Geometry.stencil` makes one.
 
     A call gives what the local stencil gives for the gathered array. The faces that other ranks need leave first; sites
@@ -168,15 +168,6 @@ class DistributedStencilPlan:
         """Give back its messages and arrays. Memory that ranks of a node share is given back at the end of the run."""
         self._native = None
         self._kept, self._held = [], {}
-
-    def __enter__(self) -> Self:
-        self._live()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.release()
 
     def __repr__(self) -> str:
         state = "released " if self.released else ""

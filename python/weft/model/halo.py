@@ -46,12 +46,7 @@ def predict_halo(model: Fit | DescribedMachine, shapes: Iterable[Sequence[int]],
             messages = _core.halo_messages(list(shape), count)
             if not messages:
                 continue
-            times = predict(model, "echo", sorted(set(messages)))
-            of = dict(times.select("bytes", "seconds").iter_rows())
-            each = [of[length] for length in messages]
-            if min(each) <= 0.0:
-                raise FitError(f"the model has messages of {min(messages)} bytes take no time")
-            name = times["machine"][0]
+            name, each = message_times(model, messages)
             note = "one message after the other; at once the longest decides"
             words = "x".join(map(str, shape))
             row = (
@@ -70,3 +65,13 @@ def predict_halo(model: Fit | DescribedMachine, shapes: Iterable[Sequence[int]],
             )
             rows.append((*row, words))
     return pl.DataFrame(rows, schema={**SCHEMA, "shape": pl.String()}, orient="row")
+
+
+def message_times(model: Fit | DescribedMachine, messages: Sequence[int]) -> tuple[str, list[float]]:
+    """The machine's name, and what each of some messages between two ranks takes by itself, in seconds."""
+    times = predict(model, "echo", sorted(set(messages)))
+    of = dict(times.select("bytes", "seconds").iter_rows())
+    each = [of[length] for length in messages]
+    if min(each) <= 0.0:
+        raise FitError(f"the model has messages of {min(messages)} bytes take no time")
+    return times["machine"][0], each

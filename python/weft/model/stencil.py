@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import polars as pl
 
 from weft import _core
-from weft.model.curve import FitError
 from weft.model.fitting import Fit
-from weft.model.prediction import SCHEMA, DescribedMachine, predict
+from weft.model.halo import message_times
+from weft.model.prediction import SCHEMA, DescribedMachine
 
 WORD = 8
 """Bytes of a number of double precision."""
@@ -54,12 +54,8 @@ def predict_stencil(
 
     Parameters
     ----------
-    model
-        A fit, or a machine of the catalogue or a file (`weft.machine`).
-    shapes
-        Shapes of the block of one rank.
-    ranks
-        Numbers of ranks.
+    model, shapes, ranks
+        As for `predict_halo`; a single rank has a row, of its own work alone.
     times
         What a node takes, by the number of axes of a shape.
 
@@ -82,11 +78,7 @@ def predict_stencil(
             each = [0.0]
             name = model.machine if isinstance(model, Fit) else model.name
             if messages:
-                found = predict(model, "echo", sorted(set(messages)))
-                of = dict(found.select("bytes", "seconds").iter_rows())
-                each, name = [of[length] for length in messages], found["machine"][0]
-                if min(each) <= 0.0:
-                    raise FitError(f"the model has messages of {min(messages)} bytes take no time")
+                name, each = message_times(model, messages)
             copies = (packed + unpacked) * node.copy_byte
             inside, outside = interior * node.site, rim * node.site
             seconds = [copies + max(part, inside) + outside for part in (sum(each), max(each))]

@@ -6,13 +6,13 @@ import math
 import operator
 import os
 from collections.abc import Callable
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from weft import _core
 from weft._core import UsageError
+from weft.releasing import Releasable
 from weft.stencils import boundaries
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ ALIGNMENT = 64
 """Bytes of a cache line."""
 
 
-class StencilPlan:
+class StencilPlan(Releasable):
     """A stencil prepared for arrays of one shape and type; `Stencil.plan` makes one.
 
     Call it with an array, or bind it to two arrays once and call that. A context manager: it is released at the end.
@@ -166,15 +166,6 @@ class StencilPlan:
     def release(self) -> None:
         """Gives its memory back; arrays that were bound stay bound."""
         self._native = self._imaginary = None
-
-    def __enter__(self) -> StencilPlan:
-        self._live()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.release()
 
     def __repr__(self) -> str:
         state = "released " if self._native is None else ""

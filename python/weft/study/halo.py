@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import polars as pl
 
-import weft
 from weft import model
-from weft._core import Machine, UsageError
-from weft.catalogue import machines as catalogue
+from weft._core import Machine
 from weft.catalogue import passes_messages
 from weft.launch.protocol import Progress
+from weft.study.everywhere import Everywhere, Shapes
 
 SHAPES = ((8, 8, 8), (32, 32, 32), (128, 128, 128))
 RANKS = (2, 4, 8, 16, 32, 64)
 
 
 def halo_everywhere(
-    shapes: Sequence[Sequence[int]] = SHAPES,
+    shapes: Shapes = SHAPES,
     ranks: Iterable[int] = RANKS,
     *,
     machines: Iterable[Machine] | None = None,
@@ -59,35 +58,14 @@ def halo_everywhere(
     >>> table["source"].to_list()
     ['simulated', 'predicted']
     """
-    described = [machine for machine in (catalogue() if machines is None else machines) if passes_messages(machine)]
-    counts = sorted(set(ranks))
-    parts: list[pl.DataFrame] = []
-    if measured is not None:
-        parts.append(measured.filter(pl.col("benchmark") == "halo"))
-        parts += _modelled_here(measured, shapes)
-    if progress is not None:
-        progress.launch(0, len(described), len(described))
-    for machine in described:
-        fitting = [count for count in counts if 1 < count <= machine.nodes]
-        if fitting:
-            parts.append(weft.simulate(machine, "halo", ranks=fitting, shape=shapes))
-            parts.append(model.predict_halo(machine, shapes, fitting))
-        if progress is not None:
-            progress.rows(1)
-    if not parts:
-        raise UsageError(f"no machine has nodes for {min(counts, default=0)} ranks or more, or no ranks were asked for")
-    return pl.concat(parts, how="diagonal_relaxed")
+    return _HALO.table(shapes, ranks, machines, measured, progress)
 
 
-def _modelled_here(measured: pl.DataFrame, shapes: Sequence[Sequence[int]]) -> list[pl.DataFrame]:
-    halo = measured.filter(pl.col("benchmark") == "halo")
-    if halo.is_empty() or not (measured["benchmark"] == "echo").any():
-        return []
-    try:
-        fit = model.fit(measured, str(halo["machine"][0]))
-    except model.FitError:
-        return []
-    return [model.predict_halo(fit, shapes, [count for count in halo["ranks"].unique().sort() if count > 1])]
+def _here(fit: model.Fit, samples: pl.DataFrame, shapes: Shapes) -> list[pl.DataFrame]:
+    return [model.predict_halo(fit, shapes, [count for count in samples["ranks"].unique().sort() if count > 1])]
+
+
+_HALO = Everywhere("halo", 2, passes_messages, model.predict_halo, _here, "messages")
 
 
 __all__ = ["RANKS", "SHAPES", "halo_everywhere"]

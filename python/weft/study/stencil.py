@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import polars as pl
 
-import weft
 from weft import model
-from weft._core import Machine, UsageError
-from weft.catalogue import machines as catalogue
+from weft._core import Machine
 from weft.catalogue import operation_time, passes_messages
 from weft.launch.protocol import Progress
 from weft.model.stencil import NodeTimes, predict_stencil
+from weft.study.everywhere import Everywhere, Shapes
 
 SHAPES = ((8, 8, 8), (32, 32, 32), (128, 128, 128))
 RANKS = (1, 2, 4, 8, 16, 32, 64)
@@ -24,7 +23,7 @@ ARITHMETIC = "float64_sum_of_products"
 
 
 def stencil_everywhere(
-    shapes: Sequence[Sequence[int]] = SHAPES,
+    shapes: Shapes = SHAPES,
     ranks: Iterable[int] = RANKS,
     *,
     machines: Iterable[Machine] | None = None,
@@ -66,24 +65,7 @@ def stencil_everywhere(
     >>> table["source"].to_list()
     ['simulated', 'predicted']
     """
-    described = [machine for machine in (catalogue() if machines is None else machines) if priced(machine)]
-    counts = sorted(set(ranks))
-    parts: list[pl.DataFrame] = []
-    if measured is not None:
-        parts.append(measured.filter(pl.col("benchmark") == "stencil"))
-        parts += _modelled_here(measured, shapes)
-    if progress is not None:
-        progress.launch(0, len(described), len(described))
-    for machine in described:
-        fitting = [count for count in counts if count <= machine.nodes]
-        if fitting:
-            parts.append(weft.simulate(machine, "stencil", ranks=fitting, shape=shapes))
-            parts.append(predict_stencil(machine, shapes, fitting, _times(machine, shapes)))
-        if progress is not None:
-            progress.rows(1)
-    if not parts:
-        raise UsageError(f"no machine has nodes for {min(counts, default=0)} ranks and a time of {ARITHMETIC}")
-    return pl.concat(parts, how="diagonal_relaxed")
+    return _STENCIL.table(shapes, ranks, machines, measured, progress)
 
 
 def priced(machine: Machine) -> bool:
@@ -91,30 +73,30 @@ def priced(machine: Machine) -> bool:
     return passes_messages(machine) and operation_time(machine, ARITHMETIC) is not None
 
 
-def _times(machine: Machine, shapes: Sequence[Sequence[int]]) -> dict[int, NodeTimes]:
+def _times(machine: Machine, shapes: Shapes) -> dict[int, NodeTimes]:
     operation, copied = operation_time(machine, ARITHMETIC), operation_time(machine, "copy_byte")
     assert operation is not None  # `priced` has looked
     return {axes: NodeTimes.of_operations(axes, operation, copied) for axes in {len(shape) for shape in shapes}}
 
 
-def _modelled_here(measured: pl.DataFrame, shapes: Sequence[Sequence[int]]) -> list[pl.DataFrame]:
-    steps = measured.filter(pl.col("benchmark") == "stencil")
-    if steps.is_empty() or not (measured["benchmark"] == "echo").any():
-        return []
-    try:
-        fit = model.fit(measured, str(steps["machine"][0]))
-    except model.FitError:
-        return []
-    counts = [count for count in steps["ranks"].unique().sort() if count > 1]
+def _on_machine(machine: Machine, shapes: Shapes, ranks: list[int]) -> pl.DataFrame:
+    return predict_stencil(machine, shapes, ranks, _times(machine, shapes))
+
+
+def _here(fit: model.Fit, samples: pl.DataFrame, shapes: Shapes) -> list[pl.DataFrame]:
+    counts = [count for count in samples["ranks"].unique().sort() if count > 1]
     found = []
     for shape in shapes:
         words = "x".join(map(str, shape))
-        alone = steps.filter((pl.col("ranks") == 1) & (pl.col("shape") == words))
+        alone = samples.filter((pl.col("ranks") == 1) & (pl.col("shape") == words))
         if not alone.is_empty():
             seconds = [float(value) for value in alone["seconds"]]
             times = {len(shape): NodeTimes(statistics.median(seconds) / math.prod(shape))}
             found.append(predict_stencil(fit, [shape], counts, times))
     return found
+
+
+_STENCIL = Everywhere("stencil", 1, priced, _on_machine, _here, f"a time of {ARITHMETIC}")
 
 
 __all__ = ["RANKS", "SHAPES", "priced", "stencil_everywhere"]

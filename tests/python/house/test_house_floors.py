@@ -35,6 +35,7 @@ PACKAGE_FLOORS = {
     "_core": 0,
     "files": 1,
     "units": 1,
+    "releasing": 1,
     "catalogue": 1,
     "samples": 1,
     "model": 2,

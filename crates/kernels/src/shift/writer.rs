@@ -121,20 +121,51 @@ mod x86 {
 
     use super::{GROUP, LINE, LookAhead, Writer, copy_piece};
 
-    /// The line that holds `target`, and where in it `target` is.
-    #[inline(always)]
-    fn line_of(target: *mut u8) -> (*mut u8, usize) {
-        let within = target as usize % LINE;
-        (target.wrapping_sub(within), within)
+    /// The line that a writer is at.
+    #[derive(Clone, Copy)]
+    struct Line {
+        start: *mut u8,
+        /// The bytes `first..filled` of the line are gathered.
+        first: usize,
+        filled: usize,
+    }
+
+    impl Line {
+        /// The line that holds `target`, from there on.
+        #[inline(always)]
+        fn at(target: *mut u8) -> Self {
+            let within = target as usize % LINE;
+            Self { start: target.wrapping_sub(within), first: within, filled: within }
+        }
+
+        #[inline(always)]
+        fn position(&self) -> *mut u8 {
+            self.start.wrapping_add(self.filled)
+        }
+
+        /// How many of the next `length` bytes belong to this line.
+        #[inline(always)]
+        fn room(&self, length: usize) -> usize {
+            length.min(LINE - self.filled)
+        }
+
+        /// Goes to the start of the next line.
+        #[inline(always)]
+        fn next(&mut self) {
+            *self = Self { start: self.start.wrapping_add(LINE), first: 0, filled: 0 };
+        }
+
+        /// Goes on by full lines that were stored at once.
+        #[inline(always)]
+        fn skip(&mut self, lines: usize) {
+            self.start = self.start.wrapping_add(lines * LINE);
+        }
     }
 
     /// Full lines from a register of 64 bytes, past the caches if `STREAM`. Needs AVX-512 F and BW.
     pub(in super::super) struct Lines512<const STREAM: bool> {
         gathered: __m512i,
-        line: *mut u8,
-        /// The bytes `start..filled` of the line are gathered.
-        start: usize,
-        filled: usize,
+        line: Line,
         ahead: LookAhead,
     }
 
@@ -149,16 +180,15 @@ mod x86 {
 
         #[inline(always)]
         unsafe fn at(target: *mut u8) -> Self {
-            let (line, within) = line_of(target);
             // SAFETY: the processor has AVX-512, or this type is not used.
             let gathered = unsafe { _mm512_setzero_si512() };
             let ahead = LookAhead::new(std::ptr::null(), usize::MAX);
-            Self { gathered, line, start: within, filled: within, ahead }
+            Self { gathered, line: Line::at(target), ahead }
         }
 
         #[inline(always)]
         fn position(&self) -> *mut u8 {
-            self.line.wrapping_add(self.filled)
+            self.line.position()
         }
 
         #[inline(always)]
@@ -181,27 +211,25 @@ mod x86 {
         unsafe fn push(&mut self, mut source: *const u8, mut length: usize) {
             // SAFETY: masked loads touch the bytes of the piece only; stores are full lines of the destination.
             unsafe {
-                if self.filled > 0 {
-                    let taken = length.min(LINE - self.filled);
+                if self.line.filled > 0 {
+                    let taken = self.line.room(length);
                     if taken == 0 {
                         return;
                     }
-                    let from = source.wrapping_sub(self.filled).cast();
-                    self.gathered = _mm512_mask_loadu_epi8(self.gathered, mask(self.filled, taken), from);
-                    self.filled += taken;
-                    source = source.add(taken);
-                    length -= taken;
-                    if self.filled < LINE {
+                    let from = source.wrapping_sub(self.line.filled).cast();
+                    self.gathered = _mm512_mask_loadu_epi8(self.gathered, mask(self.line.filled, taken), from);
+                    self.line.filled += taken;
+                    if self.line.filled < LINE {
                         return;
                     }
-                    if self.start == 0 {
-                        Self::store(self.line, self.gathered);
+                    if self.line.first == 0 {
+                        Self::store(self.line.start, self.gathered);
                     } else {
-                        _mm512_mask_storeu_epi8(self.line.cast(), u64::MAX << self.start, self.gathered);
+                        let bytes = u64::MAX << self.line.first;
+                        _mm512_mask_storeu_epi8(self.line.start.cast(), bytes, self.gathered);
                     }
-                    self.line = self.line.add(LINE);
-                    self.start = 0;
-                    self.filled = 0;
+                    self.line.next();
+                    (source, length) = (source.add(taken), length - taken);
                 }
                 while length >= GROUP * LINE {
                     if STREAM {
@@ -211,11 +239,12 @@ mod x86 {
                     let second = _mm512_loadu_si512(source.add(LINE).cast());
                     let third = _mm512_loadu_si512(source.add(2 * LINE).cast());
                     let fourth = _mm512_loadu_si512(source.add(3 * LINE).cast());
-                    Self::store(self.line, first);
-                    Self::store(self.line.add(LINE), second);
-                    Self::store(self.line.add(2 * LINE), third);
-                    Self::store(self.line.add(3 * LINE), fourth);
-                    self.line = self.line.add(GROUP * LINE);
+                    let line = self.line.start;
+                    Self::store(line, first);
+                    Self::store(line.add(LINE), second);
+                    Self::store(line.add(2 * LINE), third);
+                    Self::store(line.add(3 * LINE), fourth);
+                    self.line.skip(GROUP);
                     source = source.add(GROUP * LINE);
                     length -= GROUP * LINE;
                 }
@@ -223,25 +252,25 @@ mod x86 {
                     if STREAM {
                         self.ahead.advance(1);
                     }
-                    Self::store(self.line, _mm512_loadu_si512(source.cast()));
-                    self.line = self.line.add(LINE);
+                    Self::store(self.line.start, _mm512_loadu_si512(source.cast()));
+                    self.line.skip(1);
                     source = source.add(LINE);
                     length -= LINE;
                 }
                 if length > 0 {
                     self.gathered = _mm512_maskz_loadu_epi8(mask(0, length), source.cast());
-                    self.filled = length;
+                    self.line.filled = length;
                 }
             }
         }
 
         #[inline(always)]
         unsafe fn flush(&mut self) {
-            if self.filled > self.start {
-                let bytes = mask(self.start, self.filled - self.start);
+            let Line { start, first, filled } = self.line;
+            if filled > first {
                 // SAFETY: only gathered bytes are stored.
-                unsafe { _mm512_mask_storeu_epi8(self.line.cast(), bytes, self.gathered) };
-                self.start = self.filled;
+                unsafe { _mm512_mask_storeu_epi8(start.cast(), mask(first, filled - first), self.gathered) };
+                self.line.first = filled;
             }
         }
 
@@ -270,9 +299,7 @@ mod x86 {
     /// Full lines past the caches by registers of 32 bytes. Needs AVX2.
     pub(in super::super) struct Lines256 {
         gathered: Buffer,
-        line: *mut u8,
-        start: usize,
-        filled: usize,
+        line: Line,
     }
 
     impl Writer for Lines256 {
@@ -280,57 +307,51 @@ mod x86 {
 
         #[inline(always)]
         unsafe fn at(target: *mut u8) -> Self {
-            let (line, within) = line_of(target);
-            Self { gathered: Buffer([0; LINE]), line, start: within, filled: within }
+            Self { gathered: Buffer([0; LINE]), line: Line::at(target) }
         }
 
         #[inline(always)]
         fn position(&self) -> *mut u8 {
-            self.line.wrapping_add(self.filled)
+            self.line.position()
         }
 
         #[inline(always)]
         unsafe fn push(&mut self, mut source: *const u8, mut length: usize) {
             // SAFETY: pieces are readable, and stores are full lines of the destination or gathered bytes of one.
             unsafe {
-                if self.filled > 0 {
-                    let taken = length.min(LINE - self.filled);
-                    copy_piece(source, self.gathered.0.as_mut_ptr().add(self.filled), taken);
-                    self.filled += taken;
-                    source = source.add(taken);
-                    length -= taken;
-                    if self.filled < LINE {
+                if self.line.filled > 0 {
+                    let taken = self.line.room(length);
+                    copy_piece(source, self.gathered.0.as_mut_ptr().add(self.line.filled), taken);
+                    self.line.filled += taken;
+                    if self.line.filled < LINE {
                         return;
                     }
-                    if self.start == 0 {
-                        stream256(self.line, self.gathered.0.as_ptr());
+                    if self.line.first == 0 {
+                        stream256(self.line.start, self.gathered.0.as_ptr());
                     } else {
                         self.flush();
                     }
-                    self.line = self.line.add(LINE);
-                    self.start = 0;
-                    self.filled = 0;
+                    self.line.next();
+                    (source, length) = (source.add(taken), length - taken);
                 }
                 while length >= LINE {
-                    stream256(self.line, source);
-                    self.line = self.line.add(LINE);
+                    stream256(self.line.start, source);
+                    self.line.skip(1);
                     source = source.add(LINE);
                     length -= LINE;
                 }
                 copy_piece(source, self.gathered.0.as_mut_ptr(), length);
-                self.filled = length;
+                self.line.filled = length;
             }
         }
 
         #[inline(always)]
         unsafe fn flush(&mut self) {
-            if self.filled > self.start {
+            let Line { start, first, filled } = self.line;
+            if filled > first {
                 // SAFETY: only gathered bytes are stored.
-                unsafe {
-                    let from = self.gathered.0.as_ptr().add(self.start);
-                    copy_piece(from, self.line.add(self.start), self.filled - self.start);
-                }
-                self.start = self.filled;
+                unsafe { copy_piece(self.gathered.0.as_ptr().add(first), start.add(first), filled - first) };
+                self.line.first = filled;
             }
         }
 

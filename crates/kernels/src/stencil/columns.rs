@@ -12,6 +12,7 @@
 //! last.
 
 use super::element::Element;
+use super::joined;
 use super::lanes::{Lanes, MOST_LANES};
 use super::scratch::Scratch;
 use super::span::{Found, Row};
@@ -122,6 +123,18 @@ impl<T: Element> Columns<T> {
         self.whole.len() * columns.len() + several + self.centres.len()
     }
 
+    /// The sums of the outer columns beside a row's first and last columns, which may lie beyond its ends.
+    #[inline(always)]
+    pub(super) unsafe fn beside<V: Lanes<Element = T>>(&self, row: &Row<'_, T>, start: usize) -> (T, T) {
+        // SAFETY: the caller's.
+        unsafe {
+            (
+                sum_at::<V>(&self.sides[0], row, start, row.span.from as isize - 1),
+                sum_at::<V>(&self.sides[1], row, start, row.span.to as isize),
+            )
+        }
+    }
+
     /// Whether both outer columns share one sum.
     pub fn is_symmetric(&self) -> bool {
         self.symmetric
@@ -130,7 +143,7 @@ impl<T: Element> Columns<T> {
 
 /// The sums of the three columns over `U` vectors from column `at`; the first equals the last where `SYMMETRIC`.
 #[inline(always)]
-unsafe fn sums<V: Lanes, const U: usize, const SYMMETRIC: bool>(
+pub(super) unsafe fn sums<V: Lanes, const U: usize, const SYMMETRIC: bool>(
     columns: &Columns<V::Element>,
     rows: &[*const V::Element],
     at: usize,
@@ -275,6 +288,10 @@ unsafe fn columns_row<V: Lanes, const U: usize, const SYMMETRIC: bool>(
     row: &Row<'_, V::Element>,
     scratch: &mut Scratch<V::Element>,
 ) {
+    if joined::fits::<V>(row) {
+        // SAFETY: the caller's.
+        return unsafe { joined::rows::<V, U, SYMMETRIC>(columns, row, scratch) };
+    }
     for number in 0..row.repeat {
         // SAFETY: the caller's.
         unsafe { one_row::<V, U, SYMMETRIC>(columns, row, number * row.span.extent, scratch) }
@@ -293,8 +310,7 @@ unsafe fn one_row<V: Lanes, const U: usize, const SYMMETRIC: bool>(
     let out = row.out.wrapping_add(start);
     // SAFETY: as above.
     unsafe {
-        let low = sum_at::<V>(&columns.sides[0], row, start, span.from as isize - 1);
-        let high = sum_at::<V>(&columns.sides[1], row, start, span.to as isize);
+        let (low, high) = columns.beside::<V>(row, start);
         let zero = V::splat(V::Element::ZERO);
         let mut carry = Carry { before: V::splat(low), pending: zero, after: zero };
         let full = span.from + (span.to - span.from) / V::LANES * V::LANES;

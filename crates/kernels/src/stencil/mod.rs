@@ -22,6 +22,7 @@ mod description;
 mod direct;
 mod element;
 mod error;
+mod joined;
 mod lanes;
 mod plan;
 mod region;

@@ -216,6 +216,11 @@ impl<T: Element> Plan<T> {
         &self.reach
     }
 
+    /// Steps that are taken in one sweep through memory.
+    pub fn steps_in_a_sweep(&self) -> usize {
+        self.depth.steps
+    }
+
     /// The layout of a C-contiguous array, or of several after one another.
     pub fn contiguous(&self) -> Layout {
         let mut strides = vec![0; self.axes - 1];

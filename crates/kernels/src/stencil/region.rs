@@ -1,24 +1,28 @@
 //! Parts of arrays: the sites of a region, from an array that holds whatever they need.
 
 use super::block::Region;
+use super::description::Boundary;
 use super::element::Element;
 use super::error::StencilError;
 use super::plan::{OUTER, Plan, Source, Target};
-use super::sweep::{Job, View};
+use super::steps;
+use super::sweep::Job;
 
 /// Bytes of a region's row below which results are written through the caches: there would be no whole lines to send past
 /// them.
 const SHORT_ROW: usize = 256;
 
 impl<T: Element> Plan<T> {
-    /// Applies one step of the stencil to the sites of a region, for `count` right-hand sides.
+    /// Applies the stencil to the sites of a region, for `count` right-hand sides.
     ///
     /// The plan is made for arrays that hold the region and all that the stencil reaches from it: a block of a distributed
     /// array with its ghosts. Beyond their ends the plan's boundary comes in, as for whole arrays, so that an axis has ghosts
     /// on the sides where the array goes on elsewhere and none where it ends, and a boundary array has values for ghosts of
     /// the other axes. Sites outside of the region are neither written nor, beyond the stencil's reach, read; coefficient
-    /// arrays are read at the region's sites only. Raises [`StencilError::Call`] for a region outside of the plan's extents
-    /// and for a plan of several steps.
+    /// arrays are read at the region's sites only. A plan of several steps takes them in one sweep, and reads as many times
+    /// as far: rows and indices along the third axis are then either whole or that far from the ends of a circular axis.
+    /// Raises [`StencilError::Call`] for a region outside of the plan's extents, and for several steps that are not taken in
+    /// one sweep ([`Plan::steps_in_a_sweep`]).
     ///
     /// # Safety
     /// As for [`Plan::apply`], of the sites that are read and written; borrowed coefficients are valid for the region.
@@ -85,30 +89,18 @@ impl<T: Element> Plan<T> {
     /// See [`apply_region`](Plan::apply_region).
     unsafe fn part(&self, job: &Job<T>) {
         let mut work = self.work();
-        if self.has_varying() {
-            // Right-hand sides that share coefficients along rows are computed row by row, so that these are read once.
-            // SAFETY: the caller's.
-            unsafe { self.step(job, &mut work) };
-        } else {
-            let side = |view: &View<T>, side: usize| View {
-                base: view.base.wrapping_offset(side as isize * view.between),
-                ..*view
-            };
-            for number in 0..job.count {
-                let one = Job { input: side(&job.input, number), output: side(&job.output, number), count: 1, ..*job };
-                // SAFETY: the caller's.
-                unsafe { self.step(&one, &mut work) };
-            }
-        }
+        // SAFETY: the caller's.
+        unsafe { steps::run_part(self, job, self.options().steps, &mut work) };
         self.give_back(work);
     }
 
     fn check_region(&self, region: &Region) -> Result<(), StencilError> {
         let refuse = |message: String| Err(StencilError::Call(message));
-        if self.options().steps != 1 {
+        let steps = self.options().steps;
+        if steps != self.steps_in_a_sweep() {
             return refuse(format!(
-                "a region is computed one step at a time; this plan has {} steps, between which ghosts must travel",
-                self.options().steps
+                "a region is computed in one sweep; this plan takes its {steps} steps {} at a time",
+                self.steps_in_a_sweep()
             ));
         }
         if region.ranges.len() != self.axes {
@@ -117,6 +109,17 @@ impl<T: Element> Plan<T> {
         for (axis, (&(from, to), &extent)) in region.ranges.iter().zip(self.extents()).enumerate() {
             if from > to || to > extent {
                 return refuse(format!("the region {from}..{to} along axis {axis} is not within 0..{extent}"));
+            }
+            let (low, high) = self.reach()[axis];
+            let further = |reach: usize| (steps - 1) * reach;
+            let is_inner = from >= further(low) && to + further(high) <= extent;
+            let wraps = matches!(self.boundaries[axis], Boundary::Circular);
+            let is_streamed = axis < 2 && axis + 1 < self.axes;
+            if wraps && !is_streamed && (from, to) != (0, extent) && !is_inner {
+                return refuse(format!(
+                    "{steps} steps of the region {from}..{to} along axis {axis} reach around the end at {extent}; take the \
+                     whole axis or one step at a time"
+                ));
             }
         }
         Ok(())
@@ -130,8 +133,12 @@ mod tests {
     use super::super::{Boundary, Coefficient, Options, Point, Stencil};
     use super::*;
 
-    /// A stencil of three axes and arrays for it.
+    /// A stencil of three axes.
     fn plan(extents: &[usize], threads: usize, boundary: u8, star: bool) -> Plan<f64> {
+        stepping(extents, boundary, star, Options { threads, ..Options::default() })
+    }
+
+    fn stepping(extents: &[usize], boundary: u8, star: bool, options: Options) -> Plan<f64> {
         let offsets: Vec<Vec<isize>> = (0..27)
             .map(|number| vec![number / 9 - 1, number / 3 % 3 - 1, number % 3 - 1])
             .filter(|offset: &Vec<isize>| !star || offset.iter().filter(|&&by| by != 0).count() < 2)
@@ -151,7 +158,7 @@ mod tests {
                 }
             })
             .collect();
-        Plan::new(&stencil, extents, boundaries, Options { threads, ..Options::default() }).unwrap()
+        Plan::new(&stencil, extents, boundaries, options).unwrap()
     }
 
     proptest! {
@@ -187,6 +194,63 @@ mod tests {
                 prop_assert_eq!(found, if is_inside { whole } else { -1.0 }, "at {:?}", index);
             }
         }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(60))]
+        #[test]
+        fn several_steps_of_a_region_are_that_part_of_the_whole(
+            extents in proptest::collection::vec(1usize..14, 3),
+            cuts in proptest::collection::vec((0usize..14, 0usize..14), 3),
+            steps in 2usize..5, threads in 1usize..3, boundary in 0u8..3, star: bool,
+        ) {
+            let options = Options { threads, steps, steps_at_once: Some(steps), ..Options::default() };
+            let plan = stepping(&extents, boundary, star, options);
+            prop_assert_eq!(plan.steps_in_a_sweep(), steps);
+            let elements: usize = extents.iter().product();
+            let source: Vec<f64> = (0..elements).map(|number| ((number * 7919) % 101) as f64).collect();
+            let mut whole = vec![0.0; elements];
+            plan.apply_slices(&source, &mut whole).unwrap();
+            let mut ranges: Vec<(usize, usize)> = cuts
+                .iter()
+                .zip(&extents)
+                .map(|(&(a, b), &extent)| (a.min(b).min(extent), a.max(b).min(extent)))
+                .collect();
+            // Rows that end near the end of a circular axis are whole.
+            let (from, to) = ranges[2];
+            if boundary == 0 && (from < steps - 1 || to + steps - 1 > extents[2]) {
+                ranges[2] = (0, extents[2]);
+            }
+            let region = Region { ranges: ranges.clone() };
+            let mut found = vec![-1.0; elements];
+            let layout = plan.contiguous();
+            // SAFETY: both are whole arrays of the plan's shape.
+            unsafe {
+                let source = Source { base: source.as_ptr(), layout: &layout };
+                let target = Target { base: found.as_mut_ptr(), layout: &layout };
+                plan.apply_region(&source, &target, 1, &region).unwrap();
+            }
+            for (place, (&found, &whole)) in found.iter().zip(&whole).enumerate() {
+                let index = [place / (extents[1] * extents[2]), place / extents[2] % extents[1], place % extents[2]];
+                let is_inside = index.iter().zip(&ranges).all(|(at, &(from, to))| (from..to).contains(at));
+                prop_assert_eq!(found.to_bits(), if is_inside { whole } else { -1.0 }.to_bits(), "at {:?}", index);
+            }
+        }
+    }
+
+    #[test]
+    fn several_steps_that_reach_around_are_refused() {
+        let options = Options { steps: 3, steps_at_once: Some(3), ..Options::default() };
+        let plan = stepping(&[4, 4, 8], 0, true, options);
+        let (layout, source, mut target) = (plan.contiguous(), vec![0.0; 128], vec![0.0; 128]);
+        let region = Region { ranges: vec![(0, 4), (0, 4), (1, 5)] };
+        // SAFETY: both are whole arrays of the plan's shape.
+        let refused = unsafe {
+            let source = Source { base: source.as_ptr(), layout: &layout };
+            let target = Target { base: target.as_mut_ptr(), layout: &layout };
+            plan.apply_region(&source, &target, 1, &region).unwrap_err().to_string()
+        };
+        assert!(refused.starts_with("3 steps of the region 1..5 along axis 2 reach around the end at 8"), "{refused}");
     }
 
     #[test]

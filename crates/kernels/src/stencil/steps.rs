@@ -175,8 +175,11 @@ unsafe fn share<T: Element>(plan: &Plan<T>, job: &Job<T>, steps: usize) {
 /// Elements of a cache line, at most: rows that threads share are cut between lines.
 const MOST_PER_LINE: usize = 64;
 
-/// What one thread does.
-unsafe fn run_part<T: Element>(plan: &Plan<T>, job: &Job<T>, steps: usize, work: &mut Work<T>) {
+/// What one thread does of a sweep of so many steps.
+///
+/// # Safety
+/// See [`Plan::apply`].
+pub(super) unsafe fn run_part<T: Element>(plan: &Plan<T>, job: &Job<T>, steps: usize, work: &mut Work<T>) {
     // Right-hand sides that share coefficients along rows are computed row by row, so that these are read once.
     if steps == 1 && plan.has_varying() {
         // SAFETY: the caller's.
@@ -211,6 +214,16 @@ fn widened<T: Element>(plan: &Plan<T>, axis: usize, range: (isize, isize), later
     }
 }
 
+/// The elements of rows, likewise.
+fn widened_columns<T: Element>(plan: &Plan<T>, columns: (usize, usize), later: usize) -> (usize, usize) {
+    if columns == (0, plan.row) {
+        return columns;
+    }
+    let (low, high) = plan.reach[plan.axes - 1];
+    let by = later * plan.options.components;
+    (columns.0.saturating_sub(by * low), (columns.1 + by * high).min(plan.row))
+}
+
 /// Several steps of one tile in one sweep along axis 0.
 unsafe fn several<T: Element>(plan: &Plan<T>, job: &Job<T>, steps: usize, work: &mut Work<T>) {
     let (low, high) = plan.reach[0];
@@ -220,6 +233,9 @@ unsafe fn several<T: Element>(plan: &Plan<T>, job: &Job<T>, steps: usize, work: 
     let second = |later: usize| {
         if second_is_whole { job.ranges[1] } else { widened(plan, 1, job.ranges[1], later) }
     };
+    // A part of axis 2 or of rows lies far enough within the array; see `check_region`.
+    let third_is_whole = job.ranges[2] == (0, plan.outer[2] as isize);
+    let third = |later: usize| if third_is_whole { job.ranges[2] } else { widened(plan, 2, job.ranges[2], later) };
     let (origin, end) = second(steps - 1);
     let row = plan.row.next_multiple_of(alignment::<T>());
     let plane = (end - origin) as usize * plan.outer[2] * row;
@@ -251,7 +267,8 @@ unsafe fn several<T: Element>(plan: &Plan<T>, job: &Job<T>, steps: usize, work: 
             Job {
                 input: if step == 1 { job.input } else { level(step - 2) },
                 output: if later == 0 { job.output } else { level(step - 1) },
-                ranges: [widened(plan, 0, job.ranges[0], later), second(later), job.ranges[2]],
+                ranges: [widened(plan, 0, job.ranges[0], later), second(later), third(later)],
+                columns: widened_columns(plan, job.columns, later),
                 streaming: job.streaming && later == 0,
                 from_memory: job.from_memory && step == 1,
                 ..*job

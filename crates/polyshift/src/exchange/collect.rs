@@ -37,99 +37,106 @@ fn dense(geometry: &Geometry, rank: usize, element: usize) -> (Storage, usize) {
     (storage, bytes)
 }
 
-/// Divides an array that `root` has over the ranks, each getting its block into memory at `own`. Collective.
-///
-/// # Errors
-/// Those of the world.
-///
-/// # Safety
-/// `whole` (on the root) must have the geometry's shape, `own` memory as `storage` says; both for elements of one size.
-pub async unsafe fn scatter<C: Communicator>(
-    comm: &C,
-    geometry: &Geometry,
-    root: usize,
-    whole: Option<&Whole>,
-    storage: &Storage,
-    own: *mut u8,
-) -> Result<(), CommError> {
-    let rank = comm.rank();
-    if rank != root {
-        let (block, bytes) = dense(geometry, rank, storage.element);
-        if bytes > 0 {
-            let into = Payload::Data(Buffer::zeroed(bytes));
-            let received = comm.recv(Source::Rank(root), SCATTERED.into(), into).await?;
-            if let Payload::Data(mut buffer) = received.payload {
-                let copies = between(geometry, rank, &block, storage);
-                // SAFETY: the buffer is the dense block; the caller promises for its own memory.
-                unsafe { copies.run(&[buffer.as_mut_ptr(), own]) };
-            }
-        }
-        return Ok(());
-    }
-    let Some(whole) = whole else { return Err(nothing(rank)) };
-    let mut sends = Vec::new();
-    for to in (0..comm.size()).filter(|&to| to != root) {
-        let (block, bytes) = dense(geometry, to, storage.element);
-        if bytes > 0 {
-            let mut buffer = Buffer::zeroed(bytes);
-            let copies = part(geometry, to, &whole.strides, &block, true);
-            // SAFETY: the buffer is the dense block; the caller promises for the whole.
-            unsafe { copies.run(&[whole.start, buffer.as_mut_ptr()]) };
-            sends.push(comm.isend(to, SCATTERED, Payload::Data(buffer)));
-        }
-    }
-    // SAFETY: the caller promises for both.
-    unsafe { part(geometry, rank, &whole.strides, storage, true).run(&[whole.start, own]) };
-    for send in sends {
-        send.await?;
-    }
-    Ok(())
+/// One rank's part in the division of a whole array over the ranks.
+#[derive(Clone, Copy)]
+pub struct Division<'a> {
+    pub geometry: &'a Geometry,
+    /// The rank that has the whole array.
+    pub root: usize,
+    /// The array, on the root.
+    pub whole: Option<&'a Whole>,
+    /// How this rank's block lies in memory, which begins at `own`.
+    pub storage: &'a Storage,
+    pub own: *mut u8,
 }
 
-/// Puts the blocks of all ranks together in an array on `root`. Collective.
-///
-/// # Errors
-/// Those of the world.
-///
-/// # Safety
-/// As for [`scatter`].
-pub async unsafe fn gather<C: Communicator>(
-    comm: &C,
-    geometry: &Geometry,
-    root: usize,
-    whole: Option<&Whole>,
-    storage: &Storage,
-    own: *mut u8,
-) -> Result<(), CommError> {
-    let rank = comm.rank();
-    if rank != root {
-        let (block, bytes) = dense(geometry, rank, storage.element);
-        if bytes > 0 {
-            let mut buffer = Buffer::zeroed(bytes);
-            let copies = between(geometry, rank, storage, &block);
-            // SAFETY: as in scatter.
-            unsafe { copies.run(&[own, buffer.as_mut_ptr()]) };
-            comm.send(root, GATHERED, Payload::Data(buffer)).await?;
+impl Division<'_> {
+    /// Divides the root's array over the ranks. Collective.
+    ///
+    /// # Errors
+    /// Those of the world.
+    ///
+    /// # Safety
+    /// `whole` (on the root) must have the geometry's shape, `own` memory as `storage` says; both for elements of one size.
+    pub async unsafe fn scatter<C: Communicator>(&self, comm: &C) -> Result<(), CommError> {
+        let Division { geometry, root, storage, own, .. } = *self;
+        let rank = comm.rank();
+        if rank != root {
+            let (block, into) = dense(geometry, rank, storage.element);
+            if let Some(mut buffer) = received(comm, (root, SCATTERED), into).await? {
+                // SAFETY: the buffer is the dense block; the caller promises for its own memory.
+                unsafe { between(geometry, rank, &block, storage).run(&[buffer.as_mut_ptr(), own]) };
+            }
+            return Ok(());
         }
-        return Ok(());
-    }
-    let Some(whole) = whole else { return Err(nothing(rank)) };
-    // SAFETY: the caller promises for both.
-    unsafe { part(geometry, rank, &whole.strides, storage, false).run(&[whole.start, own]) };
-    for from in (0..comm.size()).filter(|&from| from != root) {
-        let (block, bytes) = dense(geometry, from, storage.element);
-        if bytes > 0 {
-            let into = Payload::Data(Buffer::zeroed(bytes));
-            let received = comm.recv(Source::Rank(from), GATHERED.into(), into).await?;
-            if let Payload::Data(mut buffer) = received.payload {
-                // SAFETY: as in scatter.
-                unsafe {
-                    part(geometry, from, &whole.strides, &block, false).run(&[whole.start, buffer.as_mut_ptr()]);
-                }
+        let Some(whole) = self.whole else { return Err(nothing(rank)) };
+        let mut sends = Vec::new();
+        for to in (0..comm.size()).filter(|&to| to != root) {
+            let (block, bytes) = dense(geometry, to, storage.element);
+            if bytes > 0 {
+                let mut buffer = Buffer::zeroed(bytes);
+                let copies = part(geometry, to, &whole.strides, &block, true);
+                // SAFETY: the buffer is the dense block; the caller promises for the whole.
+                unsafe { copies.run(&[whole.start, buffer.as_mut_ptr()]) };
+                sends.push(comm.isend(to, SCATTERED, Payload::Data(buffer)));
             }
         }
+        // SAFETY: the caller promises for both.
+        unsafe { part(geometry, rank, &whole.strides, storage, true).run(&[whole.start, own]) };
+        for send in sends {
+            send.await?;
+        }
+        Ok(())
     }
-    Ok(())
+
+    /// Puts the blocks of all ranks together in the root's array. Collective.
+    ///
+    /// # Errors
+    /// Those of the world.
+    ///
+    /// # Safety
+    /// As for [`scatter`](Division::scatter).
+    pub async unsafe fn gather<C: Communicator>(&self, comm: &C) -> Result<(), CommError> {
+        let Division { geometry, root, storage, own, .. } = *self;
+        let rank = comm.rank();
+        if rank != root {
+            let (block, bytes) = dense(geometry, rank, storage.element);
+            if bytes > 0 {
+                let mut buffer = Buffer::zeroed(bytes);
+                // SAFETY: as in scatter.
+                unsafe { between(geometry, rank, storage, &block).run(&[own, buffer.as_mut_ptr()]) };
+                comm.send(root, GATHERED, Payload::Data(buffer)).await?;
+            }
+            return Ok(());
+        }
+        let Some(whole) = self.whole else { return Err(nothing(rank)) };
+        // SAFETY: the caller promises for both.
+        unsafe { part(geometry, rank, &whole.strides, storage, false).run(&[whole.start, own]) };
+        for from in (0..comm.size()).filter(|&from| from != root) {
+            let (block, into) = dense(geometry, from, storage.element);
+            if let Some(mut buffer) = received(comm, (from, GATHERED), into).await? {
+                // SAFETY: as in scatter.
+                unsafe { part(geometry, from, &whole.strides, &block, false).run(&[whole.start, buffer.as_mut_ptr()]) };
+            }
+        }
+        Ok(())
+    }
+}
+
+/// So many bytes from a rank; nothing is waited for where there are none.
+async fn received<C: Communicator>(
+    comm: &C,
+    (from, tag): (usize, Tag),
+    bytes: usize,
+) -> Result<Option<Buffer>, CommError> {
+    if bytes == 0 {
+        return Ok(None);
+    }
+    let into = Payload::Data(Buffer::zeroed(bytes));
+    match comm.recv(Source::Rank(from), tag.into(), into).await?.payload {
+        Payload::Data(buffer) => Ok(Some(buffer)),
+        Payload::Phantom(_) => Ok(None),
+    }
 }
 
 /// The copy of a rank's block from one form (base 0) to another (base 1).

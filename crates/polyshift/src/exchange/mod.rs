@@ -15,7 +15,7 @@ mod driver;
 mod moves;
 mod pattern;
 
-pub use collect::{Whole, gather, scatter};
+pub use collect::{Division, Whole};
 pub use compile::{RankPlan, Stage};
 pub use copy::{BoxCopy, Copies, Place};
 pub use driver::{Exchange, Options, agree};

@@ -58,6 +58,33 @@ pub trait Lanes: Copy {
     /// Every element moved down a lane; the last lane gets lane 0 of `next`.
     unsafe fn before(self, next: Self) -> Self;
 
+    /// Whether [`join`](Self::join) is one instruction.
+    const JOINS: bool = false;
+
+    /// The lanes of this vector from `lane` on, then those of `next`; `lane` is at most [`LANES`](Self::LANES).
+    #[inline(always)]
+    unsafe fn join(self, next: Self, lane: usize) -> Self {
+        let mut lanes = [Self::Element::ZERO; 2 * MOST_LANES];
+        // SAFETY: no implementation has more lanes than half of `lanes`.
+        unsafe {
+            self.store(lanes.as_mut_ptr());
+            next.store(lanes.as_mut_ptr().add(Self::LANES));
+            Self::load(lanes.as_ptr().add(lane))
+        }
+    }
+
+    /// The same with another element in one lane.
+    #[inline(always)]
+    unsafe fn with_lane(self, lane: usize, value: Self::Element) -> Self {
+        let mut lanes = [Self::Element::ZERO; MOST_LANES];
+        // SAFETY: no implementation has more lanes than `lanes`.
+        unsafe {
+            self.store(lanes.as_mut_ptr());
+            lanes[lane] = value;
+            Self::load(lanes.as_ptr())
+        }
+    }
+
     /// Asks for the cache line at an address, which need not be valid, into the second-level cache: the first level has
     /// too few misses in flight to hide memory.
     #[inline(always)]
@@ -168,6 +195,15 @@ mod tests {
             let mut down = first[1..].to_vec();
             down.push(second[0]);
             assert_eq!(lanes(&|to| a.before(b).store(to)), down);
+            for lane in 0..=V::LANES {
+                let joined: Vec<_> = first[lane..].iter().chain(&second[..lane]).copied().collect();
+                assert_eq!(lanes(&|to| a.join(b, lane).store(to)), joined);
+            }
+            for lane in 0..V::LANES {
+                let mut other = first.clone();
+                other[lane] = number(99);
+                assert_eq!(lanes(&|to| a.with_lane(lane, number(99)).store(to)), other);
+            }
             assert_eq!(V::multiply_add_one(number(7), number(6), number(5)), number(47));
             let mut parts = vec![V::Element::ZERO; V::LANES];
             a.put_first(V::LANES - 1, parts.as_mut_ptr(), Store::Stream16);

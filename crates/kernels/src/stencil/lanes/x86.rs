@@ -64,6 +64,7 @@ macro_rules! lanes {
         pieces |$cut:ident| $stream16:ident: $($place:literal => $piece:expr),+;
         after |$low:ident, $high:ident| $after:expr;
         before |$first:ident, $second:ident| $before:expr
+        $(; join |$one:ident, $two:ident, $from:ident| $join:expr; with |$held:ident, $lane:ident, $value:ident| $with:expr)?
     ) => {
         // SAFETY: callers keep the contract of `Lanes`.
         impl Lanes for $vector<$element> {
@@ -127,6 +128,22 @@ macro_rules! lanes {
                 let ($first, $second) = (self.0, next.0);
                 unsafe { $vector($before) }
             }
+
+            $(
+                const JOINS: bool = true;
+
+                #[inline(always)]
+                unsafe fn join(self, next: Self, $from: usize) -> Self {
+                    let ($one, $two) = (self.0, next.0);
+                    unsafe { $vector($join) }
+                }
+
+                #[inline(always)]
+                unsafe fn with_lane(self, $lane: usize, $value: $element) -> Self {
+                    let $held = self.0;
+                    unsafe { $vector($with) }
+                }
+            )?
         }
     };
 }
@@ -164,7 +181,12 @@ lanes! {
     };
     before |low, high| {
         _mm512_castsi512_pd(_mm512_alignr_epi64::<1>(_mm512_castpd_si512(high), _mm512_castpd_si512(low)))
-    }
+    };
+    join |one, two, from| {
+        let places = _mm512_add_epi64(_mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0), _mm512_set1_epi64(from as i64));
+        _mm512_permutex2var_pd(one, places, two)
+    };
+    with |held, lane, value| _mm512_mask_mov_pd(held, 1 << lane, _mm512_set1_pd(value))
 }
 
 lanes! {
@@ -180,5 +202,10 @@ lanes! {
     };
     before |low, high| {
         _mm512_castsi512_ps(_mm512_alignr_epi32::<1>(_mm512_castps_si512(high), _mm512_castps_si512(low)))
-    }
+    };
+    join |one, two, from| {
+        let first = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+        _mm512_permutex2var_ps(one, _mm512_add_epi32(first, _mm512_set1_epi32(from as i32)), two)
+    };
+    with |held, lane, value| _mm512_mask_mov_ps(held, 1 << lane, _mm512_set1_ps(value))
 }

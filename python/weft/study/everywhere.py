@@ -1,0 +1,88 @@
+"""One benchmark of blocks on many machines: simulated and modelled on each, beside what was measured here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+import weft
+from weft import model
+from weft._core import Machine, UsageError
+from weft.catalogue import machines as catalogue
+from weft.launch.protocol import Progress
+
+Shapes = Sequence[Sequence[int]]
+
+
+@dataclass(frozen=True)
+class Everywhere:
+    """How one benchmark of blocks is held against many machines.
+
+    Attributes
+    ----------
+    benchmark
+        Its name.
+    least_ranks
+        With fewer there is nothing to time.
+    is_described
+        Whether a machine's file says enough to simulate it.
+    on_machine
+        Its times modelled on a described machine, for shapes of blocks and numbers of ranks.
+    here
+        Its times modelled from a fit of this machine, for samples of it and shapes of blocks.
+    needed
+        What a machine needs, for the error where none has it.
+    """
+
+    benchmark: str
+    least_ranks: int
+    is_described: Callable[[Machine], bool]
+    on_machine: Callable[[Machine, Shapes, list[int]], pl.DataFrame]
+    here: Callable[[model.Fit, pl.DataFrame, Shapes], list[pl.DataFrame]]
+    needed: str
+
+    def table(
+        self,
+        shapes: Shapes,
+        ranks: Iterable[int],
+        machines: Iterable[Machine] | None,
+        measured: pl.DataFrame | None,
+        progress: Progress | None,
+    ) -> pl.DataFrame:
+        """The samples; raises UsageError where no machine has any."""
+        described = [
+            machine for machine in (catalogue() if machines is None else machines) if self.is_described(machine)
+        ]
+        counts = sorted(set(ranks))
+        parts: list[pl.DataFrame] = []
+        if measured is not None:
+            parts.append(measured.filter(pl.col("benchmark") == self.benchmark))
+            parts += self._modelled_here(measured, shapes)
+        if progress is not None:
+            progress.launch(0, len(described), len(described))
+        for machine in described:
+            fitting = [count for count in counts if self.least_ranks <= count <= machine.nodes]
+            if fitting:
+                parts.append(weft.simulate(machine, self.benchmark, ranks=fitting, shape=shapes))
+                parts.append(self.on_machine(machine, shapes, fitting))
+            if progress is not None:
+                progress.rows(1)
+        if not parts:
+            least = min(counts, default=0)
+            raise UsageError(f"no machine has {self.needed} and nodes for {least} ranks, or no ranks were asked for")
+        return pl.concat(parts, how="diagonal_relaxed")
+
+    def _modelled_here(self, measured: pl.DataFrame, shapes: Shapes) -> list[pl.DataFrame]:
+        samples = measured.filter(pl.col("benchmark") == self.benchmark)
+        if samples.is_empty() or not (measured["benchmark"] == "echo").any():
+            return []
+        try:
+            fit = model.fit(measured, str(samples["machine"][0]))
+        except model.FitError:
+            return []
+        return self.here(fit, samples, shapes)
+
+
+__all__ = ["Everywhere", "Shapes"]
