@@ -243,6 +243,7 @@ impl Engine {
             counts: counts.as_mut_ptr(),
             at: 0,
             engine: std::ptr::null_mut(),
+            answer: 0,
             entries: loaded.native.as_ref().map_or(std::ptr::null(), |native| native.entries()),
         });
         Some(Engine {

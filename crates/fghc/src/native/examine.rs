@@ -6,7 +6,7 @@ use cranelift_frontend::Switch;
 use rustc_hash::FxHashMap;
 
 use super::facts::Fact;
-use super::function::{Function, MANY_INSTRUCTIONS};
+use super::function::{Function, is_small};
 use super::helpers;
 use super::program::{WORD, field};
 use crate::engine::Exit;
@@ -18,17 +18,17 @@ use crate::ir::Comparison;
 
 impl Function<'_> {
     pub(super) fn note(&mut self, variable: Value) {
-        let predicate = &self.code.predicates[self.predicate as usize];
-        if predicate.end - predicate.entry > MANY_INSTRUCTIONS {
+        if !is_small(self.code, self.predicate) {
             self.call("note", &[variable]);
             return;
         }
-        let count = self.load(self.registers, field!(noted_count));
+        let count = self.load_field(field!(noted_count));
         let offset = self.b.ins().ishl_imm_s(count, 3);
-        let place = self.b.ins().iadd(self.registers, offset);
+        let registers = self.registers();
+        let place = self.b.ins().iadd(registers, offset);
         self.store(variable, place, field!(noted));
         let count = self.b.ins().iadd_imm_s(count, 1);
-        self.store(count, self.registers, field!(noted_count));
+        self.store_field(count, field!(noted_count));
     }
 
     /// Tests what a register holds once references are followed; goes on where `holds` of the value is not zero.

@@ -54,7 +54,7 @@ impl Function<'_> {
     fn wake(&mut self, content: Value, slow: Block) {
         let goal = self.b.ins().iadd_imm_s(content, -(UNBOUND as i64));
         let header = self.load(goal, 0);
-        let queue = self.load(self.registers, field!(queue_bits));
+        let queue = self.load_field(field!(queue_bits));
         let (same, last) = (self.b.create_block(), self.b.create_block());
         // All of the header but predicate and arity.
         let waiting = goal_header(0, 0, state::SUSPENDED, 0).0;
@@ -72,15 +72,15 @@ impl Function<'_> {
         self.store(header, goal, 0);
         self.add_in_memory(field!(waiting), -1);
         self.add_in_memory(field!(resumptions), 1);
-        let ready = self.load(self.registers, field!(ready));
+        let ready = self.load_field(field!(ready));
         self.store(ready, goal, LINK as i32 * 8);
-        self.store(goal, self.registers, field!(ready));
+        self.store_field(goal, field!(ready));
     }
 
     pub(super) fn add_in_memory(&mut self, field: i32, value: i64) {
-        let before = self.load(self.registers, field);
+        let before = self.load_field(field);
         let after = self.b.ins().iadd_imm_s(before, value);
-        self.store(after, self.registers, field);
+        self.store_field(after, field);
     }
 
     /// Active unification of a register with a value that is no variable.
