@@ -11,6 +11,7 @@ mod outgoing;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::message::{KINDS, Kind, Malformed, Write};
+use super::outbox::Outbox;
 use super::quiescence::{Quiescence, Turn};
 use super::report::{Counts, End, Interrupted, SiteCounts, State};
 use super::tables::{Exports, Fosters, Imports, NodeName};
@@ -75,10 +76,8 @@ pub struct Pe {
     suspended: FxHashSet<NodeName>,
     /// Whose goal an unification from outside is done for.
     acting: Option<NodeName>,
-    /// Messages, by PE.
-    outbox: Vec<Vec<u8>>,
-    /// PEs for which there are any.
-    addressed: Vec<usize>,
+    /// Messages for others.
+    outbox: Outbox,
     outgoing: Vec<Outgoing>,
     outgoing_values: Vec<Word>,
     /// Values still to be written, and arguments that have been read: kept for their memory.
@@ -127,8 +126,7 @@ impl Pe {
             stopped: FxHashSet::default(),
             suspended: FxHashSet::default(),
             acting: None,
-            outbox: vec![Vec::new(); pes],
-            addressed: Vec::new(),
+            outbox: Outbox::default(),
             outgoing: Vec::new(),
             outgoing_values: Vec::new(),
             unwritten: Vec::new(),
@@ -208,11 +206,11 @@ impl Pe {
         let last = self.reductions() + reductions;
         let mut left = reductions;
         let stop = loop {
-            let before: usize = self.waiting_bytes();
+            let before: usize = self.outbox.bytes();
             let stop = self.engine.run(if before == 0 { left } else { left.min(COMPANY) });
             self.drain();
             left = last.saturating_sub(self.reductions());
-            let after: usize = self.waiting_bytes();
+            let after: usize = self.outbox.bytes();
             let nothing_came = before > 0 && before == after;
             if !matches!(stop, Stop::Budget) || left == 0 || after > FULL || nothing_came {
                 break stop;
@@ -255,12 +253,8 @@ impl Pe {
 
     /// Packets for others: to which PE, and the bytes.
     pub fn take_packets(&mut self) -> Vec<(usize, Vec<u8>)> {
-        self.addressed.sort_unstable();
-        let mut packets = Vec::with_capacity(self.addressed.len() + self.control.len());
-        for to in self.addressed.drain(..) {
-            self.quiescence.sent();
-            packets.push((to, std::mem::take(&mut self.outbox[to])));
-        }
+        let mut packets = self.outbox.take();
+        packets.iter().for_each(|_| self.quiescence.sent());
         packets.append(&mut self.control);
         packets
     }
