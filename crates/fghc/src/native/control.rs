@@ -103,7 +103,17 @@ impl Function<'_> {
         self.b.ins().return_call_indirect(tail, function, &[free, budget, goal]);
     }
 
+    /// The goal waits: code that all places of the function share.
     pub(super) fn suspend(&mut self) {
+        let b = &mut self.b;
+        let block = *self.suspension.get_or_insert_with(|| b.create_block());
+        self.b.ins().jump(block, &[]);
+    }
+
+    /// Writes the code that [`Function::suspend`] goes to.
+    pub(super) fn suspension(&mut self) {
+        let Some(block) = self.suspension else { return };
+        self.b.switch_to_block(block);
         if self.arity + RECORD_WORDS <= self.code.words {
             self.suspend_for_one();
         }

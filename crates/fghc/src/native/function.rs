@@ -15,7 +15,7 @@ use crate::engine::registers::Registers;
 use crate::heap::goal::ARGUMENTS;
 use crate::heap::word::TAG_MASK;
 
-/// Predicates with more instructions than this have one version, and note variables by a call that looks for room.
+/// Predicates with more instructions than this have one version, and one function that begins with arguments in registers.
 pub(super) const MANY_INSTRUCTIONS: u32 = 200;
 /// Whether a predicate has few instructions.
 pub(super) fn is_small(code: &Code, predicate: u32) -> bool {
@@ -33,6 +33,10 @@ pub(super) struct Function<'a> {
     pub(super) code: &'a Code,
     pub(super) predicate: u32,
     pub(super) arity: usize,
+    /// Where the goal waits, if it may.
+    pub(super) suspension: Option<Block>,
+    /// The engine's registers as the present block has them.
+    registers: Option<(Block, Value)>,
     pub(super) free: Variable,
     pub(super) budget: Variable,
     pub(super) variables: FxHashMap<Register, Variable>,
@@ -72,6 +76,8 @@ impl<'a> Function<'a> {
             code,
             predicate,
             arity,
+            suspension: None,
+            registers: None,
             free,
             budget,
             variables: FxHashMap::default(),
@@ -146,6 +152,7 @@ impl<'a> Function<'a> {
             self.body(&facts, block);
             next += 1;
         }
+        self.suspension();
         self.finish();
     }
 
@@ -266,7 +273,16 @@ impl<'a> Function<'a> {
 
     /// The engine's registers.
     pub(super) fn registers(&mut self) -> Value {
-        self.b.ins().get_pinned_reg(WORD)
+        // Once a block: to copy them is cheap, to keep them takes a processor register.
+        let block = self.b.current_block().expect("begun in `new`");
+        if let Some((known, registers)) = self.registers
+            && known == block
+        {
+            return registers;
+        }
+        let registers = self.b.ins().get_pinned_reg(WORD);
+        self.registers = Some((block, registers));
+        registers
     }
 
     pub(super) fn load_field(&mut self, offset: i32) -> Value {

@@ -22,13 +22,11 @@ impl Function<'_> {
             }
             Instruction::ListParts { register, head, tail, unbound, other } => {
                 let value = self.test(register, unbound, other, |function, value| function.has_tag(value, LIST));
-                let first = self.cell(value, -(LIST as i32));
-                let rest = self.cell(value, 8 - LIST as i32);
-                self.set(head, first);
-                self.set(tail, rest);
+                self.parts(value, head, tail);
             }
             Instruction::Constant { register, constant, unbound, other } => {
                 let wanted = self.code.constants[constant as usize].0;
+                self.list_first(register, other);
                 self.test(register, unbound, other, |function, value| {
                     let wanted = function.constant(wanted);
                     function.b.ins().icmp(IntCC::Equal, value, wanted)

@@ -101,7 +101,8 @@ pub fn program(code: &Code) -> Option<Program> {
 
 /// Predicates that are called with arguments in processor registers.
 fn called(code: &Code) -> FxHashSet<u32> {
-    let mut called: FxHashSet<u32> = (0..code.predicates.len() as u32).filter(|number| !is_small(code, *number)).collect();
+    let mut called: FxHashSet<u32> =
+        (0..code.predicates.len() as u32).filter(|number| !is_small(code, *number)).collect();
     for (number, predicate) in code.predicates.iter().enumerate() {
         for instruction in &code.instructions[predicate.entry as usize..predicate.end as usize] {
             if let Instruction::Execute { predicate, .. } = instruction
