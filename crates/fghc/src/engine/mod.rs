@@ -227,7 +227,7 @@ impl Engine {
         let mut counts = vec![0u64; loaded.code.predicates.len()].into_boxed_slice();
         let registers = Box::new(Registers {
             free: heap.start(),
-            limit: heap.limit(),
+            limit: heap.limit(0, 0),
             budget: 0,
             rest: 0,
             words: loaded.code.words as u64,
