@@ -151,6 +151,11 @@ impl<'a> Reader<'a> {
         self.rest.first() == Some(&byte)
     }
 
+    /// All that is left.
+    pub fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
     /// How many bytes are left.
     pub fn left(&self) -> usize {
         self.rest.len()

@@ -7,6 +7,7 @@
 mod ending;
 mod incoming;
 mod outgoing;
+mod unread;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -18,6 +19,7 @@ use super::tables::{Exports, Fosters, Imports, NodeName};
 use super::value::{CopyLimits, Parts};
 use crate::engine::{Engine, Loaded, NodeChange, Options, Outgoing, ROOT, Stop};
 use crate::heap::Word;
+use unread::Unread;
 
 /// The PE that the program starts on, and that ends the run.
 const FIRST: usize = 0;
@@ -70,6 +72,9 @@ pub struct Pe {
     imports: Imports,
     fosters: Fosters,
     exported: FxHashMap<u64, usize>,
+    /// Whether thrown goals wait as they came while there are others.
+    puts_off: bool,
+    unread: Unread,
     collections: u64,
     /// Nodes elsewhere that were stopped: goals of theirs that still come are sent back.
     stopped: FxHashSet<NodeName>,
@@ -122,6 +127,8 @@ impl Pe {
             imports: Imports::default(),
             fosters: Fosters::default(),
             exported: FxHashMap::default(),
+            puts_off: false,
+            unread: Unread::default(),
             collections: 0,
             stopped: FxHashSet::default(),
             suspended: FxHashSet::default(),
@@ -204,6 +211,7 @@ impl Pe {
         }
         // The engine comes back with every goal that it throws: packets wait for company while more is coming.
         let last = self.reductions() + reductions;
+        self.attend_to_unread();
         let mut left = reductions;
         let stop = loop {
             let before: usize = self.outbox.bytes();
@@ -211,6 +219,9 @@ impl Pe {
             self.drain();
             left = last.saturating_sub(self.reductions());
             let after: usize = self.outbox.bytes();
+            if matches!(stop, Stop::Idle) && left > 0 && self.start_unread() {
+                continue;
+            }
             let nothing_came = before > 0 && before == after;
             if !matches!(stop, Stop::Budget) || left == 0 || after > FULL || nothing_came {
                 break stop;
@@ -222,6 +233,7 @@ impl Pe {
                 self.finish(End::Finished);
                 Activity::Ended
             }
+            Stop::Idle if !self.unread.is_empty() => Activity::Busy,
             Stop::Idle => Activity::Resting,
             Stop::Problem(problem) => self.ends(End::Problem { pe: self.me, message: problem.to_string() }),
             Stop::Interrupted => self.ends(End::Interrupted(Interrupted::default())),
