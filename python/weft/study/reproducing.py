@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import polars as pl
@@ -19,8 +19,16 @@ from weft.study.fghc_programs import FghcPrograms
 from weft.study.simulated_exchanges import SimulatedExchanges
 
 
-def reproduction(paper: str, table: str | None = None, figure: str | None = None) -> Reproduction:
+def reproduction(
+    paper: str,
+    table: str | None = None,
+    figure: str | None = None,
+    *,
+    progress: Callable[[str], None] = lambda text: None,
+) -> Reproduction:
     """A paper's tables and figures, published and ours.
+
+    `progress` is told what is run, where that takes long.
 
     Raises
     ------
@@ -34,7 +42,7 @@ def reproduction(paper: str, table: str | None = None, figure: str | None = None
     reproduce = PAPERS[paper].reproduce
     handed = {
         "simulate": _simulate, "operation_time": operation_time, "describe": _describe, "benchmarks": every(),
-        "exchanges": SimulatedExchanges(), "programs": FghcPrograms(),
+        "exchanges": SimulatedExchanges(), "programs": FghcPrograms(progress=progress),
     }  # fmt: skip
     wanted = inspect.signature(reproduce).parameters
     found: Reproduction = reproduce(table, figure, **{name: what for name, what in handed.items() if name in wanted})
