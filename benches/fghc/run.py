@@ -4,6 +4,8 @@
 
 Each side runs the same program on the same data and reports the time of its work, start-up aside; a rate is the number
 of reductions that weft counts for that work over the time, in millions a second, so that rates compare as times do.
+"weft, counting" also counts the reductions of each predicate, which is only done where it is asked for; what is always
+counted (reductions, suspensions, resumptions) is part of every rate of weft.
 A side that is not installed is left out, with a message. The demand-driven stream has Erlang processes as its peer;
 Prolog systems have nothing like it. Run it on a quiet machine.
 """
@@ -32,7 +34,14 @@ PROGRAMS = {
     "quicksort": ((10_000, 200), "main({n},{k},Last)"),
     "demand": ((2_000_000, 0), "main({n},Sum)"),
 }
-SLOWER = {"weft, native": 1, "weft, interpreted": 4, "Erlang": 2, "GNU Prolog": 4, "SWI-Prolog": 10}
+SLOWER = {
+    "weft, native": 1,
+    "weft, counting": 1,
+    "weft, interpreted": 4,
+    "Erlang": 2,
+    "GNU Prolog": 4,
+    "SWI-Prolog": 10,
+}
 # What the issue asks native code to reach, in millions of reductions a second on the machine it was written for.
 WANTED = {"nrev": 440, "program1": 215, "demand": 75}
 
@@ -61,9 +70,8 @@ def build_weft() -> str:
 
 
 class Weft:
-    def __init__(self, command: str, native: bool) -> None:
-        self.command = command
-        self.words = ["--native"] if native else []
+    def __init__(self, command: str, *words: str) -> None:
+        self.command, self.words = command, words
 
     def run(self, program: str, n: int, k: int) -> tuple[float, int]:
         goal = PROGRAMS[program][1].format(n=n, k=k)
@@ -91,7 +99,11 @@ class Peer:
 
 
 def sides(command: str, folder: Path) -> dict[str, Weft | Peer]:
-    found: dict[str, Weft | Peer] = {"weft, native": Weft(command, True), "weft, interpreted": Weft(command, False)}
+    found: dict[str, Weft | Peer] = {
+        "weft, native": Weft(command, "--native"),
+        "weft, counting": Weft(command, "--native", "--counts"),
+        "weft, interpreted": Weft(command),
+    }
     shutil.copy(HERE / "fghc_peer.erl", folder)
     text = (HERE / "peer.pl").read_text()
     timed = "bench({program},{n},{k})"
@@ -171,6 +183,16 @@ def main() -> None:
         if program in summary:
             native = summary[program]["weft, native"]
             print(f"{program}: native {native:.0f}, wanted {wanted} {'met' if native >= wanted else 'MISSED'}")
+    # Of rounds side by side, so that a machine that slows down meanwhile does not look like the cost of counting.
+    counting = {
+        program: round(
+            statistics.median(a / b for a, b in zip(found["weft, native"], found["weft, counting"], strict=True)) - 1, 4
+        )
+        for program, found in rates.items()
+    }
+    print(
+        "counting by predicate costs:", ", ".join(f"{program} {100 * cost:.1f}%" for program, cost in counting.items())
+    )
     for program, found in summary.items():
         if "GNU Prolog" in found:
             ahead = found["weft, interpreted"] / found["GNU Prolog"]
@@ -183,6 +205,7 @@ def main() -> None:
             "rounds": chosen.rounds,
             "wanted": WANTED,
             "rates": summary,
+            "cost_of_counting_by_predicate": counting,
             "all": {program: {side: found[side] for side in found} for program, found in rates.items()},
         }
         print("recorded in", peers.record("fghc", content).relative_to(peers.ROOT))
