@@ -85,9 +85,10 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="times that everything is run (default 5)")
     parser.add_argument("--no-record", action="store_true", help="print only")
     parser.add_argument("--build-only", action="store_true", help="build weft's side and end")
+    parser.add_argument("--executable", help="weft's side, where it is built already: the release example of this name")
     chosen = parser.parse_args()
     before = peers.machine()
-    pes = build()
+    pes = chosen.executable or build()
     if chosen.build_only:
         return
     launcher = mpiexec()
