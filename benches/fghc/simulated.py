@@ -75,7 +75,9 @@ def main() -> None:
                 "memory_MiB": max(run["memory_MiB"] for run in runs),
             }
         )  # fmt: skip
-        print(f"{number:5} PEs: {median:.3f} s ({seconds[0]:.3f} to {seconds[-1]:.3f}), {results[-1]['memory_MiB']:.0f} MiB")
+        print(
+            f"{number:5} PEs: {median:.3f} s ({seconds[0]:.3f} to {seconds[-1]:.3f}), {results[-1]['memory_MiB']:.0f} MiB"
+        )
     if not chosen.no_record:
         environment = {
             "date": datetime.date.today().isoformat(), "processor": platform.machine(), "cores": os.cpu_count(),

@@ -14,6 +14,7 @@
 //! are counted by weight, so that neither needs a message when it is passed on.
 
 mod message;
+mod outbox;
 mod pe;
 mod quiescence;
 mod record;

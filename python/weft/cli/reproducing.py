@@ -65,12 +65,15 @@ def reproduce(
     Where a figure is withheld or was never printed, ours stands alone. Figures that the machine files were told are
     marked as inputs and do not count in the summary.
     """
+    from weft.cli.progress import status
     from weft.files import check_writable, write_text
     from weft.study.reproducing import reproduction
 
     if output is not None:
         check_writable(output, (".csv",))
-    found = reproduction(paper, table, figure, here=_here(here, measure))
+    measured = _here(here, measure)
+    with status() as tell:
+        found = reproduction(paper, table, figure, here=measured, progress=tell)
     if shown is Format.CSV:
         typer.echo(found.cells().write_csv(), nl=False)
     else:

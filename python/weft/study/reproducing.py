@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import polars as pl
@@ -21,7 +21,12 @@ from weft.study.simulated_exchanges import SimulatedExchanges
 
 
 def reproduction(
-    paper: str, table: str | None = None, figure: str | None = None, *, here: pl.DataFrame | None = None
+    paper: str,
+    table: str | None = None,
+    figure: str | None = None,
+    *,
+    here: pl.DataFrame | None = None,
+    progress: Callable[[str], None] = lambda text: None,
 ) -> Reproduction:
     """A paper's tables and figures, published and ours.
 
@@ -33,6 +38,8 @@ def reproduction(
         One of its tables or figures; default: all.
     here
         Samples measured on this machine, for a column of their own where the paper has one.
+    progress
+        Told what is run, where that takes long.
 
     Raises
     ------
@@ -46,7 +53,7 @@ def reproduction(
     reproduce = PAPERS[paper].reproduce
     handed: dict[str, Any] = {
         "simulate": _simulate, "operation_time": operation_time, "describe": _describe, "benchmarks": every(),
-        "exchanges": SimulatedExchanges(), "programs": FghcPrograms(),
+        "exchanges": SimulatedExchanges(), "programs": FghcPrograms(progress=progress),
     }  # fmt: skip
     wanted = inspect.signature(reproduce).parameters
     if here is not None:

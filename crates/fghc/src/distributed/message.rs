@@ -151,17 +151,24 @@ impl<'a> Reader<'a> {
         self.rest.first() == Some(&byte)
     }
 
+    /// All that is left.
+    pub fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
     /// How many bytes are left.
     pub fn left(&self) -> usize {
         self.rest.len()
     }
 
+    #[inline]
     pub fn byte(&mut self) -> Result<u8, Malformed> {
         let (&first, rest) = self.rest.split_first().ok_or(Malformed("it ends too early"))?;
         self.rest = rest;
         Ok(first)
     }
 
+    #[inline]
     pub fn number(&mut self) -> Result<u64, Malformed> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
@@ -174,14 +181,17 @@ impl<'a> Reader<'a> {
         Err(Malformed("a number has too many digits"))
     }
 
+    #[inline]
     pub fn index(&mut self) -> Result<usize, Malformed> {
         usize::try_from(self.number()?).map_err(|_| Malformed("a number is too large"))
     }
 
+    #[inline]
     pub fn small(&mut self) -> Result<u32, Malformed> {
         u32::try_from(self.number()?).map_err(|_| Malformed("a number is too large"))
     }
 
+    #[inline]
     pub fn signed(&mut self) -> Result<i64, Malformed> {
         let number = self.number()?;
         Ok((number >> 1) as i64 ^ -((number & 1) as i64))

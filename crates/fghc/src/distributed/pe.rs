@@ -7,16 +7,19 @@
 mod ending;
 mod incoming;
 mod outgoing;
+mod unread;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::message::{KINDS, Kind, Malformed, Write};
+use super::outbox::Outbox;
 use super::quiescence::{Quiescence, Turn};
 use super::report::{Counts, End, Interrupted, SiteCounts, State};
 use super::tables::{Exports, Fosters, Imports, NodeName};
 use super::value::{CopyLimits, Parts};
 use crate::engine::{Engine, Loaded, NodeChange, Options, Outgoing, ROOT, Stop};
 use crate::heap::Word;
+use unread::Unread;
 
 /// The PE that the program starts on, and that ends the run.
 const FIRST: usize = 0;
@@ -69,16 +72,17 @@ pub struct Pe {
     imports: Imports,
     fosters: Fosters,
     exported: FxHashMap<u64, usize>,
+    /// Whether thrown goals wait as they came while there are others.
+    puts_off: bool,
+    unread: Unread,
     collections: u64,
     /// Nodes elsewhere that were stopped: goals of theirs that still come are sent back.
     stopped: FxHashSet<NodeName>,
     suspended: FxHashSet<NodeName>,
     /// Whose goal an unification from outside is done for.
     acting: Option<NodeName>,
-    /// Messages, by PE.
-    outbox: Vec<Vec<u8>>,
-    /// PEs for which there are any.
-    addressed: Vec<usize>,
+    /// Messages for others.
+    outbox: Outbox,
     outgoing: Vec<Outgoing>,
     outgoing_values: Vec<Word>,
     /// Values still to be written, and arguments that have been read: kept for their memory.
@@ -123,12 +127,13 @@ impl Pe {
             imports: Imports::default(),
             fosters: Fosters::default(),
             exported: FxHashMap::default(),
+            puts_off: false,
+            unread: Unread::default(),
             collections: 0,
             stopped: FxHashSet::default(),
             suspended: FxHashSet::default(),
             acting: None,
-            outbox: vec![Vec::new(); pes],
-            addressed: Vec::new(),
+            outbox: Outbox::default(),
             outgoing: Vec::new(),
             outgoing_values: Vec::new(),
             unwritten: Vec::new(),
@@ -206,13 +211,17 @@ impl Pe {
         }
         // The engine comes back with every goal that it throws: packets wait for company while more is coming.
         let last = self.reductions() + reductions;
+        self.attend_to_unread();
         let mut left = reductions;
         let stop = loop {
-            let before: usize = self.waiting_bytes();
+            let before: usize = self.outbox.bytes();
             let stop = self.engine.run(if before == 0 { left } else { left.min(COMPANY) });
             self.drain();
             left = last.saturating_sub(self.reductions());
-            let after: usize = self.waiting_bytes();
+            let after: usize = self.outbox.bytes();
+            if matches!(stop, Stop::Idle) && left > 0 && self.start_unread() {
+                continue;
+            }
             let nothing_came = before > 0 && before == after;
             if !matches!(stop, Stop::Budget) || left == 0 || after > FULL || nothing_came {
                 break stop;
@@ -224,6 +233,7 @@ impl Pe {
                 self.finish(End::Finished);
                 Activity::Ended
             }
+            Stop::Idle if !self.unread.is_empty() => Activity::Busy,
             Stop::Idle => Activity::Resting,
             Stop::Problem(problem) => self.ends(End::Problem { pe: self.me, message: problem.to_string() }),
             Stop::Interrupted => self.ends(End::Interrupted(Interrupted::default())),
@@ -255,12 +265,8 @@ impl Pe {
 
     /// Packets for others: to which PE, and the bytes.
     pub fn take_packets(&mut self) -> Vec<(usize, Vec<u8>)> {
-        self.addressed.sort_unstable();
-        let mut packets = Vec::with_capacity(self.addressed.len() + self.control.len());
-        for to in self.addressed.drain(..) {
-            self.quiescence.sent();
-            packets.push((to, std::mem::take(&mut self.outbox[to])));
-        }
+        let mut packets = self.outbox.take();
+        packets.iter().for_each(|_| self.quiescence.sent());
         packets.append(&mut self.control);
         packets
     }

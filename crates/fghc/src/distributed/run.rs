@@ -120,9 +120,10 @@ impl Program for Run {
             output: (self.options.output)(comm.rank()),
             interrupt: self.options.interrupt.clone(),
         };
-        let Some(pe) = Pe::new(&self.loaded, options, self.options.copy) else {
+        let Some(mut pe) = Pe::new(&self.loaded, options, self.options.copy) else {
             return Ok(Err(format!("there is no memory for the heap of PE {}", comm.rank())));
         };
+        pe.put_off_goals(!comm.virtual_time());
         let start = comm.wtime();
         let (sent, received) = ([0; KINDS], [0; KINDS]);
         let options = self.options;
@@ -178,8 +179,13 @@ impl<C: Communicator> Driver<C> {
                 self.record(EventKind::Received { from: status.source });
                 bytes += packet.len();
                 came = true;
+                let rested = !self.pe.has_goals();
                 if let Err(malformed) = self.pe.receive(&packet) {
                     return Ok(Err(malformed));
+                }
+                if rested && self.pe.has_goals() && !self.comm.virtual_time() {
+                    // What comes next can wait until this is done.
+                    break;
                 }
             }
             let received = self.comm.wtime();

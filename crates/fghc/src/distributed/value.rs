@@ -100,6 +100,32 @@ pub(super) fn read_integer(reader: &mut Reader<'_>) -> Option<Result<Word, Malfo
     if reader.next_is(tag::INTEGER) { Some(read_integer_here(reader)) } else { None }
 }
 
+/// Passes over a value.
+pub(super) fn skip(reader: &mut Reader<'_>) -> Result<(), Malformed> {
+    let mut left = 1usize;
+    while left > 0 {
+        left -= 1;
+        match reader.byte()? {
+            tag::INTEGER | tag::ATOM | tag::PREDICATE => drop(reader.number()?),
+            tag::NEW_ATOM | tag::STRING => drop(reader.bytes()?),
+            tag::LIST => left += 2,
+            tag::STRUCTURE => {
+                match reader.byte()? {
+                    tag::ATOM => drop(reader.number()?),
+                    tag::NEW_ATOM => drop(reader.bytes()?),
+                    _ => return Err(Malformed("a structure without a name")),
+                }
+                left = left.saturating_add(reader.index()?);
+            }
+            tag::VECTOR => left = left.saturating_add(reader.index()?),
+            tag::FLOAT => (0..8).try_for_each(|_| reader.byte().map(drop))?,
+            tag::REFERENCE => (0..3).try_for_each(|_| reader.number().map(drop))?,
+            _ => return Err(Malformed("an unknown kind of value")),
+        }
+    }
+    Ok(())
+}
+
 fn read_integer_here(reader: &mut Reader<'_>) -> Result<Word, Malformed> {
     reader.byte()?;
     Word::integer(reader.signed()?).ok_or(Malformed("an integer is too large"))

@@ -28,10 +28,10 @@ impl Engine {
             self.copy(live, &larger);
             self.heap.adopt(larger);
         } else if let Err(exhausted) = result {
-            self.registers.limit = self.heap.limit();
+            self.registers.limit = self.heap.limit(kept, wanted);
             return self.exhausted(exhausted);
         }
-        self.registers.limit = self.heap.limit();
+        self.registers.limit = self.heap.limit(kept, wanted);
         true
     }
 

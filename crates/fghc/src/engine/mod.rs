@@ -227,7 +227,7 @@ impl Engine {
         let mut counts = vec![0u64; loaded.code.predicates.len()].into_boxed_slice();
         let registers = Box::new(Registers {
             free: heap.start(),
-            limit: heap.limit(),
+            limit: heap.limit(0, 0),
             budget: 0,
             rest: 0,
             words: loaded.code.words as u64,
@@ -243,6 +243,7 @@ impl Engine {
             counts: counts.as_mut_ptr(),
             at: 0,
             engine: std::ptr::null_mut(),
+            answer: 0,
             entries: loaded.native.as_ref().map_or(std::ptr::null(), |native| native.entries()),
         });
         Some(Engine {

@@ -42,6 +42,8 @@ pub struct Registers {
     pub at: u64,
     /// The engine that these registers belong to, while native code runs.
     pub engine: *mut super::Engine,
+    /// What a helper of native code answered.
+    pub answer: i64,
     /// Native code by predicate, for goals in the heap.
     pub entries: *const *const u8,
 }

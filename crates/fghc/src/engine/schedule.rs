@@ -7,7 +7,7 @@
 use rand_xoshiro::rand_core::Rng;
 
 use super::tree::{self, NodeState};
-use super::{Engine, Exit, Stop};
+use super::{DEFAULT_PRIORITY, Engine, Exit, Stop};
 use crate::heap::Word;
 use crate::heap::goal::{ARGUMENTS, LINK, MAX_QUEUES, QUEUE_SHIFT, goal_header, state};
 
@@ -249,6 +249,23 @@ impl Engine {
         self.queues.push(Queue::new(node, priority));
         self.nodes[node as usize].queues.push(queue);
         queue
+    }
+
+    /// Whether there are goals that can go on.
+    pub(crate) fn has_goals(&self) -> bool {
+        !self.registers.ready.is_null() || self.runnable.values().any(|queues| !queues.is_empty())
+    }
+
+    /// Whether there are goals that can go on, and none of another priority than the default.
+    pub(crate) fn has_default_goals_only(&self) -> bool {
+        let present = !self.registers.ready.is_null();
+        let listed = self.runnable.iter().filter(|(_, queues)| !queues.is_empty());
+        let mut priorities = listed.map(|(priority, _)| *priority).chain(
+            // The present queue is in the registers.
+            present.then(|| self.queues[self.current as usize].priority),
+        );
+        let Some(first) = priorities.next() else { return false };
+        first == DEFAULT_PRIORITY && priorities.all(|priority| priority == DEFAULT_PRIORITY)
     }
 
     /// Starts a goal under a node at a priority.

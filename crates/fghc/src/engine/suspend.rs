@@ -129,9 +129,11 @@ impl Engine {
     /// Makes two unbound variables one.
     pub(crate) unsafe fn bind_variables(&mut self, left: *mut Word, right: *mut Word) {
         unsafe {
-            // One that lives elsewhere is told of the other; what waits stays with the one that remains.
+            // One for which nothing waits becomes the other, so that nothing is moved. One that lives elsewhere is told of
+            // the other; what waits stays with the one that remains.
+            let alone = (*right).pointer().is_null();
             let (from, to) =
-                if self.is_external(left) && !self.is_external(right) { (right, left) } else { (left, right) };
+                if alone || self.is_external(left) && !self.is_external(right) { (right, left) } else { (left, right) };
             let moved = (*from).pointer();
             *from = Word::reference(to);
             if moved.is_null() {

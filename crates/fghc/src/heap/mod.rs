@@ -53,10 +53,14 @@ impl Heap {
         self.used.end()
     }
 
-    /// Where a reduction must not begin any more without a collection.
-    pub fn limit(&self) -> *mut Word {
-        // SAFETY: a space is larger than the reserve.
-        unsafe { self.used.end().sub(RESERVE) }
+    /// Where a reduction must not begin any more without a collection, when `live` words are in use and `wanted` more will
+    /// be: the end of the space, or, where it was once needed and is not now, earlier. What is allocated between two
+    /// collections then stays in the cache of the processor.
+    pub fn limit(&self, live: usize, wanted: usize) -> *mut Word {
+        let size = self.used.words() - RESERVE;
+        let comfortable = (live + wanted).saturating_mul(GROW_ABOVE).max(FIRST_WORDS);
+        // SAFETY: within the space, which is larger than the reserve.
+        unsafe { self.used.start().add(comfortable.min(size)) }
     }
 
     /// Largest number of bytes in use.

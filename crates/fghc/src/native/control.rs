@@ -5,7 +5,7 @@ use cranelift_codegen::ir::{InstBuilder, Value};
 
 use super::function::Function;
 use super::helpers;
-use super::program::{WORD, field, in_registers, signature};
+use super::program::{STATE, WORD, field, in_registers, signature};
 use crate::engine::Exit;
 use crate::engine::instruction::{Instruction, Register};
 use crate::engine::registers::Registers;
@@ -66,7 +66,7 @@ impl Function<'_> {
         }
         let arity = usize::from(self.code.predicates[predicate as usize].arity);
         let (free, budget) = (self.b.use_var(self.free), self.b.use_var(self.budget));
-        let mut arguments = vec![self.registers, free, budget];
+        let mut arguments = vec![free, budget];
         let passed = in_registers(arity);
         for index in 0..passed {
             arguments.push(self.get(index as Register));
@@ -82,7 +82,7 @@ impl Function<'_> {
 
     /// The next goal of the queue.
     pub(super) fn proceed(&mut self) {
-        let goal = self.load(self.registers, field!(ready));
+        let goal = self.load_field(field!(ready));
         let (some, none) = (self.b.create_block(), self.cold());
         self.b.ins().brif(goal, some, &[], none, &[]);
         self.b.switch_to_block(none);
@@ -91,19 +91,29 @@ impl Function<'_> {
         self.exit(empty);
         self.b.switch_to_block(some);
         let next = self.load(goal, LINK as i32 * 8);
-        self.store(next, self.registers, field!(ready));
+        self.store_field(next, field!(ready));
         let header = self.load(goal, 0);
         let predicate = self.b.ins().ushr_imm_s(header, PREDICATE_SHIFT as i64);
-        let entries = self.load(self.registers, field!(entries));
+        let entries = self.load_field(field!(entries));
         let offset = self.b.ins().ishl_imm_s(predicate, 3);
         let place = self.b.ins().iadd(entries, offset);
         let function = self.load(place, 0);
-        let tail = self.b.import_signature(signature(CallConv::Tail, 4));
+        let tail = self.b.import_signature(signature(CallConv::Tail, STATE + 1));
         let (free, budget) = (self.b.use_var(self.free), self.b.use_var(self.budget));
-        self.b.ins().return_call_indirect(tail, function, &[self.registers, free, budget, goal]);
+        self.b.ins().return_call_indirect(tail, function, &[free, budget, goal]);
     }
 
+    /// The goal waits: code that all places of the function share.
     pub(super) fn suspend(&mut self) {
+        let b = &mut self.b;
+        let block = *self.suspension.get_or_insert_with(|| b.create_block());
+        self.b.ins().jump(block, &[]);
+    }
+
+    /// Writes the code that [`Function::suspend`] goes to.
+    pub(super) fn suspension(&mut self) {
+        let Some(block) = self.suspension else { return };
+        self.b.switch_to_block(block);
         if self.arity + RECORD_WORDS <= self.code.words {
             self.suspend_for_one();
         }
@@ -121,17 +131,17 @@ impl Function<'_> {
     /// for anything else. The memory granted for the reduction that was none is used.
     fn suspend_for_one(&mut self) {
         let (one, alone, other) = (self.b.create_block(), self.b.create_block(), self.cold());
-        let count = self.load(self.registers, field!(noted_count));
+        let count = self.load_field(field!(noted_count));
         let is_one = self.b.ins().icmp_imm_s(IntCC::Equal, count, 1);
         self.b.ins().brif(is_one, one, &[], other, &[]);
         self.b.switch_to_block(one);
-        let variable = self.load(self.registers, field!(noted));
+        let variable = self.load_field(field!(noted));
         let content = self.load(variable, -(REF as i32));
         let free = self.b.ins().icmp_imm_s(IntCC::Equal, content, UNBOUND as i64);
         self.b.ins().brif(free, alone, &[], other, &[]);
         self.b.switch_to_block(alone);
         let goal = self.allocate(self.arity + RECORD_WORDS);
-        let queue = self.load(self.registers, field!(queue_bits));
+        let queue = self.load_field(field!(queue_bits));
         let header = goal_header(self.predicate, self.arity, state::SUSPENDED, 0).0;
         let header = self.b.ins().bor_imm_s(queue, header as i64);
         self.store(header, goal, 0);
@@ -141,12 +151,12 @@ impl Function<'_> {
             let value = self.get(register);
             self.store(value, goal, (ARGUMENTS as i32 + i32::from(register)) * 8);
         }
-        let suspended = self.load(self.registers, field!(suspended));
+        let suspended = self.load_field(field!(suspended));
         self.store(suspended, goal, (ARGUMENTS + self.arity) as i32 * 8);
-        self.store(goal, self.registers, field!(suspended));
+        self.store_field(goal, field!(suspended));
         let record = self.tagged(goal, UNBOUND);
         self.store(record, variable, -(REF as i32));
-        self.store(none, self.registers, field!(noted_count));
+        self.store_field(none, field!(noted_count));
         for (field, value) in [(field!(waiting), 1), (field!(suspensions), 1), (field!(rest), 1)] {
             self.add_in_memory(field, value);
         }

@@ -6,29 +6,31 @@ use cranelift_frontend::Switch;
 use rustc_hash::FxHashMap;
 
 use super::facts::Fact;
-use super::function::{Function, MANY_INSTRUCTIONS};
+use super::function::Function;
 use super::helpers;
 use super::program::{WORD, field};
 use crate::engine::Exit;
-use crate::engine::instruction::{Label, NOWHERE, Register};
-use crate::engine::registers::Registers;
+use crate::engine::instruction::{Instruction, Label, NOWHERE, Register};
+use crate::engine::registers::{MAX_NOTED, Registers};
 use crate::heap::Word;
 use crate::heap::word::{INT, LIST, OBJECT, REF, TAG_MASK, UNBOUND};
 use crate::ir::Comparison;
 
 impl Function<'_> {
+    /// Notes an unbound variable. No instruction meets more than two.
     pub(super) fn note(&mut self, variable: Value) {
         let predicate = &self.code.predicates[self.predicate as usize];
-        if predicate.end - predicate.entry > MANY_INSTRUCTIONS {
+        if (predicate.end - predicate.entry) as usize > MAX_NOTED / 2 {
             self.call("note", &[variable]);
             return;
         }
-        let count = self.load(self.registers, field!(noted_count));
+        let count = self.load_field(field!(noted_count));
         let offset = self.b.ins().ishl_imm_s(count, 3);
-        let place = self.b.ins().iadd(self.registers, offset);
+        let registers = self.registers();
+        let place = self.b.ins().iadd(registers, offset);
         self.store(variable, place, field!(noted));
         let count = self.b.ins().iadd_imm_s(count, 1);
-        self.store(count, self.registers, field!(noted_count));
+        self.store_field(count, field!(noted_count));
     }
 
     /// Tests what a register holds once references are followed; goes on where `holds` of the value is not zero.
@@ -74,6 +76,37 @@ impl Function<'_> {
         self.b.switch_to_block(yes);
         self.set(register, parameter);
         parameter
+    }
+
+    /// A test for a constant comes, and where it fails one for a list: a list is what is there most of the time, so that is
+    /// asked before.
+    pub(super) fn list_first(&mut self, register: Register, other: Label) {
+        if other == NOWHERE || other <= self.at {
+            return;
+        }
+        let Instruction::ListParts { register: tested, head, tail, .. } = self.code.instructions[other as usize] else {
+            return;
+        };
+        if tested != register {
+            return;
+        }
+        let value = self.get(register);
+        let is_list = self.has_tag(value, LIST);
+        let (list, another) = (self.b.create_block(), self.b.create_block());
+        self.b.ins().brif(is_list, list, &[], another, &[]);
+        self.b.switch_to_block(list);
+        self.parts(value, head, tail);
+        let behind = self.label(other + 1);
+        self.b.ins().jump(behind, &[]);
+        self.b.switch_to_block(another);
+    }
+
+    /// Both parts of a list.
+    pub(super) fn parts(&mut self, list: Value, head: Register, tail: Register) {
+        let first = self.cell(list, -(LIST as i32));
+        let rest = self.cell(list, 8 - LIST as i32);
+        self.set(head, first);
+        self.set(tail, rest);
     }
 
     /// The content of a cell as a value: `base` and an offset that takes its tag away.
@@ -157,12 +190,19 @@ impl Function<'_> {
         let wrong = self.any_tag(&open).expect("some are open");
         self.b.ins().brif(wrong, ask, &[], done, &[]);
         self.b.switch_to_block(ask);
-        self.spill(registers.iter().copied());
-        let at = self.constant(u64::from(self.at));
-        let right = self.call("operands", &[at]);
-        self.fill(registers.iter().copied());
+        for register in &open {
+            let value = self.get(*register);
+            let (note, next) = (self.cold(), self.cold());
+            let reference = self.has_tag(value, REF);
+            // A variable that is noted twice is found out when the goal suspends.
+            self.b.ins().brif(reference, note, &[], next, &[]);
+            self.b.switch_to_block(note);
+            self.note(value);
+            self.b.ins().jump(next, &[]);
+            self.b.switch_to_block(next);
+        }
         let unbound = self.label(unbound);
-        self.b.ins().brif(right, done, &[], unbound, &[]);
+        self.b.ins().jump(unbound, &[]);
         self.b.switch_to_block(done);
     }
 

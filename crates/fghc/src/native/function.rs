@@ -9,14 +9,20 @@ use rustc_hash::FxHashMap;
 
 use super::facts::{self, Fact, Facts};
 use super::helpers;
-use super::program::{Names, WORD, field, flags, in_registers};
+use super::program::{Names, STATE, WORD, field, flags, in_registers};
 use crate::engine::instruction::{Code, Instruction, Label, NOWHERE, Register, Role};
 use crate::engine::registers::Registers;
 use crate::heap::goal::ARGUMENTS;
 use crate::heap::word::TAG_MASK;
 
-/// Predicates with more instructions than this have one version, and note variables by a call that looks for room.
+/// Predicates with more instructions than this have one version, and one function that begins with arguments in registers.
 pub(super) const MANY_INSTRUCTIONS: u32 = 200;
+/// Whether a predicate has few instructions.
+pub(super) fn is_small(code: &Code, predicate: u32) -> bool {
+    let predicate = &code.predicates[predicate as usize];
+    predicate.end - predicate.entry <= MANY_INSTRUCTIONS
+}
+
 /// Most versions of a predicate.
 const MOST_VERSIONS: usize = 4;
 
@@ -27,7 +33,10 @@ pub(super) struct Function<'a> {
     pub(super) code: &'a Code,
     pub(super) predicate: u32,
     pub(super) arity: usize,
-    pub(super) registers: Value,
+    /// Where the goal waits, if it may.
+    pub(super) suspension: Option<Block>,
+    /// The engine's registers as the present block has them.
+    registers: Option<(Block, Value)>,
     pub(super) free: Variable,
     pub(super) budget: Variable,
     pub(super) variables: FxHashMap<Register, Variable>,
@@ -54,12 +63,11 @@ impl<'a> Function<'a> {
         let block = b.create_block();
         b.append_block_params_for_function_params(block);
         b.switch_to_block(block);
-        let registers = b.block_params(block)[0];
         let free = b.declare_var(WORD);
         let budget = b.declare_var(WORD);
         let parameters = b.block_params(block).to_vec();
-        b.def_var(free, parameters[1]);
-        b.def_var(budget, parameters[2]);
+        b.def_var(free, parameters[0]);
+        b.def_var(budget, parameters[1]);
         let arity = usize::from(code.predicates[predicate as usize].arity);
         Function {
             b,
@@ -68,7 +76,8 @@ impl<'a> Function<'a> {
             code,
             predicate,
             arity,
-            registers,
+            suspension: None,
+            registers: None,
             free,
             budget,
             variables: FxHashMap::default(),
@@ -86,12 +95,20 @@ impl<'a> Function<'a> {
         self.b.finalize(self.module.target_config());
     }
 
-    /// Arguments from a goal record, then the predicate itself.
+    /// The predicate with its arguments from a goal record.
     pub(super) fn goal(mut self) {
         let block = self.b.current_block().expect("begun in `new`");
-        let goal = self.b.block_params(block)[3];
+        let goal = self.b.block_params(block)[STATE];
+        if is_small(self.code, self.predicate) {
+            for index in 0..self.arity {
+                let value = self.load(goal, (ARGUMENTS + index) as i32 * 8);
+                self.set(index as Register, value);
+            }
+            return self.predicate();
+        }
+        // Not twice: it goes on with the other.
         let (free, budget) = (self.b.use_var(self.free), self.b.use_var(self.budget));
-        let mut arguments = vec![self.registers, free, budget];
+        let mut arguments = vec![free, budget];
         let passed = in_registers(self.arity);
         for index in 0..passed {
             arguments.push(self.load(goal, (ARGUMENTS + index) as i32 * 8));
@@ -108,7 +125,7 @@ impl<'a> Function<'a> {
     pub(super) fn main(mut self) {
         let block = self.b.current_block().expect("begun in `new`");
         let parameters = self.b.block_params(block).to_vec();
-        let (passed, parameters) = (in_registers(self.arity), &parameters[3..]);
+        let (passed, parameters) = (in_registers(self.arity), &parameters[STATE..]);
         for (index, value) in parameters.iter().take(passed).enumerate() {
             self.set(index as Register, *value);
         }
@@ -116,6 +133,11 @@ impl<'a> Function<'a> {
             let value = self.load(parameters[passed], (index - passed) as i32 * 8);
             self.set(index as Register, value);
         }
+        self.predicate();
+    }
+
+    /// The predicate, now that its arguments are there.
+    fn predicate(mut self) {
         let predicate = &self.code.predicates[self.predicate as usize];
         if predicate.role != Role::Program {
             self.builtin();
@@ -130,6 +152,7 @@ impl<'a> Function<'a> {
             self.body(&facts, block);
             next += 1;
         }
+        self.suspension();
         self.finish();
     }
 
@@ -194,9 +217,7 @@ impl<'a> Function<'a> {
         if let Some((_, block)) = self.versions.iter().find(|(known, _)| *known == facts) {
             return *block;
         }
-        let predicate = &self.code.predicates[self.predicate as usize];
-        let is_small = predicate.end - predicate.entry <= MANY_INSTRUCTIONS;
-        if self.versions.is_empty() || is_small && self.versions.len() < MOST_VERSIONS {
+        if self.versions.is_empty() || is_small(self.code, self.predicate) && self.versions.len() < MOST_VERSIONS {
             let block = self.b.create_block();
             self.versions.push((facts, block));
             return block;
@@ -250,8 +271,32 @@ impl<'a> Function<'a> {
         self.b.ins().iconst(WORD, value as i64)
     }
 
+    /// The engine's registers.
+    pub(super) fn registers(&mut self) -> Value {
+        // Once a block: to copy them is cheap, to keep them takes a processor register.
+        let block = self.b.current_block().expect("begun in `new`");
+        if let Some((known, registers)) = self.registers
+            && known == block
+        {
+            return registers;
+        }
+        let registers = self.b.ins().get_pinned_reg(WORD);
+        self.registers = Some((block, registers));
+        registers
+    }
+
+    pub(super) fn load_field(&mut self, offset: i32) -> Value {
+        let registers = self.registers();
+        self.load(registers, offset)
+    }
+
+    pub(super) fn store_field(&mut self, value: Value, offset: i32) {
+        let registers = self.registers();
+        self.store(value, registers, offset);
+    }
+
     pub(super) fn x(&mut self) -> Value {
-        self.load(self.registers, field!(x))
+        self.load_field(field!(x))
     }
 
     pub(super) fn has_tag(&mut self, value: Value, tag: u64) -> Value {
@@ -274,15 +319,15 @@ impl<'a> Function<'a> {
     /// Writes what helpers read: free pointer, budget, and where we are.
     pub(super) fn save(&mut self) {
         let (free, budget) = (self.b.use_var(self.free), self.b.use_var(self.budget));
-        self.store(free, self.registers, field!(free));
-        self.store(budget, self.registers, field!(budget));
+        self.store_field(free, field!(free));
+        self.store_field(budget, field!(budget));
         let at = self.constant(u64::from(self.at));
-        self.store(at, self.registers, field!(at));
+        self.store_field(at, field!(at));
     }
 
     pub(super) fn restore(&mut self) {
-        let free = self.load(self.registers, field!(free));
-        let budget = self.load(self.registers, field!(budget));
+        let free = self.load_field(field!(free));
+        let budget = self.load_field(field!(budget));
         self.b.def_var(self.free, free);
         self.b.def_var(self.budget, budget);
     }
@@ -309,10 +354,8 @@ impl<'a> Function<'a> {
 
     pub(super) fn call(&mut self, helper: &'static str, arguments: &[Value]) -> Value {
         let function = self.function(self.names.helpers[helper]);
-        let engine = self.load(self.registers, field!(engine));
-        let all: Vec<Value> = std::iter::once(engine).chain(arguments.iter().copied()).collect();
-        let call = self.b.ins().call(function, &all);
-        self.b.inst_results(call)[0]
+        self.b.ins().call(function, arguments);
+        self.load_field(field!(answer))
     }
 
     pub(super) fn exit(&mut self, result: Value) {

@@ -100,32 +100,6 @@ helpers! {
         engine.registers.tighten();
         answer(found)
     }
-    /// Follows references of the operands of a calculation or comparison; 1 when they are integers, else 0, and those
-    /// that are unbound are noted.
-    fn operands(engine, at) {
-        let (left, right) = match engine.code.instructions[at as usize] {
-            Instruction::Calculate { left, right, .. } | Instruction::Compare { left, right, .. } => (left, right),
-            Instruction::CalculateConstant { left, .. } | Instruction::CompareConstant { left, .. } => (left, left),
-            _ => return 0,
-        };
-        let mut integers = true;
-        for register in [left, right] {
-            // SAFETY: the compiler's registers.
-            unsafe {
-                let place = engine.registers.x.add(register as usize);
-                *place = crate::heap::word::dereference(*place);
-                integers &= (*place).is_integer();
-            }
-        }
-        if !integers {
-            // SAFETY: as above.
-            let (left, right) = unsafe {
-                (*engine.registers.x.add(left as usize), *engine.registers.x.add(right as usize))
-            };
-            engine.note_both(left, right);
-        }
-        i64::from(integers)
-    }
     fn overflow(engine, at) {
         let x = engine.registers.x;
         // SAFETY: the compiler's registers.

@@ -22,13 +22,11 @@ impl Function<'_> {
             }
             Instruction::ListParts { register, head, tail, unbound, other } => {
                 let value = self.test(register, unbound, other, |function, value| function.has_tag(value, LIST));
-                let first = self.cell(value, -(LIST as i32));
-                let rest = self.cell(value, 8 - LIST as i32);
-                self.set(head, first);
-                self.set(tail, rest);
+                self.parts(value, head, tail);
             }
             Instruction::Constant { register, constant, unbound, other } => {
                 let wanted = self.code.constants[constant as usize].0;
+                self.list_first(register, other);
                 self.test(register, unbound, other, |function, value| {
                     let wanted = function.constant(wanted);
                     function.b.ins().icmp(IntCC::Equal, value, wanted)
@@ -130,14 +128,14 @@ impl Function<'_> {
             }
             Instruction::Forget => {
                 let none = self.constant(0);
-                self.store(none, self.registers, field!(noted_count));
+                self.store_field(none, field!(noted_count));
             }
             Instruction::Suspend { .. } => {
                 self.suspend();
                 return false;
             }
             Instruction::Otherwise { to, .. } => {
-                let noted = self.load(self.registers, field!(noted_count));
+                let noted = self.load_field(field!(noted_count));
                 let (to, wait) = (self.label(to), self.cold());
                 self.b.ins().brif(noted, wait, &[], to, &[]);
                 self.b.switch_to_block(wait);
@@ -145,7 +143,7 @@ impl Function<'_> {
                 return false;
             }
             Instruction::Count { predicate } => {
-                let counts = self.load(self.registers, field!(counts));
+                let counts = self.load_field(field!(counts));
                 let count = self.load(counts, predicate as i32 * 8);
                 let count = self.b.ins().iadd_imm_s(count, 1);
                 self.store(count, counts, predicate as i32 * 8);
@@ -230,13 +228,13 @@ impl Function<'_> {
                 let header = goal_header(site.predicate, site.arguments.len(), state::READY, 0);
                 let header = self.constant(header.0);
                 self.store(header, goal, 0);
-                let ready = self.load(self.registers, field!(ready));
+                let ready = self.load_field(field!(ready));
                 self.store(ready, goal, LINK as i32 * 8);
                 for (index, operand) in site.arguments.iter().enumerate() {
                     let value = self.operand(operand, goal);
                     self.store(value, goal, (ARGUMENTS + index) as i32 * 8);
                 }
-                self.store(goal, self.registers, field!(ready));
+                self.store_field(goal, field!(ready));
             }
             Instruction::Execute { predicate, .. } => {
                 self.execute(predicate);
@@ -252,7 +250,7 @@ impl Function<'_> {
                 let granted = self.b.ins().imul_imm_s(budget, self.code.words as i64 * 8);
                 let top = self.b.ins().iadd(free, granted);
                 let top = self.b.ins().iadd_imm_s(top, (i64::from(words) + self.code.words as i64) * 8);
-                let limit = self.load(self.registers, field!(limit));
+                let limit = self.load_field(field!(limit));
                 let full = self.b.ins().icmp(IntCC::UnsignedGreaterThan, top, limit);
                 let (collect, done) = (self.cold(), self.b.create_block());
                 self.b.ins().brif(full, collect, &[], done, &[]);

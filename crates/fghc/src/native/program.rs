@@ -6,17 +6,19 @@ use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module, default_libcall_names};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::function::Function;
+use super::function::{Function, is_small};
 use super::helpers;
-use crate::engine::instruction::Code;
+use crate::engine::instruction::{Code, Instruction};
 use crate::engine::registers::Registers;
 use crate::heap::goal::{LINK, PREDICATE_SHIFT};
 
-/// Parameters of a predicate beside free pointer, budget and the engine's registers: its arguments, or, where there are
-/// more, the first of them and the address of the others.
-const PASSED: usize = 3;
+/// Parameters of every predicate: free pointer and budget. The engine's registers are in a processor register of their own.
+pub(super) const STATE: usize = 2;
+/// Parameters of a predicate beside those: its arguments, or, where there are more, the first of them and the address of the
+/// others. As many as processors pass in registers.
+const PASSED: usize = 4;
 pub(super) const WORD: Type = types::I64;
 
 /// Code of a program: what keeps its memory, the entry of each predicate for goals, and how it is entered.
@@ -31,11 +33,16 @@ pub(super) struct Names {
 
 /// Translates a program; `None` where the processor is not known.
 pub fn program(code: &Code) -> Option<Program> {
+    if !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
+        return None;
+    }
     let mut flags = settings::builder();
     for (name, value) in [
         ("opt_level", "speed"),
         ("is_pic", "false"),
         ("use_colocated_libcalls", "false"),
+        // The engine's registers.
+        ("enable_pinned_reg", "true"),
         // Tail calls need them.
         ("preserve_frame_pointers", "true"),
         ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
@@ -50,20 +57,29 @@ pub fn program(code: &Code) -> Option<Program> {
     }
     let mut module = JITModule::new(builder);
     let mut names = Names { main: Vec::new(), goal: Vec::new(), helpers: FxHashMap::default() };
+    let mut imported = Vec::new();
     for (name, _, arguments) in &all {
         let signature = signature(CallConv::triple_default(module.isa().triple()), 1 + arguments);
-        names.helpers.insert(name, module.declare_function(name, Linkage::Import, &signature).ok()?);
+        imported.push((*name, module.declare_function(name, Linkage::Import, &signature).ok()?, *arguments));
     }
     for (number, predicate) in code.predicates.iter().enumerate() {
-        let main = signature(CallConv::Tail, 3 + usize::from(predicate.arity).min(PASSED));
-        let goal = signature(CallConv::Tail, 4);
+        let main = signature(CallConv::Tail, STATE + usize::from(predicate.arity).min(PASSED));
+        let goal = signature(CallConv::Tail, STATE + 1);
         names.main.push(module.declare_function(&format!("p{number}"), Linkage::Local, &main).ok()?);
         names.goal.push(module.declare_function(&format!("g{number}"), Linkage::Local, &goal).ok()?);
     }
     let mut context = module.make_context();
     let mut frontend = FunctionBuilderContext::new();
+    for (name, helper, arguments) in imported {
+        let id = trampoline(&mut module, &mut context, &mut frontend, (name, helper, arguments))?;
+        names.helpers.insert(name, id);
+    }
+    let called = called(code);
     for number in 0..code.predicates.len() {
         for from_goal in [false, true] {
+            if !from_goal && !called.contains(&(number as u32)) {
+                continue;
+            }
             let id = if from_goal { names.goal[number] } else { names.main[number] };
             context.func.signature = module.declarations().get_function_decl(id).signature.clone();
             let function = Function::new(&mut context.func, &mut frontend, &mut module, &names, code, number as u32);
@@ -81,6 +97,22 @@ pub fn program(code: &Code) -> Option<Program> {
     let entries = names.goal.iter().map(|id| module.get_finalized_function(*id)).collect();
     let enter = module.get_finalized_function(enter);
     Some((module, entries, enter))
+}
+
+/// Predicates that are called with arguments in processor registers.
+fn called(code: &Code) -> FxHashSet<u32> {
+    let mut called: FxHashSet<u32> =
+        (0..code.predicates.len() as u32).filter(|number| !is_small(code, *number)).collect();
+    for (number, predicate) in code.predicates.iter().enumerate() {
+        for instruction in &code.instructions[predicate.entry as usize..predicate.end as usize] {
+            if let Instruction::Execute { predicate, .. } = instruction
+                && *predicate as usize != number
+            {
+                called.insert(*predicate);
+            }
+        }
+    }
+    called
 }
 
 /// How many arguments are passed in processor registers.
@@ -106,6 +138,36 @@ macro_rules! field {
 }
 pub(super) use field;
 
+/// A helper as native code calls it: it leaves every register of the processor as it was, and its answer in memory. Calls are rare; were registers lost in them, predicates would save and restore some every time.
+fn trampoline(
+    module: &mut JITModule,
+    context: &mut cranelift_codegen::Context,
+    frontend: &mut FunctionBuilderContext,
+    (name, helper, arguments): (&str, FuncId, usize),
+) -> Option<FuncId> {
+    let mut own = Signature::new(CallConv::PreserveAll);
+    own.params.extend(std::iter::repeat_n(AbiParam::new(WORD), arguments));
+    let id = module.declare_function(&format!("preserving_{name}"), Linkage::Local, &own).ok()?;
+    context.func.signature = own;
+    let mut builder = FunctionBuilder::new(&mut context.func, frontend);
+    let block = builder.create_block();
+    builder.append_block_params_for_function_params(block);
+    builder.switch_to_block(block);
+    let registers = builder.ins().get_pinned_reg(WORD);
+    let mut all = vec![builder.ins().load(WORD, flags(), registers, field!(engine))];
+    all.extend_from_slice(builder.block_params(block));
+    let function = module.declare_func_in_func(helper, builder.func);
+    let call = builder.ins().call(function, &all);
+    let answer = builder.inst_results(call)[0];
+    builder.ins().store(flags(), answer, registers, field!(answer));
+    builder.ins().return_(&[]);
+    builder.seal_all_blocks();
+    builder.finalize(module.target_config());
+    module.define_function(id, context).ok()?;
+    module.clear_context(context);
+    Some(id)
+}
+
 /// The function that the engine calls: it takes the first goal of the queue.
 fn enter(
     module: &mut JITModule,
@@ -120,6 +182,8 @@ fn enter(
     builder.append_block_params_for_function_params(block);
     builder.switch_to_block(block);
     let registers = builder.block_params(block)[0];
+    let before = builder.ins().get_pinned_reg(WORD);
+    builder.ins().set_pinned_reg(registers);
     let goal = builder.ins().load(WORD, flags(), registers, field!(ready));
     let next = builder.ins().load(WORD, flags(), goal, LINK as i32 * 8);
     builder.ins().store(flags(), next, registers, field!(ready));
@@ -131,9 +195,10 @@ fn enter(
     let function = builder.ins().load(WORD, flags(), place, 0);
     let free = builder.ins().load(WORD, flags(), registers, field!(free));
     let budget = builder.ins().load(WORD, flags(), registers, field!(budget));
-    let tail = builder.import_signature(signature(CallConv::Tail, 4));
-    let call = builder.ins().call_indirect(tail, function, &[registers, free, budget, goal]);
+    let tail = builder.import_signature(signature(CallConv::Tail, STATE + 1));
+    let call = builder.ins().call_indirect(tail, function, &[free, budget, goal]);
     let result = builder.inst_results(call)[0];
+    builder.ins().set_pinned_reg(before);
     builder.ins().return_(&[result]);
     builder.seal_all_blocks();
     builder.finalize(module.target_config());

@@ -13,6 +13,7 @@ use crate::heap::word::{REF, UNBOUND};
 impl Function<'_> {
     /// Active unification; `bound`: `right` is known to be no variable.
     pub(super) fn unify(&mut self, left: Value, right: Value, bound: bool) {
+        let right = if bound { right } else { self.followed(right) };
         let (check, follow, slow) = (self.b.create_block(), self.b.create_block(), self.cold());
         let (bind, next, done) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
         let parameter = self.b.append_block_param(check, WORD);
@@ -29,13 +30,27 @@ impl Function<'_> {
         self.b.ins().brif(open, awaited, &[], check, &[BlockArg::Value(content)]);
         for (block, waits) in [(bind, false), (awaited, true)] {
             self.b.switch_to_block(block);
-            if !bound {
-                let (go, reference) = (self.b.create_block(), self.has_tag(right, REF));
-                self.b.ins().brif(reference, slow, &[], go, &[]);
-                self.b.switch_to_block(go);
-            }
             if waits {
+                if !bound {
+                    let (go, reference) = (self.b.create_block(), self.has_tag(right, REF));
+                    let (variable, other_way) = (self.b.create_block(), self.b.create_block());
+                    self.b.ins().brif(reference, variable, &[], go, &[]);
+                    // Where nothing waits for the other variable, that becomes this one, and what waits here stays.
+                    self.b.switch_to_block(variable);
+                    let content = self.load(right, -(REF as i32));
+                    let free = self.b.ins().icmp_imm_s(IntCC::Equal, content, UNBOUND as i64);
+                    self.b.ins().brif(free, other_way, &[], slow, &[]);
+                    self.b.switch_to_block(other_way);
+                    self.store(parameter, right, -(REF as i32));
+                    self.b.ins().jump(done, &[]);
+                    self.b.switch_to_block(go);
+                }
                 self.wake(content, slow);
+            } else if !bound {
+                // It may be the very same variable.
+                let (go, same) = (self.b.create_block(), self.b.ins().icmp(IntCC::Equal, parameter, right));
+                self.b.ins().brif(same, done, &[], go, &[]);
+                self.b.switch_to_block(go);
             }
             self.store(right, parameter, -(REF as i32));
             self.b.ins().jump(done, &[]);
@@ -49,12 +64,28 @@ impl Function<'_> {
         self.b.switch_to_block(done);
     }
 
+    /// Follows references from a value to one that is none, or to an unbound variable.
+    fn followed(&mut self, value: Value) -> Value {
+        let (check, look, done) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
+        let parameter = self.b.append_block_param(check, WORD);
+        self.b.ins().jump(check, &[BlockArg::Value(value)]);
+        self.b.switch_to_block(check);
+        let reference = self.has_tag(parameter, REF);
+        self.b.ins().brif(reference, look, &[], done, &[]);
+        self.b.switch_to_block(look);
+        let content = self.load(parameter, -(REF as i32));
+        let free = self.has_tag(content, UNBOUND);
+        self.b.ins().brif(free, done, &[], check, &[BlockArg::Value(content)]);
+        self.b.switch_to_block(done);
+        parameter
+    }
+
     /// What a stream does all the time: one goal of the present queue waits for the variable, and wakes. Anything else
     /// is for `slow`, before anything has been done. `content` is that of the variable's cell.
     fn wake(&mut self, content: Value, slow: Block) {
         let goal = self.b.ins().iadd_imm_s(content, -(UNBOUND as i64));
         let header = self.load(goal, 0);
-        let queue = self.load(self.registers, field!(queue_bits));
+        let queue = self.load_field(field!(queue_bits));
         let (same, last) = (self.b.create_block(), self.b.create_block());
         // All of the header but predicate and arity.
         let waiting = goal_header(0, 0, state::SUSPENDED, 0).0;
@@ -72,15 +103,15 @@ impl Function<'_> {
         self.store(header, goal, 0);
         self.add_in_memory(field!(waiting), -1);
         self.add_in_memory(field!(resumptions), 1);
-        let ready = self.load(self.registers, field!(ready));
+        let ready = self.load_field(field!(ready));
         self.store(ready, goal, LINK as i32 * 8);
-        self.store(goal, self.registers, field!(ready));
+        self.store_field(goal, field!(ready));
     }
 
     pub(super) fn add_in_memory(&mut self, field: i32, value: i64) {
-        let before = self.load(self.registers, field);
+        let before = self.load_field(field);
         let after = self.b.ins().iadd_imm_s(before, value);
-        self.store(after, self.registers, field);
+        self.store_field(after, field);
     }
 
     /// Active unification of a register with a value that is no variable.

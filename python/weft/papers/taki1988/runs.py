@@ -15,6 +15,10 @@ class Runs:
     def __init__(self, given: RunPrograms) -> None:
         self.given = given
         self._kept: dict[tuple[str, int, int, int], pl.DataFrame | None] = {}
+        # Many tables and figures ask for the same, and each answer goes over all samples of a program.
+        self._whole: dict[tuple[str, int, int, int], dict[str, float] | None] = {}
+        self._rates: dict[tuple[str, int], pl.DataFrame | None] = {}
+        self._fits: dict[tuple[str, int], model.CommunicationFit | None] = {}
 
     def samples(self, machine: str, number: int, pes: int, grain: int) -> pl.DataFrame | None:
         """Samples of one program at one grain; None where nothing is measured."""
@@ -33,11 +37,12 @@ class Runs:
 
     def whole(self, machine: str, number: int, pes: int, grain: int) -> dict[str, float] | None:
         """The row of all PEs, of several runs the median one."""
-        found = self.samples(machine, number, pes, grain)
-        if found is None:
-            return None
-        rows = found.filter(pl.col("pe").is_null()).sort("seconds")
-        return rows.row(len(rows) // 2, named=True)
+        key = machine, number, pes, grain
+        if key not in self._whole:
+            found = self.samples(machine, number, pes, grain)
+            rows = None if found is None else found.filter(pl.col("pe").is_null()).sort("seconds")
+            self._whole[key] = None if rows is None else rows.row(len(rows) // 2, named=True)
+        return self._whole[key]
 
     def elements(self, machine: str, number: int, pes: int, grain: int) -> pl.DataFrame | None:
         """Rows of single PEs of that run."""
@@ -54,6 +59,11 @@ class Runs:
 
     def rates(self, machine: str, number: int) -> pl.DataFrame | None:
         """The scales of all runs on several PEs, with `grain`."""
+        if (machine, number) not in self._rates:
+            self._rates[machine, number] = self._new_rates(machine, number)
+        return self._rates[machine, number]
+
+    def _new_rates(self, machine: str, number: int) -> pl.DataFrame | None:
         of_one = self.of_one(machine, number)
         if of_one is None:
             return None
@@ -70,8 +80,10 @@ class Runs:
 
     def fit(self, machine: str, number: int) -> model.CommunicationFit | None:
         """The relative communication time of all runs of a program."""
-        found = self.rates(machine, number)
-        return None if found is None else model.fit_communication(found)
+        if (machine, number) not in self._fits:
+            found = self.rates(machine, number)
+            self._fits[machine, number] = None if found is None else model.fit_communication(found)
+        return self._fits[machine, number]
 
     def share_of_throws(self, number: int) -> float:
         """Goals among the messages of all runs of a program on the V1 with two to six PEs."""

@@ -75,6 +75,7 @@ impl Pe {
     }
 
     pub(super) fn state(&mut self) -> State {
+        self.start_all_unread();
         let mut all = self.engine.waiting();
         for lost in self.engine.lost() {
             if !all.contains(lost) {

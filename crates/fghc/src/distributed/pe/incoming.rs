@@ -23,10 +23,12 @@ impl Pe {
             // The engine has noted the problem, and its next step says so.
             return Ok(());
         }
+        let later = self.puts_off && self.engine.has_default_goals_only();
         while !reader.is_empty() {
             let kind = Kind::of(reader.byte()?)?;
             self.received[kind as usize] += 1;
             match kind {
+                Kind::ThrowGoal if later => self.put_off(&mut reader)?,
                 Kind::ThrowGoal => self.thrown(&mut reader)?,
                 Kind::ReadValue => self.read_value(&mut reader)?,
                 Kind::ReturnValue => self.returned_value(&mut reader)?,
@@ -40,7 +42,10 @@ impl Pe {
                     self.engine.returned(node, weight);
                 }
                 Kind::Failed => self.failed(&mut reader)?,
-                Kind::Status => self.status(&mut reader)?,
+                Kind::Status => {
+                    self.start_all_unread();
+                    self.status(&mut reader)?;
+                }
                 Kind::Control => self.controlled(&mut reader)?,
             }
         }

@@ -11,18 +11,18 @@ use crate::heap::Word;
 use crate::heap::word::dereference;
 
 impl Pe {
+    /// Begins a message: the packet that it is in.
     pub(super) fn message(&mut self, to: usize, kind: Kind) -> &mut Vec<u8> {
-        self.sent[kind as usize] += 1;
-        let packet = &mut self.outbox[to];
-        if packet.is_empty() {
-            self.addressed.push(to);
-        }
-        packet.byte(kind as u8);
-        packet
+        let place = self.message_place(to, kind);
+        self.outbox.packet(place)
     }
 
-    pub(super) fn waiting_bytes(&self) -> usize {
-        self.addressed.iter().map(|to| self.outbox[*to].len()).sum()
+    /// Begins a message with values, for which the packet is taken out of its place and put back.
+    pub(super) fn message_place(&mut self, to: usize, kind: Kind) -> usize {
+        self.sent[kind as usize] += 1;
+        let place = self.outbox.place(to);
+        self.outbox.packet(place).byte(kind as u8);
+        place
     }
 
     pub(super) fn write_value(&mut self, packet: &mut Vec<u8>, value: Word) {
@@ -131,7 +131,8 @@ impl Pe {
         });
         // What the engine lent until the goal was counted.
         self.engine.returned(parent, 1);
-        let mut packet = std::mem::take(self.message(to, Kind::ThrowGoal));
+        let place = self.message_place(to, Kind::ThrowGoal);
+        let mut packet = std::mem::take(self.outbox.packet(place));
         packet.number(name.0 as u64);
         packet.number(u64::from(name.1));
         packet.number(weight);
@@ -141,20 +142,21 @@ impl Pe {
         for &argument in arguments {
             self.write_value(&mut packet, argument);
         }
-        self.outbox[to] = packet;
+        *self.outbox.packet(place) = packet;
     }
 
     pub(super) fn unify_elsewhere(&mut self, external: u64, value: Word, node: u32) {
         let name = self.acting.unwrap_or_else(|| self.name_of(node));
         self.engine.forget_external(external);
         let Some(import) = self.imports.give_back(external) else { return };
-        let mut packet = std::mem::take(self.message(import.pe, Kind::Unify));
+        let place = self.message_place(import.pe, Kind::Unify);
+        let mut packet = std::mem::take(self.outbox.packet(place));
         packet.number(import.index as u64);
         packet.number(import.weight);
         packet.number(name.0 as u64);
         packet.number(u64::from(name.1));
         self.write_value(&mut packet, value);
-        self.outbox[import.pe] = packet;
+        *self.outbox.packet(place) = packet;
     }
 
     pub(super) fn name_of(&mut self, node: u32) -> NodeName {
@@ -211,10 +213,11 @@ impl Pe {
     }
 
     pub(super) fn return_value(&mut self, pe: usize, number: u64, value: Word) {
-        let mut packet = std::mem::take(self.message(pe, Kind::ReturnValue));
+        let place = self.message_place(pe, Kind::ReturnValue);
+        let mut packet = std::mem::take(self.outbox.packet(place));
         packet.number(number);
         self.write_value(&mut packet, value);
-        self.outbox[pe] = packet;
+        *self.outbox.packet(place) = packet;
     }
 }
 

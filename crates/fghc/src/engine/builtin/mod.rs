@@ -13,7 +13,6 @@ use super::report::ProblemKind;
 use super::unify::float_value;
 use super::{Engine, arithmetic};
 use crate::builtins::{BodyBuiltin, Mode};
-use crate::heap::goal::MAX_ARITY;
 use crate::heap::word::{OBJECT, dereference};
 use crate::heap::{Kind, Word};
 use crate::ir::{BinaryOperation, Number, Place, UnaryOperation};
@@ -338,11 +337,20 @@ impl Engine {
     pub(crate) fn start_site(&mut self, start: u32) -> bool {
         let code = self.shared_code();
         let site = &code.starts[start as usize];
-        let mut space = [Word::NIL; MAX_ARITY];
-        for (argument, operand) in space.iter_mut().zip(site.call.arguments.iter()) {
+        // Goals of few arguments need no memory of their own, and no time to clear more than they use.
+        let operands = &site.call.arguments;
+        let (mut few, mut many) = ([Word::NIL; 16], Vec::new());
+        let arguments = match few.get_mut(..operands.len()) {
+            Some(few) => few,
+            None => {
+                many.resize(operands.len(), Word::NIL);
+                &mut many[..]
+            }
+        };
+        for (argument, operand) in arguments.iter_mut().zip(operands.iter()) {
             *argument = self.operand(operand);
         }
-        let arguments = &space[..site.call.arguments.len()];
+        let arguments = &*arguments;
         // SAFETY: the compiler's registers.
         let register = |register: u16| unsafe { dereference(*self.registers.x.add(register as usize)) };
         let place = site.place.map(|(kind, number)| (kind, register(number)));

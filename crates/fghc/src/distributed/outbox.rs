@@ -1,0 +1,90 @@
+//! Packets that are being filled: only those for PEs for which there is something, however many PEs there are.
+
+use rustc_hash::FxHashMap;
+
+/// So many packets are looked through one by one; more are found by a table.
+const FEW: usize = 8;
+
+/// Packets for other PEs, one for each.
+#[derive(Default)]
+pub struct Outbox {
+    packets: Vec<(usize, Vec<u8>)>,
+    /// Where the packet of each PE is, once there are more than a few.
+    places: FxHashMap<usize, usize>,
+}
+
+impl Outbox {
+    /// The place of the packet for a PE, an empty one if there was none.
+    #[inline]
+    pub fn place(&mut self, to: usize) -> usize {
+        // Mostly the one before.
+        if let Some((last, _)) = self.packets.last()
+            && *last == to
+        {
+            return self.packets.len() - 1;
+        }
+        self.other_place(to)
+    }
+
+    fn other_place(&mut self, to: usize) -> usize {
+        let known = if self.packets.len() <= FEW {
+            self.packets.iter().position(|(pe, _)| *pe == to)
+        } else {
+            if self.places.is_empty() {
+                self.places.extend(self.packets.iter().enumerate().map(|(place, (pe, _))| (*pe, place)));
+            }
+            self.places.get(&to).copied()
+        };
+        known.unwrap_or_else(|| {
+            let place = self.packets.len();
+            self.packets.push((to, Vec::new()));
+            if !self.places.is_empty() {
+                self.places.insert(to, place);
+            }
+            place
+        })
+    }
+
+    /// The packet at a place.
+    #[inline]
+    pub fn packet(&mut self, place: usize) -> &mut Vec<u8> {
+        &mut self.packets[place].1
+    }
+
+    /// Bytes of all packets.
+    pub fn bytes(&self) -> usize {
+        self.packets.iter().map(|(_, packet)| packet.len()).sum()
+    }
+
+    /// All packets, by PE; none is left.
+    pub fn take(&mut self) -> Vec<(usize, Vec<u8>)> {
+        self.places.clear();
+        self.packets.sort_unstable_by_key(|(pe, _)| *pe);
+        std::mem::take(&mut self.packets)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    proptest! {
+        #[test]
+        fn every_pe_has_one_packet(rounds in prop::collection::vec(prop::collection::vec((0usize..40, any::<u8>()), 0..120), 1..4)) {
+            let mut outbox = Outbox::default();
+            for round in rounds {
+                let mut wanted: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
+                for &(to, byte) in &round {
+                    wanted.entry(to).or_default().push(byte);
+                    let place = outbox.place(to);
+                    outbox.packet(place).push(byte);
+                }
+                prop_assert_eq!(outbox.bytes(), round.len());
+                prop_assert_eq!(outbox.take(), wanted.into_iter().collect::<Vec<_>>());
+                prop_assert_eq!(outbox.bytes(), 0);
+            }
+        }
+    }
+}
