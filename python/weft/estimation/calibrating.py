@@ -12,7 +12,7 @@ import json
 import math
 import os
 import platform
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -128,22 +128,28 @@ def _at_full_pace(programs: Sequence[Timed]) -> tuple[list[Timed], float]:
     least = min(one.probe for one in programs)
     found, slow = [], 0
     for one in programs:
-        by = one.probe / least if one.probe > FULL * least else 1.0
-        slow += by > 1
+        by = one.probe / least
+        slow += by > FULL
         found.append(replace(one, operations=tuple((kind, seconds / by) for kind, seconds in one.operations)))
     return found, slow / len(programs)
 
 
 def curves_of(programs: Iterable[Timed]) -> dict[str, Curve]:
     """A curve for each kind of operation, helped by that of all kinds which are alike."""
-    by_kind: dict[tuple[str, str], list[tuple[Work, float]]] = defaultdict(list)
+    by_kind: dict[str, list[tuple[Work, float]]] = defaultdict(list)
+    groups: dict[str, Counter[str]] = defaultdict(Counter)
     by_group: dict[str, list[tuple[Work, float]]] = defaultdict(list)
     for program in programs:
         for kind, seconds in program.operations:
-            by_kind[kind.group, kind.name].append((kind.work, seconds))
+            by_kind[kind.name].append((kind.work, seconds))
+            # Operands of two dtypes may put a kind into a group of longer elements now and then.
+            groups[kind.name][kind.group] += 1
             by_group[kind.group].append((kind.work, seconds))
     priors = {group: fit(observations, KNOTS) for group, observations in by_group.items()}
-    return {name: fit(observations, KNOTS, priors[group]) for (group, name), observations in by_kind.items()}
+    return {
+        name: fit(observations, KNOTS, priors[groups[name].most_common(1)[0][0]])
+        for name, observations in by_kind.items()
+    }
 
 
 def held_out_errors(curves: dict[str, Curve], programs: Iterable[Timed]) -> tuple[float, ...]:

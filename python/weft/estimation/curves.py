@@ -47,8 +47,8 @@ TERMS = (
 )
 """The terms beside those with knots, in seconds: a call, a piece, a run, an element."""
 
-SINCE = tuple(32 * 1024 * 8**k for k in range(4))
-"""Knots of w: 32 KiB to 16 MiB."""
+SINCE = tuple(8 * 1024 * 8**k for k in range(4))
+"""Knots of w: 8 KiB (an operation or none in between) to 4 MiB."""
 
 SMOOTHNESS = 0.05
 """Weight of differences between neighbouring knots, relative to one observation: decides only where there are few."""

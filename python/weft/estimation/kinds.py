@@ -18,9 +18,14 @@ import numpy as np
 from weft.estimation.curves import Work
 from weft.pvar import Record
 from weft.pvar.meter import Reach
+from weft.pvar.native import TESTS, WITHOUT_WARNING
 
 NEAR = 32 << 10
 """Bytes of targets that the first-level cache holds, on processors of today; beyond, scattered addresses miss it."""
+
+CODE = 8 << 10
+"""Bytes of code and tables of the interpreter, numpy and the kernels that an operation goes through: what small arrays
+push out of the first-level cache, and of the tables that branches are predicted by, is not each other's elements."""
 
 LINE = 64
 """Bytes of a line of the cache."""
@@ -61,8 +66,8 @@ def of(record: Record, since: int = 0, reach: Reach = ()) -> Kind:
 
 
 def touched(record: Record) -> int:
-    """About how many bytes an operation touches: an operand and the result."""
-    return 0 if record.kind in ("read", "write") else 2 * record.size * _bytes(record)
+    """About how many bytes an operation touches: its code, an operand and the result."""
+    return CODE + (0 if record.kind in ("read", "write") else 2 * record.size * _bytes(record))
 
 
 def distances(sequence: Iterable[Record]) -> Iterator[int]:
@@ -101,7 +106,8 @@ def _of(record: Record) -> Kind:
 
 
 def _moved(record: Record, name: str, pieces: int = 0, *, selects: bool = True) -> Kind:
-    return Kind(name, re.sub(r"\d bytes", "", name), _work(record, selects=selects, pieces=pieces))
+    work = replace(_work(record, selects=selects, pieces=pieces), scalar=record.scalar)
+    return Kind(name, re.sub(r"\d bytes", "", name), work)
 
 
 def _before(record: Record) -> int:
@@ -114,7 +120,10 @@ def _elementwise(record: Record) -> Kind:
     density = 1.0 if record.selected < record.size else None
     work = replace(_work(record), density=density, runs=0, scalar=record.scalar, converted=record.converted)
     slow = record.kind in ("divide", "float_divide", "float_sqrt", "float_function")
-    group = f"{'slow' if slow else 'fast'} elementwise {_bytes(record)} bytes"
+    # Under a selection, functions with a kernel that is silent are told from those that numpy is kept silent for.
+    silent = record.name in WITHOUT_WARNING and _type(record) in ("float32", "float64")
+    pace = "slow" if slow else "silent" if silent else "comparing" if record.name in TESTS else "fast"
+    group = f"{pace} elementwise {_bytes(record)} bytes"
     # Division by one number is another algorithm than by as many as there are elements.
     number = " by a number" if record.scalar and record.name in ("divide", "floor_divide", "remainder") else ""
     return Kind(f"{record.name} {_type(record)}{number}", group, work)
@@ -144,7 +153,8 @@ def _routed(record: Record, selected: str) -> Kind:
     else:
         order = "scattered"
     ways = f", {order}{selected}"
-    return Kind(what + ways, f"{record.name if not computes else 'send combining'}{ways}", _work(record))
+    work = replace(_work(record), converted=record.converted)
+    return Kind(what + ways, f"{record.name if not computes else 'send combining'}{ways}", work)
 
 
 def _work(record: Record, *, selects: bool = True, pieces: int = 0) -> Work:

@@ -11,8 +11,9 @@ import time
 
 import numpy as np
 
-FULL = 1.12
-"""A probe of up to so many times the least is one at full pace: what probes differ by when nothing else runs."""
+FULL = 1.25
+"""A probe of up to so many times the least is one at full pace: they differ by some 10% when nothing else runs, and by
+100% when something does."""
 
 _TURNS, _LOOP, _SUMS = 3, 200, 3
 

@@ -24,6 +24,10 @@ LENGTHS = (5, 40)
 SMALLEST, LARGEST = 1 << 5, 1 << 21
 """Elements of a VP set."""
 
+SMALL_OFTENER = 1.6
+"""The logarithm of the size goes with this power of evenly spread numbers: small programs take less time, so there are
+more of them, but no size is rare."""
+
 LARGE = 1 << 19
 """From so many elements on only cheap statements are drawn, and fewer passes made."""
 
@@ -138,7 +142,7 @@ def _shape(made: np.random.Generator, number: int) -> tuple[int, ...]:
     # The golden section spreads any beginning of the sequence evenly.
     share = (number * 0.6180339887498949) % 1.0
     span = math.log2(LARGEST / SMALLEST)
-    size = SMALLEST * 2 ** (span * share**2.6)
+    size = SMALLEST * 2 ** (span * share**SMALL_OFTENER)
     axes = int(made.choice((1, 2, 2, 3)))
     extents = []
     for left in range(axes, 1, -1):

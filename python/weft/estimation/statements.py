@@ -302,7 +302,8 @@ def _shifted(dtype: str, form: Any, scene: Scene) -> Step:
     x, axis = scene.operand(dtype), int(scene.made.integers(scene.vp.ndim))
     extent = scene.vp.shape[axis]
     distance = int(scene.made.choice((1, -1, max(1, extent // 2), int(scene.made.integers(1, max(2, extent))))))
-    boundary: Any = "circular" if scene.made.random() < 0.6 else 0
+    edge = dtype_of(dtype)(0).item()
+    boundary: Any = "circular" if scene.made.random() < 0.6 else edge
     return scene.kept(dtype, lambda: pvar.shift(x(), distance, axis=axis, boundary=boundary, form=form))
 
 

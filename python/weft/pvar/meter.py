@@ -57,12 +57,13 @@ class Record:
         Of arithmetic, reductions, scans and sends: numpy's name of what they compute with; empty where elements are
         only moved.
     scalar
-        Of arithmetic: whether an operand was a number of the front end.
+        Of arithmetic: whether an operand was a number of the front end; of NEWS shifts: whether the boundary is one.
     selects
         Whether the result became a condition of `where` and nothing else so far: its time is then part of the
         selection's, where a machine's costs of selecting include evaluating the condition.
     converted
-        Of arithmetic: whether the variables are of different dtypes, so that elements are converted first.
+        Of arithmetic: whether the variables are of different dtypes, so that elements are converted first; of gets and
+        sends: whether addresses are.
     """
 
     name: str
@@ -234,11 +235,14 @@ class Meter:
             hops = min(distance % extent, -distance % extent)
         selected = vp.size if vp.mask is None else vp.execution.count(vp.mask)
         kind = f"news_{form}_single" if selected == 1 else f"news_{form}"
-        self.record(vp, f"shift {form}", kind, bits, axis=axis, extent=extent, hops=hops, arrays=arrays)
+        self.record(
+            vp, f"shift {form}", kind, bits, axis=axis, extent=extent, hops=hops, scalar=not circular, arrays=arrays
+        )
 
     def routed(self, vp: VPSet, name: str, bits: int, moved: tuple[Any, Any, Any], mode: str, dtype: str = "") -> None:
         """A get or a send: of what, by which addresses, to what."""
         run, addresses = vp.execution, moved[1]
+        converted = addresses.dtype != np.int64
         found = facts.of(run.whole(addresses), None if vp.mask is None else run.whole(vp.mask), vp.shape)
         if mode == "allowed" and found.most > MOST_COLLISIONS and vp.machine != "here":
             raise UsageError(
@@ -248,10 +252,10 @@ class Meter:
         many = found.ratio > 1 or found.most > 1
         if name == "get":
             kind = "fetch_single" if found.messages == 1 else "multiple_broadcast" if many else "fetch"
-            self.record(vp, name, kind, bits, arrays=moved, mode=mode, facts=found)
+            self.record(vp, name, kind, bits, arrays=moved, mode=mode, facts=found, converted=converted)
         else:
             kind = "store_single" if found.messages == 1 else "multiple_reduction" if many else "store"
-            self.record(vp, name, kind, bits, arrays=moved, facts=found, dtype=dtype)
+            self.record(vp, name, kind, bits, arrays=moved, facts=found, dtype=dtype, converted=converted)
 
 
 def _address(array: Any) -> int:

@@ -14,14 +14,16 @@ from weft.pvar.local import Local
 from weft.pvar.memory import LARGE
 from weft.pvar.operators import neutral
 
-_TESTS = frozenset(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"))
+TESTS = frozenset(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"))
+"""Functions whose results are booleans."""
+
 _LOGICAL = frozenset(("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_invert"))
 _ARITHMETIC = frozenset(("add", "subtract", "multiply", "maximum", "minimum", "negative", "abs", "square"))
 
-WITHOUT_WARNING = _ARITHMETIC | _TESTS | frozenset(("divide", "sqrt"))
+WITHOUT_WARNING = _ARITHMETIC | TESTS | frozenset(("divide", "sqrt"))
 """Functions of floats that a kernel computes where numpy would have to be kept from warning of the unselected."""
 
-KERNELS = _ARITHMETIC | _TESTS | _LOGICAL
+KERNELS = _ARITHMETIC | TESTS | _LOGICAL
 """Elementwise functions whose kernels give what numpy gives, bit for bit and without a warning."""
 
 _FEW = 1 << 16
@@ -69,7 +71,7 @@ class Native(Local):
                 given.append(np.array([one], dtype))
             else:
                 return None
-        out = self.empty(self.shape, np.dtype(bool) if name in _TESTS else dtype)
+        out = self.empty(self.shape, np.dtype(bool) if name in TESTS else dtype)
         _core.array_elementwise(name, given, out)
         return out
 
@@ -167,7 +169,7 @@ def quietly(name: str, x: Array, y: Any) -> Array | None:
         operands = (x, np.array([y], dtype))
     else:
         return None
-    out = np.empty(x.shape, bool if name in _TESTS else dtype)
+    out = np.empty(x.shape, bool if name in TESTS else dtype)
     _core.array_elementwise(name, operands, out)
     return out
 

@@ -365,10 +365,20 @@ def _whole(number: Any, what: str) -> int:
     return int(number)
 
 
+_LIMITS = {char: words.limits(np.dtype(char), 8 * np.dtype(char).itemsize) for char in "bhilqBHILQ"}
+"""The least and the largest integer of each dtype."""
+
+
 def _boundary(boundary: Any, x: ParallelVariable) -> Any:
+    dtype = x.data.dtype
+    if boundary.__class__ is int and dtype.kind in "iu" and x.word is None:
+        low, high = _LIMITS[dtype.char]
+        if low <= boundary <= high:
+            return dtype.type(boundary)
+    if boundary.__class__ is float and dtype.kind == "f":
+        return dtype.type(boundary)
     if boundary is None or isinstance(boundary, str) or np.ndim(boundary):
         raise UsageError(f"shift: the boundary is {boundary!r}; expected 'circular' or a number")
-    dtype = x.data.dtype
     try:
         value = dtype.type(boundary)
         if dtype.kind in "iub" and value != boundary:

@@ -162,7 +162,7 @@ def test_kinds_know_what_costs_depend_on():
             run(vp, x)
         return kinds.of(meter.sequence[-1])
 
-    assert kind(lambda vp, x: x + x) == ("add float32", "fast elementwise 4 bytes", Work(64, 256))
+    assert kind(lambda vp, x: x + x) == ("add float32", "silent elementwise 4 bytes", Work(64, 256))
     assert kind(lambda vp, x: x + 1).work == Work(64, 256, scalar=True)
     assert kind(lambda vp, x: weft.shift(x, 1, axis=1))[::2] == ("shift fetch 4 bytes", Work(64, 256, pieces=16))
     assert kind(lambda vp, x: weft.spread(x, axis=0, index=1))[::2] == ("spread 4 bytes", Work(64, 256, pieces=8))

@@ -10,8 +10,9 @@ use super::{PrimitiveError, View};
 /// Elements of a block.
 const BLOCK: usize = 1024;
 
-/// So many elements ahead their lines are fetched.
-const AHEAD: usize = 32;
+/// So many elements ahead their lines are fetched: into the second-level cache, which waits for more lines at once than
+/// the first-level one does.
+const AHEAD: usize = 128;
 
 /// Sources of more bytes than this are not in a near cache: their lines are fetched ahead.
 const NEAR: usize = 512 << 10;
@@ -126,7 +127,7 @@ impl Work<'_> {
             unsafe {
                 if FAR {
                     let ahead = index.get_unchecked((element + AHEAD).min(index.len() - 1)).place();
-                    lines::fetch(x.as_ptr().wrapping_add(ahead).cast());
+                    lines::fetch_to_second(x.as_ptr().wrapping_add(ahead).cast());
                 }
                 let place = index.get_unchecked(element).place();
                 let value = if ALL {

@@ -132,6 +132,19 @@ pub(super) fn fetch(address: *const u8) {
     let _ = address;
 }
 
+/// As [`fetch`], into the second-level cache and not the first.
+#[inline(always)]
+pub(super) fn fetch_to_second(address: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch of any address is allowed.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T1>(address.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}
+
 /// Asks the operating system to make memory of large pages, which are translated faster; it need not.
 pub(super) fn ask_for_large_pages(start: *mut u8, bytes: usize) {
     #[cfg(target_os = "linux")]

@@ -144,9 +144,13 @@ impl Call<'_> {
         // A whole number of lines, so that pieces of the output begin alike.
         let length = width * LINE.min(rows.len());
         pattern.resize(length, 0);
-        for copy in pattern.chunks_exact_mut(width) {
-            // SAFETY: the caller's: a row is readable.
-            unsafe { std::ptr::copy_nonoverlapping(source, copy.as_mut_ptr(), width) };
+        // SAFETY: the caller's: a row is readable.
+        unsafe { std::ptr::copy_nonoverlapping(source, pattern.as_mut_ptr(), width) };
+        let mut filled = width;
+        while filled < length {
+            let more = filled.min(length - filled);
+            pattern.copy_within(..more, filled);
+            filled += more;
         }
         let mut target = rows.start * self.row;
         let end = rows.end * self.row;
