@@ -22,6 +22,8 @@ from weft.model.communication_rate import (
 )
 from weft.model.comparison import compare, machine_table
 from weft.model.curve import Curve, Estimate, FitError, Piece
+from weft.model.depth import best_steps_per_exchange, time_per_step
+from weft.model.exchange import ExchangeTimes, exchange_times
 from weft.model.fitting import BENCHMARKS, Fit, fit, fit_all
 from weft.model.halo import predict_halo
 from weft.model.machine_file import machine_text
@@ -34,11 +36,14 @@ __all__ = [
     "Curve",
     "DescribedMachine",
     "Estimate",
+    "ExchangeTimes",
     "Fit",
     "FitError",
     "NodeTimes",
     "Piece",
+    "best_steps_per_exchange",
     "compare",
+    "exchange_times",
     "fit",
     "fit_all",
     "fit_communication",
@@ -52,4 +57,5 @@ __all__ = [
     "predict_stencil",
     "predicted",
     "rates",
+    "time_per_step",
 ]

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 import polars as pl
 
 from weft import _core
-from weft.model.curve import FitError
+from weft.model.exchange import copy_time, exchange_times
 from weft.model.fitting import Fit
-from weft.model.prediction import SCHEMA, DescribedMachine, predict
+from weft.model.prediction import SCHEMA, DescribedMachine
+
+WORD = 8
+"""Bytes of a number of double precision."""
 
 
 def predict_halo(model: Fit | DescribedMachine, shapes: Iterable[Sequence[int]], ranks: Iterable[int]) -> pl.DataFrame:
     """Predict one exchange of ghosts (the benchmark `halo`) on an idle machine.
 
-    A rank sends one message to each of its neighbours, of the faces that both have in common. The prediction is that
-    they leave one after the other, each taking as long as a message by itself; were all under way at once without
-    disturbing each other, the longest would decide (the last term of equation 1 of George, Brickner, Johnsson 1994).
-    Copies within a rank are not in it.
+    A rank sends one message to each of its neighbours, of the faces that both have in common. The prediction is what
+    these take of the processor, one after the other, and what they then travel (`weft.model.exchange_times`); were all
+    under way at once without disturbing each other, the longest would decide (the last term of equation 1 of George,
+    Brickner, Johnsson 1994). Before and after come the copies into messages, out of them and within a rank, where a
+    machine's file has the time of `copy_byte`.
 
     Parameters
     ----------
@@ -32,8 +37,8 @@ def predict_halo(model: Fit | DescribedMachine, shapes: Iterable[Sequence[int]],
     Returns
     -------
     polars.DataFrame
-        Samples of source `predicted` with the columns of a prediction and `shape`. `seconds` is for one message after
-        the other, `seconds_low` for all at once; `seconds_high` is the same as `seconds`.
+        Samples of source `predicted` with the columns of a prediction and `shape`. `seconds_low` is for all messages
+        at once; `seconds_high` for messages that wait for each other.
 
     Raises
     ------
@@ -46,32 +51,24 @@ def predict_halo(model: Fit | DescribedMachine, shapes: Iterable[Sequence[int]],
             messages = _core.halo_messages(list(shape), count)
             if not messages:
                 continue
-            name, each = message_times(model, messages)
-            note = "one message after the other; at once the longest decides"
+            times = exchange_times(model, messages)
+            note = "processors' part of each message, and what travels; at once the longest decides"
             words = "x".join(map(str, shape))
+            faces = sum(2 * WORD * math.prod(shape) // extent for extent in shape)
+            copies = (sum(messages) + faces) * copy_time(model)
             row = (
                 "predicted",
-                name,
+                times.machine,
                 "halo",
                 count,
                 None,
                 sum(messages),
                 0,
-                sum(each),
-                max(each),
-                sum(each),
+                copies + times.occupied + times.travelling,
+                copies + min(times.longest, times.occupied + times.travelling),
+                copies + times.occupied + times.queued,
                 None,
                 note,
             )
             rows.append((*row, words))
     return pl.DataFrame(rows, schema={**SCHEMA, "shape": pl.String()}, orient="row")
-
-
-def message_times(model: Fit | DescribedMachine, messages: Sequence[int]) -> tuple[str, list[float]]:
-    """The machine's name, and what each of some messages between two ranks takes by itself, in seconds."""
-    times = predict(model, "echo", sorted(set(messages)))
-    of = dict(times.select("bytes", "seconds").iter_rows())
-    each = [of[length] for length in messages]
-    if min(each) <= 0.0:
-        raise FitError(f"the model has messages of {min(messages)} bytes take no time")
-    return times["machine"][0], each

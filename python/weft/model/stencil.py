@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from weft import _core
+from weft.model.exchange import ExchangeTimes, exchange_times
 from weft.model.fitting import Fit
-from weft.model.halo import message_times
 from weft.model.prediction import SCHEMA, DescribedMachine
 
 WORD = 8
@@ -48,9 +48,10 @@ def predict_stencil(
     """Predict one step of a stencil (the benchmark `stencil`) on an idle machine.
 
     Faces are copied into messages, which travel while the interior is computed; then they are copied out, and the rim
-    is computed: `packing + max(messages, interior) + unpacking + rim`, with the messages one after the other. Had a
-    machine a processor for messages alone and all links at once, the longest message would stand for all; were nothing
-    hidden, the sum of all parts. (George, Brickner, Johnsson 1994, section 7, has the aim, equation 1 the parts.)
+    is computed: `packing + occupied + max(travelling, interior) + unpacking + rim`, where `occupied` is what messages
+    take of the processor (`exchange_times`). Had a machine a processor for messages alone and all links at once, the
+    longest message would stand for all; were nothing hidden, the sum of all parts. (George, Brickner, Johnsson 1994,
+    section 7, has the aim, equation 1 the parts.)
 
     Parameters
     ----------
@@ -63,7 +64,7 @@ def predict_stencil(
     -------
     polars.DataFrame
         Samples of source `predicted` with the columns of a prediction and `shape`. `seconds_low` is for the longest
-        message alone, `seconds_high` for nothing hidden.
+        message alone, `seconds_high` for nothing hidden and messages that wait for each other.
 
     Raises
     ------
@@ -75,15 +76,15 @@ def predict_stencil(
         node = times[len(shape)]
         for count in ranks:
             messages, (packed, unpacked), interior, rim = _core.stencil_work(list(shape), count)
-            each = [0.0]
-            name = model.machine if isinstance(model, Fit) else model.name
+            exchange = ExchangeTimes(model.machine if isinstance(model, Fit) else model.name, 0.0, 0.0, 0.0, 0.0)
             if messages:
-                name, each = message_times(model, messages)
+                exchange = exchange_times(model, messages)
             copies = (packed + unpacked) * node.copy_byte
             inside, outside = interior * node.site, rim * node.site
-            seconds = [copies + max(part, inside) + outside for part in (sum(each), max(each))]
-            nothing_hidden = copies + sum(each) + inside + outside
-            row = ("predicted", name, "stencil", count, None, sum(messages), 0)
-            note = "messages one after the other, hidden behind the interior"
-            rows.append((*row, seconds[0], seconds[1], nothing_hidden, None, note, "x".join(map(str, shape))))
+            seconds = copies + exchange.occupied + max(exchange.travelling, inside) + outside
+            nothing_hidden = copies + exchange.occupied + exchange.queued + inside + outside
+            least = min(seconds, copies + max(exchange.longest, inside) + outside)
+            row = ("predicted", exchange.machine, "stencil", count, None, sum(messages), 0)
+            note = "what travels is hidden behind the interior, the processors' part of messages is not"
+            rows.append((*row, seconds, least, nothing_hidden, None, note, "x".join(map(str, shape))))
     return pl.DataFrame(rows, schema={**SCHEMA, "shape": pl.String()}, orient="row")

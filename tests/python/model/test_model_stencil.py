@@ -38,10 +38,12 @@ def test_messages_hide_behind_the_interior():
     one = model.predict(machine, "echo", [message])["seconds"][0]
     found = predict_stencil(machine, [(32, 32, 32)], [2], times)
     interior, rim = 30 * 32 * 32 * 10e-6, 2 * 32 * 32 * 10e-6
-    assert interior > one
+    assert interior > 2 * one
     copies = 2 * message * 1e-8
-    assert found["seconds"][0] == pytest.approx(copies + interior + rim)
-    assert found["seconds_high"][0] == pytest.approx(copies + one + interior + rim)
+    # What software takes of the processor is not hidden; in and out take turns at the memory channel.
+    software = 71.7e-6 + 71.6e-6
+    assert found["seconds"][0] == pytest.approx(copies + software + interior + rim)
+    assert found["seconds_high"][0] == pytest.approx(copies + software + 2 * (one - software) + interior + rim)
 
 
 def test_overlapping_gains_in_virtual_time_and_never_more_than_the_shorter_part():
@@ -51,11 +53,25 @@ def test_overlapping_gains_in_virtual_time_and_never_more_than_the_shorter_part(
 
 
 def test_a_simulated_step_is_near_its_model():
-    table = stencil_everywhere([(16, 16, 16), (32, 32, 32)], [2], machines=[weft.machine("ipsc860")])
-    for shape in ("16x16x16", "32x32x32"):
-        part = table.filter(pl.col("shape") == shape)
+    table = stencil_everywhere([(8, 8, 8), (32, 32, 32)], [2, 8], machines=[weft.machine("ipsc860")])
+    for _, part in table.group_by("shape", "ranks"):
         simulated, predicted = (part.filter(pl.col("source") == s)["seconds"][0] for s in ("simulated", "predicted"))
-        assert 0.7 * predicted <= simulated <= 2 * predicted
+        assert 0.8 * predicted <= simulated <= 1.25 * predicted
+
+
+def test_more_steps_per_exchange_pay_where_messages_start_slowly():
+    slow = weft.machine("ipsc860")
+    block, ranks, reach = (32, 32), (4, 4), ((1, 1), (1, 1))
+    cheap = {"site": 0.45e-6, "bytes_per_site": 8}
+    best = model.best_steps_per_exchange(slow, block, ranks, reach, **cheap)
+    times = {steps: model.time_per_step(slow, block, ranks, reach, steps, **cheap) for steps in range(1, 17)}
+    assert best > 1
+    assert times[best] == min(times.values())
+    # A site that takes long leaves nothing to gain; nor does an array on one rank.
+    assert model.best_steps_per_exchange(slow, block, ranks, reach, site=1e-3, bytes_per_site=8) == 1
+    assert model.best_steps_per_exchange(slow, block, (1, 1), reach, **cheap) == 1
+    # Ghosts stay within the next block.
+    assert model.best_steps_per_exchange(slow, (2, 32), ranks, reach, **cheap) <= 2
 
 
 def test_machines_without_arithmetic_are_refused_and_left_out():
