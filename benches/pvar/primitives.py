@@ -1,7 +1,7 @@
 """The kernels of parallel variables beside their peers, in one run.
 
     python benches/pvar/primitives.py [--groups streams,gather,send,small] [--elements 67108864] [--rounds 5]
-        [--threads 2] [--ratios 1,3,10,30,100,300,1000] [--no-record]
+        [--threads 2] [--ratios 1,3,10,30,100,300,1000] [--part-of FILE] [--no-record]
 
 Groups: `streams` (add, sum, max, scans, spread, shift of float64) as shares of STREAM's copy of the same round: bytes
 of each array read once and written once a second, over those of a copy. Shares are given against a copy by memcpy and
@@ -9,6 +9,9 @@ one by a loop of streaming stores, each with one thread and with as many as weft
 with as many. `gather` and `send` (with add; destinations next to each other, `clustered`, or as far apart as they can
 be, `scattered`) in million elements a second. `small`: 4096 elements, calls from Python, with and without a selection,
 beside numpy's own form of the same.
+
+The whole takes some minutes. On a machine that is not quiet for so long, do it in pieces: --part-of FILE adds groups,
+rows and ratios to a record that there is, and makes it if there is none; each piece has its own time and load there.
 
 All contenders of a row run in every round, in an order that turns. numba, numexpr and JAX are used where present. Run
 it on a quiet machine.
@@ -21,7 +24,9 @@ import concurrent.futures
 import ctypes
 import datetime
 import functools
+import json
 import os
+import platform
 import sys
 import tempfile
 import time
@@ -60,6 +65,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="threads of weft (default: all processors)")
     parser.add_argument("--ratios", default="1,3,10,30,100,300,1000", help="senders of one destination, in `send`")
     parser.add_argument("--rows", default="", help="only these rows of `streams`, comma-separated (default: all)")
+    parser.add_argument("--part-of", type=Path, metavar="FILE", help="add to this record")
     parser.add_argument("--no-record", action="store_true", help="print only")
     chosen = parser.parse_args()
     chosen.groups = chosen.groups.split(",")
@@ -233,17 +239,22 @@ def send(chosen: argparse.Namespace) -> dict[str, Any]:
             contenders = {"weft": call} | {name: peer.call for name, peer in found("send", x, index, out).items()}
             name = f"send, {ratio} to one, {pattern}"
             rows[name] = rates(name, raced(name, contenders, chosen.rounds), n)
+    return {"rows": rows, **evenness(rows)}
+
+
+def evenness(rows: dict[str, Any]) -> dict[str, Any]:
+    """How far the rates of sends from ratio 3 on are apart."""
     weft_rates = {
         name: row["million_elements_per_s"]["weft"]["median"]
         for name, row in rows.items()
         if not name.startswith("send, 1 to")
     }
     if not weft_rates:
-        return {"rows": rows}
+        return {}
     spread = max(weft_rates.values()) / min(weft_rates.values()) - 1
     outcome = f"from ratio 3 on, the fastest is {100 * spread:.0f}% above the slowest"
     print(f"{outcome}; target {100 * EVEN:.0f}%: {verdict(spread <= EVEN)}")
-    return {"rows": rows, "fastest_over_slowest": spread, "target": EVEN, "met": spread <= EVEN}
+    return {"fastest_over_slowest": spread, "target": EVEN, "met": spread <= EVEN}
 
 
 def microseconds(call: Call, calls: int = 400) -> float:
@@ -272,6 +283,39 @@ def small(chosen: argparse.Namespace) -> dict[str, Any]:
     return rows
 
 
+def joined(
+    path: Path, started: datetime.datetime, load: tuple[float, ...], protocol: dict[str, Any], results: dict[str, Any]
+) -> None:
+    """Adds what was measured to a record; rows that it has are replaced."""
+    piece = {
+        "date": started.isoformat(timespec="seconds"),
+        "load_before": load,
+        "load_after": os.getloadavg(),
+        "protocol": protocol,
+        "rows": {group: list(one.get("rows", one)) for group, one in results.items()},
+    }
+    record: dict[str, Any] = {
+        "benchmark": "pvar-primitives",
+        "processor": shifts_peers.processor(),
+        "processors": os.cpu_count(),
+        "system": platform.platform(),
+        "pieces": [],
+        "results": {},
+    }
+    if path.exists():
+        record = json.loads(path.read_text(encoding="utf-8"))
+    record["pieces"].append(piece)
+    for group, measured in results.items():
+        there = record["results"].setdefault(group, {})
+        if group == "send":
+            rows = {**there.get("rows", {}), **measured["rows"]}
+            record["results"][group] = {"rows": rows, **evenness(rows)}
+        else:
+            there.update(measured)
+    path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    print("\nrecord:", path)
+
+
 def main() -> None:
     chosen = options()
     started, load = datetime.datetime.now(datetime.UTC), os.getloadavg()
@@ -288,6 +332,9 @@ def main() -> None:
             "threads": chosen.threads,
             "shares": "bytes of each array read once and written once a second over those of a copy in the same round",
         }
+        if chosen.part_of is not None:
+            joined(chosen.part_of, started, load, protocol, results)
+            return
         name = "pvar-" + "-".join(chosen.groups)
         print("\nrecord:", shifts_peers.record(name, started, load, {"protocol": protocol, "results": results}))
 

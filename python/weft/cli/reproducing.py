@@ -71,7 +71,7 @@ def reproduce(
 
     if output is not None:
         check_writable(output, (".csv",))
-    measured = _here(here, measure)
+    measured = _here(paper, here, measure)
     with status() as tell:
         found = reproduction(paper, table, figure, here=measured, progress=tell)
     if shown is Format.CSV:
@@ -87,7 +87,7 @@ def reproduce(
         typer.echo(f"cells: {output}", err=True)
 
 
-def _here(samples: Path | None, measure: bool) -> pl.DataFrame | None:
+def _here(paper: str, samples: Path | None, measure: bool) -> pl.DataFrame | None:
     """Samples of this machine, read or measured, where they are asked for."""
     from weft._core import UsageError
 
@@ -100,6 +100,9 @@ def _here(samples: Path | None, measure: bool) -> pl.DataFrame | None:
     if not measure:
         return None
     from weft.study.operations_here import measured_now
+    from weft.study.reproducing import check_column
+
+    check_column(paper)
 
     typer.echo("measuring this machine: about a minute", err=True)
     return measured_now()

@@ -57,11 +57,24 @@ def reproduction(
     }  # fmt: skip
     wanted = inspect.signature(reproduce).parameters
     if here is not None:
-        if "here" not in wanted:
-            raise UsageError(f"{paper} has no column for what was measured here; wu-shu-1989 has")
+        check_column(paper)
         handed["here"] = OperationsHere(here)
     found: Reproduction = reproduce(table, figure, **{name: what for name, what in handed.items() if name in wanted})
     return found
+
+
+def check_column(paper: str) -> None:
+    """Refuse a paper without a column for what was measured here.
+
+    Raises
+    ------
+    UsageError
+        For such a paper, or one that weft does not know.
+    """
+    if paper not in PAPERS:
+        raise UsageError(unknown("paper", paper, PAPERS, "weft reproduce --help"))
+    if "here" not in inspect.signature(PAPERS[paper].reproduce).parameters:
+        raise UsageError(f"{paper} has no column for what was measured here; wu-shu-1989 has")
 
 
 def _simulate(
