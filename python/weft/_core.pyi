@@ -215,6 +215,7 @@ class DistributedStencil:
         circular: Sequence[bool],
         components: int,
         threads: int,
+        steps_per_exchange: int,
         number: int,
     ) -> None: ...
     def layout(self, storage: _Storage) -> int:

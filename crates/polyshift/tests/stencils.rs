@@ -6,10 +6,10 @@ use weft_comm::{CommError, Communicator, Program};
 use weft_kernels::stencil::{Boundary, Coefficient, Options as PlanOptions, Plan, Point, Stencil};
 use weft_polyshift::exchange::{Exchange, Options, Pattern, RankPlan, Storage};
 use weft_polyshift::geometry::{Geometry, Layout};
-use weft_polyshift::stencil::{Block, Computation, Memory, Stepper, halo};
+use weft_polyshift::stencil::{Block, Computation, Lying, Memory, Stepper, deep, halo};
 use weft_threads::{Options as ThreadOptions, run};
 
-/// A stencil of constants made up from a seed, two steps of it over all ranks, and every site looked at.
+/// A stencil of constants made up from a seed, some steps of it over all ranks, and every site looked at.
 #[derive(Clone, Debug)]
 struct Case {
     seed: u64,
@@ -20,6 +20,10 @@ struct Made {
     offsets: Vec<Vec<isize>>,
     boundaries: Vec<Boundary<f64>>,
     sides: bool,
+    steps: usize,
+    /// Steps that an exchange serves, and whether they are to be taken in one sweep through memory.
+    per_exchange: usize,
+    in_one_sweep: bool,
 }
 
 fn made(seed: u64, ranks: usize) -> Made {
@@ -37,7 +41,9 @@ fn made(seed: u64, ranks: usize) -> Made {
     offsets.sort();
     offsets.dedup();
     let boundaries = (0..axes).map(|axis| boundary(random, axis, &grid)).collect();
-    Made { geometry, offsets, boundaries, sides }
+    let (steps, per_exchange, in_one_sweep) =
+        (random.random_range(1..=5), random.random_range(1..=3), random.random_bool(0.5));
+    Made { geometry, offsets, boundaries, sides, steps, per_exchange, in_one_sweep }
 }
 
 fn boundary(random: &mut impl Rng, axis: usize, grid: &[usize]) -> Boundary<f64> {
@@ -102,16 +108,22 @@ impl Program for Case {
         let reach = stencil.reach();
         let whole = Plan::new(&stencil, &made.grid(), made.boundaries.clone(), PlanOptions::default()).unwrap();
         let source: Vec<f64> = (0..geometry.shape().iter().product()).map(|n: usize| (n * 37 % 101) as f64).collect();
-        let (mut once, mut expected) = (vec![0.0; source.len()], vec![0.0; source.len()]);
-        whole.apply_slices(&source, &mut once).unwrap();
-        whole.apply_slices(&once, &mut expected).unwrap();
+        let mut expected = source.clone();
+        for _ in 0..made.steps {
+            let before = expected.clone();
+            whole.apply_slices(&before, &mut expected).unwrap();
+        }
 
-        let block = Block::new(geometry, rank, first, &reach, &circular);
+        let per_exchange = made.per_exchange;
+        let block = Block::new(geometry, rank, first, &reach, &circular, per_exchange);
+        let reach = deep(&reach, per_exchange);
         let ghosts: Vec<[usize; 2]> = (0..geometry.dimensions())
             .map(|axis| if axis < first { [0, 1] } else { [reach[axis - first].0, reach[axis - first].1 + 1] })
             .collect();
         let storage = Storage::contiguous(size_of::<f64>(), &geometry.block(), &ghosts);
-        let diagonal = |axis: usize, other: usize| made.offsets.iter().any(|by| by[axis] != 0 && by[other] != 0);
+        let diagonal = |axis: usize, other: usize| {
+            per_exchange > 1 || made.offsets.iter().any(|by| by[axis] != 0 && by[other] != 0)
+        };
         let exchange = halo(geometry, 0, first, &reach, &circular, diagonal).map(|halo| {
             let pattern = Pattern::Halos(vec![halo]);
             let plan = RankPlan::new(geometry, rank, std::slice::from_ref(&storage), &pattern).unwrap();
@@ -119,22 +131,25 @@ impl Program for Case {
         });
         let computation = (!geometry.is_idle(rank)).then(|| {
             let boundaries = made.of_block(rank, &block);
-            Computation::new(Plan::new(&stencil, &block.extents, boundaries, PlanOptions::default()).unwrap(), None)
+            let plan = |options| Plan::new(&stencil, &block.extents, boundaries.clone(), options).unwrap();
+            let at_once = made.in_one_sweep.then_some(per_exchange);
+            let several = PlanOptions { steps: per_exchange, steps_at_once: at_once, ..PlanOptions::default() };
+            Computation::new(plan(PlanOptions::default()), None).with_several(plan(several))
         });
         let memory = Memory::new(geometry, rank, &storage, first, &block, size_of::<f64>()).unwrap();
         let mut stepper = Stepper { exchange: exchange.transpose()?, block, computation };
-        let mut arrays = [0, 1].map(|_| vec![f64::NAN; storage.bytes(&geometry.block()) / size_of::<f64>()]);
+        let mut arrays = [0; 4].map(|_| vec![f64::NAN; storage.bytes(&geometry.block()) / size_of::<f64>()]);
         each_site(geometry, rank, &storage, |site, place| arrays[0][place] = source[site]);
-        for _ in 0..2 {
-            let [source, target] = &mut arrays;
-            // SAFETY: both have the memory that the storage says.
-            unsafe { stepper.step(source.as_mut_ptr().cast(), &memory, target.as_mut_ptr().cast(), &memory).await? };
-            arrays.swap(0, 1);
-        }
+        let [source, even, odd, target] = &mut arrays;
+        let between = [even, odd].map(|array| array.as_mut_ptr().cast());
+        let (from, into) = (source.as_mut_ptr().cast(), target.as_mut_ptr().cast());
+        let lying = |start: *mut u8| Lying { start, memory: &memory };
+        // SAFETY: all have the memory that the storage says.
+        unsafe { stepper.steps(lying(from), between, lying(into), made.steps).await? };
         let mut wrong = None;
         each_site(geometry, rank, &storage, |site, place| {
-            if arrays[0][place] != expected[site] {
-                wrong = Some(format!("site {site} is {}, not {}", arrays[0][place], expected[site]));
+            if target[place].to_bits() != expected[site].to_bits() {
+                wrong = Some(format!("site {site} is {}, not {}", target[place], expected[site]));
             }
         });
         match wrong {

@@ -81,7 +81,7 @@ fn circular(geometry: &Geometry) -> (Vec<(usize, usize)>, Vec<bool>) {
 
 fn block(geometry: &Geometry, rank: usize) -> Block {
     let (reach, circular) = circular(geometry);
-    Block::new(geometry, rank, 0, &reach, &circular)
+    Block::new(geometry, rank, 0, &reach, &circular, 1)
 }
 
 /// Memory with ghosts on the sides that have neighbours.

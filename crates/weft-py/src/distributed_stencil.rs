@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use pyo3::buffer::Element as BufferElement;
 use pyo3::prelude::*;
-use weft_kernels::stencil::{Array, Coefficient, Element, Options, Plan, Point, Stencil};
+use weft_kernels::stencil::{Array, Coefficient, Element, Options, Plan, Point, Region, Stencil};
 use weft_mpi::MpiComm;
 use weft_polyshift::exchange::{Exchange, Pattern, RankPlan, Storage};
-use weft_polyshift::stencil::{Block, Computation, Memory, Stepper, ghosts, halo};
+use weft_polyshift::stencil::{Block, Computation, Lying, Memory, Stepper, deep, ghosts, halo};
 
 use crate::distributed::{PyBlocks, PyRanks, PyStorage, done, failed, usage, without_python};
 use crate::errors::UsageError;
@@ -18,13 +18,14 @@ type Object<'py> = pyo3::Bound<'py, PyAny>;
 /// A point: its offset, and a number or where a rank's own coefficients begin and their strides in elements.
 type PyPoint = (Vec<isize>, PyCoefficient);
 
-#[derive(FromPyObject)]
+#[derive(Clone, FromPyObject)]
 pub enum PyCoefficient {
     Number(f64),
     Array(usize, Vec<isize>),
 }
 
-/// Ghosts before and after a rank's block along the axes of a stencil's grid, which begin with `first`.
+/// Ghosts before and after a rank's block along the axes of a stencil's grid, which begin with `first`, for a stencil (or
+/// several steps of one) that reaches so far.
 #[pyfunction]
 pub fn stencil_ghosts(
     blocks: &PyBlocks,
@@ -61,6 +62,7 @@ struct Parts {
     extents: Vec<usize>,
     before: Vec<[usize; 2]>,
     options: Options,
+    steps_per_exchange: usize,
 }
 
 fn points<T: Element>(given: Vec<PyPoint>, parts: &Parts) -> PyResult<Stencil<T>> {
@@ -91,6 +93,17 @@ fn plan<T: Element + BufferElement>(
     Plan::new(&points(given, parts)?, &parts.extents, boundaries, parts.options).map_err(usage)
 }
 
+/// The same for the steps between two exchanges.
+fn several(parts: &Parts) -> Parts {
+    let steps = parts.steps_per_exchange;
+    Parts {
+        extents: parts.extents.clone(),
+        before: parts.before.clone(),
+        options: Options { steps, ..parts.options },
+        steps_per_exchange: steps,
+    }
+}
+
 impl<T: Element + BufferElement> Typed<T> {
     fn computation(
         py: Python<'_>,
@@ -100,20 +113,21 @@ impl<T: Element + BufferElement> Typed<T> {
         parts: &Parts,
     ) -> PyResult<Computation<T>> {
         let part = if imaginary.is_empty() { None } else { Some(plan(py, imaginary, boundaries, parts)?) };
-        Ok(Computation::new(plan(py, real, boundaries, parts)?, part))
+        let steps = parts.steps_per_exchange;
+        let together = if steps > 1 { Some(plan(py, real.clone(), boundaries, &several(parts))?) } else { None };
+        let computation = Computation::new(plan(py, real, boundaries, parts)?, part);
+        Ok(match together {
+            Some(plan) => computation.with_several(plan),
+            None => computation,
+        })
     }
 
     /// Steps from `source` by way of the two arrays between, which lie as it does, to `target`.
     fn run(&mut self, source: usize, between: [usize; 2], target: (usize, usize), steps: usize) -> PyResult<()> {
-        let (stepper, memories) = (&mut self.stepper, &self.memories);
-        let mut from = source;
-        for step in 1..=steps {
-            let (into, memory) = if step == steps { target } else { (between[(steps - step) % 2], 0) };
-            // SAFETY: weft.distributed keeps the arrays, whose memory was described, through the call.
-            done(unsafe { stepper.step(from as *mut u8, &memories[0], into as *mut u8, &memories[memory]) })?;
-            from = into;
-        }
-        Ok(())
+        let lying = |address: usize, memory: usize| Lying { start: address as *mut u8, memory: &self.memories[memory] };
+        let between = between.map(|address| address as *mut u8);
+        // SAFETY: weft.distributed keeps the arrays, whose memory was described, through the call.
+        done(unsafe { self.stepper.steps(lying(source, 0), between, lying(target.0, target.1), steps) })
     }
 }
 
@@ -121,7 +135,7 @@ impl<T: Element + BufferElement> Typed<T> {
 impl DistributedStencil {
     /// Sets a stencil up. Collective. Raises UsageError, RunError.
     #[new]
-    #[pyo3(signature = (ranks, blocks, storage, first, single, real, imaginary, boundaries, reach, circular, components, threads, number))]
+    #[pyo3(signature = (ranks, blocks, storage, first, single, real, imaginary, boundaries, reach, circular, components, threads, steps_per_exchange, number))]
     #[allow(clippy::too_many_arguments)] // keyword arguments of Python
     fn new(
         py: Python<'_>,
@@ -137,6 +151,7 @@ impl DistributedStencil {
         circular: Vec<bool>,
         components: usize,
         threads: usize,
+        steps_per_exchange: usize,
         number: u32,
     ) -> PyResult<DistributedStencil> {
         let rank = ranks.communicator().map_or(0, weft_comm::Communicator::rank);
@@ -145,13 +160,11 @@ impl DistributedStencil {
         let geometry = &held.get().0;
         let diagonal =
             |axis: usize, other: usize| real.iter().any(|(offset, _)| offset[axis] != 0 && offset[other] != 0);
-        let wanted = halo(geometry, 0, first, &reach, &circular, diagonal);
-        let block = Block::new(geometry, rank, first, &reach, &circular);
-        let mut summary = format!("computes {} sites", block.interior.sites());
-        let rim: usize = block.rim.iter().map(weft_kernels::stencil::Region::sites).sum();
-        if rim > 0 {
-            summary += &format!(" while faces travel, then {rim}");
-        }
+        // What several steps reach is off along both axes when each of two steps is along one.
+        let diagonal = |axis: usize, other: usize| steps_per_exchange > 1 || diagonal(axis, other);
+        let wanted = halo(geometry, 0, first, &deep(&reach, steps_per_exchange), &circular, diagonal);
+        let block = Block::new(geometry, rank, first, &reach, &circular, steps_per_exchange);
+        let mut summary = computed(&block);
         // Every rank sets its messages up, also those without sites: doing so is for all.
         let exchange = match (wanted, ranks.communicator()) {
             (Some(halo), Some(comm)) => {
@@ -173,6 +186,7 @@ impl DistributedStencil {
             extents: block.extents.clone(),
             before: block.ghosts.clone(),
             options: Options { components, threads, ..Options::default() },
+            steps_per_exchange,
         };
         let is_empty = geometry.is_idle(rank);
         let typed = if single {
@@ -231,6 +245,23 @@ impl DistributedStencil {
             AnyTyped::Double(typed) => of(typed.stepper.computation.as_ref().map(|found| found.plan().explain())),
         }
     }
+}
+
+/// What a rank computes after an exchange, in words.
+fn computed(block: &Block) -> String {
+    let rim: usize = block.rim.iter().map(Region::sites).sum();
+    let steps = block.turns.len();
+    let Some(turn) = block.turns.last().filter(|_| steps > 1) else {
+        let then = if rim > 0 { format!(" while faces travel, then {rim}") } else { String::new() };
+        return format!("computes {} sites{then}", block.interior.sites());
+    };
+    let own = block.interior.sites() + rim;
+    format!(
+        "computes {steps} steps between exchanges, {} sites while faces travel; {} sites in all, {} of them for ghosts",
+        turn.interior.sites(),
+        turn.sites(),
+        turn.sites() - steps * own
+    )
 }
 
 impl DistributedStencil {

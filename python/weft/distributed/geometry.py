@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from weft import _core
-from weft._core import UsageError
+from weft._core import Machine, UsageError
 from weft.distributed.ranks import Ranks, of_communicator, of_run
 
 if TYPE_CHECKING:
@@ -254,11 +254,14 @@ class Geometry:
         *,
         halo: Halo | None = None,
         threads: int | None = None,
+        steps_per_exchange: int | Machine = 1,
     ) -> DistributedStencilPlan:
         """Plan a stencil of arrays of this geometry; see `weft.distributed.DistributedStencilPlan`. Collective."""
         from weft.distributed.stencils import DistributedStencilPlan
 
-        return DistributedStencilPlan(self, stencil, dtype, halo=halo, threads=threads)
+        return DistributedStencilPlan(
+            self, stencil, dtype, halo=halo, threads=threads, steps_per_exchange=steps_per_exchange
+        )
 
     def check_shape(self, array: NDArray[Any], what: str) -> None:
         """Refuse an array that is not of the geometry's shape."""

@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from weft import _core
-from weft._core import UsageError
+from weft._core import Machine, UsageError
+from weft.catalogue import operation_time
 from weft.distributed.array import DistributedArray, Halo, widths
 from weft.distributed.geometry import Geometry
+from weft.model.depth import best_steps_per_exchange
 from weft.releasing import Releasable
 from weft.stencils import Stencil, boundaries
 from weft.stencils.plan import REAL_OF, counted, dtype_of, fit, native
@@ -44,6 +46,12 @@ class DistributedStencilPlan(Releasable):
         An array with others is copied first.
     threads
         Of this rank. Default: one.
+    steps_per_exchange
+        Time steps between two exchanges: ghosts are as many times as wide, and what later steps need of them is
+        computed on both sides, in one sweep through memory where that pays. Results are the same bits. Coefficient
+        arrays are then copied when the plan is made, and cannot be distributed arrays. A machine (`weft.machine`)
+        whose file has the time of `float64_sum_of_products`: as many as a model of it finds fastest
+        (`weft.model.best_steps_per_exchange`). Default: 1.
 
     Raises
     ------
@@ -69,13 +77,14 @@ class DistributedStencilPlan(Releasable):
         *,
         halo: Halo | None = None,
         threads: int | None = None,
+        steps_per_exchange: int | Machine = 1,
     ) -> None:
         self.geometry = geometry
         self.stencil = stencil
         ranks = geometry.communicator
 
         def prepare() -> tuple[object, _Parts]:
-            parts = _Parts(geometry, stencil, dtype, halo)
+            parts = _Parts(geometry, stencil, dtype, halo, steps_per_exchange)
             count = 1 if threads is None else counted("threads", threads)
             return parts.description, parts.with_threads(count)
 
@@ -83,6 +92,8 @@ class DistributedStencilPlan(Releasable):
         self.dtype = parts.dtype
         self.halo = parts.halo
         """Ghosts of arrays that are read where they lie."""
+        self.steps_per_exchange = parts.steps_per_exchange
+        """Time steps that an exchange serves."""
         self._kept = parts.kept
         self._native: _core.DistributedStencil | None = _core.DistributedStencil(
             ranks.native,
@@ -97,6 +108,7 @@ class DistributedStencilPlan(Releasable):
             [boundaries.is_circular(boundary) for boundary in stencil.boundary],
             parts.components,
             parts.threads,
+            parts.steps_per_exchange,
             ranks.number(),
         )
         self._layouts = {self.halo: 0}
@@ -221,7 +233,14 @@ class _Parts:
 
     threads: int
 
-    def __init__(self, geometry: Geometry, stencil: Stencil, dtype: DTypeLike, halo: Halo | None) -> None:
+    def __init__(
+        self,
+        geometry: Geometry,
+        stencil: Stencil,
+        dtype: DTypeLike,
+        halo: Halo | None,
+        steps_per_exchange: int | Machine,
+    ) -> None:
         if not isinstance(stencil, Stencil):
             raise UsageError(f"stencil is a {type(stencil).__name__}; expected what weft.stencil makes")
         self.geometry, self.stencil = geometry, stencil
@@ -244,8 +263,12 @@ class _Parts:
                     f"geometry with serial={list(range(self.first + rank, geometry.ndim))}"
                 )
         self.components = math.prod(self.site) * (2 if self.dtype.kind == "c" else 1)
+        if isinstance(steps_per_exchange, Machine):
+            self.steps_per_exchange = _fastest(geometry, stencil, self.dtype, steps_per_exchange)
+        else:
+            self.steps_per_exchange = counted("steps_per_exchange", steps_per_exchange)
         self.halo = self._halo(halo)
-        reach = list(stencil.reach)
+        reach = [(low * self.steps_per_exchange, high * self.steps_per_exchange) for low, high in stencil.reach]
         circular = [boundaries.is_circular(boundary) for boundary in stencil.boundary]
         self.ghosts = _core.stencil_ghosts(geometry.blocks, geometry.rank, self.first, reach, circular)
         self.kept: list[Any] = []
@@ -253,6 +276,7 @@ class _Parts:
         self.boundaries = [self._boundary(axis) for axis in range(rank)]
         self.description = (
             *(geometry.shape, geometry.grid, geometry.order, self.dtype.str, self.halo, site_rank),
+            self.steps_per_exchange,
             [(offset, _described(coefficient)) for offset, coefficient in stencil.points.items()],
             [_described(boundary) for boundary in stencil.boundary],
         )
@@ -263,13 +287,14 @@ class _Parts:
         return self
 
     def _halo(self, halo: Halo | None) -> tuple[tuple[int, int], ...]:
-        needed = needed_halo(self.geometry, self.stencil)
+        needed = needed_halo(self.geometry, self.stencil, self.steps_per_exchange)
         if halo is None:
             return needed
         given = widths(halo, self.geometry.ndim)
         if not is_enough(given, needed):
+            steps = f" in {self.steps_per_exchange} steps" if self.steps_per_exchange > 1 else ""
             raise UsageError(
-                f"a halo of {given} is too narrow: the stencil reaches {needed} across the axes that are divided"
+                f"a halo of {given} is too narrow: the stencil reaches {needed}{steps} across the axes that are divided"
             )
         _refuse_site_halo(given, self.stencil)
         return given
@@ -284,7 +309,12 @@ class _Parts:
         """A number, or this rank's part of an array."""
         if not isinstance(coefficient, DistributedArray):
             found = fit(offset, coefficient, self.grid, self.dtype)
-            return found if np.ndim(found) == 0 else found[self.geometry.local_slices()[self.first :][: len(self.grid)]]
+            return found if np.ndim(found) == 0 else self._part(found)
+        if self.steps_per_exchange > 1:
+            raise UsageError(
+                f"the coefficients at {offset} are a distributed array, which has no values for the ghosts that "
+                "several steps per exchange compute; give the whole array on every rank, or steps_per_exchange=1"
+            )
         if np.iscomplexobj(coefficient.local) and self.dtype.kind != "c":
             raise UsageError(f"the coefficient at {offset} is complex, the array is {self.dtype.name}")
         other = coefficient.geometry
@@ -299,18 +329,34 @@ class _Parts:
             )
         return coefficient.local
 
+    def _part(self, whole: NDArray[Any]) -> NDArray[Any]:
+        """This rank's part of an array; for several steps per exchange within a copy of what its ghosts have too."""
+        if self.steps_per_exchange == 1:
+            return whole[self.geometry.local_slices()[self.first :][: len(self.grid)]]
+        for axis in range(len(self.grid)):
+            whole = np.take(whole, self._sites(axis), axis=axis)
+        # A strided view of the copy finds the ghosts' values around it.
+        around = np.ascontiguousarray(whole, self.dtype if np.iscomplexobj(whole) else self.real)
+        return around[self._inside(around.shape)]
+
+    def _inside(self, shape: Sequence[int]) -> tuple[slice, ...]:
+        return tuple(slice(before, n - after) for n, (before, after) in zip(shape, self.ghosts, strict=True))
+
     def _native(self, fitted: dict[tuple[int, ...], Any], part: Callable[[Any], Any]) -> Points:
         """As the native half takes them: numbers, or where arrays begin and their strides in elements."""
         points: Points = []
         for offset, coefficient in fitted.items():
-            own = coefficient if np.ndim(coefficient) == 0 else np.asarray(coefficient)
-            own = native(part(own), self.real)
+            own: Any = coefficient if np.ndim(coefficient) == 0 else np.asarray(coefficient)
+            # The imaginary part of what is real would be an array without the ghosts around it.
+            has_part = part is not np.imag or np.iscomplexobj(own)
+            own = native(part(own), self.real) if has_part else 0.0
             if np.ndim(own) > 0:
                 step = own.strides[-1]
                 # Coefficients that do not lie along the row, or that several elements of a site share, are copied by
                 # the native half, for the ghosts too; so are strides that are no multiple of an element.
-                if (step and (step != own.itemsize or self.components > 1)) or any(
-                    stride % own.itemsize for stride in own.strides
+                if self.steps_per_exchange == 1 and (
+                    (step and (step != own.itemsize or self.components > 1))
+                    or any(stride % own.itemsize for stride in own.strides)
                 ):
                     own = self._padded(own)
                 self.kept.append(own)
@@ -323,7 +369,7 @@ class _Parts:
         around = np.zeros(
             [before + n + after for n, (before, after) in zip(own.shape, self.ghosts, strict=True)], own.dtype
         )
-        inside = around[tuple(slice(before, before + n) for n, (before, _) in zip(own.shape, self.ghosts, strict=True))]
+        inside = around[self._inside(around.shape)]
         inside[...] = own
         return inside
 
@@ -348,13 +394,13 @@ class _Parts:
         return np.arange(here.start - before, here.stop + after) % self.grid[axis]
 
 
-def needed_halo(geometry: Geometry, stencil: Stencil) -> tuple[tuple[int, int], ...]:
-    """What a stencil reaches across the axes that a geometry divides."""
+def needed_halo(geometry: Geometry, stencil: Stencil, steps: int = 1) -> tuple[tuple[int, int], ...]:
+    """What a stencil reaches in so many steps across the axes that a geometry divides."""
     first = geometry.ndim - stencil.rank - stencil.site_rank
     found = [(0, 0)] * geometry.ndim
     for axis, (low, high) in enumerate(stencil.reach):
         if first + axis >= 0 and geometry.grid[first + axis] > 1:
-            found[first + axis] = (low, high)
+            found[first + axis] = (low * steps, high * steps)
     return tuple(found)
 
 
@@ -379,6 +425,29 @@ def applied(
             plans.pop(next(iter(plans)))
         plans[key] = plan
     return plan(x, out, steps=steps)
+
+
+def _fastest(geometry: Geometry, stencil: Stencil, dtype: np.dtype[Any], machine: Machine) -> int:
+    """The steps per exchange that a model of the machine finds fastest."""
+    operation = operation_time(machine, "float64_sum_of_products")
+    if operation is None:
+        raise UsageError(
+            f"the file of {machine.name} gives no time of float64_sum_of_products, without which no steps_per_exchange "
+            "can be modelled; give a number"
+        )
+    if any(isinstance(value, DistributedArray) for value in stencil.points.values()):
+        return 1
+    first = geometry.ndim - stencil.rank - stencil.site_rank
+    grid = slice(first, first + stencil.rank)
+    elements = math.prod(geometry.block) // max(1, math.prod(geometry.block[grid]))
+    return best_steps_per_exchange(
+        machine,
+        geometry.block[grid],
+        geometry.grid[grid],
+        stencil.reach,
+        site=(2 * len(stencil.points) - 1) * operation * elements,
+        bytes_per_site=dtype.itemsize * elements,
+    )
 
 
 def _refuse_site_halo(halo: Sequence[tuple[int, int]], stencil: Stencil) -> None:

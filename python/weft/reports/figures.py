@@ -20,6 +20,9 @@ _MARGIN = {"l": 70, "r": 20, "t": 34, "b": 60}
 _HEIGHT = 26.0
 """Height of a figure without its legend, rem."""
 _PANEL_HEIGHT = 15.0
+# Machines of four decades of years are many decades of time apart.
+_SHAPE_HEIGHT = 26.0
+_SHAPE_ROOM = 2.0
 _CURVE_POINTS = 24
 """Points of a fitted piece: enough for a smooth curve on log axes."""
 
@@ -119,7 +122,7 @@ def _by_shape(content: Content, benchmark: str) -> Figure:
         points = subject.points(benchmark)
         return points if points.is_empty() else points.filter(pl.col("shape") == shape).sort("ranks")
 
-    return _panels(content, shapes, "ranks", "ranks", of_shape)
+    return _panels(content, shapes, "ranks", "ranks", of_shape, height=_SHAPE_HEIGHT, room=_SHAPE_ROOM)
 
 
 def _elements(shape: str) -> tuple[int, int]:
@@ -194,9 +197,16 @@ def _by_length(subject: Subject, name: str) -> pl.DataFrame:
 
 
 def _panels(
-    content: Content, names: Sequence[str], column: str, title: str, select: Callable[[Subject, str], pl.DataFrame]
+    content: Content,
+    names: Sequence[str],
+    column: str,
+    title: str,
+    select: Callable[[Subject, str], pl.DataFrame],
+    *,
+    height: float = _PANEL_HEIGHT,
+    room: float = 1.0,
 ) -> Figure:
-    """Small multiples: one panel a collective, the same axes in all."""
+    """Small multiples: one panel a collective, the same axes in all, with a factor of room beyond the values."""
     columns = min(3, max(1, len(names)))
     lines = math.ceil(len(names) / columns)
     traces: list[Trace] = []
@@ -218,13 +228,14 @@ def _panels(
             traces.append(trace)
         _place(layout, name, place, columns, lines)
     low, high = value_range(traces)
+    low, high = low / room, high * room
     for place in range(len(names)):
         suffix = "" if place == 0 else str(place + 1)
         x = _lengths(content, "", ticks=3) if column == "bytes" else _ranks_axis(traces)
         layout[f"xaxis{suffix}"] |= {**x, "title": {"text": title if place >= len(names) - columns else ""}}
         layout[f"yaxis{suffix}"] |= log_axis("", "s", low, high)
         layout[f"yaxis{suffix}"]["showticklabels"] = place % columns == 0
-    return {"data": traces, "layout": layout, "height": _PANEL_HEIGHT * max(1, lines) + _legend_height(traces)}
+    return {"data": traces, "layout": layout, "height": height * max(1, lines) + _legend_height(traces)}
 
 
 def _place(layout: dict[str, Any], name: str, place: int, columns: int, lines: int) -> None:

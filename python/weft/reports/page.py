@@ -184,7 +184,7 @@ def _exchange(content: Content) -> Section:
         "Ghosts of distributed arrays",
         "One exchange of the ghosts across all faces of a block, one message to each neighbour. Every rank has a block "
         "of the same shape, so a flat line is a machine on which the exchange scales. Dotted lines are modelled from "
-        "the time of single messages: one message after the other.",
+        "single messages: what they take of the processors, what they travel, and copies.",
     )
     section.figure(
         figures.halo_by_ranks(content),
@@ -195,7 +195,7 @@ def _exchange(content: Content) -> Section:
         figures.stencil_by_ranks(content),
         "Time of a step of a stencil against the number of ranks, by shape of the block",
         "Nearest neighbours in double precision; faces travel while the interior is computed. Dotted lines are "
-        "modelled: the longer of messages and interior, copies, and the rim.",
+        "modelled: messages' part of the processors, the longer of their travel and the interior, copies, and the rim.",
     )
     return section
 

@@ -15,6 +15,9 @@ from weft.launch.protocol import Progress
 
 Shapes = Sequence[Sequence[int]]
 
+ARITHMETIC = "float64_sum_of_products"
+"""The operation that a site of a stencil is priced by."""
+
 
 @dataclass(frozen=True)
 class Everywhere:
@@ -32,6 +35,9 @@ class Everywhere:
         Its times modelled on a described machine, for shapes of blocks and numbers of ranks.
     here
         Its times modelled from a fit of this machine, for samples of it and shapes of blocks.
+    operation
+        Seconds of an operation of this machine on blocks of a shape, from the same samples; None where the benchmark
+        computes nothing, or the samples do not say.
     needed
         What a machine needs, for the error where none has it.
     """
@@ -41,6 +47,7 @@ class Everywhere:
     is_described: Callable[[Machine], bool]
     on_machine: Callable[[Machine, Shapes, list[int]], pl.DataFrame]
     here: Callable[[model.Fit, pl.DataFrame, Shapes], list[pl.DataFrame]]
+    operation: Callable[[pl.DataFrame, Sequence[int]], float | None]
     needed: str
 
     def table(
@@ -82,7 +89,23 @@ class Everywhere:
             fit = model.fit(measured, str(samples["machine"][0]))
         except model.FitError:
             return []
-        return self.here(fit, samples, shapes)
+        return self.here(fit, samples, shapes) + self._simulated_here(fit, samples, shapes)
+
+    def _simulated_here(self, fit: model.Fit, samples: pl.DataFrame, shapes: Shapes) -> list[pl.DataFrame]:
+        """Simulated on the machine that the fit describes, with the measured numbers of ranks."""
+        text = fit.to_machine(str(samples["machine"][0]), "samples of echo")
+        parts = []
+        for shape in shapes:
+            operation = self.operation(samples, shape)
+            computing = text
+            if operation is not None:
+                source = "fitted to samples of stencil on one rank"
+                computing += f'\n[operations]\n{ARITHMETIC} = {operation!r}\nsource = "{source}"\n'
+            machine = Machine.parse(computing, "the fit of this machine")
+            counts = [n for n in samples["ranks"].unique().sort() if self.least_ranks <= n <= machine.nodes]
+            if counts and self.is_described(machine):
+                parts.append(weft.simulate(machine, self.benchmark, ranks=counts, shape=[shape]))
+        return parts
 
 
-__all__ = ["Everywhere", "Shapes"]
+__all__ = ["ARITHMETIC", "Everywhere", "Shapes"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import polars as pl
 
@@ -54,6 +54,7 @@ def halo_everywhere(
 
     Examples
     --------
+    >>> import weft
     >>> table = halo_everywhere([(8, 8, 8)], [4], machines=[weft.machine("ipsc860")])
     >>> table["source"].to_list()
     ['simulated', 'predicted']
@@ -65,7 +66,19 @@ def _here(fit: model.Fit, samples: pl.DataFrame, shapes: Shapes) -> list[pl.Data
     return [model.predict_halo(fit, shapes, [count for count in samples["ranks"].unique().sort() if count > 1])]
 
 
-_HALO = Everywhere("halo", 2, passes_messages, model.predict_halo, _here, "messages")
+def _nothing(samples: pl.DataFrame, shape: Sequence[int]) -> None:
+    """An exchange computes nothing."""
+
+
+_HALO = Everywhere(
+    benchmark="halo",
+    least_ranks=2,
+    is_described=passes_messages,
+    on_machine=model.predict_halo,
+    here=_here,
+    operation=_nothing,
+    needed="messages",
+)
 
 
 __all__ = ["RANKS", "SHAPES", "halo_everywhere"]

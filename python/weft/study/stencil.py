@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import polars as pl
 
@@ -13,13 +13,10 @@ from weft._core import Machine
 from weft.catalogue import operation_time, passes_messages
 from weft.launch.protocol import Progress
 from weft.model.stencil import NodeTimes, predict_stencil
-from weft.study.everywhere import Everywhere, Shapes
+from weft.study.everywhere import ARITHMETIC, Everywhere, Shapes
 
 SHAPES = ((8, 8, 8), (32, 32, 32), (128, 128, 128))
 RANKS = (1, 2, 4, 8, 16, 32, 64)
-
-ARITHMETIC = "float64_sum_of_products"
-"""The operation that a site is priced by."""
 
 
 def stencil_everywhere(
@@ -61,6 +58,7 @@ def stencil_everywhere(
 
     Examples
     --------
+    >>> import weft
     >>> table = stencil_everywhere([(8, 8, 8)], [4], machines=[weft.machine("ipsc860")])
     >>> table["source"].to_list()
     ['simulated', 'predicted']
@@ -87,16 +85,35 @@ def _here(fit: model.Fit, samples: pl.DataFrame, shapes: Shapes) -> list[pl.Data
     counts = [count for count in samples["ranks"].unique().sort() if count > 1]
     found = []
     for shape in shapes:
-        words = "x".join(map(str, shape))
-        alone = samples.filter((pl.col("ranks") == 1) & (pl.col("shape") == words))
-        if not alone.is_empty():
-            seconds = [float(value) for value in alone["seconds"]]
-            times = {len(shape): NodeTimes(statistics.median(seconds) / math.prod(shape))}
-            found.append(predict_stencil(fit, [shape], counts, times))
+        site = _site(samples, shape)
+        if site is not None:
+            found.append(predict_stencil(fit, [shape], counts, {len(shape): NodeTimes(site)}))
     return found
 
 
-_STENCIL = Everywhere("stencil", 1, priced, _on_machine, _here, f"a time of {ARITHMETIC}")
+def _site(samples: pl.DataFrame, shape: Sequence[int]) -> float | None:
+    """Seconds a site, from the steps of one rank on a block of this shape."""
+    words = "x".join(map(str, shape))
+    alone = samples.filter((pl.col("ranks") == 1) & (pl.col("shape") == words))
+    if alone.is_empty():
+        return None
+    return statistics.median([float(value) for value in alone["seconds"]]) / math.prod(shape)
+
+
+def _operation(samples: pl.DataFrame, shape: Sequence[int]) -> float | None:
+    site = _site(samples, shape)
+    return None if site is None else site / (4 * len(shape) + 1)
+
+
+_STENCIL = Everywhere(
+    benchmark="stencil",
+    least_ranks=1,
+    is_described=priced,
+    on_machine=_on_machine,
+    here=_here,
+    operation=_operation,
+    needed=f"a time of {ARITHMETIC}",
+)
 
 
 __all__ = ["RANKS", "SHAPES", "priced", "stencil_everywhere"]

@@ -170,6 +170,41 @@ def stencils():
             assert np.array_equal(into.gather(None), expected), (seed, "bound")
 
 
+def deep_stencils():
+    """Several steps between two exchanges: the same bits as step by step, whatever the ghosts run over."""
+    for seed in range(CASES):
+        made = np.random.default_rng(1000 + seed)
+        case = stencil_case(made)
+        geometry, x = case["geometry"], case["x"]
+        stencil = weft.stencil(case["points"], boundary=case["boundary"], site_rank=case["site_rank"])
+        per = int(made.integers(2, 5))
+        for steps in (1, per, 2 * per + 1, 3 * per):
+            with geometry.stencil(stencil, x.dtype) as plan:
+                expected = plan(geometry.distribute(x), steps=steps).gather(None)
+            with geometry.stencil(stencil, x.dtype, steps_per_exchange=per, threads=1 + seed % 2) as plan:
+                assert plan.steps_per_exchange == per
+                found = plan(geometry.distribute(x, halo=plan.halo), steps=steps).gather(None)
+                narrow = plan(geometry.distribute(x), geometry.zeros(x.dtype), steps=steps).gather(None)
+            assert found.tobytes() == expected.tobytes(), (seed, case, per, steps, found, expected)
+            assert np.array_equal(narrow, expected), (seed, case, per, steps)
+    # Large enough for several steps in one sweep through memory.
+    geometry = weft.Geometry((300, 2000))
+    heat = weft.stencil({(0, 0): 0.5, (1, 0): 0.1, (-1, 0): 0.15, (0, 1): 0.12, (0, -1): 0.13})
+    x = np.random.default_rng(5).random((300, 2000))
+    expected = heat(x, steps=9)
+    with geometry.stencil(heat, steps_per_exchange=4) as plan:
+        assert geometry.ranks == 1 or "computes 4 steps between exchanges" in plan.explain()
+        found = plan(geometry.distribute(x, halo=plan.halo), steps=9).gather(None)
+    assert found.tobytes() == expected.tobytes()
+    with geometry.stencil(heat, steps_per_exchange=weft.machine("ipsc860")) as plan:
+        assert plan.steps_per_exchange >= 1
+    own = weft.stencil({(0, 1): geometry.zeros()})
+    with pytest.raises(UsageError, match="no values for the ghosts"):
+        geometry.stencil(own, steps_per_exchange=2)
+    with pytest.raises(UsageError, match="steps_per_exchange is 0"):
+        geometry.stencil(heat, steps_per_exchange=0)
+
+
 CASES = 24
 """Stencils that are made up."""
 

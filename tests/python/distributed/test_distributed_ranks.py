@@ -39,6 +39,12 @@ def test_stencils_are_those_of_the_whole_array(native, ranks):
 
 
 @pytest.mark.mpi
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_several_steps_between_exchanges_are_the_same_bits(native, ranks):
+    succeed(ranks, "deep_stencils")
+
+
+@pytest.mark.mpi
 def test_mistakes_in_stencils_are_told_to_all(native):
     succeed(3, "stencil_mistakes")
 
@@ -74,7 +80,17 @@ def test_with_the_communicator_of_mpi4py(native):
 
 @pytest.mark.parametrize(
     "scenario",
-    ["shifts", "halos", "overlap", "mistakes", "boundary_arrays", "many_axes", "stencils", "stencil_mistakes"],
+    [
+        "shifts",
+        "halos",
+        "overlap",
+        "mistakes",
+        "boundary_arrays",
+        "many_axes",
+        "stencils",
+        "deep_stencils",
+        "stencil_mistakes",
+    ],
 )
 def test_one_process_alone(native, scenario):
     words = [sys.executable, str(PROGRAM), scenario]

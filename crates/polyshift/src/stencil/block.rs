@@ -5,8 +5,13 @@ use weft_kernels::stencil::{Region, interior_and_rim};
 use crate::exchange::{Corners, Edge, Halo};
 use crate::geometry::Geometry;
 
+/// How far a stencil reaches in so many steps.
+pub fn deep(reach: &[(usize, usize)], steps: usize) -> Vec<(usize, usize)> {
+    reach.iter().map(|&(low, high)| (low * steps, high * steps)).collect()
+}
+
 /// Ghosts before and after the block of a rank along the axes of a stencil's grid, which begin with `first` of the
-/// geometry's: as far as the stencil reaches, where the array goes on on another rank, and never beyond its end.
+/// geometry's: as far as `reach`, where the array goes on on another rank, and never beyond its end.
 pub fn ghosts(
     geometry: &Geometry,
     rank: usize,
@@ -30,7 +35,8 @@ pub fn ghosts(
 }
 
 /// The ghosts that the blocks of array `array` need for a stencil, on all ranks; `None` where no axis is divided, or none
-/// that the stencil reaches along. `diagonal` says of two axes of the grid whether a point is off along both.
+/// that the stencil reaches along. `diagonal` says of two axes of the grid whether a point is off along both; for several
+/// steps between exchanges, whether the points of several steps are.
 pub fn halo(
     geometry: &Geometry,
     array: usize,
@@ -64,36 +70,100 @@ pub struct Block {
     pub ghosts: Vec<[usize; 2]>,
     /// Sites along each axis, ghosts counted.
     pub extents: Vec<usize>,
-    /// The sites that need no ghosts.
+    /// The sites that need no ghosts in one step.
     pub interior: Region,
     /// The others, in pieces.
     pub rim: Vec<Region>,
+    /// What is computed in as many steps as an exchange serves, from one on.
+    pub turns: Vec<Turn>,
+}
+
+/// What a rank computes after one exchange, when so many steps are to follow: the steps before the last are taken for
+/// ghosts too, as far as the later ones need them, so that no other exchange is needed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// The sites of the first step that need no ghosts, and the others of it.
+    pub interior: Region,
+    pub rim: Vec<Region>,
+    /// The sites of the other steps.
+    pub later: Vec<Region>,
+    /// Of the block's own sites, those whose value after all steps needs no ghosts, and the others.
+    pub deep_interior: Region,
+    pub deep_rim: Vec<Region>,
+}
+
+impl Turn {
+    /// Sites computed in all steps, one step after the other.
+    pub fn sites(&self) -> usize {
+        self.rim.iter().chain(&self.later).chain([&self.interior]).map(Region::sites).sum()
+    }
+}
+
+/// A block's own sites and its ghosts along one axis.
+#[derive(Clone, Copy)]
+struct Side {
+    before: usize,
+    own: usize,
+    after: usize,
+    reach: (usize, usize),
+}
+
+impl Side {
+    /// The sites that are needed when so many steps follow.
+    fn needed(&self, later: usize) -> (usize, usize) {
+        let (low, high) = self.reach;
+        (self.before.saturating_sub(later * low), self.before + self.own + self.after.min(later * high))
+    }
+
+    /// The own sites that do not need ghosts in so many steps.
+    fn interior(&self, steps: usize) -> (usize, usize) {
+        let (low, high) = self.reach;
+        let first = if self.before > 0 { (steps * low).min(self.own) } else { 0 };
+        let end = if self.after > 0 { self.own.saturating_sub(steps * high).max(first) } else { self.own };
+        (self.before + first, self.before + end)
+    }
+}
+
+/// The interior of `whole`, along each axis as far as `within` says, and the rest of it in pieces.
+fn split(whole: &[(usize, usize)], within: &[(usize, usize)]) -> (Region, Vec<Region>) {
+    let extents: Vec<usize> = whole.iter().map(|&(from, to)| to - from).collect();
+    let waiting: Vec<(usize, usize)> =
+        whole.iter().zip(within).map(|(&(from, to), &(first, end))| (first - from, to - end)).collect();
+    let (interior, rim) = interior_and_rim(&extents, &waiting);
+    let placed = |region: Region| Region {
+        ranges: region.ranges.iter().zip(whole).map(|(&(from, to), &(start, _))| (from + start, to + start)).collect(),
+    };
+    (placed(interior), rim.into_iter().map(placed).collect())
+}
+
+fn turn(sides: &[Side], steps: usize) -> Turn {
+    let needed = |later: usize| sides.iter().map(|side| side.needed(later)).collect::<Vec<_>>();
+    let inner = |steps: usize| sides.iter().map(|side| side.interior(steps)).collect::<Vec<_>>();
+    let (interior, rim) = split(&needed(steps - 1), &inner(1));
+    let later = (0..steps - 1).rev().map(|later| Region { ranges: needed(later) }).collect();
+    let (deep_interior, deep_rim) = split(&needed(0), &inner(steps));
+    Turn { interior, rim, later, deep_interior, deep_rim }
 }
 
 impl Block {
-    /// The block of a rank; see [`ghosts`].
-    pub fn new(geometry: &Geometry, rank: usize, first: usize, reach: &[(usize, usize)], circular: &[bool]) -> Block {
-        let ghosts = ghosts(geometry, rank, first, reach, circular);
+    /// The block of a rank, with ghosts for so many steps between exchanges; see [`ghosts`].
+    pub fn new(
+        geometry: &Geometry,
+        rank: usize,
+        first: usize,
+        reach: &[(usize, usize)],
+        circular: &[bool],
+        steps: usize,
+    ) -> Block {
+        let ghosts = ghosts(geometry, rank, first, &deep(reach, steps), circular);
         let own = &geometry.local_shape(rank)[first..first + reach.len()];
-        let waiting: Vec<(usize, usize)> = ghosts
-            .iter()
-            .zip(reach)
-            .map(|(&[before, after], &(low, high))| {
-                (if before > 0 { low } else { 0 }, if after > 0 { high } else { 0 })
-            })
-            .collect();
-        let (interior, rim) = interior_and_rim(own, &waiting);
-        let placed = |region: Region| Region {
-            ranges: region
-                .ranges
-                .iter()
-                .zip(&ghosts)
-                .map(|(&(from, to), &[before, _])| (from + before, to + before))
-                .collect(),
-        };
-        let extents = own.iter().zip(&ghosts).map(|(own, [before, after])| before + own + after).collect();
-        let (interior, rim) = (placed(interior), rim.into_iter().map(placed).collect());
-        Block { ghosts, extents, interior, rim }
+        let sides = own.iter().zip(&ghosts).zip(reach);
+        let sides: Vec<Side> =
+            sides.map(|((&own, &[before, after]), &reach)| Side { before, own, after, reach }).collect();
+        let extents = sides.iter().map(|side| side.before + side.own + side.after).collect();
+        let turns: Vec<Turn> = (1..=steps).map(|steps| turn(&sides, steps)).collect();
+        let (interior, rim) = (turns[0].interior.clone(), turns[0].rim.clone());
+        Block { ghosts, extents, interior, rim, turns }
     }
 
     /// Whether the rank has no sites.

@@ -4,9 +4,12 @@
 //! a block and the ghosts around it are an array of their own ([`Block`]), which a plan of `weft_kernels` computes region by
 //! region ([`Stepper`]). Where the whole array ends, the block has no ghosts, and the plan's boundary comes in on the fly;
 //! so results are those of the undivided array.
+//!
+//! An exchange may serve several steps: its ghosts are as many times as deep, and what later steps need of them is computed
+//! on both sides ([`Turn`]). That trades arithmetic at the edges of blocks for the startup of messages.
 
 mod block;
 mod stepper;
 
-pub use block::{Block, ghosts, halo};
-pub use stepper::{Computation, Memory, Stepper};
+pub use block::{Block, Turn, deep, ghosts, halo};
+pub use stepper::{Computation, Lying, Memory, Stepper};

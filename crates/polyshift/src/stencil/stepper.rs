@@ -1,4 +1,4 @@
-//! One step of a stencil on one rank: faces on their way, interior, rim.
+//! Steps of a stencil on one rank: faces on their way, interior, rim.
 
 use weft_comm::{CommError, Communicator};
 use weft_kernels::stencil::{Element, Layout, Plan, Region, Source, StencilError, Target};
@@ -64,6 +64,8 @@ pub struct Computation<T: Element> {
     real: Plan<T>,
     /// The imaginary parts of complex coefficients: a plan for them, and room for what it gives.
     imaginary: Option<(Plan<T>, Vec<T>)>,
+    /// All steps between two exchanges in one sweep through memory, where that pays.
+    several: Option<Plan<T>>,
 }
 
 impl<T: Element> Computation<T> {
@@ -73,7 +75,42 @@ impl<T: Element> Computation<T> {
             let elements = plan.extents().iter().product::<usize>() * plan.options().components;
             (plan, vec![T::ZERO; elements])
         };
-        Computation { real, imaginary: imaginary.map(room) }
+        Computation { real, imaginary: imaginary.map(room), several: None }
+    }
+
+    /// The same with a plan for the steps between two exchanges, which is used where it takes them in one sweep.
+    #[must_use]
+    pub fn with_several(self, several: Plan<T>) -> Computation<T> {
+        let steps = several.options().steps;
+        let is_one_sweep = steps > 1 && several.steps_in_a_sweep() == steps && self.imaginary.is_none();
+        Computation { several: is_one_sweep.then_some(several), ..self }
+    }
+
+    /// Steps that are taken in one sweep through memory.
+    pub fn steps_in_a_sweep(&self) -> usize {
+        self.several.as_ref().map_or(1, |plan| plan.options().steps)
+    }
+
+    /// Computes regions, in several steps if `is_deep`.
+    ///
+    /// # Safety
+    /// As [`Plan::apply_region`] asks, of memory that begins at `source` and at `target`.
+    unsafe fn regions<'a>(
+        &mut self,
+        from: (*const T, &Memory),
+        into: (*mut T, &Memory),
+        regions: impl IntoIterator<Item = &'a Region>,
+        is_deep: bool,
+    ) {
+        for region in regions.into_iter().filter(|region| region.sites() > 0) {
+            let outcome = match &self.several {
+                // SAFETY: the caller's.
+                Some(plan) if is_deep => unsafe { apply(plan, from, into, region) },
+                // SAFETY: as above.
+                _ => unsafe { self.region(from, into, region) },
+            };
+            outcome.expect("interior and rim are regions of the block");
+        }
     }
 
     /// The plan of the (real) coefficients.
@@ -112,6 +149,23 @@ impl<T: Element> Computation<T> {
         }
         Ok(())
     }
+}
+
+/// # Safety
+/// As [`Plan::apply_region`] asks, of memory that begins at `source` and at `target`.
+unsafe fn apply<T: Element>(
+    plan: &Plan<T>,
+    (source, from): (*const T, &Memory),
+    (target, into): (*mut T, &Memory),
+    region: &Region,
+) -> Result<(), StencilError> {
+    for (&read, &write) in from.groups.iter().zip(&into.groups) {
+        let x = Source { base: source.wrapping_offset(read), layout: &from.layout };
+        let y = Target { base: target.wrapping_offset(write), layout: &into.layout };
+        // SAFETY: the caller's.
+        unsafe { plan.apply_region(&x, &y, from.count, region)? };
+    }
+    Ok(())
 }
 
 /// Adds i times `part`, pairs of real and imaginary parts, to the sites of a region.
@@ -159,28 +213,84 @@ pub struct Stepper<C: Communicator, T: Element> {
     pub computation: Option<Computation<T>>,
 }
 
+/// An array in the memory of a rank, and how it lies there.
+#[derive(Clone, Copy)]
+pub struct Lying<'a> {
+    pub start: *mut u8,
+    pub memory: &'a Memory,
+}
+
 impl<C: Communicator, T: Element> Stepper<C, T> {
-    /// One step, from an array to another: packs and sends the faces, computes what needs none, takes in what has come,
-    /// computes the rest. The ghosts of the source are filled.
+    /// Steps that an exchange serves at most.
+    pub fn steps_per_exchange(&self) -> usize {
+        self.block.turns.len()
+    }
+
+    /// So many steps, from an array to another: for each exchange packs and sends the faces, computes what needs none, takes
+    /// in what has come, computes the rest. The ghosts of the source are filled. Results before the last go to the arrays
+    /// `between` in turn, the last but one to the second; they lie as the source does.
     ///
     /// # Errors
     /// Those of the world.
     ///
     /// # Safety
-    /// `source` begins memory as `from`, and the exchange's storage, say; `target` as `into` says; they do not overlap.
-    pub async unsafe fn step(
+    /// `source` begins memory as it and the exchange's storage say, and `target` too; so do those `between` where there are
+    /// two steps or more (the second) or three (both). They do not overlap, but that the target may be the first between.
+    pub async unsafe fn steps(
         &mut self,
-        source: *mut u8,
-        from: &Memory,
-        target: *mut u8,
-        into: &Memory,
+        source: Lying<'_>,
+        between: [*mut u8; 2],
+        target: Lying<'_>,
+        steps: usize,
+    ) -> Result<(), CommError> {
+        let longest = self.steps_per_exchange();
+        let turns = steps / longest;
+        let rest = steps % longest;
+        let moves = turns * self.results(longest) + self.results(rest);
+        let after = |number: usize| {
+            if number == moves { target } else { Lying { start: between[(moves - number) % 2], ..source } }
+        };
+        let (mut from, mut done) = (source, 0);
+        for turn in std::iter::repeat_n(longest, turns).chain((rest > 0).then_some(rest)) {
+            let results = self.results(turn);
+            // SAFETY: the caller's.
+            unsafe { self.turn(from, (1..=results).map(|number| after(done + number)), turn).await? };
+            done += results;
+            from = after(done);
+        }
+        Ok(())
+    }
+
+    /// Arrays that so many steps after one exchange write: one for each, or one for all in one sweep.
+    fn results(&self, steps: usize) -> usize {
+        if self.is_one_sweep(steps) { 1 } else { steps }
+    }
+
+    fn is_one_sweep(&self, steps: usize) -> bool {
+        steps > 1 && self.computation.as_ref().is_some_and(|computation| computation.steps_in_a_sweep() == steps)
+    }
+
+    /// The steps that follow one exchange, the result of each in the next of `results`.
+    async unsafe fn turn<'a>(
+        &mut self,
+        source: Lying<'_>,
+        mut results: impl Iterator<Item = Lying<'a>>,
+        steps: usize,
     ) -> Result<(), CommError> {
         if let Some(exchange) = &mut self.exchange {
             // SAFETY: the caller's.
-            unsafe { exchange.begin(&[source])? };
+            unsafe { exchange.begin(&[source.start])? };
         }
-        // SAFETY: the caller's; what is needed of the source is there.
-        unsafe { self.interior(source, from, target, into) };
+        let turn = &self.block.turns[steps - 1];
+        let is_deep = self.is_one_sweep(steps);
+        let (interior, rim) = if is_deep { (&turn.deep_interior, &turn.deep_rim) } else { (&turn.interior, &turn.rim) };
+        let Some(first) = results.next() else { return Ok(()) };
+        let from = (source.start.cast_const().cast(), source.memory);
+        let into = (first.start.cast(), first.memory);
+        if let Some(computation) = &mut self.computation {
+            // SAFETY: the caller's; what is needed of the source is there.
+            unsafe { computation.regions(from, into, [interior], is_deep) };
+        }
         if let Some(exchange) = &mut self.exchange {
             // SAFETY: the caller's.
             let outcome = unsafe { exchange.end().await };
@@ -189,33 +299,41 @@ impl<C: Communicator, T: Element> Stepper<C, T> {
             }
             outcome?;
         }
-        // SAFETY: as above.
-        unsafe { self.rim(source, from, target, into) };
+        let Some(computation) = &mut self.computation else { return Ok(()) };
+        // SAFETY: as above; the ghosts are there now.
+        unsafe { computation.regions(from, into, rim, is_deep) };
+        if is_deep {
+            return Ok(());
+        }
+        let mut last = first;
+        for (region, next) in turn.later.iter().zip(results) {
+            let from = (last.start.cast_const().cast(), last.memory);
+            // SAFETY: the step before has computed what this one needs.
+            unsafe { computation.regions(from, (next.start.cast(), next.memory), [region], false) };
+            last = next;
+        }
         Ok(())
     }
 
     /// Computes the sites that need no ghosts.
     ///
     /// # Safety
-    /// As for [`step`](Stepper::step).
+    /// Of an array whose ghosts are filled or not, and another that does not overlap it, both as they are said to lie.
     pub unsafe fn interior(&mut self, source: *mut u8, from: &Memory, target: *mut u8, into: &Memory) {
         let Some(computation) = &mut self.computation else { return };
         let region = &self.block.interior;
         // SAFETY: the caller's.
-        let outcome = unsafe { computation.region((source.cast(), from), (target.cast(), into), region) };
-        outcome.expect("the interior is a region of the block");
+        unsafe { computation.regions((source.cast(), from), (target.cast(), into), [region], false) };
     }
 
     /// Computes the others, when the ghosts are there.
     ///
     /// # Safety
-    /// As for [`step`](Stepper::step).
+    /// As for [`interior`](Stepper::interior), whose ghosts are filled.
     pub unsafe fn rim(&mut self, source: *mut u8, from: &Memory, target: *mut u8, into: &Memory) {
         let Some(computation) = &mut self.computation else { return };
-        for region in &self.block.rim {
-            // SAFETY: the caller's.
-            let outcome = unsafe { computation.region((source.cast(), from), (target.cast(), into), region) };
-            outcome.expect("the rim is regions of the block");
-        }
+        let rim = &self.block.rim;
+        // SAFETY: the caller's.
+        unsafe { computation.regions((source.cast(), from), (target.cast(), into), rim, false) };
     }
 }
