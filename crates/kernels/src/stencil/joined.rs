@@ -36,7 +36,7 @@ pub(super) fn fits<V: Lanes>(row: &Row<'_, V::Element>) -> bool {
     let is_whole = |columns: usize| columns.is_multiple_of(V::LANES);
     is_whole(span.to - span.from)
         && (row.repeat == 1 || is_whole(span.extent))
-        && (place / size_of::<V::Element>() + span.from) % V::LANES != 0
+        && !(place / size_of::<V::Element>() + span.from).is_multiple_of(V::LANES)
         && place.is_multiple_of(size_of::<V::Element>())
         && row.rows.iter().all(|&other| other as usize % line == place)
 }
