@@ -141,8 +141,17 @@ class _Operands:
         if self.record.selected == self.size:
             return None
         mask = np.zeros(self.size, bool)
-        mask[self.made.permutation(self.size)[: self.record.selected]] = True
+        mask[self._chosen(self.record.selected)] = True
         return mask
+
+    def _chosen(self, count: int) -> Array:
+        """So many processors; of each line one, where all are on lines and no two wanted the same element."""
+        facts = self.record.facts
+        if facts is None or facts.line is None or facts.most > 1:
+            return self.made.permutation(self.size)[:count]
+        lines = np.moveaxis(self.place.reshape(self.record.shape), facts.line[0], -1)
+        lines = lines.reshape(-1, lines.shape[-1])
+        return lines[self.made.permutation(len(lines))[:count], self.made.integers(0, lines.shape[1], count)]
 
     def _addresses(self) -> Array:
         """Of all processors, as the facts have them."""

@@ -82,6 +82,19 @@ def test_forms_do_the_same(program):
         assert made.same(made.now(), made.better()), (suggestion.now, suggestion.better)
 
 
+def test_each_processor_of_another_line_fetches_without_collisions():
+    def program():
+        vp = weft.VPSet((2, 3, 4))
+        first = np.broadcast_to(np.arange(12).reshape(3, 4), (2, 3, 4))
+        with vp.where(vp.address() % 7 == 0):
+            weft.get(vp.array(np.arange(24.0).reshape(2, 3, 4)), vp.array(first.copy()))
+
+    checked = [(case(one), one) for one in suggestions(program)]
+    assert "general store" in {one.better.name for _, one in checked}
+    for made, one in checked:
+        assert made.same(made.now(), made.better()), one.better
+
+
 def fetched():
     vp = weft.VPSet(64)
     weft.get(vp.zeros(np.float32), vp.array(np.random.default_rng(1).permutation(64)))
