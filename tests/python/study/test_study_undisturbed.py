@@ -19,7 +19,7 @@ def launches(seconds) -> pl.DataFrame:
 
 def test_neither_lucky_nor_disturbed_launches_count():
     own = np.linspace(1.0, 1.01, 80)
-    table = launches([0.6] * 4 + list(own) + [1.5] * 50 + [9.0] * 16)
+    table = launches([0.6] * 12 + list(own) + [1.5] * 50 + [9.0] * 8)
     kept = undisturbed(table)["seconds"]
     assert set(kept) <= set(own)
     assert len(kept) >= 14
@@ -29,7 +29,7 @@ def test_neither_lucky_nor_disturbed_launches_count():
 @pytest.mark.parametrize("count", [1, 2, 3, 12])
 def test_of_a_few_launches_some_are_left(count):
     kept = undisturbed(launches(np.arange(1.0, count + 1.0)))["seconds"]
-    assert 1.0 in kept.to_list()
+    assert kept.min() <= 2.0
     assert kept.max() <= max(2.0, count / 2)
 
 
