@@ -66,6 +66,7 @@ lint: setup
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	$(BIN)/ruff check python tests/python
+	$(BIN)/ruff check --select F benches programs
 	$(BIN)/ruff format --check python tests/python
 	$(BIN)/mypy
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import datetime
 import json
-import os
+import platform
 import shutil
 import statistics
 import subprocess

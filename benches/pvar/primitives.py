@@ -38,8 +38,9 @@ from typing import Any
 import numpy as np
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "polyshift"))
+sys.path[:0] = [str(HERE.parent), str(HERE.parent / "polyshift")]
 
+import recording  # noqa: E402
 import shifts_peers  # noqa: E402
 from pvar_peers import found  # noqa: E402
 
@@ -296,7 +297,7 @@ def joined(
     }
     record: dict[str, Any] = {
         "benchmark": "pvar-primitives",
-        "processor": shifts_peers.processor(),
+        "processor": recording.processor(),
         "processors": os.cpu_count(),
         "system": platform.platform(),
         "pieces": [],
