@@ -13,14 +13,11 @@ weft is imported from this working tree (`make setup` first); it uses the MPI li
 not installed is left out, and the record says so. Ends with code 1 when a target is missed.
 """
 
-import argparse
-import datetime
 import importlib.util
 import json
 import os
 import pathlib
 import statistics
-import subprocess
 import sys
 import time
 
@@ -28,7 +25,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "benches"))
 
-from recording import head
+import ranks  # noqa: E402
 
 CASES = {
     "3-D 128^3, axis 0 divided": {"block": (128, 128, 128), "axis": 0, "iterations": 40, "targets": (0.8, 0.45)},
@@ -289,57 +286,24 @@ def rank_main(job):
 # ---- The launches. ----------------------------------------------------------------------------------------------
 
 
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--python", type=pathlib.Path, default=pathlib.Path(sys.executable),
-                        help="the Python with mpi4py, mpich and perhaps ghex (default: this one)")
-    parser.add_argument("--launches", type=int, default=6, help="separate launches (default 6)")
-    parser.add_argument("--rounds", type=int, default=9, help="rounds of each launch (default 9)")
-    parser.add_argument("--case", action="append", default=[], choices=list(CASES), help="only this case; may be repeated")
-    parser.add_argument("--record", type=pathlib.Path, help="where to write (default benches/records/DATE-halo.json)")
-    parser.add_argument("--no-record", action="store_true", help="write no record")
-    parser.add_argument("--rank", help=argparse.SUPPRESS)
-    return parser.parse_args()
-
-
-def launch(options):
-    job = json.dumps({"rounds": options.rounds, "only": options.case})
-    environment = dict(os.environ, PYTHONPATH=str(ROOT / "python"), HYDRA_BINDING="core")
-    environment.pop("WEFT_MPI_LIBRARY", None)
-    words = [options.python.parent / "mpiexec", "-n", "2", options.python, "-P", HERE / "halo.py", "--rank", job]
-    done = subprocess.run(list(map(str, words)), env=environment, capture_output=True, text=True, timeout=LAUNCH_LIMIT)
-    line = next((line for line in done.stdout.splitlines() if line.startswith("RESULT ")), None)
-    if line is None:
-        sys.exit(f"a launch failed with code {done.returncode}:\n{done.stdout}{done.stderr}")
-    return json.loads(line.removeprefix("RESULT "))
-
-
-def spread(values):
-    ordered = sorted(values)
-    return [ordered[len(ordered) // 10], ordered[-1 - len(ordered) // 10]]
-
-
 def judge(name, launches):
-    rounds = {}
-    for result in launches:
-        for variant, times in result[name]["rounds"].items():
-            rounds.setdefault(variant, []).extend(times)
+    rounds = ranks.rounds_of(name, launches)
     medians = {variant: statistics.median(times) for variant, times in rounds.items()}
     by_hand = min((v for v in medians if v in PEERS), key=medians.get)
     ratios = {v: [w / t for w, t in zip(rounds["weft"], times)] for v, times in rounds.items() if v != "weft"}
     row = {
         "seconds": medians,
-        "seconds_p10_p90": {variant: spread(times) for variant, times in rounds.items()},
+        "seconds_p10_p90": {variant: ranks.spread(times) for variant, times in rounds.items()},
         "best_by_hand": by_hand,
         "ratio_to_best_by_hand": statistics.median(ratios[by_hand]),
-        "ratio_to_best_by_hand_p10_p90": spread(ratios[by_hand]),
+        "ratio_to_best_by_hand_p10_p90": ranks.spread(ratios[by_hand]),
         "absent": launches[0][name]["absent"],
         "explain": launches[0][name]["explain"],
         "targets": CASES[name]["targets"],
     }
     if "GHEX" in ratios:
         row["ratio_to_ghex"] = statistics.median(ratios["GHEX"])
-        row["ratio_to_ghex_p10_p90"] = spread(ratios["GHEX"])
+        row["ratio_to_ghex_p10_p90"] = ranks.spread(ratios["GHEX"])
     return row
 
 
@@ -363,25 +327,16 @@ def show(results):
 
 
 def main():
-    options = arguments()
+    options = ranks.arguments(__doc__, "halo", "ghex", 6, 9, list(CASES))
     if options.rank:
         return rank_main(json.loads(options.rank))
     before = os.getloadavg()
-    launches = [launch(options) for _ in range(options.launches)]
+    launches = [ranks.launch(options, __file__, LAUNCH_LIMIT) for _ in range(options.launches)]
     names = options.case or list(CASES)
     results = {name: judge(name, launches) for name in names}
     missed = show(results)
     if not options.no_record:
-        now = datetime.datetime.now(datetime.timezone.utc)
-        path = options.record or ROOT / f"benches/records/{now:%Y-%m-%d}-halo.json"
-        record = {
-            **head("halo", now, before),
-            "protocol": {"ranks": 2, "launches": options.launches, "rounds": options.rounds, "variants": "interleaved",
-                         "statistic": "median over rounds of the mean time of an exchange on the slower rank"},
-            "results": results,
-        }
-        path.write_text(json.dumps(record, indent=1) + "\n")
-        print(f"written: {path}")
+        ranks.write(options, "halo", before, "an exchange", results)
     return int(missed)
 
 
