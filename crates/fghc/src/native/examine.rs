@@ -223,17 +223,8 @@ impl Function<'_> {
     /// Follows references from a register to a value or an unbound variable.
     fn follow(&mut self, register: Register) {
         let value = self.get(register);
-        let (check, look, done) = (self.cold(), self.cold(), self.cold());
-        let parameter = self.b.append_block_param(check, WORD);
-        self.b.ins().jump(check, &[BlockArg::Value(value)]);
-        self.b.switch_to_block(check);
-        let reference = self.has_tag(parameter, REF);
-        self.b.ins().brif(reference, look, &[], done, &[]);
-        self.b.switch_to_block(look);
-        let content = self.load(parameter, -(REF as i32));
-        let free = self.has_tag(content, UNBOUND);
-        self.b.ins().brif(free, done, &[], check, &[BlockArg::Value(content)]);
-        self.b.switch_to_block(done);
+        let blocks = [self.cold(), self.cold(), self.cold()];
+        let parameter = self.followed(value, blocks);
         self.set(register, parameter);
     }
 

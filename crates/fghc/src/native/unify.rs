@@ -13,7 +13,12 @@ use crate::heap::word::{REF, UNBOUND};
 impl Function<'_> {
     /// Active unification; `bound`: `right` is known to be no variable.
     pub(super) fn unify(&mut self, left: Value, right: Value, bound: bool) {
-        let right = if bound { right } else { self.followed(right) };
+        let right = if bound {
+            right
+        } else {
+            let blocks = [self.b.create_block(), self.b.create_block(), self.b.create_block()];
+            self.followed(right, blocks)
+        };
         let (check, follow, slow) = (self.b.create_block(), self.b.create_block(), self.cold());
         let (bind, next, done) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
         let parameter = self.b.append_block_param(check, WORD);
@@ -64,9 +69,9 @@ impl Function<'_> {
         self.b.switch_to_block(done);
     }
 
-    /// Follows references from a value to one that is none, or to an unbound variable.
-    fn followed(&mut self, value: Value) -> Value {
-        let (check, look, done) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
+    /// Follows references from a value to one that is none, or to an unbound variable, in these new blocks; goes on in
+    /// the last.
+    pub(super) fn followed(&mut self, value: Value, [check, look, done]: [Block; 3]) -> Value {
         let parameter = self.b.append_block_param(check, WORD);
         self.b.ins().jump(check, &[BlockArg::Value(value)]);
         self.b.switch_to_block(check);
