@@ -57,9 +57,22 @@ impl Function<'_> {
         let no = self.b.create_block();
         self.b.ins().brif(answer, yes, &[], no, &[]);
         self.b.switch_to_block(no);
-        let (follow, different) = (self.cold(), self.b.create_block());
+        let different = self.b.create_block();
+        self.look_through(register, parameter, check, different, unbound);
+        self.b.switch_to_block(different);
+        self.set(register, parameter);
+        self.b.ins().jump(other, &[]);
+        self.b.switch_to_block(yes);
+        self.set(register, parameter);
+        parameter
+    }
+
+    /// Goes to `bound` with what is no reference, to `check` with what a reference holds, and to `unbound` with a variable,
+    /// which is noted and kept in the register.
+    fn look_through(&mut self, register: Register, parameter: Value, check: Block, bound: Block, unbound: Label) {
+        let follow = self.cold();
         let reference = self.has_tag(parameter, REF);
-        self.b.ins().brif(reference, follow, &[], different, &[]);
+        self.b.ins().brif(reference, follow, &[], bound, &[]);
         self.b.switch_to_block(follow);
         let content = self.load(parameter, -(REF as i32));
         let free = self.has_tag(content, UNBOUND);
@@ -70,12 +83,6 @@ impl Function<'_> {
         self.note(parameter);
         let unbound = self.label(unbound);
         self.b.ins().jump(unbound, &[]);
-        self.b.switch_to_block(different);
-        self.set(register, parameter);
-        self.b.ins().jump(other, &[]);
-        self.b.switch_to_block(yes);
-        self.set(register, parameter);
-        parameter
     }
 
     /// A test for a constant comes, and where it fails one for a list: a list is what is there most of the time, so that is
@@ -130,19 +137,7 @@ impl Function<'_> {
         let parameter = self.b.append_block_param(check, WORD);
         self.b.ins().jump(check, &[BlockArg::Value(value)]);
         self.b.switch_to_block(check);
-        let follow = self.cold();
-        let reference = self.has_tag(parameter, REF);
-        self.b.ins().brif(reference, follow, &[], bound, &[]);
-        self.b.switch_to_block(follow);
-        let content = self.load(parameter, -(REF as i32));
-        let free = self.has_tag(content, UNBOUND);
-        let open = self.cold();
-        self.b.ins().brif(free, open, &[], check, &[BlockArg::Value(content)]);
-        self.b.switch_to_block(open);
-        self.set(register, parameter);
-        self.note(parameter);
-        let unbound = self.label(table.unbound);
-        self.b.ins().jump(unbound, &[]);
+        self.look_through(register, parameter, check, bound, table.unbound);
         self.b.switch_to_block(bound);
         self.set(register, parameter);
         let (list, other) = (self.label(table.list), self.label(table.other));
