@@ -30,7 +30,7 @@ import time
 from pathlib import Path
 
 from weft.estimation import costs_file, estimate
-from weft.estimation.pace import Pace
+from weft.estimation.pace import Pace, Probe
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "programs"))
@@ -55,12 +55,12 @@ def module(name: str):
     return found
 
 
-def run(solve, given, pace: Pace) -> tuple[float, float]:
-    """Seconds of the probes beside a run, and of the run."""
+def run(solve, given, pace: Pace) -> tuple[Probe, float]:
+    """The probes beside a run, and its seconds."""
     before, start = pace.probe(), time.perf_counter()
     solve(given)
     taken = time.perf_counter() - start
-    return max(before, pace.probe()), taken
+    return before.most(pace.probe()), taken
 
 
 def main() -> int:
@@ -93,7 +93,7 @@ def main() -> int:
     results = []
     for (name, size), found in visits.items():
         medians = [statistics.median(taken for _, taken in visit) for visit in found]
-        slowdowns = [statistics.median(probe for probe, _ in visit) / pace.least for visit in found]
+        slowdowns = [statistics.median(probe.over(pace.least) for probe, _ in visit) for visit in found]
         measured = min(medians)
         group = "development" if name in DEVELOPMENT else "earlier" if name in EARLIER else "blind"
         predicted = estimate(lambda n=name, c=(name, size): made[n].solve(cases[c]), "here", costs=chosen.costs).total

@@ -8,6 +8,7 @@ densities. Some programs are left out of a first fit, which says how well totals
 from __future__ import annotations
 
 import datetime
+import functools
 import json
 import math
 import os
@@ -25,13 +26,13 @@ from weft.estimation import costs_file, random_programs
 from weft.estimation.costs_file import MeasuredCosts
 from weft.estimation.curves import Curve, Work, fit
 from weft.estimation.kinds import Kind
-from weft.estimation.pace import FULL, Pace
+from weft.estimation.pace import FAR, FULL, Pace, Probe
 from weft.estimation.random_programs import Timed
 
-PROGRAMS = 400
+PROGRAMS = 600
 """How many random programs; by their number every common kind has some dozens of observations."""
 
-KNOTS = tuple(16 * 1024 * 8**k for k in range(5))
+KNOTS = tuple(16 * 1024 * 4**k for k in range(7))
 """Distances of operands between which element times are linear: 16 KiB to 64 MiB, from what every first-level cache
 holds to what hardly any cache does."""
 
@@ -58,8 +59,9 @@ def calibrate(
 ) -> MeasuredCosts:
     """Measure what operations of parallel variables cost on this machine, and keep it for estimates.
 
-    Takes a minute on a machine that does nothing else, and up to twice that where other work slows it down. What was
-    measured is kept beside the output after each program, so that a calibration that was ended goes on where it was.
+    Takes a minute or two on a machine that does nothing else, and up to twice that where other work slows it down.
+    What was measured is kept beside the output after each program, so that a calibration that was ended goes on where
+    it was.
 
     Parameters
     ----------
@@ -94,7 +96,7 @@ def calibrate(
     path.parent.mkdir(parents=True, exist_ok=True)
     kept = _Kept(path, programs, seed, resume)
     done, pace = kept.programs, Pace()
-    pace.least = min((one.probe for one in done.values()), default=pace.least)
+    pace.least = functools.reduce(Probe.least, (one.probe for one in done.values()), pace.least)
     slow = list(range(programs))
     while kept.visits < VISITS * programs or (slow and kept.visits < MORE_VISITS * programs):
         number = kept.visits % programs if kept.visits < VISITS * programs else slow[kept.visits % len(slow)]
@@ -122,16 +124,26 @@ def costs_of(programs: Sequence[Timed], about: dict[str, str | int | float]) -> 
 def _at_full_pace(programs: Sequence[Timed]) -> tuple[list[Timed], float]:
     """Programs as they would have been timed at full pace, and the share of those that were not.
 
-    What the probes beside them took longer than the fastest is taken from them: not exact, since memory slows down
-    otherwise than computing, but better than times that are half as long again.
+    What the probes beside them took longer than the fastest is taken from them: of arrays that are farther away than
+    the probe's by the memory's part of it, of others by the core's.
     """
-    least = min(one.probe for one in programs)
+    least = functools.reduce(Probe.least, (one.probe for one in programs))
     found, slow = [], 0
     for one in programs:
-        by = one.probe / least
-        slow += by > FULL
-        found.append(replace(one, operations=tuple((kind, seconds / by) for kind, seconds in one.operations)))
+        slow += one.probe.over(least) > FULL
+        core, memory = (taken / best for taken, best in zip(one.probe, least, strict=True))
+        operations = []
+        for kind, seconds in one.operations:
+            far = _share_beyond(kind.work, FAR)
+            operations.append((kind, seconds / (core * (1 - far) + memory * far)))
+        found.append(replace(one, operations=tuple(operations)))
     return found, slow / len(programs)
+
+
+def _share_beyond(work: Work, distance: int) -> float:
+    """The share of an operation's bytes that are at a distance or farther."""
+    lengths = [(length, at >= distance) for at, length in work.arrays()]
+    return sum(length for length, far in lengths if far) / max(1, sum(length for length, _ in lengths))
 
 
 def curves_of(programs: Iterable[Timed]) -> dict[str, Curve]:
@@ -237,8 +249,8 @@ def _timed(line: str) -> tuple[int, Timed]:
     operations = tuple(
         (Kind(name, group, _work(work)), float(seconds)) for name, group, work, seconds in found.pop("operations")
     )
-    shape, steps = tuple(found.pop("shape")), tuple(found.pop("steps"))
-    return number, Timed(shape=shape, operations=operations, steps=steps, **found)
+    shape, steps, probe = tuple(found.pop("shape")), tuple(found.pop("steps")), Probe(*found.pop("probe"))
+    return number, Timed(shape=shape, operations=operations, steps=steps, probe=probe, **found)
 
 
 def _work(found: dict[str, Any]) -> Work:

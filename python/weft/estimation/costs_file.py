@@ -20,10 +20,10 @@ from weft._core import UsageError
 from weft.estimation.curves import SINCE, TERMS, Curve
 from weft.files import write_text
 
-FORMAT = 2
+FORMAT = 3
 """Of the file; another number is another format."""
 
-HOW = "weft calibrate measures them (one to two minutes, once)"
+HOW = "weft calibrate measures them (one to three minutes, once)"
 """What to do about a missing or unusable file."""
 
 

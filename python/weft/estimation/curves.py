@@ -5,15 +5,16 @@ An operation of n elements takes
     call(w) + call_selected + call_scalar + call_converted + p piece + r run
     + n (c(b) + converted + exclusive + down + s d + u (1 - d))
 
-seconds. b is how many bytes the program has touched since it last touched an array of the operation: which cache the
-array is in, if any. c is linear in log b between knots, and of several arrays it is the mean by their lengths. w is how
-many bytes the program has touched since it last did such an operation: the
-more, the less of its own code and tables is still in caches, so that the time of a call is linear in log w
+seconds. b is how many different bytes the program has touched since it last touched an array of the operation (its
+stack distance): which cache the array is in, if any. c is linear in log b between knots, and of several arrays it is
+the mean by their lengths. w is how many different bytes the program has touched since it last did an operation of this
+name: the more, the less of its code and tables is still in caches, so that the time of a call is linear in log w
 between knots. p is the number of contiguous pieces that elements are moved in. d is the share of elements that are
 selected, s and u what a selected and an unselected element take more; r is the number of stretches of selected
 elements, at whose ends branches are predicted wrongly and vectors are partial. `call_selected` and the terms of d and r
 are there only under a selection; scalar, converted, exclusive and down only where an operand is a number, operands are
-of different dtypes, or the scan is of that form. No term is negative.
+of different dtypes, or the scan is of that form. No term is negative, and neither c nor call falls: what is farther
+away takes longer.
 
 What is minimised are errors relative to the prediction, so that sums of predictions are right on average; observations
 far off, which something else on the machine has disturbed, lose weight. Few observations are helped by a prior: the
@@ -22,7 +23,6 @@ curve of kinds that are alike.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -54,14 +54,26 @@ SMOOTHNESS = 0.05
 """Weight of differences between neighbouring knots, relative to one observation: decides only where there are few."""
 
 PRIOR = 0.5
-"""Weight of a term's relative difference from the prior's, relative to one observation."""
+"""Weight of a knot's relative difference from the prior's, relative to one observation."""
 
-TOLERANCE = 0.30
-"""Relative errors beyond this lose weight (Huber): what repetitions of a program differ by at most."""
+PRIOR_TERM = 1.5
+"""The same of the other terms: few observations have any one of them, and kinds that are alike differ less in these."""
 
-MOST = {"run": 100e-9, "piece": 200e-9}
+TOLERANCE = 0.15
+"""Relative errors beyond this lose weight (Huber): what undisturbed repetitions of a program differ by at most."""
+
+MOST = {
+    "run": 100e-9,
+    "piece": 200e-9,
+    "element_exclusive": 2e-9,
+    "element_down": 2e-9,
+    "element_converted": 2e-9,
+    "element_selected": 10e-9,
+    "element_unselected": 5e-9,
+}
 """Bounds of terms, in seconds: a loop that is entered for a few elements, behind a branch that is predicted wrongly,
-and the loop around a row take no more. Few observations would tell them from other terms only by chance."""
+the loop around a row, and a few instructions for an element take no more. Few observations would tell them from other
+terms only by chance: of small operations alone, what a call takes would count as the elements'."""
 
 ROUNDS = 12
 """Of reweighting; the weights have settled by then."""
@@ -90,9 +102,10 @@ class Work:
     exclusive, down
         Whether a scan is of this form.
     since
-        Bytes that the program has touched since it last did an operation of this name.
+        Bytes that the program has touched since it last did an operation of this name, each counted once.
     reach
-        Of each array that is read or written: the bytes touched since it was last touched, and its own.
+        Of each array that is read or written: the bytes touched since it was last touched, each counted once, with its
+        own; and its own.
     """
 
     elements: int
@@ -206,8 +219,7 @@ def fit(observations: Sequence[tuple[Work, float]], knots: Sequence[int], prior:
     if not (seconds > 0).all():
         raise UsageError("times must be positive")
     columns = _columns([work for work, _ in observations], knots)
-    scale = columns.max(axis=0)
-    used = scale > 0
+    used = columns.max(axis=0) > 0
     extra, wanted = _beside_observations(knots, columns, seconds, prior)
     found = np.zeros(columns.shape[1])
     found[used] = _robust(columns[:, used], seconds, extra[:, used], wanted)
@@ -220,13 +232,13 @@ def fit(observations: Sequence[tuple[Work, float]], knots: Sequence[int], prior:
         free = used & ~beyond
         found[free] = _robust(columns[:, free], left, extra[:, free], wanted - extra[:, beyond] @ found[beyond])
     if prior is not None:
-        found[~used] = _vector(prior)[~used]
+        found[~used] = _steps(prior)[~used]
     errors = seconds / np.maximum(columns @ found, 1e-12) - 1.0
     first, second = len(knots), len(knots) + len(SINCE)
     return Curve(
         knots=tuple(knots),
-        element=tuple(map(float, found[:first])),
-        call=tuple(map(float, found[first:second])),
+        element=tuple(map(float, np.cumsum(found[:first]))),
+        call=tuple(map(float, np.cumsum(found[first:second]))),
         terms={name: float(value) for name, value in zip(TERMS, found[second:], strict=True) if value > 0},
         error=float(np.sqrt(np.mean(np.minimum(np.abs(errors), 1.0) ** 2))),
         observations=len(seconds),
@@ -237,40 +249,62 @@ _MOST_OF = np.array([np.inf] * len(SINCE) + [MOST.get(name, np.inf) for name in 
 
 
 def _columns(works: Sequence[Work], knots: Sequence[int]) -> Array:
-    """The factor of every term in every observation: element times, call times, `TERMS`."""
+    """The factor of every step and term in every observation: steps of element times and call times, `TERMS`.
+
+    A step is what a knot is above the one before, so that curves which do not fall have steps that are not negative.
+    """
     elements = np.array([work.elements for work in works], float)[:, None]
     shares = np.array([_shares(work, knots) for work in works])
     since = np.array([work.since for work in works], float)
     by_term = [work.terms() for work in works]
     others = np.array([[by.get(name, 0.0) for name in TERMS] for by in by_term])
-    return np.hstack([elements * shares, hats(since, SINCE), others])
+    return np.hstack([_from(elements * shares), _from(hats(since, SINCE)), others])
 
 
-def _vector(curve: Curve) -> Array:
-    return np.array([*curve.element, *curve.call, *(curve.terms.get(name, 0.0) for name in TERMS)])
+def _from(shares: Array) -> Array:
+    """Shares of a knot and all after it: those that a step at the knot is in."""
+    return np.cumsum(shares[:, ::-1], axis=1)[:, ::-1]
+
+
+def _steps(curve: Curve) -> Array:
+    return np.array(
+        [
+            *np.diff(curve.element, prepend=0.0),
+            *np.diff(curve.call, prepend=0.0),
+            *(curve.terms.get(name, 0.0) for name in TERMS),
+        ]
+    )
 
 
 def _beside_observations(
     knots: Sequence[int], columns: Array, seconds: Array, prior: Curve | None
 ) -> tuple[Array, Array]:
-    """Rows that hold neighbouring knots together, and terms near those of the prior; and what they want."""
+    """Rows that keep steps small, and values near those of the prior; and what they want."""
     # In units of what a term makes of a typical observation, as the observations' own rows are.
     relative = columns / seconds[:, None]
     typical = np.where(columns.max(axis=0) > 0, relative.max(axis=0), 1.0)
     rows, wanted = [], []
     for first, number in ((0, len(knots)), (len(knots), len(SINCE))):
         scale = SMOOTHNESS * typical[first : first + number].max()
-        for left, right in itertools.pairwise(range(first, first + number)):
+        for at in range(first + 1, first + number):
             row = np.zeros(columns.shape[1])
-            row[left], row[right] = scale, -scale
+            row[at] = scale
             rows.append(row)
             wanted.append(0.0)
     if prior is not None:
-        for at, value in enumerate(_vector(prior)):
+        curved = ((0, prior.element), (len(knots), prior.call))
+        for first, values in curved:
+            for at, value in enumerate(values, first):
+                row = np.zeros(columns.shape[1])
+                row[first : at + 1] = PRIOR / value if value > 0 else PRIOR * typical[at]
+                rows.append(row)
+                wanted.append(PRIOR if value > 0 else 0.0)
+        for at, name in enumerate(TERMS, len(knots) + len(SINCE)):
+            value = prior.terms.get(name, 0.0)
             row = np.zeros(columns.shape[1])
-            row[at] = PRIOR / value if value > 0 else PRIOR * typical[at]
+            row[at] = PRIOR_TERM / value if value > 0 else PRIOR_TERM * typical[at]
             rows.append(row)
-            wanted.append(PRIOR if value > 0 else 0.0)
+            wanted.append(PRIOR_TERM if value > 0 else 0.0)
     return np.array(rows), np.array(wanted)
 
 

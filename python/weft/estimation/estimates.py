@@ -15,7 +15,6 @@ import polars as pl
 from weft import units
 from weft._core import UsageError
 from weft.data_parallel import Time
-from weft.estimation import kinds
 from weft.estimation.here import Here
 from weft.estimation.pricing import Pricer, pricer
 from weft.estimation.running import Program, run
@@ -160,7 +159,7 @@ class Counted(NamedTuple):
     record
         As the meter has it.
     since
-        Bytes that the program had touched since it last did an operation of this name, rounded to a power of two.
+        How far back the program did an operation of this name, as the meter has it.
     reach
         How far back its arrays were touched, as the meter has it.
     """
@@ -187,15 +186,12 @@ def record(program: Program, arguments: Sequence[str] = (), vp_sets: Iterable[VP
             f"{name_of(program)} made no operation on parallel variables that could be counted: "
             "VP sets are recorded that the program makes itself, with weft.VPSet(…)"
         )
-    return counted(meter.sequence, meter.reaches)
+    return counted(meter.sequence, meter.since, meter.reaches)
 
 
-def counted(sequence: Sequence[Record], reaches: Iterable[Reach]) -> Counter[Counted]:
+def counted(sequence: Iterable[Record], since: Iterable[int], reaches: Iterable[Reach]) -> Counter[Counted]:
     """Equal operations at equal distances, and how many."""
-    found: Counter[Counted] = Counter()
-    for one, since, reach in zip(sequence, kinds.distances(sequence), reaches, strict=True):
-        found[Counted(one, 1 << since.bit_length() if since else 0, reach)] += 1
-    return found
+    return Counter(map(Counted, sequence, since, reaches))
 
 
 def name_of(program: Program) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -22,10 +21,6 @@ from weft.pvar.native import TESTS, WITHOUT_WARNING
 
 NEAR = 32 << 10
 """Bytes of targets that the first-level cache holds, on processors of today; beyond, scattered addresses miss it."""
-
-CODE = 8 << 10
-"""Bytes of code and tables of the interpreter, numpy and the kernels that an operation goes through: what small arrays
-push out of the first-level cache, and of the tables that branches are predicted by, is not each other's elements."""
 
 LINE = 64
 """Bytes of a line of the cache."""
@@ -57,27 +52,12 @@ def of(record: Record, since: int = 0, reach: Reach = ()) -> Kind:
     record
         The operation.
     since
-        Bytes that the program has touched since it last did an operation of this name.
+        How far back the program did an operation of this name (`weft.pvar.Meter.since`).
     reach
         How far back its arrays were touched (`weft.pvar.Meter.reaches`).
     """
     found = _of(record)
     return found._replace(work=replace(found.work, since=since, reach=reach))
-
-
-def touched(record: Record) -> int:
-    """About how many bytes an operation touches: its code, an operand and the result."""
-    return CODE + (0 if record.kind in ("read", "write") else 2 * record.size * _bytes(record))
-
-
-def distances(sequence: Iterable[Record]) -> Iterator[int]:
-    """For each operation of a sequence, the bytes touched since one of the same name: how cold its code is."""
-    last: dict[str, int] = {}
-    total = 0
-    for one in sequence:
-        yield total - last.get(one.name, 0)
-        total += touched(one)
-        last[one.name] = total
 
 
 def _of(record: Record) -> Kind:

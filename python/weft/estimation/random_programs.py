@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 
 from weft.estimation import kinds, statements
-from weft.estimation.pace import FULL, Pace
+from weft.estimation.pace import FULL, Pace, Probe
 from weft.estimation.statements import Scene, Statement, Step
-from weft.pvar import ParallelVariable, Record, metered
-from weft.pvar.meter import Reach
+from weft.pvar import ParallelVariable, metered
 from weft.pvar.vpset import Selection
 
 LENGTHS = (5, 40)
@@ -42,6 +41,13 @@ Array = np.ndarray[Any, np.dtype[Any]]
 WARM_UP = 1
 """Passes before those: memory is allocated, caches hold what they will."""
 
+TURN = 1e-3
+"""Seconds that a pass is repeated for, without a look at the pace in between: loops of programs go on for so long and
+longer, so that branches are predicted and code is in caches. Right after a probe a short pass takes some 15% more."""
+
+MOST_TURNS = 25
+"""Repetitions of a pass at most."""
+
 
 @dataclass(frozen=True)
 class Timed:
@@ -61,7 +67,7 @@ class Timed:
 
     shape: tuple[int, ...]
     operations: tuple[tuple[kinds.Kind, float], ...]
-    probe: float = 0.0
+    probe: Probe
     steps: tuple[int, ...] = ()
 
 
@@ -106,7 +112,7 @@ def draw(number: int, seed: int, pace: Pace, earlier: Timed | None = None) -> Ti
         found = {at: kind for at, (kind, _) in zip(earlier.steps, earlier.operations, strict=True)}
     passes = next(passes for from_, passes in PASSES.items() if size >= from_)
     with np.errstate(all="ignore"):
-        steps, probe = _times(program.steps, passes, pace)
+        steps, probe = _times(program.steps, scene.nothing("bool"), passes, pace)
     operations = []
     for at, kind in found.items():
         taken = steps[at] + (steps[program.left_by[at]] if at in program.left_by else 0.0)
@@ -117,8 +123,9 @@ def draw(number: int, seed: int, pace: Pace, earlier: Timed | None = None) -> Ti
 
 def better(first: Timed, second: Timed) -> Timed:
     """What to keep of two visits."""
-    first, second = sorted((first, second), key=lambda one: one.probe)
-    if second.probe > FULL * first.probe:
+    least = first.probe.least(second.probe)
+    first, second = sorted((first, second), key=lambda one: one.probe.over(least))
+    if second.probe.over(least) > FULL * first.probe.over(least):
         return first
     pairs = zip(first.operations, second.operations, strict=True)
     return replace(first, operations=tuple((kind, min(one, other)) for (kind, one), (_, other) in pairs))
@@ -127,14 +134,8 @@ def better(first: Timed, second: Timed) -> Timed:
 def _operations(scene: Scene, steps: Sequence[Step]) -> dict[int, kinds.Kind]:
     """Steps that are operations, and of which kind."""
     # Passes follow one another: what the first of two has touched comes before the second.
-    twice = _records(scene, [*steps, *steps])
-    there = [(at, one) for at, one in enumerate(twice) if one is not None]
-    since = kinds.distances([record for _, (record, _) in there])
-    return {
-        at - len(steps): kinds.of(record, bytes_, reach)
-        for (at, (record, reach)), bytes_ in zip(there, since, strict=True)
-        if at >= len(steps)
-    }
+    twice = _kinds(scene, [*steps, *steps])[len(steps) :]
+    return {at: kind for at, kind in enumerate(twice) if kind is not None}
 
 
 def _shape(made: np.random.Generator, number: int) -> tuple[int, ...]:
@@ -205,36 +206,45 @@ class _Entry:
         self._selection.__exit__(None, None, None)
 
 
-def _records(scene: Scene, steps: Iterable[Step]) -> list[tuple[Record, Reach] | None]:
-    """What each step counts as, and how far back its arrays were touched; None of one that counts as nothing."""
-    found: list[tuple[Record, Reach] | None] = []
+def _kinds(scene: Scene, steps: Iterable[Step]) -> list[kinds.Kind | None]:
+    """What kind of operation each step is; None of one that counts as nothing."""
+    found: list[kinds.Kind | None] = []
     with metered(scene.vp) as meter:
         for step in steps:
             before = len(meter.sequence)
             step()
-            new = list(zip(meter.sequence[before:], meter.reaches[before:], strict=True))
-            found.append(new[0] if len(new) == 1 else None)
+            new = list(zip(meter.sequence[before:], meter.since[before:], meter.reaches[before:], strict=True))
+            found.append(kinds.of(*new[0]) if len(new) == 1 else None)
     return found
 
 
-def _times(steps: Sequence[Step], passes: int, pace: Pace) -> tuple[list[float], float]:
+def _times(steps: Sequence[Step], nothing: Step, passes: int, pace: Pace) -> tuple[list[float], Probe]:
     """Seconds of each step, and of the probes beside them.
 
-    Times are medians over the passes that were made at the best pace, half of them, the clock's own time taken off.
-    More passes are made, up to so many again, until half were at full pace.
+    A pass is repeated for `TURN`; the median of its later repetitions counts. Times are medians over the passes that
+    were made at the best pace, half of them, the time of the clock and of `nothing` taken off. More passes are made, up
+    to so many again, until half were at full pace.
     """
     enough = passes // 2 + 1
-    found: list[tuple[float, Array]] = []
+    found: list[tuple[Probe, Array]] = []
+    turns = 1
     for number in range(-WARM_UP, AGAIN * passes):
-        before, stamps = pace.probe(), _stamped_pass(steps)
+        before, stamps = pace.probe(), _repeated_pass(steps, turns)
         if number < 0:
+            turns = min(MOST_TURNS, max(1, round(TURN / max(stamps.sum() * 1e-9, 1e-9))))
             continue
-        found.append((max(before, pace.probe()), stamps))
+        found.append((before.most(pace.probe()), stamps))
         if len(found) >= passes and sum(pace.full(probe) for probe, _ in found) >= enough:
             break
-    best = sorted(found, key=lambda one: one[0])[:enough]
-    each = np.median([stamps for _, stamps in best], axis=0) - _clock_time()
-    return list(each * 1e-9), float(np.median([probe for probe, _ in best]))
+    best = sorted(found, key=lambda one: one[0].over(pace.least))[:enough]
+    each = np.median([stamps for _, stamps in best], axis=0) - _clock_time(nothing)
+    return list(each * 1e-9), Probe(*map(float, np.median([probe for probe, _ in best], axis=0)))
+
+
+def _repeated_pass(steps: Sequence[Step], turns: int) -> Array:
+    """Nanoseconds of each step of a pass, as they are after some repetitions."""
+    stamps = [_stamped_pass(steps) for _ in range(turns)]
+    return np.median(stamps[turns // 3 :], axis=0)
 
 
 def _stamped_pass(steps: Sequence[Step]) -> Array:
@@ -247,14 +257,11 @@ def _stamped_pass(steps: Sequence[Step]) -> Array:
     return np.diff(stamps)
 
 
-def _clock_time() -> float:
-    """Nanoseconds that a look at the clock and the call of an empty step take."""
+def _clock_time(nothing: Step) -> float:
+    """Nanoseconds that a look at the clock and a step around no operation take."""
     clock = time.perf_counter_ns
-
-    def step() -> None: ...
-
     stamps = [clock()]
     for _ in range(300):
-        step()
+        nothing()
         stamps.append(clock())
     return float(np.median(np.diff(stamps)))

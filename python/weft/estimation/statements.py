@@ -89,13 +89,26 @@ class Scene:
 
     def kept(self, dtype: str, step: Step) -> Step:
         """A step whose result takes the place of an earlier one."""
-        place = self.results[dtype]
+        place, which = self.results[dtype], -1
 
         def run() -> None:
+            nonlocal which
             found = step()
-            place[0 if found.dtype == dtype else 1] = found
+            if which < 0:  # comparing dtypes takes as long as a small operation
+                which = 0 if found.dtype == dtype else 1
+            place[which] = found
 
         return run
+
+    def nothing(self, dtype: str) -> Step:
+        """A step around no operation: what it takes is not the operations'."""
+        x, y = self.operand(dtype), self.operand(dtype)
+
+        def step() -> ParallelVariable:
+            x()
+            return y()
+
+        return self.kept(dtype, step)
 
 
 @dataclass(frozen=True)
@@ -158,7 +171,8 @@ ADDRESSES = ("permutation", "shifted", "clustering", "distributing", "random", "
 
 def _addresses(made: np.random.Generator, size: int, name: str) -> NDArray[Any]:
     place = np.arange(size)
-    ratio = int(2 ** made.uniform(0.5, 8))
+    # From almost one to one to a few targets in all, which small programs have as well as large ones.
+    ratio = int(2 ** made.uniform(0.5, max(1.0, math.log2(size) - 1)))
     if name == "permutation":
         return made.permutation(size)
     if name == "shifted":
@@ -370,12 +384,12 @@ def _scanned(dtype: str, operator: str, scene: Scene) -> Step:
 def _messages() -> Iterator[Statement]:
     for dtype in ("float64", "float32", "int64", "int32", "int8", "bool"):
         common = dtype not in ("int8", "bool")
-        yield Statement(f"get {dtype}", dtype, functools.partial(_got, dtype), 14 if common else 3)
-        yield Statement(f"send {dtype}", dtype, functools.partial(_sent, dtype, None), 10 if common else 2)
+        yield Statement(f"get {dtype}", dtype, functools.partial(_got, dtype), 20 if common else 3)
+        yield Statement(f"send {dtype}", dtype, functools.partial(_sent, dtype, None), 15 if common else 2)
         for operator in (*_operators(dtype), "overwrite"):
             if dtype == "int8":
                 continue
-            weight = 6 if operator in ("add", "min", "max") else 1
+            weight = 10 if operator in ("add", "min", "max") else 1
             step = functools.partial(_sent, dtype, operator)
             yield Statement(f"send {operator} {dtype}", dtype, step, weight, False)
 

@@ -115,11 +115,19 @@ class Record:
 
 
 Reach = tuple[tuple[int, int], ...]
-"""Of each array of an operation: the bytes that the program has touched since it last touched the array, the array
-itself included, and the array's own bytes. Where it was never touched, all that was touched before and more."""
+"""Of each array of an operation: its distance, and its own bytes. The distance is how many different bytes the program
+has touched since it last touched the array, those of the array itself included (Mattson's stack distance: a cache of
+so many bytes that keeps what was used last still has the array)."""
 
 NEVER = 1 << 40
-"""Added to the distance of an array that was not touched before: its pages may be fresh."""
+"""The distance of an array that was not touched before, or too long ago: its pages may be fresh."""
+
+FORGOTTEN = 1 << 30
+"""Distances from here on are not counted: no cache is as large."""
+
+CODE = 8 << 10
+"""Bytes of code and tables of the interpreter, numpy and the kernels that an operation goes through: what small arrays
+push out of the first-level cache, and of the tables that branches are predicted by, is not each other's elements."""
 
 
 class Meter:
@@ -131,13 +139,15 @@ class Meter:
         What was done, in order; equal operations of one line are one object.
     reaches
         Of each operation of the sequence, how far back its arrays were touched last: in which cache they may be.
+    since
+        Of each, how far back there was one of the same name: the distance of its code.
     """
 
     def __init__(self) -> None:
         self.sequence: list[Record] = []
         self.reaches: list[Reach] = []
-        self._touched = 0
-        self._last: dict[int, int] = {}
+        self.since: list[int] = []
+        self._stack: dict[int | str, int] = {}
         self._known: dict[Record, Record] = {}
         self._mask: Any = None
         self._of_mask = (0, 0)
@@ -150,6 +160,7 @@ class Meter:
         """Forget all."""
         self.sequence.clear()
         self.reaches.clear()
+        self.since.clear()
         self._known.clear()
 
     def time(self, costs: Costs) -> Time:
@@ -187,20 +198,35 @@ class Meter:
         made = self._known.setdefault(made, made)
         self.sequence.append(made)
         self.reaches.append(self._reach(arrays))
+        self.since.append(_rounded(self._distance(name, CODE)))
+        self._touch(name, CODE)
         return made
 
     def _reach(self, arrays: Sequence[Any]) -> Reach:
         """How far back the arrays were touched; from now on, that is now. Arrays are known by where they begin, so that
         the result that takes the place of a freed one is as near as that was."""
-        found = []
+        found = tuple((_rounded(self._distance(_address(one), one.nbytes)), int(one.nbytes)) for one in arrays)
         for one in arrays:
-            last = self._last.get(_address(one), -NEVER)
-            found.append((_rounded(self._touched - last + one.nbytes), int(one.nbytes)))
-        for one in arrays:
-            self._touched += one.nbytes
-        for one in arrays:
-            self._last[_address(one)] = self._touched
-        return tuple(found)
+            self._touch(_address(one), int(one.nbytes))
+        return found
+
+    def _touch(self, what: int | str, length: int) -> None:
+        """An array or code is the latest that was touched."""
+        self._stack.pop(what, None)
+        self._stack[what] = length
+
+    def _distance(self, what: int | str, own: int) -> int:
+        """The bytes of all that was touched since, the latest first; and its own."""
+        if what not in self._stack:
+            return NEVER
+        distance = int(own)
+        for other in reversed(self._stack):
+            if other == what:
+                return distance
+            distance += self._stack[other]
+            if distance >= FORGOTTEN:
+                break
+        return NEVER
 
     def _selection(self, vp: VPSet) -> tuple[int, int]:
         """How many are selected, in how many stretches; counted once for each selection."""
@@ -263,8 +289,9 @@ def _address(array: Any) -> int:
 
 
 def _rounded(distance: int) -> int:
-    """To a power of two above: equal operations shall be equal in this too."""
-    return 1 << (distance - 1).bit_length() if distance > 0 else 0
+    """Up to a quarter of a power of two: equal operations shall be equal in this too."""
+    below = max(0, distance.bit_length() - 3)
+    return -(-distance >> below) << below
 
 
 def _selecting(record: Record) -> Record:

@@ -10,7 +10,7 @@ from weft.estimation import calibrating, costs_file, kinds, random_programs, sta
 from weft.estimation.curves import Work
 from weft.estimation.estimates import record
 from weft.estimation.here import Here
-from weft.estimation.pace import Pace
+from weft.estimation.pace import FAR, Pace, Probe
 from weft.estimation.random_programs import Timed
 
 
@@ -26,9 +26,9 @@ def test_every_statement_runs_and_counts_as_one_operation():
         scene = statements.scene(made, shape, statements.DTYPES)
         for one in statements.menu():
             step = one.step(scene)
-            (found,) = random_programs._records(scene, [step])
+            (found,) = random_programs._kinds(scene, [step])
             assert found is not None, one.label
-            assert kinds.of(found[0]).work.elements in (1, scene.vp.size)
+            assert found.work.elements in (1, scene.vp.size)
 
 
 def test_the_programs_of_the_repository_are_priced_by_what_is_calibrated(small):
@@ -40,9 +40,9 @@ def test_the_programs_of_the_repository_are_priced_by_what_is_calibrated(small):
         for one in statements.menu():
             for _ in range(12 if one.label.startswith(("scan", "get", "send")) else 2):
                 step = one.step(scene)
-                there |= {kinds.of(found[0]).name for found in random_programs._records(scene, [step]) if found}
+                there |= {found.name for found in random_programs._kinds(scene, [step]) if found}
                 with scene.vp.where(statements.condition(scene)):
-                    there |= {kinds.of(found[0]).name for found in random_programs._records(scene, [step]) if found}
+                    there |= {found.name for found in random_programs._kinds(scene, [step]) if found}
     here = Here(costs_file.MeasuredCosts(dict.fromkeys({*there, "select"}, calibrating.Curve((8,), (1e-9,)))))
     for name in (
         *("gauss", "jacobi", "radix_sort", "spmv", "histogram", "shortest_paths", "life", "fft"),
@@ -78,8 +78,8 @@ def test_a_program_is_timed(small):
 def test_what_is_kept_of_two_visits():
     kind = kinds.Kind("add float64", "fast", Work(8, 64))
     full, also, slow = (
-        Timed((8,), ((kind, 1e-6 * (1 + at)), (kind, 3e-6 / (1 + at))), probe)
-        for at, probe in enumerate((20e-6, 21e-6, 40e-6))
+        Timed((8,), ((kind, 1e-6 * (1 + at)), (kind, 3e-6 / (1 + at))), Probe(core, memory))
+        for at, (core, memory) in enumerate(((20e-6, 50e-6), (21e-6, 50e-6), (20e-6, 100e-6)))
     )
     assert random_programs.better(full, slow) == random_programs.better(slow, full) == full
     assert [seconds for _, seconds in random_programs.better(full, also).operations] == [1e-6, 1.5e-6]
@@ -87,10 +87,20 @@ def test_what_is_kept_of_two_visits():
 
 def test_what_was_timed_at_half_the_pace_counts_half():
     kind = kinds.Kind("add float64", "fast", Work(8, 64))
-    programs = [Timed((8,), ((kind, 1e-6 * by),), 20e-6 * by) for by in (1, 1, 2, 1.05) * 8]
+    far = kinds.Kind("add float32", "fast", Work(8, 64, reach=((FAR, 64), (2 * FAR, 64))))
+    half = kinds.Kind("add int32", "fast", Work(8, 64, reach=((FAR, 64), (64, 64))))
+    programs = [
+        Timed(
+            (8,),
+            ((kind, 1e-6 * core), (far, 1e-6 * memory), (half, 1e-6 * (core + memory) / 2)),
+            Probe(20e-6 * core, 50e-6 * memory),
+        )
+        for core, memory in ((1, 1.05), (1, 1), (2, 1), (1.05, 3)) * 8
+    ]
     found = calibrating.costs_of(programs, {})
-    assert found.about["slow"] == 0.25
-    assert found.curves["add float64"].seconds(kind.work) == pytest.approx(1e-6, rel=0.03)
+    assert found.about["slow"] == 0.5
+    for one in (kind, far, half):
+        assert found.curves[one.name].seconds(one.work) == pytest.approx(1e-6, rel=0.03)
 
 
 def test_a_calibration_is_written_and_used(small, tmp_path):
@@ -147,7 +157,8 @@ def test_costs_follow_from_what_was_timed():
     """A machine whose additions take a microsecond and a nanosecond an element."""
     sizes = [2**k for k in range(5, 20)] * 4
     programs = [
-        Timed((n,), ((kinds.Kind("add float64", "fast", Work(n, 8 * n)), 1e-6 + n * 1e-9),), 20e-6) for n in sizes
+        Timed((n,), ((kinds.Kind("add float64", "fast", Work(n, 8 * n)), 1e-6 + n * 1e-9),), Probe(20e-6, 50e-6))
+        for n in sizes
     ]
     found = calibrating.costs_of(programs, {})
     assert max(abs(error) for error in found.held_out) < 0.02

@@ -98,3 +98,12 @@ def test_what_cannot_be_fitted_is_refused():
         fit([], KNOTS)
     with pytest.raises(UsageError, match="must be positive"):
         fit([(Work(10, 80), 0.0)], KNOTS)
+
+
+@given(st.lists(st.tuples(st.integers(1, 20), st.floats(-7, -3)), min_size=1, max_size=30), st.booleans())
+def test_nothing_takes_less_for_being_farther_away(observed, by):
+    """Whatever is observed: neither of the curves falls."""
+    seen = [(Work(1 << n, 8 << n, since=1 << (2 * n)), 10.0**log) for n, log in observed]
+    found = fit(seen, KNOTS, PLAIN if by else None)
+    assert np.all(np.diff(found.element) >= 0)
+    assert np.all(np.diff(found.call) >= 0)

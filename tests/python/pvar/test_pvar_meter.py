@@ -10,6 +10,7 @@ import weft
 from weft import UsageError, pvar
 from weft.data_parallel import Costs
 from weft.pvar import facts
+from weft.pvar.meter import NEVER, Meter
 from weft.pvar.vpset import vp_ratio
 
 
@@ -185,3 +186,35 @@ def test_at_most_32_processors_fetch_from_one_with_collisions_allowed():
             weft.get(first, first, collisions="allowed")
         weft.get(first, first, collisions="backward")
     assert vp.meter.sequence[-1].operation(8192).ratio == 64
+
+
+@settings(deadline=None)
+@given(st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=3), min_size=1, max_size=20))
+def test_distances_are_the_different_bytes_touched_since(touched):
+    """Against the definition: all that was touched after the array was, each counted once, and the array."""
+    arrays = [np.zeros(64 << at, np.int8) for at in range(6)]
+    found = Meter()
+    trace = []
+    for these in touched:
+        for at, (distance, length) in zip(these, found._reach([arrays[at] for at in these]), strict=True):
+            assert length == arrays[at].nbytes
+            if at in trace:
+                since = set(trace[len(trace) - trace[::-1].index(at) :])
+                exact = length + sum(arrays[other].nbytes for other in since)
+                assert exact <= distance <= 1.25 * exact
+            else:
+                assert distance >= NEVER
+        trace += these
+
+
+def test_code_is_as_far_away_as_what_was_touched_since():
+    with pvar.metered() as meter:
+        x = weft.VPSet(1 << 10).zeros("float64")
+        y = x + x
+        y = y + x
+        y * y
+        x + y
+    code = 8 << 10
+    assert meter.since[1] >= NEVER
+    assert code <= meter.since[2] <= 1.25 * (3 * (8 << 10) + code)
+    assert meter.since[4] > meter.since[2]
