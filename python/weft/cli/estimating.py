@@ -139,14 +139,14 @@ def calibrate(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="The file (.toml). Default: in your cache folder.")
     ] = None,
-    programs: Annotated[int, typer.Option(min=16, help="Random programs to time: more are more exact.")] = 600,
+    programs: Annotated[int, typer.Option(min=16, help="Random programs to time: more are more exact.")] = 700,
     seed: Annotated[int, typer.Option(min=0, help="Of the random programs.")] = 1,
     fresh: Annotated[bool, typer.Option("--fresh", help="Do not go on with a calibration that was ended.")] = False,
 ) -> None:
     """Measure what operations on parallel variables cost on this machine, for `weft estimate --on here`.
 
     Times random programs of all sizes, with selections of all densities, and fits the cost of each operation to them.
-    Takes some 80 seconds on a machine that does nothing else, twice that where other work (of this system, or of others
+    Takes some 70 seconds on a machine that does nothing else, twice that where other work (of this system, or of others
     on the same processor) slows it down: programs that were not timed at full pace are timed again. Ctrl-C keeps what
     is measured: the same command goes on with it.
     """

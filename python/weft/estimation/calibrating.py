@@ -29,17 +29,17 @@ from weft.estimation.kinds import Kind
 from weft.estimation.pace import FAR, FULL, Pace, Probe
 from weft.estimation.random_programs import Timed
 
-PROGRAMS = 600
+PROGRAMS = 700
 """How many random programs; by their number every common kind has some dozens of observations."""
 
 KNOTS = tuple(16 * 1024 * 4**k for k in range(7))
 """Distances of operands between which element times are linear: 16 KiB to 64 MiB, from what every first-level cache
 holds to what hardly any cache does."""
 
-VISITS = 3
+VISITS = 4
 """How often each program is timed, spread over the calibration: other work comes and goes."""
 
-MORE_VISITS = 6
+MORE_VISITS = 8
 """How often in all where none of these was at the processor's full pace."""
 
 EVERY = 8

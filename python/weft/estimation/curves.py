@@ -2,7 +2,7 @@
 
 An operation of n elements takes
 
-    call(w) + call_selected + call_scalar + call_converted + p piece + r run
+    call(w) + call_selected + call_scalar + call_converted + p piece + r run + n / t repeated
     + n (c(b) + converted + exclusive + down + s d + u (1 - d))
 
 seconds. b is how many different bytes the program has touched since it last touched an array of the operation (its
@@ -11,10 +11,11 @@ the mean by their lengths. w is how many different bytes the program has touched
 name: the more, the less of its code and tables is still in caches, so that the time of a call is linear in log w
 between knots. p is the number of contiguous pieces that elements are moved in. d is the share of elements that are
 selected, s and u what a selected and an unselected element take more; r is the number of stretches of selected
-elements, at whose ends branches are predicted wrongly and vectors are partial. `call_selected` and the terms of d and r
-are there only under a selection; scalar, converted, exclusive and down only where an operand is a number, operands are
-of different dtypes, or the scan is of that form. No term is negative, and neither c nor call falls: what is farther
-away takes longer.
+elements, at whose ends branches are predicted wrongly and vectors are partial. t is how many targets a send has: one
+that comes to the same target as the one before waits for it. `call_selected` and the terms of d and r are there only
+under a selection, where a number as an operand takes another way; scalar, converted, exclusive and down only where an
+operand is a number, operands are of different dtypes, or the scan is of that form. No term is negative, and neither c
+nor call falls: what is farther away takes longer.
 
 What is minimised are errors relative to the prediction, so that sums of predictions are right on average; observations
 far off, which something else on the machine has disturbed, lose weight. Few observations are helped by a prior: the
@@ -36,9 +37,11 @@ Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 TERMS = (
     "call_selected",
     "call_scalar",
+    "call_selected_scalar",
     "call_converted",
     "piece",
     "run",
+    "element_repeated",
     "element_exclusive",
     "element_down",
     "element_converted",
@@ -65,6 +68,7 @@ TOLERANCE = 0.15
 MOST = {
     "run": 100e-9,
     "piece": 200e-9,
+    "element_repeated": 10e-9,
     "element_exclusive": 2e-9,
     "element_down": 2e-9,
     "element_converted": 2e-9,
@@ -95,6 +99,8 @@ class Work:
         Stretches of consecutive selected elements.
     pieces
         Contiguous pieces that elements are moved in.
+    targets
+        To how many different elements a send goes.
     scalar
         Whether an operand is a number.
     converted
@@ -113,6 +119,7 @@ class Work:
     density: float | None = None
     runs: int = 0
     pieces: int = 0
+    targets: int = 0
     scalar: bool = False
     converted: bool = False
     exclusive: bool = False
@@ -128,6 +135,8 @@ class Work:
         """The factors of `TERMS`."""
         n = float(self.elements)
         found = {"piece": float(self.pieces)}
+        if self.targets:
+            found["element_repeated"] = n / self.targets
         if self.scalar:
             found["call_scalar"] = 1.0
         if self.converted:
@@ -139,6 +148,7 @@ class Work:
         if self.density is not None:
             found |= {
                 "call_selected": 1.0,
+                "call_selected_scalar": float(self.scalar),
                 "run": float(self.runs),
                 "element_selected": n * self.density,
                 "element_unselected": n * (1 - self.density),

@@ -133,7 +133,8 @@ def _routed(record: Record, selected: str) -> Kind:
     else:
         order = "scattered"
     ways = f", {order}{selected}"
-    work = replace(_work(record), converted=record.converted)
+    targets = facts.targets if record.name.startswith("send") else 0
+    work = replace(_work(record), converted=record.converted, targets=targets)
     return Kind(what + ways, f"{record.name if not computes else 'send combining'}{ways}", work)
 
 

@@ -14,14 +14,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-FULL = 1.25
+FULL = 1.2
 """A probe of up to so many times the least is one at full pace: they differ by some 10% when nothing else runs, and by
 100% when something does."""
 
 FAR = 2 << 20
 """Bytes copied in the memory's part of a probe: more than one core's own caches hold, less than those cores share."""
 
-_TURNS, _LOOP, _SUMS, _FAR_TURNS = 3, 200, 3, 2
+_TURNS, _LOOP, _SUMS = 3, 200, 3
+
+_FAR_TURNS, _NEAR_ENOUGH = 8, 1.1
+"""After a program of many megabytes the first copies wait for what that has left in the caches to be written back: they
+are repeated until one is near the least."""
 
 
 class Probe(NamedTuple):
@@ -32,7 +36,7 @@ class Probe(NamedTuple):
     core
         A loop in Python and sums of an array in the first-level cache, some 7 microseconds.
     memory
-        A copy of `FAR` bytes, some 60 microseconds.
+        A copy of `FAR` bytes, some 50 microseconds.
     """
 
     core: float
@@ -65,7 +69,11 @@ class Pace:
     def probe(self) -> Probe:
         """A probe now."""
         # The first turn brings the probe's own code and arrays back into the caches that the measurement had.
-        memory = min(_seconds(self._copy) for _ in range(_FAR_TURNS))
+        memory = float("inf")
+        for _ in range(_FAR_TURNS):
+            memory = min(memory, _seconds(self._copy))
+            if memory <= _NEAR_ENOUGH * self.least.memory:
+                break
         taken = Probe(min(_seconds(self._compute) for _ in range(_TURNS)), memory)
         self.least = self.least.least(taken)
         return taken

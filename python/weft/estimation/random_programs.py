@@ -20,14 +20,17 @@ from weft.pvar.vpset import Selection
 LENGTHS = (5, 40)
 """Statements of a program, at least and at most: what loops of programs have."""
 
-SMALLEST, LARGEST = 1 << 5, 1 << 21
+DIFFERENT = (3, 30)
+"""Of how many different statements: loops of programs use a few again and again."""
+
+SMALLEST, LARGEST = 1 << 6, 1 << 20
 """Elements of a VP set."""
 
-SMALL_OFTENER = 1.6
+SMALL_OFTENER = 1.3
 """The logarithm of the size goes with this power of evenly spread numbers: small programs take less time, so there are
 more of them, but no size is rare."""
 
-LARGE = 1 << 19
+LARGE = 1 << 18
 """From so many elements on only cheap statements are drawn, and fewer passes made."""
 
 PASSES = {LARGE: 2, 1 << 15: 4, 0: 9}
@@ -153,13 +156,15 @@ def _shape(made: np.random.Generator, number: int) -> tuple[int, ...]:
 
 
 def _statements(made: np.random.Generator, large: bool) -> list[Statement]:
-    """Few dtypes in one program, as in most; then statements of these by their weights."""
+    """Few dtypes in one program, as in most; of their statements some by their weights; then any of these."""
     number = int(made.choice((1, 1, 2, 2)))
     some = set(made.choice(statements.DTYPES, number, replace=False, p=(0.19, 0.22, 0.18, 0.19, 0.12, 0.1)))
     there = [one for one in statements.menu() if one.dtype in some and (one.cheap or not large)]
     # All alike in large ones: there are few of these, and each kind shall be in some.
     weights = np.array([1 if large else one.weight for one in there], float)
-    return [there[at] for at in made.choice(len(there), made.integers(*LENGTHS), p=weights / weights.sum())]
+    number = min(round(2 ** made.uniform(*map(math.log2, DIFFERENT))), int(np.count_nonzero(weights)))
+    vocabulary = made.choice(len(there), number, replace=False, p=weights / weights.sum())
+    return [there[at] for at in made.choice(vocabulary, made.integers(*LENGTHS))]
 
 
 def _program(scene: Scene, chosen: Sequence[Statement]) -> _Program:
