@@ -157,12 +157,13 @@ def _shape(made: np.random.Generator, number: int) -> tuple[int, ...]:
 
 def _statements(made: np.random.Generator, large: bool) -> list[Statement]:
     """Few dtypes in one program, as in most; of their statements some by their weights; then any of these."""
+    few, many = map(math.log2, DIFFERENT)
     number = int(made.choice((1, 1, 2, 2)))
     some = set(made.choice(statements.DTYPES, number, replace=False, p=(0.19, 0.22, 0.18, 0.19, 0.12, 0.1)))
     there = [one for one in statements.menu() if one.dtype in some and (one.cheap or not large)]
     # All alike in large ones: there are few of these, and each kind shall be in some.
     weights = np.array([1 if large else one.weight for one in there], float)
-    number = min(round(2 ** made.uniform(*map(math.log2, DIFFERENT))), int(np.count_nonzero(weights)))
+    number = min(round(2 ** made.uniform(few, many)), int(np.count_nonzero(weights)))
     vocabulary = made.choice(len(there), number, replace=False, p=weights / weights.sum())
     return [there[at] for at in made.choice(vocabulary, made.integers(*LENGTHS))]
 

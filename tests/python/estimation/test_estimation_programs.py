@@ -63,6 +63,18 @@ def run(monkeypatch, capsys, name, *words):
         ("kmeans", ["--size", "1", "--rounds", "2"]),
         ("components", ["--size", "40"]),
         ("components", ["--size", "2", "--machine", "cm2-8k"]),
+        ("mandelbrot", ["--size", "30", "--rounds", "17"]),
+        ("mandelbrot", ["--size", "1", "--rounds", "1", "--machine", "cm2-8k"]),
+        ("sandpile", ["--size", "20"]),
+        ("sandpile", ["--size", "2", "--machine", "cm2-8k"]),
+        ("edges", ["--size", "40"]),
+        ("edges", ["--size", "3", "--rounds", "1"]),
+        ("list_ranking", ["--size", "1000"]),
+        ("list_ranking", ["--size", "1"]),
+        ("pagerank", ["--size", "100", "--links", "3"]),
+        ("pagerank", ["--size", "1", "--links", "1", "--rounds", "1"]),
+        ("run_lengths", ["--size", "1000"]),
+        ("run_lengths", ["--size", "2"]),
     ],
 )
 def test_the_program_passes(monkeypatch, capsys, native, name, words):
@@ -71,9 +83,12 @@ def test_the_program_passes(monkeypatch, capsys, native, name, words):
     assert out.splitlines()[-1] == "passed"
 
 
-LINES = ("gauss", "radix_sort", "spmv", "histogram", "shortest_paths", "fft", "bitonic_sort", "lucky_numbers", "kmeans")
+LINES = (
+    *("gauss", "radix_sort", "spmv", "histogram", "shortest_paths", "fft", "bitonic_sort", "lucky_numbers", "kmeans"),
+    *("list_ranking", "pagerank", "run_lengths"),
+)
 
-SIDES = ("jacobi", "life", "conjugate_gradients", "cannon", "components")
+SIDES = ("jacobi", "life", "conjugate_gradients", "cannon", "components", "mandelbrot", "sandpile", "edges")
 """Programs whose size is that of one side."""
 
 
@@ -82,7 +97,7 @@ def test_an_answer_from_another_problem_fails(monkeypatch, capsys, name):
     found = module(name)
     solve, problem = found.solve, found.problem
     size = 32 if name in SIDES else 256
-    other = problem(size, 7) if name in ("jacobi", "life", "lucky_numbers") else problem(size, seed=5)
+    other = problem(size, 7) if name in ("jacobi", "life", "lucky_numbers", "mandelbrot") else problem(size, seed=5)
     monkeypatch.setattr(found, "solve", lambda given, machine="here": solve(other, machine))
     monkeypatch.setattr(sys, "argv", [name, "--size", str(size)])
     assert found.main() == 1
@@ -96,6 +111,8 @@ def test_an_answer_from_another_problem_fails(monkeypatch, capsys, name):
         ("gauss", ["--size", "1"], "expected at least two equations"),
         ("histogram", ["--size", "5"], "no more bins than values"),
         ("life", ["--size", "2"], "at least three cells"),
+        ("edges", ["--size", "2"], "at least three points"),
+        ("sandpile", ["--size", "1"], "at least two cells"),
     ],
 )
 def test_what_it_cannot_do_it_says(name, words, message):
