@@ -74,9 +74,9 @@ impl Ahead {
         ahead
     }
 
-    /// A line is being stored.
+    /// A line is being stored, or whatever else the pace is counted by.
     #[inline(always)]
-    fn advance(&mut self) {
+    pub(super) fn advance(&mut self) {
         for stream in &mut self.streams {
             stream.due += stream.pace;
             while stream.due >= LINE {

@@ -406,8 +406,9 @@ fn check_send<T: Number>(case: &Case, extent: usize, collisions: Collisions, mis
     let indices = if narrow { view(&small) } else { view(&index) };
     let before = out.clone();
     // SAFETY: the views are of arrays that are there.
-    let done =
-        unsafe { send(view(&x), indices, view_mut(&mut out), collisions, selection.as_ref(), Some(case.threads)) };
+    let done = with_streaming(case.streaming, || unsafe {
+        send(view(&x), indices, view_mut(&mut out), collisions, selection.as_ref(), Some(case.threads))
+    });
     if let Some(element) = wrong {
         let index = index[element];
         assert_eq!(done, Err(PrimitiveError::Index { index, element, array: "destination", extent }));
