@@ -22,6 +22,13 @@ fn scattered(place: usize, length: usize) -> usize {
     (x & mask) as usize
 }
 
+/// Numbers that look random.
+fn noise(place: usize) -> u64 {
+    let mixed = (place as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB) >> 16
+}
+
 /// Values in large pages, where the system has such: as numpy asks for too.
 fn large<T>(length: usize, value: impl Fn(usize) -> T) -> Vec<T> {
     let mut values = Vec::with_capacity(length);
@@ -47,7 +54,7 @@ fn main() {
     let a = large(length, |place| (place % 1000) as f64);
     let b = large(length, |place| a[place]);
     let mut c = large(length, |_| 0.5_f64);
-    let flags = large(length, |place| u8::from(scattered(place, length).is_multiple_of(100)));
+    let flags = large(length, |place| u8::from(noise(place).is_multiple_of(100)));
     let (x, y, z) = (view(ElementType::Float64, &a), view(ElementType::Float64, &b), view(ElementType::Float64, &c));
     let marks = view(ElementType::Bool, &flags);
     let line = Axis::of(&[length], 0).expect("an axis");

@@ -4,7 +4,7 @@
 //! touched; of one that is selected in part, the results are computed for all and stored for the selected.
 
 use super::density::{Density, blend, density};
-use super::lines::{self, Scratch};
+use super::lines::{self, Ahead, Hint, LINE, Scratch};
 use super::parallel::{in_parts, threads_for};
 use super::pointwise::{Kernel, conversion, kernel};
 use super::view::Selection;
@@ -15,6 +15,10 @@ const BLOCK: usize = 1024;
 
 /// Bytes of a block of the largest elements.
 const BLOCK_BYTES: usize = BLOCK * 8;
+
+/// Bytes of a block of an operand, or of the output if that has larger elements, where the output goes past the caches:
+/// those of the next block are fetched meanwhile, and wait in the first-level cache.
+const PASSING_BYTES: usize = 2048;
 
 /// Applies `operation` to the elements of one or two operands. An operand of one element stands for as many as there are
 /// in `out`. Elements of `out` that are not selected keep what they hold. `copy` converts where `out` has another type.
@@ -61,7 +65,11 @@ pub unsafe fn elementwise(
     // SAFETY: the caller's.
     let selection = unsafe { Selection::checked(selection, out.length, Some(&out))? };
     let bytes = one.bytes() + other.bytes() * (operation.operands() - 1) + out.bytes();
-    let call = Call { kernel, one, other, out, selection, apart, streaming: lines::passes_caches(bytes) };
+    let streaming = lines::passes_caches(bytes);
+    let largest = one.kind.size().max(out.kind.size());
+    let block = if streaming { BLOCK.min(PASSING_BYTES / largest) } else { BLOCK };
+    let two = operation.operands() == 2;
+    let call = Call { kernel, one, other, two, out, selection, apart, streaming, block };
     in_parts(out.length, BLOCK, threads_for(threads, bytes), |part| {
         // SAFETY: the caller's; parts are disjoint.
         unsafe { call.run(part.start, part.end) }
@@ -73,11 +81,15 @@ struct Call<'a> {
     kernel: Kernel,
     one: View,
     other: View,
+    /// `other` is an operand of its own.
+    two: bool,
     out: View,
     selection: Selection<'a>,
     /// No operand is the output.
     apart: bool,
     streaming: bool,
+    /// Elements of a block.
+    block: usize,
 }
 
 impl Call<'_> {
@@ -96,7 +108,7 @@ impl Call<'_> {
             let mut start = from;
             while start < to {
                 // After the first block, blocks of the output begin at lines.
-                let end = if start == from && head > 0 { to.min(from + head) } else { to.min(start + BLOCK) };
+                let end = if start == from && head > 0 { to.min(from + head) } else { to.min(start + self.block) };
                 self.block(&one, &other, start, end, &mut room);
                 start = end;
             }
@@ -117,21 +129,23 @@ impl Call<'_> {
         let item = self.out.kind.size();
         // SAFETY: the caller's; the scratch room holds a block.
         unsafe {
-            let (one, other, target) = (one.at(start), other.at(start), self.target(start));
+            let target = self.target(start);
             let density = self.selection.0.map_or(Density::All, |truths| density(&truths[start..end]));
             if density == Density::None {
                 return;
             }
             if self.apart && !self.streaming && density == Density::All {
-                (self.kernel)(one, other, target, count);
+                (self.kernel)(one.at(start), other.at(start), target, count);
                 return;
             }
-            (self.kernel)(one, other, room.pointer(), count);
+            (self.kernel)(one.at(start), other.at(start), room.pointer(), count);
             if let (Density::Some, Some(truths)) = (density, self.selection.0) {
                 // The line is fetched for what is kept in it, so it need not go past the caches.
                 blend(room.pointer(), target, &truths[start..end], item);
             } else if self.streaming {
-                lines::store_past_caches(room.pointer(), target, count * item);
+                let operands = [one.ahead(end, item), other.ahead(end, item)];
+                let mut ahead = Ahead::new(&operands[..if self.two { 2 } else { 1 }], Hint::First);
+                lines::store_and_fetch(room.pointer(), target, count * item, &mut ahead);
             } else {
                 std::ptr::copy_nonoverlapping(room.pointer(), target, count * item);
             }
@@ -165,5 +179,14 @@ impl Operand {
     unsafe fn at(&self, place: usize) -> *const u8 {
         // SAFETY: the place is within the operand.
         if self.repeated { self.pointer } else { unsafe { self.pointer.add(place * self.item) } }
+    }
+
+    /// From where, and how many bytes of it, to fetch for each line of results of so many bytes each.
+    #[inline(always)]
+    fn ahead(&self, place: usize, result: usize) -> (*const u8, usize) {
+        if self.repeated {
+            return (self.pointer, 0);
+        }
+        (self.pointer.wrapping_add(place * self.item), LINE / result * self.item)
     }
 }

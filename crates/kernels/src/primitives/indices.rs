@@ -137,34 +137,23 @@ struct RangeOf<'a, I> {
 impl<I: Index> Wide for RangeOf<'_, I> {
     type Output = Range;
     #[inline(always)]
-    #[allow(clippy::needless_range_loop)] // several arrays by the same lane
     fn run(self) -> Range {
-        const LANES: usize = 16;
-        let mut low = [Range::NONE.low; LANES];
-        let mut high = [Range::NONE.high; LANES];
-        let rows = self.index.len() / LANES * LANES;
+        // One after another: compilers find the lanes, and would gather lanes that are written out.
+        let (mut low, mut high) = (Range::NONE.low, Range::NONE.high);
         match self.selection.0 {
             None => {
-                for row in self.index[..rows].chunks_exact(LANES) {
-                    for lane in 0..LANES {
-                        low[lane] = low[lane].min(row[lane].place());
-                        high[lane] = high[lane].max(row[lane].place());
-                    }
+                for index in self.index {
+                    low = low.min(index.place());
+                    high = high.max(index.place());
                 }
             }
             Some(truths) => {
-                for (row, truths) in self.index[..rows].chunks_exact(LANES).zip(truths.chunks_exact(LANES)) {
-                    for lane in 0..LANES {
-                        let (place, holds) = (row[lane].place(), truths[lane].holds());
-                        low[lane] = low[lane].min(if holds { place } else { Range::NONE.low });
-                        high[lane] = high[lane].max(if holds { place } else { Range::NONE.high });
-                    }
+                for (index, truth) in self.index.iter().zip(truths) {
+                    low = low.min(if truth.holds() { index.place() } else { Range::NONE.low });
+                    high = high.max(if truth.holds() { index.place() } else { Range::NONE.high });
                 }
             }
         }
-        let lanes = low.into_iter().zip(high).map(|(low, high)| Range { low, high });
-        let rest = (rows..self.index.len()).filter(|&element| self.selection.holds(element));
-        let rest = rest.map(|element| Range { low: self.index[element].place(), high: self.index[element].place() });
-        lanes.chain(rest).fold(Range::NONE, Range::join)
+        Range { low, high }
     }
 }

@@ -34,6 +34,63 @@ pub(super) fn before_line(pointer: *const u8, item: usize) -> usize {
     if bytes.is_multiple_of(item) { bytes / item } else { 0 }
 }
 
+/// What will be read next, fetched while lines are stored: memory is read all the time then, and not only between stores.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ahead {
+    streams: [Stream; 3],
+    hint: Hint,
+}
+
+/// Which cache lines are fetched into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hint {
+    First,
+    Second,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Stream {
+    next: *const u8,
+    /// Bytes that are fetched for each line that is stored.
+    pace: usize,
+    due: usize,
+}
+
+impl Stream {
+    const NOTHING: Self = Self { next: std::ptr::null(), pace: 0, due: 0 };
+}
+
+impl Ahead {
+    /// Nothing is fetched.
+    pub(super) const NOTHING: Self = Self { streams: [Stream::NOTHING; 3], hint: Hint::First };
+
+    /// Up to three arrays, from the given places on, of which so many bytes are read for each line that is stored. They
+    /// need not be readable.
+    pub(super) fn new(arrays: &[(*const u8, usize)], hint: Hint) -> Self {
+        let mut ahead = Self { hint, ..Self::NOTHING };
+        for (stream, &(next, pace)) in ahead.streams.iter_mut().zip(arrays) {
+            *stream = Stream { next, pace, due: 0 };
+        }
+        ahead
+    }
+
+    /// A line is being stored, or whatever else the pace is counted by.
+    #[inline(always)]
+    pub(super) fn advance(&mut self) {
+        for stream in &mut self.streams {
+            stream.due += stream.pace;
+            while stream.due >= LINE {
+                stream.due -= LINE;
+                match self.hint {
+                    Hint::First => fetch(stream.next),
+                    Hint::Second => fetch_to_second(stream.next),
+                }
+                stream.next = stream.next.wrapping_add(LINE);
+            }
+        }
+    }
+}
+
 /// Copies bytes, full lines of the target past the caches. [`fence`] is needed before others read them.
 ///
 /// # Safety
@@ -41,6 +98,17 @@ pub(super) fn before_line(pointer: *const u8, item: usize) -> usize {
 /// `source` is readable and `target` writable for `length` bytes, and the two do not overlap.
 #[inline(always)]
 pub(super) unsafe fn store_past_caches(source: *const u8, target: *mut u8, length: usize) {
+    // SAFETY: the caller's.
+    unsafe { store_and_fetch(source, target, length, &mut { Ahead::NOTHING }) }
+}
+
+/// As [`store_past_caches`], while what is read next is fetched.
+///
+/// # Safety
+///
+/// As there.
+#[inline(always)]
+pub(super) unsafe fn store_and_fetch(source: *const u8, target: *mut u8, length: usize, ahead: &mut Ahead) {
     let head = ((LINE - target as usize % LINE) % LINE).min(length);
     let lines = (length - head) / LINE;
     let tail = length - head - lines * LINE;
@@ -49,7 +117,7 @@ pub(super) unsafe fn store_past_caches(source: *const u8, target: *mut u8, lengt
         if head > 0 {
             std::ptr::copy_nonoverlapping(source, target, head);
         }
-        store_lines(source.add(head), target.add(head), lines);
+        store_lines(source.add(head), target.add(head), lines, ahead);
         if tail > 0 {
             std::ptr::copy_nonoverlapping(source.add(length - tail), target.add(length - tail), tail);
         }
@@ -59,13 +127,14 @@ pub(super) unsafe fn store_past_caches(source: *const u8, target: *mut u8, lengt
 /// Copies so many lines; the target is aligned.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn store_lines(source: *const u8, target: *mut u8, lines: usize) {
+unsafe fn store_lines(source: *const u8, target: *mut u8, lines: usize, ahead: &mut Ahead) {
     // SAFETY: the caller's; the processor has what it is asked for.
     unsafe {
         if vector_extension() == Extension::Avx512 {
-            store_lines_512(source, target, lines);
+            store_lines_512(source, target, lines, ahead);
         } else {
             for line in 0..lines {
+                ahead.advance();
                 store_line(source.add(line * LINE), target.add(line * LINE));
             }
         }
@@ -74,9 +143,10 @@ unsafe fn store_lines(source: *const u8, target: *mut u8, lines: usize) {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
-unsafe fn store_lines_512(source: *const u8, target: *mut u8, lines: usize) {
+unsafe fn store_lines_512(source: *const u8, target: *mut u8, lines: usize, ahead: &mut Ahead) {
     use std::arch::x86_64::{_mm512_loadu_si512, _mm512_stream_si512};
     for line in 0..lines {
+        ahead.advance();
         // SAFETY: the caller's.
         unsafe {
             _mm512_stream_si512(target.add(line * LINE).cast(), _mm512_loadu_si512(source.add(line * LINE).cast()))
@@ -102,7 +172,7 @@ pub(super) unsafe fn store_line(source: *const u8, target: *mut u8) {
 
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
-unsafe fn store_lines(source: *const u8, target: *mut u8, lines: usize) {
+unsafe fn store_lines(source: *const u8, target: *mut u8, lines: usize, _: &mut Ahead) {
     // SAFETY: the caller's.
     unsafe { std::ptr::copy_nonoverlapping(source, target, lines * LINE) };
 }

@@ -1,11 +1,13 @@
 //! Scans along an axis.
 //!
 //! Along the last axis ([`rows`]) elements are combined in cells of 512 by place: what comes into a cell is the
-//! combination of the cells before it, one after another; within a cell one element follows another. Along other axes
-//! ([`columns`]) one element follows another, for many lines at once. So results do not depend on the number of threads.
+//! combination of the cells before it, one after another; within a cell one element follows another, whether cells are
+//! scanned one by one or in the lanes of vector registers. Along other axes ([`columns`]) one element follows another, for many lines at once. So results do not depend on the number of threads.
 
 mod accumulate;
 mod columns;
+#[cfg(target_arch = "x86_64")]
+mod lanes;
 mod rows;
 
 use accumulate::{Accumulate, By, First};

@@ -406,8 +406,9 @@ fn check_send<T: Number>(case: &Case, extent: usize, collisions: Collisions, mis
     let indices = if narrow { view(&small) } else { view(&index) };
     let before = out.clone();
     // SAFETY: the views are of arrays that are there.
-    let done =
-        unsafe { send(view(&x), indices, view_mut(&mut out), collisions, selection.as_ref(), Some(case.threads)) };
+    let done = with_streaming(case.streaming, || unsafe {
+        send(view(&x), indices, view_mut(&mut out), collisions, selection.as_ref(), Some(case.threads))
+    });
     if let Some(element) = wrong {
         let index = index[element];
         assert_eq!(done, Err(PrimitiveError::Index { index, element, array: "destination", extent }));
@@ -510,6 +511,47 @@ proptest! {
             let found = f64::from_bits(results[0][1 + place]);
             prop_assert!((found - exact).abs() <= 1e-12 * size, "{place}: {found}, expected {exact}");
         }
+    }
+}
+
+/// Scans in blocks of full cells, past the caches and otherwise, beginning anywhere in a line.
+fn scanned<T: Number>(x: &[T], flags: Option<&[Truth]>, what: Scan, order: Order, streaming: bool) -> Vec<u64> {
+    let begin = x.len() % 7;
+    let mut out = numbers::<T>(&values(3, begin + x.len(), false));
+    let axis = Axis::of(&[x.len()], 0).expect("the axis is there");
+    let flags = flags.map(view);
+    // SAFETY: the views are of arrays that are there.
+    with_streaming(streaming, || unsafe {
+        scan(view(x), view_mut(&mut out[begin..]), what, axis, flags.as_ref(), None, order, Some(2)).expect("defined");
+    });
+    out.into_iter().map(T::bits).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// The way a scan takes depends on how large the arrays are, its results do not, of sums that are rounded neither.
+    #[test]
+    fn ways_of_scans_change_no_bit(
+        length in 1_usize..40_000,
+        density in prop::option::of(prop::sample::select(vec![0_u64, 1, 3, 16])),
+        combination in prop::sample::select(vec![Combination::Add, Combination::Max, Combination::Min]),
+        (downward, exclusive, whole) in (any::<bool>(), any::<bool>(), any::<bool>()),
+        seed in any::<u64>(),
+    ) {
+        let order = Order { downward, exclusive };
+        let flags = density.map(|density| truths(seed ^ 0x33, length, density));
+        // Few of them: a whole cell may have none.
+        let flags = flags.map(|flags| flags.iter().enumerate().map(|(place, &flag)| {
+            if noise(seed, place).is_multiple_of(if whole { 1 } else { 50 }) { flag } else { Truth::new(false) }
+        }).collect::<Vec<Truth>>());
+        let flags = flags.as_deref();
+        let what = Scan::Combine(combination);
+        let rounded: Vec<f64> = (0..length).map(|place| noise(seed, place) as f64 * 1e-9 - 3.1).collect();
+        prop_assert_eq!(
+            scanned(&rounded, flags, what, order, true), scanned(&rounded, flags, what, order, false));
+        let whole: Vec<i64> = (0..length).map(|place| noise(seed, place) as i64).collect();
+        prop_assert_eq!(scanned(&whole, flags, what, order, true), scanned(&whole, flags, what, order, false));
     }
 }
 

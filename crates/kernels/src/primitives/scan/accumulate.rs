@@ -3,6 +3,8 @@
 use std::marker::PhantomData;
 
 use super::super::combination::Combine;
+#[cfg(target_arch = "x86_64")]
+use super::super::combination::Lanes;
 use super::super::element::Element;
 use super::super::reduce::folded;
 use super::super::view::Selection;
@@ -14,6 +16,13 @@ pub(super) trait Accumulate<T: Element>: Send + Sync + 'static {
     const EMPTY: Self::State;
     /// After an element, if it is selected.
     fn step(state: Self::State, x: T, selected: bool) -> Self::State;
+    /// As [`Self::step`] of selected elements, in each lane of 8 bytes.
+    ///
+    /// # Safety
+    ///
+    /// The processor has AVX-512; elements and states have 8 bytes.
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn step_512(state: Lanes, x: Lanes) -> Lanes;
     /// After the elements of both.
     fn join(before: Self::State, after: Self::State) -> Self::State;
     /// What the elements so far come to.
@@ -32,6 +41,13 @@ impl<T: Element, C: Combine<T>> Accumulate<T> for By<C> {
     #[inline(always)]
     fn step(state: T, x: T, selected: bool) -> T {
         C::combine(state, if selected { x } else { C::IDENTITY })
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn step_512(state: Lanes, x: Lanes) -> Lanes {
+        // SAFETY: the caller's.
+        unsafe { C::combine_512(state, x) }
     }
 
     #[inline(always)]
@@ -60,6 +76,12 @@ impl<T: Element> Accumulate<T> for First {
     #[inline(always)]
     fn step(state: (T, bool), x: T, selected: bool) -> (T, bool) {
         (if state.1 { state.0 } else { x }, state.1 | selected)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn step_512(_: Lanes, _: Lanes) -> Lanes {
+        unreachable!("a value and whether there is one have more than 8 bytes")
     }
 
     #[inline(always)]

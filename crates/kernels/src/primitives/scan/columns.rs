@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::super::element::{Element, Truth};
-use super::super::lines;
+use super::super::lines::{self, Ahead, Hint, LINE};
 use super::super::parallel::on_threads;
 use super::super::wide::{Wide, widely};
 use super::{Accumulate, Work};
@@ -43,6 +43,7 @@ unsafe fn strip<T: Element, A: Accumulate<T>>(
     let width = states.len();
     states.fill(A::EMPTY);
     let extent = work.axis.extent;
+    let stride = (work.axis.after * size_of::<T>()) as isize * if work.order.downward { -1 } else { 1 };
     for turn in 0..extent {
         let index = if work.order.downward { extent - 1 - turn } else { turn };
         let start = (before * extent + index) * work.axis.after + first;
@@ -59,7 +60,10 @@ unsafe fn strip<T: Element, A: Accumulate<T>>(
             widely(Row::<T, A> { x, old, results, states, flags, truths, downward, exclusive });
             let bytes = width * size_of::<T>();
             if work.streaming {
-                lines::store_past_caches(room.as_ptr().cast(), out.cast(), bytes);
+                // The next row of the strip.
+                let next = work.source::<T>().wrapping_add(start).cast::<u8>().wrapping_offset(stride);
+                let mut ahead = Ahead::new(&[(next, LINE)], Hint::First);
+                lines::store_and_fetch(room.as_ptr().cast(), out.cast(), bytes, &mut ahead);
             } else {
                 std::ptr::copy_nonoverlapping(room.as_ptr(), out, width);
             }

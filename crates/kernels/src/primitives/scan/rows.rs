@@ -11,25 +11,38 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::super::element::{Element, Truth};
-use super::super::lines::{self, Scratch};
+use super::super::lines::{self, Ahead, Hint, LINE, Scratch};
 use super::super::parallel::on_threads;
 use super::super::view::Selection;
 use super::super::wide::{Wide, with_masks};
+#[cfg(target_arch = "x86_64")]
+use super::lanes::{self, InLanes};
 use super::{Accumulate, Work};
 
 /// Elements of a cell: the order of combination depends on it.
-const CELL: usize = 512;
+pub(super) const CELL: usize = 512;
 
-/// Cells that are scanned at once.
+/// Cells that are scanned at once, one element of each after another.
 const ABREAST: usize = 4;
+
+/// Full cells that are scanned at once where [`super::lanes`] has code for them.
+pub(super) const LANES: usize = 8;
+
+/// Elements from one cell of their results to the next. The cells themselves begin at one place of a page each, and a
+/// first-level cache has room for few lines that do.
+pub(super) const ROW: usize = CELL + LANES;
+
+/// Room for the results of all cells that are scanned at once.
+type Room = Scratch<{ LANES * ROW * 8 }>;
 
 /// Cells of a chunk; with 8-byte elements a chunk fits the second-level cache.
 const CELLS: usize = 32;
 
 const CHUNK: usize = CELL * CELLS;
 
-/// Turns of waiting for another thread before the processor is offered to others.
-const PATIENCE: usize = 2000;
+/// Turns of waiting for another thread before the processor is offered to others: to that thread, if it has none. A chunk
+/// takes some microseconds, and so do these turns.
+const PATIENCE: usize = 100;
 
 /// What is carried from chunk to chunk.
 struct Carry<S> {
@@ -49,14 +62,12 @@ pub(super) fn scan<T: Element, A: Accumulate<T>>(work: &Work<'_>) {
     on_threads(work.threads.min(chunks), |_| {
         let carry = &carry;
         let mut flags = Vec::new();
-        let mut room = Scratch::<{ ABREAST * CELL * 8 }>::new();
-        loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            if number >= chunks {
-                break;
-            }
-            let place = if work.order.downward { chunks - 1 - number } else { number };
-            let chunk = Chunk::<T>::new(work, place * CHUNK..length.min((place + 1) * CHUNK), &mut flags);
+        let mut room = Room::new();
+        let place = |number: usize| if work.order.downward { chunks - 1 - number } else { number };
+        let mut number = next.fetch_add(1, Ordering::Relaxed);
+        while number < chunks {
+            let start = place(number) * CHUNK;
+            let chunk = Chunk::<T>::new(work, start..length.min(start + CHUNK), &mut flags);
             let folds = chunk.folds::<A>(chunks > 1);
             wait_for(&carry.turn, number);
             // SAFETY: it is this chunk's turn.
@@ -65,11 +76,23 @@ pub(super) fn scan<T: Element, A: Accumulate<T>>(work: &Work<'_>) {
                 chunk.carried::<A>(&folds, state)
             };
             carry.turn.store(number + 1, Ordering::Release);
+            number = next.fetch_add(1, Ordering::Relaxed);
+            let mut ahead = if number < chunks { ahead_of::<T>(work, place(number) * CHUNK) } else { Ahead::NOTHING };
             // SAFETY: chunks are disjoint, and a chunk is read before it is written where the output is the input.
-            unsafe { chunk.scan::<A>(&states, &mut room) };
+            unsafe { chunk.scan::<A>(&states, &mut room, &mut ahead) };
         }
         lines::fence();
     });
+}
+
+/// What is read of the chunk that begins at `start`, to be fetched while another one is stored.
+fn ahead_of<T: Element>(work: &Work<'_>, start: usize) -> Ahead {
+    let truths = |truths: Option<&[Truth]>| match truths {
+        Some(truths) => (truths[start..].as_ptr().cast(), LINE / size_of::<T>()),
+        None => (std::ptr::null(), 0),
+    };
+    let x = work.source::<T>().wrapping_add(start).cast();
+    Ahead::new(&[(x, LINE), truths(work.segments), truths(work.selection.0)], Hint::Second)
 }
 
 fn wait_for(turn: &AtomicUsize, number: usize) {
@@ -166,23 +189,37 @@ impl<'a, T: Element> Chunk<'a, T> {
         states
     }
 
-    unsafe fn scan<A: Accumulate<T>>(&self, states: &[A::State; CELLS], room: &mut Scratch<{ ABREAST * CELL * 8 }>) {
+    unsafe fn scan<A: Accumulate<T>>(&self, states: &[A::State; CELLS], room: &mut Room, ahead: &mut Ahead) {
         let full = self.length / CELL;
+        #[cfg(target_arch = "x86_64")]
+        let in_lanes = self.streaming && self.selection.0.is_none() && lanes::fit::<T, A>();
+        #[cfg(not(target_arch = "x86_64"))]
+        let in_lanes = false;
         let mut number = 0;
         while number < self.cells() {
-            let count = if number + ABREAST <= full { ABREAST } else { 1 };
+            let count = match full - number.min(full) {
+                LANES.. if in_lanes => LANES,
+                ABREAST.. => ABREAST,
+                _ => 1,
+            };
             let block = number * CELL..self.cell(number + count - 1).end;
             let out = self.out.wrapping_add(block.start);
             let target = if self.streaming { room.pointer().cast() } else { out };
             // SAFETY: cells are within the array; the scratch room has this many.
             unsafe {
-                if count == ABREAST {
-                    self.several::<A, ABREAST>(number, &states[number..], target);
-                } else {
-                    self.several::<A, 1>(number, &states[number..], target);
+                match count {
+                    #[cfg(target_arch = "x86_64")]
+                    LANES => {
+                        self.in_lanes::<A>(number, &states[number..], target);
+                        lanes::store_past_caches(room.pointer(), out.cast(), ahead);
+                        number += count;
+                        continue;
+                    }
+                    ABREAST => self.several::<A, ABREAST>(number, &states[number..], target),
+                    _ => self.several::<A, 1>(number, &states[number..], target),
                 }
                 if self.streaming {
-                    lines::store_past_caches(room.pointer(), out.cast(), block.len() * size_of::<T>());
+                    lines::store_and_fetch(room.pointer(), out.cast(), block.len() * size_of::<T>(), ahead);
                 }
             }
             number += count;
@@ -191,11 +228,38 @@ impl<'a, T: Element> Chunk<'a, T> {
 
     /// Scans N cells of one length; the results of the first cell begin at `target`.
     unsafe fn several<A: Accumulate<T>, const N: usize>(&self, first: usize, states: &[A::State], target: *mut T) {
+        let cells = self.abreast::<A, N>(first, states, target);
+        match (self.flags.is_some(), self.selection.0.is_some()) {
+            (false, false) => with_masks(Flagged::<_, false, false>(cells)),
+            (false, true) => with_masks(Flagged::<_, false, true>(cells)),
+            (true, false) => with_masks(Flagged::<_, true, false>(cells)),
+            (true, true) => with_masks(Flagged::<_, true, true>(cells)),
+        }
+    }
+
+    /// As [`Self::several`], of full cells that [`lanes`] has code for; rows of results are [`ROW`] elements apart.
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn in_lanes<A: Accumulate<T>>(&self, first: usize, states: &[A::State], target: *mut T) {
+        let cells = self.abreast::<A, LANES>(first, states, target);
+        match (self.flags.is_some(), self.downward) {
+            (false, false) => with_masks(InLanes::<_, false, false>(cells)),
+            (false, true) => with_masks(InLanes::<_, false, true>(cells)),
+            (true, false) => with_masks(InLanes::<_, true, false>(cells)),
+            (true, true) => with_masks(InLanes::<_, true, true>(cells)),
+        }
+    }
+
+    fn abreast<A: Accumulate<T>, const N: usize>(
+        &self,
+        first: usize,
+        states: &[A::State],
+        target: *mut T,
+    ) -> Cells<T, A, N> {
         let start = first * CELL;
         let mut abreast = [A::EMPTY; N];
         abreast.copy_from_slice(&states[..N]);
         let count = self.cell(first).len();
-        let cells = Cells::<T, A, N> {
+        Cells {
             x: self.x.wrapping_add(start),
             old: self.out.wrapping_add(start),
             target,
@@ -205,27 +269,21 @@ impl<'a, T: Element> Chunk<'a, T> {
             count,
             downward: self.downward,
             exclusive: self.exclusive,
-        };
-        match (self.flags.is_some(), self.selection.0.is_some()) {
-            (false, false) => with_masks(Flagged::<_, false, false>(cells)),
-            (false, true) => with_masks(Flagged::<_, false, true>(cells)),
-            (true, false) => with_masks(Flagged::<_, true, false>(cells)),
-            (true, true) => with_masks(Flagged::<_, true, true>(cells)),
         }
     }
 }
 
 /// Cells next to each other, with places counted from the first of the first.
-struct Cells<T: Element, A: Accumulate<T>, const N: usize> {
-    x: *const T,
+pub(super) struct Cells<T: Element, A: Accumulate<T>, const N: usize> {
+    pub x: *const T,
     old: *const T,
-    target: *mut T,
-    flags: *const Truth,
+    pub target: *mut T,
+    pub flags: *const Truth,
     truths: *const Truth,
-    states: [A::State; N],
+    pub states: [A::State; N],
     count: usize,
     downward: bool,
-    exclusive: bool,
+    pub exclusive: bool,
 }
 
 /// With segments, and with a selection.

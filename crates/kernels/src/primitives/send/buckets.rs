@@ -7,12 +7,13 @@
 //! order of their senders.
 
 use std::alloc::{Layout, alloc, dealloc};
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::super::combination::Combine;
 use super::super::element::Element;
 use super::super::indices::Index;
-use super::super::lines::{self, LINE};
+use super::super::lines::{self, Ahead, Hint, LINE};
 use super::super::parallel::{on_threads, part};
 use super::super::view::Selection;
 
@@ -30,6 +31,19 @@ const NARROWEST: u32 = 8;
 
 /// About so many buckets: a line for each is in the second-level cache.
 const BUCKETS: usize = 1024;
+
+/// Senders are served in batches of so many times as many as there are destinations: the packets of a batch are in a cache
+/// where destinations are few, and where there are many, those are not fetched again too often.
+const TO_EACH: usize = 4;
+
+/// Batches are not smaller than this: threads are started for each.
+const BATCH: usize = if cfg!(test) { 300 } else { 2 << 20 };
+
+/// Nor larger: 32 bits count them.
+const LARGEST: usize = u32::MAX as usize;
+
+/// Tables that messages are counted in.
+const TABLES: usize = 4;
 
 /// Whether buckets are worth their passes.
 pub(super) fn pay(senders: usize, destination_bytes: usize) -> bool {
@@ -90,22 +104,54 @@ pub(super) fn deliver<T: Element, I: Index, C: Combine<T>>(
     out: &mut [T],
     threads: usize,
 ) -> bool {
+    let count = senders.x.len();
     let width = out.len().div_ceil(BUCKETS).next_power_of_two().ilog2().clamp(NARROWEST, WIDEST);
     let buckets = ((out.len() - 1) >> width) + 1;
-    let stretch = |number: usize| part(senders.x.len(), 1, number, threads);
+    let batch = count.min(BATCH.max(out.len().saturating_mul(TO_EACH))).min(LARGEST);
+    // The last packet of a bucket and stretch need not be full.
+    let Some(memory) = Memory::new(batch.div_ceil(room::<T>()) + buckets * threads) else { return false };
+    let mut start = 0;
+    while start < count {
+        let left = count - start;
+        // The last two are alike.
+        let end = start + if left <= batch || left >= 2 * batch { left.min(batch) } else { left / 2 };
+        deliver_batch::<T, I, C>(senders, start..end, out, Sorting { width, buckets, threads, memory: &memory });
+        start = end;
+    }
+    true
+}
+
+/// How a batch is sorted.
+#[derive(Clone, Copy)]
+struct Sorting<'a> {
+    width: u32,
+    buckets: usize,
+    threads: usize,
+    memory: &'a Memory,
+}
+
+fn deliver_batch<T: Element, I: Index, C: Combine<T>>(
+    senders: &Senders<'_, T, I>,
+    batch: Range<usize>,
+    out: &mut [T],
+    sorting: Sorting<'_>,
+) {
+    let Sorting { width, buckets, threads, memory } = sorting;
+    let stretch = |number: usize| {
+        let own = part(batch.len(), 1, number, threads);
+        batch.start + own.start..batch.start + own.end
+    };
     let counts = on_threads(threads, |number| {
-        let own = stretch(number);
-        // Two tables, so that a count does not wait for the one before it.
-        let mut counts = [vec![0_usize; buckets], vec![0_usize; buckets]];
-        for element in own {
+        // Tables by turns, so that a count does not wait for the one before it.
+        let mut tables = vec![[0_u32; TABLES]; buckets];
+        for element in stretch(number) {
             if senders.selection.holds(element) {
                 let bucket = (senders.index[element].place() - senders.low) >> width;
                 // SAFETY: all selected destinations are in `out`.
-                unsafe { *counts[element % 2].get_unchecked_mut(bucket) += 1 };
+                unsafe { tables.get_unchecked_mut(bucket)[element % TABLES] += 1 };
             }
         }
-        let [mut counts, others] = counts;
-        counts.iter_mut().zip(&others).for_each(|(count, other)| *count += other);
+        let counts: Vec<usize> = tables.iter().map(|counts| counts.iter().map(|&count| count as usize).sum()).collect();
         counts
     });
     // First packet of each bucket and stretch.
@@ -117,29 +163,38 @@ pub(super) fn deliver<T: Element, I: Index, C: Combine<T>>(
             packets += counts[bucket].div_ceil(room::<T>());
         }
     }
-    let Some(memory) = Memory::new(packets) else { return false };
     on_threads(threads, |number| {
         // SAFETY: the packets of a stretch are written by one thread only, as many as were counted.
-        unsafe { sort::<T, I>(senders, stretch(number), width, &starts[number], &memory) };
+        unsafe { sort::<T, I>(senders, stretch(number), width, &starts[number], memory) };
     });
     let next = AtomicUsize::new(0);
     let out = Shared(out.as_mut_ptr());
     on_threads(threads, |_| {
         let out = &out;
-        loop {
-            let bucket = next.fetch_add(1, Ordering::Relaxed);
-            if bucket >= buckets {
-                break;
-            }
-            // SAFETY: a bucket has destinations of its own.
-            let out = unsafe { out.0.add(bucket << width) };
+        let destinations = |bucket: usize| out.0.wrapping_add(bucket << width);
+        let mut bucket = next.fetch_add(1, Ordering::Relaxed);
+        while bucket < buckets {
+            let following = next.fetch_add(1, Ordering::Relaxed);
+            let messages: usize = counts.iter().map(|counts| counts[bucket]).sum();
+            let mut ahead = if following < buckets {
+                let lines = ((size_of::<T>() << width) / LINE).min(messages);
+                // So many bytes of the next bucket for each packet of this one.
+                let pace = lines * LINE * room::<T>() / messages.max(1);
+                Ahead::new(&[(destinations(following).cast_const().cast(), pace)], Hint::Second)
+            } else {
+                Ahead::NOTHING
+            };
             for (starts, counts) in starts.iter().zip(&counts) {
-                // SAFETY: so many messages were sorted there, and their destinations are in the bucket.
-                unsafe { deliver_packets::<T, C>(memory.packet(starts[bucket]), counts[bucket], out) };
+                // SAFETY: so many messages were sorted there, and their destinations are in the bucket, which is no other
+                // thread's.
+                unsafe {
+                    let packets = memory.packet(starts[bucket]);
+                    deliver_packets::<T, C>(packets, counts[bucket], destinations(bucket), &mut ahead);
+                }
             }
+            bucket = following;
         }
     });
-    true
 }
 
 /// A pointer that threads share, each using elements of its own.
@@ -151,6 +206,8 @@ unsafe impl<T: Send> Sync for Shared<T> {}
 struct Memory {
     packets: *mut Packet,
     layout: Layout,
+    /// It is larger than the caches: packets go past them.
+    streaming: bool,
 }
 
 // SAFETY: threads use packets of their own.
@@ -169,7 +226,7 @@ impl Memory {
             return None;
         }
         lines::ask_for_large_pages(packets.cast(), bytes);
-        Some(Self { packets, layout })
+        Some(Self { packets, layout, streaming: lines::passes_caches(2 * bytes) })
     }
 
     unsafe fn packet(&self, number: usize) -> *mut Packet {
@@ -188,11 +245,12 @@ impl Drop for Memory {
 /// Sorts the messages of a stretch of senders into packets, those of each bucket from its start on.
 unsafe fn sort<T: Element, I: Index>(
     senders: &Senders<'_, T, I>,
-    stretch: std::ops::Range<usize>,
+    stretch: Range<usize>,
     width: u32,
     starts: &[usize],
     memory: &Memory,
 ) {
+    let streaming = memory.streaming;
     let mut open = vec![Packet([0; LINE]); starts.len()];
     let mut next: Vec<*mut Packet> = starts.iter().map(|&start| memory.packets.wrapping_add(start)).collect();
     let within = (1_usize << width) - 1;
@@ -210,7 +268,11 @@ unsafe fn sort<T: Element, I: Index>(
             packet.put::<T>(place, *senders.x.get_unchecked(element), (destination & within) as u16);
             if place + 1 == room::<T>() {
                 let target = next.get_unchecked_mut(bucket);
-                lines::store_line((&raw const *packet).cast(), (*target).cast());
+                if streaming {
+                    lines::store_line((&raw const *packet).cast(), (*target).cast());
+                } else {
+                    target.write(*packet);
+                }
                 *target = target.add(1);
                 packet.0[filled_at::<T>()] = 0;
             } else {
@@ -228,7 +290,12 @@ unsafe fn sort<T: Element, I: Index>(
 }
 
 /// Delivers `count` messages to the destinations of a bucket.
-unsafe fn deliver_packets<T: Element, C: Combine<T>>(packets: *const Packet, count: usize, out: *mut T) {
+unsafe fn deliver_packets<T: Element, C: Combine<T>>(
+    packets: *const Packet,
+    count: usize,
+    out: *mut T,
+    ahead: &mut Ahead,
+) {
     // SAFETY: the caller's.
     unsafe {
         let to = |(value, destination): (T, usize)| {
@@ -238,6 +305,7 @@ unsafe fn deliver_packets<T: Element, C: Combine<T>>(packets: *const Packet, cou
         let full = count / room::<T>();
         for number in 0..full {
             let packet = &*packets.add(number);
+            ahead.advance();
             for place in 0..room::<T>() {
                 to(packet.get::<T>(place));
             }
