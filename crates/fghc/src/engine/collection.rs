@@ -72,7 +72,7 @@ impl Engine {
             for root in &mut self.roots {
                 *root = collection.value(*root);
             }
-            for external in self.externals.values_mut().filter(|external| external.asked) {
+            for external in self.externals.iter_mut().filter(|external| external.asked) {
                 external.variable = collection.value(external.variable);
             }
             for value in &mut self.outgoing_values {
@@ -97,7 +97,7 @@ impl Engine {
             self.registers.suspended = suspended;
             self.registers.free = collection.top();
             let unreachable = &mut self.unreachable;
-            self.externals.retain(|&number, external| {
+            self.externals.retain(|number, external| {
                 if external.asked {
                     return true;
                 }

@@ -28,17 +28,14 @@ mod text;
 mod tree;
 pub(crate) mod unify;
 
-use std::collections::BTreeMap;
-use std::collections::VecDeque;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock, RwLockReadGuard};
 
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rustc_hash::FxHashMap;
 
 pub use interpret::Answer;
-use remote::External;
+use remote::Externals;
 pub use remote::{NodeChange, Outgoing, Root};
 pub use report::{Problem, ProblemKind, Waiting};
 pub use tree::{NodeState, ROOT};
@@ -49,7 +46,7 @@ use crate::ir::{AtomTable, Program};
 use crate::native::Native;
 use instruction::Code;
 use registers::Registers;
-use schedule::Queue;
+use schedule::{Queue, Runnable};
 use tree::Node;
 
 /// Marks watches of someone outside the engine.
@@ -182,7 +179,7 @@ pub struct Engine {
     queues: Vec<Queue>,
     nodes: Vec<Node>,
     /// Queues with goals, by priority; without the one that runs.
-    runnable: BTreeMap<i32, VecDeque<u32>>,
+    runnable: Runnable,
     current: u32,
     slice: i64,
     reductions: i64,
@@ -200,7 +197,7 @@ pub struct Engine {
     /// Arguments of goals in it.
     outgoing_values: Vec<Word>,
     /// Variables whose values are elsewhere, by number, until they are bound or nothing here refers to them.
-    externals: FxHashMap<u64, External>,
+    externals: Externals,
     /// Numbers of those that a collection found nothing refers to any more.
     unreachable: Vec<u64>,
     fired: Vec<u64>,
@@ -256,7 +253,7 @@ impl Engine {
             names: loaded.atoms.clone(),
             queues: vec![Queue::new(tree::ROOT, DEFAULT_PRIORITY)],
             nodes: vec![Node::root()],
-            runnable: BTreeMap::new(),
+            runnable: Runnable::default(),
             current: 0,
             slice: 0,
             reductions: 0,
@@ -270,7 +267,7 @@ impl Engine {
             exit: None,
             outgoing: Vec::new(),
             outgoing_values: Vec::new(),
-            externals: FxHashMap::default(),
+            externals: Externals::default(),
             unreachable: Vec::new(),
             fired: Vec::new(),
             bound: Vec::new(),

@@ -81,7 +81,7 @@ impl Engine {
                 if Kind::of(*record) == Kind::External && (*record).payload() & ASKED == 0 {
                     let number = (*record).payload();
                     *record = Word::header(Kind::External, number | ASKED);
-                    if let Some(external) = self.externals.get_mut(&number) {
+                    if let Some(external) = self.externals.get_mut(number) {
                         external.asked = true;
                     }
                     self.outgoing.push(Outgoing::Read { external: number });
