@@ -295,9 +295,12 @@ impl Communicator for ThreadComm {
             self.world().check_going_on(self.0.state.rank)?;
             let seen = self.mailbox().rings();
             let found = look(&mut self.mailbox().lock());
-            let left = most.saturating_sub(start.elapsed());
-            if found.is_some() || left.is_zero() || !self.mailbox().spin(seen, left) {
+            if found.is_some() {
                 return Ok(found);
+            }
+            let left = most.saturating_sub(start.elapsed());
+            if left.is_zero() || !self.mailbox().spin(seen, left) {
+                return Ok(None);
             }
         }
     }

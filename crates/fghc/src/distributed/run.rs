@@ -244,17 +244,20 @@ impl<C: Communicator> Driver<C> {
 
     /// Waits for a packet.
     ///
-    /// At first only a little, before the search for quiescence goes on: a PE that waits for an answer rests only for a
-    /// moment, and each moment would cost a message. In virtual time that message costs nobody's processor, and nothing is
-    /// awaited.
+    /// Whose turn it is in the search for quiescence waits only a little before it goes on: a PE that waits for an answer
+    /// rests only for a moment, and each moment would cost a message. In virtual time that message costs nobody's processor,
+    /// and nothing is awaited.
     async fn something_comes(&mut self) -> Result<(), CommError> {
-        if self.comm.size() > 1 && self.pe.searches() {
+        if !self.pe.searches() {
+            return self.wait().await;
+        }
+        if self.comm.size() > 1 {
             let before = self.comm.wtime();
             let comes = self.comm.probe_for(Source::Any, PACKET.into(), PATIENCE).await?.is_some();
             let after = self.comm.wtime();
             self.idle += after - before;
+            self.record_stretch(before, after, EventKind::Idle);
             if comes {
-                self.record_stretch(before, after, EventKind::Idle);
                 return Ok(());
             }
         }
@@ -319,8 +322,11 @@ impl<C: Communicator> Driver<C> {
     }
 
     /// In virtual time, the processor's time for what was just done. How many messages were sent and received since the
-    /// last time.
+    /// last time, where somebody wants to know.
     async fn charge(&mut self, reductions: u64, bytes: usize) -> (u64, u64) {
+        if self.options.costs.is_none() && self.options.recorder.is_none() {
+            return (0, 0);
+        }
         let (sent, received, parts) = self.pe.traffic();
         let (sent, received) = (*sent, *received);
         let mut seconds = 0.0;
