@@ -45,7 +45,7 @@ use crate::heap::{Heap, Word};
 use crate::ir::{AtomTable, Program};
 use crate::native::Native;
 use instruction::Code;
-use registers::Registers;
+use registers::{COUNTED, Registers};
 use schedule::{Queue, Runnable};
 use tree::Node;
 
@@ -185,7 +185,7 @@ pub struct Engine {
     reductions: i64,
     collections: u64,
     words_kept: u64,
-    counts: Box<[u64]>,
+    more_counts: Box<[u64]>,
     generator: Option<Xoshiro256PlusPlus>,
     problem: Option<Box<Problem>>,
     /// Failures under metacalls, which the program has seen as results.
@@ -221,7 +221,7 @@ impl Engine {
     pub fn new(loaded: &Loaded, options: Options) -> Option<Engine> {
         let heap = Heap::new(options.heap)?;
         let mut x = vec![Word::NIL; loaded.code.registers].into_boxed_slice();
-        let mut counts = vec![0u64; loaded.code.predicates.len()].into_boxed_slice();
+        let mut more_counts = vec![0u64; loaded.code.predicates.len().saturating_sub(COUNTED)].into_boxed_slice();
         let registers = Box::new(Registers {
             free: heap.start(),
             limit: heap.limit(0, 0),
@@ -237,7 +237,8 @@ impl Engine {
             resumptions: 0,
             noted_count: 0,
             noted: [Word::NIL; registers::MAX_NOTED],
-            counts: counts.as_mut_ptr(),
+            counts: [0; COUNTED],
+            more_counts: more_counts.as_mut_ptr(),
             at: 0,
             engine: std::ptr::null_mut(),
             answer: 0,
@@ -259,7 +260,7 @@ impl Engine {
             reductions: 0,
             collections: 0,
             words_kept: 0,
-            counts,
+            more_counts,
             generator: options.seed.map(|seed| weft_base::generator(seed, options.node as u64)),
             problem: None,
             failures: Vec::new(),
@@ -323,7 +324,9 @@ impl Engine {
 
     /// Commitments by predicate, where the program was loaded to count them: name, commitments.
     pub fn counts(&self) -> Vec<(String, u64)> {
-        self.program.iter().map(|(id, _)| (self.program.indicator(id), self.counts[id.0 as usize])).collect()
+        let all = self.registers.counts.iter().chain(&self.more_counts);
+        // In the order of their numbers, as predicates are.
+        self.program.iter().zip(all).map(|((id, _), count)| (self.program.indicator(id), *count)).collect()
     }
 
     /// Whether all goals have ended.

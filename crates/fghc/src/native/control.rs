@@ -64,6 +64,7 @@ impl Function<'_> {
             self.b.ins().jump(block, &[]);
             return;
         }
+        self.write_count();
         let arity = usize::from(self.code.predicates[predicate as usize].arity);
         let (free, budget) = (self.b.use_var(self.free), self.b.use_var(self.budget));
         let mut arguments = vec![free, budget];
@@ -82,11 +83,16 @@ impl Function<'_> {
 
     /// The next goal of the queue.
     pub(super) fn proceed(&mut self) {
+        self.write_count();
+        self.next_goal();
+    }
+
+    fn next_goal(&mut self) {
         let goal = self.load_field(field!(ready));
         let (some, none) = (self.b.create_block(), self.cold());
         self.b.ins().brif(goal, some, &[], none, &[]);
         self.b.switch_to_block(none);
-        self.save();
+        self.save_registers();
         let empty = self.b.ins().iconst(WORD, helpers::number(Exit::Empty));
         self.exit(empty);
         self.b.switch_to_block(some);
@@ -114,11 +120,14 @@ impl Function<'_> {
     pub(super) fn suspension(&mut self) {
         let Some(block) = self.suspension else { return };
         self.b.switch_to_block(block);
+        self.is_open = true;
         if self.arity + RECORD_WORDS <= self.code.words {
             self.suspend_for_one();
         }
         self.spill(self.arguments());
+        // The reduction was none.
         self.add_to_budget(1);
+        self.is_open = false;
         self.save();
         let predicate = self.constant(u64::from(self.predicate));
         let result = self.call("suspend", &[predicate]);

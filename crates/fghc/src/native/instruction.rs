@@ -143,10 +143,8 @@ impl Function<'_> {
                 return false;
             }
             Instruction::Count { predicate } => {
-                let counts = self.load_field(field!(counts));
-                let count = self.load(counts, predicate as i32 * 8);
-                let count = self.b.ins().iadd_imm_s(count, 1);
-                self.store(count, counts, predicate as i32 * 8);
+                debug_assert_eq!(predicate, self.predicate);
+                self.commit();
             }
             Instruction::Move { target, source } => {
                 let value = self.get(source);
