@@ -13,6 +13,7 @@ impl Engine {
     /// Collects garbage. The first `live` registers are roots; `wanted` words must be free afterwards beside the
     /// reserve. False, with a problem noted, when the limit of the heap is too low for that.
     pub(crate) fn collect(&mut self, live: usize, wanted: usize) -> bool {
+        self.take_thrown();
         let Some(space) = self.heap.new_space() else {
             let needed = self.heap.limit_bytes();
             return self.exhausted(Exhausted { needed, limit: needed });

@@ -11,6 +11,7 @@
 //! collection   roots, and goals that nothing can wake builtin    operations of guards and bodies
 //! text         values as text                         report     what went wrong
 //! remote       the seam for references to elsewhere   array      large vectors that change
+//! thrown       goals for other PEs that native code writes down
 //! ```
 
 pub(crate) mod arithmetic;
@@ -25,6 +26,7 @@ mod report;
 mod schedule;
 mod suspend;
 mod text;
+pub(crate) mod thrown;
 mod tree;
 pub(crate) mod unify;
 
@@ -82,7 +84,14 @@ impl Loaded {
     /// Translates the code for this processor. Answers and counts stay the same; on a processor for which there is no
     /// translation, so does the speed.
     pub fn translate(mut self) -> Loaded {
-        self.native = Native::new(&self.code).map(Arc::new);
+        self.native = Native::new(&self.code, true).map(Arc::new);
+        self
+    }
+
+    /// As [`Loaded::translate`], without the counts of suspensions and resumptions: to measure what they cost. Reductions are
+    /// counted still, because the memory that they may take is granted by their number.
+    pub fn translate_without_counters(mut self) -> Loaded {
+        self.native = Native::new(&self.code, false).map(Arc::new);
         self
     }
 }
@@ -196,6 +205,8 @@ pub struct Engine {
     outgoing: Vec<Outgoing>,
     /// Arguments of goals in it.
     outgoing_values: Vec<Word>,
+    /// What `registers.thrown` points into; empty until it is needed.
+    thrown: Box<[Word]>,
     /// Variables whose values are elsewhere, by number, until they are bound or nothing here refers to them.
     externals: Externals,
     /// Numbers of those that a collection found nothing refers to any more.
@@ -239,6 +250,10 @@ impl Engine {
             noted: [Word::NIL; registers::MAX_NOTED],
             counts: [0; COUNTED],
             more_counts: more_counts.as_mut_ptr(),
+            thrown: std::ptr::null_mut(),
+            thrown_end: std::ptr::null_mut(),
+            node: Word::small(options.node as i64),
+            nodes: Word::small(options.nodes as i64),
             at: 0,
             engine: std::ptr::null_mut(),
             answer: 0,
@@ -268,6 +283,7 @@ impl Engine {
             exit: None,
             outgoing: Vec::new(),
             outgoing_values: Vec::new(),
+            thrown: Box::default(),
             externals: Externals::default(),
             unreachable: Vec::new(),
             fired: Vec::new(),

@@ -43,6 +43,13 @@ pub struct Registers {
     pub counts: [u64; COUNTED],
     /// Those of predicates with higher numbers.
     pub more_counts: *mut u64,
+    /// Where native code writes down the next goal for another PE, see [`super::thrown`]; both null where it must not.
+    pub thrown: *mut Word,
+    /// Where no goal may begin any more.
+    pub thrown_end: *mut Word,
+    /// Which PE this is, and how many there are, as integers of the language.
+    pub node: Word,
+    pub nodes: Word,
     /// Place of the instruction that left reductions for something slower.
     pub at: u64,
     /// The engine that these registers belong to, while native code runs.

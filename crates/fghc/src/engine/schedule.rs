@@ -148,6 +148,7 @@ impl Engine {
             Some(native) => unsafe { &*native }.run(self),
             None => self.interpret(),
         };
+        self.take_thrown();
         let done = self.slice - self.registers.left();
         self.reductions += done;
         // A slice without a reduction, of builtins or suspensions, is progress too; a budget always ends.
@@ -269,6 +270,7 @@ impl Engine {
     }
 
     fn leave_queue(&mut self) {
+        self.take_thrown();
         let current = self.current as usize;
         self.queues[current].head = self.registers.ready;
         let node = self.queues[current].node as usize;

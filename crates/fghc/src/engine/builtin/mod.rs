@@ -347,6 +347,7 @@ impl Engine {
                 let entry = &self.queues[self.current as usize];
                 let (node, priority) = (entry.node, entry.priority);
                 let operands = &site.call.arguments;
+                self.take_thrown();
                 let first = self.outgoing_values.len();
                 self.outgoing_values.reserve(operands.len());
                 for operand in operands {
@@ -507,6 +508,7 @@ impl Engine {
         if pe == self.node {
             self.start_goal(predicate, arguments, node, priority);
         } else {
+            self.take_thrown();
             let first = self.outgoing_values.len();
             self.outgoing_values.extend_from_slice(arguments);
             self.throw(pe, predicate, first, node, priority, site);
@@ -521,6 +523,7 @@ impl Engine {
         let arguments = first..self.outgoing_values.len();
         self.outgoing.push(Outgoing::Throw { node: pe, predicate, arguments, priority, parent: node, site });
         self.hurry();
+        self.open_thrown();
     }
 
     /// A guard goal that is no instruction of its own.
