@@ -192,7 +192,7 @@ impl Write for Vec<u8> {
         self.number(unsigned(number));
     }
 
-    #[inline]
+    #[inline(always)]
     fn byte_and_signed(&mut self, byte: u8, number: i64) {
         let number = unsigned(number);
         if number >> (GROUPED_BITS - 7) != 0 {
@@ -312,7 +312,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A number with a sign that comes after this byte; `None`, and nothing read, where another byte comes.
-    #[inline]
+    #[inline(always)]
     pub fn signed_after(&mut self, byte: u8) -> Option<Result<i64, Malformed>> {
         if let Some(word) = self.rest.first_chunk() {
             let word = u64::from_le_bytes(*word);

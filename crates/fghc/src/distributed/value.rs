@@ -99,7 +99,7 @@ pub(super) struct Parts {
 }
 
 /// Appends an integer or an atom of the program to a packet; false for any other value.
-#[inline]
+#[inline(always)]
 pub(super) fn write_atomic(loaded: &Loaded, packet: &mut Vec<u8>, value: Word) -> bool {
     // SAFETY: a value of the engine's heap.
     let value = unsafe { dereference(value) };
@@ -118,7 +118,7 @@ pub(super) fn write_atomic(loaded: &Loaded, packet: &mut Vec<u8>, value: Word) -
 }
 
 /// Reads an integer; `None`, and nothing read, where another value comes.
-#[inline]
+#[inline(always)]
 pub(super) fn read_integer(reader: &mut Reader<'_>) -> Option<Result<Word, Malformed>> {
     let number = reader.signed_after(tag::INTEGER)?;
     Some(number.and_then(|number| Word::integer(number).ok_or(Malformed("an integer is too large"))))

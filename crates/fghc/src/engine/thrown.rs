@@ -69,7 +69,11 @@ impl Engine {
             let call = &code.starts[site as usize].call;
             let (values, others) = others.split_at(call.arguments.len());
             let begin = self.outgoing_values.len();
-            self.outgoing_values.extend_from_slice(values);
+            // So few that a call to copy them would cost more.
+            self.outgoing_values.reserve(values.len());
+            for &value in values {
+                self.outgoing_values.push(value);
+            }
             let arguments = begin..self.outgoing_values.len();
             let predicate = call.predicate;
             self.outgoing.push(Outgoing::Throw { node, predicate, arguments, priority, parent, site });

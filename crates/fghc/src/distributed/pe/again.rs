@@ -15,15 +15,18 @@ const LONGEST: usize = 32;
 #[derive(Clone, Copy)]
 pub struct Beginning {
     bytes: [u8; LONGEST],
+    /// Ones where a byte counts.
+    counts: [u128; 2],
     length: usize,
 }
 
 impl Beginning {
     /// `None` for one that is too long.
     pub fn of(message: &[u8]) -> Option<Beginning> {
-        let mut bytes = [0; LONGEST];
+        let (mut bytes, mut counts) = ([0; LONGEST], [0; LONGEST]);
         bytes.get_mut(..message.len())?.copy_from_slice(message);
-        Some(Beginning { bytes, length: message.len() })
+        counts[..message.len()].fill(u8::MAX);
+        Some(Beginning { bytes, counts: halves(&counts), length: message.len() })
     }
 
     #[inline]
@@ -40,20 +43,11 @@ impl Beginning {
     #[inline]
     fn pass(&self, reader: &mut Reader<'_>) -> bool {
         let rest = reader.rest();
-        let same = match rest.first_chunk::<LONGEST>() {
-            // By words: what is beyond the end does not count.
+        let same = match rest.first_chunk() {
+            // By halves; what is beyond the end does not count.
             Some(next) => {
-                let word = |bytes: &[u8; LONGEST], half: usize| {
-                    let mut word = [0; LONGEST / 2];
-                    word.copy_from_slice(&bytes[half * LONGEST / 2..(half + 1) * LONGEST / 2]);
-                    u128::from_le_bytes(word)
-                };
-                let counts = |from: usize| match (self.length.saturating_sub(from)).min(LONGEST / 2) {
-                    0 => 0,
-                    bytes => u128::MAX >> (8 * (LONGEST / 2 - bytes)),
-                };
-                (word(next, 0) ^ word(&self.bytes, 0)) & counts(0) == 0
-                    && (word(next, 1) ^ word(&self.bytes, 1)) & counts(LONGEST / 2) == 0
+                let (next, bytes) = (halves(next), halves(&self.bytes));
+                (0..2).all(|half| (next[half] ^ bytes[half]) & self.counts[half] == 0)
             }
             None => rest.starts_with(&self.bytes[..self.length]),
         };
@@ -62,6 +56,14 @@ impl Beginning {
         }
         same
     }
+}
+
+#[inline]
+fn halves(bytes: &[u8; LONGEST]) -> [u128; 2] {
+    let (mut first, mut second) = ([0; LONGEST / 2], [0; LONGEST / 2]);
+    first.copy_from_slice(&bytes[..LONGEST / 2]);
+    second.copy_from_slice(&bytes[LONGEST / 2..]);
+    [first, second].map(u128::from_le_bytes)
 }
 
 /// A goal that was thrown: others of which all this is the same begin with the same bytes.

@@ -80,7 +80,7 @@ impl Pe {
         Ok(name)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn read_in(&mut self, reader: &mut Reader<'_>) -> Result<Word, Malformed> {
         if let Some(value) = value::read_integer(reader) {
             self.parts.words_in += 1;
