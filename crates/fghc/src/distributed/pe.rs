@@ -226,8 +226,12 @@ impl Pe {
         let mut left = reductions;
         let stop = loop {
             let before: usize = self.outbox.bytes();
-            let stop = self.engine.run(if before == 0 { left } else { left.min(COMPANY) });
+            let mut stop = self.engine.run(if before == 0 { left } else { left.min(COMPANY) });
             self.drain();
+            if matches!(stop, Stop::Budget) && self.engine.rests() {
+                // It came back only to tell others something.
+                stop = Stop::Idle;
+            }
             left = last.saturating_sub(self.reductions());
             let after: usize = self.outbox.bytes();
             if matches!(stop, Stop::Idle) && left > 0 && self.start_unread() {

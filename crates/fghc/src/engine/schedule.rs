@@ -298,6 +298,15 @@ impl Engine {
         queue
     }
 
+    /// Whether [`Engine::run`] would find nothing to do, and nothing to report.
+    pub fn rests(&self) -> bool {
+        !self.has_goals()
+            && self.fired.is_empty()
+            && self.problem.is_none()
+            && self.exit.is_none()
+            && !self.interrupted()
+    }
+
     /// Whether there are goals that can go on.
     pub(crate) fn has_goals(&self) -> bool {
         !self.registers.ready.is_null() || !self.runnable.is_empty()

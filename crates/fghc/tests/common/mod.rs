@@ -103,6 +103,9 @@ pub fn every_way(text: &str, goal: &str, look: impl Fn(&Outcome) -> String) -> S
         assert_eq!(look(&natively), plain, "native, {told}");
         assert_eq!(natively.counters(), found.counters(), "native, {told}");
         assert_eq!(natively.output, found.output, "native, {told}");
+        if seed.is_some() {
+            continue;
+        }
         let options = || Options { seed, collect_every, ..Options::default() };
         let [counted, natively] = [&counted, &counted_natively].map(|loaded| run_loaded(loaded, options()));
         assert_eq!(counted.counters(), found.counters(), "counted, {told}");
