@@ -5,7 +5,8 @@
 Each side runs the same program on the same data and reports the time of its work, start-up aside; a rate is the number
 of reductions that weft counts for that work over the time, in millions a second, so that rates compare as times do.
 "weft, counting" also counts the reductions of each predicate, which is only done where it is asked for; what is always
-counted (reductions, suspensions, resumptions) is part of every rate of weft.
+counted (reductions, suspensions, resumptions) is part of every other rate of weft; "weft, without counters" does not count
+suspensions and resumptions (reductions are what memory is granted by, and are counted for nothing).
 A side that is not installed is left out, with a message. The demand-driven stream has Erlang processes as its peer;
 Prolog systems have nothing like it. Run it on a quiet machine. Rates are those of the fastest round of each side, because
 whatever else runs only makes a round slower; medians over the rounds are in the record beside them.
@@ -38,6 +39,7 @@ PROGRAMS = {
 SLOWER = {
     "weft, native": 1,
     "weft, counting": 1,
+    "weft, without counters": 1,
     "weft, interpreted": 4,
     "Erlang": 2,
     "GNU Prolog": 4,
@@ -104,6 +106,7 @@ def sides(command: str, folder: Path) -> dict[str, Weft | Peer]:
     found: dict[str, Weft | Peer] = {
         "weft, native": Weft(command, "--native"),
         "weft, counting": Weft(command, "--native", "--counts"),
+        "weft, without counters": Weft(command, "--native", "--without-counters"),
         "weft, interpreted": Weft(command),
     }
     shutil.copy(HERE / "fghc_peer.erl", folder)
@@ -194,6 +197,11 @@ def main() -> None:
     print(
         "counting by predicate costs:", ", ".join(f"{program} {100 * cost:.1f}%" for program, cost in counting.items())
     )
+    always = {
+        program: round(found["weft, without counters"] / found["weft, native"] - 1, 4)
+        for program, found in summary.items()
+    }
+    print("counters that are always on cost:", ", ".join(f"{name} {100 * cost:.1f}%" for name, cost in always.items()))
     for program, found in summary.items():
         if "GNU Prolog" in found:
             ahead = found["weft, interpreted"] / found["GNU Prolog"]
@@ -208,6 +216,7 @@ def main() -> None:
             "rates": summary,
             "medians": medians,
             "cost_of_counting_by_predicate": counting,
+            "cost_of_counters_always_on": always,
             "all": {program: {side: found[side] for side in found} for program, found in rates.items()},
         }
         print("recorded in", peers.record("fghc", content).relative_to(peers.ROOT))

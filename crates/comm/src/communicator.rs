@@ -7,7 +7,7 @@ use weft_base::Operation;
 use crate::error::{Call, CommError};
 use crate::exchange::Exchanges;
 use crate::files::{FileSystem, Files};
-use crate::payload::Payload;
+use crate::payload::{Buffer, Payload};
 use crate::persistent::{Ends, PersistentMessages};
 use crate::tag::{CollectiveKind, Tag, TagSelector};
 
@@ -137,6 +137,25 @@ pub trait Communicator: Clone + 'static {
         self.irecv(from, tag, into)
     }
 
+    /// Sends a payload that is given away: the message is delivered without the sender, who has nothing to wait for. Worlds
+    /// within one process copy nothing then. A peer or tag that there is not is forgotten, as is a request that is dropped.
+    fn post(&self, to: usize, tag: Tag, payload: Payload) {
+        drop(self.isend(to, tag, payload));
+    }
+
+    /// Receives a message if one has arrived by now, in memory of its own or that it came in.
+    fn receive_arrived(
+        &self,
+        from: Source,
+        tag: TagSelector,
+    ) -> impl Future<Output = Result<Option<Received>, CommError>> {
+        async move {
+            let Some(status) = self.iprobe(from, tag).await? else { return Ok(None) };
+            let into = Payload::Data(Buffer::zeroed(status.bytes));
+            self.recv(Source::Rank(status.source), status.tag.into(), into).await.map(Some)
+        }
+    }
+
     /// As [`send`](Communicator::send), from a payload that stays where it is: the loop of a benchmark then moves nothing
     /// but the message. When it fails, the payload may be lost.
     fn send_from(&self, to: usize, tag: Tag, payload: &mut Payload) -> impl Future<Output = Result<(), CommError>> {
@@ -165,6 +184,26 @@ pub trait Communicator: Clone + 'static {
 
     /// Waits until a message that would be received is there, and leaves it there.
     fn probe(&self, from: Source, tag: TagSelector) -> impl Future<Output = Result<Status, CommError>>;
+
+    /// As [`probe`](Communicator::probe), for at most about so many seconds, awake; `None` where nothing has come. For worlds
+    /// of real time.
+    fn probe_for(
+        &self,
+        from: Source,
+        tag: TagSelector,
+        seconds: f64,
+    ) -> impl Future<Output = Result<Option<Status>, CommError>> {
+        async move {
+            let start = self.wtime();
+            loop {
+                let found = self.iprobe(from, tag).await?;
+                if found.is_some() || self.wtime() - start > seconds {
+                    return Ok(found);
+                }
+                std::thread::yield_now();
+            }
+        }
+    }
 
     /// As [`probe`](Communicator::probe); `None` once the world knows that no rank can go on and no message is under way.
     /// Only virtual time knows: worlds of real time wait. Programs that look for such a rest then need no messages for it.

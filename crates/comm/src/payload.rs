@@ -53,6 +53,12 @@ impl Buffer {
         bytemuck::cast_slice_mut(&mut self.0)
     }
 
+    /// Puts a copy of `bytes` in place of what is there, in the same memory where that is large enough.
+    pub fn refill(&mut self, bytes: &[u8]) {
+        self.0.clear();
+        self.0.extend_from_slice(bytes);
+    }
+
     /// Shortens the buffer to `len` bytes; does nothing when it is not longer.
     pub fn truncate(&mut self, len: usize) {
         self.0.truncate(len);
@@ -178,6 +184,14 @@ mod tests {
         assert_eq!(buffer.as_ptr() as usize % 4096, 0);
         assert_eq!(Buffer::of(&[1.0f64, 2.0]).values::<f64>(), &[1.0, 2.0]);
         assert_eq!(Buffer::zeroed(0).len(), 0);
+        let mut buffer = Buffer::of(&[1.0f64, 2.0]);
+        let place = buffer.as_ptr();
+        for bytes in [&[][..], &[7; 16], &[1, 2, 3]] {
+            buffer.refill(bytes);
+            assert_eq!((&buffer[..], buffer.as_ptr()), (bytes, place));
+        }
+        buffer.refill(&[5; 1000]);
+        assert_eq!((&buffer[..], buffer.as_ptr() as usize % 64), (&[5; 1000][..], 0));
     }
 
     #[test]

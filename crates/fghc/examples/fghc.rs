@@ -1,7 +1,7 @@
 //! Runs a program on one processing element and prints what was counted and how long it took: for benchmarks.
 //!
 //! `cargo run --release -p weft-fghc --example fghc -- FILE GOAL [--seed N] [--collect-every N] [--heap BYTES] [--quiet] [--counts]
-//! [--repeat N] [--json] [--native]`
+//! [--repeat N] [--json] [--native [--without-counters]]`
 
 use std::io::Write as _;
 use std::time::Instant;
@@ -21,6 +21,7 @@ struct Arguments {
     repeat: usize,
     json: bool,
     native: bool,
+    without_counters: bool,
 }
 
 fn arguments() -> Result<Arguments, String> {
@@ -37,6 +38,7 @@ fn arguments() -> Result<Arguments, String> {
         repeat: 1,
         json: false,
         native: false,
+        without_counters: false,
     };
     while let Some(word) = words.next() {
         let mut number = || -> Result<u64, String> {
@@ -51,6 +53,7 @@ fn arguments() -> Result<Arguments, String> {
             "--counts" => chosen.counts = true,
             "--json" => chosen.json = true,
             "--native" => chosen.native = true,
+            "--without-counters" => chosen.without_counters = true,
             _ => positional.push(word),
         }
     }
@@ -64,7 +67,11 @@ fn main() -> Result<(), String> {
     let checked = check(vec![Source { name: chosen.file.clone(), text }], Some(&chosen.goal));
     let Some(program) = checked.program.clone() else { return Err(checked.render(false)) };
     let loaded = Loaded::new(program, chosen.counts).map_err(|error| error.to_string())?;
-    let loaded = if chosen.native { loaded.translate() } else { loaded };
+    let loaded = match (chosen.native, chosen.without_counters) {
+        (true, true) => loaded.translate_without_counters(),
+        (true, false) => loaded.translate(),
+        (false, _) => loaded,
+    };
     if chosen.native && loaded.native.is_none() {
         return Err("no native code for this processor".to_string());
     }

@@ -422,3 +422,37 @@ fn in_virtual_time_every_run_is_the_same() {
         }
     }
 }
+
+/// What native code throws by itself is what the interpreter throws: as many goals, from the same places, with the same
+/// arguments; stopped and failing metacalls among them, and slices and collections in between.
+#[test]
+fn native_code_throws_what_the_interpreter_throws() {
+    let program = "main(N, S) :- spread(N, S).\n\
+        spread(0, S) :- S = [].\n\
+        spread(N, S) :- N > 0, M := N - 1, P := N mod 3, Q := N mod 2 |\n\
+            work(N, [N,a|f(N)], Y)@node(P), nothing@node(Q), idle(x, N)@node(1)@priority(1), S = [Y|T], spread(M, T).\n\
+        work(N, [A,B|C], Y) :- Y = g(N, A, B, C).\nnothing.\nidle(_, _).\n\
+        stopped(N, R) :- call(spread(N, _), R, [stop]).\n\
+        failing(N, R) :- call(lost(N), R, _).\nlost(N) :- spread(N, S), only(S)@node(2).\nonly(b).\nonly([]).";
+    for goal in ["main(100, S)", "main(700, S)", "stopped(300, R)", "failing(50, R)"] {
+        let loaded = load(program, goal);
+        let native = loaded.clone().translate();
+        for seed in 1..6 {
+            for (collect_every, slice) in [(None, 100), (Some(40), 1000), (None, 10_000)] {
+                let way = Way { seed, collect_every, slice, ..Way::plain(3) };
+                let [interpreted, natively] = [&loaded, &native].map(|loaded| run(loaded, way));
+                assert_eq!(natively.end, interpreted.end, "{goal} {way:?}");
+                assert_eq!(natively.answers, interpreted.answers, "{goal} {way:?}");
+                if goal.starts_with("main") {
+                    assert_eq!(natively.reductions(), interpreted.reductions(), "{goal} {way:?}");
+                    for (one, other) in natively.counts.iter().zip(&interpreted.counts) {
+                        let throws = |counts: &Counts| counts.sent[Kind::ThrowGoal as usize];
+                        let sites =
+                            |counts: &Counts| -> Vec<u64> { counts.sites.iter().map(|site| site.throws).collect() };
+                        assert_eq!((throws(one), sites(one)), (throws(other), sites(other)), "{goal} {way:?}");
+                    }
+                }
+            }
+        }
+    }
+}

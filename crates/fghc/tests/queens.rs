@@ -14,8 +14,10 @@ fn goal(depth: usize) -> String {
 
 #[test]
 fn program_1_takes_the_same_reductions_at_every_depth() {
-    for depth in [1, 2, 3, 8] {
-        let done = run_loaded(&load(PROGRAM_1, &goal(depth), true), Options::default()).done();
+    for (depth, is_native) in [(1, false), (2, false), (3, false), (8, false), (2, true), (3, true)] {
+        let loaded = load(PROGRAM_1, &goal(depth), true);
+        let loaded = if is_native { loaded.translate() } else { loaded };
+        let done = run_loaded(&loaded, Options::default()).done();
         assert_eq!(done.counters().reductions, 38_879, "depth {depth}");
         assert_eq!(done.output.lines().count(), 92, "depth {depth}");
         let counts = done.engine.counts();
@@ -53,5 +55,35 @@ fn program_2_takes_the_reductions_of_its_grain() {
     for (k, reductions) in (1..).zip(expected) {
         let done = run_loaded(&load(PROGRAM_2, &format!("go8(1,{k})"), false), Options::default()).done();
         assert_eq!(done.counters().reductions, reductions, "K = {k}");
+    }
+}
+
+/// Every reduction is one of a predicate, however reductions are cut into slices and wherever goals wait: the counts of
+/// native code, which come from the budget in loops, are those of the interpreter.
+#[test]
+fn counts_by_predicate_are_the_same_in_native_code() {
+    const PROGRAMS: [(&str, &str); 7] = [
+        (include_str!("../../../programs/fghc/quicksort.fghc"), "main"),
+        (include_str!("../../../programs/fghc/primes.fghc"), "count(150, Number)"),
+        (include_str!("../../../programs/fghc/reverse.fghc"), "main"),
+        (include_str!("../../../programs/fghc/demand.fghc"), "demand(200, Sum)"),
+        (include_str!("../../../programs/fghc/buffer.fghc"), "run(200, 4, 0, Sum)"),
+        (include_str!("../../../programs/fghc/metacalls.fghc"), "run(0, Result), failing(Failed)"),
+        (include_str!("../../../programs/fghc/several.fghc"), "distributed(1, Which)"),
+    ];
+    for (program, goal) in PROGRAMS {
+        let loaded = load(program, goal, true);
+        let native = loaded.clone().translate();
+        for (seed, collect_every) in
+            [(None, None), (None, Some(1)), (None, Some(13)), (Some(1), Some(200)), (Some(2), None)]
+        {
+            let [interpreted, natively] = [&loaded, &native]
+                .map(|loaded| run_loaded(loaded, Options { seed, collect_every, ..Options::default() }).done());
+            let told = format!("{goal}, seed {seed:?}, a collection every {collect_every:?}");
+            assert_eq!(natively.engine.counts(), interpreted.engine.counts(), "{told}");
+            assert_eq!(natively.counters(), interpreted.counters(), "{told}");
+            let sum: u64 = natively.engine.counts().iter().map(|(_, count)| count).sum();
+            assert_eq!(sum, natively.counters().reductions, "{told}");
+        }
     }
 }

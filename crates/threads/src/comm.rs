@@ -9,7 +9,8 @@ use weft_comm::collective::divide;
 use weft_comm::files::{FileSystem, Files, PosixFiles};
 use weft_comm::matching::{Envelope, Pattern};
 use weft_comm::{
-    Blocked, Call, CollectiveKind, CommError, Communicator, Payload, Source, Status, Tag, TagSelector, Work,
+    Blocked, Buffer, Call, CollectiveKind, CommError, Communicator, Payload, Received, Source, Status, Tag,
+    TagSelector, Work,
 };
 
 use crate::fill::{Scratch, Sender, fill};
@@ -138,6 +139,23 @@ impl ThreadComm {
         SendState::Done(Some(Ok(payload)))
     }
 
+    /// Leaves a payload that its sender gives away, or fills the receive that waits for it.
+    fn give(&self, to: usize, tag: Tag, payload: Payload) {
+        let mailbox = &self.world().mailboxes[self.world_rank_of(to)];
+        let envelope = Envelope::new(self.0.context, self.0.rank, tag);
+        let mut contents = mailbox.lock();
+        if contents.queues.posted().any(|(pattern, _)| pattern.accepts(&envelope)) {
+            drop(contents);
+            // Only its receiver takes a posted receive away other than by a message, and messages of this sender keep their
+            // order: whether it is still there does not matter.
+            drop(self.deliver(to, tag, payload));
+            return;
+        }
+        contents.queues.keep(envelope, Message::Kept { world_rank: self.0.state.rank, payload });
+        drop(contents);
+        mailbox.ring();
+    }
+
     /// The message to leave in a mailbox, and how its send goes on.
     fn leave(&self, to: usize, tag: Tag, payload: Payload) -> (Message, SendState) {
         let world_rank = self.0.state.rank;
@@ -153,9 +171,19 @@ impl ThreadComm {
 
     /// Takes a message that was there when its receive was posted.
     fn take(&self, envelope: Envelope, message: Message, into: Payload, wanted: TagSelector) -> ReceiveState {
+        ReceiveState::Done(Some(self.taken(envelope, message, into, wanted)))
+    }
+
+    fn taken(
+        &self,
+        envelope: Envelope,
+        message: Message,
+        into: Payload,
+        wanted: TagSelector,
+    ) -> Result<Received, CommError> {
         let (rank, tag, receiver) = (envelope.source(), envelope.tag(), self.0.state.rank);
         let scratch = &self.0.state.scratch;
-        let received = match message {
+        match message {
             Message::Kept { world_rank, payload } => {
                 fill(into, &payload, Sender { rank, world_rank, tag }, receiver, wanted, scratch)
             }
@@ -165,8 +193,7 @@ impl ThreadComm {
                 self.world().mailboxes[world_rank].ring();
                 received
             }
-        };
-        ReceiveState::Done(Some(received))
+        }
     }
 
     fn look(&self, from: Source, tag: TagSelector) -> impl Fn(&mut crate::mailbox::Contents) -> Option<Status> {
@@ -208,6 +235,33 @@ impl Communicator for ThreadComm {
         }
     }
 
+    fn post(&self, to: usize, tag: Tag, payload: Payload) {
+        if self.check_peer(to).and_then(|()| self.check_tag(tag)).is_ok() {
+            self.give(to, tag, payload);
+        }
+    }
+
+    async fn receive_arrived(&self, from: Source, tag: TagSelector) -> Result<Option<Received>, CommError> {
+        self.check_source(from)?;
+        self.world().check_going_on(self.0.state.rank)?;
+        let pattern = self.pattern(from, tag);
+        let mut contents = self.mailbox().lock();
+        let found = contents.queues.unexpected().position(|(envelope, _)| pattern.accepts(envelope));
+        let Some(place) = found else { return Ok(None) };
+        let (envelope, message) = contents.queues.take_unexpected(place);
+        drop(contents);
+        match message {
+            Message::Kept { payload: payload @ Payload::Data(_), .. } if pattern.meets(&envelope) => {
+                let status = Status { source: envelope.source(), tag: envelope.tag(), bytes: payload.len() };
+                Ok(Some(Received { payload, status }))
+            }
+            message => {
+                let into = Payload::Data(Buffer::zeroed(message.bytes()));
+                self.taken(envelope, message, into, tag).map(Some)
+            }
+        }
+    }
+
     fn irecv(&self, from: Source, tag: TagSelector, into: Payload) -> Receive {
         if let Err(error) = self.check_source(from) {
             return Receive(ReceiveState::Done(Some(Err(error))));
@@ -231,6 +285,24 @@ impl Communicator for ThreadComm {
         self.check_source(from)?;
         self.world().check_going_on(self.0.state.rank)?;
         Ok(self.look(from, tag)(&mut self.mailbox().lock()))
+    }
+
+    async fn probe_for(&self, from: Source, tag: TagSelector, seconds: f64) -> Result<Option<Status>, CommError> {
+        self.check_source(from)?;
+        let look = self.look(from, tag);
+        let (start, most) = (Instant::now(), Duration::from_secs_f64(seconds.max(0.0)));
+        loop {
+            self.world().check_going_on(self.0.state.rank)?;
+            let seen = self.mailbox().rings();
+            let found = look(&mut self.mailbox().lock());
+            if found.is_some() {
+                return Ok(found);
+            }
+            let left = most.saturating_sub(start.elapsed());
+            if left.is_zero() || !self.mailbox().spin(seen, left) {
+                return Ok(None);
+            }
+        }
     }
 
     async fn compute(&self, work: Work) {

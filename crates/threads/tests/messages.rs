@@ -160,3 +160,101 @@ fn many_messages_between_many_threads_all_arrive() {
         assert_eq!(totals, expected);
     }
 }
+
+/// Rank 0 gives messages away; rank 1 takes them as they arrive, or posts some before they are sent.
+#[derive(Clone, Debug)]
+struct Gifts {
+    messages: Vec<(u32, usize)>,
+    posted: usize,
+    /// Whether rank 1 waits awake.
+    probes: bool,
+}
+
+impl Program for Gifts {
+    type Output = bool;
+    async fn run<C: Communicator>(self, comm: C) -> Result<bool, CommError> {
+        const GO: u32 = 1000;
+        let content = |index: usize| Payload::of(&Stream::content(index, self.messages[index].1));
+        if comm.rank() == 0 {
+            comm.recv(Source::Rank(1), tag(GO), Payload::EMPTY).await?;
+            for (index, &(tag, _)) in self.messages.iter().enumerate() {
+                comm.post(1, Tag::User(tag), content(index));
+            }
+            // Forgotten, as a request that is dropped is.
+            comm.post(2, Tag::User(0), Payload::EMPTY);
+            return Ok(true);
+        }
+        let order = Stream { messages: self.messages.clone(), post_first: true }.order();
+        let (early, late) = order.split_at(self.posted.min(order.len()));
+        let post =
+            |&index: &usize| comm.irecv(Source::Any, tag(self.messages[index].0), Payload::of(&vec![0u8; 50_000]));
+        let requests: Vec<_> = early.iter().map(post).collect();
+        assert_eq!(comm.receive_arrived(Source::Any, TagSelector::AnyUser).await?, None);
+        assert_eq!(comm.probe_for(Source::Any, TagSelector::AnyUser, 1e-4).await?, None);
+        comm.send(0, Tag::User(GO), Payload::EMPTY).await?;
+        let mut right = true;
+        for (request, &index) in requests.into_iter().zip(early) {
+            right &= request.await?.payload == content(index);
+        }
+        for &index in late {
+            let wanted = tag(self.messages[index].0);
+            let received = loop {
+                if self.probes {
+                    let status = comm.probe_for(Source::Rank(0), wanted, 10.0).await?;
+                    right &= status.is_some_and(|status| status.bytes == self.messages[index].1);
+                }
+                if let Some(received) = comm.receive_arrived(Source::Rank(0), wanted).await? {
+                    break received;
+                }
+                std::thread::yield_now();
+            };
+            right &= received.payload == content(index) && received.status.source == 0;
+            right &= received.status.bytes == self.messages[index].1;
+        }
+        Ok(right && comm.receive_arrived(Source::Any, TagSelector::AnyUser).await?.is_none())
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn messages_that_are_given_away_do_not_overtake(
+        messages in prop::collection::vec(
+            (0u32..3, prop_oneof![0usize..64, 4000usize..5000, 16_000usize..50_000]),
+            0..20,
+        ),
+        posted in 0usize..20,
+        probes in any::<bool>(),
+    ) {
+        prop_assert_eq!(run(2, &Gifts { messages, posted, probes }, &Options::default()).unwrap(), vec![true, true]);
+    }
+}
+
+/// A long message waits for its receive; so does one that is taken because it has arrived.
+#[derive(Clone)]
+struct Waits;
+
+impl Program for Waits {
+    type Output = ();
+    async fn run<C: Communicator>(self, comm: C) -> Result<(), CommError> {
+        let long = Payload::of(&Stream::content(3, 100_000));
+        if comm.rank() == 0 {
+            assert_eq!(comm.send(1, Tag::User(1), long.clone()).await?, long);
+            comm.send(1, Tag::User(2), Payload::Phantom(100)).await?;
+            let peer = comm.receive_arrived(Source::Rank(7), tag(1)).await;
+            assert!(matches!(peer, Err(CommError::NoSuchRank { peer: 7, .. })), "{peer:?}");
+            return Ok(());
+        }
+        comm.probe(Source::Rank(0), tag(1)).await?;
+        assert_eq!(comm.receive_arrived(Source::Rank(0), tag(1)).await?.map(|received| received.payload), Some(long));
+        comm.probe(Source::Rank(0), tag(2)).await?;
+        let phantom = comm.receive_arrived(Source::Rank(0), tag(2)).await?.map(|received| received.payload);
+        assert_eq!(phantom, Some(Payload::Phantom(100)));
+        Ok(())
+    }
+}
+
+#[test]
+fn long_messages_and_phantoms_are_taken_when_they_have_arrived() {
+    run(2, &Waits, &Options::default()).unwrap();
+}

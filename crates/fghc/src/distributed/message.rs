@@ -104,26 +104,111 @@ pub(super) trait Write {
     fn number(&mut self, number: u64);
     /// A number with a sign.
     fn signed(&mut self, number: i64);
+    /// A byte and a number with a sign.
+    fn byte_and_signed(&mut self, byte: u8, number: i64);
     /// Bytes with their length.
     fn bytes(&mut self, bytes: &[u8]);
 }
 
+/// Bytes of the largest number.
+const LONGEST_NUMBER: usize = 10;
+/// Bits of a number whose groups fit into a word.
+const GROUPED_BITS: u32 = 56;
+/// The bit of every byte of a word that says that another follows.
+const CONTINUES: u64 = 0x8080_8080_8080_8080;
+
+/// A number below 2^56 in groups of seven bits, each in a byte of its own.
+#[inline]
+fn spread(number: u64) -> u64 {
+    let number = number & 0x0fff_ffff | (number << 4) & 0x0fff_ffff_0000_0000;
+    let number = number & 0x0000_3fff_0000_3fff | (number << 2) & 0x3fff_0000_3fff_0000;
+    number & 0x007f_007f_007f_007f | (number << 1) & 0x7f00_7f00_7f00_7f00
+}
+
+/// Groups of a number.
+#[inline]
+fn groups_of(number: u64) -> usize {
+    (64 - (number | 1).leading_zeros() as usize).div_ceil(7)
+}
+
+/// A number below 2^56 as it travels, in this many bytes: every group but the last says that another follows.
+#[inline]
+fn with_ends(number: u64, length: usize) -> u64 {
+    spread(number) | CONTINUES & ((1 << (8 * (length - 1))) - 1)
+}
+
+/// A number with a sign without: small ones of either sign stay small.
+#[inline]
+fn unsigned(number: i64) -> u64 {
+    (number << 1 ^ number >> 63) as u64
+}
+
+/// The number that [`unsigned`] was made of.
+#[inline]
+fn with_sign(number: u64) -> i64 {
+    (number >> 1) as i64 ^ -((number & 1) as i64)
+}
+
+/// As it was before [`spread`]; the highest bit of every byte is not looked at.
+#[inline]
+fn gather(groups: u64) -> u64 {
+    let number = groups & 0x007f_007f_007f_007f | (groups & 0x7f00_7f00_7f00_7f00) >> 1;
+    let number = number & 0x0000_3fff_0000_3fff | (number & 0x3fff_0000_3fff_0000) >> 2;
+    number & 0x0fff_ffff | (number & 0x0fff_ffff_0000_0000) >> 4
+}
+
 impl Write for Vec<u8> {
+    #[inline]
     fn byte(&mut self, byte: u8) {
         self.push(byte);
     }
 
+    #[inline]
     fn number(&mut self, mut number: u64) {
-        while number >= 0x80 {
-            self.push(number as u8 | 0x80);
-            number >>= 7;
+        if number < 0x80 {
+            return self.push(number as u8);
         }
-        self.push(number as u8);
+        // Room for all of it is asked for once.
+        self.reserve(LONGEST_NUMBER);
+        if number >> GROUPED_BITS != 0 {
+            while number >= 0x80 {
+                self.push(number as u8 | 0x80);
+                number >>= 7;
+            }
+            return self.push(number as u8);
+        }
+        let length = groups_of(number);
+        let groups = with_ends(number, length);
+        // SAFETY: there is room for eight bytes, of which `length` count.
+        unsafe {
+            let end = self.as_mut_ptr().add(self.len());
+            end.cast::<[u8; 8]>().write_unaligned(groups.to_le_bytes());
+            self.set_len(self.len() + length);
+        }
     }
 
+    #[inline]
     fn signed(&mut self, number: i64) {
-        // Small numbers of either sign stay short.
-        self.number((number << 1 ^ number >> 63) as u64);
+        self.number(unsigned(number));
+    }
+
+    #[inline(always)]
+    fn byte_and_signed(&mut self, byte: u8, number: i64) {
+        let number = unsigned(number);
+        if number >> (GROUPED_BITS - 7) != 0 {
+            self.push(byte);
+            return self.number(number);
+        }
+        // Both are one word.
+        self.reserve(LONGEST_NUMBER);
+        let length = groups_of(number);
+        let word = with_ends(number, length) << 8 | u64::from(byte);
+        // SAFETY: there is room for eight bytes, of which those of the number and one more count.
+        unsafe {
+            let end = self.as_mut_ptr().add(self.len());
+            end.cast::<[u8; 8]>().write_unaligned(word.to_le_bytes());
+            self.set_len(self.len() + length + 1);
+        }
     }
 
     fn bytes(&mut self, bytes: &[u8]) {
@@ -146,9 +231,13 @@ impl<'a> Reader<'a> {
         self.rest.is_empty()
     }
 
-    /// Whether this byte comes next.
-    pub fn next_is(&self, byte: u8) -> bool {
-        self.rest.first() == Some(&byte)
+    /// Passes over bytes.
+    ///
+    /// # Panics
+    /// When fewer are left.
+    #[inline]
+    pub fn pass(&mut self, bytes: usize) {
+        self.rest = &self.rest[bytes..];
     }
 
     /// All that is left.
@@ -170,6 +259,32 @@ impl<'a> Reader<'a> {
 
     #[inline]
     pub fn number(&mut self) -> Result<u64, Malformed> {
+        // Most are small.
+        match self.rest.split_first() {
+            Some((&first, rest)) if first < 0x80 => {
+                self.rest = rest;
+                Ok(u64::from(first))
+            }
+            _ => self.large_number(),
+        }
+    }
+
+    #[inline]
+    fn large_number(&mut self) -> Result<u64, Malformed> {
+        if let Some(groups) = self.rest.first_chunk() {
+            let groups = u64::from_le_bytes(*groups);
+            // The first byte after which none follows.
+            let end = !groups & CONTINUES;
+            if end != 0 {
+                let bits = end.trailing_zeros() + 1;
+                self.rest = &self.rest[bits as usize / 8..];
+                return Ok(gather(groups & (u64::MAX >> (64 - bits))));
+            }
+        }
+        self.number_by_bytes()
+    }
+
+    fn number_by_bytes(&mut self) -> Result<u64, Malformed> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
@@ -193,8 +308,31 @@ impl<'a> Reader<'a> {
 
     #[inline]
     pub fn signed(&mut self) -> Result<i64, Malformed> {
-        let number = self.number()?;
-        Ok((number >> 1) as i64 ^ -((number & 1) as i64))
+        Ok(with_sign(self.number()?))
+    }
+
+    /// A number with a sign that comes after this byte; `None`, and nothing read, where another byte comes.
+    #[inline(always)]
+    pub fn signed_after(&mut self, byte: u8) -> Option<Result<i64, Malformed>> {
+        if let Some(word) = self.rest.first_chunk() {
+            let word = u64::from_le_bytes(*word);
+            if word as u8 != byte {
+                return None;
+            }
+            let groups = word >> 8;
+            // The first byte after which none follows.
+            let end = !groups & (CONTINUES >> 8);
+            if end != 0 {
+                let bits = end.trailing_zeros() + 1;
+                self.rest = &self.rest[bits as usize / 8 + 1..];
+                return Some(Ok(with_sign(gather(groups & (u64::MAX >> (64 - bits))))));
+            }
+        }
+        if self.rest.first() != Some(&byte) {
+            return None;
+        }
+        self.rest = &self.rest[1..];
+        Some(self.signed())
     }
 
     pub fn bytes(&mut self) -> Result<&'a [u8], Malformed> {
@@ -217,17 +355,37 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_is_read(
-            byte in any::<u8>(), number in any::<u64>(), signed in any::<i64>(), bytes in prop::collection::vec(any::<u8>(), 0..300),
+            byte in any::<u8>(), number in (any::<u64>(), 0u32..64).prop_map(|(number, bits)| number >> bits),
+            signed in (any::<i64>(), 0u32..64).prop_map(|(number, bits)| number >> bits), bytes in prop::collection::vec(any::<u8>(), 0..300),
         ) {
             let mut packet = Vec::new();
             packet.byte(byte);
             packet.number(number);
+            // Groups of seven bits, smallest first, and no more than are needed.
+            let groups = (0..10).map(|group| (number >> (7 * group)) as u8 & 0x7f);
+            let many = (1..10).rev().find(|group| number >> (7 * group) != 0).unwrap_or(0);
+            let wanted: Vec<u8> =
+                groups.take(many + 1).enumerate().map(|(at, group)| group | u8::from(at < many) << 7).collect();
+            prop_assert_eq!(&packet[1..], &wanted[..]);
             packet.signed(signed);
+            let before = packet.len();
+            packet.byte_and_signed(byte, signed);
+            let mut both = vec![byte];
+            both.signed(signed);
+            prop_assert_eq!(&packet[before..], &both[..]);
+            // Alone at the end of a packet, too.
+            let mut alone = Reader::new(&both);
+            prop_assert_eq!(alone.signed_after(byte ^ 1), None);
+            prop_assert_eq!(alone.signed_after(byte), Some(Ok(signed)));
+            prop_assert!(alone.is_empty());
+            prop_assert_eq!(Reader::new(&both[..both.len() - 1]).signed_after(byte), Some(Err(Malformed("it ends too early"))));
             Write::bytes(&mut packet, &bytes);
             let mut reader = Reader::new(&packet);
             prop_assert_eq!(reader.byte(), Ok(byte));
             prop_assert_eq!(reader.number(), Ok(number));
             prop_assert_eq!(reader.signed(), Ok(signed));
+            prop_assert_eq!(reader.signed_after(byte ^ 1), None);
+            prop_assert_eq!(reader.signed_after(byte), Some(Ok(signed)));
             prop_assert_eq!(reader.bytes(), Ok(&bytes[..]));
             prop_assert!(reader.is_empty());
             for cut in 0..packet.len().min(40) {
@@ -236,6 +394,7 @@ mod tests {
                     reader.byte()?;
                     reader.number()?;
                     reader.signed()?;
+                    reader.signed_after(byte).ok_or(Malformed("another byte"))??;
                     reader.bytes().map(drop)
                 };
                 let mut read = read;

@@ -4,6 +4,8 @@ use rustc_hash::FxHashMap;
 
 /// So many packets are looked through one by one; more are found by a table.
 const FEW: usize = 8;
+/// How many packets' memory is kept for others.
+const KEPT: usize = 8;
 
 /// Packets for other PEs, one for each.
 #[derive(Default)]
@@ -11,6 +13,8 @@ pub struct Outbox {
     packets: Vec<(usize, Vec<u8>)>,
     /// Where the packet of each PE is, once there are more than a few.
     places: FxHashMap<usize, usize>,
+    /// Empty, for their memory.
+    spare: Vec<Vec<u8>>,
 }
 
 impl Outbox {
@@ -37,7 +41,8 @@ impl Outbox {
         };
         known.unwrap_or_else(|| {
             let place = self.packets.len();
-            self.packets.push((to, Vec::new()));
+            let packet = self.spare.pop().unwrap_or_default();
+            self.packets.push((to, packet));
             if !self.places.is_empty() {
                 self.places.insert(to, place);
             }
@@ -56,11 +61,19 @@ impl Outbox {
         self.packets.iter().map(|(_, packet)| packet.len()).sum()
     }
 
-    /// All packets, by PE; none is left.
-    pub fn take(&mut self) -> Vec<(usize, Vec<u8>)> {
+    /// All packets, by PE, behind what is in `packets`; none is left.
+    pub fn take_into(&mut self, packets: &mut Vec<(usize, Vec<u8>)>) {
         self.places.clear();
         self.packets.sort_unstable_by_key(|(pe, _)| *pe);
-        std::mem::take(&mut self.packets)
+        packets.append(&mut self.packets);
+    }
+
+    /// Keeps the memory of a packet that is no longer needed.
+    pub fn keep(&mut self, mut packet: Vec<u8>) {
+        if self.spare.len() < KEPT {
+            packet.clear();
+            self.spare.push(packet);
+        }
     }
 }
 
@@ -82,8 +95,11 @@ mod tests {
                     outbox.packet(place).push(byte);
                 }
                 prop_assert_eq!(outbox.bytes(), round.len());
-                prop_assert_eq!(outbox.take(), wanted.into_iter().collect::<Vec<_>>());
+                let mut packets = Vec::new();
+                outbox.take_into(&mut packets);
+                prop_assert_eq!(&packets, &wanted.into_iter().collect::<Vec<_>>());
                 prop_assert_eq!(outbox.bytes(), 0);
+                packets.into_iter().for_each(|(_, packet)| outbox.keep(packet));
             }
         }
     }

@@ -4,21 +4,23 @@
 //! takes packets for others ([`Pe::take_packets`]). It knows neither threads nor time, so that tests can deliver packets
 //! in any order and the same code runs in every world.
 
+mod again;
 mod ending;
 mod incoming;
 mod outgoing;
 mod unread;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use super::message::{KINDS, Kind, Malformed, Write};
 use super::outbox::Outbox;
 use super::quiescence::{Quiescence, Turn};
 use super::report::{Counts, End, Interrupted, SiteCounts, State};
 use super::tables::{Exports, Fosters, Imports, NodeName};
-use super::value::{CopyLimits, Parts};
+use super::value::{CopyLimits, Exported, Parts};
 use crate::engine::{Engine, Loaded, NodeChange, Options, Outgoing, ROOT, Stop};
 use crate::heap::Word;
+use again::{Coming, Leaving};
 use unread::Unread;
 
 /// The PE that the program starts on, and that ends the run.
@@ -71,7 +73,7 @@ pub struct Pe {
     exports: Exports,
     imports: Imports,
     fosters: Fosters,
-    exported: FxHashMap<u64, usize>,
+    exported: Exported,
     /// Whether thrown goals wait as they came while there are others.
     puts_off: bool,
     unread: Unread,
@@ -85,9 +87,14 @@ pub struct Pe {
     outbox: Outbox,
     outgoing: Vec<Outgoing>,
     outgoing_values: Vec<Word>,
+    bound: Vec<u64>,
+    unreachable: Vec<u64>,
     /// Values still to be written, and arguments that have been read: kept for their memory.
     unwritten: Vec<(Word, usize)>,
     arguments: Vec<Word>,
+    /// The goal thrown last, and the one that came last, while others may begin as they did.
+    leaving: Option<Leaving>,
+    coming: Option<Coming>,
     /// Packets that the search for quiescence does not count.
     control: Vec<(usize, Vec<u8>)>,
     quiescence: Quiescence,
@@ -126,7 +133,7 @@ impl Pe {
             exports: Exports::default(),
             imports: Imports::default(),
             fosters: Fosters::default(),
-            exported: FxHashMap::default(),
+            exported: Exported::default(),
             puts_off: false,
             unread: Unread::default(),
             collections: 0,
@@ -136,8 +143,12 @@ impl Pe {
             outbox: Outbox::default(),
             outgoing: Vec::new(),
             outgoing_values: Vec::new(),
+            bound: Vec::new(),
+            unreachable: Vec::new(),
             unwritten: Vec::new(),
             arguments: Vec::new(),
+            leaving: None,
+            coming: None,
             control: Vec::new(),
             quiescence: Quiescence::default(),
             sent: [0; KINDS],
@@ -215,8 +226,12 @@ impl Pe {
         let mut left = reductions;
         let stop = loop {
             let before: usize = self.outbox.bytes();
-            let stop = self.engine.run(if before == 0 { left } else { left.min(COMPANY) });
+            let mut stop = self.engine.run(if before == 0 { left } else { left.min(COMPANY) });
             self.drain();
+            if matches!(stop, Stop::Budget) && self.engine.rests() {
+                // It came back only to tell others something.
+                stop = Stop::Idle;
+            }
             left = last.saturating_sub(self.reductions());
             let after: usize = self.outbox.bytes();
             if matches!(stop, Stop::Idle) && left > 0 && self.start_unread() {
@@ -265,10 +280,22 @@ impl Pe {
 
     /// Packets for others: to which PE, and the bytes.
     pub fn take_packets(&mut self) -> Vec<(usize, Vec<u8>)> {
-        let mut packets = self.outbox.take();
-        packets.iter().for_each(|_| self.quiescence.sent());
-        packets.append(&mut self.control);
+        let mut packets = Vec::new();
+        self.take_packets_into(&mut packets);
         packets
+    }
+
+    /// As [`Pe::take_packets`], behind what is in `packets`.
+    pub fn take_packets_into(&mut self, packets: &mut Vec<(usize, Vec<u8>)>) {
+        let before = packets.len();
+        self.outbox.take_into(packets);
+        packets[before..].iter().for_each(|_| self.quiescence.sent());
+        packets.append(&mut self.control);
+    }
+
+    /// Takes the memory of a packet that has been sent, for another.
+    pub fn keep_packet(&mut self, packet: Vec<u8>) {
+        self.outbox.keep(packet);
     }
 
     /// The program's output is complete.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use serde::Serialize;
-use weft_comm::{CommError, Communicator, Payload, Program, Source, Tag, Work};
+use weft_comm::{Buffer, CommError, Communicator, Payload, Program, Source, Tag, Work};
 
 use super::message::{KINDS, Kind};
 use super::pe::{Activity, Pe};
@@ -101,6 +101,9 @@ pub struct Run {
 /// Seconds for which a PE rests before it takes its turn in the search for quiescence.
 const PATIENCE: f64 = 200e-6;
 
+/// How many packets' memory is kept for others.
+const BUFFERS: usize = 16;
+
 /// Packets of messages, and at the end the counts.
 const PACKET: Tag = Tag::User(1);
 const COUNTS: Tag = Tag::User(2);
@@ -141,6 +144,8 @@ impl Program for Run {
             sent,
             received,
             parts,
+            packets: Vec::new(),
+            buffers: Vec::new(),
         };
         driver.pe.start();
         match driver.work().await? {
@@ -165,46 +170,56 @@ struct Driver<C> {
     sent: [u64; KINDS],
     received: [u64; KINDS],
     parts: Parts,
+    /// Packets to be sent, while they are.
+    packets: Vec<(usize, Vec<u8>)>,
+    /// Memory of packets that came.
+    buffers: Vec<Buffer>,
 }
 
 impl<C: Communicator> Driver<C> {
     /// Runs this PE until the run ends.
     async fn work(&mut self) -> Result<Result<(), super::Malformed>, CommError> {
+        let is_virtual = self.comm.virtual_time();
+        let mut rests = false;
         loop {
+            if rests && !is_virtual {
+                // Nothing has changed until a packet comes.
+                self.something_comes().await?;
+            }
             let mut bytes = 0;
             let mut came = false;
-            let begin = self.comm.wtime();
-            while let Some(status) = self.comm.iprobe(Source::Any, PACKET.into()).await? {
-                let packet = self.receive(status.source, status.bytes, PACKET).await?;
-                self.record(EventKind::Received { from: status.source });
-                bytes += packet.len();
+            let begin = self.clock();
+            while let Some(received) = self.comm.receive_arrived(Source::Any, PACKET.into()).await? {
+                self.record(EventKind::Received { from: received.status.source });
+                bytes += received.status.bytes;
                 came = true;
                 let rested = !self.pe.has_goals();
-                if let Err(malformed) = self.pe.receive(&packet) {
+                if let Err(malformed) = self.pe.receive(received.payload.values().unwrap_or_default()) {
                     return Ok(Err(malformed));
                 }
-                if rested && self.pe.has_goals() && !self.comm.virtual_time() {
+                self.keep_buffer(received.payload);
+                if rested && self.pe.has_goals() && !is_virtual {
                     // What comes next can wait until this is done.
                     break;
                 }
             }
-            let received = self.comm.wtime();
+            let received = self.clock();
             let before = self.pe.reductions();
             let activity = self.pe.step(self.options.slice);
-            let resting = activity == Activity::Resting;
-            let packets = self.pe.take_packets();
-            bytes += packets.iter().map(|(_, packet)| packet.len()).sum::<usize>();
+            rests = activity == Activity::Resting;
+            self.pe.take_packets_into(&mut self.packets);
+            bytes += self.packets.iter().map(|(_, packet)| packet.len()).sum::<usize>();
             let reductions = self.pe.reductions() - before;
             let counts = self.charge(reductions, bytes).await;
-            let quiet = resting && !came && packets.is_empty();
-            let charged = self.comm.wtime();
+            let quiet = rests && !came && self.packets.is_empty();
+            let charged = self.clock();
             if activity == Activity::Ended {
-                self.ended = Some(charged);
+                self.ended = Some(self.comm.wtime());
             }
-            self.send(packets);
+            self.send();
             // Telling the others that the run is over is no part of it.
-            let end = self.ended.unwrap_or_else(|| self.comm.wtime());
-            if self.comm.virtual_time() {
+            let end = self.ended.unwrap_or_else(|| self.clock());
+            if is_virtual {
                 // Time goes on only where messages pass and where work is charged.
                 self.communication += (received - begin) + (end - charged);
             }
@@ -216,31 +231,47 @@ impl<C: Communicator> Driver<C> {
             if activity == Activity::Ended {
                 return Ok(Ok(()));
             }
-            if quiet && !self.something_comes().await? {
-                if !self.waits_for_quiet {
-                    self.pe.rest();
-                    let packets = self.pe.take_packets();
-                    self.send(packets);
-                }
-                self.wait().await?;
+            if quiet && is_virtual {
+                self.rest().await?;
             }
         }
     }
 
-    /// Waits a little before the search for quiescence goes on: a PE that waits for an answer rests only for a moment, and
-    /// each moment would cost a message. In virtual time that message costs nobody's processor, and nothing is awaited.
-    async fn something_comes(&mut self) -> Result<bool, CommError> {
-        if self.comm.virtual_time() || self.comm.size() == 1 || !self.pe.searches() {
-            return Ok(false);
+    /// The time where somebody looks at the times of every step: to ask for it costs as much as some reductions.
+    fn clock(&self) -> f64 {
+        if self.comm.virtual_time() || self.options.recorder.is_some() { self.comm.wtime() } else { 0.0 }
+    }
+
+    /// Waits for a packet.
+    ///
+    /// Whose turn it is in the search for quiescence waits only a little before it goes on: a PE that waits for an answer
+    /// rests only for a moment, and each moment would cost a message. In virtual time that message costs nobody's processor,
+    /// and nothing is awaited.
+    async fn something_comes(&mut self) -> Result<(), CommError> {
+        if !self.pe.searches() {
+            return self.wait().await;
         }
-        let before = self.comm.wtime();
-        let mut comes = false;
-        while !comes && self.comm.wtime() - before < PATIENCE {
-            comes = self.comm.iprobe(Source::Any, PACKET.into()).await?.is_some();
-            std::thread::yield_now();
+        if self.comm.size() > 1 {
+            let before = self.comm.wtime();
+            let comes = self.comm.probe_for(Source::Any, PACKET.into(), PATIENCE).await?.is_some();
+            let after = self.comm.wtime();
+            self.idle += after - before;
+            self.record_stretch(before, after, EventKind::Idle);
+            if comes {
+                return Ok(());
+            }
         }
-        self.idle += self.comm.wtime() - before;
-        Ok(comes)
+        self.rest().await
+    }
+
+    /// Takes part in the search for quiescence, and waits for a packet.
+    async fn rest(&mut self) -> Result<(), CommError> {
+        if !self.waits_for_quiet {
+            self.pe.rest();
+            self.pe.take_packets_into(&mut self.packets);
+            self.send();
+        }
+        self.wait().await
     }
 
     async fn wait(&mut self) -> Result<(), CommError> {
@@ -261,24 +292,41 @@ impl<C: Communicator> Driver<C> {
     }
 
     async fn receive(&self, from: usize, bytes: usize, tag: Tag) -> Result<Vec<u8>, CommError> {
-        let into = Payload::Data(weft_comm::Buffer::zeroed(bytes));
+        let into = Payload::Data(Buffer::zeroed(bytes));
         let received = self.comm.recv(Source::Rank(from), tag.into(), into).await?;
         Ok(received.payload.values::<u8>().unwrap_or_default().to_vec())
     }
 
-    fn send(&self, packets: Vec<(usize, Vec<u8>)>) {
-        for (to, packet) in packets {
+    /// Sends the packets that have been taken.
+    fn send(&mut self) {
+        let mut packets = std::mem::take(&mut self.packets);
+        for (to, packet) in packets.drain(..) {
             if self.options.recorder.is_some() {
                 self.record(EventKind::Sent { to, first: Kind::first_of(&packet), bytes: packet.len() });
             }
-            // A request that is dropped goes on.
-            drop(self.comm.isend(to, PACKET, Payload::of(&packet)));
+            let mut buffer = self.buffers.pop().unwrap_or_else(|| Buffer::zeroed(0));
+            buffer.refill(&packet);
+            self.comm.post(to, PACKET, Payload::Data(buffer));
+            self.pe.keep_packet(packet);
+        }
+        self.packets = packets;
+    }
+
+    /// Memory of a packet that came, for one that leaves.
+    fn keep_buffer(&mut self, payload: Payload) {
+        if let Payload::Data(buffer) = payload
+            && self.buffers.len() < BUFFERS
+        {
+            self.buffers.push(buffer);
         }
     }
 
     /// In virtual time, the processor's time for what was just done. How many messages were sent and received since the
-    /// last time.
+    /// last time, where somebody wants to know.
     async fn charge(&mut self, reductions: u64, bytes: usize) -> (u64, u64) {
+        if self.options.costs.is_none() && self.options.recorder.is_none() {
+            return (0, 0);
+        }
         let (sent, received, parts) = self.pe.traffic();
         let (sent, received) = (*sent, *received);
         let mut seconds = 0.0;

@@ -33,17 +33,44 @@ pub struct Export {
     /// All weight that is out.
     pub weight: u64,
     /// Who waits for its value: PE and number of the import there.
-    pub waiters: Vec<(usize, u64)>,
+    pub waiters: Waiters,
+    /// What [`super::value::Exported`] finds it by, while no collection has moved its value.
+    pub key: u64,
     /// Whether the engine tells when it is bound.
     pub watched: bool,
     /// The goal with a pragma that first took it elsewhere, if one did.
     pub site: Option<u32>,
 }
 
+/// PEs that wait for a value, in the order in which they asked; mostly one, which needs no memory of its own.
+#[derive(Default)]
+pub struct Waiters {
+    first: Option<(usize, u64)>,
+    rest: Vec<(usize, u64)>,
+}
+
+impl Waiters {
+    pub fn push(&mut self, waiter: (usize, u64)) {
+        match self.first {
+            None => self.first = Some(waiter),
+            Some(_) => self.rest.push(waiter),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+
+    /// All of them; none is left.
+    pub fn take(&mut self) -> impl Iterator<Item = (usize, u64)> + use<> {
+        self.first.take().into_iter().chain(std::mem::take(&mut self.rest))
+    }
+}
+
 impl Exports {
     /// A new entry with the weight of one reference.
-    pub fn add(&mut self, root: Root, site: Option<u32>) -> usize {
-        let entry = Some(Export { root, weight: WEIGHT, waiters: Vec::new(), watched: false, site });
+    pub fn add(&mut self, root: Root, key: u64, site: Option<u32>) -> usize {
+        let entry = Some(Export { root, weight: WEIGHT, waiters: Waiters::default(), key, watched: false, site });
         match self.free.pop() {
             Some(index) => {
                 self.entries[index] = entry;
@@ -60,15 +87,15 @@ impl Exports {
         self.entries.get_mut(index)?.as_mut()
     }
 
-    /// Takes weight back. Returns the root of an entry that nobody refers to any more: it is gone.
-    pub fn take_back(&mut self, index: usize, weight: u64) -> Option<Root> {
+    /// Takes weight back. Returns an entry that nobody refers to any more: it is gone.
+    pub fn take_back(&mut self, index: usize, weight: u64) -> Option<Export> {
         let entry = self.get(index)?;
         entry.weight = entry.weight.saturating_sub(weight);
         if entry.weight > 0 || !entry.waiters.is_empty() {
             return None;
         }
         self.free.push(index);
-        self.entries[index].take().map(|entry| entry.root)
+        self.entries[index].take()
     }
 
     /// Entries with their indices.

@@ -3,10 +3,12 @@
 //! A value is copied as far as it is there, up to a limit; what is beyond becomes a reference, as does every variable.
 //! Both directions go through values by a loop: a list may be long and a structure deep.
 
+use std::collections::hash_map::Entry;
+
 use rustc_hash::FxHashMap;
 
 use super::message::{Malformed, Reader, Write};
-use super::tables::{Exports, Imports, WEIGHT, divide};
+use super::tables::{Export, Exports, Imports, WEIGHT, divide};
 use crate::engine::{Engine, Loaded};
 use crate::heap::word::{ATOM, INT, LIST, OBJECT, REF, UNBOUND, dereference};
 use crate::heap::{Kind, Word};
@@ -44,6 +46,26 @@ impl Default for CopyLimits {
     }
 }
 
+/// Values exported since the last collection, by their words: their index in the table of exports.
+#[derive(Default)]
+pub(super) struct Exported(FxHashMap<u64, usize>);
+
+impl Exported {
+    /// Words mean something else after a collection.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// An entry is gone: the table stays as small as what others refer to.
+    pub fn forget(&mut self, index: usize, gone: &Export) {
+        if let Entry::Occupied(entry) = self.0.entry(gone.key)
+            && *entry.get() == index
+        {
+            entry.remove();
+        }
+    }
+}
+
 /// What values are written and read with.
 pub(super) struct Exchange<'a> {
     pub engine: &'a mut Engine,
@@ -54,9 +76,9 @@ pub(super) struct Exchange<'a> {
     pub pes: usize,
     pub limits: CopyLimits,
     /// Cells exported since the last collection: their index in the table of exports.
-    pub exported: FxHashMap<u64, usize>,
+    pub exported: &'a mut Exported,
     /// Empty but for its memory: values still to be written.
-    pub unwritten: Vec<(Word, usize)>,
+    pub unwritten: &'a mut Vec<(Word, usize)>,
     /// Counts what is written and read.
     pub parts: &'a mut Parts,
     /// The goal with a pragma that is being thrown, if one is.
@@ -77,13 +99,13 @@ pub(super) struct Parts {
 }
 
 /// Appends an integer or an atom of the program to a packet; false for any other value.
+#[inline(always)]
 pub(super) fn write_atomic(loaded: &Loaded, packet: &mut Vec<u8>, value: Word) -> bool {
     // SAFETY: a value of the engine's heap.
     let value = unsafe { dereference(value) };
     match value.tag() {
         INT => {
-            packet.byte(tag::INTEGER);
-            packet.signed(value.value());
+            packet.byte_and_signed(tag::INTEGER, value.value());
             true
         }
         ATOM if (value.atom_number() as usize) < loaded.program.atoms.len() => {
@@ -96,8 +118,10 @@ pub(super) fn write_atomic(loaded: &Loaded, packet: &mut Vec<u8>, value: Word) -
 }
 
 /// Reads an integer; `None`, and nothing read, where another value comes.
+#[inline(always)]
 pub(super) fn read_integer(reader: &mut Reader<'_>) -> Option<Result<Word, Malformed>> {
-    if reader.next_is(tag::INTEGER) { Some(read_integer_here(reader)) } else { None }
+    let number = reader.signed_after(tag::INTEGER)?;
+    Some(number.and_then(|number| Word::integer(number).ok_or(Malformed("an integer is too large"))))
 }
 
 /// Passes over a value.
@@ -126,16 +150,11 @@ pub(super) fn skip(reader: &mut Reader<'_>) -> Result<(), Malformed> {
     Ok(())
 }
 
-fn read_integer_here(reader: &mut Reader<'_>) -> Result<Word, Malformed> {
-    reader.byte()?;
-    Word::integer(reader.signed()?).ok_or(Malformed("an integer is too large"))
-}
-
 impl Exchange<'_> {
     /// Appends a value to a packet.
     pub fn write(&mut self, packet: &mut Vec<u8>, value: Word) {
         let mut left = self.limits.parts;
-        let mut rest = std::mem::take(&mut self.unwritten);
+        let mut rest = std::mem::take(self.unwritten);
         rest.push((value, 0));
         while let Some((value, level)) = rest.pop() {
             self.parts.words_out += 1;
@@ -146,8 +165,7 @@ impl Exchange<'_> {
                 left = left.saturating_sub(1);
                 match value.tag() {
                     INT => {
-                        packet.byte(tag::INTEGER);
-                        packet.signed(value.value());
+                        packet.byte_and_signed(tag::INTEGER, value.value());
                     }
                     ATOM => self.write_atom(packet, value.atom_number()),
                     REF => self.write_variable(packet, value),
@@ -162,7 +180,7 @@ impl Exchange<'_> {
                 }
             }
         }
-        self.unwritten = rest;
+        *self.unwritten = rest;
     }
 
     fn write_atom(&mut self, packet: &mut Vec<u8>, number: u32) {
@@ -248,8 +266,8 @@ impl Exchange<'_> {
             Some(index) => index,
             None => {
                 let root = self.engine.hold(value);
-                let index = self.exports.add(root, self.site);
-                self.exported.insert(value.0, index);
+                let index = self.exports.add(root, value.0, self.site);
+                self.exported.0.insert(value.0, index);
                 index
             }
         };
@@ -258,7 +276,7 @@ impl Exchange<'_> {
 
     /// The entry of a value that was exported since the last collection, with the weight of one more reference.
     fn known_export(&mut self, value: Word) -> Option<usize> {
-        let index = *self.exported.get(&value.0)?;
+        let index = *self.exported.0.get(&value.0)?;
         let entry = self.exports.get(index)?;
         // The entry may have become another value's since.
         // SAFETY: a value of the engine's heap.
@@ -403,8 +421,9 @@ impl Exchange<'_> {
         if pe == self.me {
             let entry = self.exports.get(index).ok_or(Malformed("a reference to nothing"))?;
             let value = self.engine.held(entry.root);
-            if let Some(root) = self.exports.take_back(index, weight) {
-                self.engine.release(root);
+            if let Some(gone) = self.exports.take_back(index, weight) {
+                self.exported.forget(index, &gone);
+                self.engine.release(gone.root);
             }
             return Ok(value);
         }

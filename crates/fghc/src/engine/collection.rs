@@ -13,6 +13,7 @@ impl Engine {
     /// Collects garbage. The first `live` registers are roots; `wanted` words must be free afterwards beside the
     /// reserve. False, with a problem noted, when the limit of the heap is too low for that.
     pub(crate) fn collect(&mut self, live: usize, wanted: usize) -> bool {
+        self.take_thrown();
         let Some(space) = self.heap.new_space() else {
             let needed = self.heap.limit_bytes();
             return self.exhausted(Exhausted { needed, limit: needed });
@@ -72,7 +73,7 @@ impl Engine {
             for root in &mut self.roots {
                 *root = collection.value(*root);
             }
-            for external in self.externals.values_mut().filter(|external| external.asked) {
+            for external in self.externals.iter_mut().filter(|external| external.asked) {
                 external.variable = collection.value(external.variable);
             }
             for value in &mut self.outgoing_values {
@@ -97,7 +98,7 @@ impl Engine {
             self.registers.suspended = suspended;
             self.registers.free = collection.top();
             let unreachable = &mut self.unreachable;
-            self.externals.retain(|&number, external| {
+            self.externals.retain(|number, external| {
                 if external.asked {
                     return true;
                 }

@@ -414,7 +414,7 @@ impl Engine {
                         proceed!()
                     }
                     Instruction::Count { predicate } => {
-                        *self.registers.counts.add(predicate as usize) += 1;
+                        self.registers.commit(predicate);
                         next!()
                     }
                     Instruction::Move { target, source } => {

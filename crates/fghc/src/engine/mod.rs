@@ -11,6 +11,7 @@
 //! collection   roots, and goals that nothing can wake builtin    operations of guards and bodies
 //! text         values as text                         report     what went wrong
 //! remote       the seam for references to elsewhere   array      large vectors that change
+//! thrown       goals for other PEs that native code writes down
 //! ```
 
 pub(crate) mod arithmetic;
@@ -25,20 +26,18 @@ mod report;
 mod schedule;
 mod suspend;
 mod text;
+pub(crate) mod thrown;
 mod tree;
 pub(crate) mod unify;
 
-use std::collections::BTreeMap;
-use std::collections::VecDeque;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock, RwLockReadGuard};
 
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rustc_hash::FxHashMap;
 
 pub use interpret::Answer;
-use remote::External;
+use remote::Externals;
 pub use remote::{NodeChange, Outgoing, Root};
 pub use report::{Problem, ProblemKind, Waiting};
 pub use tree::{NodeState, ROOT};
@@ -48,8 +47,8 @@ use crate::heap::{Heap, Word};
 use crate::ir::{AtomTable, Program};
 use crate::native::Native;
 use instruction::Code;
-use registers::Registers;
-use schedule::Queue;
+use registers::{COUNTED, Registers};
+use schedule::{Queue, Runnable};
 use tree::Node;
 
 /// Marks watches of someone outside the engine.
@@ -85,7 +84,14 @@ impl Loaded {
     /// Translates the code for this processor. Answers and counts stay the same; on a processor for which there is no
     /// translation, so does the speed.
     pub fn translate(mut self) -> Loaded {
-        self.native = Native::new(&self.code).map(Arc::new);
+        self.native = Native::new(&self.code, true).map(Arc::new);
+        self
+    }
+
+    /// As [`Loaded::translate`], without the counts of suspensions and resumptions: to measure what they cost. Reductions are
+    /// counted still, because the memory that they may take is granted by their number.
+    pub fn translate_without_counters(mut self) -> Loaded {
+        self.native = Native::new(&self.code, false).map(Arc::new);
         self
     }
 }
@@ -182,13 +188,13 @@ pub struct Engine {
     queues: Vec<Queue>,
     nodes: Vec<Node>,
     /// Queues with goals, by priority; without the one that runs.
-    runnable: BTreeMap<i32, VecDeque<u32>>,
+    runnable: Runnable,
     current: u32,
     slice: i64,
     reductions: i64,
     collections: u64,
     words_kept: u64,
-    counts: Box<[u64]>,
+    more_counts: Box<[u64]>,
     generator: Option<Xoshiro256PlusPlus>,
     problem: Option<Box<Problem>>,
     /// Failures under metacalls, which the program has seen as results.
@@ -199,8 +205,10 @@ pub struct Engine {
     outgoing: Vec<Outgoing>,
     /// Arguments of goals in it.
     outgoing_values: Vec<Word>,
+    /// What `registers.thrown` points into; empty until it is needed.
+    thrown: Box<[Word]>,
     /// Variables whose values are elsewhere, by number, until they are bound or nothing here refers to them.
-    externals: FxHashMap<u64, External>,
+    externals: Externals,
     /// Numbers of those that a collection found nothing refers to any more.
     unreachable: Vec<u64>,
     fired: Vec<u64>,
@@ -224,7 +232,7 @@ impl Engine {
     pub fn new(loaded: &Loaded, options: Options) -> Option<Engine> {
         let heap = Heap::new(options.heap)?;
         let mut x = vec![Word::NIL; loaded.code.registers].into_boxed_slice();
-        let mut counts = vec![0u64; loaded.code.predicates.len()].into_boxed_slice();
+        let mut more_counts = vec![0u64; loaded.code.predicates.len().saturating_sub(COUNTED)].into_boxed_slice();
         let registers = Box::new(Registers {
             free: heap.start(),
             limit: heap.limit(0, 0),
@@ -240,7 +248,12 @@ impl Engine {
             resumptions: 0,
             noted_count: 0,
             noted: [Word::NIL; registers::MAX_NOTED],
-            counts: counts.as_mut_ptr(),
+            counts: [0; COUNTED],
+            more_counts: more_counts.as_mut_ptr(),
+            thrown: std::ptr::null_mut(),
+            thrown_end: std::ptr::null_mut(),
+            node: Word::small(options.node as i64),
+            nodes: Word::small(options.nodes as i64),
             at: 0,
             engine: std::ptr::null_mut(),
             answer: 0,
@@ -256,13 +269,13 @@ impl Engine {
             names: loaded.atoms.clone(),
             queues: vec![Queue::new(tree::ROOT, DEFAULT_PRIORITY)],
             nodes: vec![Node::root()],
-            runnable: BTreeMap::new(),
+            runnable: Runnable::default(),
             current: 0,
             slice: 0,
             reductions: 0,
             collections: 0,
             words_kept: 0,
-            counts,
+            more_counts,
             generator: options.seed.map(|seed| weft_base::generator(seed, options.node as u64)),
             problem: None,
             failures: Vec::new(),
@@ -270,7 +283,8 @@ impl Engine {
             exit: None,
             outgoing: Vec::new(),
             outgoing_values: Vec::new(),
-            externals: FxHashMap::default(),
+            thrown: Box::default(),
+            externals: Externals::default(),
             unreachable: Vec::new(),
             fired: Vec::new(),
             bound: Vec::new(),
@@ -326,7 +340,9 @@ impl Engine {
 
     /// Commitments by predicate, where the program was loaded to count them: name, commitments.
     pub fn counts(&self) -> Vec<(String, u64)> {
-        self.program.iter().map(|(id, _)| (self.program.indicator(id), self.counts[id.0 as usize])).collect()
+        let all = self.registers.counts.iter().chain(&self.more_counts);
+        // In the order of their numbers, as predicates are.
+        self.program.iter().zip(all).map(|((id, _), count)| (self.program.indicator(id), *count)).collect()
     }
 
     /// Whether all goals have ended.

@@ -5,6 +5,9 @@ use crate::heap::Word;
 /// Largest number of variables that are noted for one goal; a goal that meets more waits for these first.
 pub const MAX_NOTED: usize = 255;
 
+/// Commitments to the predicates with the first numbers are counted where one instruction of the processor does it.
+pub const COUNTED: usize = 512;
+
 /// The registers of an engine.
 #[repr(C)]
 pub struct Registers {
@@ -36,8 +39,17 @@ pub struct Registers {
     pub noted_count: u64,
     /// References to the variables that tests of the present goal met unbound.
     pub noted: [Word; MAX_NOTED],
-    /// Commitments by predicate.
-    pub counts: *mut u64,
+    /// Commitments by predicate, where the program was loaded to count them.
+    pub counts: [u64; COUNTED],
+    /// Those of predicates with higher numbers.
+    pub more_counts: *mut u64,
+    /// Where native code writes down the next goal for another PE, see [`super::thrown`]; both null where it must not.
+    pub thrown: *mut Word,
+    /// Where no goal may begin any more.
+    pub thrown_end: *mut Word,
+    /// Which PE this is, and how many there are, as integers of the language.
+    pub node: Word,
+    pub nodes: Word,
     /// Place of the instruction that left reductions for something slower.
     pub at: u64,
     /// The engine that these registers belong to, while native code runs.
@@ -71,6 +83,16 @@ impl Registers {
         let room = (self.limit as i64 - self.free as i64) / 8;
         if room < (self.budget + 1) * self.words as i64 {
             self.grant(self.left(), 0);
+        }
+    }
+
+    /// Counts a commitment to a clause of a predicate.
+    #[inline(always)]
+    pub fn commit(&mut self, predicate: u32) {
+        match self.counts.get_mut(predicate as usize) {
+            Some(count) => *count += 1,
+            // SAFETY: there is a count for every predicate.
+            None => unsafe { *self.more_counts.add(predicate as usize - COUNTED) += 1 },
         }
     }
 

@@ -40,6 +40,47 @@ pub(super) struct External {
     pub asked: bool,
 }
 
+/// External variables by their numbers, which are those of a table elsewhere: small, and used again.
+#[derive(Default)]
+pub(super) struct Externals(Vec<Option<External>>);
+
+impl Externals {
+    fn insert(&mut self, number: u64, external: External) {
+        let number = number as usize;
+        if number >= self.0.len() {
+            self.0.resize(number + 1, None);
+        }
+        self.0[number] = Some(external);
+    }
+
+    fn get(&self, number: u64) -> Option<&External> {
+        self.0.get(number as usize)?.as_ref()
+    }
+
+    pub fn get_mut(&mut self, number: u64) -> Option<&mut External> {
+        self.0.get_mut(number as usize)?.as_mut()
+    }
+
+    fn remove(&mut self, number: u64) {
+        if let Some(entry) = self.0.get_mut(number as usize) {
+            *entry = None;
+        }
+    }
+
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut External> {
+        self.0.iter_mut().flatten()
+    }
+
+    /// Leaves those of which this is true.
+    pub fn retain(&mut self, mut keep: impl FnMut(u64, &mut External) -> bool) {
+        for (number, entry) in self.0.iter_mut().enumerate() {
+            if entry.as_mut().is_some_and(|external| !keep(number as u64, external)) {
+                *entry = None;
+            }
+        }
+    }
+}
+
 /// What happens to a node from above.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NodeChange {
@@ -62,12 +103,8 @@ impl Engine {
         std::mem::swap(values, &mut self.outgoing_values);
     }
 
-    /// Whether there is something for others.
-    pub fn has_outgoing(&self) -> bool {
-        !self.outgoing.is_empty()
-    }
-
-    /// A new variable whose value is elsewhere, under a number below 2^48.
+    /// A new variable whose value is elsewhere, under a number below 2^48: an index into a table that grows as far as the
+    /// largest.
     pub fn external(&mut self, number: u64) -> Word {
         let variable = self.new_variable();
         let record = self.allocate(WATCH_WORDS);
@@ -83,17 +120,19 @@ impl Engine {
 
     /// The external variable of a number; `None` once nothing here refers to it any more.
     pub fn external_variable(&self, number: u64) -> Option<Word> {
-        self.externals.get(&number).map(|external| external.variable)
+        self.externals.get(number).map(|external| external.variable)
     }
 
     /// An external variable has been bound, or nobody will ask for it again: its number means nothing any more.
     pub fn forget_external(&mut self, number: u64) {
-        self.externals.remove(&number);
+        self.externals.remove(number);
     }
 
-    /// Numbers of external variables that collections have found nothing refers to any more, since this was last asked.
-    pub fn take_unreachable(&mut self) -> Vec<u64> {
-        std::mem::take(&mut self.unreachable)
+    /// Numbers of external variables that collections have found nothing refers to any more, since this was last asked;
+    /// in place of what is handed in.
+    pub fn take_unreachable(&mut self, unreachable: &mut Vec<u64>) {
+        unreachable.clear();
+        std::mem::swap(unreachable, &mut self.unreachable);
     }
 
     /// A goal of this node failed elsewhere. Not for the root, whose failure ends the run.
@@ -186,9 +225,16 @@ impl Engine {
         }
     }
 
-    /// Numbers of watched variables that were bound since this was last asked.
-    pub fn take_bound(&mut self) -> Vec<u64> {
+    /// Numbers of watched variables that were bound since this was last asked; in place of what is handed in.
+    pub fn take_bound(&mut self, bound: &mut Vec<u64>) {
         self.attend();
-        std::mem::take(&mut self.bound)
+        bound.clear();
+        std::mem::swap(bound, &mut self.bound);
+    }
+
+    /// Whether there is something that [`Engine::take_bound`], [`Engine::take_outgoing`] or [`Engine::take_unreachable`]
+    /// would give, or that must be looked after to know.
+    pub fn has_news(&self) -> bool {
+        !(self.fired.is_empty() && self.bound.is_empty() && self.outgoing.is_empty() && self.unreachable.is_empty())
     }
 }

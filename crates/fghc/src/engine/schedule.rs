@@ -4,6 +4,8 @@
 //! priority runs; queues of one priority take turns by slices, so that a goal that never ends does not keep a metacall
 //! beside it from being stopped.
 
+use std::collections::VecDeque;
+
 use rand_xoshiro::rand_core::Rng;
 
 use super::tree::{self, NodeState};
@@ -33,6 +35,51 @@ pub struct Queue {
 impl Queue {
     pub fn new(node: u32, priority: i32) -> Queue {
         Queue { node, priority, head: std::ptr::null_mut(), listed: false }
+    }
+}
+
+/// Queues with goals, by priority, and in the order in which they take turns.
+#[derive(Default)]
+pub struct Runnable {
+    /// By rising priority; none is empty.
+    levels: Vec<(i32, VecDeque<u32>)>,
+    /// Empty, for their memory.
+    spare: Vec<VecDeque<u32>>,
+}
+
+impl Runnable {
+    fn push(&mut self, priority: i32, queue: u32) {
+        let place = match self.levels.last() {
+            // Mostly the only one.
+            Some((last, _)) if *last == priority => Ok(self.levels.len() - 1),
+            None => Err(0),
+            Some(_) => self.levels.binary_search_by_key(&priority, |(priority, _)| *priority),
+        };
+        let place = place.unwrap_or_else(|place| {
+            self.levels.insert(place, (priority, self.spare.pop().unwrap_or_default()));
+            place
+        });
+        self.levels[place].1.push_back(queue);
+    }
+
+    /// Takes the queue that is next.
+    fn pop(&mut self) -> Option<u32> {
+        let (_, queues) = self.levels.last_mut()?;
+        let queue = queues.pop_front();
+        if queues.is_empty()
+            && let Some((_, empty)) = self.levels.pop()
+        {
+            self.spare.push(empty);
+        }
+        queue
+    }
+
+    fn is_empty(&self) -> bool {
+        self.levels.is_empty()
+    }
+
+    fn priorities(&self) -> impl Iterator<Item = i32> {
+        self.levels.iter().map(|(priority, _)| *priority)
     }
 }
 
@@ -101,6 +148,7 @@ impl Engine {
             Some(native) => unsafe { &*native }.run(self),
             None => self.interpret(),
         };
+        self.take_thrown();
         let done = self.slice - self.registers.left();
         self.reductions += done;
         // A slice without a reduction, of builtins or suspensions, is progress too; a budget always ends.
@@ -174,7 +222,9 @@ impl Engine {
             *goal.add(LINK) = Word(entry.head as u64);
             entry.head = goal;
             let priority = entry.priority;
-            self.list(queue);
+            if !entry.listed {
+                self.list(queue);
+            }
             if priority > self.queues[self.current as usize].priority {
                 self.preempt();
             }
@@ -187,7 +237,7 @@ impl Engine {
         if entry.listed || entry.head.is_null() || !self.runs(entry.node) {
             return;
         }
-        self.runnable.entry(entry.priority).or_default().push_back(queue);
+        self.runnable.push(entry.priority, queue);
         self.queues[queue as usize].listed = true;
     }
 
@@ -195,11 +245,7 @@ impl Engine {
     fn choose(&mut self) -> bool {
         self.park();
         loop {
-            let Some(mut entry) = self.runnable.last_entry() else { return false };
-            let Some(queue) = entry.get_mut().pop_front() else {
-                entry.remove();
-                continue;
-            };
+            let Some(queue) = self.runnable.pop() else { return false };
             self.queues[queue as usize].listed = false;
             // The root's own queue is the present one, its goals are in the registers.
             let candidate = &self.queues[queue as usize];
@@ -224,6 +270,7 @@ impl Engine {
     }
 
     fn leave_queue(&mut self) {
+        self.take_thrown();
         let current = self.current as usize;
         self.queues[current].head = self.registers.ready;
         let node = self.queues[current].node as usize;
@@ -251,16 +298,24 @@ impl Engine {
         queue
     }
 
+    /// Whether [`Engine::run`] would find nothing to do, and nothing to report.
+    pub fn rests(&self) -> bool {
+        !self.has_goals()
+            && self.fired.is_empty()
+            && self.problem.is_none()
+            && self.exit.is_none()
+            && !self.interrupted()
+    }
+
     /// Whether there are goals that can go on.
     pub(crate) fn has_goals(&self) -> bool {
-        !self.registers.ready.is_null() || self.runnable.values().any(|queues| !queues.is_empty())
+        !self.registers.ready.is_null() || !self.runnable.is_empty()
     }
 
     /// Whether there are goals that can go on, and none of another priority than the default.
     pub(crate) fn has_default_goals_only(&self) -> bool {
         let present = !self.registers.ready.is_null();
-        let listed = self.runnable.iter().filter(|(_, queues)| !queues.is_empty());
-        let mut priorities = listed.map(|(priority, _)| *priority).chain(
+        let mut priorities = self.runnable.priorities().chain(
             // The present queue is in the registers.
             present.then(|| self.queues[self.current as usize].priority),
         );
@@ -271,6 +326,16 @@ impl Engine {
     /// Starts a goal under a node at a priority.
     pub fn start_goal(&mut self, predicate: u32, arguments: &[Word], node: u32, priority: i32) {
         let queue = self.queue(node, priority);
+        self.start_goal_in(queue, predicate, arguments);
+    }
+
+    /// The queue of a node at a priority, for [`Engine::start_goal_in`].
+    pub fn queue_of(&mut self, node: u32, priority: i32) -> u32 {
+        self.queue(node, priority)
+    }
+
+    /// Starts a goal in a queue of a node that has not ended.
+    pub fn start_goal_in(&mut self, queue: u32, predicate: u32, arguments: &[Word]) {
         // SAFETY: at most 255 arguments: the reserve has room for some goals between slices, and whoever starts more
         // asks `make_room`.
         unsafe {
@@ -307,6 +372,37 @@ impl Engine {
             *before.add(LINK) = *goal.add(LINK);
             *goal.add(LINK) = Word(first as u64);
             self.registers.ready = goal;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    proptest! {
+        /// Against a map of queues.
+        #[test]
+        fn the_highest_priority_goes_first_and_each_in_turn(steps in prop::collection::vec(prop::option::of((-3i32..4, 0u32..50)), 0..200)) {
+            let mut runnable = Runnable::default();
+            let mut plain: BTreeMap<i32, VecDeque<u32>> = BTreeMap::new();
+            for step in steps {
+                match step {
+                    Some((priority, queue)) => {
+                        runnable.push(priority, queue);
+                        plain.entry(priority).or_default().push_back(queue);
+                    }
+                    None => {
+                        let wanted = plain.values_mut().next_back().and_then(VecDeque::pop_front);
+                        plain.retain(|_, queues| !queues.is_empty());
+                        prop_assert_eq!(runnable.pop(), wanted);
+                    }
+                }
+                prop_assert_eq!(runnable.is_empty(), plain.is_empty());
+                prop_assert_eq!(runnable.priorities().collect::<Vec<_>>(), plain.keys().copied().collect::<Vec<_>>());
+            }
         }
     }
 }

@@ -81,10 +81,10 @@ impl Engine {
                 if Kind::of(*record) == Kind::External && (*record).payload() & ASKED == 0 {
                     let number = (*record).payload();
                     *record = Word::header(Kind::External, number | ASKED);
-                    if let Some(external) = self.externals.get_mut(&number) {
+                    if let Some(external) = self.externals.get_mut(number) {
                         external.asked = true;
                     }
-                    self.outgoing.push(Outgoing::Read { external: number });
+                    self.tell(Outgoing::Read { external: number });
                     return;
                 }
                 record = (*record.add(LINK)).pointer();
@@ -149,7 +149,7 @@ impl Engine {
                     Kind::External => {
                         let number = (*record).payload() & !ASKED;
                         let node = self.queues[self.current as usize].node;
-                        self.outgoing.push(Outgoing::Unify { external: number, value: target, node });
+                        self.tell(Outgoing::Unify { external: number, value: target, node });
                     }
                     _ => {
                         *record.add(LINK) = Word((*to).pointer() as u64);
@@ -197,7 +197,7 @@ impl Engine {
                         if let (true, Some(value)) = (tell, value) {
                             let external = header.payload() & !ASKED;
                             let node = self.queues[self.current as usize].node;
-                            self.outgoing.push(Outgoing::Unify { external, value, node });
+                            self.tell(Outgoing::Unify { external, value, node });
                         }
                     }
                 }

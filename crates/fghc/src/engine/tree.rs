@@ -274,8 +274,10 @@ impl Engine {
     }
 
     fn tell_elsewhere(&mut self, node: u32, change: NodeChange) {
+        // Goals that were thrown are elsewhere, too.
+        self.take_thrown();
         if self.nodes[node as usize].elsewhere > 0 {
-            self.outgoing.push(Outgoing::NodeChanged { node, change });
+            self.tell(Outgoing::NodeChanged { node, change });
         }
         for child in self.nodes[node as usize].children.clone() {
             self.tell_elsewhere(child, change);
@@ -295,6 +297,7 @@ impl Engine {
 
     /// Ends a node if nothing is left of it, and those above for which it was the last.
     pub(crate) fn check_ended(&mut self, node: u32) {
+        self.take_thrown();
         let mut node = node;
         loop {
             let current = self.queues[self.current as usize].node;
@@ -343,7 +346,7 @@ impl Engine {
         let parent = self.nodes[node as usize].parent;
         self.nodes[parent as usize].children.retain(|child| *child != node);
         if let Some(foreign) = self.nodes[node as usize].foreign {
-            self.outgoing.push(Outgoing::NodeEnded { foreign, failed: result == atoms::FAILURE });
+            self.tell(Outgoing::NodeEnded { foreign, failed: result == atoms::FAILURE });
             self.preempt();
             return;
         }
@@ -368,8 +371,9 @@ impl Engine {
 
     /// Takes all goals from a node and from those below it.
     fn discard(&mut self, node: u32) {
+        self.take_thrown();
         if self.nodes[node as usize].elsewhere > 0 {
-            self.outgoing.push(Outgoing::NodeChanged { node, change: NodeChange::Stop });
+            self.tell(Outgoing::NodeChanged { node, change: NodeChange::Stop });
         }
         let queues = {
             let entry = &mut self.nodes[node as usize];

@@ -9,8 +9,9 @@ use super::program::{STATE, WORD, field, in_registers, signature};
 use crate::engine::Exit;
 use crate::engine::instruction::{Instruction, Register};
 use crate::engine::registers::Registers;
+use crate::engine::thrown;
 use crate::heap::goal::{ARGUMENTS, LINK, PREDICATE_SHIFT, RECORD_WORDS, goal_header, state};
-use crate::heap::word::{REF, UNBOUND};
+use crate::heap::word::{INT, REF, UNBOUND};
 use cranelift_codegen::isa::CallConv;
 
 impl Function<'_> {
@@ -64,6 +65,7 @@ impl Function<'_> {
             self.b.ins().jump(block, &[]);
             return;
         }
+        self.write_count();
         let arity = usize::from(self.code.predicates[predicate as usize].arity);
         let (free, budget) = (self.b.use_var(self.free), self.b.use_var(self.budget));
         let mut arguments = vec![free, budget];
@@ -82,11 +84,16 @@ impl Function<'_> {
 
     /// The next goal of the queue.
     pub(super) fn proceed(&mut self) {
+        self.write_count();
+        self.next_goal();
+    }
+
+    fn next_goal(&mut self) {
         let goal = self.load_field(field!(ready));
         let (some, none) = (self.b.create_block(), self.cold());
         self.b.ins().brif(goal, some, &[], none, &[]);
         self.b.switch_to_block(none);
-        self.save();
+        self.save_registers();
         let empty = self.b.ins().iconst(WORD, helpers::number(Exit::Empty));
         self.exit(empty);
         self.b.switch_to_block(some);
@@ -114,11 +121,14 @@ impl Function<'_> {
     pub(super) fn suspension(&mut self) {
         let Some(block) = self.suspension else { return };
         self.b.switch_to_block(block);
+        self.is_open = true;
         if self.arity + RECORD_WORDS <= self.code.words {
             self.suspend_for_one();
         }
         self.spill(self.arguments());
+        // The reduction was none.
         self.add_to_budget(1);
+        self.is_open = false;
         self.save();
         let predicate = self.constant(u64::from(self.predicate));
         let result = self.call("suspend", &[predicate]);
@@ -157,11 +167,49 @@ impl Function<'_> {
         let record = self.tagged(goal, UNBOUND);
         self.store(record, variable, -(REF as i32));
         self.store_field(none, field!(noted_count));
-        for (field, value) in [(field!(waiting), 1), (field!(suspensions), 1), (field!(rest), 1)] {
-            self.add_in_memory(field, value);
-        }
+        self.add_in_memory(field!(waiting), 1);
+        self.add_in_memory(field!(rest), 1);
+        self.count(field!(suspensions));
         self.proceed();
         self.b.switch_to_block(other);
+    }
+
+    /// A goal for another PE: written down where the record of [`thrown`] is open and the place is a PE, and that another.
+    pub(super) fn throw(&mut self, instruction: &Instruction, start: u32, place: Register) {
+        let pe = self.get(place);
+        let [whole, there, other, room] = std::array::from_fn(|_| self.b.create_block());
+        let (slow, done) = (self.cold(), self.b.create_block());
+        let is_integer = self.has_tag(pe, INT);
+        self.b.ins().brif(is_integer, whole, &[], slow, &[]);
+        self.b.switch_to_block(whole);
+        // Negative ones are large without a sign.
+        let nodes = self.load_field(field!(nodes));
+        let is_there = self.b.ins().icmp(IntCC::UnsignedLessThan, pe, nodes);
+        self.b.ins().brif(is_there, there, &[], slow, &[]);
+        self.b.switch_to_block(there);
+        let node = self.load_field(field!(node));
+        let is_here = self.b.ins().icmp(IntCC::Equal, pe, node);
+        self.b.ins().brif(is_here, slow, &[], other, &[]);
+        self.b.switch_to_block(other);
+        let (next, end) = (self.load_field(field!(thrown)), self.load_field(field!(thrown_end)));
+        let has_room = self.b.ins().icmp(IntCC::UnsignedLessThan, next, end);
+        self.b.ins().brif(has_room, room, &[], slow, &[]);
+        self.b.switch_to_block(room);
+        let first = self.b.ins().ishl_imm_s(pe, i64::from(thrown::PE_SHIFT));
+        let first = self.b.ins().bor_imm_s(first, i64::from(start));
+        self.store(first, next, 0);
+        let operands = &self.code.starts[start as usize].call.arguments;
+        for (index, operand) in operands.iter().enumerate() {
+            let value = self.operand(operand, next);
+            self.store(value, next, (1 + index as i32) * 8);
+        }
+        let next = self.b.ins().iadd_imm_s(next, (1 + operands.len() as i64) * 8);
+        self.store_field(next, field!(thrown));
+        self.b.ins().jump(done, &[]);
+        self.b.switch_to_block(slow);
+        self.in_body(instruction, "start_site", start);
+        self.b.ins().jump(done, &[]);
+        self.b.switch_to_block(done);
     }
 
     /// A helper for something in a body: its registers in memory, and what it leaves there.

@@ -11,7 +11,7 @@ use super::facts::{self, Fact, Facts};
 use super::helpers;
 use super::program::{Names, STATE, WORD, field, flags, in_registers};
 use crate::engine::instruction::{Code, Instruction, Label, NOWHERE, Register, Role};
-use crate::engine::registers::Registers;
+use crate::engine::registers::{COUNTED, Registers};
 use crate::heap::goal::ARGUMENTS;
 use crate::heap::word::TAG_MASK;
 
@@ -39,6 +39,11 @@ pub(super) struct Function<'a> {
     registers: Option<(Block, Value)>,
     pub(super) free: Variable,
     pub(super) budget: Variable,
+    /// Where commitments are counted by predicate and a call of this one by itself is a loop: what the budget was when they
+    /// were last written down. Those since then are what the budget has lost, so that the loop counts nothing.
+    counted: Option<Variable>,
+    /// A reduction has begun, and no clause has committed yet.
+    pub(super) is_open: bool,
     pub(super) variables: FxHashMap<Register, Variable>,
     pub(super) blocks: FxHashMap<Label, Block>,
     pub(super) functions: FxHashMap<FuncId, FuncRef>,
@@ -80,6 +85,8 @@ impl<'a> Function<'a> {
             registers: None,
             free,
             budget,
+            counted: None,
+            is_open: false,
             variables: FxHashMap::default(),
             blocks: FxHashMap::default(),
             functions: FxHashMap::default(),
@@ -144,6 +151,7 @@ impl<'a> Function<'a> {
             self.finish();
             return;
         }
+        self.count_in_loop();
         let first = self.version(Facts::new());
         self.b.ins().jump(first, &[]);
         let mut next = 0;
@@ -156,6 +164,60 @@ impl<'a> Function<'a> {
         self.finish();
     }
 
+    /// Commitments are found from the budget where each turn of a loop would count one.
+    fn count_in_loop(&mut self) {
+        let predicate = &self.code.predicates[self.predicate as usize];
+        let instructions = &self.code.instructions[predicate.entry as usize..predicate.end as usize];
+        let counts = instructions.iter().any(|instruction| matches!(instruction, Instruction::Count { .. }));
+        let is_loop = instructions.iter().any(
+            |instruction| matches!(instruction, Instruction::Execute { predicate, .. } if *predicate == self.predicate),
+        );
+        if counts && is_loop {
+            let counted = self.b.declare_var(WORD);
+            let budget = self.b.use_var(self.budget);
+            self.b.def_var(counted, budget);
+            self.counted = Some(counted);
+        }
+    }
+
+    /// Writes down the commitments since the last time, where they are found from the budget. What comes next must not go
+    /// on without [`Function::count_from_here`].
+    pub(super) fn write_count(&mut self) {
+        let Some(counted) = self.counted else { return };
+        let (before, now) = (self.b.use_var(counted), self.b.use_var(self.budget));
+        let since = self.b.ins().isub(before, now);
+        let since = self.b.ins().iadd_imm_s(since, -i64::from(self.is_open));
+        self.add_to_count(since);
+    }
+
+    /// All commitments so far are written down, and the budget may have changed.
+    fn count_from_here(&mut self) {
+        let Some(counted) = self.counted else { return };
+        let budget = self.b.use_var(self.budget);
+        let budget = self.b.ins().iadd_imm_s(budget, i64::from(self.is_open));
+        self.b.def_var(counted, budget);
+    }
+
+    /// A clause commits.
+    pub(super) fn commit(&mut self) {
+        self.is_open = false;
+        if self.counted.is_none() {
+            let one = self.constant(1);
+            self.add_to_count(one);
+        }
+    }
+
+    fn add_to_count(&mut self, value: Value) {
+        let number = self.predicate as usize;
+        let (base, place) = match number < COUNTED {
+            true => (self.registers(), field!(counts) + number as i32 * 8),
+            false => (self.load_field(field!(more_counts)), (number - COUNTED) as i32 * 8),
+        };
+        let count = self.load(base, place);
+        let count = self.b.ins().iadd(count, value);
+        self.store(count, base, place);
+    }
+
     /// The whole predicate, begun in a block, for arguments of which so much is known.
     pub(super) fn body(&mut self, facts: &Facts, block: Block) {
         let predicate = &self.code.predicates[self.predicate as usize];
@@ -164,6 +226,7 @@ impl<'a> Function<'a> {
         self.entry = entry;
         self.blocks.clear();
         self.b.switch_to_block(block);
+        self.is_open = true;
         self.count_reduction();
         for at in entry..end {
             let mut copy = self.code.instructions[at as usize];
@@ -192,6 +255,8 @@ impl<'a> Function<'a> {
             if open {
                 self.at = at;
                 open = self.instruction(self.code.instructions[at as usize]);
+                // Bodies go straight on from where a clause commits, and to no other place of the predicate.
+                self.is_open |= !open;
             }
         }
         if let Some(&nowhere) = self.blocks.get(&NOWHERE) {
@@ -318,6 +383,12 @@ impl<'a> Function<'a> {
 
     /// Writes what helpers read: free pointer, budget, and where we are.
     pub(super) fn save(&mut self) {
+        self.save_registers();
+        self.write_count();
+        self.count_from_here();
+    }
+
+    pub(super) fn save_registers(&mut self) {
         let (free, budget) = (self.b.use_var(self.free), self.b.use_var(self.budget));
         self.store_field(free, field!(free));
         self.store_field(budget, field!(budget));
@@ -330,6 +401,7 @@ impl<'a> Function<'a> {
         let budget = self.load_field(field!(budget));
         self.b.def_var(self.free, free);
         self.b.def_var(self.budget, budget);
+        self.count_from_here();
     }
 
     /// Writes some registers to memory.

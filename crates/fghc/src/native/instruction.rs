@@ -8,6 +8,7 @@ use super::program::{WORD, field};
 use crate::engine::instruction::{Calculation, Guard, Instruction, Operand, Register, Type as ValueType};
 use crate::engine::interpret;
 use crate::engine::registers::Registers;
+use crate::engine::thrown;
 use crate::heap::Word;
 use crate::heap::goal::{ARGUMENTS, LINK, goal_header, state};
 use crate::heap::word::{ATOM, INT, LIST, OBJECT, REF, TAG_MASK, UNBOUND};
@@ -143,10 +144,8 @@ impl Function<'_> {
                 return false;
             }
             Instruction::Count { predicate } => {
-                let counts = self.load_field(field!(counts));
-                let count = self.load(counts, predicate as i32 * 8);
-                let count = self.b.ins().iadd_imm_s(count, 1);
-                self.store(count, counts, predicate as i32 * 8);
+                debug_assert_eq!(predicate, self.predicate);
+                self.commit();
             }
             Instruction::Move { target, source } => {
                 let value = self.get(source);
@@ -220,7 +219,13 @@ impl Function<'_> {
                 self.in_body(&instruction, "body_number", calculation);
             }
             Instruction::Builtin { call } => self.in_body(&instruction, "builtin_in_place", call),
-            Instruction::Start { start } => self.in_body(&instruction, "start_site", start),
+            Instruction::Start { start } => {
+                let site = &self.code.starts[start as usize];
+                match site.place {
+                    Some((_, place)) if thrown::is_plain(site) => self.throw(&instruction, start, place),
+                    _ => self.in_body(&instruction, "start_site", start),
+                }
+            }
             Instruction::Metacall { metacall } => self.in_body(&instruction, "metacall_site", metacall),
             Instruction::Push { call } => {
                 let site = &self.code.calls[call as usize];

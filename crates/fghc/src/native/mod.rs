@@ -36,9 +36,10 @@ unsafe impl Send for Native {}
 unsafe impl Sync for Native {}
 
 impl Native {
-    /// Translates a program; `None` where this processor is not one that can be translated for.
-    pub fn new(code: &Code) -> Option<Native> {
-        let (module, entries, enter) = program::program(code)?;
+    /// Translates a program; `None` where this processor is not one that can be translated for. Without `counts` the code
+    /// does not count suspensions and resumptions.
+    pub fn new(code: &Code, counts: bool) -> Option<Native> {
+        let (module, entries, enter) = program::program(code, counts)?;
         // SAFETY: translated with this signature.
         let enter = unsafe { std::mem::transmute::<*const u8, Enter>(enter) };
         Some(Native { entries, enter, module: Some(module) })

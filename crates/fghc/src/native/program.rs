@@ -29,10 +29,12 @@ pub(super) struct Names {
     pub main: Vec<FuncId>,
     pub goal: Vec<FuncId>,
     pub helpers: FxHashMap<&'static str, FuncId>,
+    /// Whether suspensions and resumptions are counted.
+    pub counts: bool,
 }
 
 /// Translates a program; `None` where the processor is not known.
-pub fn program(code: &Code) -> Option<Program> {
+pub fn program(code: &Code, counts: bool) -> Option<Program> {
     if !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
         return None;
     }
@@ -56,7 +58,7 @@ pub fn program(code: &Code) -> Option<Program> {
         builder.symbol(*name, *address);
     }
     let mut module = JITModule::new(builder);
-    let mut names = Names { main: Vec::new(), goal: Vec::new(), helpers: FxHashMap::default() };
+    let mut names = Names { main: Vec::new(), goal: Vec::new(), helpers: FxHashMap::default(), counts };
     let mut imported = Vec::new();
     for (name, _, arguments) in &all {
         let signature = signature(CallConv::triple_default(module.isa().triple()), 1 + arguments);

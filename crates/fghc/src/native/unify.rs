@@ -107,10 +107,17 @@ impl Function<'_> {
         let header = self.b.ins().iadd_imm_s(header, woken as i64);
         self.store(header, goal, 0);
         self.add_in_memory(field!(waiting), -1);
-        self.add_in_memory(field!(resumptions), 1);
+        self.count(field!(resumptions));
         let ready = self.load_field(field!(ready));
         self.store(ready, goal, LINK as i32 * 8);
         self.store_field(goal, field!(ready));
+    }
+
+    /// Counts something that is only counted.
+    pub(super) fn count(&mut self, field: i32) {
+        if self.names.counts {
+            self.add_in_memory(field, 1);
+        }
     }
 
     pub(super) fn add_in_memory(&mut self, field: i32, value: i64) {

@@ -89,6 +89,8 @@ pub fn every_way(text: &str, goal: &str, look: impl Fn(&Outcome) -> String) -> S
     let loaded = load(text, goal, false);
     let plain = look(&run_loaded(&loaded, Options::default()));
     let native = loaded.clone().translate();
+    let counted = load(text, goal, true);
+    let counted_natively = counted.clone().translate();
     for (seed, collect_every) in
         [(None, Some(1)), (None, Some(7)), (Some(1), None), (Some(2), Some(3)), (Some(3), Some(50))]
     {
@@ -101,6 +103,14 @@ pub fn every_way(text: &str, goal: &str, look: impl Fn(&Outcome) -> String) -> S
         assert_eq!(look(&natively), plain, "native, {told}");
         assert_eq!(natively.counters(), found.counters(), "native, {told}");
         assert_eq!(natively.output, found.output, "native, {told}");
+        if seed.is_some() {
+            continue;
+        }
+        let options = || Options { seed, collect_every, ..Options::default() };
+        let [counted, natively] = [&counted, &counted_natively].map(|loaded| run_loaded(loaded, options()));
+        assert_eq!(counted.counters(), found.counters(), "counted, {told}");
+        assert_eq!(natively.counters(), found.counters(), "counted, native, {told}");
+        assert_eq!(natively.engine.counts(), counted.engine.counts(), "native, {told}");
     }
     plain
 }

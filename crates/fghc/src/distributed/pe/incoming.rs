@@ -1,5 +1,6 @@
 //! What comes in: messages to the engine.
 
+use super::again::{Beginning, Coming};
 use super::{Pe, change_of};
 use crate::distributed::message::{Kind, Malformed, Reader, Write};
 use crate::distributed::report::End;
@@ -24,7 +25,12 @@ impl Pe {
             return Ok(());
         }
         let later = self.puts_off && self.engine.has_default_goals_only();
+        self.coming = None;
         while !reader.is_empty() {
+            if self.thrown_again(&mut reader)? {
+                continue;
+            }
+            self.coming = None;
             let kind = Kind::of(reader.byte()?)?;
             self.received[kind as usize] += 1;
             match kind {
@@ -74,6 +80,7 @@ impl Pe {
         Ok(name)
     }
 
+    #[inline(always)]
     pub(super) fn read_in(&mut self, reader: &mut Reader<'_>) -> Result<Word, Malformed> {
         if let Some(value) = value::read_integer(reader) {
             self.parts.words_in += 1;
@@ -83,6 +90,7 @@ impl Pe {
     }
 
     pub(super) fn thrown(&mut self, reader: &mut Reader<'_>) -> Result<(), Malformed> {
+        let message = reader.rest();
         let name = self.node_name(reader)?;
         let weight = reader.number()?;
         let predicate = reader.small()?;
@@ -93,16 +101,39 @@ impl Pe {
         if arity != Some(count) {
             return Err(Malformed("a goal of an unknown predicate"));
         }
+        let beginning = &message[..message.len() - reader.left()];
         let mut arguments = std::mem::take(&mut self.arguments);
         arguments.clear();
         for _ in 0..count {
             arguments.push(self.read_in(reader)?);
         }
-        let result = self.start_thrown(name, weight, predicate, priority, &arguments);
+        let node = self.start_thrown(name, weight, predicate, priority, &arguments);
         self.arguments = arguments;
-        result
+        if let Some(node) = node {
+            self.remember(beginning, name, node, (weight, predicate, count, priority));
+        }
+        Ok(())
     }
 
+    /// Goals that come next may begin as this one did, of a node elsewhere that `node` stands for.
+    fn remember(
+        &mut self,
+        beginning: &[u8],
+        name: NodeName,
+        node: u32,
+        (weight, predicate, arity, priority): (u64, u32, usize, i32),
+    ) {
+        let Some(foster) = self.fosters.find(name) else { return };
+        let mut whole = [0; 64];
+        whole[0] = Kind::ThrowGoal as u8;
+        let Some(rest) = whole.get_mut(1..=beginning.len()) else { return };
+        rest.copy_from_slice(beginning);
+        let Some(beginning) = Beginning::of(&whole[..=beginning.len()]) else { return };
+        let queue = self.engine.queue_of(node, priority);
+        self.coming = Some(Coming { beginning, foster, weight, predicate, arity, queue });
+    }
+
+    /// Starts a goal. The node here that it belongs to, where that stands for one elsewhere.
     pub(super) fn start_thrown(
         &mut self,
         name: NodeName,
@@ -110,23 +141,22 @@ impl Pe {
         predicate: u32,
         priority: i32,
         arguments: &[Word],
-    ) -> Result<(), Malformed> {
+    ) -> Option<u32> {
         if self.stopped.contains(&name) {
             let packet = self.message(name.0, Kind::Terminated);
             packet.number(u64::from(name.1));
             packet.number(weight);
-            return Ok(());
+            return None;
         }
-        let node = if name.0 == self.me {
+        if name.0 == self.me {
             // Back where the node is: its weight is given back at once.
             self.engine.start_goal(predicate, arguments, name.1, priority);
             self.engine.returned(name.1, weight);
-            return Ok(());
-        } else {
-            self.foster(name, weight)
-        };
+            return None;
+        }
+        let node = self.foster(name, weight);
         self.engine.start_goal(predicate, arguments, node, priority);
-        Ok(())
+        Some(node)
     }
 
     /// The node here for goals of a node elsewhere, with more weight.
@@ -207,8 +237,9 @@ impl Pe {
     }
 
     pub(super) fn take_back(&mut self, index: usize, weight: u64) {
-        if let Some(root) = self.exports.take_back(index, weight) {
-            self.engine.release(root);
+        if let Some(gone) = self.exports.take_back(index, weight) {
+            self.exported.forget(index, &gone);
+            self.engine.release(gone.root);
         }
     }
 

@@ -1,11 +1,10 @@
 //! What others must know: from the engine's words into messages.
 
-use rustc_hash::FxHashMap;
-
+use super::again::{Beginning, Leaving};
 use super::{Pe, change_number};
 use crate::distributed::message::{Kind, Write};
 use crate::distributed::tables::{NodeName, WEIGHT, divide};
-use crate::distributed::value::{self, Exchange};
+use crate::distributed::value::{self, Exchange, Parts};
 use crate::engine::Outgoing;
 use crate::heap::Word;
 use crate::heap::word::dereference;
@@ -33,54 +32,52 @@ impl Pe {
         }
     }
 
-    pub(super) fn exchange(&mut self) -> ExchangeGuard<'_> {
+    pub(super) fn exchange(&mut self) -> Exchange<'_> {
         let collections = self.engine.counters().collections;
         if collections != self.collections {
             self.collections = collections;
             self.exported.clear();
         }
-        let (exported, unwritten) = (std::mem::take(&mut self.exported), std::mem::take(&mut self.unwritten));
-        ExchangeGuard {
-            back: (&mut self.exported, &mut self.unwritten),
-            exchange: Exchange {
-                engine: &mut self.engine,
-                loaded: &self.loaded,
-                exports: &mut self.exports,
-                imports: &mut self.imports,
-                me: self.me,
-                pes: self.pes,
-                limits: self.limits,
-                exported,
-                unwritten,
-                parts: &mut self.parts,
-                site: self.throwing,
-            },
+        Exchange {
+            engine: &mut self.engine,
+            loaded: &self.loaded,
+            exports: &mut self.exports,
+            imports: &mut self.imports,
+            me: self.me,
+            pes: self.pes,
+            limits: self.limits,
+            exported: &mut self.exported,
+            unwritten: &mut self.unwritten,
+            parts: &mut self.parts,
+            site: self.throwing,
         }
     }
 
     /// Turns what the engine has for others into messages.
     pub(super) fn drain(&mut self) {
-        loop {
-            let bound = self.engine.take_bound();
+        while self.engine.has_news() {
+            let (mut bound, mut unreachable) = (std::mem::take(&mut self.bound), std::mem::take(&mut self.unreachable));
             let (mut outgoing, mut values) =
                 (std::mem::take(&mut self.outgoing), std::mem::take(&mut self.outgoing_values));
+            self.engine.take_bound(&mut bound);
             self.engine.take_outgoing(&mut outgoing, &mut values);
-            let unreachable = self.engine.take_unreachable();
-            let nothing = bound.is_empty() && outgoing.is_empty() && unreachable.is_empty();
-            for export in bound {
+            self.engine.take_unreachable(&mut unreachable);
+            for export in bound.drain(..) {
                 self.answer_waiters(export as usize);
             }
             for outgoing in outgoing.drain(..) {
-                self.outgoing(outgoing, &values);
+                if !self.throw_again(&outgoing, &values) {
+                    self.leaving = None;
+                    self.outgoing(outgoing, &values);
+                }
             }
-            (self.outgoing, self.outgoing_values) = (outgoing, values);
-            if nothing {
-                return;
-            }
+            self.leaving = None;
             // After unifications, which give a reference back with the value.
-            for number in unreachable {
+            for number in unreachable.drain(..) {
                 self.give_back(number);
             }
+            (self.bound, self.unreachable) = (bound, unreachable);
+            (self.outgoing, self.outgoing_values) = (outgoing, values);
         }
     }
 
@@ -91,12 +88,7 @@ impl Pe {
                 self.throwing = Some(site);
                 self.throw(node, predicate, &values[arguments], priority, parent);
                 self.throwing = None;
-                let after = self.parts;
-                if let Some(counts) = self.sites.get_mut(site as usize) {
-                    counts.throws += 1;
-                    counts.words += after.words_out - before.words_out;
-                    counts.references += after.references_out - before.references_out;
-                }
+                self.count_throw(site, before);
             }
             Outgoing::Read { external } => {
                 let me = self.me;
@@ -122,6 +114,16 @@ impl Pe {
         }
     }
 
+    /// Counts a goal with what was written since.
+    #[inline]
+    pub(super) fn count_throw(&mut self, site: u32, before: Parts) {
+        if let Some(counts) = self.sites.get_mut(site as usize) {
+            counts.throws += 1;
+            counts.words += self.parts.words_out - before.words_out;
+            counts.references += self.parts.references_out - before.references_out;
+        }
+    }
+
     pub(super) fn throw(&mut self, to: usize, predicate: u32, arguments: &[Word], priority: i32, parent: u32) {
         let lent = self.fosters.of_node(parent).and_then(|foster| Some((foster.name, divide(&mut foster.weight)?)));
         let (name, weight) = lent.unwrap_or_else(|| {
@@ -131,14 +133,19 @@ impl Pe {
         });
         // What the engine lent until the goal was counted.
         self.engine.returned(parent, 1);
+        let is_own = lent.is_none();
         let place = self.message_place(to, Kind::ThrowGoal);
         let mut packet = std::mem::take(self.outbox.packet(place));
+        let begin = packet.len() - 1;
         packet.number(name.0 as u64);
         packet.number(u64::from(name.1));
         packet.number(weight);
         packet.number(u64::from(predicate));
         packet.signed(i64::from(priority));
         packet.number(arguments.len() as u64);
+        if is_own && let Some(beginning) = Beginning::of(&packet[begin..]) {
+            self.leaving = Some(Leaving { to, parent, predicate, priority, arity: arguments.len(), place, beginning });
+        }
         for &argument in arguments {
             self.write_value(&mut packet, argument);
         }
@@ -204,12 +211,10 @@ impl Pe {
             return;
         }
         entry.watched = false;
-        for (pe, number) in std::mem::take(&mut entry.waiters) {
+        for (pe, number) in entry.waiters.take() {
             self.return_value(pe, number, value);
         }
-        if let Some(root) = self.exports.take_back(index, 0) {
-            self.engine.release(root);
-        }
+        self.take_back(index, 0);
     }
 
     pub(super) fn return_value(&mut self, pe: usize, number: u64, value: Word) {
@@ -218,31 +223,5 @@ impl Pe {
         packet.number(number);
         self.write_value(&mut packet, value);
         *self.outbox.packet(place) = packet;
-    }
-}
-
-/// Gives the table of exported cells back when the exchange is over.
-pub(super) struct ExchangeGuard<'a> {
-    back: (&'a mut FxHashMap<u64, usize>, &'a mut Vec<(Word, usize)>),
-    exchange: Exchange<'a>,
-}
-
-impl<'a> std::ops::Deref for ExchangeGuard<'a> {
-    type Target = Exchange<'a>;
-    fn deref(&self) -> &Exchange<'a> {
-        &self.exchange
-    }
-}
-
-impl std::ops::DerefMut for ExchangeGuard<'_> {
-    fn deref_mut(&mut self) -> &mut Self::Target {
-        &mut self.exchange
-    }
-}
-
-impl Drop for ExchangeGuard<'_> {
-    fn drop(&mut self) {
-        *self.back.0 = std::mem::take(&mut self.exchange.exported);
-        *self.back.1 = std::mem::take(&mut self.exchange.unwritten);
     }
 }

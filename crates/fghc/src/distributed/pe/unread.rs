@@ -82,6 +82,7 @@ impl Pe {
         let first = self.unread.first;
         let room = self.engine.make_room(room_for(length));
         let result = if room { self.thrown(&mut Reader::new(&bytes[first..first + length])) } else { Ok(()) };
+        self.coming = None;
         self.unread.bytes = bytes;
         self.unread.passed(length);
         if let Err(malformed) = result {

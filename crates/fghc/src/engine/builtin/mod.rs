@@ -337,6 +337,27 @@ impl Engine {
     pub(crate) fn start_site(&mut self, start: u32) -> bool {
         let code = self.shared_code();
         let site = &code.starts[start as usize];
+        if let (Some((PlaceKind::Node, register)), None) = (site.place, site.priority) {
+            // SAFETY: the compiler's registers.
+            let number = unsafe { dereference(*self.registers.x.add(register as usize)) };
+            let pe = usize::try_from(number.value()).ok().filter(|pe| *pe < self.pes && *pe != self.node);
+            if number.is_integer()
+                && let Some(pe) = pe
+            {
+                let entry = &self.queues[self.current as usize];
+                let (node, priority) = (entry.node, entry.priority);
+                let operands = &site.call.arguments;
+                self.take_thrown();
+                let first = self.outgoing_values.len();
+                self.outgoing_values.reserve(operands.len());
+                for operand in operands {
+                    let argument = self.operand(operand);
+                    self.outgoing_values.push(argument);
+                }
+                self.throw(pe, site.call.predicate, first, node, priority, start);
+                return true;
+            }
+        }
         // Goals of few arguments need no memory of their own, and no time to clear more than they use.
         let operands = &site.call.arguments;
         let (mut few, mut many) = ([Word::NIL; 16], Vec::new());
@@ -487,15 +508,22 @@ impl Engine {
         if pe == self.node {
             self.start_goal(predicate, arguments, node, priority);
         } else {
-            // Until whoever takes it has counted it, the node must not end.
-            self.lent(node, 1);
+            self.take_thrown();
             let first = self.outgoing_values.len();
             self.outgoing_values.extend_from_slice(arguments);
-            let arguments = first..self.outgoing_values.len();
-            self.outgoing.push(Outgoing::Throw { node: pe, predicate, arguments, priority, parent: node, site });
-            self.hurry();
+            self.throw(pe, predicate, first, node, priority, site);
         }
         true
+    }
+
+    /// A goal for another PE, whose arguments are the outgoing values from `first` on.
+    fn throw(&mut self, pe: usize, predicate: u32, first: usize, node: u32, priority: i32, site: u32) {
+        // Until whoever takes it has counted it, the node must not end.
+        self.lent(node, 1);
+        let arguments = first..self.outgoing_values.len();
+        self.outgoing.push(Outgoing::Throw { node: pe, predicate, arguments, priority, parent: node, site });
+        self.hurry();
+        self.open_thrown();
     }
 
     /// A guard goal that is no instruction of its own.
