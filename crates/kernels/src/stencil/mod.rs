@@ -24,6 +24,7 @@ mod element;
 mod error;
 mod joined;
 mod lanes;
+mod pairs;
 mod plan;
 mod region;
 mod scratch;
