@@ -402,10 +402,6 @@ unsafe fn columns_row<V: Lanes, const U: usize, const SYMMETRIC: bool>(
     row: &Row<'_, V::Element>,
     scratch: &mut Scratch<V::Element>,
 ) {
-    if pairs::fits::<V>(columns, row) {
-        // SAFETY: the caller's.
-        return unsafe { pairs::rows::<V, U, SYMMETRIC>(columns, row) };
-    }
     if joined::fits::<V>(row) {
         // SAFETY: the caller's.
         return unsafe { joined::rows::<V, U, SYMMETRIC>(columns, row, scratch) };
@@ -477,7 +473,7 @@ pub(super) unsafe fn end_row<V: Lanes, const SYMMETRIC: bool>(
 }
 
 macro_rules! compiled {
-    ($name:ident, $unroll:literal $(, $features:literal)?) => {
+    ($name:ident, $pairs:ident, $unroll:literal $(, $features:literal)?) => {
         /// Safety: see [`columns_row`].
         $(#[target_feature(enable = $features)])?
         pub(super) unsafe fn $name<V: Lanes, const SYMMETRIC: bool>(
@@ -486,13 +482,26 @@ macro_rules! compiled {
             scratch: &mut Scratch<V::Element>,
         ) {
             // SAFETY: the caller's.
-            unsafe { columns_row::<V, $unroll, SYMMETRIC>(columns, row, scratch) }
+            unsafe {
+                if pairs::fits::<V>(columns, row) {
+                    return $pairs::<V, SYMMETRIC>(columns, row);
+                }
+                columns_row::<V, $unroll, SYMMETRIC>(columns, row, scratch)
+            }
+        }
+
+        /// Not part of the other, whose registers it would take. Safety: see [`pairs::rows`].
+        $(#[target_feature(enable = $features)])?
+        #[inline(never)]
+        unsafe fn $pairs<V: Lanes, const SYMMETRIC: bool>(columns: &Columns<V::Element>, row: &Row<'_, V::Element>) {
+            // SAFETY: the caller's.
+            unsafe { pairs::rows::<V, $unroll, SYMMETRIC>(columns, row) }
         }
     };
 }
 
-compiled!(columns_portable, 2);
+compiled!(columns_portable, pairs_portable, 2);
 #[cfg(target_arch = "x86_64")]
-compiled!(columns_avx2, 2, "avx2,fma");
+compiled!(columns_avx2, pairs_avx2, 2, "avx2,fma");
 #[cfg(target_arch = "x86_64")]
-compiled!(columns_avx512, 4, "avx512f,avx512vl,avx512dq,avx2,fma");
+compiled!(columns_avx512, pairs_avx512, 4, "avx512f,avx512vl,avx512dq,avx2,fma");
