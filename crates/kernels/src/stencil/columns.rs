@@ -17,6 +17,7 @@ use super::lanes::Lanes;
 use super::pairs;
 use super::scratch::Scratch;
 use super::span::{Found, Row};
+use super::star::{self, Star};
 
 /// How the sum over a row's neighbours is taken.
 #[derive(Clone, Debug)]
@@ -30,6 +31,8 @@ pub struct Columns<T> {
     symmetric: bool,
     /// Whether pointers come in threes of neighbouring rows, all with three columns.
     threes: bool,
+    /// Where one row has both outer columns and no other has one.
+    star: Option<Star<T>>,
     /// The classes that have a coefficient in column -1, and those that have one in column 1.
     sides: [Vec<Side<T>>; 2],
 }
@@ -93,6 +96,7 @@ impl<T: Element> Columns<T> {
             symmetric: kinds.iter().all(|(coefficients, _)| coefficients[0] == coefficients[2]),
             order: kinds.iter().flat_map(|(_, members)| members.iter().copied()).collect(),
             threes: false,
+            star: None,
             sides: [side(&kinds, 0), side(&kinds, 2)],
         };
         for (coefficients, members) in &kinds {
@@ -107,6 +111,8 @@ impl<T: Element> Columns<T> {
             }
         }
         let ordered: Vec<&[isize]> = columns.order.iter().map(|&row| offsets[row]).collect();
+        // In two axes rows are long, and what is carried along them is cheaper than moving vectors.
+        columns.star = columns.find_star().filter(|_| offsets.iter().any(|offset| offset.len() > 1));
         columns.threes = columns.whole.len() == rows.len() && pairs::are_threes(&ordered);
         columns
     }
@@ -119,6 +125,22 @@ impl<T: Element> Columns<T> {
     /// How many classes of rows there are.
     pub fn classes(&self) -> usize {
         self.whole.len() + self.several.len() + self.centres.len()
+    }
+
+    /// The star that it is.
+    fn find_star(&self) -> Option<Star<T>> {
+        let ([before, centre, after], centre_is_there) = match (&self.whole[..], &self.several[..]) {
+            ([coefficients], []) => (*coefficients, true),
+            ([], [Class { rows: 1, has: [true, centre, true], coefficients }]) => (*coefficients, *centre),
+            _ => return None,
+        };
+        let centre = centre_is_there.then_some(centre);
+        Some(Star { sides: [before, after], centre, others: self.centres.clone() })
+    }
+
+    /// Whether there are three axes or more, and one row has both outer columns and no other has one.
+    pub(super) fn is_star(&self) -> bool {
+        self.star.is_some()
     }
 
     /// The coefficients of rows that have all three columns and share them with no other.
@@ -402,6 +424,10 @@ unsafe fn columns_row<V: Lanes, const U: usize, const SYMMETRIC: bool>(
     row: &Row<'_, V::Element>,
     scratch: &mut Scratch<V::Element>,
 ) {
+    if let (Some(star), true) = (&columns.star, star::fits::<V>(row)) {
+        // SAFETY: the caller's.
+        return unsafe { star::rows::<V, U>(star, row) };
+    }
     if joined::fits::<V>(row) {
         // SAFETY: the caller's.
         return unsafe { joined::rows::<V, U, SYMMETRIC>(columns, row, scratch) };

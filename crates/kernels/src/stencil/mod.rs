@@ -29,6 +29,7 @@ mod plan;
 mod region;
 mod scratch;
 mod span;
+mod star;
 mod steps;
 mod sweep;
 #[cfg(test)]

@@ -202,7 +202,7 @@ impl<T: Element> Plan<T> {
         plan.tile = tiles::choose(&plan);
         plan.depth = steps::choose(&plan);
         let is_cut = plan.tile != tiles::Tile { second: outer[1], third: outer[2], columns: row };
-        plan.leading = sweep::leading(&plan.groups, is_cut || plan.computes_pairs());
+        plan.leading = sweep::leading(&plan.groups, is_cut || plan.asks_each_plane());
         Ok(plan)
     }
 
@@ -345,6 +345,16 @@ impl<T: Element> Plan<T> {
     fn computes_pairs(&self) -> bool {
         self.instructions == Instructions::Avx512
             && matches!(&self.kernel, Kernel::Columns { columns, .. } if columns.is_threes())
+    }
+
+    /// Whether rows are asked for ahead in each plane, though only one of them comes from memory: those of a star come from
+    /// the last-level cache where planes outgrow the one before, and all of them must be asked for or none.
+    fn asks_each_plane(&self) -> bool {
+        let planes = self.reach[0].0 + self.reach[0].1 + 1;
+        let held = planes * self.outer[1] * self.outer[2] * self.row * size_of::<T>();
+        let is_star = matches!(&self.kernel, Kernel::Columns { columns, .. } if columns.is_star());
+        let has_kernel = self.instructions == Instructions::Avx512;
+        self.computes_pairs() || (has_kernel && is_star && held > self.options.step_cache)
     }
 
     /// Loads, products and sums of a vector of results.
