@@ -19,14 +19,14 @@ const FOUR: usize = 4;
 const MOST_PLANES: usize = 9;
 
 /// Whether rows of the source, by their offsets in all axes but the last, come in threes that follow one another along the
-/// axis before the last.
+/// axis before the last, which is not the first.
 pub(super) fn are_threes(offsets: &[&[isize]]) -> bool {
     let follows = |one: &[isize], next: &[isize]| match (one.split_last(), next.split_last()) {
         (Some((last, outer)), Some((next, next_outer))) => outer == next_outer && last + 1 == *next,
         _ => false,
     };
     let threes = offsets.chunks(THREE);
-    !offsets.is_empty()
+    offsets.first().is_some_and(|offset| offset.len() > 1)
         && threes.len() <= MOST_PLANES
         && threes.clone().all(|three| three.len() == THREE && three.windows(2).all(|pair| follows(pair[0], pair[1])))
 }
@@ -339,6 +339,10 @@ mod tests {
             let star = cube::<f64>(3, false, false).into_iter().filter(|point| point.offset.contains(&0)).collect();
             let text = plan(&[8, 8, 64], star, None, found, false).explain();
             assert!(!text.contains("two rows"), "{text}");
+            let square = Stencil::new(2, cube::<f64>(2, false, false)).unwrap();
+            let options = Options { instructions: Some(found), ..Options::default() };
+            let square = Plan::new(&square, &[64, 64], vec![Boundary::Circular, Boundary::Circular], options).unwrap();
+            assert!(!square.explain().contains("two rows"));
         }
     }
 }
