@@ -7,15 +7,17 @@
 //! multiplied, and where the two outer columns have the same coefficients their sum is formed once: a symmetric 27-point
 //! stencil takes 14 additions and 6 products instead of 27 of each.
 //!
-//! Order of summation: rows of a class in the order of the stencil's points; classes of one row with all three columns,
+//! Order of summation: rows of a class in the order of memory; classes of one row with all three columns,
 //! then others, then single rows with a centre only, each in the order of their first rows; `(centre + before) + after` at
 //! last.
 
 use super::element::Element;
 use super::joined;
-use super::lanes::{Lanes, MOST_LANES};
+use super::lanes::Lanes;
+use super::pairs;
 use super::scratch::Scratch;
 use super::span::{Found, Row};
+use super::star::{self, Star};
 
 /// How the sum over a row's neighbours is taken.
 #[derive(Clone, Debug)]
@@ -27,6 +29,10 @@ pub struct Columns<T> {
     /// The stencil's row for every row of the classes, in order.
     order: Vec<usize>,
     symmetric: bool,
+    /// Whether pointers come in threes of neighbouring rows, all with three columns.
+    threes: bool,
+    /// Where one row has both outer columns and no other has one.
+    star: Option<Star<T>>,
     /// The classes that have a coefficient in column -1, and those that have one in column 1.
     sides: [Vec<Side<T>>; 2],
 }
@@ -68,8 +74,8 @@ fn side<T: Element>(kinds: &[Kind<T>], column: usize) -> Vec<Side<T>> {
 }
 
 impl<T: Element> Columns<T> {
-    /// From the coefficients of columns -1, 0, 1 of each row.
-    pub fn new(rows: &[[Option<T>; 3]]) -> Columns<T> {
+    /// From the coefficients of columns -1, 0, 1 of each row, and its offsets in all axes but the last.
+    pub fn new(rows: &[[Option<T>; 3]], offsets: &[&[isize]]) -> Columns<T> {
         let mut kinds: Vec<Kind<T>> = Vec::new();
         for (row, coefficients) in rows.iter().enumerate() {
             match kinds.iter_mut().find(|(known, _)| known == coefficients) {
@@ -89,6 +95,8 @@ impl<T: Element> Columns<T> {
             centres: Vec::new(),
             symmetric: kinds.iter().all(|(coefficients, _)| coefficients[0] == coefficients[2]),
             order: kinds.iter().flat_map(|(_, members)| members.iter().copied()).collect(),
+            threes: false,
+            star: None,
             sides: [side(&kinds, 0), side(&kinds, 2)],
         };
         for (coefficients, members) in &kinds {
@@ -102,6 +110,10 @@ impl<T: Element> Columns<T> {
                 }),
             }
         }
+        let ordered: Vec<&[isize]> = columns.order.iter().map(|&row| offsets[row]).collect();
+        // In two axes rows are long, and what is carried along them is cheaper than moving vectors.
+        columns.star = columns.find_star().filter(|_| offsets.iter().any(|offset| offset.len() > 1));
+        columns.threes = columns.whole.len() == rows.len() && pairs::are_threes(&ordered);
         columns
     }
 
@@ -113,6 +125,32 @@ impl<T: Element> Columns<T> {
     /// How many classes of rows there are.
     pub fn classes(&self) -> usize {
         self.whole.len() + self.several.len() + self.centres.len()
+    }
+
+    /// The star that it is.
+    fn find_star(&self) -> Option<Star<T>> {
+        let ([before, centre, after], centre_is_there) = match (&self.whole[..], &self.several[..]) {
+            ([coefficients], []) => (*coefficients, true),
+            ([], [Class { rows: 1, has: [true, centre, true], coefficients }]) => (*coefficients, *centre),
+            _ => return None,
+        };
+        let centre = centre_is_there.then_some(centre);
+        Some(Star { sides: [before, after], centre, others: self.centres.clone() })
+    }
+
+    /// Whether there are three axes or more, and one row has both outer columns and no other has one.
+    pub(super) fn is_star(&self) -> bool {
+        self.star.is_some()
+    }
+
+    /// The coefficients of rows that have all three columns and share them with no other.
+    pub(super) fn whole(&self) -> &[[T; 3]] {
+        &self.whole
+    }
+
+    /// Whether pointers come in threes of neighbouring rows, all with three columns.
+    pub(super) fn is_threes(&self) -> bool {
+        self.threes
     }
 
     /// Products and sums of a vector of results.
@@ -141,19 +179,34 @@ impl<T: Element> Columns<T> {
     }
 }
 
+/// Sums of `U` vectors, for the column before, the centre and the column after.
+pub(super) type Sums<V, const U: usize> = ([V; U], [V; U], [V; U]);
+
 /// The sums of the three columns over `U` vectors from column `at`; the first equals the last where `SYMMETRIC`.
 #[inline(always)]
 pub(super) unsafe fn sums<V: Lanes, const U: usize, const SYMMETRIC: bool>(
     columns: &Columns<V::Element>,
     rows: &[*const V::Element],
     at: usize,
-) -> ([V; U], [V; U], [V; U]) {
+) -> Sums<V, U> {
     // SAFETY: the caller's rows have U vectors from `at`.
+    unsafe {
+        sums_of::<V, U, SYMMETRIC>(columns, rows, |row| std::array::from_fn(|u| V::load(row.add(at + u * V::LANES))))
+    }
+}
+
+/// The same of what `load` takes from each row.
+#[inline(always)]
+unsafe fn sums_of<V: Lanes, const U: usize, const SYMMETRIC: bool>(
+    columns: &Columns<V::Element>,
+    rows: &[*const V::Element],
+    load: impl Fn(*const V::Element) -> [V; U],
+) -> Sums<V, U> {
+    // SAFETY: there is a row for each of the classes.
     unsafe {
         let zero = V::splat(V::Element::ZERO);
         let (mut before, mut centre, mut after) = ([zero; U], [zero; U], [zero; U]);
         let mut row = rows.as_ptr();
-        let load = |row: *const V::Element| -> [V; U] { std::array::from_fn(|u| V::load(row.add(at + u * V::LANES))) };
         for coefficients in &columns.whole {
             let value = load(*row);
             row = row.add(1);
@@ -191,7 +244,7 @@ pub(super) unsafe fn sums<V: Lanes, const U: usize, const SYMMETRIC: bool>(
 }
 
 #[inline(always)]
-unsafe fn accumulate<V: Lanes, const U: usize>(sum: &mut [V; U], value: &[V; U], coefficient: V::Element) {
+pub(super) unsafe fn accumulate<V: Lanes, const U: usize>(sum: &mut [V; U], value: &[V; U], coefficient: V::Element) {
     // SAFETY: registers only.
     unsafe {
         let factor = V::splat(coefficient);
@@ -237,7 +290,7 @@ unsafe fn sum_at<V: Lanes>(
 }
 
 /// What is carried from one block of vectors to the next.
-struct Carry<V> {
+pub(super) struct Carry<V> {
     /// The last vector of the sum of the column before.
     before: V,
     /// The last result, which still lacks what comes after it.
@@ -246,7 +299,105 @@ struct Carry<V> {
     after: V,
 }
 
-/// `U` vectors from column `at`: completes and stores the vector before them, carries the last.
+impl<V: Lanes> Carry<V> {
+    /// At the start of a row, with the sum of the column before its first.
+    #[inline(always)]
+    pub(super) unsafe fn begin(low: V::Element) -> Carry<V> {
+        // SAFETY: registers only.
+        unsafe {
+            let zero = V::splat(V::Element::ZERO);
+            Carry { before: V::splat(low), pending: zero, after: zero }
+        }
+    }
+}
+
+/// The first vector of a row whose first column follows its last, which is stored when the last has been computed.
+pub(super) struct Opening<V> {
+    before: V,
+    centre: V,
+    after: V,
+    /// The sum of the column after, by which the last vector is completed.
+    first_after: V,
+}
+
+impl<V: Lanes> Opening<V> {
+    #[inline(always)]
+    pub(super) unsafe fn empty() -> Opening<V> {
+        // SAFETY: registers only.
+        unsafe {
+            let zero = V::splat(V::Element::ZERO);
+            Opening { before: zero, centre: zero, after: zero, first_after: zero }
+        }
+    }
+
+    /// Stores the first vector of the row that begins `start` elements after the first of `row`, and its last.
+    #[inline(always)]
+    pub(super) unsafe fn close(&self, row: &Row<'_, V::Element>, start: usize, carry: &Carry<V>) {
+        // SAFETY: the caller's `out` has the row.
+        unsafe {
+            let out = row.out.add(start);
+            self.centre.add(self.before.after(carry.before)).add(self.after).put(out, row.store);
+            let last = row.span.extent - V::LANES;
+            carry.pending.add(carry.after.before(self.first_after)).put(out.add(last), row.store);
+        }
+    }
+}
+
+/// Where a block lies in its row.
+pub(super) enum Place<'a, V> {
+    /// At its start, after the column that the carry has.
+    First,
+    /// At its start, which is completed with the row: only for blocks of more than one vector.
+    Opening(&'a mut Opening<V>),
+    /// After other blocks.
+    Later,
+}
+
+/// Completes and stores the vector before `U` vectors from column `at` and all but the last of these, which is carried.
+#[inline(always)]
+pub(super) unsafe fn complete<V: Lanes, const U: usize>(
+    row: &Row<'_, V::Element>,
+    at: usize,
+    place: Place<'_, V>,
+    (before, centre, after): Sums<V, U>,
+    carry: &mut Carry<V>,
+) {
+    let (out, store) = (row.out, row.store);
+    // SAFETY: the caller's `out` has U vectors from `at`.
+    unsafe {
+        let mut first = 0;
+        let mut previous = carry.before;
+        match place {
+            Place::First => {}
+            Place::Opening(opening) => {
+                *opening = Opening {
+                    before: before[0],
+                    centre: centre[0],
+                    after: after[0].before(after[1 % U]),
+                    first_after: after[0],
+                };
+                previous = before[0];
+                first = 1;
+            }
+            Place::Later => carry.pending.add(carry.after.before(after[0])).put(out.add(at - V::LANES), store),
+        }
+        for u in 0..U {
+            let pending = centre[u].add(before[u].after(previous));
+            previous = before[u];
+            if u + 1 < U {
+                if u >= first {
+                    pending.add(after[u].before(after[u + 1])).put(out.add(at + u * V::LANES), store);
+                }
+            } else {
+                carry.pending = pending;
+            }
+        }
+        carry.before = previous;
+        carry.after = after[U - 1];
+    }
+}
+
+/// `U` vectors from column `at`.
 #[inline(always)]
 unsafe fn block<V: Lanes, const U: usize, const SYMMETRIC: bool>(
     columns: &Columns<V::Element>,
@@ -255,26 +406,11 @@ unsafe fn block<V: Lanes, const U: usize, const SYMMETRIC: bool>(
     first: bool,
     carry: &mut Carry<V>,
 ) {
-    let (out, store) = (row.out, row.store);
     // SAFETY: the caller's rows have U vectors from `at`, and `out` too.
     unsafe {
         row.ask_ahead::<V, U>(at);
-        let (before, centre, after) = sums::<V, U, SYMMETRIC>(columns, row.rows, at);
-        if !first {
-            carry.pending.add(carry.after.before(after[0])).put(out.add(at - V::LANES), store);
-        }
-        let mut previous = carry.before;
-        for u in 0..U {
-            let pending = centre[u].add(before[u].after(previous));
-            previous = before[u];
-            if u + 1 < U {
-                pending.add(after[u].before(after[u + 1])).put(out.add(at + u * V::LANES), store);
-            } else {
-                carry.pending = pending;
-            }
-        }
-        carry.before = previous;
-        carry.after = after[U - 1];
+        let place = if first { Place::First } else { Place::Later };
+        complete(row, at, place, sums::<V, U, SYMMETRIC>(columns, row.rows, at), carry);
     }
 }
 
@@ -288,31 +424,32 @@ unsafe fn columns_row<V: Lanes, const U: usize, const SYMMETRIC: bool>(
     row: &Row<'_, V::Element>,
     scratch: &mut Scratch<V::Element>,
 ) {
+    if let (Some(star), true) = (&columns.star, star::fits::<V>(row)) {
+        // SAFETY: the caller's.
+        return unsafe { star::rows::<V, U>(star, row) };
+    }
     if joined::fits::<V>(row) {
         // SAFETY: the caller's.
         return unsafe { joined::rows::<V, U, SYMMETRIC>(columns, row, scratch) };
     }
     for number in 0..row.repeat {
         // SAFETY: the caller's.
-        unsafe { one_row::<V, U, SYMMETRIC>(columns, row, number * row.span.extent, scratch) }
+        unsafe { one_row::<V, U, SYMMETRIC>(columns, row, number * row.span.extent) }
     }
 }
 
 /// Computes the row that begins `start` elements after the first.
 #[inline(always)]
-unsafe fn one_row<V: Lanes, const U: usize, const SYMMETRIC: bool>(
+pub(super) unsafe fn one_row<V: Lanes, const U: usize, const SYMMETRIC: bool>(
     columns: &Columns<V::Element>,
     row: &Row<'_, V::Element>,
     start: usize,
-    scratch: &mut Scratch<V::Element>,
 ) {
-    let Row { span, store, .. } = *row;
-    let out = row.out.wrapping_add(start);
+    let span = &row.span;
     // SAFETY: as above.
     unsafe {
         let (low, high) = columns.beside::<V>(row, start);
-        let zero = V::splat(V::Element::ZERO);
-        let mut carry = Carry { before: V::splat(low), pending: zero, after: zero };
+        let mut carry = Carry::begin(low);
         let full = span.from + (span.to - span.from) / V::LANES * V::LANES;
         let mut at = span.from;
         while at + U * V::LANES <= full {
@@ -323,33 +460,46 @@ unsafe fn one_row<V: Lanes, const U: usize, const SYMMETRIC: bool>(
             block::<V, 1, SYMMETRIC>(columns, row, start + at, at == span.from, &mut carry);
             at += V::LANES;
         }
-        let rest = span.to - full;
+        end_row::<V, SYMMETRIC>(columns, row, start, &carry, high);
+    }
+}
+
+/// Ends the row that begins `start` elements after the first, whose full vectors are done but for the last: the sum of the
+/// column after its last is `high`.
+#[inline(always)]
+pub(super) unsafe fn end_row<V: Lanes, const SYMMETRIC: bool>(
+    columns: &Columns<V::Element>,
+    row: &Row<'_, V::Element>,
+    start: usize,
+    carry: &Carry<V>,
+    high: V::Element,
+) {
+    let Row { span, store, .. } = *row;
+    let out = row.out.wrapping_add(start);
+    let full = span.from + (span.to - span.from) / V::LANES * V::LANES;
+    let rest = span.to - full;
+    // SAFETY: as above.
+    unsafe {
         if rest == 0 {
             if full > span.from {
                 carry.pending.add(carry.after.before(V::splat(high))).put(out.add(full - V::LANES), store);
             }
             return;
         }
-        // The last columns do not fill a vector: the kernel reads them from a copy that does.
-        let copies = scratch.vectors(row.rows.len(), V::LANES);
-        for (&row, &copy) in row.rows.iter().zip(copies) {
-            std::ptr::copy_nonoverlapping(row.add(start + full), copy.cast_mut(), rest);
-        }
-        let (before, centre, after) = sums::<V, 1, SYMMETRIC>(columns, copies, 0);
+        // The last columns do not fill a vector.
+        let load = |row: *const V::Element| [V::load_first(row.add(start + full), rest)];
+        let (before, centre, after) = sums_of::<V, 1, SYMMETRIC>(columns, row.rows, load);
         if full > span.from {
             carry.pending.add(carry.after.before(after[0])).put(out.add(full - V::LANES), store);
         }
-        let mut lanes = [V::Element::ZERO; MOST_LANES];
-        after[0].store(lanes.as_mut_ptr());
-        lanes[rest] = high;
-        let after = V::load(lanes.as_ptr());
-        let result = centre[0].add(before[0].after(carry.before)).add(after.before(zero));
+        let after = after[0].with_lane(rest, high);
+        let result = centre[0].add(before[0].after(carry.before)).add(after.before(V::splat(V::Element::ZERO)));
         result.put_first(rest, out.add(full), store);
     }
 }
 
 macro_rules! compiled {
-    ($name:ident, $unroll:literal $(, $features:literal)?) => {
+    ($name:ident, $pairs:ident, $unroll:literal $(, $features:literal)?) => {
         /// Safety: see [`columns_row`].
         $(#[target_feature(enable = $features)])?
         pub(super) unsafe fn $name<V: Lanes, const SYMMETRIC: bool>(
@@ -358,13 +508,26 @@ macro_rules! compiled {
             scratch: &mut Scratch<V::Element>,
         ) {
             // SAFETY: the caller's.
-            unsafe { columns_row::<V, $unroll, SYMMETRIC>(columns, row, scratch) }
+            unsafe {
+                if pairs::fits::<V>(columns, row) {
+                    return $pairs::<V, SYMMETRIC>(columns, row);
+                }
+                columns_row::<V, $unroll, SYMMETRIC>(columns, row, scratch)
+            }
+        }
+
+        /// Not part of the other, whose registers it would take. Safety: see [`pairs::rows`].
+        $(#[target_feature(enable = $features)])?
+        #[inline(never)]
+        unsafe fn $pairs<V: Lanes, const SYMMETRIC: bool>(columns: &Columns<V::Element>, row: &Row<'_, V::Element>) {
+            // SAFETY: the caller's.
+            unsafe { pairs::rows::<V, $unroll, SYMMETRIC>(columns, row) }
         }
     };
 }
 
-compiled!(columns_portable, 2);
+compiled!(columns_portable, pairs_portable, 2);
 #[cfg(target_arch = "x86_64")]
-compiled!(columns_avx2, 2, "avx2,fma");
+compiled!(columns_avx2, pairs_avx2, 2, "avx2,fma");
 #[cfg(target_arch = "x86_64")]
-compiled!(columns_avx512, 4, "avx512f,avx512vl,avx512dq,avx2,fma");
+compiled!(columns_avx512, pairs_avx512, 4, "avx512f,avx512vl,avx512dq,avx2,fma");

@@ -24,10 +24,12 @@ mod element;
 mod error;
 mod joined;
 mod lanes;
+mod pairs;
 mod plan;
 mod region;
 mod scratch;
 mod span;
+mod star;
 mod steps;
 mod sweep;
 #[cfg(test)]

@@ -150,9 +150,14 @@ impl<T: Element> Plan<T> {
                 groups.push(offset);
             }
         }
-        let kernel = match column_coefficients(stencil, &groups, options.components) {
+        // In the order of memory, in whatever order the points are given.
+        let mut sorted = groups.clone();
+        sorted.sort_unstable();
+        let kernel = match column_coefficients(stencil, &sorted, options.components) {
             Some(coefficients) => {
-                let columns = Columns::new(&coefficients);
+                groups = sorted;
+                let offsets: Vec<&[isize]> = groups.iter().map(|group| &group[..axes - 1]).collect();
+                let columns = Columns::new(&coefficients, &offsets);
                 groups = columns.order().iter().map(|&group| groups[group]).collect();
                 let run = T::columns_kernel(instructions, columns.is_symmetric());
                 Kernel::Columns { columns, run }
@@ -197,7 +202,7 @@ impl<T: Element> Plan<T> {
         plan.tile = tiles::choose(&plan);
         plan.depth = steps::choose(&plan);
         let is_cut = plan.tile != tiles::Tile { second: outer[1], third: outer[2], columns: row };
-        plan.leading = sweep::leading(&plan.groups, is_cut);
+        plan.leading = sweep::leading(&plan.groups, is_cut || plan.asks_each_plane());
         Ok(plan)
     }
 
@@ -336,6 +341,22 @@ impl<T: Element> Plan<T> {
         }
     }
 
+    /// Whether rows that follow one another are computed by twos.
+    fn computes_pairs(&self) -> bool {
+        self.instructions == Instructions::Avx512
+            && matches!(&self.kernel, Kernel::Columns { columns, .. } if columns.is_threes())
+    }
+
+    /// Whether rows are asked for ahead in each plane, though only one of them comes from memory: those of a star come from
+    /// the last-level cache where planes outgrow the one before, and all of them must be asked for or none.
+    fn asks_each_plane(&self) -> bool {
+        let planes = self.reach[0].0 + self.reach[0].1 + 1;
+        let held = planes * self.outer[1] * self.outer[2] * self.row * size_of::<T>();
+        let is_star = matches!(&self.kernel, Kernel::Columns { columns, .. } if columns.is_star());
+        let has_kernel = self.instructions == Instructions::Avx512;
+        self.computes_pairs() || (has_kernel && is_star && held > self.options.step_cache)
+    }
+
     /// Loads, products and sums of a vector of results.
     pub(super) fn operations(&self) -> usize {
         match &self.kernel {
@@ -359,10 +380,11 @@ impl<T: Element> Plan<T> {
     pub fn explain(&self) -> String {
         let kernel = match &self.kernel {
             Kernel::Columns { columns, .. } => format!(
-                "sums by columns: {} rows in {} classes of equal coefficients{}",
+                "sums by columns: {} rows in {} classes of equal coefficients{}{}",
                 self.groups.len(),
                 columns.classes(),
-                if columns.is_symmetric() { ", both outer columns from one sum" } else { "" }
+                if columns.is_symmetric() { ", both outer columns from one sum" } else { "" },
+                if self.computes_pairs() { ", two rows of results at once" } else { "" }
             ),
             Kernel::Direct { terms, .. } => {
                 let varying = terms.iter().filter(|term| matches!(term.factor, Factor::Varying(_))).count();

@@ -58,6 +58,9 @@ pub trait Lanes: Copy {
     /// Every element moved down a lane; the last lane gets lane 0 of `next`.
     unsafe fn before(self, next: Self) -> Self;
 
+    /// Whether there are registers enough for the sums of two rows at once.
+    const PAIRS: bool = false;
+
     /// Whether [`join`](Self::join) is one instruction.
     const JOINS: bool = false;
 
@@ -82,6 +85,28 @@ pub trait Lanes: Copy {
             self.store(lanes.as_mut_ptr());
             lanes[lane] = value;
             Self::load(lanes.as_ptr())
+        }
+    }
+
+    /// Loads the first `count` lanes, fewer than all; nothing is read beyond them, and the others hold zeros.
+    #[inline(always)]
+    unsafe fn load_first(from: *const Self::Element, count: usize) -> Self {
+        let mut lanes = [Self::Element::ZERO; MOST_LANES];
+        // SAFETY: the caller vouches for `count` elements.
+        unsafe {
+            std::ptr::copy_nonoverlapping(from, lanes.as_mut_ptr(), count);
+            Self::load(lanes.as_ptr())
+        }
+    }
+
+    /// Stores the first `count` lanes, fewer than all, to any address.
+    #[inline(always)]
+    unsafe fn store_first(self, count: usize, to: *mut Self::Element) {
+        let mut lanes = [Self::Element::ZERO; MOST_LANES];
+        // SAFETY: no implementation has more lanes than `lanes`; the caller vouches for `to`.
+        unsafe {
+            self.store(lanes.as_mut_ptr());
+            std::ptr::copy_nonoverlapping(lanes.as_ptr(), to, count);
         }
     }
 
@@ -115,12 +140,12 @@ pub trait Lanes: Copy {
         let mut lanes = [Self::Element::ZERO; MOST_LANES];
         // SAFETY: no implementation has more lanes than `lanes`; the caller vouches for `to`.
         unsafe {
+            if store == Store::Cached {
+                return self.store_first(count, to);
+            }
             self.store(lanes.as_mut_ptr());
             for (lane, &value) in lanes[..count].iter().enumerate() {
-                match store {
-                    Store::Cached => *to.add(lane) = value,
-                    _ => Self::stream_one(value, to.add(lane)),
-                }
+                Self::stream_one(value, to.add(lane));
             }
         }
     }
@@ -198,6 +223,14 @@ mod tests {
             for lane in 0..=V::LANES {
                 let joined: Vec<_> = first[lane..].iter().chain(&second[..lane]).copied().collect();
                 assert_eq!(lanes(&|to| a.join(b, lane).store(to)), joined);
+            }
+            for count in 0..V::LANES {
+                let mut some = first[..count].to_vec();
+                some.resize(V::LANES, V::Element::ZERO);
+                assert_eq!(lanes(&|to| V::load_first(some.as_ptr(), count).store(to)), some);
+                let mut some = second.clone();
+                a.store_first(count, some.as_mut_ptr());
+                assert_eq!((&some[..count], &some[count..]), (&first[..count], &second[count..]));
             }
             for lane in 0..V::LANES {
                 let mut other = first.clone();

@@ -56,7 +56,8 @@ impl Registers for f32 {
 }
 
 /// [`Lanes`] for one vector type and element: the processor's functions for it, how a register is cut into pieces of 16
-/// bytes (how many elements apart, and the stores), and how elements move by one lane into the register from another.
+/// bytes (how many elements apart, and the stores), and how elements move by one lane into the register from another;
+/// where there are masks and twice as many registers, what these do.
 macro_rules! lanes {
     (
         $vector:ident<$element:ty>: $lanes:literal, $splat:ident, $load:ident, $store:ident, $stream:ident, $add:ident,
@@ -64,7 +65,8 @@ macro_rules! lanes {
         pieces |$cut:ident| $stream16:ident: $($place:literal => $piece:expr),+;
         after |$low:ident, $high:ident| $after:expr;
         before |$first:ident, $second:ident| $before:expr
-        $(; join |$one:ident, $two:ident, $from:ident| $join:expr; with |$held:ident, $lane:ident, $value:ident| $with:expr)?
+        $(; join |$one:ident, $two:ident, $from:ident| $join:expr; with |$held:ident, $lane:ident, $value:ident| $with:expr;
+          first $load_first:ident, $store_first:ident)?
     ) => {
         // SAFETY: callers keep the contract of `Lanes`.
         impl Lanes for $vector<$element> {
@@ -130,7 +132,18 @@ macro_rules! lanes {
             }
 
             $(
+                const PAIRS: bool = true;
                 const JOINS: bool = true;
+
+                #[inline(always)]
+                unsafe fn load_first(from: *const $element, count: usize) -> Self {
+                    unsafe { $vector($load_first(((1u32 << count) - 1) as _, from)) }
+                }
+
+                #[inline(always)]
+                unsafe fn store_first(self, count: usize, to: *mut $element) {
+                    unsafe { $store_first(to, ((1u32 << count) - 1) as _, self.0) }
+                }
 
                 #[inline(always)]
                 unsafe fn join(self, next: Self, $from: usize) -> Self {
@@ -186,7 +199,8 @@ lanes! {
         let places = _mm512_add_epi64(_mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0), _mm512_set1_epi64(from as i64));
         _mm512_permutex2var_pd(one, places, two)
     };
-    with |held, lane, value| _mm512_mask_mov_pd(held, 1 << lane, _mm512_set1_pd(value))
+    with |held, lane, value| _mm512_mask_mov_pd(held, 1 << lane, _mm512_set1_pd(value));
+    first _mm512_maskz_loadu_pd, _mm512_mask_storeu_pd
 }
 
 lanes! {
@@ -207,5 +221,6 @@ lanes! {
         let first = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
         _mm512_permutex2var_ps(one, _mm512_add_epi32(first, _mm512_set1_epi32(from as i32)), two)
     };
-    with |held, lane, value| _mm512_mask_mov_ps(held, 1 << lane, _mm512_set1_ps(value))
+    with |held, lane, value| _mm512_mask_mov_ps(held, 1 << lane, _mm512_set1_ps(value));
+    first _mm512_maskz_loadu_ps, _mm512_mask_storeu_ps
 }

@@ -1,0 +1,189 @@
+//! Rows of stars: one row has neighbours in the columns before and after, of every other the same column is taken.
+//!
+//! Vectors of that one row are moved by a lane, and not sums, so that nothing is carried along a row and what lies beside it
+//! are two of its elements: rows of a few vectors, as arrays in four axes have them, cost little more than their vectors. The
+//! order of summation is that of [`columns`](super::columns), and so are the bits.
+
+use super::columns::accumulate;
+use super::element::Element;
+use super::lanes::Lanes;
+use super::span::{Found, Row};
+
+/// The coefficients of a star; pointers to rows come in this order.
+#[derive(Clone, Debug)]
+pub(super) struct Star<T> {
+    /// Of the columns before and after.
+    pub(super) sides: [T; 2],
+    /// Of that row's own column.
+    pub(super) centre: Option<T>,
+    /// Of the other rows.
+    pub(super) others: Vec<T>,
+}
+
+/// Whether the row is computed here: where it comes from memory, and vectors move by a lane in one instruction. In cache,
+/// moving sums is faster.
+#[inline(always)]
+pub(super) fn fits<V: Lanes>(row: &Row<'_, V::Element>) -> bool {
+    let columns = row.span.to - row.span.from;
+    V::JOINS && !row.ahead.is_empty() && columns > 0 && columns.is_multiple_of(V::LANES)
+}
+
+/// What a column beside the row that begins `start` elements after the first holds.
+#[inline(always)]
+unsafe fn beside<T: Element>(row: &Row<'_, T>, start: usize, column: isize) -> T {
+    match row.span.find(column) {
+        // SAFETY: `find` gives columns of the row, or beyond where the caller has memory.
+        Found::At(place) => unsafe { *row.rows[0].offset(place + start as isize) },
+        Found::Value(value) => value,
+    }
+}
+
+/// Results of `U` vectors from element `at`, with the vectors before and after them. Returns the last vector of the row with
+/// neighbours.
+#[inline(always)]
+unsafe fn block<V: Lanes, const U: usize>(
+    star: &Star<V::Element>,
+    row: &Row<'_, V::Element>,
+    at: usize,
+    previous: V,
+    next: Option<V>,
+) -> V {
+    // SAFETY: the caller's rows have U vectors from `at`, and another where there is none given; so has `out`.
+    unsafe {
+        row.ask_ahead::<V, U>(at);
+        let load = |row: *const V::Element| -> [V; U] { std::array::from_fn(|u| V::load(row.add(at + u * V::LANES))) };
+        let zero = V::splat(V::Element::ZERO);
+        let mut centre = [zero; U];
+        let value = load(row.rows[0]);
+        if let Some(factor) = star.centre {
+            accumulate(&mut centre, &value, factor);
+        }
+        for (&row, &factor) in row.rows[1..].iter().zip(&star.others) {
+            accumulate(&mut centre, &load(row), factor);
+        }
+        let next = match next {
+            Some(next) => next,
+            None => V::load(row.rows[0].add(at + U * V::LANES)),
+        };
+        let sides = star.sides.map(|factor| V::splat(factor));
+        for u in 0..U {
+            let before = value[u].after(if u == 0 { previous } else { value[u - 1] });
+            let after = value[u].before(if u + 1 == U { next } else { value[u + 1] });
+            let result = centre[u].add(before.multiply_add(sides[0], zero)).add(after.multiply_add(sides[1], zero));
+            result.put(row.out.add(at + u * V::LANES), row.store);
+        }
+        value[U - 1]
+    }
+}
+
+/// Computes the rows.
+///
+/// # Safety
+/// As for a kernel of [`columns`](super::columns), and the rows [fit](fits).
+#[inline(always)]
+pub(super) unsafe fn rows<V: Lanes, const U: usize>(star: &Star<V::Element>, row: &Row<'_, V::Element>) {
+    let span = &row.span;
+    for number in 0..row.repeat {
+        let start = number * span.extent;
+        let (first, end) = (start + span.from, start + span.to);
+        // SAFETY: the caller's.
+        unsafe {
+            let high = V::splat(beside(row, start, span.to as isize));
+            let mut previous = V::splat(beside(row, start, span.from as isize - 1));
+            let mut at = first;
+            while at + U * V::LANES <= end {
+                let after = at + U * V::LANES;
+                previous = block::<V, U>(star, row, at, previous, (after == end).then_some(high));
+                at = after;
+            }
+            while at < end {
+                let after = at + V::LANES;
+                previous = block::<V, 1>(star, row, at, previous, (after == end).then_some(high));
+                at = after;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::{Boundary, Coefficient, Element, Options, Plan, Point, Source, Stencil, Target};
+
+    /// A star with a different coefficient at every point.
+    fn star<T: Element>(axes: usize, has_centre: bool) -> Stencil<T> {
+        let mut points = Vec::new();
+        for axis in 0..axes {
+            for by in [-1, 1] {
+                let mut offset = vec![0; axes];
+                offset[axis] = by;
+                let weight = 0.1 + 0.013 * axis as f64 + 0.0017 * by as f64;
+                points.push(Point { offset, coefficient: Coefficient::Constant(T::from_f64(weight)) });
+            }
+        }
+        if has_centre {
+            points.push(Point { offset: vec![0; axes], coefficient: Coefficient::Constant(T::from_f64(0.31)) });
+        }
+        Stencil::new(axes, points).unwrap()
+    }
+
+    /// The result for a source that begins so many elements after a cache line, and whether it is taken to come from memory.
+    fn result<T: Element>(
+        extents: &[usize],
+        has_centre: bool,
+        boundaries: Vec<Boundary<T>>,
+        begin: usize,
+        from_memory: bool,
+    ) -> Vec<T> {
+        let options =
+            Options { streaming_from: if from_memory { 0 } else { usize::MAX }, threads: 1, ..Options::default() };
+        let plan = Plan::new(&star::<T>(extents.len(), has_centre), extents, boundaries, options).unwrap();
+        let sites: usize = extents.iter().product();
+        let mut source = vec![T::from_f64(f64::NAN); sites + 64];
+        let start = source.as_ptr().align_offset(64) + begin;
+        for (site, value) in source[start..start + sites].iter_mut().enumerate() {
+            *value = T::from_f64(((site * 7919) % 1013) as f64 * 0.37 - 100.0);
+        }
+        let mut target = vec![T::from_f64(f64::NAN); sites];
+        let layout = plan.contiguous();
+        // SAFETY: both have as many sites.
+        unsafe {
+            let source = Source { base: source.as_ptr().add(start), layout: &layout };
+            plan.apply(&source, &Target { base: target.as_mut_ptr(), layout: &layout }, 1);
+        }
+        target
+    }
+
+    fn is_the_same_from_memory<T: Element>(
+        extents: &[usize],
+        has_centre: bool,
+        boundaries: &[Boundary<T>],
+        begin: usize,
+    ) -> Result<(), TestCaseError> {
+        let [one, other] = [false, true].map(|memory| result(extents, has_centre, boundaries.to_vec(), begin, memory));
+        prop_assert_eq!(one, other);
+        Ok(())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(60))]
+        #[test]
+        fn stars_from_memory_and_in_cache_agree_to_the_last_bit(
+            outer in [1usize..5, 1usize..5, 1usize..7], columns in 1usize..90, axes in 2usize..5, whole: bool,
+            circular in [any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()], has_centre: bool, begin in 0usize..16,
+        ) {
+            let mut extents = outer[4 - axes..].to_vec();
+            extents.push(if whole { columns.next_multiple_of(16) } else { columns });
+            let boundaries = |value: f64| -> Vec<Option<f64>> {
+                circular[..axes].iter().map(|&circular| (!circular).then_some(value)).collect()
+            };
+            let of = |value: Option<f64>| value.map_or(Boundary::Circular, Boundary::Value);
+            let double: Vec<Boundary<f64>> = boundaries(2.5).into_iter().map(of).collect();
+            let of = |value: Option<f64>| value.map_or(Boundary::Circular, |value| Boundary::Value(value as f32));
+            let single: Vec<Boundary<f32>> = boundaries(2.5).into_iter().map(of).collect();
+            is_the_same_from_memory(&extents, has_centre, &double, begin)?;
+            is_the_same_from_memory(&extents, has_centre, &single, begin)?;
+        }
+    }
+}
