@@ -5,11 +5,11 @@
 Each side runs the same program on the same data and reports the time of its work, start-up aside; a rate is the number
 of reductions that weft counts for that work over the time, in millions a second, so that rates compare as times do.
 "weft, counting" also counts the reductions of each predicate, which is only done where it is asked for; what is always
-counted (reductions, suspensions, resumptions) is part of every other rate of weft; "weft, without counters" does not count
-suspensions and resumptions (reductions are what memory is granted by, and are counted for nothing).
+counted (reductions, suspensions, resumptions) is part of every other rate of weft; "weft, without counters" does not
+count suspensions and resumptions (reductions are what memory is granted by, and are counted for nothing).
 A side that is not installed is left out, with a message. The demand-driven stream has Erlang processes as its peer;
-Prolog systems have nothing like it. Run it on a quiet machine. Rates are those of the fastest round of each side, because
-whatever else runs only makes a round slower; medians over the rounds are in the record beside them.
+Prolog systems have nothing like it. Run it on a quiet machine. Rates are those of the fastest round of each side,
+because whatever else runs only makes a round slower; medians over the rounds are in the record beside them.
 """
 
 from __future__ import annotations
