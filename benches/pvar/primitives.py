@@ -336,7 +336,7 @@ def main() -> None:
         if chosen.part_of is not None:
             joined(chosen.part_of, started, load, protocol, results)
             return
-        name = "pvar-" + "-".join(chosen.groups)
+        name = "pvar-" + ("primitives" if set(chosen.groups) == set(GROUPS) else "-".join(chosen.groups))
         print("\nrecord:", shifts_peers.record(name, started, load, {"protocol": protocol, "results": results}))
 
 
