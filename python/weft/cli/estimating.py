@@ -24,7 +24,7 @@ weft estimate programs/jacobi.py --on cm2-8k -- --size 128 --sweeps 50  # words 
 """
 
 _CALIBRATE_EXAMPLES = """
-weft calibrate  # one to two minutes; then `weft estimate FILE.py --on here`
+weft calibrate  # one to three minutes; then `weft estimate FILE.py --on here`
 weft calibrate -o node17.toml  # costs of a compute node, to estimate with elsewhere:
 weft estimate FILE.py --costs node17.toml
 """
