@@ -1,5 +1,6 @@
 """What all tests share. Where the native half lacks something, `stand_in.py` takes its place."""
 
+import importlib
 import os
 import sys
 from pathlib import Path
@@ -25,12 +26,15 @@ def stand_ins(monkeypatch):
     from weft import _core, catalogue
     from weft.launch import request
 
+    names = ("weft.catalogue", "weft.launch.simulate", "weft.study.subjects", "weft.study.here")
+    found = [importlib.import_module(name) for name in names]
     for name, value in stand_in.build(_core).items():
         monkeypatch.setattr(_core, name, value)
     machine = _core.Machine
-    for module in ("weft.catalogue", "weft.launch.simulate", "weft.study.subjects", "weft.study.here"):
-        if module in sys.modules and hasattr(sys.modules[module], "Machine"):
-            monkeypatch.setattr(sys.modules[module], "Machine", machine)
+    # A module that a test imports first would keep what stands in.
+    for module in found:
+        if hasattr(module, "Machine"):
+            monkeypatch.setattr(module, "Machine", machine)
     monkeypatch.setattr(catalogue, "Machine", machine)
     request.benchmarks.cache_clear()
     request.node_benchmarks.cache_clear()
