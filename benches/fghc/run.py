@@ -149,6 +149,13 @@ def versions() -> dict[str, str]:
     return {name: version for name, version in asked.items() if version}
 
 
+def costs(what: str, rates: dict[str, dict[str, float]], without: str, having: str) -> dict[str, float]:
+    """By program, what one side takes longer than the one without something; printed."""
+    found = {program: round(rate[without] / rate[having] - 1, 4) for program, rate in rates.items()}
+    print(f"{what}:", ", ".join(f"{program} {100 * cost:.1f}%" for program, cost in found.items()))
+    return found
+
+
 def main() -> None:
     chosen = options()
     before = peers.machine()
@@ -191,17 +198,8 @@ def main() -> None:
         if program in summary:
             native = summary[program]["weft, native"]
             print(f"{program}: native {native:.0f}, wanted {wanted} {'met' if native >= wanted else 'MISSED'}")
-    counting = {
-        program: round(found["weft, native"] / found["weft, counting"] - 1, 4) for program, found in summary.items()
-    }
-    print(
-        "counting by predicate costs:", ", ".join(f"{program} {100 * cost:.1f}%" for program, cost in counting.items())
-    )
-    always = {
-        program: round(found["weft, without counters"] / found["weft, native"] - 1, 4)
-        for program, found in summary.items()
-    }
-    print("counters that are always on cost:", ", ".join(f"{name} {100 * cost:.1f}%" for name, cost in always.items()))
+    counting = costs("counting by predicate costs", summary, "weft, native", "weft, counting")
+    always = costs("counters that are always on cost", summary, "weft, without counters", "weft, native")
     for program, found in summary.items():
         if "GNU Prolog" in found:
             ahead = found["weft, interpreted"] / found["GNU Prolog"]

@@ -23,7 +23,7 @@ if os.environ.get("CI"):
 @pytest.fixture
 def stand_ins(monkeypatch):
     """The whole native half replaced: results that are known exactly."""
-    from weft import _core, catalogue
+    from weft import _core
     from weft.launch import request
 
     names = ("weft.catalogue", "weft.launch.simulate", "weft.study.subjects", "weft.study.here")
@@ -33,9 +33,7 @@ def stand_ins(monkeypatch):
     machine = _core.Machine
     # A module that a test imports first would keep what stands in.
     for module in found:
-        if hasattr(module, "Machine"):
-            monkeypatch.setattr(module, "Machine", machine)
-    monkeypatch.setattr(catalogue, "Machine", machine)
+        monkeypatch.setattr(module, "Machine", machine)
     request.benchmarks.cache_clear()
     request.node_benchmarks.cache_clear()
     yield _core

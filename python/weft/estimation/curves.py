@@ -294,27 +294,30 @@ def _beside_observations(
     relative = columns / seconds[:, None]
     typical = np.where(columns.max(axis=0) > 0, relative.max(axis=0), 1.0)
     rows, wanted = [], []
-    for first, number in ((0, len(knots)), (len(knots), len(SINCE))):
-        scale = SMOOTHNESS * typical[first : first + number].max()
-        for at in range(first + 1, first + number):
-            row = np.zeros(columns.shape[1])
-            row[at] = scale
-            rows.append(row)
-            wanted.append(0.0)
+
+    def want(first: int, last: int, factor: float, value: float) -> None:
+        """That the sum from one column to another, times a factor, is a value."""
+        row = np.zeros(columns.shape[1])
+        row[first : last + 1] = factor
+        rows.append(row)
+        wanted.append(value)
+
+    def want_near(first: int, last: int, value: float, weight: float) -> None:
+        """That the sum from one column to another differs little from a value, relative to that."""
+        want(first, last, weight / value if value > 0 else weight * typical[last], weight if value > 0 else 0.0)
+
+    calls = len(knots)
+    terms = calls + len(SINCE)
+    for first, end in ((0, calls), (calls, terms)):
+        scale = SMOOTHNESS * typical[first:end].max()
+        for at in range(first + 1, end):
+            want(at, at, scale, 0.0)
     if prior is not None:
-        curved = ((0, prior.element), (len(knots), prior.call))
-        for first, values in curved:
+        for first, values in ((0, prior.element), (calls, prior.call)):
             for at, value in enumerate(values, first):
-                row = np.zeros(columns.shape[1])
-                row[first : at + 1] = PRIOR / value if value > 0 else PRIOR * typical[at]
-                rows.append(row)
-                wanted.append(PRIOR if value > 0 else 0.0)
-        for at, name in enumerate(TERMS, len(knots) + len(SINCE)):
-            value = prior.terms.get(name, 0.0)
-            row = np.zeros(columns.shape[1])
-            row[at] = PRIOR_TERM / value if value > 0 else PRIOR_TERM * typical[at]
-            rows.append(row)
-            wanted.append(PRIOR_TERM if value > 0 else 0.0)
+                want_near(first, at, value, PRIOR)
+        for at, name in enumerate(TERMS, terms):
+            want_near(at, at, prior.terms.get(name, 0.0), PRIOR_TERM)
     return np.array(rows), np.array(wanted)
 
 
