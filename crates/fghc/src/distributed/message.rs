@@ -137,6 +137,34 @@ fn with_ends(number: u64, length: usize) -> u64 {
     spread(number) | CONTINUES & ((1 << (8 * (length - 1))) - 1)
 }
 
+/// The number that a word begins with, and how many bytes it takes; `None` where it does not end among the bytes whose bit in
+/// `continues` is set.
+#[inline(always)]
+fn first_number(groups: u64, continues: u64) -> Option<(u64, usize)> {
+    // The first byte after which none follows.
+    let end = !groups & continues;
+    if end == 0 {
+        return None;
+    }
+    let bits = end.trailing_zeros() + 1;
+    Some((gather(groups & (u64::MAX >> (64 - bits))), bits as usize / 8))
+}
+
+/// Appends the first bytes of a word.
+///
+/// # Safety
+///
+/// The packet has room for eight bytes.
+#[inline(always)]
+unsafe fn push_word(packet: &mut Vec<u8>, word: u64, length: usize) {
+    // SAFETY: the caller's.
+    unsafe {
+        let end = packet.as_mut_ptr().add(packet.len());
+        end.cast::<[u8; 8]>().write_unaligned(word.to_le_bytes());
+        packet.set_len(packet.len() + length);
+    }
+}
+
 /// A number with a sign without: small ones of either sign stay small.
 #[inline]
 fn unsigned(number: i64) -> u64 {
@@ -178,12 +206,9 @@ impl Write for Vec<u8> {
             return self.push(number as u8);
         }
         let length = groups_of(number);
-        let groups = with_ends(number, length);
-        // SAFETY: there is room for eight bytes, of which `length` count.
+        // SAFETY: there is room.
         unsafe {
-            let end = self.as_mut_ptr().add(self.len());
-            end.cast::<[u8; 8]>().write_unaligned(groups.to_le_bytes());
-            self.set_len(self.len() + length);
+            push_word(self, with_ends(number, length), length);
         }
     }
 
@@ -202,12 +227,9 @@ impl Write for Vec<u8> {
         // Both are one word.
         self.reserve(LONGEST_NUMBER);
         let length = groups_of(number);
-        let word = with_ends(number, length) << 8 | u64::from(byte);
-        // SAFETY: there is room for eight bytes, of which those of the number and one more count.
+        // SAFETY: there is room.
         unsafe {
-            let end = self.as_mut_ptr().add(self.len());
-            end.cast::<[u8; 8]>().write_unaligned(word.to_le_bytes());
-            self.set_len(self.len() + length + 1);
+            push_word(self, with_ends(number, length) << 8 | u64::from(byte), length + 1);
         }
     }
 
@@ -271,15 +293,11 @@ impl<'a> Reader<'a> {
 
     #[inline]
     fn large_number(&mut self) -> Result<u64, Malformed> {
-        if let Some(groups) = self.rest.first_chunk() {
-            let groups = u64::from_le_bytes(*groups);
-            // The first byte after which none follows.
-            let end = !groups & CONTINUES;
-            if end != 0 {
-                let bits = end.trailing_zeros() + 1;
-                self.rest = &self.rest[bits as usize / 8..];
-                return Ok(gather(groups & (u64::MAX >> (64 - bits))));
-            }
+        if let Some(groups) = self.rest.first_chunk()
+            && let Some((number, length)) = first_number(u64::from_le_bytes(*groups), CONTINUES)
+        {
+            self.rest = &self.rest[length..];
+            return Ok(number);
         }
         self.number_by_bytes()
     }
@@ -319,13 +337,9 @@ impl<'a> Reader<'a> {
             if word as u8 != byte {
                 return None;
             }
-            let groups = word >> 8;
-            // The first byte after which none follows.
-            let end = !groups & (CONTINUES >> 8);
-            if end != 0 {
-                let bits = end.trailing_zeros() + 1;
-                self.rest = &self.rest[bits as usize / 8 + 1..];
-                return Some(Ok(with_sign(gather(groups & (u64::MAX >> (64 - bits))))));
+            if let Some((number, length)) = first_number(word >> 8, CONTINUES >> 8) {
+                self.rest = &self.rest[length + 1..];
+                return Some(Ok(with_sign(number)));
             }
         }
         if self.rest.first() != Some(&byte) {
