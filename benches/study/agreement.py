@@ -25,6 +25,7 @@ from peers import machine, record  # noqa: E402
 
 from weft import model, samples  # noqa: E402
 from weft.study import here  # noqa: E402
+from weft.study.undisturbed import undisturbed  # noqa: E402
 
 AGREEMENT, MEDIAN, WORST, PIECES = 0.05, 0.03, 0.10, 4
 
@@ -50,7 +51,7 @@ def studied(folder):
             sys.exit(f"weft study failed:\n{done.stderr.strip()}")
         seconds = time.monotonic() - start
     table = samples.read(folder / "samples.csv").filter(pl.col("source") == "measured")
-    steady = here.undisturbed(table)
+    steady = undisturbed(table, model.BENCHMARKS)
     fitted = model.fit(steady.filter(pl.col("bytes").is_in(here.lengths()[0])), here.HERE)
     errors = here.held_out_errors(fitted, steady)["error"].abs()
     return {

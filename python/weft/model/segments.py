@@ -16,7 +16,7 @@ MOST_PIECES = 4
 FEWEST_POINTS = 3
 """The fewest lengths of a piece: two determine a line and leave nothing to check it by."""
 
-BREAKS = 48
+BREAKS = 64
 """The most points that are tried as breaks at first: the lines between them grow with the square."""
 
 RESOLUTION = 2e-3

@@ -27,6 +27,7 @@ from weft.launch.table import table
 from weft.model.grain import grains
 from weft.papers import dunigan1991
 from weft.reports import report
+from weft.study.undisturbed import undisturbed
 
 SHORTEST, LONGEST = 8, 1 << 20
 RANKS = 2
@@ -82,17 +83,18 @@ class Extent:
 ECHO_SECONDS = 0.0025
 """Time for the timed iterations of one length of what is fitted, in one launch, s."""
 
-ECHO_PASSES = 3
-"""How often a launch goes through the lengths of what is fitted: what disturbs one pass seldom disturbs all, but
-buffers that lie well in one pass of thirty make one launch of ten too quick."""
+ECHO_PASSES = 2
+"""How often a launch goes through the lengths of messages to another node: what disturbs one pass seldom disturbs both.
+"""
 
-KEPT = (0.1, 0.2)
-"""Shares of the launches of a length between which a launch counts as undisturbed."""
+KNOWN = 6
+"""The fewest undisturbed launches that tell what is fitted: those with a 95% interval of the median, as
+`Plan.launches`."""
 
 _SHORT_ECHO = Plan(launches=12, half_width=0.02, budget=14.0, limit=20.0)
 
 FULL = Extent(
-    0.02, 1, Plan(budget=55.0, limit=75.0), Plan(launches=60, most=200, half_width=0.02, budget=85.0, limit=100.0)
+    0.02, 1, Plan(budget=50.0, limit=70.0), Plan(launches=60, most=200, half_width=0.02, budget=100.0, limit=110.0)
 )
 QUICK = Extent(0.006, 3, Plan(budget=18.0, limit=24.0), _SHORT_ECHO)
 SUITE = Extent(0.01, 3, Plan(budget=120.0, limit=180.0), _SHORT_ECHO, WHOLE)
@@ -155,7 +157,7 @@ def _request(benchmark: Benchmark, extent: Extent) -> Request:
         ranks=ranks,
         bytes=chosen,
         seconds_per_point=ECHO_SECONDS if fitted else extent.seconds_per_point,
-        passes=ECHO_PASSES if fitted else 1,
+        passes=ECHO_PASSES if benchmark.name == "echo" else 1,
     )
 
 
@@ -224,9 +226,10 @@ def _measured(extent: Extent, progress: Progress, before: pl.DataFrame | None) -
     """Echo by its own plan, then everything else; what was measured before an interruption is kept."""
     wanted = requests(extent)
     parts: list[Measurement] = []
-    for is_echo, plan in ((True, extent.echo), (False, extent.plan)):
-        chosen = [request for request in wanted if (request.benchmark == "echo") == is_echo]
-        earlier = None if before is None else before.filter((pl.col("benchmark") == "echo") == is_echo)
+    for is_fitted, plan in ((True, extent.echo), (False, extent.plan)):
+        chosen = [request for request in wanted if (request.benchmark in model.BENCHMARKS) == is_fitted]
+        fitted = pl.col("benchmark").is_in(model.BENCHMARKS)
+        earlier = None if before is None else before.filter(fitted == is_fitted)
         if parts and (parts[-1].interrupted or parts[-1].failure):
             if earlier is not None:
                 parts.append(Measurement(earlier, parts[-1].interrupted))
@@ -239,22 +242,6 @@ def _measured(extent: Extent, progress: Progress, before: pl.DataFrame | None) -
         status={key: value for part in parts for key, value in part.status.items()},
         failure=next((part.failure for part in parts if part.failure is not None), None),
     )
-
-
-def undisturbed(measured: pl.DataFrame) -> pl.DataFrame:
-    """What the machine itself takes: the lower decile of each launch, of the quicker launches of each length.
-
-    Other programs, and other tenants of the same computer, can only make messages slower, and do so for seconds at a
-    time: a length has two times, the slower a quarter above the other, and a run has its own share of each. Where a
-    launch's buffers happen to lie makes up to one launch in ten quicker than any other, from 16 KiB on by a third. So
-    the second tenth of the launches of a length is kept. Nothing is removed from the samples.
-    """
-    seconds = pl.col("seconds")
-    point = ("benchmark", "ranks", "hops", "bytes", "algorithm")
-    # Rounded outwards, so that of a few launches some are left.
-    low, high = seconds.quantile(KEPT[0], "lower").over(point), seconds.quantile(KEPT[1], "higher").over(point)
-    steady = measured.with_columns(seconds=pl.coalesce("seconds_p10", "seconds"))
-    return steady.filter(seconds.is_between(low, high))
 
 
 def _earlier(path: Path) -> pl.DataFrame | None:
@@ -288,9 +275,9 @@ def _concluded(
     progress: Progress,
 ) -> Findings:
     """Fit, simulate, write; the whole suite is drawn over what was published."""
-    steady = undisturbed(measured.table)
+    steady = undisturbed(measured.table, model.BENCHMARKS)
     fitted = model.fit(steady.filter(pl.col("bytes").is_in(lengths()[0])), HERE)
-    text = fitted.to_machine(HERE, f"the lower deciles of the quicker launches in {path.name}")
+    text = fitted.to_machine(HERE, f"the lower deciles of the undisturbed launches in {path.name}")
     described = _core.Machine.parse(text, str(folder / "here.toml"))
     progress.title("simulating")
     machines = weft.machines()
@@ -309,7 +296,10 @@ def _concluded(
         origin=path.name,
     )
     return Findings(
-        _lines(measured, fitted, held_out, machines, everything), folder / "report.html", path, folder / "here.toml"
+        _lines(measured, steady, fitted, held_out, machines, everything),
+        folder / "report.html",
+        path,
+        folder / "here.toml",
     )
 
 
@@ -381,6 +371,7 @@ def held_out_errors(fitted: model.Fit, measured: pl.DataFrame) -> pl.DataFrame:
 
 def _lines(
     measured: Measurement,
+    steady: pl.DataFrame,
     fitted: model.Fit,
     held_out: pl.DataFrame,
     machines: Sequence[Machine],
@@ -406,8 +397,20 @@ def _lines(
         f"Lengths the fit has not seen: median error {units.share(float(errors.median() or 0))}, "  # type: ignore[arg-type]
         f"worst {units.share(float(errors.max() or 0))}.",  # type: ignore[arg-type]
         _against(machines, everything, seconds[SHORTEST]),
-        f"Protocol: {measured.table['repetition'].n_unique()} launches in {measured.spent:.0f} s; {known}.",
+        f"Protocol: {measured.table['repetition'].n_unique()} launches in {measured.spent:.0f} s; {known}; "
+        f"{_agreement(measured.table, steady)}.",
     ]
+
+
+def _agreement(measured: pl.DataFrame, steady: pl.DataFrame) -> str:
+    """How many launches the fit is of, and whether those are enough."""
+    of, found = (table.filter(pl.col("benchmark") == "echo")["repetition"].n_unique() for table in (measured, steady))
+    if found >= KNOWN:
+        return f"the fit is of the {found} of {of} launches of echo that nothing disturbed"
+    return (
+        f"DISTURBED: only {found} of {of} launches of echo agree with each other, so that the fit may be of something "
+        f"else than this machine; measure again when nothing else runs on it"
+    )
 
 
 def _node_lines(everything: pl.DataFrame) -> list[str]:

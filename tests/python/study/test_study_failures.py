@@ -31,4 +31,4 @@ def test_a_launch_that_fails_keeps_what_was_measured(tmp_path, monkeypatch):
     message = f"rank 1 was killed by signal 9\nthe 1 samples measured before are in {path}; go on with --resume"
     assert str(error.value) == message
     assert read(path)["seconds"].to_list() == [1e-6]
-    assert calls == [["echo"]], "what follows a failure is not measured"
+    assert calls == [["echo", "echo-self"]], "what follows a failure is not measured"

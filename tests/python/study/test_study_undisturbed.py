@@ -5,42 +5,116 @@ import itertools
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from weft.study.here import LONGEST, SHORTEST, lengths, undisturbed
+from weft.study.here import LONGEST, SHORTEST, lengths
+from weft.study.undisturbed import undisturbed
 
-KEY = {"benchmark": "echo", "ranks": 2, "hops": 1, "bytes": 8, "algorithm": None}
-
-
-def launches(seconds) -> pl.DataFrame:
-    """One row a launch, with a lower decile of half its median."""
-    rows = [{**KEY, "repetition": i, "seconds": 2.0 * s, "seconds_p10": s} for i, s in enumerate(seconds)]
-    return pl.DataFrame(rows, schema_overrides={"algorithm": pl.String})
-
-
-def test_neither_lucky_nor_disturbed_launches_count():
-    own = np.linspace(1.0, 1.01, 80)
-    table = launches([0.6] * 12 + list(own) + [1.5] * 50 + [9.0] * 8)
-    kept = undisturbed(table)["seconds"]
-    assert set(kept) <= set(own)
-    assert len(kept) >= 14
-    assert kept.median() == pytest.approx(1.0, rel=0.01)
+BYTES = [8, 64, 256, 1024, 4096, 16384, 65536, 262144]
+OWN = np.array([1.0, 1.0, 1.1, 1.3, 2.0, 5.0, 15.0, 50.0])
+SHARED_CORE = np.array([1.25, 1.25, 1.25, 1.2, 1.0, 0.9, 0.65, 0.57])
+SHARED_NOTHING = np.array([1.5, 1.5, 1.6, 1.8, 2.0, 2.5, 3.0, 3.5])
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 12])
-def test_of_a_few_launches_some_are_left(count):
-    kept = undisturbed(launches(np.arange(1.0, count + 1.0)))["seconds"]
-    assert kept.min() <= 2.0
-    assert kept.max() <= max(2.0, count / 2)
+def launches(*states, benchmark="echo", noise=0.004, seed=1) -> pl.DataFrame:
+    """Launches of several states: how many, and factors on `OWN`. Lower deciles are half the medians."""
+    generator = np.random.default_rng(seed)
+    factors = [np.broadcast_to(factor, len(BYTES)) for count, factor in states for _ in range(count)]
+    return pl.DataFrame(
+        [
+            {
+                "benchmark": benchmark,
+                "ranks": 2,
+                "hops": 1,
+                "bytes": length,
+                "algorithm": None,
+                "repetition": number,
+                "seconds": 2.0 * seconds,
+                "seconds_p10": seconds,
+            }
+            for number, factor in enumerate(factors)
+            for length, seconds in zip(BYTES, OWN * factor * generator.normal(1.0, noise, len(BYTES)), strict=True)
+        ],
+        schema_overrides={"algorithm": pl.String},
+    )
 
 
-def test_every_length_is_judged_by_itself():
-    table = pl.concat([launches([1.0] * 10), launches([1000.0] * 10).with_columns(bytes=pl.lit(1024, pl.Int64))])
-    assert undisturbed(table)["bytes"].unique().sort().to_list() == [8, 1024]
+def kept(table: pl.DataFrame) -> list[int]:
+    return undisturbed(table, ["echo"])["repetition"].unique().sort().to_list()
 
 
-def test_what_has_no_lower_decile_counts_by_its_median():
-    table = launches([1.0, 2.0]).with_columns(seconds_p10=pl.lit(None, pl.Float64))
-    assert undisturbed(table)["seconds"].to_list()[0] == 2.0
+def test_launches_of_other_states_do_not_count_though_most_are():
+    table = launches((12, SHARED_CORE), (6, 1.0), (20, SHARED_NOTHING), (15, 1.25))
+    assert kept(table) == list(range(12, 18))
+
+
+def test_disturbed_launches_that_agree_with_none_do_not_count():
+    generator = np.random.default_rng(2)
+    alone = [(1, generator.uniform(1.05, 1.4, len(BYTES))) for _ in range(30)]
+    assert kept(launches((5, 1.0), *alone)) == list(range(5))
+
+
+def test_a_launch_disturbed_at_one_length_of_eight_counts():
+    once = np.ones(len(BYTES))
+    once[6] = 1.2
+    assert kept(launches((6, 1.0), (1, once))) == list(range(7))
+
+
+def test_a_pair_that_is_quicker_by_chance_does_not_count():
+    assert kept(launches((2, 0.9), (8, 1.0))) == list(range(2, 10))
+
+
+def test_of_states_with_the_same_short_messages_the_larger_counts():
+    long = np.where(np.array(BYTES) > 1024, 0.7, 1.0)
+    assert kept(launches((4, long), (9, 1.0))) == list(range(4, 13))
+
+
+def test_what_counts_is_the_lower_decile_and_where_there_is_none_the_median():
+    table = launches((5, 1.0), noise=0.0)
+    assert undisturbed(table, ["echo"]).filter(pl.col("bytes") == 8)["seconds"].to_list() == [1.0] * 5
+    without = table.with_columns(seconds_p10=pl.lit(None, pl.Float64))
+    assert undisturbed(without, ["echo"]).filter(pl.col("bytes") == 8)["seconds"].to_list() == [2.0] * 5
+
+
+def test_benchmarks_are_judged_by_themselves_and_others_left_out():
+    own = launches((4, 1.0), (5, 1.3), benchmark="echo-self")
+    table = pl.concat([launches((4, 1.3), (5, 1.0)), own, own.with_columns(benchmark=pl.lit("ring"))])
+    found = undisturbed(table, ["echo", "echo-self", "echo-host"])
+    assert found["benchmark"].unique().sort().to_list() == ["echo", "echo-self"]
+    assert found.filter(pl.col("benchmark") == "echo")["repetition"].unique().sort().to_list() == [4, 5, 6, 7, 8]
+    assert found.filter(pl.col("benchmark") == "echo-self")["repetition"].unique().sort().to_list() == [0, 1, 2, 3]
+
+
+def test_a_launch_with_few_of_the_lengths_does_not_count_and_hinders_none():
+    table = launches((6, 1.0))
+    few = table.filter((pl.col("repetition") > 1) | (pl.col("bytes") <= 64))
+    assert kept(few) == [2, 3, 4, 5]
+
+
+def test_launches_without_short_messages_count_where_none_have_them():
+    table = launches((4, 1.0), (3, 1.2))
+    assert kept(table.filter(pl.col("bytes") > 1024)) == [0, 1, 2, 3]
+    assert kept(table.filter((pl.col("repetition") > 3) | (pl.col("bytes") > 1024))) == [4, 5, 6]
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_one_or_two_launches_count(count):
+    assert kept(launches((count, 1.0))) == list(range(count))
+
+
+def test_nothing_measured_gives_nothing():
+    assert undisturbed(launches((3, 1.0)).clear(), ["echo"]).is_empty()
+
+
+@given(
+    st.lists(st.lists(st.floats(0.1, 10.0), min_size=8, max_size=8), min_size=3, max_size=12),
+)
+def test_some_launches_are_always_left_and_whole(factors):
+    table = launches(*[(1, np.array(row)) for row in factors], noise=0.0)
+    found = kept(table)
+    assert len(found) >= 3
+    assert len(undisturbed(table, ["echo"])) == len(found) * len(BYTES)
 
 
 def test_held_out_lengths_are_not_fitted():

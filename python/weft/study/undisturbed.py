@@ -1,0 +1,102 @@
+"""Which launches show what the machine itself takes: those of one state, the one that no other program disturbs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from weft.model.lines import Floats
+
+CLOSE, AGREEING = 0.02, 0.75
+"""Launches whose times differ by no more than the first share, at the second share of the lengths, are of one state.
+Launches of one state were found to differ by 0.5 to 1%, those of different states by 10% and more; a quarter of the
+lengths may be disturbed by themselves."""
+
+FEWEST = 3
+"""The fewest launches that make a state: two can agree by chance."""
+
+SHORT = 1024
+"""Longest message, in bytes, by which states are ordered: what shares a core with a rank slows down its instructions,
+while it can make copies of long messages quicker, since they then stay in that core's cache."""
+
+ALIKE = 0.02
+"""States whose short messages differ by no more than this share: of those the one with the most launches counts."""
+
+MOST_MISSING = 0.5
+"""A launch without more than this share of the points, as one that went back to a few lengths, is in no state."""
+
+POINT = ("ranks", "hops", "bytes", "algorithm")
+
+
+def undisturbed(measured: pl.DataFrame, benchmarks: Sequence[str]) -> pl.DataFrame:
+    """The launches of the state in which short messages are quickest, with the lower decile of each as `seconds`.
+
+    What disturbs a launch (another program, another tenant of the computer, a virtual processor that was moved)
+    disturbs nearly all of its messages, each length by another share; launches that nothing disturbs agree at nearly
+    all lengths. So launches are judged as wholes, each benchmark by itself: those within `CLOSE` of each other at the
+    share `AGREEING` of the lengths are of one state, and of the states with at least `FEWEST` launches that with the
+    quickest short messages counts. If no launches are that close, the `FEWEST` that are closest count. All times of a
+    launch that counts do: a length that is slow in this state is slow here. Nothing is removed from the samples
+    themselves.
+
+    Parameters
+    ----------
+    measured
+        Samples of one machine. `repetition` tells launches apart.
+    benchmarks
+        Which benchmarks to return; others are left out.
+
+    Returns
+    -------
+    polars.DataFrame
+        Rows of `measured`.
+    """
+    steady = measured.with_columns(seconds=pl.coalesce("seconds_p10", "seconds"))
+    parts = [steady.clear()]
+    for name in benchmarks:
+        rows = steady.filter(pl.col("benchmark") == name)
+        if not rows.is_empty():
+            parts.append(rows.filter(pl.col("repetition").is_in(_launches(rows))))
+    return pl.concat(parts)
+
+
+def _launches(rows: pl.DataFrame) -> list[int]:
+    """The launches of one benchmark in the undisturbed state."""
+    times = rows.group_by("repetition", *POINT).agg(pl.col("seconds").median().log())
+    wide = times.pivot("repetition", index=list(POINT), values="seconds", sort_columns=True)
+    launches = np.array([int(name) for name in wide.columns[len(POINT) :]])
+    table = wide.drop(POINT).to_numpy().T
+    complete = np.isnan(table).mean(axis=1) <= MOST_MISSING
+    launches, table = launches[complete], table[complete]
+    if len(launches) < FEWEST:
+        return [int(number) for number in launches]
+    short = (wide["bytes"] <= SHORT).fill_null(True).to_numpy()
+    return [int(number) for number in launches[_state(table, short if short.any() else ~short)]]
+
+
+def _state(table: Floats, short: np.ndarray) -> np.ndarray:
+    """Which launches (rows, of logarithms of times by point) are in the undisturbed state."""
+    apart = _apart(table)
+    near = apart <= max(CLOSE, float(np.sort(apart, axis=1)[:, FEWEST - 1].min()))
+    sizes = near.sum(axis=1)
+    pace = np.full(len(table), np.inf)
+    for i in np.flatnonzero(sizes >= FEWEST):
+        times = table[near[i]][:, short]
+        if not np.isnan(times).all():
+            pace[i] = np.nanmedian(times)
+    quickest = np.flatnonzero(pace <= pace.min() + ALIKE)
+    state: np.ndarray = near[quickest[np.argmax(sizes[quickest])]]
+    return state
+
+
+def _apart(table: Floats) -> Floats:
+    """How far launches are from each other, at the share `AGREEING` of the points that both have; infinite without."""
+    apart = np.full((len(table), len(table)), np.inf)
+    for i, row in enumerate(table):
+        differences = np.abs(table[i:] - row)
+        shared = ~np.isnan(differences).all(axis=1)
+        apart[i, i:][shared] = np.nanquantile(differences[shared], AGREEING, axis=1)
+        apart[i:, i] = apart[i, i:]
+    return apart
