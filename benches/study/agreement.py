@@ -52,7 +52,7 @@ def studied(folder):
         seconds = time.monotonic() - start
     table = samples.read(folder / "samples.csv").filter(pl.col("source") == "measured")
     steady = undisturbed(table, model.BENCHMARKS)
-    fitted = model.fit(steady.filter(pl.col("bytes").is_in(here.lengths()[0])), here.HERE)
+    fitted = here.fit(steady)
     errors = here.held_out_errors(fitted, steady)["error"].abs()
     return {
         "seconds": seconds,

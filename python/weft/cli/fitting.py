@@ -33,6 +33,13 @@ def fit(
     ] = None,
     name: Annotated[str | None, typer.Option(help="Name in the machine file. Default: the file's own name.")] = None,
     most_pieces: Annotated[int, typer.Option(min=1, help="The most pieces of the curve.")] = 4,
+    tolerance: Annotated[
+        float,
+        typer.Option(
+            help="Relative error at any length that is good enough, such as 0.1: the fewest pieces within it. "
+            "Default: as many as the samples tell apart."
+        ),
+    ] = 0.0,
 ) -> None:
     """Fit the cost of messages: startup and byte time, in as many pieces as the protocol has, and the cost of a hop.
 
@@ -43,7 +50,7 @@ def fit(
 
     if output is not None:
         check_writable(output, (".toml",))
-    found = model.fit(samples.read(file), machine, source, most_pieces=most_pieces)
+    found = model.fit(samples.read(file), machine, source, most_pieces=most_pieces, tolerance=tolerance)
     show(found)
     if output is not None:
         write_text(found.to_machine(name or output.stem, file.name), output)

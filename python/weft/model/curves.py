@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -54,6 +54,7 @@ def fit_curve(
     breaks: Sequence[int] | None,
     confidence: float,
     generator: np.random.Generator | None,
+    tolerance: float = 0.0,
 ) -> FittedCurve:
     """Fit one benchmark.
 
@@ -71,6 +72,8 @@ def fit_curve(
         Coverage of the intervals.
     generator
         Draws the bootstrap samples; None for none.
+    tolerance
+        Relative error within which fewer pieces are good enough: see `divide`.
 
     Raises
     ------
@@ -78,16 +81,19 @@ def fit_curve(
         If the points do not determine a startup and a byte time.
     """
     _refuse(points, benchmark)
+    if tolerance > 0.0:
+        # What a coarse line is wrong by is more than what launches differ by, at every length.
+        points = replace(points, weights=np.ones(len(points)))
     base = _base(points)
     one = points.select(points.hops == base)
-    parts = _known(points, breaks) if breaks is not None else _found(points, one, most)
+    parts = _known(points, breaks) if breaks is not None else _found(points, one, most, tolerance)
     switching, active = _hop_model(parts)
-    refined = [refine(part, a, generator) for part, a in zip(parts, active, strict=True)]
+    refined = [refine(part, a, generator, tolerance) for part, a in zip(parts, active, strict=True)]
     deviation, freedom = _scatter(refined, parts)
     for i, part in enumerate(parts):
         kept = _needed(refined[i], deviation, freedom, confidence, part)
         if kept != refined[i].active:
-            refined[i] = _with_limits(refine(part, kept, generator), refined[i])
+            refined[i] = _with_limits(refine(part, kept, generator, tolerance), refined[i])
     deviation, freedom = _scatter(refined, parts)
     unit = 1 if any(HOPS in part for part in active) else base
     pieces = _pieces(parts, refined, unit, deviation, freedom, confidence, breaks)
@@ -127,10 +133,10 @@ def _base(points: Points) -> float:
     return float(hops[np.argmax(counts)])
 
 
-def _found(points: Points, base: Points, most: int) -> list[Points]:
+def _found(points: Points, base: Points, most: int, tolerance: float) -> list[Points]:
     """The points of each piece, divided where the base curve changes."""
     # A length that many launches agree on says no more about where a protocol changes than its neighbours do.
-    segments = divide(base.bytes, base.seconds, np.ones(len(base.seconds)), most)
+    segments = divide(base.bytes, base.seconds, np.ones(len(base.seconds)), most, tolerance=tolerance)
     limits: list[float] = []
     for before, after in itertools.pairwise(segments):
         last, first = float(base.bytes[before.last]), float(base.bytes[after.first])

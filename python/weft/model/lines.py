@@ -57,7 +57,7 @@ def least_absolute(lengths: Floats, seconds: Floats, weights: Floats) -> tuple[f
 
 
 def huber(
-    design: Floats, seconds: Floats, weights: Floats, start: Floats, rounds: int = 50
+    design: Floats, seconds: Floats, weights: Floats, start: Floats, rounds: int = 50, tolerance: float = 0.0
 ) -> tuple[Floats, float, Floats]:
     """Coefficients >= 0 that minimise Huber's loss of the weighted relative errors, by reweighted least squares.
 
@@ -71,12 +71,14 @@ def huber(
         Robust first coefficients: the scale is estimated from their residuals.
     rounds
         Most reweightings.
+    tolerance
+        Weighted relative errors up to this count in full, however small most are.
 
     Returns
     -------
     tuple
         Coefficients, the robust relative standard deviation of a point of weight 1, and each point's robustness weight
-        (1 within `HUBER` deviations, less beyond).
+        (1 within `HUBER` deviations or the tolerance, less beyond).
     """
     scaled = design * (weights / seconds)[:, None]
     norms = np.linalg.norm(scaled, axis=0)
@@ -87,7 +89,7 @@ def huber(
     scale = deviation((design @ start - seconds) / seconds * weights, design.shape[1])
     for _ in range(rounds):
         residuals = (design @ coefficients - seconds) / seconds * weights
-        trust = _trust(residuals, scale)
+        trust = _trust(residuals, max(HUBER * scale, tolerance, EXACT))
         root = np.sqrt(trust)
         previous = coefficients
         coefficients = optimize.nnls(scaled * root[:, None], root * weights)[0] / norms
@@ -96,9 +98,8 @@ def huber(
     return coefficients, scale, trust
 
 
-def _trust(residuals: Floats, scale: float) -> Floats:
-    """Huber's weight of each residual."""
-    limit = HUBER * max(scale, EXACT)
+def _trust(residuals: Floats, limit: float) -> Floats:
+    """Huber's weight of each residual, for a loss that turns from square to absolute at `limit`."""
     return np.asarray(limit / np.maximum(np.abs(residuals), limit))
 
 

@@ -68,7 +68,9 @@ class Refined:
         return Estimate(value, max(0.0, min(lows)), max(highs))
 
 
-def refine(points: Points, active: tuple[int, ...], generator: np.random.Generator | None) -> Refined:
+def refine(
+    points: Points, active: tuple[int, ...], generator: np.random.Generator | None, tolerance: float = 0.0
+) -> Refined:
     """Fit the coefficients with indices `active` of `1, n, h, h n` to the points of one piece.
 
     Parameters
@@ -79,17 +81,19 @@ def refine(points: Points, active: tuple[int, ...], generator: np.random.Generat
         Which coefficients; the others are 0.
     generator
         Draws the bootstrap samples; None for none.
+    tolerance
+        Relative errors up to this, of points of weight 1, are none of outliers.
     """
     design = _design(points)[:, list(active)]
     start = _start(design, points.seconds, points.weights)
-    solution, _, trust = huber(design, points.seconds, points.weights, start)
+    solution, _, trust = huber(design, points.seconds, points.weights, start, tolerance=tolerance)
     coefficients = np.zeros(4)
     coefficients[list(active)] = solution
     residuals = (design @ solution - points.seconds) / points.seconds
     scaled = design * (points.weights * np.sqrt(trust) / points.seconds)[:, None]
     covariance = np.zeros((4, 4))
     covariance[np.ix_(active, active)] = _inverse(scaled.T @ scaled)
-    draws = _bootstrap(points, active, solution, generator)
+    draws = _bootstrap(points, active, solution, generator, tolerance)
     return Refined(coefficients, active, covariance, residuals, trust * (residuals * points.weights) ** 2, draws)
 
 
@@ -120,7 +124,9 @@ def _start(design: Floats, seconds: Floats, weights: Floats) -> Floats:
     return coefficients
 
 
-def _bootstrap(points: Points, active: tuple[int, ...], start: Floats, generator: np.random.Generator | None) -> Floats:
+def _bootstrap(
+    points: Points, active: tuple[int, ...], start: Floats, generator: np.random.Generator | None, tolerance: float
+) -> Floats:
     """Coefficients for launches drawn with replacement."""
     count = len(points.launches)
     if generator is None or np.sum(~np.isnan(points.launches), axis=0).min() < FEWEST_LAUNCHES:
@@ -133,7 +139,8 @@ def _bootstrap(points: Points, active: tuple[int, ...], start: Floats, generator
             seconds = points.launches[generator.integers(count, size=count)]
             if not np.isnan(seconds).all(axis=0).any():
                 break
-        draw[list(active)] = huber(design, np.nanmedian(seconds, axis=0), points.weights, start, rounds=5)[0]
+        medians = np.nanmedian(seconds, axis=0)
+        draw[list(active)] = huber(design, medians, points.weights, start, rounds=5, tolerance=tolerance)[0]
     return draws
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
-from weft.model.lines import EXACT, Floats, least_absolute
+from weft.model.lines import EXACT, Floats, huber, least_absolute
 
 MOST_PIECES = 4
 """The most pieces of a curve."""
@@ -33,9 +36,18 @@ class Segment:
     byte_time: float
     cost: float
 
+    def at(self, lengths: Floats) -> Floats:
+        """Seconds of messages of so many bytes, by this line."""
+        return self.startup + self.byte_time * lengths
+
 
 def divide(
-    lengths: Floats, seconds: Floats, weights: Floats, most: int = MOST_PIECES, fewest: int = FEWEST_POINTS
+    lengths: Floats,
+    seconds: Floats,
+    weights: Floats,
+    most: int = MOST_PIECES,
+    fewest: int = FEWEST_POINTS,
+    tolerance: float = 0.0,
 ) -> list[Segment]:
     """Divide points into straight pieces, as few as describe them.
 
@@ -46,6 +58,11 @@ def divide(
     one. Of more than `BREAKS` points only as many, evenly spread, are tried as breaks; the best are then moved between
     them.
 
+    With a tolerance the fewest pieces with no point further away than that are taken instead, where there are any.
+    Their lines and breaks have the least squares of relative errors, since it is the farthest points that few
+    pieces have to do for (beyond the tolerance Huber's loss). Where the time jumps by more than the tolerance, the
+    longer piece begins at a power of two if that is good enough: limits of real protocols are round numbers.
+
     Parameters
     ----------
     lengths, seconds, weights
@@ -54,30 +71,25 @@ def divide(
         The most pieces.
     fewest
         The fewest lengths in a piece.
+    tolerance
+        Relative error that is good enough.
 
     Returns
     -------
     list of Segment
         In ascending order, together covering all points.
     """
-    count = len(lengths)
-    fewest = min(fewest, count)
+    fewest = min(fewest, len(lengths))
     weights = weights / weights.mean()
-    known: dict[tuple[int, int], Segment] = {}
-
-    def segment(start: int, end: int) -> Segment:
-        """The line through points `start` to before `end`."""
-        if (start, end) not in known:
-            part = slice(start, end)
-            known[start, end] = Segment(start, end - 1, *least_absolute(lengths[part], seconds[part], weights[part]))
-        return known[start, end]
-
-    step = -(-count // BREAKS)
-    edges = [*range(0, count, step), count]
+    if tolerance > 0.0:
+        lines = _squares(lengths, seconds, weights, tolerance)
+        for division in _best(lines, len(lengths), most, fewest):
+            if _is_within(division, lengths, seconds, tolerance):
+                return _rounded(lines, division, lengths, seconds, tolerance, fewest)
     chosen: list[Segment] = []
     lowest = np.inf
-    for breaks in _divisions(segment, edges, min(most, count // fewest), fewest):
-        division = _cut(segment, _moved(segment, breaks, step, fewest) if step > 1 else breaks)
+    count = len(lengths)
+    for division in _best(_absolute(lengths, seconds, weights), count, most, fewest):
         coefficients = 3 * len(division) - 1
         error = max(sum(one.cost for one in division) / count, EXACT) + RESOLUTION
         criterion = 2.0 * count * np.log(error) + coefficients * np.log(count)
@@ -86,11 +98,75 @@ def divide(
     return chosen
 
 
-def _cut(segment: Callable[[int, int], Segment], breaks: list[int]) -> list[Segment]:
+Lines: TypeAlias = Callable[[int, int], Segment]
+"""The line through points from the first number to before the second."""
+
+
+def _absolute(lengths: Floats, seconds: Floats, weights: Floats) -> Lines:
+    @functools.cache
+    def segment(start: int, end: int) -> Segment:
+        part = slice(start, end)
+        return Segment(start, end - 1, *least_absolute(lengths[part], seconds[part], weights[part]))
+
+    return segment
+
+
+def _squares(lengths: Floats, seconds: Floats, weights: Floats, tolerance: float) -> Lines:
+    @functools.cache
+    def segment(start: int, end: int) -> Segment:
+        n, t, w = lengths[start:end], seconds[start:end], weights[start:end]
+        near = np.array(least_absolute(n, t, w)[:2])
+        design = np.column_stack([np.ones(len(n)), n])
+        (startup, byte_time), _, trust = huber(design, t, w, near, rounds=5, tolerance=tolerance)
+        errors = (startup + byte_time * n - t) / t * w
+        return Segment(start, end - 1, float(startup), float(byte_time), float(trust @ errors**2))
+
+    return segment
+
+
+def _is_within(division: list[Segment], lengths: Floats, seconds: Floats, tolerance: float) -> bool:
+    """Whether all points of some pieces are within the tolerance of their lines."""
+    parts = [(one, slice(one.first, one.last + 1)) for one in division]
+    return all((np.abs(one.at(lengths[part]) / seconds[part] - 1.0) <= tolerance).all() for one, part in parts)
+
+
+def _rounded(
+    segment: Lines, division: list[Segment], lengths: Floats, seconds: Floats, tolerance: float, fewest: int
+) -> list[Segment]:
+    """The division with breaks at which the time jumps moved to the next power of two, where that is good enough."""
+    for i in range(1, len(division)):
+        before, after = division[i - 1], division[i]
+        length = lengths[after.first]
+        if abs(after.at(length) - before.at(length)) <= tolerance * after.at(length) or _is_round(length):
+            continue
+        for place in (after.first - 1, after.first + 1):
+            long_enough = place - before.first >= fewest and after.last + 1 - place >= fewest
+            if not (long_enough and _is_round(lengths[place])):
+                continue
+            moved = [segment(before.first, place), segment(place, after.last + 1)]
+            if _is_within(moved, lengths, seconds, tolerance):
+                division = [*division[: i - 1], *moved, *division[i + 1 :]]
+                break
+    return division
+
+
+def _is_round(length: float) -> bool:
+    return math.frexp(length)[0] == 0.5
+
+
+def _best(segment: Lines, count: int, most: int, fewest: int) -> Iterator[list[Segment]]:
+    """For 1, 2, … `most` pieces the division of so many points with the least cost."""
+    step = -(-count // BREAKS)
+    edges = [*range(0, count, step), count]
+    for breaks in _divisions(segment, edges, min(most, count // fewest), fewest):
+        yield _cut(segment, _moved(segment, breaks, step, fewest) if step > 1 else breaks)
+
+
+def _cut(segment: Lines, breaks: list[int]) -> list[Segment]:
     return [segment(start, end) for start, end in itertools.pairwise(breaks)]
 
 
-def _divisions(segment: Callable[[int, int], Segment], edges: list[int], most: int, fewest: int) -> Iterator[list[int]]:
+def _divisions(segment: Lines, edges: list[int], most: int, fewest: int) -> Iterator[list[int]]:
     """For 1, 2, … `most` pieces the breaks among `edges`, ends included, with the least cost."""
     last = edges[-1]
     best = {end: (segment(0, end).cost, [0, end]) for end in edges if end >= fewest}
@@ -110,7 +186,7 @@ def _divisions(segment: Callable[[int, int], Segment], edges: list[int], most: i
         yield best[last][1]
 
 
-def _moved(segment: Callable[[int, int], Segment], breaks: list[int], step: int, fewest: int) -> list[int]:
+def _moved(segment: Lines, breaks: list[int], step: int, fewest: int) -> list[int]:
     """The breaks, each moved by less than `step` to where the two pieces beside it cost least."""
     moved = list(breaks)
     for i in range(1, len(moved) - 1):

@@ -255,6 +255,11 @@ def test_a_unit_of_time_changes_nothing_but_the_unit() -> None:
             {"most_pieces": 0},
             "a fit has at least 1 piece, and at most 0 were asked for",
         ),
+        (
+            make_samples(line(1e-6, 1e-9)),
+            {"tolerance": 1.5},
+            "a tolerance is a relative error from 0 to below 1, found 1.5",
+        ),
         (make_samples(line(1e-6, 1e-9)), {"breaks": [9, 4]}, "breaks are lengths in ascending order, found [9, 4]"),
         (
             make_samples(line(1e-6, 1e-9)),
