@@ -23,9 +23,8 @@ sys.path.insert(0, str(ROOT / "benches" / "node"))
 import polars as pl  # noqa: E402
 from peers import machine, record  # noqa: E402
 
-from weft import model, samples  # noqa: E402
+from weft import samples  # noqa: E402
 from weft.study import here  # noqa: E402
-from weft.study.undisturbed import undisturbed  # noqa: E402
 
 AGREEMENT, MEDIAN, WORST, PIECES = 0.05, 0.03, 0.10, 4
 
@@ -51,9 +50,8 @@ def studied(folder):
             sys.exit(f"weft study failed:\n{done.stderr.strip()}")
         seconds = time.monotonic() - start
     table = samples.read(folder / "samples.csv").filter(pl.col("source") == "measured")
-    steady = undisturbed(table, model.BENCHMARKS)
-    fitted = here.fit(steady)
-    errors = here.held_out_errors(fitted, steady)["error"].abs()
+    fitted = here.fit(table)
+    errors = fitted.held_out.filter(pl.col("benchmark") == "echo")["error"].abs()
     return {
         "seconds": seconds,
         "figures": figures(fitted),

@@ -10,7 +10,8 @@ import polars as pl
 
 from weft.model.curve import Curve, Estimate, FitError
 from weft.model.curves import FittedCurve, fit_curve
-from weft.model.points import points_of
+from weft.model.lines import Floats
+from weft.model.points import Points, points_of
 from weft.model.segments import MOST_PIECES
 from weft.samples import DEFAULT_CONFIDENCE, validate
 
@@ -41,6 +42,8 @@ class Fit:
     residuals
         One row a point: `benchmark`, `hops`, `bytes`, `seconds`, `fitted` (s), `error` (relative, fitted against
         samples), `launches`, `outlier` (further than three standard deviations from the curve).
+    held_out
+        The same, without `outlier`, of the lengths that were held out of the fit.
     lines
         By benchmark: one straight line through all lengths, as a machine file has for messages to oneself and the host.
     notes
@@ -52,6 +55,7 @@ class Fit:
     ranks: int | None
     curves: dict[str, Curve]
     residuals: pl.DataFrame
+    held_out: pl.DataFrame
     lines: dict[str, Curve]
     notes: tuple[str, ...]
 
@@ -119,6 +123,15 @@ _FIGURE_NAMES = [
     for name in ("startup", "byte_time", "hop_time", "hop_byte_time")
     for suffix in ("", "_low", "_high")
 ]
+_POINT: dict[str, pl.DataType] = {
+    "benchmark": pl.String(),
+    "hops": pl.Int64(),
+    "bytes": pl.Int64(),
+    "seconds": pl.Float64(),
+    "fitted": pl.Float64(),
+    "error": pl.Float64(),
+    "launches": pl.Int64(),
+}
 _TABLE: dict[str, pl.DataType] = {
     "machine": pl.String(),
     "benchmark": pl.String(),
@@ -140,6 +153,7 @@ def fit(
     confidence: float = DEFAULT_CONFIDENCE,
     seed: int = 0,
     tolerance: float = 0.0,
+    held_out: Sequence[int] = (),
 ) -> Fit:
     """Fit startup, byte time and the cost of hops to echo samples.
 
@@ -168,6 +182,8 @@ def fit(
         Relative error that is good enough: the fewest pieces that are within it at all but one of twenty lengths are
         taken, and figures then depend less on which of several finer divisions happens to fit best. Default 0: as many
         pieces as the Bayesian information criterion finds.
+    held_out
+        Lengths, in bytes, that the fit does not see and is held against.
 
     Returns
     -------
@@ -186,7 +202,11 @@ def fit(
         raise FitError(f"expected a confidence between 0 and 1, found {confidence}")
     if not 0.0 <= tolerance < 1.0:
         raise FitError(f"a tolerance is a relative error from 0 to below 1, found {tolerance}")
-    chosen = _chosen(validate(samples), machine, source)
+    everything = _chosen(validate(samples), machine, source)
+    is_held_out = pl.col("bytes").is_in(list(held_out))
+    chosen, unseen = everything.filter(~is_held_out), everything.filter(is_held_out)
+    if chosen.filter(pl.col("benchmark") == "echo").is_empty():
+        raise FitError("every length of echo is held out of the fit, which leaves nothing to fit")
     generator = np.random.default_rng(seed)
     fitted: list[FittedCurve] = []
     lines: dict[str, Curve] = {}
@@ -214,6 +234,7 @@ def fit(
         ranks if isinstance(ranks, int) else None,
         {one.curve.benchmark: one.curve for one in fitted},
         residuals,
+        pl.concat([_unseen(one.curve, unseen) for one in fitted]),
         lines,
         tuple(notes),
     )
@@ -270,22 +291,39 @@ def _over(row: dict[str, int]) -> str:
     return f" over {hops} hop{'' if hops == 1 else 's'}" if hops else ""
 
 
-def _residuals(one: FittedCurve) -> pl.DataFrame:
-    points, curve = one.points, one.curve
-    error = one.fitted / points.seconds - 1.0
-    limit = 3.0 * curve.deviation / points.weights if curve.freedom else np.full(len(points), np.inf)
+def _unseen(curve: Curve, samples: pl.DataFrame) -> pl.DataFrame:
+    """A curve against lengths it was not fitted to."""
+    rows = samples.filter(pl.col("benchmark") == curve.benchmark)
+    if rows.is_empty():
+        return pl.DataFrame(schema=_POINT)
+    points = points_of(rows, UNKNOWN_HOPS[curve.benchmark])
+    lengths = zip(points.bytes, points.hops, strict=True)
+    return _against(
+        curve, points, np.array([curve.seconds(n, int(h) if h in curve.hops else None) for n, h in lengths])
+    )
+
+
+def _against(curve: Curve, points: Points, fitted: Floats) -> pl.DataFrame:
     return pl.DataFrame(
         {
             "benchmark": [curve.benchmark] * len(points),
             "hops": points.hops.astype(int),
             "bytes": points.bytes.astype(int),
             "seconds": points.seconds,
-            "fitted": one.fitted,
-            "error": error,
+            "fitted": fitted,
+            "error": fitted / points.seconds - 1.0,
             "launches": np.sum(~np.isnan(points.launches), axis=0).astype(int),
-            "outlier": (np.abs(error) > limit) & (np.abs(error) > 1e-6),
-        }
+        },
+        schema=_POINT,
     )
+
+
+def _residuals(one: FittedCurve) -> pl.DataFrame:
+    points, curve = one.points, one.curve
+    limit = 3.0 * curve.deviation / points.weights if curve.freedom else np.full(len(points), np.inf)
+    sizes = np.abs(one.fitted / points.seconds - 1.0)
+    outlier = pl.Series("outlier", (sizes > limit) & (sizes > 1e-6))
+    return _against(curve, points, one.fitted).with_columns(outlier)
 
 
 def _failures(residuals: pl.DataFrame) -> list[str]:

@@ -160,7 +160,7 @@ def residuals(content: Content) -> Figure:
 
 
 def fit_errors(subject: Subject) -> pl.DataFrame:
-    """Relative errors of a subject's fit at every length of its echo.
+    """Relative errors of a fit at every length of echo, over the fewest links, against what it is a fit of.
 
     Returns
     -------
@@ -168,18 +168,13 @@ def fit_errors(subject: Subject) -> pl.DataFrame:
         `bytes`, `seconds`, `fitted`, `error` (fitted against sample) and `held_out` (the fit has not seen that length).
     """
     assert subject.fit is not None
-    fit, points = subject.fit, subject.echo()
-    seen = fit.residuals.filter(pl.col("benchmark") == "echo")["bytes"].unique().to_list()
-    fitted = [fit.echo.seconds(n, _hops(fit, h)) for n, h in points.select("bytes", "hops").iter_rows()]
-    return points.select("bytes", "seconds").with_columns(
-        pl.Series("fitted", fitted, pl.Float64),
-        (pl.Series("fitted", fitted, pl.Float64) / points["seconds"] - 1.0).alias("error"),
-        pl.col("bytes").is_in(seen).not_().alias("held_out"),
-    )
-
-
-def _hops(fit: Any, hops: int) -> int | None:
-    return hops if hops in fit.echo.hops else None
+    columns = ["benchmark", "hops", "bytes", "seconds", "fitted", "error"]
+    parts = [
+        table.select(columns).with_columns(held_out=pl.lit(value))
+        for table, value in ((subject.fit.residuals, False), (subject.fit.held_out, True))
+    ]
+    echo = pl.concat(parts).filter((pl.col("benchmark") == "echo") & (pl.col("bytes") > 0))
+    return echo.filter(pl.col("hops") == pl.col("hops").min()).sort("bytes").drop("benchmark", "hops")
 
 
 def _several_ranks(content: Content, name: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -279,8 +279,7 @@ def _concluded(
     progress: Progress,
 ) -> Findings:
     """Fit, simulate, write; the whole suite is drawn over what was published."""
-    steady = undisturbed(measured.table, model.BENCHMARKS)
-    fitted = fit(steady)
+    fitted = fit(measured.table)
     text = fitted.to_machine(HERE, f"the lower deciles of the undisturbed launches in {path.name}")
     described = _core.Machine.parse(text, str(folder / "here.toml"))
     progress.title("simulating")
@@ -290,7 +289,6 @@ def _concluded(
     everything = pl.concat([measured.table, *multiplied, *simulated, *printed], how="diagonal_relaxed")
     samples.write(everything, path)
     write_text(text, folder / "here.toml")
-    held_out = held_out_errors(fitted, steady)
     report(
         everything,
         folder / "report.html",
@@ -300,7 +298,7 @@ def _concluded(
         origin=path.name,
     )
     return Findings(
-        _lines(measured, steady, fitted, held_out, machines, everything),
+        _lines(measured, fitted, machines, everything),
         folder / "report.html",
         path,
         folder / "here.toml",
@@ -357,39 +355,28 @@ def _tried(machine: Machine, name: str, **parameters: object) -> list[pl.DataFra
         return []
 
 
-def fit(steady: pl.DataFrame) -> model.Fit:
-    """The fit of the undisturbed launches, without the lengths held out."""
-    return model.fit(steady.filter(pl.col("bytes").is_in(lengths()[0])), HERE, tolerance=TOLERANCE)
-
-
-def held_out_errors(fitted: model.Fit, measured: pl.DataFrame) -> pl.DataFrame:
-    """The fit against the echo of lengths it has not seen.
-
-    Returns
-    -------
-    polars.DataFrame
-        `bytes`, `seconds` (median over launches), `fitted` (s) and `error` (relative, fitted against measured).
-    """
-    wanted = measured.filter((pl.col("benchmark") == "echo") & pl.col("bytes").is_in(lengths()[1]))
-    medians = samples.summarise(wanted, by=["source", "bytes"]).select("bytes", "seconds")
-    foretold = [fitted.echo.seconds(length) for length in medians["bytes"]]
-    return medians.with_columns(pl.Series("fitted", foretold)).with_columns(
-        (pl.col("fitted") / pl.col("seconds") - 1.0).alias("error")
+def fit(measured: pl.DataFrame) -> model.Fit:
+    """The fit of the launches that nothing disturbed, held against the lengths held out of it."""
+    steady = undisturbed(measured, model.BENCHMARKS)
+    found = model.fit(steady, HERE, tolerance=TOLERANCE, held_out=lengths()[1])
+    few, of = (table.filter(pl.col("benchmark") == "echo")["repetition"].n_unique() for table in (steady, measured))
+    note = (
+        f"made from the lower deciles of the {few} of {of} launches that nothing disturbed, so that its times are "
+        "below the medians over all launches"
     )
+    return replace(found, notes=(note, *found.notes))
 
 
 def _lines(
     measured: Measurement,
-    steady: pl.DataFrame,
     fitted: model.Fit,
-    held_out: pl.DataFrame,
     machines: Sequence[Machine],
     everything: pl.DataFrame,
 ) -> list[str]:
     """The five lines."""
     echo = samples.summarise(measured.table.filter(pl.col("benchmark") == "echo"), by=["source", "bytes"])
     seconds = dict(echo.select("bytes", "seconds").iter_rows())
-    errors = held_out["error"].abs()
+    errors = fitted.held_out.filter(pl.col("benchmark") == "echo")["error"].abs()
     pieces = len(fitted.echo.pieces)
     points, loose = len(measured.status), measured.count(NOT_CONVERGED)
     known = (
@@ -407,13 +394,14 @@ def _lines(
         f"worst {units.share(float(errors.max() or 0))}.",  # type: ignore[arg-type]
         _against(machines, everything, seconds[SHORTEST]),
         f"Protocol: {measured.table['repetition'].n_unique()} launches in {measured.spent:.0f} s; {known}; "
-        f"{_agreement(measured.table, steady)}.",
+        f"{_agreement(measured.table, fitted)}.",
     ]
 
 
-def _agreement(measured: pl.DataFrame, steady: pl.DataFrame) -> str:
+def _agreement(measured: pl.DataFrame, fitted: model.Fit) -> str:
     """How many launches the fit is of, and whether those are enough."""
-    of, found = (table.filter(pl.col("benchmark") == "echo")["repetition"].n_unique() for table in (measured, steady))
+    of = measured.filter(pl.col("benchmark") == "echo")["repetition"].n_unique()
+    found = int(str(fitted.residuals.filter(pl.col("benchmark") == "echo")["launches"].max()))
     if found >= KNOWN:
         return f"the fit is of the {found} of {of} launches of echo that nothing disturbed"
     return (

@@ -121,7 +121,7 @@ def test_fits_are_drawn_within_their_lengths():
 
 def test_lengths_held_out_of_a_fit_are_told_apart():
     table = made()
-    fit = model.fit(table.filter((pl.col("machine") == "here") & (pl.col("bytes") != 512)))
+    fit = model.fit(table.filter(pl.col("machine") == "here"), held_out=[512])
     content = collect(table, fits=[fit])
     errors = figures.fit_errors(content.own[0])
     assert errors.filter("held_out")["bytes"].to_list() == [512]
