@@ -49,10 +49,13 @@ ifeq ($(WEFT_MPI_LIBRARY)$(WEFT_MPIEXEC),)
 RUST_TEST := WEFT_MPI_LIBRARY='$(abspath $(VENV)/lib/libmpi.so)' WEFT_MPIEXEC='$(abspath $(BIN)/mpiexec)' $(RUST_TEST)
 endif
 
+# Tests that start ranks go to one worker, the others to the rest.
+PYTHON_TEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadgroup
+
 # Both halves always run; either failing fails the whole.
 test: setup
 	@$(RUST_TEST); rust=$$?; \
-	$(BIN)/python -m pytest; python=$$?; \
+	$(PYTHON_TEST); python=$$?; \
 	if [ $$rust -ne 0 ]; then echo "cargo test failed (above pytest's output)" >&2; fi; \
 	[ $$rust -eq 0 ] && [ $$python -eq 0 ]
 
@@ -60,7 +63,7 @@ test-rust: setup
 	$(RUST_TEST)
 
 test-python: setup
-	$(BIN)/python -m pytest
+	$(PYTHON_TEST)
 
 lint: setup
 	cargo fmt --all --check

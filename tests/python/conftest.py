@@ -20,6 +20,13 @@ if os.environ.get("CI"):
     settings.load_profile("ci")
 
 
+def pytest_collection_modifyitems(items):
+    """Ranks are started by one worker of several (`-n`): those of two tests would take each other's processors."""
+    for item in items:
+        if item.get_closest_marker("mpi"):
+            item.add_marker(pytest.mark.xdist_group("mpi"))
+
+
 @pytest.fixture
 def stand_ins(monkeypatch):
     """The whole native half replaced: results that are known exactly."""

@@ -7,11 +7,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
+from pathlib import Path
 
 import polars as pl
 import pytest
 
+from waiting import children, until
 from weft.cli import main as cli
 from weft.samples import read
 
@@ -232,6 +233,7 @@ def command(*words, **variables):
     )  # fmt: skip
 
 
+@pytest.mark.mpi
 def test_real_echo_over_mpi(native, tmp_path):
     path = tmp_path / "here.csv"
     found = command(
@@ -273,16 +275,23 @@ def test_too_many_hops_on_a_real_machine_are_usage(native):
     assert command("measure", "echo", "--bytes", "8", "--on", "ipsc2", "--hops", "7").returncode == 2
 
 
+@pytest.mark.mpi
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="launches are seen in /proc")
 def test_an_interrupted_measurement_keeps_its_launches(native, tmp_path):
     path = tmp_path / "here.csv"
     words = [sys.executable, "-m", "weft.cli.main", "measure", "echo", "--bytes", "8", "--seconds-per-point", "0.2"]
     words += ["--launches", "50", "-o", str(path)]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(4)
+    seen: set[int] = set()
+
+    def second_launch() -> bool:
+        seen.update(children(process.pid))
+        return len(seen) > 1
+
+    until(second_launch, process)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert "Traceback" not in err
-    if path.exists():
-        assert set(read(path)["status"]) == {"interrupted"}
-        assert "--resume" in err
+    assert set(read(path)["status"]) == {"interrupted"}
+    assert "--resume" in err

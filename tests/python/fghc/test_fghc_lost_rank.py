@@ -4,11 +4,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
+from waiting import until
 from weft.launch import mpiexec
 
 pytestmark = [
@@ -44,12 +44,8 @@ def test_a_killed_rank_ends_the_job(tmp_path):
         [*mpiexec.command(), "-n", "2", *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     try:
-        deadline = time.monotonic() + 60
-        while (process := rank_process(str(program), 1)) is None or not started.exists():
-            assert job.poll() is None, job.communicate()
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-        os.kill(process, signal.SIGKILL)
+        until(lambda: rank_process(str(program), 1) is not None and started.exists(), job)
+        os.kill(rank_process(str(program), 1), signal.SIGKILL)
         output, _ = job.communicate(timeout=60)
         assert job.returncode != 0, output
     finally:

@@ -5,11 +5,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
+from waiting import until
 from weft import fghc
 from weft._core import RunError, UsageError
 
@@ -97,10 +97,13 @@ def test_a_small_heap_is_reported(tmp_path):
 
 def test_ctrl_c_shows_the_state(tmp_path):
     program = tmp_path / "loop.fghc"
-    program.write_text(":- module loop.\n:- public main/0.\nmain :- loop(0).\nloop(N) :- M := N + 1 | loop(M).\n")
+    started = tmp_path / "started"
+    program.write_text(
+        f':- module loop.\n:- public main/0.\nmain :- unix:unix([write_open("{started}", O)]), shut(O).\n'
+        "shut(normal(S)) :- S = [], loop(0).\nloop(N) :- M := N + 1 | loop(M).\n"
+    )
     running = subprocess.Popen(command(program), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    # Until the command has come as far as its loop; more time does no harm.
-    time.sleep(3)
+    until(started.exists, running)
     os.kill(running.pid, signal.SIGINT)
     _, said = running.communicate(timeout=60)
     assert running.returncode == 130
