@@ -7,7 +7,7 @@ use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
 
-use super::message::{Malformed, Reader, Write};
+use super::message::{Malformed, Reader, Write, word_of};
 use super::tables::{Export, Exports, Imports, WEIGHT, divide};
 use crate::engine::{Engine, Loaded};
 use crate::heap::word::{ATOM, INT, LIST, OBJECT, REF, UNBOUND, dereference};
@@ -96,6 +96,14 @@ pub(super) struct Parts {
     pub words_in: u64,
     /// References read.
     pub references_in: u64,
+}
+
+/// An integer as it travels: in a word, of which so many bytes count. `None` for a larger one and for any other value.
+#[inline(always)]
+pub(super) fn small_integer(value: Word) -> Option<(u64, usize)> {
+    // SAFETY: a value of the engine's heap.
+    let value = unsafe { dereference(value) };
+    if value.is_integer() { word_of(tag::INTEGER, value.value()) } else { None }
 }
 
 /// Appends an integer or an atom of the program to a packet; false for any other value.

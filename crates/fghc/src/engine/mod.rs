@@ -38,7 +38,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 pub use interpret::Answer;
 use remote::Externals;
-pub use remote::{NodeChange, Outgoing, Root};
+pub use remote::{NodeChange, Outgoing, Root, Throw};
 pub use report::{Problem, ProblemKind, Waiting};
 pub use tree::{NodeState, ROOT};
 
@@ -205,6 +205,8 @@ pub struct Engine {
     outgoing: Vec<Outgoing>,
     /// Arguments of goals in it.
     outgoing_values: Vec<Word>,
+    /// How much there is for others: goals each by itself.
+    told: usize,
     /// What `registers.thrown` points into; empty until it is needed.
     thrown: Box<[Word]>,
     /// Variables whose values are elsewhere, by number, until they are bound or nothing here refers to them.
@@ -283,6 +285,7 @@ impl Engine {
             exit: None,
             outgoing: Vec::new(),
             outgoing_values: Vec::new(),
+            told: 0,
             thrown: Box::default(),
             externals: Externals::default(),
             unreachable: Vec::new(),

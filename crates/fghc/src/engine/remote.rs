@@ -18,10 +18,8 @@ use crate::heap::{Kind, Word};
 /// Something for another processing element. Values in it are roots of the collector until it is taken.
 #[derive(Debug, Clone)]
 pub enum Outgoing {
-    /// A goal with `@node` or `alloc` for another PE (from 0). One is lent from its node for it, see [`Engine::lent`]:
-    /// take that back once the goal is counted otherwise. Its arguments are in the values that come with all of these;
-    /// the site is an index into the code's goals with a pragma.
-    Throw { node: usize, predicate: u32, arguments: Range<usize>, priority: i32, parent: u32, site: u32 },
+    /// Goals with `@node` or `alloc` for another PE, one after the other.
+    Throw(Throw),
     /// A goal waits for this external variable: its value is needed (asked once).
     Read { external: u64 },
     /// An active unification of a goal of this node met the external variable. `value` may be a variable.
@@ -30,6 +28,23 @@ pub enum Outgoing {
     NodeEnded { foreign: u64, failed: bool },
     /// A node was suspended, resumed or stopped, and those of its goals that were thrown must be told.
     NodeChanged { node: u32, change: NodeChange },
+}
+
+/// Goals with a pragma that were thrown one after the other by one goal of the program to one PE.
+#[derive(Debug, Clone)]
+pub struct Throw {
+    /// The PE, from 0.
+    pub node: usize,
+    pub predicate: u32,
+    /// How many. For each, one is lent from its node, see [`Engine::lent`]: take that back once it is counted otherwise.
+    pub goals: usize,
+    /// The arguments of all, in the values that come with what is [`Outgoing`].
+    pub arguments: Range<usize>,
+    pub priority: i32,
+    /// Their node.
+    pub parent: u32,
+    /// An index into the code's goals with a pragma.
+    pub site: u32,
 }
 
 /// A variable whose value is elsewhere.
@@ -99,6 +114,7 @@ impl Engine {
     pub fn take_outgoing(&mut self, outgoing: &mut Vec<Outgoing>, values: &mut Vec<Word>) {
         outgoing.clear();
         values.clear();
+        self.told = 0;
         std::mem::swap(outgoing, &mut self.outgoing);
         std::mem::swap(values, &mut self.outgoing_values);
     }

@@ -167,7 +167,7 @@ impl Engine {
     /// There is something for others: ends the slice soon, so that more can go with it.
     pub(super) fn hurry(&mut self) {
         let left = self.registers.left();
-        if self.outgoing.len() >= COMPANY {
+        if self.told >= COMPANY {
             self.preempt();
         } else if left > COMPANY as i64 {
             self.slice -= left - COMPANY as i64;
@@ -211,6 +211,7 @@ impl Engine {
     }
 
     /// Puts a goal on top of a queue other than the one that runs.
+    #[inline]
     pub(super) unsafe fn enqueue(&mut self, queue: u32, goal: *mut Word) {
         unsafe {
             if queue == self.current {
@@ -332,6 +333,30 @@ impl Engine {
     /// The queue of a node at a priority, for [`Engine::start_goal_in`].
     pub fn queue_of(&mut self, node: u32, priority: i32) -> u32 {
         self.queue(node, priority)
+    }
+
+    /// As [`Engine::start_goal_in`], where each argument is an integer or an atom and comes at once; false, and nothing done,
+    /// where one does not.
+    #[inline(always)]
+    pub fn start_goal_from(
+        &mut self,
+        queue: u32,
+        predicate: u32,
+        arity: usize,
+        mut argument: impl FnMut() -> Option<Word>,
+    ) -> bool {
+        let goal = self.registers.free;
+        // SAFETY: as in `start_goal_in`; what is written before the goal is allocated lies in free memory.
+        unsafe {
+            for index in 0..arity {
+                let Some(argument) = argument() else { return false };
+                *goal.add(ARGUMENTS + index) = argument;
+            }
+            *goal = goal_header(predicate, arity, state::READY, 0);
+            self.allocate(ARGUMENTS + arity);
+            self.enqueue(queue, goal);
+        }
+        true
     }
 
     /// Starts a goal in a queue of a node that has not ended.

@@ -5,7 +5,7 @@ use super::{Pe, change_number};
 use crate::distributed::message::{Kind, Write};
 use crate::distributed::tables::{NodeName, WEIGHT, divide};
 use crate::distributed::value::{self, Exchange, Parts};
-use crate::engine::Outgoing;
+use crate::engine::{Outgoing, Throw};
 use crate::heap::Word;
 use crate::heap::word::dereference;
 
@@ -66,9 +66,12 @@ impl Pe {
                 self.answer_waiters(export as usize);
             }
             for outgoing in outgoing.drain(..) {
-                if !self.throw_again(&outgoing, &values) {
-                    self.leaving = None;
-                    self.outgoing(outgoing, &values);
+                match outgoing {
+                    Outgoing::Throw(throw) => self.throw_all(&throw, &values[throw.arguments.clone()]),
+                    other => {
+                        self.leaving = None;
+                        self.outgoing(other);
+                    }
                 }
             }
             self.leaving = None;
@@ -81,15 +84,10 @@ impl Pe {
         }
     }
 
-    pub(super) fn outgoing(&mut self, outgoing: Outgoing, values: &[Word]) {
+    /// Tells others anything but that goals were thrown.
+    fn outgoing(&mut self, outgoing: Outgoing) {
         match outgoing {
-            Outgoing::Throw { node, predicate, arguments, priority, parent, site } => {
-                let before = self.parts;
-                self.throwing = Some(site);
-                self.throw(node, predicate, &values[arguments], priority, parent);
-                self.throwing = None;
-                self.count_throw(site, before);
-            }
+            Outgoing::Throw(_) => unreachable!("goals are told by `throw_all`"),
             Outgoing::Read { external } => {
                 let me = self.me;
                 let Some(import) = self.imports.get(external) else { return };
@@ -114,11 +112,30 @@ impl Pe {
         }
     }
 
-    /// Counts a goal with what was written since.
-    #[inline]
-    pub(super) fn count_throw(&mut self, site: u32, before: Parts) {
-        if let Some(counts) = self.sites.get_mut(site as usize) {
-            counts.throws += 1;
+    /// Tells others of goals with these arguments.
+    fn throw_all(&mut self, throw: &Throw, values: &[Word]) {
+        let before = self.parts;
+        self.throwing = Some(throw.site);
+        let arity = values.len() / throw.goals.max(1);
+        let (mut left, mut values) = (throw.goals, values);
+        while left > 0 {
+            if self.leaving.as_ref().is_some_and(|leaving| leaving.is_like(throw, arity)) {
+                self.throw_again(left, values);
+                break;
+            }
+            let (arguments, others) = values.split_at(arity);
+            self.leaving = None;
+            self.throw(throw.node, throw.predicate, arguments, throw.priority, throw.parent);
+            (left, values) = (left - 1, others);
+        }
+        self.throwing = None;
+        self.count_throws(throw, before);
+    }
+
+    /// Counts goals with what was written since.
+    fn count_throws(&mut self, throw: &Throw, before: Parts) {
+        if let Some(counts) = self.sites.get_mut(throw.site as usize) {
+            counts.throws += throw.goals as u64;
             counts.words += self.parts.words_out - before.words_out;
             counts.references += self.parts.references_out - before.references_out;
         }
