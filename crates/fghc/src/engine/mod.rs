@@ -38,7 +38,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 pub use interpret::Answer;
 use remote::Externals;
-pub use remote::{NodeChange, Outgoing, Root, Throw};
+pub use remote::{News, NodeChange, Outgoing, Root, Throw};
 pub use report::{Problem, ProblemKind, Waiting};
 pub use tree::{NodeState, ROOT};
 

@@ -47,6 +47,21 @@ pub struct Throw {
     pub site: u32,
 }
 
+/// What [`Engine::take_bound`], [`Engine::take_outgoing`] and [`Engine::take_unreachable`] would give something of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct News {
+    pub bound: bool,
+    pub outgoing: bool,
+    pub unreachable: bool,
+}
+
+impl News {
+    /// Whether there is any.
+    pub fn any(self) -> bool {
+        self.bound || self.outgoing || self.unreachable
+    }
+}
+
 /// A variable whose value is elsewhere.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct External {
@@ -241,16 +256,23 @@ impl Engine {
         }
     }
 
-    /// Numbers of watched variables that were bound since this was last asked; in place of what is handed in.
+    /// Numbers of watched variables that were bound since this was last asked, as far as [`Engine::news`] knows; in place of
+    /// what is handed in.
     pub fn take_bound(&mut self, bound: &mut Vec<u64>) {
-        self.attend();
         bound.clear();
         std::mem::swap(bound, &mut self.bound);
     }
 
-    /// Whether there is something that [`Engine::take_bound`], [`Engine::take_outgoing`] or [`Engine::take_unreachable`]
-    /// would give, or that must be looked after to know.
-    pub fn has_news(&self) -> bool {
-        !(self.fired.is_empty() && self.bound.is_empty() && self.outgoing.is_empty() && self.unreachable.is_empty())
+    /// What there is to take; what must be looked after to know is looked after.
+    #[inline]
+    pub fn news(&mut self) -> News {
+        if !self.fired.is_empty() {
+            self.attend();
+        }
+        News {
+            bound: !self.bound.is_empty(),
+            outgoing: !self.outgoing.is_empty(),
+            unreachable: !self.unreachable.is_empty(),
+        }
     }
 }

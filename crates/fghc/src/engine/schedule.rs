@@ -41,6 +41,8 @@ impl Queue {
 /// Queues with goals, by priority, and in the order in which they take turns.
 #[derive(Default)]
 pub struct Runnable {
+    /// The only one, where there is one: there are no levels then.
+    only: Option<(i32, u32)>,
     /// By rising priority; none is empty.
     levels: Vec<(i32, VecDeque<u32>)>,
     /// Empty, for their memory.
@@ -49,6 +51,17 @@ pub struct Runnable {
 
 impl Runnable {
     fn push(&mut self, priority: i32, queue: u32) {
+        if self.is_empty() {
+            self.only = Some((priority, queue));
+            return;
+        }
+        if let Some((priority, queue)) = self.only.take() {
+            self.push_to_level(priority, queue);
+        }
+        self.push_to_level(priority, queue);
+    }
+
+    fn push_to_level(&mut self, priority: i32, queue: u32) {
         let place = match self.levels.last() {
             // Mostly the only one.
             Some((last, _)) if *last == priority => Ok(self.levels.len() - 1),
@@ -64,6 +77,9 @@ impl Runnable {
 
     /// Takes the queue that is next.
     fn pop(&mut self) -> Option<u32> {
+        if let Some((_, queue)) = self.only.take() {
+            return Some(queue);
+        }
         let (_, queues) = self.levels.last_mut()?;
         let queue = queues.pop_front();
         if queues.is_empty()
@@ -75,11 +91,11 @@ impl Runnable {
     }
 
     fn is_empty(&self) -> bool {
-        self.levels.is_empty()
+        self.only.is_none() && self.levels.is_empty()
     }
 
     fn priorities(&self) -> impl Iterator<Item = i32> {
-        self.levels.iter().map(|(priority, _)| *priority)
+        self.levels.iter().map(|(priority, _)| *priority).chain(self.only.map(|(priority, _)| priority))
     }
 }
 
@@ -244,6 +260,13 @@ impl Engine {
 
     /// Makes the queue that should run next the present one; false when none has goals.
     fn choose(&mut self) -> bool {
+        // Mostly it goes on with the only one that there is.
+        if self.runnable.is_empty()
+            && !self.registers.ready.is_null()
+            && self.runs(self.queues[self.current as usize].node)
+        {
+            return true;
+        }
         self.park();
         loop {
             let Some(queue) = self.runnable.pop() else { return false };

@@ -48,6 +48,7 @@ impl Pe {
             limits: self.limits,
             exported: &mut self.exported,
             unwritten: &mut self.unwritten,
+            unread: &mut self.unread_parts,
             parts: &mut self.parts,
             site: self.throwing,
         }
@@ -55,33 +56,51 @@ impl Pe {
 
     /// Turns what the engine has for others into messages.
     pub(super) fn drain(&mut self) {
-        while self.engine.has_news() {
-            let (mut bound, mut unreachable) = (std::mem::take(&mut self.bound), std::mem::take(&mut self.unreachable));
-            let (mut outgoing, mut values) =
-                (std::mem::take(&mut self.outgoing), std::mem::take(&mut self.outgoing_values));
-            self.engine.take_bound(&mut bound);
-            self.engine.take_outgoing(&mut outgoing, &mut values);
-            self.engine.take_unreachable(&mut unreachable);
-            for export in bound.drain(..) {
-                self.answer_waiters(export as usize);
+        loop {
+            let news = self.engine.news();
+            if !news.any() {
+                return;
             }
-            for outgoing in outgoing.drain(..) {
-                match outgoing {
-                    Outgoing::Throw(throw) => self.throw_all(&throw, &values[throw.arguments.clone()]),
-                    other => {
-                        self.leaving = None;
-                        self.outgoing(other);
-                    }
+            // All is taken before anything is told, and only what there is: mostly one of the three.
+            if news.bound {
+                self.engine.take_bound(&mut self.bound);
+            }
+            if news.outgoing {
+                self.engine.take_outgoing(&mut self.outgoing, &mut self.outgoing_values);
+            }
+            if news.unreachable {
+                self.engine.take_unreachable(&mut self.unreachable);
+            }
+            if news.bound {
+                let mut bound = std::mem::take(&mut self.bound);
+                bound.drain(..).for_each(|export| self.answer_waiters(export as usize));
+                self.bound = bound;
+            }
+            if news.outgoing {
+                self.tell_all();
+            }
+            // After unifications, which give a reference back with the value.
+            if news.unreachable {
+                let mut unreachable = std::mem::take(&mut self.unreachable);
+                unreachable.drain(..).for_each(|number| self.give_back(number));
+                self.unreachable = unreachable;
+            }
+        }
+    }
+
+    fn tell_all(&mut self) {
+        let (mut outgoing, values) = (std::mem::take(&mut self.outgoing), std::mem::take(&mut self.outgoing_values));
+        for outgoing in outgoing.drain(..) {
+            match outgoing {
+                Outgoing::Throw(throw) => self.throw_all(&throw, &values[throw.arguments.clone()]),
+                other => {
+                    self.leaving = None;
+                    self.outgoing(other);
                 }
             }
-            self.leaving = None;
-            // After unifications, which give a reference back with the value.
-            for number in unreachable.drain(..) {
-                self.give_back(number);
-            }
-            (self.bound, self.unreachable) = (bound, unreachable);
-            (self.outgoing, self.outgoing_values) = (outgoing, values);
         }
+        self.leaving = None;
+        (self.outgoing, self.outgoing_values) = (outgoing, values);
     }
 
     /// Tells others anything but that goals were thrown.
