@@ -345,7 +345,15 @@ impl Engine {
     pub fn counts(&self) -> Vec<(String, u64)> {
         let all = self.registers.counts.iter().chain(&self.more_counts);
         // In the order of their numbers, as predicates are.
-        self.program.iter().zip(all).map(|((id, _), count)| (self.program.indicator(id), *count)).collect()
+        let mut counts: Vec<(String, u64)> =
+            self.program.iter().zip(all).map(|((id, _), count)| (self.program.indicator(id), *count)).collect();
+        if let Some(left_out) = self.native.as_ref().and_then(|native| native.left_out()) {
+            let others: u64 = counts.iter().map(|(_, count)| count).sum();
+            if let Some((_, count)) = counts.get_mut(left_out) {
+                *count = self.counters().reductions.saturating_sub(others);
+            }
+        }
+        counts
     }
 
     /// Whether all goals have ended.
