@@ -104,6 +104,8 @@ pub struct Options {
     pub nodes: usize,
     /// Largest number of bytes of the heap in use; twice that while it is collected.
     pub heap: usize,
+    /// How many times larger than what a collection keeps a small heap is made before the next.
+    pub room: usize,
     /// `Some`: goals are taken in random order, for tests.
     pub seed: Option<u64>,
     /// `Some(n)`: a collection every n reductions at the latest, for tests.
@@ -119,12 +121,16 @@ pub struct Options {
 /// The default limit of a heap in bytes.
 pub const DEFAULT_HEAP: usize = 1 << 30;
 
+/// How many times larger than what a collection keeps a small heap is made by default.
+const ROOM: usize = 16;
+
 impl Default for Options {
     fn default() -> Self {
         Options {
             node: 0,
             nodes: 1,
             heap: DEFAULT_HEAP,
+            room: ROOM,
             seed: None,
             collect_every: None,
             arguments: Vec::new(),
@@ -232,7 +238,7 @@ unsafe impl Send for Engine {}
 impl Engine {
     /// An engine without goals. `None` when there is no memory for its first, small heap.
     pub fn new(loaded: &Loaded, options: Options) -> Option<Engine> {
-        let heap = Heap::new(options.heap)?;
+        let heap = Heap::new(options.heap, options.room)?;
         let mut x = vec![Word::NIL; loaded.code.registers].into_boxed_slice();
         let mut more_counts = vec![0u64; loaded.code.predicates.len().saturating_sub(COUNTED)].into_boxed_slice();
         let registers = Box::new(Registers {
