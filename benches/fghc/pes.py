@@ -5,7 +5,8 @@
 A message is counted with the processor time of both ends: the work of all PEs with the messages, less the work of the same
 reductions on one PE, over the messages; in reductions of that program on one PE. Messages over MPI need an `mpiexec` that
 WEFT_MPIEXEC names or that is beside this Python or in PATH; they are left out, with a message, where there is none. Two PEs
-want two processors and a quiet machine.
+want two processors and a quiet machine. Beside what two PEs gain is what two runs on one PE gain that share nothing and go on
+at one time, each on a processor of its own: where both processors at work are slower than one alone, neither gains two.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import os
 import shlex
 import shutil
 import statistics
+import subprocess
 import sys
 from pathlib import Path
 
@@ -62,6 +64,25 @@ def run(command: list[str], program: Path, goal: str, pes: str) -> dict[str, obj
     return outcome
 
 
+def two_at_once(command: str, program: Path, goal: str) -> float | None:
+    """Mean seconds of two runs on one PE at one time, each on a processor of its own; `None` where there is one only."""
+    if not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2:
+        return None
+    allowed = os.sched_getaffinity(0)
+    running = []
+    try:
+        for processor in sorted(allowed)[:2]:
+            # Those who are started inherit it.
+            os.sched_setaffinity(0, {processor})
+            running.append(subprocess.Popen([command, str(program), goal, "1"], stdout=subprocess.PIPE, text=True))
+    finally:
+        os.sched_setaffinity(0, allowed)
+    lines = [one.communicate()[0].splitlines() for one in running]
+    if any(one.returncode != 0 for one in running):
+        sys.exit(f"{goal} on one PE failed beside another")
+    return statistics.mean(json.loads(found[0])["elapsed"] for found in lines)
+
+
 def work(outcome: dict[str, object]) -> float:
     return sum(pe["work"] for pe in outcome["pes"])
 
@@ -98,6 +119,7 @@ def main() -> None:
     runs: dict[str, list[dict[str, object]]] = {}
     alone = {"throw": "stay", "throw, MPI": "stay", "ask": "ask alone", "ask, MPI": "ask alone"}
     times: dict[int, dict[int, list[float]]] = {depth: {1: [], 2: []} for depth in DEPTHS}
+    beside: dict[int, list[float]] = {depth: [] for depth in DEPTHS}
     for _ in range(chosen.rounds):
         for name, file, goal, number in (
             ("stay", "throws.fghc", f"stay({10 * THROWS})", "1"),
@@ -113,6 +135,9 @@ def main() -> None:
             for number in (1, 2):
                 elapsed = run([pes], queens, f"queens({QUEENS},{depth},S)", str(number))["elapsed"]
                 times[depth][number].append(float(str(elapsed)))
+            pair = two_at_once(pes, queens, f"queens({QUEENS},{depth},S)")
+            if pair is not None:
+                beside[depth].append(pair)
     found = {
         name: [message_cost([one], [two]) for one, two in zip(runs[base], runs[name], strict=True)]
         for name, base in alone.items()
@@ -135,15 +160,24 @@ def main() -> None:
         f"two PEs, {QUEENS} queens, by depth: {by_depth}; best {by_depth[best]} at {best}, wanted {WANTED['two PEs']} "
         f"{'met' if by_depth[best] >= WANTED['two PEs'] else 'MISSED'}"
     )
+    two_copies = {
+        depth: round(statistics.median(2 * one / pair for one, pair in zip(times[depth][1], pairs, strict=True)), 2)
+        for depth, pairs in beside.items()
+        if pairs
+    }
+    if two_copies:
+        print(f"two runs on one PE that share nothing, at one time: {two_copies}")
     if not chosen.no_record:
         content = {
             "machine": before,
-            "unit": "reductions of the program on one PE that a message costs both ends; one PE's time over two PEs', median over pairs",
+            "unit": "reductions of the program on one PE that a message costs both ends; one PE's time over two PEs', "
+            "median over pairs; and twice one PE's time over that of two such runs at one time",
             "rounds": chosen.rounds,
             "wanted": WANTED,
             "messages": summary,
             "two_pes": by_depth,
-            "all": {"messages": found, "seconds_of_queens": times},
+            "two_runs_at_once": two_copies,
+            "all": {"messages": found, "seconds_of_queens": times, "seconds_of_two_at_once": beside},
         }
         print("recorded in", peers.record("fghc-pes", content).relative_to(peers.ROOT))
 

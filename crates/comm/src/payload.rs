@@ -59,6 +59,11 @@ impl Buffer {
         self.0.extend_from_slice(bytes);
     }
 
+    /// How many bytes there is memory for.
+    pub fn capacity(&self) -> usize {
+        self.0.capacity()
+    }
+
     /// Shortens the buffer to `len` bytes; does nothing when it is not longer.
     pub fn truncate(&mut self, len: usize) {
         self.0.truncate(len);

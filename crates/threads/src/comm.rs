@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
 use weft_comm::collective::divide;
@@ -13,8 +13,8 @@ use weft_comm::{
     TagSelector, Work,
 };
 
-use crate::fill::{Scratch, Sender, fill};
-use crate::mailbox::{Mailbox, Message, Parcel, Slot};
+use crate::fill::{Own, Sender, fill};
+use crate::mailbox::{Contents, Mailbox, Message, Parcel, Slot};
 use crate::request::{Receive, ReceiveState, Send, SendState};
 use crate::world::World;
 
@@ -26,7 +26,7 @@ const COPY_UNDER_LOCK: usize = 4096;
 struct RankState {
     world: Arc<World>,
     rank: usize,
-    scratch: Scratch,
+    own: Own,
     files: PosixFiles,
 }
 
@@ -51,7 +51,7 @@ pub struct ThreadComm(Rc<Group>);
 impl ThreadComm {
     /// The communicator of all ranks.
     pub(crate) fn of_world(world: Arc<World>, rank: usize) -> ThreadComm {
-        let state = Rc::new(RankState { world, rank, scratch: Scratch::default(), files: PosixFiles::new(rank) });
+        let state = Rc::new(RankState { world, rank, own: Own::default(), files: PosixFiles::new(rank) });
         ThreadComm::group(state, 0, rank, None)
     }
 
@@ -72,17 +72,18 @@ impl ThreadComm {
         &self.world().mailboxes[self.0.state.rank]
     }
 
+    /// This rank's mailbox, with all that has come.
+    pub(crate) fn contents(&self) -> MutexGuard<'_, Contents> {
+        self.mailbox().open(self.0.state.rank, &self.0.state.own)
+    }
+
     /// This rank, blocked in `call`.
     pub(crate) fn blocked(&self, call: Call) -> Blocked {
         Blocked { rank: self.0.state.rank, call, collective: self.0.within.borrow().last().copied() }
     }
 
-    pub(crate) fn wait<T>(
-        &self,
-        call: Call,
-        look: impl FnMut(&mut crate::mailbox::Contents) -> Option<T>,
-    ) -> Result<T, CommError> {
-        self.world().wait(self.blocked(call), look)
+    pub(crate) fn wait<T>(&self, call: Call, look: impl FnMut(&mut Contents) -> Option<T>) -> Result<T, CommError> {
+        self.world().wait(self.blocked(call), &self.0.state.own, look)
     }
 
     fn check_peer(&self, peer: usize) -> Result<(), CommError> {
@@ -107,9 +108,10 @@ impl ThreadComm {
         let mailbox = &self.world().mailboxes[receiver];
         let sender = Sender { rank: self.0.rank, world_rank: self.0.state.rank, tag };
         let envelope = Envelope::new(self.0.context, self.0.rank, tag);
-        let fill = |into, wanted| fill(into, &payload, sender, receiver, wanted, &self.0.state.scratch);
+        let own = &self.0.state.own;
+        let fill = |into, wanted| fill(into, &payload, sender, receiver, wanted, &own.scratch);
 
-        let mut contents = mailbox.lock();
+        let mut contents = mailbox.open_for(sender.world_rank, receiver, own);
         let is_awaited = contents.queues.posted().any(|(pattern, _)| pattern.accepts(&envelope));
         if !is_awaited {
             let (message, state) = self.leave(to, tag, payload);
@@ -128,7 +130,7 @@ impl ThreadComm {
         } else {
             drop(contents);
             let received = fill(into, wanted);
-            contents = mailbox.lock();
+            contents = mailbox.open_for(sender.world_rank, receiver, own);
             match &mut contents.slots[slot] {
                 Slot::Dropped => drop(contents.slots.remove(slot)),
                 state => *state = Slot::Done(received),
@@ -141,9 +143,16 @@ impl ThreadComm {
 
     /// Leaves a payload that its sender gives away, or fills the receive that waits for it.
     fn give(&self, to: usize, tag: Tag, payload: Payload) {
-        let mailbox = &self.world().mailboxes[self.world_rank_of(to)];
+        let (world_rank, receiver) = (self.0.state.rank, self.world_rank_of(to));
+        let mailbox = &self.world().mailboxes[receiver];
         let envelope = Envelope::new(self.0.context, self.0.rank, tag);
-        let mut contents = mailbox.lock();
+        let own = &self.0.state.own;
+        // SAFETY: a communicator stays on the thread of its rank.
+        let payload = match unsafe { mailbox.push(world_rank, envelope, payload) } {
+            Ok(copied) => return copied.into_iter().for_each(|payload| own.keep(payload)),
+            Err(payload) => payload,
+        };
+        let mut contents = mailbox.open_for(world_rank, receiver, own);
         if contents.queues.posted().any(|(pattern, _)| pattern.accepts(&envelope)) {
             drop(contents);
             // Only its receiver takes a posted receive away other than by a message, and messages of this sender keep their
@@ -151,7 +160,7 @@ impl ThreadComm {
             drop(self.deliver(to, tag, payload));
             return;
         }
-        contents.queues.keep(envelope, Message::Kept { world_rank: self.0.state.rank, payload });
+        contents.queues.keep(envelope, Message::Kept { world_rank, payload });
         drop(contents);
         mailbox.ring();
     }
@@ -182,7 +191,7 @@ impl ThreadComm {
         wanted: TagSelector,
     ) -> Result<Received, CommError> {
         let (rank, tag, receiver) = (envelope.source(), envelope.tag(), self.0.state.rank);
-        let scratch = &self.0.state.scratch;
+        let scratch = &self.0.state.own.scratch;
         match message {
             Message::Kept { world_rank, payload } => {
                 fill(into, &payload, Sender { rank, world_rank, tag }, receiver, wanted, scratch)
@@ -196,7 +205,7 @@ impl ThreadComm {
         }
     }
 
-    fn look(&self, from: Source, tag: TagSelector) -> impl Fn(&mut crate::mailbox::Contents) -> Option<Status> {
+    fn look(&self, from: Source, tag: TagSelector) -> impl Fn(&mut Contents) -> Option<Status> {
         let pattern = self.pattern(from, tag);
         move |contents| {
             let (envelope, message) = contents.queues.probe(&pattern)?;
@@ -245,7 +254,7 @@ impl Communicator for ThreadComm {
         self.check_source(from)?;
         self.world().check_going_on(self.0.state.rank)?;
         let pattern = self.pattern(from, tag);
-        let mut contents = self.mailbox().lock();
+        let mut contents = self.contents();
         let found = contents.queues.unexpected().position(|(envelope, _)| pattern.accepts(envelope));
         let Some(place) = found else { return Ok(None) };
         let (envelope, message) = contents.queues.take_unexpected(place);
@@ -266,7 +275,7 @@ impl Communicator for ThreadComm {
         if let Err(error) = self.check_source(from) {
             return Receive(ReceiveState::Done(Some(Err(error))));
         }
-        let mut contents = self.mailbox().lock();
+        let mut contents = self.contents();
         let slot = contents.slots.insert(Slot::Posted { into, wanted: tag });
         let Some((envelope, message, slot)) = contents.queues.post(self.pattern(from, tag), slot) else {
             return Receive(ReceiveState::Posted { comm: self.clone(), slot, call: Call::receive(from, tag) });
@@ -284,7 +293,7 @@ impl Communicator for ThreadComm {
     async fn iprobe(&self, from: Source, tag: TagSelector) -> Result<Option<Status>, CommError> {
         self.check_source(from)?;
         self.world().check_going_on(self.0.state.rank)?;
-        Ok(self.look(from, tag)(&mut self.mailbox().lock()))
+        Ok(self.look(from, tag)(&mut self.contents()))
     }
 
     async fn probe_for(&self, from: Source, tag: TagSelector, seconds: f64) -> Result<Option<Status>, CommError> {
@@ -294,7 +303,7 @@ impl Communicator for ThreadComm {
         loop {
             self.world().check_going_on(self.0.state.rank)?;
             let seen = self.mailbox().rings();
-            let found = look(&mut self.mailbox().lock());
+            let found = look(&mut self.contents());
             if found.is_some() {
                 return Ok(found);
             }

@@ -35,6 +35,36 @@ impl Scratch {
     }
 }
 
+/// Memory of a rank's own.
+#[derive(Default)]
+pub struct Own {
+    pub scratch: Scratch,
+    /// Buffers of short messages that were given away, for others that come.
+    buffers: RefCell<Vec<Buffer>>,
+}
+
+impl Own {
+    /// Buffers kept at most.
+    const KEPT: usize = 32;
+
+    /// A buffer with a copy of these bytes.
+    pub fn buffer_of(&self, bytes: &[u8]) -> Buffer {
+        let Some(mut buffer) = self.buffers.borrow_mut().pop() else { return Buffer::of(bytes) };
+        buffer.refill(bytes);
+        buffer
+    }
+
+    /// Takes the memory of a payload whose bytes are elsewhere now.
+    pub fn keep(&self, payload: Payload) {
+        let mut buffers = self.buffers.borrow_mut();
+        if let Payload::Data(buffer) = payload
+            && buffers.len() < Own::KEPT
+        {
+            buffers.push(buffer);
+        }
+    }
+}
+
 /// The result of a receive of `receiver` (a rank of the run), which asked for `wanted`, `into` a buffer.
 pub fn fill(
     into: Payload,

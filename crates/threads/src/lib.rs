@@ -2,15 +2,17 @@
 //!
 //! A rank is a thread with a mailbox. A send fills the receiver's buffer directly where the receive is
 //! posted; where it is not, a short message is copied and kept, and a long one waits for its receive (as MPI's eager
-//! and rendezvous protocols do), so that no message is copied twice unless it is short. Waiting ranks spin a little
-//! and then sleep.
+//! and rendezvous protocols do), so that no message is copied twice unless it is short. What is given away goes by a lane
+//! without a lock, a ring from one rank to another, where there are few ranks. Waiting ranks spin a little and then sleep.
 //!
 //! A run that cannot go on ends: when every rank that has not finished sleeps and no message is on its way to one, the
 //! run is a deadlock and says which rank waits in which call. A rank that fails or panics ends the run for all others
 //! at their next call. No time-outs are involved.
 
 mod comm;
+mod fence;
 mod fill;
+mod lane;
 mod mailbox;
 mod request;
 mod run;

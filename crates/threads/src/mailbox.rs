@@ -1,12 +1,16 @@
 //! One rank's mailbox: what it has posted, what has come, and how it waits.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use slab::Slab;
-use weft_comm::matching::MatchQueues;
+use weft_comm::matching::{Envelope, MatchQueues};
 use weft_comm::{CommError, Payload, Received, TagSelector};
+
+use crate::fence::Fences;
+use crate::fill::{Own, Sender, fill};
+use crate::lane::{Lane, Taken};
 
 /// A message that came before its receive.
 pub enum Message {
@@ -72,52 +76,148 @@ pub struct Contents {
     pub slots: Slab<Slot>,
 }
 
-/// Where the messages of one rank come in.
-///
-/// Whoever changes something its rank may wait for calls [`ring`](Mailbox::ring) afterwards; the bell's count is what
-/// a waiting rank looks at.
+impl Contents {
+    /// Takes in a message that was given away and has come by a lane.
+    fn arrived(&mut self, envelope: Envelope, taken: Taken<'_>, world_rank: usize, receiver: usize, own: &Own) {
+        let payload = match taken {
+            Taken::Short(bytes) => Payload::Data(own.buffer_of(bytes)),
+            Taken::Whole(payload) => payload,
+        };
+        if !self.queues.posted().any(|(pattern, _)| pattern.accepts(&envelope)) {
+            return self.queues.keep(envelope, Message::Kept { world_rank, payload });
+        }
+        let nothing = Message::Kept { world_rank, payload: Payload::EMPTY };
+        let (slot, _) = self.queues.deliver(envelope, nothing).expect("the receive was posted a moment ago");
+        let Slot::Posted { into, wanted } = std::mem::replace(&mut self.slots[slot], Slot::Filling) else {
+            unreachable!("a slot in the queue is posted")
+        };
+        let sender = Sender { rank: envelope.source(), world_rank, tag: envelope.tag() };
+        self.slots[slot] = Slot::Done(fill(into, &payload, sender, receiver, wanted, &own.scratch));
+    }
+}
+
+/// What a waiting rank looks at, apart from what is written when messages are taken.
 #[repr(align(128))]
 #[derive(Default)]
+struct Bell {
+    rings: AtomicU64,
+    asleep: AtomicBool,
+}
+
+/// More ranks than these have no lanes: a waiting rank looks at all of its own.
+const MOST_LANES: usize = 16;
+
+/// Where the messages of one rank come in: what has been matched or kept, under a lock, and lanes of what was given away.
+///
+/// Whoever changes something its rank may wait for calls [`ring`](Mailbox::ring) afterwards; the bell's count and the lanes
+/// are what a waiting rank looks at.
+#[repr(align(128))]
 pub struct Mailbox {
     contents: Mutex<Contents>,
-    bell: AtomicU64,
-    asleep: AtomicBool,
     wake: Condvar,
+    bell: Bell,
+    /// By the sender's rank in the run, made when it first gives something away.
+    lanes: Box<[OnceLock<Lane>]>,
+    fences: Fences,
 }
 
 impl Mailbox {
-    pub fn lock(&self) -> MutexGuard<'_, Contents> {
+    pub fn new(ranks: usize, fences: Fences) -> Mailbox {
+        let lanes = if ranks <= MOST_LANES { ranks } else { 0 };
+        Mailbox {
+            contents: Mutex::default(),
+            wake: Condvar::new(),
+            bell: Bell::default(),
+            lanes: (0..lanes).map(|_| OnceLock::new()).collect(),
+            fences,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Contents> {
         self.contents.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The contents for `receiver`, whose mailbox this is: all that has come by lanes is among them.
+    pub fn open(&self, receiver: usize, own: &Own) -> MutexGuard<'_, Contents> {
+        let mut contents = self.lock();
+        for (sender, lane) in self.lanes.iter().enumerate() {
+            if let Some(lane) = lane.get() {
+                empty(lane, &mut contents, sender, receiver, own);
+            }
+        }
+        contents
+    }
+
+    /// The contents for `sender`: what it gave away before is among them, so that nothing overtakes it.
+    pub fn open_for(&self, sender: usize, receiver: usize, own: &Own) -> MutexGuard<'_, Contents> {
+        let mut contents = self.lock();
+        if let Some(lane) = self.lanes.get(sender).and_then(OnceLock::get) {
+            empty(lane, &mut contents, sender, receiver, own);
+        }
+        contents
+    }
+
+    /// Leaves a message in the lane of `sender`, and gives its payload back where the lane has copied it. `Err` where there is no
+    /// lane, or no room in it.
+    ///
+    /// # Safety
+    /// Called by the thread of rank `sender` of the run only.
+    pub unsafe fn push(&self, sender: usize, envelope: Envelope, payload: Payload) -> Result<Option<Payload>, Payload> {
+        let Some(lane) = self.lanes.get(sender) else { return Err(payload) };
+        // SAFETY: the caller's.
+        let left = unsafe { lane.get_or_init(Lane::new).push(envelope, payload)? };
+        // As for `ring`; what it waits for is the lane.
+        self.fences.light();
+        if self.bell.asleep.load(Ordering::SeqCst) {
+            self.rouse();
+        }
+        Ok(left)
+    }
+
+    /// Whether something has come by a lane that nobody has taken in yet.
+    #[inline]
+    pub fn has_arrivals(&self) -> bool {
+        self.lanes.iter().any(|lane| lane.get().is_some_and(Lane::has_message))
+    }
+
+    /// Whether something has changed since the bell had rung so often.
+    pub fn has_changed(&self, seen: u64) -> bool {
+        self.rings() != seen || self.has_arrivals()
+    }
+
+    #[cold]
+    fn rouse(&self) {
+        drop(self.lock());
+        self.wake.notify_one();
     }
 
     /// How often the bell has rung.
     pub fn rings(&self) -> u64 {
-        self.bell.load(Ordering::SeqCst)
+        self.bell.rings.load(Ordering::SeqCst)
     }
 
     /// Tells the rank that something it may wait for has changed.
     pub fn ring(&self) {
-        self.bell.fetch_add(1, Ordering::SeqCst);
+        self.bell.rings.fetch_add(1, Ordering::SeqCst);
         // The rank announces its sleep before it looks at the bell for the last time, and holds the lock from then
         // until it sleeps: either it sees this ring, or it is seen asleep here and is woken.
-        if self.asleep.load(Ordering::SeqCst) {
-            drop(self.lock());
-            self.wake.notify_one();
+        if self.bell.asleep.load(Ordering::SeqCst) {
+            self.rouse();
         }
     }
 
-    /// Waits for the bell to ring again, awake, at most for `patience`; whether it did.
+    /// Waits for the bell to ring again or for something to come by a lane, awake, at most for `patience`; whether it did.
     ///
     /// After some looks the processor is offered to others between them: the rank that will ring may be waiting for it.
     pub fn spin(&self, seen: u64, patience: Duration) -> bool {
         const LOOKS: u32 = 256;
         if patience.is_zero() {
-            return self.rings() != seen;
+            return self.has_changed(seen);
         }
         let start = Instant::now();
         loop {
             for _ in 0..LOOKS {
-                if self.bell.load(Ordering::Acquire) != seen {
+                if self.has_changed(seen) {
                     return true;
                 }
                 std::hint::spin_loop();
@@ -129,13 +229,22 @@ impl Mailbox {
         }
     }
 
-    /// Sleeps until the bell has rung more than `seen` times.
+    /// Sleeps until the bell has rung more than `seen` times, or something has come by a lane.
     pub fn sleep(&self, seen: u64) {
         let mut contents = self.lock();
-        self.asleep.store(true, Ordering::SeqCst);
-        while self.rings() == seen {
+        self.bell.asleep.store(true, Ordering::SeqCst);
+        self.fences.heavy();
+        while !self.has_changed(seen) {
             contents = self.wake.wait(contents).unwrap_or_else(PoisonError::into_inner);
         }
-        self.asleep.store(false, Ordering::SeqCst);
+        self.bell.asleep.store(false, Ordering::SeqCst);
+    }
+}
+
+/// Takes in what has come by a lane.
+fn empty(lane: &Lane, contents: &mut Contents, sender: usize, receiver: usize, own: &Own) {
+    // SAFETY: whoever does this holds the lock that guards the contents.
+    while let Some(()) = unsafe { lane.pop(|envelope, taken| contents.arrived(envelope, taken, sender, receiver, own)) }
+    {
     }
 }

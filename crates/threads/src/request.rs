@@ -73,7 +73,7 @@ impl Drop for Receive {
     /// A receive that is not complete goes on: its message is taken and thrown away.
     fn drop(&mut self) {
         let ReceiveState::Posted { comm, slot, .. } = &self.0 else { return };
-        let mut contents = comm.mailbox().lock();
+        let mut contents = comm.contents();
         match &mut contents.slots[*slot] {
             Slot::Done(_) => {
                 contents.slots.remove(*slot);

@@ -18,7 +18,8 @@ enum State {
 /// All ranks' states.
 ///
 /// A rank reports that it is about to sleep together with the number of rings it has seen. When the last one does, no
-/// rank is left that could ring a bell, so if no bell has rung since, none ever will.
+/// rank is left that could ring a bell or give a message away, so if no bell has rung since and nothing has come by a lane,
+/// nothing ever will. What a rank did before it reported is seen by whoever reports after it.
 pub struct Watch(Mutex<Vec<State>>);
 
 impl Watch {
@@ -26,11 +27,16 @@ impl Watch {
         Watch(Mutex::new(vec![State::Awake; ranks]))
     }
 
-    /// The rank is about to sleep. Returns the run's end if that leaves no rank that can go on; `rings_of` is the
-    /// present count of a rank's bell.
-    pub fn asleep(&self, blocked: Blocked, rings: Option<u64>, rings_of: impl Fn(usize) -> u64) -> Option<RunError> {
+    /// The rank is about to sleep. Returns the run's end if that leaves no rank that can go on; `has_changed` says of a rank
+    /// whether something it may wait for has changed since its bell had rung so often.
+    pub fn asleep(
+        &self,
+        blocked: Blocked,
+        rings: Option<u64>,
+        has_changed: impl Fn(usize, u64) -> bool,
+    ) -> Option<RunError> {
         let rank = blocked.rank;
-        self.set(rank, State::Asleep { blocked, rings }, rings_of)
+        self.set(rank, State::Asleep { blocked, rings }, has_changed)
     }
 
     pub fn awake(&self, rank: usize) {
@@ -38,18 +44,18 @@ impl Watch {
     }
 
     /// The rank's program has returned; see [`asleep`](Watch::asleep).
-    pub fn finished(&self, rank: usize, rings_of: impl Fn(usize) -> u64) -> Option<RunError> {
-        self.set(rank, State::Finished, rings_of)
+    pub fn finished(&self, rank: usize, has_changed: impl Fn(usize, u64) -> bool) -> Option<RunError> {
+        self.set(rank, State::Finished, has_changed)
     }
 
-    fn set(&self, rank: usize, state: State, rings_of: impl Fn(usize) -> u64) -> Option<RunError> {
+    fn set(&self, rank: usize, state: State, has_changed: impl Fn(usize, u64) -> bool) -> Option<RunError> {
         let mut states = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         states[rank] = state;
         let mut sleeping = Vec::new();
         for (rank, state) in states.iter().enumerate() {
             match state {
                 State::Awake => return None,
-                State::Asleep { rings: Some(rings), .. } if rings_of(rank) != *rings => return None,
+                State::Asleep { rings: Some(rings), .. } if has_changed(rank, *rings) => return None,
                 State::Asleep { blocked, .. } => sleeping.push(*blocked),
                 State::Finished => {}
             }

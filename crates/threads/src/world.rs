@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 use rustc_hash::FxHashMap;
 use weft_comm::{Blocked, CollectiveKind, CommError, RunError, Tag};
 
+use crate::fence::Fences;
+use crate::fill::Own;
 use crate::mailbox::{Contents, Mailbox, Message};
 use crate::watch::Watch;
 
@@ -26,8 +28,9 @@ pub struct World {
 
 impl World {
     pub fn new(ranks: usize, eager_bytes: usize, patience: Duration) -> World {
+        let fences = Fences::new();
         World {
-            mailboxes: (0..ranks).map(|_| Mailbox::default()).collect(),
+            mailboxes: (0..ranks).map(|_| Mailbox::new(ranks, fences)).collect(),
             eager_bytes,
             start: Instant::now(),
             patience,
@@ -70,25 +73,30 @@ impl World {
 
     /// The rank's program has returned.
     pub fn finished(&self, rank: usize) {
-        if let Some(reason) = self.watch.finished(rank, |rank| self.mailboxes[rank].rings()) {
+        if let Some(reason) = self.watch.finished(rank, |rank, seen| self.mailboxes[rank].has_changed(seen)) {
             self.end(reason);
         }
     }
 
     /// The rank waits for something that nothing can wake.
     pub fn stuck(&self, blocked: Blocked) {
-        if let Some(reason) = self.watch.asleep(blocked, None, |rank| self.mailboxes[rank].rings()) {
+        if let Some(reason) = self.watch.asleep(blocked, None, |rank, seen| self.mailboxes[rank].has_changed(seen)) {
             self.end(reason);
         }
     }
 
     /// Waits until `look` finds what the rank waits for in its mailbox.
-    pub fn wait<T>(&self, blocked: Blocked, mut look: impl FnMut(&mut Contents) -> Option<T>) -> Result<T, CommError> {
+    pub fn wait<T>(
+        &self,
+        blocked: Blocked,
+        own: &Own,
+        mut look: impl FnMut(&mut Contents) -> Option<T>,
+    ) -> Result<T, CommError> {
         let rank = blocked.rank;
         let mailbox = &self.mailboxes[rank];
         loop {
             let seen = mailbox.rings();
-            if let Some(found) = look(&mut mailbox.lock()) {
+            if let Some(found) = look(&mut mailbox.open(rank, own)) {
                 return Ok(found);
             }
             self.check_going_on(rank)?;
@@ -99,7 +107,9 @@ impl World {
     }
 
     fn sleep(&self, blocked: Blocked, seen: u64) {
-        if let Some(reason) = self.watch.asleep(blocked, Some(seen), |rank| self.mailboxes[rank].rings()) {
+        if let Some(reason) =
+            self.watch.asleep(blocked, Some(seen), |rank, seen| self.mailboxes[rank].has_changed(seen))
+        {
             self.end(reason);
         }
         self.mailboxes[blocked.rank].sleep(seen);
@@ -117,8 +127,9 @@ impl World {
 
     /// A message of a collective that no rank has received, once all have finished: the ranks disagreed about it.
     pub fn leftover(&self) -> Option<CommError> {
+        let own = Own::default();
         self.mailboxes.iter().enumerate().find_map(|(rank, mailbox)| {
-            let contents = mailbox.lock();
+            let contents = mailbox.open(rank, &own);
             let mut messages = contents.queues.unexpected();
             messages.find_map(|(envelope, message)| match envelope.tag() {
                 Tag::Collective { kind, sequence } => Some(never_received(rank, kind, sequence, message)),

@@ -111,7 +111,7 @@ pub(super) trait Write {
 }
 
 /// Bytes of the largest number.
-const LONGEST_NUMBER: usize = 10;
+pub(super) const LONGEST_NUMBER: usize = 10;
 /// Bits of a number whose groups fit into a word.
 const GROUPED_BITS: u32 = 56;
 /// The bit of every byte of a word that says that another follows.
@@ -171,6 +171,17 @@ fn unsigned(number: i64) -> u64 {
     (number << 1 ^ number >> 63) as u64
 }
 
+/// A byte and a number with a sign as one word, and how many bytes of it count; `None` where they are more.
+#[inline(always)]
+pub(super) fn word_of(byte: u8, number: i64) -> Option<(u64, usize)> {
+    let number = unsigned(number);
+    if number >> (GROUPED_BITS - 7) != 0 {
+        return None;
+    }
+    let length = groups_of(number);
+    Some((with_ends(number, length) << 8 | u64::from(byte), length + 1))
+}
+
 /// The number that [`unsigned`] was made of.
 #[inline]
 fn with_sign(number: u64) -> i64 {
@@ -219,17 +230,16 @@ impl Write for Vec<u8> {
 
     #[inline(always)]
     fn byte_and_signed(&mut self, byte: u8, number: i64) {
-        let number = unsigned(number);
-        if number >> (GROUPED_BITS - 7) != 0 {
-            self.push(byte);
-            return self.number(number);
-        }
-        // Both are one word.
-        self.reserve(LONGEST_NUMBER);
-        let length = groups_of(number);
-        // SAFETY: there is room.
-        unsafe {
-            push_word(self, with_ends(number, length) << 8 | u64::from(byte), length + 1);
+        match word_of(byte, number) {
+            Some((word, length)) => {
+                self.reserve(LONGEST_NUMBER);
+                // SAFETY: there is room.
+                unsafe { push_word(self, word, length) }
+            }
+            None => {
+                self.push(byte);
+                self.signed(number);
+            }
         }
     }
 

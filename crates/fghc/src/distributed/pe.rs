@@ -17,7 +17,7 @@ use super::outbox::Outbox;
 use super::quiescence::{Quiescence, Turn};
 use super::report::{Counts, End, Interrupted, SiteCounts, State};
 use super::tables::{Exports, Fosters, Imports, NodeName};
-use super::value::{CopyLimits, Exported, Parts};
+use super::value::{CopyLimits, Exported, Parts, Places};
 use crate::engine::{Engine, Loaded, NodeChange, Options, Outgoing, ROOT, Stop};
 use crate::heap::Word;
 use again::{Coming, Leaving};
@@ -91,6 +91,7 @@ pub struct Pe {
     unreachable: Vec<u64>,
     /// Values still to be written, and arguments that have been read: kept for their memory.
     unwritten: Vec<(Word, usize)>,
+    unread_parts: Places,
     arguments: Vec<Word>,
     /// The goal thrown last, and the one that came last, while others may begin as they did.
     leaving: Option<Leaving>,
@@ -146,6 +147,7 @@ impl Pe {
             bound: Vec::new(),
             unreachable: Vec::new(),
             unwritten: Vec::new(),
+            unread_parts: Places::default(),
             arguments: Vec::new(),
             leaving: None,
             coming: None,

@@ -101,6 +101,10 @@ pub struct Run {
 /// Seconds for which a PE rests before it takes its turn in the search for quiescence.
 const PATIENCE: f64 = 200e-6;
 
+/// Collections cost nothing in virtual time; they find references that are needed no more, which others are told of. So they
+/// come often, whatever suits the caches of the machine that simulates.
+const ROOM_IN_VIRTUAL_TIME: usize = 4;
+
 /// How many packets' memory is kept for others.
 const BUFFERS: usize = 16;
 
@@ -117,6 +121,7 @@ impl Program for Run {
             node: comm.rank(),
             nodes: comm.size(),
             heap: self.options.heap,
+            room: if comm.virtual_time() { ROOM_IN_VIRTUAL_TIME } else { Options::default().room },
             seed: self.options.seed,
             collect_every: self.options.collect_every,
             arguments: self.options.arguments.clone(),

@@ -7,7 +7,7 @@ use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
 
-use super::message::{Malformed, Reader, Write};
+use super::message::{Malformed, Reader, Write, word_of};
 use super::tables::{Export, Exports, Imports, WEIGHT, divide};
 use crate::engine::{Engine, Loaded};
 use crate::heap::word::{ATOM, INT, LIST, OBJECT, REF, UNBOUND, dereference};
@@ -79,11 +79,20 @@ pub(super) struct Exchange<'a> {
     pub exported: &'a mut Exported,
     /// Empty but for its memory: values still to be written.
     pub unwritten: &'a mut Vec<(Word, usize)>,
+    /// Empty but for its memory: places of values still to be read.
+    pub unread: &'a mut Places,
     /// Counts what is written and read.
     pub parts: &'a mut Parts,
     /// The goal with a pragma that is being thrown, if one is.
     pub site: Option<u32>,
 }
+
+/// Places in the heap.
+#[derive(Default)]
+pub(super) struct Places(Vec<*mut Word>);
+
+// SAFETY: empty but while a value is read.
+unsafe impl Send for Places {}
 
 /// Parts of the values in messages: what is composed, decomposed and translated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,6 +105,14 @@ pub(super) struct Parts {
     pub words_in: u64,
     /// References read.
     pub references_in: u64,
+}
+
+/// An integer as it travels: in a word, of which so many bytes count. `None` for a larger one and for any other value.
+#[inline(always)]
+pub(super) fn small_integer(value: Word) -> Option<(u64, usize)> {
+    // SAFETY: a value of the engine's heap.
+    let value = unsafe { dereference(value) };
+    if value.is_integer() { word_of(tag::INTEGER, value.value()) } else { None }
 }
 
 /// Appends an integer or an atom of the program to a packet; false for any other value.
@@ -262,35 +279,34 @@ impl Exchange<'_> {
 
     /// A reference to a value or variable of this PE.
     fn write_export(&mut self, packet: &mut Vec<u8>, value: Word) {
-        let index = match self.known_export(value) {
-            Some(index) => index,
-            None => {
-                let root = self.engine.hold(value);
-                let index = self.exports.add(root, value.0, self.site);
-                self.exported.0.insert(value.0, index);
-                index
+        let index = match self.exported.0.entry(value.0) {
+            Entry::Occupied(mut known) => {
+                let index = *known.get();
+                match self.exports.get(index) {
+                    // One that was exported since the last collection has the weight of one more reference.
+                    // SAFETY: a value of the engine's heap.
+                    Some(entry) if unsafe { dereference(self.engine.held(entry.root)) } == value => {
+                        entry.weight += WEIGHT;
+                        index
+                    }
+                    // The entry has become another value's since.
+                    _ => {
+                        let index = self.exports.add(self.engine.hold(value), value.0, self.site);
+                        known.insert(index);
+                        index
+                    }
+                }
             }
+            Entry::Vacant(new) => *new.insert(self.exports.add(self.engine.hold(value), value.0, self.site)),
         };
         self.write_reference(packet, self.me, index, WEIGHT);
-    }
-
-    /// The entry of a value that was exported since the last collection, with the weight of one more reference.
-    fn known_export(&mut self, value: Word) -> Option<usize> {
-        let index = *self.exported.0.get(&value.0)?;
-        let entry = self.exports.get(index)?;
-        // The entry may have become another value's since.
-        // SAFETY: a value of the engine's heap.
-        if unsafe { dereference(self.engine.held(entry.root)) } != value {
-            return None;
-        }
-        entry.weight += WEIGHT;
-        Some(index)
     }
 
     /// Reads a value into the heap, which has room: see [`room_for`].
     pub fn read(&mut self, reader: &mut Reader<'_>) -> Result<Word, Malformed> {
         let mut value = Word::NIL;
-        let mut rest: Vec<*mut Word> = vec![&raw mut value];
+        let mut rest = std::mem::take(&mut self.unread.0);
+        rest.push(&raw mut value);
         while let Some(place) = rest.pop() {
             self.parts.words_in += 1;
             let read = self.read_part(reader, &mut rest);
@@ -307,6 +323,7 @@ impl Exchange<'_> {
                 }
             }
         }
+        self.unread.0 = rest;
         Ok(value)
     }
 

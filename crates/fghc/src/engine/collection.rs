@@ -82,7 +82,7 @@ impl Engine {
             for outgoing in &mut self.outgoing {
                 match outgoing {
                     Outgoing::Unify { value, .. } => *value = collection.value(*value),
-                    Outgoing::Throw { .. }
+                    Outgoing::Throw(_)
                     | Outgoing::Read { .. }
                     | Outgoing::NodeEnded { .. }
                     | Outgoing::NodeChanged { .. } => {}

@@ -38,7 +38,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 pub use interpret::Answer;
 use remote::Externals;
-pub use remote::{NodeChange, Outgoing, Root};
+pub use remote::{News, NodeChange, Outgoing, Root, Throw};
 pub use report::{Problem, ProblemKind, Waiting};
 pub use tree::{NodeState, ROOT};
 
@@ -104,6 +104,8 @@ pub struct Options {
     pub nodes: usize,
     /// Largest number of bytes of the heap in use; twice that while it is collected.
     pub heap: usize,
+    /// How many times larger than what a collection keeps a small heap is made before the next.
+    pub room: usize,
     /// `Some`: goals are taken in random order, for tests.
     pub seed: Option<u64>,
     /// `Some(n)`: a collection every n reductions at the latest, for tests.
@@ -119,12 +121,16 @@ pub struct Options {
 /// The default limit of a heap in bytes.
 pub const DEFAULT_HEAP: usize = 1 << 30;
 
+/// How many times larger than what a collection keeps a small heap is made by default.
+const ROOM: usize = 16;
+
 impl Default for Options {
     fn default() -> Self {
         Options {
             node: 0,
             nodes: 1,
             heap: DEFAULT_HEAP,
+            room: ROOM,
             seed: None,
             collect_every: None,
             arguments: Vec::new(),
@@ -205,6 +211,8 @@ pub struct Engine {
     outgoing: Vec<Outgoing>,
     /// Arguments of goals in it.
     outgoing_values: Vec<Word>,
+    /// How much there is for others: goals each by itself.
+    told: usize,
     /// What `registers.thrown` points into; empty until it is needed.
     thrown: Box<[Word]>,
     /// Variables whose values are elsewhere, by number, until they are bound or nothing here refers to them.
@@ -230,7 +238,7 @@ unsafe impl Send for Engine {}
 impl Engine {
     /// An engine without goals. `None` when there is no memory for its first, small heap.
     pub fn new(loaded: &Loaded, options: Options) -> Option<Engine> {
-        let heap = Heap::new(options.heap)?;
+        let heap = Heap::new(options.heap, options.room)?;
         let mut x = vec![Word::NIL; loaded.code.registers].into_boxed_slice();
         let mut more_counts = vec![0u64; loaded.code.predicates.len().saturating_sub(COUNTED)].into_boxed_slice();
         let registers = Box::new(Registers {
@@ -283,6 +291,7 @@ impl Engine {
             exit: None,
             outgoing: Vec::new(),
             outgoing_values: Vec::new(),
+            told: 0,
             thrown: Box::default(),
             externals: Externals::default(),
             unreachable: Vec::new(),
@@ -342,7 +351,15 @@ impl Engine {
     pub fn counts(&self) -> Vec<(String, u64)> {
         let all = self.registers.counts.iter().chain(&self.more_counts);
         // In the order of their numbers, as predicates are.
-        self.program.iter().zip(all).map(|((id, _), count)| (self.program.indicator(id), *count)).collect()
+        let mut counts: Vec<(String, u64)> =
+            self.program.iter().zip(all).map(|((id, _), count)| (self.program.indicator(id), *count)).collect();
+        if let Some(left_out) = self.native.as_ref().and_then(|native| native.left_out()) {
+            let others: u64 = counts.iter().map(|(_, count)| count).sum();
+            if let Some((_, count)) = counts.get_mut(left_out) {
+                *count = self.counters().reductions.saturating_sub(others);
+            }
+        }
+        counts
     }
 
     /// Whether all goals have ended.

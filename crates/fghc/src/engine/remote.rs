@@ -18,10 +18,8 @@ use crate::heap::{Kind, Word};
 /// Something for another processing element. Values in it are roots of the collector until it is taken.
 #[derive(Debug, Clone)]
 pub enum Outgoing {
-    /// A goal with `@node` or `alloc` for another PE (from 0). One is lent from its node for it, see [`Engine::lent`]:
-    /// take that back once the goal is counted otherwise. Its arguments are in the values that come with all of these;
-    /// the site is an index into the code's goals with a pragma.
-    Throw { node: usize, predicate: u32, arguments: Range<usize>, priority: i32, parent: u32, site: u32 },
+    /// Goals with `@node` or `alloc` for another PE, one after the other.
+    Throw(Throw),
     /// A goal waits for this external variable: its value is needed (asked once).
     Read { external: u64 },
     /// An active unification of a goal of this node met the external variable. `value` may be a variable.
@@ -30,6 +28,38 @@ pub enum Outgoing {
     NodeEnded { foreign: u64, failed: bool },
     /// A node was suspended, resumed or stopped, and those of its goals that were thrown must be told.
     NodeChanged { node: u32, change: NodeChange },
+}
+
+/// Goals with a pragma that were thrown one after the other by one goal of the program to one PE.
+#[derive(Debug, Clone)]
+pub struct Throw {
+    /// The PE, from 0.
+    pub node: usize,
+    pub predicate: u32,
+    /// How many. For each, one is lent from its node, see [`Engine::lent`]: take that back once it is counted otherwise.
+    pub goals: usize,
+    /// The arguments of all, in the values that come with what is [`Outgoing`].
+    pub arguments: Range<usize>,
+    pub priority: i32,
+    /// Their node.
+    pub parent: u32,
+    /// An index into the code's goals with a pragma.
+    pub site: u32,
+}
+
+/// What [`Engine::take_bound`], [`Engine::take_outgoing`] and [`Engine::take_unreachable`] would give something of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct News {
+    pub bound: bool,
+    pub outgoing: bool,
+    pub unreachable: bool,
+}
+
+impl News {
+    /// Whether there is any.
+    pub fn any(self) -> bool {
+        self.bound || self.outgoing || self.unreachable
+    }
 }
 
 /// A variable whose value is elsewhere.
@@ -99,6 +129,7 @@ impl Engine {
     pub fn take_outgoing(&mut self, outgoing: &mut Vec<Outgoing>, values: &mut Vec<Word>) {
         outgoing.clear();
         values.clear();
+        self.told = 0;
         std::mem::swap(outgoing, &mut self.outgoing);
         std::mem::swap(values, &mut self.outgoing_values);
     }
@@ -225,16 +256,23 @@ impl Engine {
         }
     }
 
-    /// Numbers of watched variables that were bound since this was last asked; in place of what is handed in.
+    /// Numbers of watched variables that were bound since this was last asked, as far as [`Engine::news`] knows; in place of
+    /// what is handed in.
     pub fn take_bound(&mut self, bound: &mut Vec<u64>) {
-        self.attend();
         bound.clear();
         std::mem::swap(bound, &mut self.bound);
     }
 
-    /// Whether there is something that [`Engine::take_bound`], [`Engine::take_outgoing`] or [`Engine::take_unreachable`]
-    /// would give, or that must be looked after to know.
-    pub fn has_news(&self) -> bool {
-        !(self.fired.is_empty() && self.bound.is_empty() && self.outgoing.is_empty() && self.unreachable.is_empty())
+    /// What there is to take; what must be looked after to know is looked after.
+    #[inline]
+    pub fn news(&mut self) -> News {
+        if !self.fired.is_empty() {
+            self.attend();
+        }
+        News {
+            bound: !self.bound.is_empty(),
+            outgoing: !self.outgoing.is_empty(),
+            unreachable: !self.unreachable.is_empty(),
+        }
     }
 }

@@ -41,6 +41,8 @@ impl Queue {
 /// Queues with goals, by priority, and in the order in which they take turns.
 #[derive(Default)]
 pub struct Runnable {
+    /// The only one, where there is one: there are no levels then.
+    only: Option<(i32, u32)>,
     /// By rising priority; none is empty.
     levels: Vec<(i32, VecDeque<u32>)>,
     /// Empty, for their memory.
@@ -49,6 +51,17 @@ pub struct Runnable {
 
 impl Runnable {
     fn push(&mut self, priority: i32, queue: u32) {
+        if self.is_empty() {
+            self.only = Some((priority, queue));
+            return;
+        }
+        if let Some((priority, queue)) = self.only.take() {
+            self.push_to_level(priority, queue);
+        }
+        self.push_to_level(priority, queue);
+    }
+
+    fn push_to_level(&mut self, priority: i32, queue: u32) {
         let place = match self.levels.last() {
             // Mostly the only one.
             Some((last, _)) if *last == priority => Ok(self.levels.len() - 1),
@@ -64,6 +77,9 @@ impl Runnable {
 
     /// Takes the queue that is next.
     fn pop(&mut self) -> Option<u32> {
+        if let Some((_, queue)) = self.only.take() {
+            return Some(queue);
+        }
         let (_, queues) = self.levels.last_mut()?;
         let queue = queues.pop_front();
         if queues.is_empty()
@@ -75,11 +91,11 @@ impl Runnable {
     }
 
     fn is_empty(&self) -> bool {
-        self.levels.is_empty()
+        self.only.is_none() && self.levels.is_empty()
     }
 
     fn priorities(&self) -> impl Iterator<Item = i32> {
-        self.levels.iter().map(|(priority, _)| *priority)
+        self.levels.iter().map(|(priority, _)| *priority).chain(self.only.map(|(priority, _)| priority))
     }
 }
 
@@ -167,7 +183,7 @@ impl Engine {
     /// There is something for others: ends the slice soon, so that more can go with it.
     pub(super) fn hurry(&mut self) {
         let left = self.registers.left();
-        if self.outgoing.len() >= COMPANY {
+        if self.told >= COMPANY {
             self.preempt();
         } else if left > COMPANY as i64 {
             self.slice -= left - COMPANY as i64;
@@ -211,6 +227,7 @@ impl Engine {
     }
 
     /// Puts a goal on top of a queue other than the one that runs.
+    #[inline]
     pub(super) unsafe fn enqueue(&mut self, queue: u32, goal: *mut Word) {
         unsafe {
             if queue == self.current {
@@ -243,6 +260,13 @@ impl Engine {
 
     /// Makes the queue that should run next the present one; false when none has goals.
     fn choose(&mut self) -> bool {
+        // Mostly it goes on with the only one that there is.
+        if self.runnable.is_empty()
+            && !self.registers.ready.is_null()
+            && self.runs(self.queues[self.current as usize].node)
+        {
+            return true;
+        }
         self.park();
         loop {
             let Some(queue) = self.runnable.pop() else { return false };
@@ -332,6 +356,30 @@ impl Engine {
     /// The queue of a node at a priority, for [`Engine::start_goal_in`].
     pub fn queue_of(&mut self, node: u32, priority: i32) -> u32 {
         self.queue(node, priority)
+    }
+
+    /// As [`Engine::start_goal_in`], where each argument is an integer or an atom and comes at once; false, and nothing done,
+    /// where one does not.
+    #[inline(always)]
+    pub fn start_goal_from(
+        &mut self,
+        queue: u32,
+        predicate: u32,
+        arity: usize,
+        mut argument: impl FnMut() -> Option<Word>,
+    ) -> bool {
+        let goal = self.registers.free;
+        // SAFETY: as in `start_goal_in`; what is written before the goal is allocated lies in free memory.
+        unsafe {
+            for index in 0..arity {
+                let Some(argument) = argument() else { return false };
+                *goal.add(ARGUMENTS + index) = argument;
+            }
+            *goal = goal_header(predicate, arity, state::READY, 0);
+            self.allocate(ARGUMENTS + arity);
+            self.enqueue(queue, goal);
+        }
+        true
     }
 
     /// Starts a goal in a queue of a node that has not ended.

@@ -7,7 +7,7 @@
 
 use super::Engine;
 use super::instruction::{Operand, PlaceKind, Start};
-use super::remote::Outgoing;
+use super::remote::{Outgoing, Throw};
 use crate::heap::Word;
 
 /// Most arguments of a goal that native code writes down.
@@ -30,6 +30,7 @@ impl Engine {
     /// Tells others something, after all that was thrown before.
     pub(super) fn tell(&mut self, outgoing: Outgoing) {
         self.take_thrown();
+        self.told += 1;
         self.outgoing.push(outgoing);
     }
 
@@ -64,22 +65,30 @@ impl Engine {
         (self.registers.thrown, self.registers.thrown_end) = (std::ptr::null_mut(), std::ptr::null_mut());
         let mut rest = &self.thrown[..filled];
         let mut count = 0;
-        while let Some((first, others)) = rest.split_first() {
+        self.outgoing_values.reserve(filled);
+        while let Some(&first) = rest.first() {
             let (site, node) = (first.0 as u32, (first.0 >> PE_SHIFT) as usize >> 3);
             let call = &code.starts[site as usize].call;
-            let (values, others) = others.split_at(call.arguments.len());
             let begin = self.outgoing_values.len();
-            // So few that a call to copy them would cost more.
-            self.outgoing_values.reserve(values.len());
-            for &value in values {
-                self.outgoing_values.push(value);
+            let mut goals = 0;
+            // All that the same goal of the program threw to the same PE.
+            while let Some((next, others)) = rest.split_first()
+                && *next == first
+            {
+                let (values, others) = others.split_at(call.arguments.len());
+                // So few that a call to copy them would cost more.
+                for &value in values {
+                    self.outgoing_values.push(value);
+                }
+                goals += 1;
+                rest = others;
             }
             let arguments = begin..self.outgoing_values.len();
             let predicate = call.predicate;
-            self.outgoing.push(Outgoing::Throw { node, predicate, arguments, priority, parent, site });
-            count += 1;
-            rest = others;
+            self.outgoing.push(Outgoing::Throw(Throw { node, predicate, goals, arguments, priority, parent, site }));
+            count += goals;
         }
-        self.lent(parent, count);
+        self.told += count;
+        self.lent(parent, count as u64);
     }
 }

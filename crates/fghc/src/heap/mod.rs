@@ -21,11 +21,15 @@ const FIRST_WORDS: usize = 32 * 1024;
 /// A collection that keeps more than this share of the space makes the next one larger.
 const GROW_ABOVE: usize = 4;
 
+/// As far as so many words, a space is as many times larger as is said when the heap is made.
+const ROOMY_WORDS: usize = 128 * 1024;
+
 /// Two spaces of one size, of which one is in use, and how large they may become.
 pub struct Heap {
     used: Space,
     spare: Option<Space>,
     limit_words: usize,
+    room: usize,
 }
 
 /// The heap would need more than its limit.
@@ -38,11 +42,12 @@ pub struct Exhausted {
 }
 
 impl Heap {
-    /// A heap that holds at most `limit` bytes in use (twice that while it is collected). At least 64 KiB.
-    pub fn new(limit: usize) -> Option<Heap> {
+    /// A heap that holds at most `limit` bytes in use (twice that while it is collected). At least 64 KiB. While it is small, a
+    /// space is `room` times larger than what a collection kept, so that few collections copy what is kept again and again.
+    pub fn new(limit: usize, room: usize) -> Option<Heap> {
         let limit_words = (limit / 8).max(8 * 1024);
         let used = Space::new(FIRST_WORDS.min(limit_words) + RESERVE)?;
-        Some(Heap { used, spare: None, limit_words })
+        Some(Heap { used, spare: None, limit_words, room })
     }
 
     pub fn start(&self) -> *mut Word {
@@ -58,9 +63,15 @@ impl Heap {
     /// collections then stays in the cache of the processor.
     pub fn limit(&self, live: usize, wanted: usize) -> *mut Word {
         let size = self.used.words() - RESERVE;
-        let comfortable = (live + wanted).saturating_mul(GROW_ABOVE).max(FIRST_WORDS);
+        let comfortable = self.comfortable(live + wanted).max(FIRST_WORDS);
         // SAFETY: within the space, which is larger than the reserve.
         unsafe { self.used.start().add(comfortable.min(size)) }
+    }
+
+    /// Words of a space for so many that are needed.
+    fn comfortable(&self, needed: usize) -> usize {
+        let roomy = needed.saturating_mul(self.room).min(ROOMY_WORDS);
+        needed.saturating_mul(GROW_ABOVE).max(roomy)
     }
 
     /// Largest number of bytes in use.
@@ -86,7 +97,7 @@ impl Heap {
         if needed > self.limit_words {
             return Err(Exhausted { needed: needed * 8, limit: self.limit_words * 8 });
         }
-        let comfortable = needed.saturating_mul(GROW_ABOVE);
+        let comfortable = self.comfortable(needed);
         if size >= comfortable || size >= self.limit_words {
             return Ok(None);
         }

@@ -172,7 +172,7 @@ impl<'a> Function<'a> {
         let is_loop = instructions.iter().any(
             |instruction| matches!(instruction, Instruction::Execute { predicate, .. } if *predicate == self.predicate),
         );
-        if counts && is_loop {
+        if counts && is_loop && !self.is_left_out() {
             let counted = self.b.declare_var(WORD);
             let budget = self.b.use_var(self.budget);
             self.b.def_var(counted, budget);
@@ -201,10 +201,15 @@ impl<'a> Function<'a> {
     /// A clause commits.
     pub(super) fn commit(&mut self) {
         self.is_open = false;
-        if self.counted.is_none() {
+        if self.counted.is_none() && !self.is_left_out() {
             let one = self.constant(1);
             self.add_to_count(one);
         }
+    }
+
+    /// Whether commitments of this predicate are found from those of all others.
+    fn is_left_out(&self) -> bool {
+        self.names.left_out == Some(self.predicate)
     }
 
     fn add_to_count(&mut self, value: Value) {

@@ -9,6 +9,7 @@ mod calculate;
 mod control;
 mod examine;
 mod facts;
+mod flow;
 mod function;
 mod helpers;
 mod instruction;
@@ -27,6 +28,7 @@ type Enter = extern "C" fn(*mut Registers) -> i64;
 pub struct Native {
     entries: Vec<*const u8>,
     enter: Enter,
+    left_out: Option<u32>,
     // Holds the memory of the code; never called after it is made.
     module: Option<JITModule>,
 }
@@ -39,10 +41,15 @@ impl Native {
     /// Translates a program; `None` where this processor is not one that can be translated for. Without `counts` the code
     /// does not count suspensions and resumptions.
     pub fn new(code: &Code, counts: bool) -> Option<Native> {
-        let (module, entries, enter) = program::program(code, counts)?;
+        let program::Program { module, entries, enter, left_out } = program::program(code, counts)?;
         // SAFETY: translated with this signature.
         let enter = unsafe { std::mem::transmute::<*const u8, Enter>(enter) };
-        Some(Native { entries, enter, module: Some(module) })
+        Some(Native { entries, enter, left_out, module: Some(module) })
+    }
+
+    /// The predicate whose commitments are not counted, where those of all others are: they are all other reductions.
+    pub(crate) fn left_out(&self) -> Option<usize> {
+        self.left_out.map(|predicate| predicate as usize)
     }
 
     /// Code by predicate, for goals in the heap.

@@ -9,7 +9,7 @@ use cranelift_module::{FuncId, Linkage, Module, default_libcall_names};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::function::{Function, is_small};
-use super::helpers;
+use super::{flow, helpers};
 use crate::engine::instruction::{Code, Instruction};
 use crate::engine::registers::Registers;
 use crate::heap::goal::{LINK, PREDICATE_SHIFT};
@@ -21,8 +21,17 @@ pub(super) const STATE: usize = 2;
 const PASSED: usize = 4;
 pub(super) const WORD: Type = types::I64;
 
-/// Code of a program: what keeps its memory, the entry of each predicate for goals, and how it is entered.
-pub type Program = (JITModule, Vec<*const u8>, *const u8);
+/// Code of a program.
+pub struct Program {
+    /// What keeps its memory.
+    pub module: JITModule,
+    /// The entry of each predicate for goals.
+    pub entries: Vec<*const u8>,
+    /// How it is entered.
+    pub enter: *const u8,
+    /// The predicate whose commitments are not counted, where those of all others are.
+    pub left_out: Option<u32>,
+}
 
 /// Functions by predicate, and helpers by name.
 pub(super) struct Names {
@@ -31,6 +40,8 @@ pub(super) struct Names {
     pub helpers: FxHashMap<&'static str, FuncId>,
     /// Whether suspensions and resumptions are counted.
     pub counts: bool,
+    /// The predicate whose commitments are not counted.
+    pub left_out: Option<u32>,
 }
 
 /// Translates a program; `None` where the processor is not known.
@@ -58,7 +69,8 @@ pub fn program(code: &Code, counts: bool) -> Option<Program> {
         builder.symbol(*name, *address);
     }
     let mut module = JITModule::new(builder);
-    let mut names = Names { main: Vec::new(), goal: Vec::new(), helpers: FxHashMap::default(), counts };
+    let left_out = flow::most_counted(code);
+    let mut names = Names { main: Vec::new(), goal: Vec::new(), helpers: FxHashMap::default(), counts, left_out };
     let mut imported = Vec::new();
     for (name, _, arguments) in &all {
         let signature = signature(CallConv::triple_default(module.isa().triple()), 1 + arguments);
@@ -98,7 +110,7 @@ pub fn program(code: &Code, counts: bool) -> Option<Program> {
     module.finalize_definitions().ok()?;
     let entries = names.goal.iter().map(|id| module.get_finalized_function(*id)).collect();
     let enter = module.get_finalized_function(enter);
-    Some((module, entries, enter))
+    Some(Program { module, entries, enter, left_out })
 }
 
 /// Predicates that are called with arguments in processor registers.

@@ -2,10 +2,10 @@
 //! written and read once. The packets are the same as without.
 
 use super::Pe;
-use crate::distributed::message::{Kind, Malformed, Reader};
+use crate::distributed::message::{Kind, LONGEST_NUMBER, Malformed, Reader};
 use crate::distributed::tables::WEIGHT;
 use crate::distributed::value;
-use crate::engine::Outgoing;
+use crate::engine::Throw;
 use crate::heap::Word;
 
 /// Longest beginning of a message that is kept.
@@ -29,14 +29,25 @@ impl Beginning {
         Some(Beginning { bytes, counts: halves(&counts), length: message.len() })
     }
 
+    /// Appends the beginning, and the first of these arguments that are small integers; returns how many.
     #[inline]
-    fn write(&self, packet: &mut Vec<u8>) {
-        packet.reserve(LONGEST);
-        // SAFETY: there is room for all bytes, of which `length` count. To copy a number of bytes that is known takes no call.
+    fn write(&self, packet: &mut Vec<u8>, arguments: &[Word]) -> usize {
+        packet.reserve(LONGEST + arguments.len() * LONGEST_NUMBER);
+        let mut written = 0;
+        // SAFETY: there is room for all bytes, of which some count. To copy a number of bytes that is known takes no call.
         unsafe {
-            packet.as_mut_ptr().add(packet.len()).cast::<[u8; LONGEST]>().write_unaligned(self.bytes);
-            packet.set_len(packet.len() + self.length);
+            let begin = packet.as_mut_ptr();
+            let mut end = begin.add(packet.len());
+            end.cast::<[u8; LONGEST]>().write_unaligned(self.bytes);
+            end = end.add(self.length);
+            while let Some((word, length)) = arguments.get(written).and_then(|&value| value::small_integer(value)) {
+                end.cast::<[u8; 8]>().write_unaligned(word.to_le_bytes());
+                end = end.add(length);
+                written += 1;
+            }
+            packet.set_len(end.offset_from(begin) as usize);
         }
+        written
     }
 
     /// Passes over the beginning of a message where it is this one.
@@ -90,79 +101,80 @@ pub struct Coming {
     pub queue: u32,
 }
 
+impl Leaving {
+    /// Whether these goals begin with the same bytes.
+    pub fn is_like(&self, throw: &Throw, arity: usize) -> bool {
+        self.parent == throw.parent
+            && self.to == throw.node
+            && self.predicate == throw.predicate
+            && self.priority == throw.priority
+            && self.arity == arity
+    }
+}
+
 impl Pe {
-    /// Throws a goal that begins as the last one did; false where it does not.
-    #[inline]
-    pub(super) fn throw_again(&mut self, outgoing: &Outgoing, values: &[Word]) -> bool {
-        let (Outgoing::Throw { node, predicate, arguments, priority, parent, site }, Some(leaving)) =
-            (outgoing, &self.leaving)
-        else {
-            return false;
-        };
-        let arguments = &values[arguments.clone()];
-        if *parent != leaving.parent
-            || *node != leaving.to
-            || *predicate != leaving.predicate
-            || *priority != leaving.priority
-            || arguments.len() != leaving.arity
-        {
-            return false;
-        }
-        let place = leaving.place;
-        let packet = self.outbox.packet(place);
-        leaving.beginning.write(packet);
+    /// Throws goals that begin as the last one did.
+    pub(super) fn throw_again(&mut self, goals: usize, values: &[Word]) {
+        let Some(leaving) = self.leaving else { return };
+        let count = goals as u64;
         // Of the weight that leaves, the engine has lent one already.
-        self.engine.lent(*parent, WEIGHT - 1);
-        self.sent[Kind::ThrowGoal as usize] += 1;
-        let before = self.parts;
-        let mut rest = arguments;
-        while let Some((&argument, others)) = rest.split_first() {
-            if !value::write_atomic(&self.loaded, self.outbox.packet(place), argument) {
-                break;
+        self.engine.lent(leaving.parent, count * (WEIGHT - 1));
+        self.sent[Kind::ThrowGoal as usize] += count;
+        let mut packet = std::mem::take(self.outbox.packet(leaving.place));
+        let mut rest = values;
+        for _ in 0..goals {
+            let arguments;
+            (arguments, rest) = rest.split_at(leaving.arity);
+            let written = leaving.beginning.write(&mut packet, arguments);
+            self.parts.words_out += written as u64;
+            for &argument in &arguments[written..] {
+                self.write_value(&mut packet, argument);
             }
-            self.parts.words_out += 1;
-            rest = others;
         }
-        if !rest.is_empty() {
-            self.throwing = Some(*site);
-            let mut packet = std::mem::take(self.outbox.packet(place));
-            rest.iter().for_each(|&argument| self.write_value(&mut packet, argument));
-            *self.outbox.packet(place) = packet;
-            self.throwing = None;
-        }
-        self.count_throw(*site, before);
-        true
+        *self.outbox.packet(leaving.place) = packet;
     }
 
-    /// Starts a goal that begins as the last one did; false, and nothing read, where it does not.
+    /// Starts the goals that begin as the last one did; nothing is read where none does.
     #[inline]
-    pub(super) fn thrown_again(&mut self, reader: &mut Reader<'_>) -> Result<bool, Malformed> {
-        let Some(coming) = &self.coming else { return Ok(false) };
-        if !coming.beginning.pass(reader) {
-            return Ok(false);
+    pub(super) fn thrown_again(&mut self, reader: &mut Reader<'_>) -> Result<(), Malformed> {
+        let Some(coming) = self.coming else { return Ok(()) };
+        let Coming { foster, weight, predicate, arity, queue, .. } = coming;
+        let mut goals = 0;
+        let mut result = Ok(());
+        while coming.beginning.pass(reader) {
+            goals += 1;
+            let arguments = reader.rest();
+            let begun = self.engine.start_goal_from(queue, predicate, arity, || value::read_integer(reader)?.ok());
+            if begun {
+                self.parts.words_in += arity as u64;
+                continue;
+            }
+            *reader = Reader::new(arguments);
+            result = self.start_with_any(reader, &coming);
+            if result.is_err() {
+                break;
+            }
         }
-        let Coming { foster, weight, predicate, arity, queue, .. } = *coming;
-        self.received[Kind::ThrowGoal as usize] += 1;
+        self.received[Kind::ThrowGoal as usize] += goals;
+        if let Some(foster) = self.fosters.get(foster) {
+            foster.weight += goals * weight;
+        }
+        result
+    }
+
+    /// Starts a goal with arguments of any kind.
+    fn start_with_any(&mut self, reader: &mut Reader<'_>, coming: &Coming) -> Result<(), Malformed> {
         let mut arguments = std::mem::take(&mut self.arguments);
         arguments.clear();
-        let mut read = Ok(());
-        for _ in 0..arity {
-            match self.read_in(reader) {
-                Ok(argument) => arguments.push(argument),
-                Err(malformed) => {
-                    read = Err(malformed);
-                    break;
-                }
-            }
-        }
+        let read = (0..coming.arity).try_for_each(|_| {
+            arguments.push(self.read_in(reader)?);
+            Ok(())
+        });
         if read.is_ok() {
-            if let Some(foster) = self.fosters.get(foster) {
-                foster.weight += weight;
-            }
-            self.engine.start_goal_in(queue, predicate, &arguments);
+            self.engine.start_goal_in(coming.queue, coming.predicate, &arguments);
         }
         self.arguments = arguments;
-        read.map(|()| true)
+        read
     }
 }
 
@@ -179,7 +191,7 @@ mod tests {
         ) {
             let beginning = Beginning::of(&message).expect("short enough");
             let mut packet = vec![1, 2, 3];
-            beginning.write(&mut packet);
+            beginning.write(&mut packet, &[]);
             prop_assert_eq!(&packet[3..], &message[..]);
             packet.extend_from_slice(&behind);
             let mut reader = Reader::new(&packet[3..]);

@@ -27,10 +27,11 @@ impl Pe {
         let later = self.puts_off && self.engine.has_default_goals_only();
         self.coming = None;
         while !reader.is_empty() {
-            if self.thrown_again(&mut reader)? {
-                continue;
-            }
+            self.thrown_again(&mut reader)?;
             self.coming = None;
+            if reader.is_empty() {
+                break;
+            }
             let kind = Kind::of(reader.byte()?)?;
             self.received[kind as usize] += 1;
             match kind {

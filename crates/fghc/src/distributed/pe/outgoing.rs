@@ -5,7 +5,7 @@ use super::{Pe, change_number};
 use crate::distributed::message::{Kind, Write};
 use crate::distributed::tables::{NodeName, WEIGHT, divide};
 use crate::distributed::value::{self, Exchange, Parts};
-use crate::engine::Outgoing;
+use crate::engine::{Outgoing, Throw};
 use crate::heap::Word;
 use crate::heap::word::dereference;
 
@@ -48,6 +48,7 @@ impl Pe {
             limits: self.limits,
             exported: &mut self.exported,
             unwritten: &mut self.unwritten,
+            unread: &mut self.unread_parts,
             parts: &mut self.parts,
             site: self.throwing,
         }
@@ -55,41 +56,57 @@ impl Pe {
 
     /// Turns what the engine has for others into messages.
     pub(super) fn drain(&mut self) {
-        while self.engine.has_news() {
-            let (mut bound, mut unreachable) = (std::mem::take(&mut self.bound), std::mem::take(&mut self.unreachable));
-            let (mut outgoing, mut values) =
-                (std::mem::take(&mut self.outgoing), std::mem::take(&mut self.outgoing_values));
-            self.engine.take_bound(&mut bound);
-            self.engine.take_outgoing(&mut outgoing, &mut values);
-            self.engine.take_unreachable(&mut unreachable);
-            for export in bound.drain(..) {
-                self.answer_waiters(export as usize);
+        loop {
+            let news = self.engine.news();
+            if !news.any() {
+                return;
             }
-            for outgoing in outgoing.drain(..) {
-                if !self.throw_again(&outgoing, &values) {
-                    self.leaving = None;
-                    self.outgoing(outgoing, &values);
-                }
+            // All is taken before anything is told, and only what there is: mostly one of the three.
+            if news.bound {
+                self.engine.take_bound(&mut self.bound);
             }
-            self.leaving = None;
+            if news.outgoing {
+                self.engine.take_outgoing(&mut self.outgoing, &mut self.outgoing_values);
+            }
+            if news.unreachable {
+                self.engine.take_unreachable(&mut self.unreachable);
+            }
+            if news.bound {
+                let mut bound = std::mem::take(&mut self.bound);
+                bound.drain(..).for_each(|export| self.answer_waiters(export as usize));
+                self.bound = bound;
+            }
+            if news.outgoing {
+                self.tell_all();
+            }
             // After unifications, which give a reference back with the value.
-            for number in unreachable.drain(..) {
-                self.give_back(number);
+            if news.unreachable {
+                let mut unreachable = std::mem::take(&mut self.unreachable);
+                unreachable.drain(..).for_each(|number| self.give_back(number));
+                self.unreachable = unreachable;
             }
-            (self.bound, self.unreachable) = (bound, unreachable);
-            (self.outgoing, self.outgoing_values) = (outgoing, values);
         }
     }
 
-    pub(super) fn outgoing(&mut self, outgoing: Outgoing, values: &[Word]) {
-        match outgoing {
-            Outgoing::Throw { node, predicate, arguments, priority, parent, site } => {
-                let before = self.parts;
-                self.throwing = Some(site);
-                self.throw(node, predicate, &values[arguments], priority, parent);
-                self.throwing = None;
-                self.count_throw(site, before);
+    fn tell_all(&mut self) {
+        let (mut outgoing, values) = (std::mem::take(&mut self.outgoing), std::mem::take(&mut self.outgoing_values));
+        for outgoing in outgoing.drain(..) {
+            match outgoing {
+                Outgoing::Throw(throw) => self.throw_all(&throw, &values[throw.arguments.clone()]),
+                other => {
+                    self.leaving = None;
+                    self.outgoing(other);
+                }
             }
+        }
+        self.leaving = None;
+        (self.outgoing, self.outgoing_values) = (outgoing, values);
+    }
+
+    /// Tells others anything but that goals were thrown.
+    fn outgoing(&mut self, outgoing: Outgoing) {
+        match outgoing {
+            Outgoing::Throw(_) => unreachable!("goals are told by `throw_all`"),
             Outgoing::Read { external } => {
                 let me = self.me;
                 let Some(import) = self.imports.get(external) else { return };
@@ -114,11 +131,30 @@ impl Pe {
         }
     }
 
-    /// Counts a goal with what was written since.
-    #[inline]
-    pub(super) fn count_throw(&mut self, site: u32, before: Parts) {
-        if let Some(counts) = self.sites.get_mut(site as usize) {
-            counts.throws += 1;
+    /// Tells others of goals with these arguments.
+    fn throw_all(&mut self, throw: &Throw, values: &[Word]) {
+        let before = self.parts;
+        self.throwing = Some(throw.site);
+        let arity = values.len() / throw.goals.max(1);
+        let (mut left, mut values) = (throw.goals, values);
+        while left > 0 {
+            if self.leaving.as_ref().is_some_and(|leaving| leaving.is_like(throw, arity)) {
+                self.throw_again(left, values);
+                break;
+            }
+            let (arguments, others) = values.split_at(arity);
+            self.leaving = None;
+            self.throw(throw.node, throw.predicate, arguments, throw.priority, throw.parent);
+            (left, values) = (left - 1, others);
+        }
+        self.throwing = None;
+        self.count_throws(throw, before);
+    }
+
+    /// Counts goals with what was written since.
+    fn count_throws(&mut self, throw: &Throw, before: Parts) {
+        if let Some(counts) = self.sites.get_mut(throw.site as usize) {
+            counts.throws += throw.goals as u64;
             counts.words += self.parts.words_out - before.words_out;
             counts.references += self.parts.references_out - before.references_out;
         }

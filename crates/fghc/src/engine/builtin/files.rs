@@ -12,6 +12,8 @@ enum Stream {
 /// The streams of an engine.
 pub struct Files {
     streams: Vec<Option<Stream>>,
+    /// Something may wait to be written out.
+    written: bool,
 }
 
 /// How a file is opened.
@@ -28,7 +30,8 @@ impl Files {
     pub fn new(output: Box<dyn Write + Send>) -> Files {
         let input = Stream::Reader { reader: Box::new(BufReader::new(io::stdin())), returned: Vec::new() };
         let output = Stream::Writer(Box::new(BufWriter::new(output)));
-        Files { streams: vec![Some(input), Some(output), Some(Stream::Writer(Box::new(io::stderr())))] }
+        let streams = vec![Some(input), Some(output), Some(Stream::Writer(Box::new(io::stderr())))];
+        Files { streams, written: false }
     }
 
     /// A handle, or an error of the system.
@@ -63,6 +66,7 @@ impl Files {
 
     /// Writes bytes.
     pub fn put(&mut self, handle: i64, bytes: &[u8]) -> Result<(), String> {
+        self.written = true;
         match self.stream(handle)? {
             Stream::Writer(writer) => writer.write_all(bytes).map_err(|error| error.to_string()),
             Stream::Reader { .. } => Err("the stream was opened to read".to_string()),
@@ -123,6 +127,9 @@ impl Files {
 
     /// Writes out everything; what cannot be written is lost with its stream.
     pub fn flush(&mut self) {
+        if !std::mem::take(&mut self.written) {
+            return;
+        }
         for stream in self.streams.iter_mut().flatten() {
             if let Stream::Writer(writer) = stream {
                 let _ = writer.flush();

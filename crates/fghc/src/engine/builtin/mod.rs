@@ -8,7 +8,7 @@ pub use files::Files;
 
 use super::instruction::{Calculation, PlaceKind, PriorityKind, Role};
 use super::interpret::Answer;
-use super::remote::Outgoing;
+use super::remote::{Outgoing, Throw};
 use super::report::ProblemKind;
 use super::unify::float_value;
 use super::{Engine, arithmetic};
@@ -521,7 +521,9 @@ impl Engine {
         // Until whoever takes it has counted it, the node must not end.
         self.lent(node, 1);
         let arguments = first..self.outgoing_values.len();
-        self.outgoing.push(Outgoing::Throw { node: pe, predicate, arguments, priority, parent: node, site });
+        self.told += 1;
+        let throw = Throw { node: pe, predicate, goals: 1, arguments, priority, parent: node, site };
+        self.outgoing.push(Outgoing::Throw(throw));
         self.hurry();
         self.open_thrown();
     }
