@@ -5,6 +5,7 @@
 #include <immintrin.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* bytes is a multiple of 64; to need not be aligned: what is before its first full line and behind its last is copied
  * by ordinary stores. */
@@ -41,4 +42,28 @@ void fill_streaming(char *to, size_t bytes, int threads)
         _mm256_stream_si256((__m256i *)(target + 32), value);
     }
     _mm_sfence();
+}
+
+/* The same bytes into each of several arrays, a few KiB of all of them in turn, through the caches: what writing them all
+ * from one source takes. bytes is a multiple of 64. */
+typedef long long line __attribute__((vector_size(64), aligned(8), may_alias));
+
+void copy_blocks(char *const *to, int count, const char *from, size_t bytes)
+{
+    const size_t block = 8192;
+    for (size_t start = 0; start < bytes; start += block) {
+        size_t end = start + block < bytes ? start + block : bytes;
+        for (int array = 0; array < count; array++) {
+            char *out = to[array];
+            size_t head = (64 - (uintptr_t)(out + start) % 64) % 64, at = start + head;
+            memcpy(out + start, from + start, head);
+            for (; at + 4 * sizeof(line) <= end; at += 4 * sizeof(line)) {
+                const line *source = (const line *)(from + at);
+                line *target = (line *)__builtin_assume_aligned(out + at, 64);
+                line first = source[0], second = source[1], third = source[2], fourth = source[3];
+                target[0] = first, target[1] = second, target[2] = third, target[3] = fourth;
+            }
+            memcpy(out + at, from + at, end - at);
+        }
+    }
 }

@@ -27,6 +27,8 @@ import shifts_peers as peers
 LARGE = {"share_of_memcpy": 1.0, "share_of_streaming": 1.0, "over_numpy_roll": 4.0, "over_best_peer": 1.6}
 CACHED = {"over_numpy_roll": 5.0, "over_best_peer": 1.0}
 CACHED_SHAPE = (16,) * 4
+# The source into every output without moving anything within it, a few KiB of each in turn.
+BLOCKS = "copies, by blocks"
 
 
 def options() -> argparse.Namespace:
@@ -70,7 +72,7 @@ def compare(shape: tuple[int, ...], folder: Path, rounds: int, calls: int, cache
     for name, call in contenders.items():
         peers.check(name, call, x, out)
     make_copies = peers.copies(folder)
-    contenders |= make_copies(out[0], x, 1)
+    contenders |= make_copies(out[0], x, 1, out if cached else ())
     contenders |= {f"{name}, 2 threads": call for name, call in make_copies(out[0], x, 2).items()}
     contenders |= peers.whole(x, out) if cached else {}
     seconds: dict[str, list[float]] = {name: [] for name in contenders}
@@ -119,7 +121,7 @@ def summary(shape: tuple[int, ...], size: int, seconds: dict[str, list[float]], 
     reachable = [r / b for r, b in zip(seconds["numpy.roll"], least, strict=True) if b > 0.0]
     if reachable:
         verdicts["over_numpy_roll"]["bound"] = peers.spread(reachable)
-    return {
+    result = {
         "shape": shape,
         "rows": rows,
         "weft_is_faster": ratios,
@@ -127,6 +129,11 @@ def summary(shape: tuple[int, ...], size: int, seconds: dict[str, list[float]], 
         "share_of_bound": bound,
         "targets": verdicts,
     }
+    if BLOCKS in seconds:
+        result["share_of_copies_by_blocks"] = peers.spread(
+            [b / w for b, w in zip(seconds[BLOCKS], seconds["weft"], strict=True)]
+        )
+    return result
 
 
 def bounds(shape: tuple[int, ...], seconds: dict[str, list[float]], cached: bool) -> list[float]:
@@ -152,6 +159,9 @@ def show(result: dict[str, object]) -> None:
         print(f"  {name:27} {1e3 * row['seconds']['median']:9.3f} ms {row['gb_per_s']:6.1f} GB/s  {shown}  {faster}")
     bound = result["share_of_bound"]
     print(f"  share of the bound: {bound['median']:.2f} ({bound['least']:.2f} to {bound['largest']:.2f})")
+    if "share_of_copies_by_blocks" in result:
+        copies = result["share_of_copies_by_blocks"]
+        print(f"  share of copies by blocks: {copies['median']:.2f} ({copies['least']:.2f} to {copies['largest']:.2f})")
     for what, verdict in result["targets"].items():
         bound = verdict.get("bound")
         words = f"; the bound: {bound['median']:.2f} ({bound['least']:.2f} to {bound['largest']:.2f})" if bound else ""

@@ -14,7 +14,7 @@ import shutil
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -156,8 +156,9 @@ def find_gfortran(folder: Path) -> Peer | None:
     return make
 
 
-def copies(folder: Path) -> Callable[[np.ndarray, np.ndarray, int], dict[str, Call]]:
-    """STREAM's copy, as memcpy and by streaming stores (with several threads only so), and streaming stores alone."""
+def copies(folder: Path) -> Callable[..., dict[str, Call]]:
+    """STREAM's copy, as memcpy and by streaming stores (with several threads only so), and streaming stores alone; for
+    arrays in cache, the source into every output, a few KiB of each in turn."""
     native = None
     if shutil.which("cc") and platform.machine() in ("x86_64", "AMD64"):
         library = folder / "copies.so"
@@ -166,16 +167,20 @@ def copies(folder: Path) -> Callable[[np.ndarray, np.ndarray, int], dict[str, Ca
         native = ctypes.CDLL(str(library))
         native.copy_streaming.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
         native.fill_streaming.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+        native.copy_blocks.argtypes = [ctypes.POINTER(ctypes.c_void_p), ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t]
     else:
         print("no C compiler, or not x86-64: STREAM by memcpy only", file=sys.stderr)
 
-    def make(to: np.ndarray, x: np.ndarray, threads: int) -> dict[str, Call]:
+    def make(to: np.ndarray, x: np.ndarray, threads: int, every: Sequence[np.ndarray] = ()) -> dict[str, Call]:
         made: dict[str, Call] = {}
         if threads == 1:
             made["copy, memcpy"] = lambda: ctypes.memmove(to.ctypes.data, x.ctypes.data, x.nbytes)
         if native is not None:
             made["copy, streaming"] = lambda: native.copy_streaming(to.ctypes.data, x.ctypes.data, x.nbytes, threads)
             made["fill, streaming"] = lambda: native.fill_streaming(to.ctypes.data, x.nbytes, threads)
+        if native is not None and every:
+            held = (ctypes.c_void_p * len(every))(*(array.ctypes.data for array in every))
+            made["copies, by blocks"] = lambda: native.copy_blocks(held, len(held), x.ctypes.data, x.nbytes)
         return made
 
     return make

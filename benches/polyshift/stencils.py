@@ -6,7 +6,8 @@
 Each round times a copy by memmove of the same array on one thread, and one shared by --threads (default: all), with
 which weft's gain from threads is compared; weft on one thread and on --threads; weft with --steps time steps in one
 call (per step; several in one sweep, so beyond 1.0 is possible); and every peer that is there; peers that are not are
-named and left out. A share is bytes over seconds over the copy's rate of the
+named and left out. Where all coefficients differ, as many products in registers, which read and write nothing: what the
+processor allows one thread in that minute. A share is bytes over seconds over the copy's rate of the
 same round: 16 bytes a point (source read, result written), 232 where each of 27 points has an array of coefficients.
 Every result is checked against weft's first. Run it on a quiet machine, with weft installed.
 """
@@ -32,6 +33,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "node"))
 import peers
 
 import weft
+
+PRODUCTS = "products alone"
+"""As many products and sums as the points need, in registers: a share that one thread cannot exceed."""
 
 Points = dict[tuple[int, ...], Any]
 Call = Callable[[], None]
@@ -180,6 +184,8 @@ def calls_of(name: str, chosen: argparse.Namespace, library: ctypes.CDLL | None)
         if peer != "jax" and not np.allclose(inner(y), inner(expected), rtol=1e-12):
             sys.exit(f"{name}: {peer} computes something else")
         calls[peer] = made
+    if library and not arrays and len(set(points.values())) == len(points):
+        calls[PRODUCTS] = lambda: library.products(len(points) * x.size, 0.5)
     return {"x": x, "y": y, "calls": calls, "bytes": plan.bytes()}
 
 
@@ -206,6 +212,7 @@ def measure(name: str, chosen: argparse.Namespace, library: ctypes.CDLL | None) 
     copy = statistics.median(copies)
     result: dict[str, Any] = {"copy_gb_per_s": 2 * x.nbytes / copy / 1e9, "target": CASES[name][3]}
     print(f"{name} {CASES[name][0]}: copy {result['copy_gb_per_s']:.1f} GB/s, target {CASES[name][3]}")
+    by_round = {label: list(values) for label, values in shares.items()}
     for label, values in shares.items():
         values.sort()
         found = {"median": statistics.median(values), "least": values[0], "largest": values[-1], "rounds": len(values)}
@@ -217,6 +224,10 @@ def measure(name: str, chosen: argparse.Namespace, library: ctypes.CDLL | None) 
         result["scaling"] = {"threads": chosen.threads, "copy": by_copy, "weft": by_weft}
         print(f"  {several}: copy {by_copy:.2f} times as fast as one, weft {by_weft:.2f}")
     result["met"] = result["weft"]["median"] >= result["target"]
+    if PRODUCTS in result:
+        pairs = zip(by_round["weft"], by_round[PRODUCTS], strict=True)
+        result["share_of_products"] = statistics.median(share / bound for share, bound in pairs)
+        print(f"  weft reaches {result['share_of_products']:.2f} of what its products alone would")
     return result
 
 
@@ -238,6 +249,8 @@ def build_c(folder: Path) -> ctypes.CDLL | None:
     library = ctypes.CDLL(str(folder / "stencils.so"))
     library.copy.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int]
     library.copy.restype = None
+    library.products.argtypes = [ctypes.c_ssize_t, ctypes.c_double]
+    library.products.restype = ctypes.c_double
     return library
 
 

@@ -3,10 +3,12 @@
 //! Turning rows of a hundred bytes piece by piece spends its time on where pieces end. Seen from the destination there
 //! are no pieces: each byte comes from the source at one fixed distance, or, where it has come in at an edge, from
 //! another (circular) or from a constant (end-off). Which it is repeats after the least common multiple of slab and
-//! line; so the masks of one such period are worked out once, and a line is two loads under a mask and its complement.
+//! line; so the masks of one such period are worked out once, and a line is two loads under a mask and its complement; where
+//! it keeps whole lanes, it is put together from whole lines of the source, each of which is loaded once.
 //! Needs AVX-512 F and BW.
 
 use std::arch::x86_64::*;
+use std::ops::Range;
 
 use super::lines::{Piece, pieces};
 use super::pieces::copy_piece;
@@ -98,9 +100,14 @@ impl<'a, const STREAM: bool> ShortSlabs<'a> for Period<'a, STREAM> {
                 let kept = buffers.inputs[self.shift.source].wrapping_add(self.next).wrapping_offset(self.kept);
                 let target = buffers.outputs[self.shift.target].add(self.next);
                 let lines = bytes / LINE;
+                let source = buffers.inputs[self.shift.source] as usize;
+                let source = source..source + buffers.length;
                 match self.wrapped {
-                    Some(wrapped) => self.lines::<true>(target, kept, kept.wrapping_offset(wrapped - self.kept), lines),
-                    None => self.lines::<false>(target, kept, kept, lines),
+                    Some(wrapped) => {
+                        let other = kept.wrapping_offset(wrapped - self.kept);
+                        self.lines::<true>(target, kept, other, lines, source);
+                    }
+                    None => self.lines::<false>(target, kept, kept, lines, source),
                 }
                 self.next += bytes;
             }
@@ -132,13 +139,102 @@ fn masks(shift: &SlabShift, phase: usize, period: usize) -> Vec<u64> {
     masks
 }
 
+/// The bytes of the source that lines of the destination keep, line by line.
+trait KeptLines {
+    /// The next line; bytes that are not under the mask may be anything.
+    ///
+    /// # Safety
+    ///
+    /// Bytes under the mask are of the source.
+    unsafe fn next(&mut self, mask: u64) -> __m512i;
+}
+
+/// From wherever they are, by their masks.
+struct Loaded(*const u8);
+
+impl KeptLines for Loaded {
+    #[inline(always)]
+    unsafe fn next(&mut self, mask: u64) -> __m512i {
+        let from = self.0;
+        self.0 = from.wrapping_add(LINE);
+        // SAFETY: only bytes under the mask are touched.
+        unsafe {
+            if mask == u64::MAX { _mm512_loadu_si512(from.cast()) } else { _mm512_maskz_loadu_epi8(mask, from.cast()) }
+        }
+    }
+}
+
+/// By whole lines of the source, of which two make one: a load that touches two lines is two, and masks cost as much.
+struct Joined {
+    /// The line that was loaded last.
+    last: __m512i,
+    next: *const u8,
+    /// The lanes of both lines that make one.
+    lanes: __m512i,
+}
+
+/// Bytes of a lane.
+const LANE: usize = 8;
+
+impl Joined {
+    /// From `kept` on, a whole number of lanes after the start of a line of the source.
+    #[inline(always)]
+    unsafe fn at(kept: *const u8) -> Self {
+        let within = kept as usize % LINE;
+        let start = kept.wrapping_sub(within);
+        // SAFETY: the line is of the source.
+        unsafe {
+            let first = _mm512_set1_epi64((within / LANE) as i64);
+            Self {
+                last: _mm512_load_si512(start.cast()),
+                next: start.wrapping_add(LINE),
+                lanes: _mm512_add_epi64(_mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0), first),
+            }
+        }
+    }
+}
+
+impl KeptLines for Joined {
+    #[inline(always)]
+    unsafe fn next(&mut self, _mask: u64) -> __m512i {
+        // SAFETY: the line is of the source.
+        unsafe {
+            let line = _mm512_load_si512(self.next.cast());
+            let joined = _mm512_permutex2var_epi64(self.last, self.lanes, line);
+            (self.last, self.next) = (line, self.next.wrapping_add(LINE));
+            joined
+        }
+    }
+}
+
 impl<const STREAM: bool> Period<'_, STREAM> {
     /// As many lines, from the start of a period on.
     #[inline(always)]
     unsafe fn lines<const CIRCULAR: bool>(
         &mut self,
+        target: *mut u8,
+        kept: *const u8,
+        other: *const u8,
+        lines: usize,
+        source: Range<usize>,
+    ) {
+        let within = kept as usize % LINE;
+        let read = kept as usize - within..kept as usize - within + (lines + 1) * LINE;
+        // SAFETY: the caller's; lines that are loaded whole are of the source.
+        unsafe {
+            if within != 0 && within.is_multiple_of(LANE) && source.start <= read.start && read.end <= source.end {
+                self.lines_of::<CIRCULAR>(Joined::at(kept), target, other, lines);
+            } else {
+                self.lines_of::<CIRCULAR>(Loaded(kept), target, other, lines);
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn lines_of<const CIRCULAR: bool>(
+        &mut self,
+        mut kept: impl KeptLines,
         mut target: *mut u8,
-        mut kept: *const u8,
         mut other: *const u8,
         lines: usize,
     ) {
@@ -149,32 +245,32 @@ impl<const STREAM: bool> Period<'_, STREAM> {
             }
             // SAFETY: bytes under masks are of the source, lines of the destination.
             unsafe {
-                let first = self.line::<CIRCULAR>(masks[0], kept, other);
-                let second = self.line::<CIRCULAR>(masks[1], kept.wrapping_add(LINE), other.wrapping_add(LINE));
-                let third = self.line::<CIRCULAR>(masks[2], kept.wrapping_add(2 * LINE), other.wrapping_add(2 * LINE));
-                let fourth = self.line::<CIRCULAR>(masks[3], kept.wrapping_add(3 * LINE), other.wrapping_add(3 * LINE));
+                let first = self.line::<CIRCULAR>(masks[0], kept.next(masks[0]), other);
+                let second = self.line::<CIRCULAR>(masks[1], kept.next(masks[1]), other.wrapping_add(LINE));
+                let third = self.line::<CIRCULAR>(masks[2], kept.next(masks[2]), other.wrapping_add(2 * LINE));
+                let fourth = self.line::<CIRCULAR>(masks[3], kept.next(masks[3]), other.wrapping_add(3 * LINE));
                 Self::store(target, first);
                 Self::store(target.wrapping_add(LINE), second);
                 Self::store(target.wrapping_add(2 * LINE), third);
                 Self::store(target.wrapping_add(3 * LINE), fourth);
             }
             target = target.wrapping_add(GROUP * LINE);
-            kept = kept.wrapping_add(GROUP * LINE);
             other = other.wrapping_add(GROUP * LINE);
         }
         self.ahead = ahead;
     }
 
+    /// A line whose bytes under the mask are `kept`.
     #[inline(always)]
-    unsafe fn line<const CIRCULAR: bool>(&self, mask: u64, kept: *const u8, other: *const u8) -> __m512i {
+    unsafe fn line<const CIRCULAR: bool>(&self, mask: u64, kept: __m512i, other: *const u8) -> __m512i {
         // SAFETY: only bytes under masks are touched.
         unsafe {
             if mask == u64::MAX {
-                _mm512_loadu_si512(kept.cast())
+                kept
             } else if CIRCULAR {
-                _mm512_mask_loadu_epi8(_mm512_maskz_loadu_epi8(mask, kept.cast()), !mask, other.cast())
+                _mm512_mask_loadu_epi8(kept, !mask, other.cast())
             } else {
-                _mm512_mask_loadu_epi8(self.constant, mask, kept.cast())
+                _mm512_mask_blend_epi8(mask, self.constant, kept)
             }
         }
     }

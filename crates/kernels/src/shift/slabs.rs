@@ -4,7 +4,7 @@
 //! `extent * inner` bytes by `distance * inner` bytes, where `inner` is what lies under one index of the axis. Two
 //! cases: slabs that fit into a block are written one after another, so that each destination is one run without gaps;
 //! longer ones follow the source where it is in memory, so that each of its bytes is read from there once whatever the
-//! number of shifts, and the destination where all is in caches, so that only full lines are stored.
+//! number of shifts, and the destination where all is in caches and the source near, so that only full lines are stored.
 
 use super::cache::{Extension, last_level_cache, vector_extension};
 use super::writer::{LookAhead, Plain, Writer};
@@ -236,7 +236,9 @@ unsafe fn blocks<'a, W: Writer, S: ShortSlabs<'a>>(
                 match way {
                     (Some(short), _) => short.advance(buffers, end),
                     (None, writer) if shift.slab <= most => whole_slabs(shift, writer, buffers, start, end),
-                    (None, writer) if W::IN_ORDER => in_order(shift, writer, buffers, start, end),
+                    (None, writer) if W::IN_ORDER && is_near(shift, most) => {
+                        in_order(shift, writer, buffers, start, end);
+                    }
                     (None, writer) => parts_of_slabs(shift, writer, buffers, start, end),
                 }
             }
@@ -250,6 +252,12 @@ unsafe fn blocks<'a, W: Writer, S: ShortSlabs<'a>>(
         }
         W::fence();
     }
+}
+
+/// Whether what the bytes of a block of the destination come from is hardly further away than a block: else the source's
+/// bytes would be read once more for this shift, from as far as they have gone meanwhile.
+fn is_near(shift: &SlabShift, block: usize) -> bool {
+    shift.distance.min(shift.slab - shift.distance) <= block
 }
 
 /// For each shift, which of those of its source it is and how many there are: each looks ahead at its part of a block.

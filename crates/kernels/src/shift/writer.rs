@@ -231,6 +231,7 @@ mod x86 {
                     self.line.next();
                     (source, length) = (source.add(taken), length - taken);
                 }
+                let mut line = self.line.start;
                 while length >= GROUP * LINE {
                     if STREAM {
                         self.ahead.advance(GROUP);
@@ -239,12 +240,11 @@ mod x86 {
                     let second = _mm512_loadu_si512(source.add(LINE).cast());
                     let third = _mm512_loadu_si512(source.add(2 * LINE).cast());
                     let fourth = _mm512_loadu_si512(source.add(3 * LINE).cast());
-                    let line = self.line.start;
                     Self::store(line, first);
                     Self::store(line.add(LINE), second);
                     Self::store(line.add(2 * LINE), third);
                     Self::store(line.add(3 * LINE), fourth);
-                    self.line.skip(GROUP);
+                    line = line.add(GROUP * LINE);
                     source = source.add(GROUP * LINE);
                     length -= GROUP * LINE;
                 }
@@ -252,11 +252,12 @@ mod x86 {
                     if STREAM {
                         self.ahead.advance(1);
                     }
-                    Self::store(self.line.start, _mm512_loadu_si512(source.cast()));
-                    self.line.skip(1);
+                    Self::store(line, _mm512_loadu_si512(source.cast()));
+                    line = line.add(LINE);
                     source = source.add(LINE);
                     length -= LINE;
                 }
+                self.line.start = line;
                 if length > 0 {
                     self.gathered = _mm512_maskz_loadu_epi8(mask(0, length), source.cast());
                     self.line.filled = length;

@@ -8,11 +8,11 @@ use super::direct::{DirectKernel, Reach};
 use super::element::Element;
 use super::error::StencilError;
 use super::lanes::Instructions;
-use super::sweep::{Ahead, Ends, Job, View, Work};
-use super::{scratch, steps, sweep, tiles};
+use super::sweep::{Ahead, Bundle, Ends, Job, View, Work};
+use super::{MOST_AXES, scratch, steps, sweep, tiles};
 
 /// Axes other than the last; unused ones have one index.
-pub(super) const OUTER: usize = super::MOST_AXES - 1;
+pub(super) const OUTER: usize = MOST_AXES - 1;
 
 /// What may be chosen when a plan is made; the default is what is best for most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,6 +122,8 @@ pub struct Plan<T: Element> {
     pub(super) leading: Vec<usize>,
     /// How far ahead.
     pub(super) ahead: Ahead,
+    /// Planes that a sweep from memory computes together; None where one after another is better.
+    pub(super) bundle: Option<Bundle>,
     offsets: Vec<Vec<isize>>,
     works: Mutex<Vec<Work<T>>>,
     /// An array for results between sweeps, kept for the next call.
@@ -196,6 +198,7 @@ impl<T: Element> Plan<T> {
             offsets: stencil.points().iter().map(|point| point.offset.clone()).collect(),
             leading: Vec::new(),
             ahead: Ahead::within(row * size_of::<T>()),
+            bundle: None,
             works: Mutex::new(Vec::new()),
             temporary: Mutex::new(Vec::new()),
         };
@@ -203,6 +206,11 @@ impl<T: Element> Plan<T> {
         plan.depth = steps::choose(&plan);
         let is_cut = plan.tile != tiles::Tile { second: outer[1], third: outer[2], columns: row };
         plan.leading = sweep::leading(&plan.groups, is_cut || plan.asks_each_plane());
+        // In three axes planes are read in long runs as they are, and nothing is gained.
+        if !is_cut && axes == MOST_AXES && plan.is_star_of_far_planes() {
+            let reach = plan.reach[1].0 + plan.reach[1].1;
+            plan.bundle = Bundle::choose(outer[2], row * size_of::<T>(), reach, options.step_cache);
+        }
         Ok(plan)
     }
 
@@ -350,11 +358,17 @@ impl<T: Element> Plan<T> {
     /// Whether rows are asked for ahead in each plane, though only one of them comes from memory: those of a star come from
     /// the last-level cache where planes outgrow the one before, and all of them must be asked for or none.
     fn asks_each_plane(&self) -> bool {
+        self.computes_pairs() || self.is_star_of_far_planes()
+    }
+
+    /// Whether it is a star that has a kernel of its own, and planes that do not stay in the second-level cache until they
+    /// have served all rows that need them.
+    fn is_star_of_far_planes(&self) -> bool {
         let planes = self.reach[0].0 + self.reach[0].1 + 1;
         let held = planes * self.outer[1] * self.outer[2] * self.row * size_of::<T>();
         let is_star = matches!(&self.kernel, Kernel::Columns { columns, .. } if columns.is_star());
         let has_kernel = self.instructions == Instructions::Avx512;
-        self.computes_pairs() || (has_kernel && is_star && held > self.options.step_cache)
+        has_kernel && is_star && held > self.options.step_cache
     }
 
     /// Loads, products and sums of a vector of results.
@@ -405,6 +419,9 @@ impl<T: Element> Plan<T> {
             self.instructions
         );
         text.push_str(&tiles::explain(self));
+        if let Some(Bundle { planes, .. }) = self.bundle.filter(|_| self.streams(1)) {
+            text.push_str(&format!("planes of axis 0: {planes} together, one index of axis 1 of each in turn\n"));
+        }
         text.push_str(&steps::explain(self));
         text.push_str(&format!("moves at least {} bytes a step\n", self.bytes(1)));
         text

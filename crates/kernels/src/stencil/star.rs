@@ -6,8 +6,8 @@
 
 use super::columns::accumulate;
 use super::element::Element;
-use super::lanes::Lanes;
-use super::span::{Found, Row};
+use super::lanes::{Lanes, Store};
+use super::span::{End, Found, Row};
 
 /// The coefficients of a star; pointers to rows come in this order.
 #[derive(Clone, Debug)]
@@ -19,6 +19,15 @@ pub(super) struct Star<T> {
     /// Of the other rows.
     pub(super) others: Vec<T>,
 }
+
+/// Vectors of a row that is computed as a whole: 64 doubles, of which arrays in four axes often have rows.
+const WHOLE: usize = 8;
+
+/// Other rows of a star in four axes.
+const OTHERS: usize = 6;
+
+/// The most rows that whole rows ask for ahead.
+const MOST_ASKED: usize = 3;
 
 /// Whether the row is computed here: where it comes from memory, and vectors move by a lane in one instruction. In cache,
 /// moving sums is faster.
@@ -76,6 +85,85 @@ unsafe fn block<V: Lanes, const U: usize>(
     }
 }
 
+/// Rows of [`WHOLE`] vectors that begin again where they end, whose results go past the caches: all of a row is in registers
+/// at once, and nothing is asked while it is computed.
+struct Whole<'a, V: Lanes> {
+    star: &'a Star<V::Element>,
+    centre: *const V::Element,
+    others: [(*const V::Element, V::Element); OTHERS],
+    asked: [*const V::Element; MOST_ASKED],
+    asked_rows: usize,
+    out: *mut V::Element,
+}
+
+impl<'a, V: Lanes> Whole<'a, V> {
+    /// The rows, where they are such.
+    #[inline(always)]
+    fn of(star: &'a Star<V::Element>, row: &Row<'_, V::Element>) -> Option<Whole<'a, V>> {
+        let span = &row.span;
+        let is_whole = (span.from, span.to, span.extent) == (0, WHOLE * V::LANES, WHOLE * V::LANES)
+            && (span.low, span.high) == (End::Wrap, End::Wrap)
+            && row.store == Store::StreamVector
+            && star.others.len() == OTHERS
+            && (1..=MOST_ASKED).contains(&row.ahead.len());
+        is_whole.then(|| Whole {
+            star,
+            centre: row.rows[0],
+            others: std::array::from_fn(|number| (row.rows[number + 1], star.others[number])),
+            asked: std::array::from_fn(|number| row.ahead[number.min(row.ahead.len() - 1)]),
+            asked_rows: row.ahead.len(),
+            out: row.out,
+        })
+    }
+
+    /// Asks for one line of what will be needed soon: more of them at once than there is room for among what is under way
+    /// would stop what comes after.
+    #[inline(always)]
+    unsafe fn ask(&self, at: usize) {
+        // SAFETY: hints: any address will do.
+        unsafe {
+            V::ask(self.asked[0].wrapping_add(at));
+            if self.asked_rows > 1 {
+                V::ask(self.asked[1].wrapping_add(at));
+            }
+            if self.asked_rows > 2 {
+                V::ask(self.asked[2].wrapping_add(at));
+            }
+        }
+    }
+
+    /// The row that begins `start` elements after the first.
+    #[inline(always)]
+    unsafe fn compute(&self, start: usize) {
+        // SAFETY: the caller's rows and `out` have WHOLE vectors from `start`.
+        unsafe {
+            let load = |row: *const V::Element| -> [V; WHOLE] {
+                std::array::from_fn(|vector| V::load(row.add(start + vector * V::LANES)))
+            };
+            let zero = V::splat(V::Element::ZERO);
+            let mut centre = [zero; WHOLE];
+            let value = load(self.centre);
+            if let Some(factor) = self.star.centre {
+                accumulate(&mut centre, &value, factor);
+            }
+            for (line, &(row, factor)) in self.others.iter().enumerate() {
+                accumulate(&mut centre, &load(row), factor);
+                self.ask(start + line * V::LANES);
+            }
+            let sides = self.star.sides.map(|factor| V::splat(factor));
+            for vector in 0..WHOLE {
+                if OTHERS + vector < WHOLE {
+                    self.ask(start + (OTHERS + vector) * V::LANES);
+                }
+                let before = value[vector].after(value[(vector + WHOLE - 1) % WHOLE]);
+                let after = value[vector].before(value[(vector + 1) % WHOLE]);
+                let result = centre[vector].add(before.multiply_add(sides[0], zero));
+                result.add(after.multiply_add(sides[1], zero)).stream(self.out.add(start + vector * V::LANES));
+            }
+        }
+    }
+}
+
 /// Computes the rows.
 ///
 /// # Safety
@@ -83,6 +171,13 @@ unsafe fn block<V: Lanes, const U: usize>(
 #[inline(always)]
 pub(super) unsafe fn rows<V: Lanes, const U: usize>(star: &Star<V::Element>, row: &Row<'_, V::Element>) {
     let span = &row.span;
+    if let Some(whole) = Whole::<V>::of(star, row) {
+        for number in 0..row.repeat {
+            // SAFETY: the caller's.
+            unsafe { whole.compute(number * span.extent) };
+        }
+        return;
+    }
     for number in 0..row.repeat {
         let start = number * span.extent;
         let (first, end) = (start + span.from, start + span.to);
@@ -109,7 +204,7 @@ pub(super) unsafe fn rows<V: Lanes, const U: usize>(star: &Star<V::Element>, row
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::{Boundary, Coefficient, Element, Options, Plan, Point, Source, Stencil, Target};
+    use super::super::{Boundary, Coefficient, Element, Instructions, Options, Plan, Point, Source, Stencil, Target};
 
     /// A star with a different coefficient at every point.
     fn star<T: Element>(axes: usize, has_centre: bool) -> Stencil<T> {
@@ -128,16 +223,19 @@ mod tests {
         Stencil::new(axes, points).unwrap()
     }
 
-    /// The result for a source that begins so many elements after a cache line, and whether it is taken to come from memory.
+    /// With a source that is taken to come from memory, or to be in cache.
+    fn options(from_memory: bool) -> Options {
+        Options { streaming_from: if from_memory { 0 } else { usize::MAX }, ..Options::default() }
+    }
+
+    /// The result for a source that begins so many elements after a cache line.
     fn result<T: Element>(
         extents: &[usize],
         has_centre: bool,
         boundaries: Vec<Boundary<T>>,
         begin: usize,
-        from_memory: bool,
+        options: Options,
     ) -> Vec<T> {
-        let options =
-            Options { streaming_from: if from_memory { 0 } else { usize::MAX }, threads: 1, ..Options::default() };
         let plan = Plan::new(&star::<T>(extents.len(), has_centre), extents, boundaries, options).unwrap();
         let sites: usize = extents.iter().product();
         let mut source = vec![T::from_f64(f64::NAN); sites + 64];
@@ -161,7 +259,8 @@ mod tests {
         boundaries: &[Boundary<T>],
         begin: usize,
     ) -> Result<(), TestCaseError> {
-        let [one, other] = [false, true].map(|memory| result(extents, has_centre, boundaries.to_vec(), begin, memory));
+        let of = |memory: bool| result(extents, has_centre, boundaries.to_vec(), begin, options(memory));
+        let [one, other] = [false, true].map(of);
         prop_assert_eq!(one, other);
         Ok(())
     }
@@ -184,6 +283,24 @@ mod tests {
             let single: Vec<Boundary<f32>> = boundaries(2.5).into_iter().map(of).collect();
             is_the_same_from_memory(&extents, has_centre, &double, begin)?;
             is_the_same_from_memory(&extents, has_centre, &single, begin)?;
+        }
+
+        #[test]
+        fn planes_that_are_computed_together_change_no_bit(
+            first in 1usize..11, second in 9usize..14, third in 1usize..5, vectors in 7usize..10, part in 0usize..2,
+            circular in [any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()], has_centre: bool, begin in 0usize..8,
+            threads in 1usize..4,
+        ) {
+            let extents = [first, second, third, 8 * vectors - part];
+            // Room for what a bundle holds, and not for three planes.
+            let pitch = third * extents[3] * size_of::<f64>();
+            let bundled = Options { step_cache: 24 * pitch, threads, ..options(true) };
+            let boundaries = circular.map(|circular| if circular { Boundary::Circular } else { Boundary::Value(2.5) });
+            let stencil = star::<f64>(4, has_centre);
+            let text = Plan::new(&stencil, &extents, boundaries.to_vec(), bundled).unwrap().explain();
+            prop_assert_eq!(text.contains("planes of axis 0: 4 together"), Instructions::best() == Instructions::Avx512);
+            let together = result(&extents, has_centre, boundaries.to_vec(), begin, bundled);
+            prop_assert_eq!(together, result(&extents, has_centre, boundaries.to_vec(), begin, options(false)));
         }
     }
 }

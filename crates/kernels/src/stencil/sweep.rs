@@ -7,6 +7,7 @@ use super::lanes::Store;
 use super::plan::{Factor, Kernel, OUTER, Plan};
 use super::scratch::Scratch;
 use super::span::{End, Row, Span};
+use super::tiles;
 
 /// Which sides of an array go on in memory: there nothing is wrapped or put in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -104,10 +105,62 @@ pub(super) fn leading(groups: &[[isize; OUTER]], of_each_plane: bool) -> Vec<usi
     groups.iter().enumerate().filter(|(_, group)| is_last(group)).map(|(number, _)| number).collect()
 }
 
+/// Planes of axis 0 that a sweep computes together, the rows of one index of axis 1 of each in turn: where several planes are
+/// read for each one that is computed, and come from far in the caches, most of what one of them needs is there for the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bundle {
+    /// How many planes.
+    pub planes: usize,
+    /// How far ahead rows are asked for: those of the next index of axis 1.
+    pub ahead: Ahead,
+}
+
+/// Planes of a bundle: with two the last-level cache is read more often, with eight there are too many places to read from.
+const PLANES: usize = 4;
+
+impl Bundle {
+    /// For so many rows of one index of axis 1, of which a result needs `reach` indices more; None where they do not stay in
+    /// so many bytes of cache until they have been used.
+    pub(super) fn choose(rows: usize, row_bytes: usize, reach: usize, cache: usize) -> Option<Bundle> {
+        // What is computed, what is asked for meanwhile, and what the next index needs again; and a plane on either side.
+        let held = (PLANES + 2) * (2 + reach) * rows * row_bytes;
+        (held <= cache).then_some(Bundle { planes: PLANES, ahead: Ahead::Rows(rows) })
+    }
+}
+
+/// What all rows of a sweep have in common.
+struct Rows<T> {
+    /// The indices of axes 1 and 2 whose neighbours are all in the array.
+    inner: [(isize, isize); OUTER - 1],
+    /// Whether what lies beyond the ends of a row differs from row to row.
+    ends_vary: bool,
+    /// What it is where it does not.
+    ends: (End<T>, End<T>),
+    /// Whether rows that follow one another are one call of the kernel.
+    runs: bool,
+    /// Bytes of a vector.
+    lanes_bytes: usize,
+}
+
+/// A plane of axis 0 of a bundle, and the rows of it to compute.
+#[derive(Clone, Copy)]
+struct Plane {
+    /// The first plane of the bundle.
+    from: isize,
+    /// How many there are.
+    planes: isize,
+    /// Which one it is.
+    number: isize,
+    /// Indices of axis 1.
+    seconds: (isize, isize),
+    /// How far ahead rows are asked for.
+    ahead: Ahead,
+}
+
 /// Buffers of one thread.
 pub struct Work<T> {
     rows: Vec<*const T>,
-    /// For each right-hand side and group the row of the current plane, or null where the plane is a boundary.
+    /// For each plane of a bundle, right-hand side and group its row, or null where that plane is a boundary.
     planes: Vec<*const T>,
     /// Rows that will be needed soon.
     ahead: Vec<*const T>,
@@ -213,10 +266,8 @@ impl<T: Element> Plan<T> {
 
     /// For each right-hand side and group: where the row of index (first, origin, 0) plus the group's offset would be if
     /// the other axes had no ends; null where the plane itself is a boundary.
-    fn find_planes(&self, job: &Job<T>, first: isize, planes: &mut Vec<*const T>) -> bool {
-        planes.clear();
+    fn find_planes(&self, job: &Job<T>, first: isize, planes: &mut Vec<*const T>) {
         let view = &job.input;
-        let mut all = true;
         for side in 0..job.count {
             for offset in &self.groups {
                 planes.push(match self.place(&view.ends, 0, first + offset[0]) {
@@ -224,14 +275,10 @@ impl<T: Element> Plan<T> {
                         let distance = view.plane(place) + view.within(offset[1], offset[2]);
                         view.base.wrapping_offset(distance + side as isize * view.between).cast_const()
                     }
-                    Place::Beyond => {
-                        all = false;
-                        std::ptr::null()
-                    }
+                    Place::Beyond => std::ptr::null(),
                 });
             }
         }
-        all
     }
 
     /// What lies beyond the ends of a row.
@@ -273,76 +320,41 @@ impl<T: Element> Plan<T> {
             let extent = self.outer[axis] as isize;
             (start, if ends.high[axis] { isize::MAX } else { extent - high as isize })
         };
-        let (inner_second, inner_third) = (inner(1), inner(2));
         let ends_vary = matches!(self.boundaries[self.axes - 1], Boundary::Array(_));
         let (mut low, mut high) = (End::Wrap, End::Wrap);
         if !ends_vary {
             (low, high) = self.row_ends(&job.input, &[0; OUTER]);
         }
         work.ahead.clear();
-        let groups = self.groups.len();
         let pitch = self.row as isize;
         let strides = |view: &View<T>| if self.axes == 3 { view.strides[1] } else { view.strides[2] };
         let runs = matches!(self.kernel, Kernel::Columns { .. })
             && self.axes > 2
             && !ends_vary
+            && job.count == 1
             && (strides(&job.input), strides(&job.output)) == (pitch, pitch)
             && (!job.streaming || (self.row * size_of::<T>()).is_multiple_of(lanes_bytes));
-        for first in job.ranges[0].0..job.ranges[0].1 {
-            let all_planes = self.find_planes(job, first, &mut work.planes);
-            let mut next_second = job.ranges[1].0;
-            while next_second < job.ranges[1].1 {
-                let second = next_second;
-                next_second += 1;
-                let second_is_inner = all_planes && second >= inner_second.0 && second < inner_second.1;
-                let mut next = job.ranges[2].0;
-                while next < job.ranges[2].1 {
-                    let third = next;
-                    next += 1;
-                    let index = [first, second, third];
-                    if ends_vary {
-                        (low, high) = self.row_ends(&job.input, &index);
-                    }
-                    let is_inner = second_is_inner && third >= inner_third.0 && third < inner_third.1;
-                    let span = Span { from: job.columns.0, to: job.columns.1, extent: self.row, low, high };
-                    if let Kernel::Direct { terms, .. } = &self.kernel {
-                        self.find_factors(terms, &index, &mut work.terms);
-                    }
-                    for side in 0..job.count {
-                        if is_inner {
-                            // `find_planes` has taken the origin off once already.
-                            let distance = second * job.input.strides[1] + third * job.input.strides[2];
-                            let planes = &work.planes[side * groups..(side + 1) * groups];
-                            for (row, plane) in work.rows.iter_mut().zip(planes) {
-                                *row = plane.wrapping_offset(distance);
-                            }
-                        } else {
-                            for (row, offset) in work.rows.iter_mut().zip(&self.groups) {
-                                *row = self.find_row(&job.input, &index, offset, side);
-                            }
-                        }
-                        let distance = job.output.plane(first) + job.output.within(second, third);
-                        let out = job.output.base.wrapping_offset(distance + side as isize * job.output.between);
-                        let store = match (job.streaming, out.wrapping_add(job.columns.0) as usize) {
-                            (true, address) if address % lanes_bytes == 0 => Store::StreamVector,
-                            (true, address) if address % 16 == 0 => Store::Stream16,
-                            _ => Store::Cached,
-                        };
-                        // Rows after one another in both arrays are one call: its start costs as much as many a row.
-                        let mut repeat = 1;
-                        if is_inner && runs && job.count == 1 && self.axes == 3 {
-                            next_second = job.ranges[1].1.min(inner_second.1);
-                            repeat = (next_second - second) as usize;
-                        } else if is_inner && runs && job.count == 1 {
-                            next = job.ranges[2].1.min(inner_third.1);
-                            repeat = (next - third) as usize;
-                        }
-                        if job.from_memory {
-                            self.find_ahead(job, &index, side, work);
-                        }
-                        // SAFETY: rows are those of the neighbours, each whole or going on where the span says so.
-                        unsafe { self.run_row(work, span, out, store, repeat) };
-                    }
+        let rows = Rows { inner: [inner(1), inner(2)], ends_vary, ends: (low, high), runs, lanes_bytes };
+        let bundle = self.bundle_of(job);
+        let (start, end) = job.ranges[0];
+        for from in (start..end).step_by(bundle.planes) {
+            let planes = (end - from).min(bundle.planes as isize);
+            work.planes.clear();
+            for first in from..from + planes {
+                self.find_planes(job, first, &mut work.planes);
+            }
+            let in_turn = if bundle.planes > 1 { 1 } else { usize::MAX };
+            for seconds in tiles::pieces(job.ranges[1], in_turn) {
+                for number in 0..planes {
+                    // SAFETY: the caller's.
+                    unsafe {
+                        self.rows_of_plane(
+                            job,
+                            &rows,
+                            Plane { from, planes, number, seconds, ahead: bundle.ahead },
+                            work,
+                        )
+                    };
                 }
             }
         }
@@ -354,28 +366,110 @@ impl<T: Element> Plan<T> {
         }
     }
 
+    /// What is interleaved in a sweep.
+    fn bundle_of(&self, job: &Job<T>) -> Bundle {
+        let single = Bundle { planes: 1, ahead: self.ahead };
+        let is_plain = job.from_memory && job.count == 1 && job.input.ring.is_none() && job.output.ring.is_none();
+        self.bundle.filter(|_| is_plain).unwrap_or(single)
+    }
+
+    /// Computes the rows of a plane whose index along axis 1 is in a piece of the range.
+    ///
+    /// # Safety
+    /// As for [`Plan::sweep`].
+    #[inline(always)]
+    unsafe fn rows_of_plane(&self, job: &Job<T>, rows: &Rows<T>, plane: Plane, work: &mut Work<T>) {
+        let (first, groups) = (plane.from + plane.number, self.groups.len());
+        let own = plane.number as usize * job.count * groups;
+        let all_planes = work.planes[own..own + job.count * groups].iter().all(|row| !row.is_null());
+        let [inner_second, inner_third] = rows.inner;
+        let (mut low, mut high) = rows.ends;
+        let (mut next_second, end_second) = plane.seconds;
+        while next_second < end_second {
+            let second = next_second;
+            next_second += 1;
+            let second_is_inner = all_planes && second >= inner_second.0 && second < inner_second.1;
+            let mut next = job.ranges[2].0;
+            while next < job.ranges[2].1 {
+                let third = next;
+                next += 1;
+                let index = [first, second, third];
+                if rows.ends_vary {
+                    (low, high) = self.row_ends(&job.input, &index);
+                }
+                let is_inner = second_is_inner && third >= inner_third.0 && third < inner_third.1;
+                let span = Span { from: job.columns.0, to: job.columns.1, extent: self.row, low, high };
+                if let Kernel::Direct { terms, .. } = &self.kernel {
+                    self.find_factors(terms, &index, &mut work.terms);
+                }
+                for side in 0..job.count {
+                    if is_inner {
+                        // `find_planes` has taken the origin off once already.
+                        let distance = second * job.input.strides[1] + third * job.input.strides[2];
+                        let planes = &work.planes[own + side * groups..own + (side + 1) * groups];
+                        for (row, plane) in work.rows.iter_mut().zip(planes) {
+                            *row = plane.wrapping_offset(distance);
+                        }
+                    } else {
+                        for (row, offset) in work.rows.iter_mut().zip(&self.groups) {
+                            *row = self.find_row(&job.input, &index, offset, side);
+                        }
+                    }
+                    let distance = job.output.plane(first) + job.output.within(second, third);
+                    let out = job.output.base.wrapping_offset(distance + side as isize * job.output.between);
+                    let store = match (job.streaming, out.wrapping_add(job.columns.0) as usize) {
+                        (true, address) if address % rows.lanes_bytes == 0 => Store::StreamVector,
+                        (true, address) if address % 16 == 0 => Store::Stream16,
+                        _ => Store::Cached,
+                    };
+                    // Rows after one another in both arrays are one call: its start costs as much as many a row.
+                    let mut repeat = 1;
+                    if is_inner && rows.runs && self.axes == 3 {
+                        next_second = end_second.min(inner_second.1);
+                        repeat = (next_second - second) as usize;
+                    } else if is_inner && rows.runs {
+                        next = job.ranges[2].1.min(inner_third.1);
+                        repeat = (next - third) as usize;
+                    }
+                    if job.from_memory {
+                        self.find_ahead(job, &index, &plane, side, work);
+                    }
+                    // SAFETY: rows are those of the neighbours, each whole or going on where the span says so.
+                    unsafe { self.run_row(work, span, out, store, repeat) };
+                }
+            }
+        }
+    }
+
     /// The rows that will be needed a little later, in the order of the sweep.
     #[inline(always)]
-    fn find_ahead(&self, job: &Job<T>, index: &[isize; OUTER], side: usize, work: &mut Work<T>) {
+    fn find_ahead(&self, job: &Job<T>, index: &[isize; OUTER], plane: &Plane, side: usize, work: &mut Work<T>) {
         work.ahead.clear();
         let strides = &job.input.strides;
-        let distance = match self.ahead {
+        let bundled = plane.planes;
+        let distance = match plane.ahead {
             Ahead::Bytes(bytes) => index[1] * strides[1] + index[2] * strides[2] + (bytes / size_of::<T>()) as isize,
             Ahead::Rows(rows) => {
                 let [_, second, third] = job.ranges;
-                let (mut later, mut plane) = ([index[1], index[2] + rows as isize], 0);
+                let (mut later, mut planes) = ([index[1], index[2] + rows as isize], 0);
                 while later[1] >= third.1 {
                     later = [later[0] + 1, later[1] - (third.1 - third.0)];
                 }
                 while later[0] >= second.1 {
                     later[0] -= second.1 - second.0;
-                    plane += strides[0];
+                    planes += bundled * strides[0];
                 }
-                plane + later[0] * strides[1] + later[1] * strides[2]
+                planes + later[0] * strides[1] + later[1] * strides[2]
             }
         };
-        let planes = &work.planes[side * self.groups.len()..];
-        work.ahead.extend(self.leading.iter().map(|&group| planes[group].wrapping_offset(distance)));
+        let planes = &work.planes[(plane.number as usize * job.count + side) * self.groups.len()..];
+        // What another plane of the bundle reads as its own is asked for there.
+        let is_asked = |group: usize| {
+            let offset = self.groups[group][0];
+            offset == 0 || !(0..bundled).contains(&(plane.number + offset))
+        };
+        let asked = self.leading.iter().filter(|&&group| is_asked(group));
+        work.ahead.extend(asked.map(|&group| planes[group].wrapping_offset(distance)));
     }
 
     /// The coefficients of one row.

@@ -86,8 +86,9 @@ pub(super) fn cut<T: Element>(plan: &Plan<T>, job: &Job<T>) -> impl Iterator<Ite
     })
 }
 
-fn pieces((start, end): (isize, isize), length: usize) -> impl Iterator<Item = (isize, isize)> {
-    let length = (length as isize).max(1);
+/// A range in pieces of a length.
+pub(super) fn pieces((start, end): (isize, isize), length: usize) -> impl Iterator<Item = (isize, isize)> {
+    let length = isize::try_from(length).unwrap_or(isize::MAX).clamp(1, (end - start).max(1));
     (0..)
         .map(move |piece| start + piece * length)
         .take_while(move |&from| from < end)
