@@ -8,7 +8,7 @@ import numpy as np
 
 from weft import _core
 from weft._core import UsageError
-from weft.pvar import local, words
+from weft.pvar import local, memory, words
 from weft.pvar.execution import Array, Scan, Send
 from weft.pvar.local import Local
 from weft.pvar.memory import LARGE
@@ -39,6 +39,23 @@ class Native(Local):
     What the kernels do not have (float16, words of other lengths than numpy's where they need neutral elements, shifts
     of small arrays) is left to numpy.
     """
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        super().__init__(shape)
+        self._room: Array | None = None
+
+    def room(self, data: Array, into: Array) -> Array | None:
+        """Where large sends sort their messages: kept, since to get fresh pages takes as long as the sends do."""
+        if data.nbytes < LARGE:
+            return None
+        needed = _core.array_send_room(data, into)
+        if self._room is None or self._room.nbytes < needed:
+            self._room = None
+            there = memory.available()
+            if there is not None and needed > there:
+                return None
+            self._room = np.empty(needed, np.uint8)
+        return self._room
 
     def assign(self, data: Array, value: Any, mask: Array | None, word: int | None) -> None:
         """Masked by the kernel, where nothing is converted."""
@@ -139,7 +156,7 @@ class Native(Local):
         if nothing is not None and nothing != 0:
             into.fill(nothing)
         try:
-            _core.array_send(data, index, into, operator, mask)
+            _core.array_send(data, index, into, operator, mask, None, self.room(data, into))
         except UsageError:
             to, _ = how.messages(data, addresses)
             local.check_addresses(to, self.size, "send")
