@@ -587,9 +587,7 @@ def array_send(
     anything in it; without, in memory that is allocated for the call, whose pages the system has to supply each time.
     """
 
-def array_send_room(
-    x: np.ndarray[Any, Any], out: np.ndarray[Any, Any], threads: int | None = None
-) -> int:
+def array_send_room(x: np.ndarray[Any, Any], out: np.ndarray[Any, Any], threads: int | None = None) -> int:
     """Bytes that are enough for the `room` of sends from `x` to `out`; 0 where none is used."""
 
 def run_threads(request_json: str) -> str:

@@ -18,13 +18,18 @@ TESTS = frozenset(("equal", "not_equal", "less", "less_equal", "greater", "great
 """Functions whose results are booleans."""
 
 _LOGICAL = frozenset(("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_invert"))
-_ARITHMETIC = frozenset(("add", "subtract", "multiply", "maximum", "minimum", "negative", "abs", "square"))
+ARITHMETIC = frozenset(("add", "subtract", "multiply", "maximum", "minimum", "negative", "abs", "square"))
+"""Functions that numpy computes of whole numbers without a warning."""
 
-WITHOUT_WARNING = _ARITHMETIC | TESTS | frozenset(("divide", "sqrt"))
+WITHOUT_WARNING = ARITHMETIC | TESTS | frozenset(("divide", "sqrt"))
 """Functions of floats that a kernel computes where numpy would have to be kept from warning of the unselected."""
 
-KERNELS = _ARITHMETIC | TESTS | _LOGICAL
+KERNELS = ARITHMETIC | TESTS | _LOGICAL
 """Elementwise functions whose kernels give what numpy gives, bit for bit and without a warning."""
+
+_WORTH_THREADS = 16 << 20
+"""Bytes that an elementwise kernel touches from which it is given threads: one moves fewer, in the caches that cores
+share, before another has been started."""
 
 _FEW = 1 << 16
 """Elements up to which numpy's own indexing is the faster."""
@@ -70,7 +75,7 @@ class Native(Local):
         elif value.dtype != data.dtype:
             super().assign(data, value, mask, word)
             return
-        _core.array_elementwise("copy", (value,), data, mask)
+        _core.array_elementwise("copy", (value,), data, mask, _threads(value.nbytes + data.nbytes))
 
     def elementwise(self, name: str, operands: list[Any]) -> Array | None:
         """Large arrays of one dtype by the kernel, which knows threads and writes past the caches; else None."""
@@ -187,8 +192,13 @@ def quietly(name: str, x: Array, y: Any) -> Array | None:
     else:
         return None
     out = np.empty(x.shape, bool if name in TESTS else dtype)
-    _core.array_elementwise(name, operands, out)
+    _core.array_elementwise(name, operands, out, None, _threads(len(operands) * x.nbytes + out.nbytes))
     return out
+
+
+def _threads(touched: int) -> int | None:
+    """How many threads an elementwise kernel is given; None: as many as there are processors."""
+    return 1 if touched < _WORTH_THREADS else None
 
 
 def _index(addresses: Array) -> Array:
