@@ -191,7 +191,8 @@ class ParallelVariable:
         if place is Ellipsis or (place.__class__ is slice and place == _ALL):
             return self
         vp = self.vp
-        if vp.alone and vp.meter is None and place.__class__ is tuple and len(place) == vp.ndim:
+        one = (place.__class__ is tuple and len(place) == vp.ndim) or (place.__class__ is int and vp.ndim == 1)
+        if one and vp.alone and vp.meter is None:
             try:
                 return self.data.item(place)
             except (IndexError, TypeError, ValueError):
