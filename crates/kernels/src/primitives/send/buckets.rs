@@ -35,8 +35,8 @@ const NARROWEST: u32 = 8;
 /// destinations of one while they are delivered.
 const BUCKETS: usize = 2048;
 
-/// Senders are served in batches of so many times as many as there are destinations: the packets of a batch are in a cache
-/// where destinations are few, and where there are many, those are not fetched again too often.
+/// Without a room for all, senders are served in batches of so many times as many as there are destinations: few pages
+/// are taken where destinations are few, and where there are many, those are not fetched again too often.
 const TO_EACH: usize = 4;
 
 /// Batches are not smaller than this: threads are started for each.
@@ -134,10 +134,10 @@ struct Plan {
 
 impl Plan {
     /// None where more packets are needed than there can be.
-    fn new(senders: usize, size: usize, destinations: usize, threads: usize) -> Option<Self> {
+    fn new(senders: usize, size: usize, destinations: usize, threads: usize, batch: usize) -> Option<Self> {
         let width = destinations.div_ceil(BUCKETS).next_power_of_two().ilog2().clamp(NARROWEST, WIDEST);
         let buckets = ((destinations - 1) >> width) + 1;
-        let batch = senders.min(BATCH.max(destinations.saturating_mul(TO_EACH))).min(LARGEST);
+        let batch = senders.min(batch).min(LARGEST);
         let stretch = batch.div_ceil(threads);
         let usual = stretch / buckets / room_for(size) / SHARE;
         let chunk = 1 << usual.clamp(2, CHUNK).ilog2();
@@ -157,7 +157,8 @@ pub(super) fn wanted(senders: usize, size: usize, destinations: usize, threads: 
     if !pay(senders, destinations.saturating_mul(size)) {
         return 0;
     }
-    Plan::new(senders, size, destinations, threads).and_then(|plan| plan.bytes()).map_or(0, |bytes| bytes + PACKET)
+    let plan = Plan::new(senders, size, destinations, threads, senders);
+    plan.and_then(|plan| plan.bytes()).map_or(0, |bytes| bytes + PACKET)
 }
 
 /// Delivers all messages to `out`, which has a destination for each. They are sorted in `room` where that is enough.
@@ -169,8 +170,16 @@ pub(super) fn deliver<T: Element, I: Index, C: Combine<T>>(
     threads: usize,
 ) -> bool {
     let count = senders.x.len();
-    let Some(plan) = Plan::new(count, size_of::<T>(), out.len(), threads) else { return false };
-    let Some(memory) = plan.bytes().and_then(|bytes| Memory::new(bytes, room)) else { return false };
+    let plan = |batch: usize| {
+        let plan = Plan::new(count, size_of::<T>(), out.len(), threads, batch)?;
+        Some((plan, plan.bytes()?))
+    };
+    let all = || plan(count).and_then(|(plan, bytes)| Some((plan, Memory::given(bytes, room?)?)));
+    let some = || {
+        let (plan, bytes) = plan(BATCH.max(out.len().saturating_mul(TO_EACH)))?;
+        Some((plan, Memory::new(bytes)?))
+    };
+    let Some((plan, memory)) = all().or_else(some) else { return false };
     let mut start = 0;
     while start < count {
         let left = count - start;
@@ -250,15 +259,16 @@ unsafe impl Sync for Memory {}
 const LARGE_PAGE: usize = 2 << 20;
 
 impl Memory {
-    /// That which is given, or where it is not enough, fresh memory, which the system has to supply page by page.
-    fn new(bytes: usize, given: Option<&View>) -> Option<Self> {
-        let streaming = lines::passes_caches(2 * bytes);
-        if let Some(given) = given {
-            let before = given.pointer.align_offset(PACKET);
-            if before.checked_add(bytes).is_some_and(|end| end <= given.bytes()) {
-                return Some(Self { packets: given.pointer.wrapping_add(before).cast(), own: None, streaming });
-            }
-        }
+    /// That which is given, where it is enough.
+    fn given(bytes: usize, given: &View) -> Option<Self> {
+        let before = given.pointer.align_offset(PACKET);
+        let enough = before.checked_add(bytes).is_some_and(|end| end <= given.bytes());
+        let packets = given.pointer.wrapping_add(before).cast();
+        enough.then(|| Self { packets, own: None, streaming: lines::passes_caches(2 * bytes) })
+    }
+
+    /// Fresh memory, which the system has to supply page by page.
+    fn new(bytes: usize) -> Option<Self> {
         let layout =
             Layout::from_size_align(bytes.max(1), if bytes < LARGE_PAGE { PACKET } else { LARGE_PAGE }).ok()?;
         // SAFETY: the layout is not empty.
@@ -267,7 +277,7 @@ impl Memory {
             return None;
         }
         lines::ask_for_large_pages(packets.cast(), bytes);
-        Some(Self { packets, own: Some(layout), streaming })
+        Some(Self { packets, own: Some(layout), streaming: lines::passes_caches(2 * bytes) })
     }
 }
 
