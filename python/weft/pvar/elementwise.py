@@ -300,7 +300,7 @@ def _reflected(function: Any) -> Any:
 
 def _in_place(function: Function) -> Any:
     """`x += y`: an assignment, so that it keeps old values where nobody is selected."""
-    compute = function.compute
+    compute, apart = function.compute, binary(function)
 
     def call(x: Any, y: Any) -> Any:
         vp = x.vp
@@ -314,8 +314,7 @@ def _in_place(function: Function) -> Any:
                     return x
             except (TypeError, OverflowError):
                 pass
-        result = apply(function, x, y)
-        x.assign(result, counted=False)
+        x.assign(apart(x, y), in_place=True)
         return x
 
     return call
