@@ -411,7 +411,7 @@ fn check_send<T: Number>(case: &Case, extent: usize, collisions: Collisions, mis
     let begin = case.seed as usize % 61;
     let mut room = view_mut(&mut room[begin..begin + if narrow { bytes } else { bytes / 2 }]);
     room.kind = ElementType::Uint8;
-    let room = (case.seed % 3 > 0).then_some(&room);
+    let room = (!case.seed.is_multiple_of(3)).then_some(&room);
     // SAFETY: the views are of arrays that are there.
     let done = with_streaming(case.streaming, || unsafe {
         send(view(&x), indices, view_mut(&mut out), collisions, selection.as_ref(), room, Some(case.threads))
