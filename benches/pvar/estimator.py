@@ -46,14 +46,20 @@ EARLIER = {
     "cannon": (64, 200),
     "kmeans": (20_000, 200_000),
     "components": (64, 200),
-}
-BLIND = {
     "mandelbrot": (100, 400),
     "sandpile": (64, 128),
     "edges": (128, 400),
     "list_ranking": (10_000, 100_000),
     "pagerank": (2_000, 20_000),
     "run_lengths": (20_000, 200_000),
+}
+BLIND = {
+    "floyd_warshall": (64, 200),
+    "wave": (100, 300),
+    "cyclic_automaton": (100, 300),
+    "monte_carlo": (20_000, 200_000),
+    "string_matching": (20_000, 200_000),
+    "quicksort": (10_000, 100_000),
 }
 TARGET = {"median": 0.08, "worst": 0.20}
 

@@ -574,6 +574,7 @@ def array_send(
     combine: str | None = None,
     selection: np.ndarray[Any, Any] | None = None,
     threads: int | None = None,
+    room: np.ndarray[Any, Any] | None = None,
 ) -> None:
     """Sends each selected element of `x` to the element of `out` with the flat index (int32 or int64) in `index`.
 
@@ -581,7 +582,13 @@ def array_send(
     `out` holds, in the order of the senders; "overwrite": the last replaces it; None: two to one element are an error.
     What nothing is sent to keeps what it holds. Raises UsageError, without writing anything, for an index of a selected
     element that is out of range, and for collisions where they are an error.
+
+    Large sends sort their messages first, in `room` where it has the bytes that `array_send_room` says, and leave
+    anything in it; without, in memory that is allocated for the call, whose pages the system has to supply each time.
     """
+
+def array_send_room(x: np.ndarray[Any, Any], out: np.ndarray[Any, Any], threads: int | None = None) -> int:
+    """Bytes that are enough for the `room` of sends from `x` to `out`; 0 where none is used."""
 
 def run_threads(request_json: str) -> str:
     """Runs a request with ranks as threads of this process; rows as JSON. Raises UsageError, RunError."""

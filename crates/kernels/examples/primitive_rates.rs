@@ -114,6 +114,9 @@ fn main() {
         let last = Axis { before: square.extent, extent: square.after, after: 1 };
         report("spread last axis", 8 * length, &mut || spread(x, z, last, 1, None, threads).expect("fits"));
         if wanted("gather") || wanted("send") {
+            let bytes = send_room(ElementType::Float64, length, length, threads);
+            let room = large(bytes, |_| 0_u8);
+            let room = view(ElementType::Uint8, &room);
             let mut index = large(length, |place| scattered(place, length) as i64);
             report("gather", 24 * length, &mut || {
                 gather(x, view(ElementType::Int64, &index), z, None, threads).expect("fits");
@@ -125,7 +128,7 @@ fn main() {
                     }
                     report(&format!("send add {ratio} {name}"), 24 * length, &mut || {
                         let by = Collisions::Combine(Combination::Add);
-                        send(x, view(ElementType::Int64, &index), z, by, None, threads).expect("fits");
+                        send(x, view(ElementType::Int64, &index), z, by, None, Some(&room), threads).expect("fits");
                     });
                 }
             }

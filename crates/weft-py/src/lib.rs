@@ -56,7 +56,9 @@ mod _core {
     #[pymodule_export]
     use crate::node::{node_benchmarks, node_work, run_node};
     #[pymodule_export]
-    use crate::primitives::{array_elementwise, array_gather, array_reduce, array_scan, array_send, array_spread};
+    use crate::primitives::{
+        array_elementwise, array_gather, array_reduce, array_scan, array_send, array_send_room, array_spread,
+    };
     #[pymodule_export]
     use crate::shift::{BoundShifts, ShiftPlan};
 

@@ -47,9 +47,13 @@ impl<'a> Array<'a> {
     }
 
     fn output(object: &'a Bound<'_, PyAny>) -> PyResult<Self> {
-        let array = Self::new(object, "out")?;
+        Self::writable(object, "out")
+    }
+
+    fn writable(object: &'a Bound<'_, PyAny>, name: &str) -> PyResult<Self> {
+        let array = Self::new(object, name)?;
         if array.fields.flags & NPY_ARRAY_WRITEABLE == 0 {
-            return Err(UsageError::new_err("out is read-only"));
+            return Err(UsageError::new_err(format!("{name} is read-only")));
         }
         Ok(array)
     }
@@ -272,7 +276,8 @@ pub fn array_gather(
 
 /// Each element to where its index says.
 #[pyfunction]
-#[pyo3(signature = (x, index, out, combine = None, selection = None, threads = None))]
+#[pyo3(signature = (x, index, out, combine = None, selection = None, threads = None, room = None))]
+#[expect(clippy::too_many_arguments, reason = "those of the Python function")]
 pub fn array_send(
     py: Python<'_>,
     x: &Bound<'_, PyAny>,
@@ -281,13 +286,25 @@ pub fn array_send(
     combine: Option<&str>,
     selection: Option<Bound<'_, PyAny>>,
     threads: Option<usize>,
+    room: Option<Bound<'_, PyAny>>,
 ) -> PyResult<()> {
     let collisions = Collisions::parse(combine).map_err(usage)?;
     let (x, index, target) = (Array::new(x, "x")?, Array::new(index, "index")?, Array::output(out)?);
     same_shape(&index, "index", &x, "x")?;
     let selection = optional(&selection, "selection")?;
     let selection = selected(&selection, &x, "x")?;
+    let room = room.as_ref().map(|room| Array::writable(room, "room")).transpose()?.map(|room| room.view());
     let (x, index, out) = (x.view(), index.view(), target.view());
     // SAFETY: as in `array_elementwise`.
-    call(py, index.bytes(), || unsafe { primitives::send(x, index, out, collisions, selection.as_ref(), threads) })
+    call(py, index.bytes(), || unsafe {
+        primitives::send(x, index, out, collisions, selection.as_ref(), room.as_ref(), threads)
+    })
+}
+
+/// Bytes of a room that a send sorts its messages in.
+#[pyfunction]
+#[pyo3(signature = (x, out, threads = None))]
+pub fn array_send_room(x: &Bound<'_, PyAny>, out: &Bound<'_, PyAny>, threads: Option<usize>) -> PyResult<usize> {
+    let (x, out) = (Array::new(x, "x")?.view(), Array::new(out, "out")?.view());
+    Ok(primitives::send_room(x.kind, x.length, out.length, threads))
 }

@@ -159,7 +159,7 @@ def curves_of(programs: Iterable[Timed]) -> dict[str, Curve]:
             by_group[kind.group].append((kind.work, seconds))
     priors = {group: fit(observations, KNOTS) for group, observations in by_group.items()}
     return {
-        name: fit(observations, KNOTS, priors[groups[name].most_common(1)[0][0]])
+        name: fit(observations, KNOTS, priors[groups[name].most_common(1)[0][0]].at_the_pace_of(observations))
         for name, observations in by_kind.items()
     }
 

@@ -19,13 +19,14 @@ nor call falls: what is farther away takes longer.
 
 What is minimised are errors relative to the prediction, so that sums of predictions are right on average; observations
 far off, which something else on the machine has disturbed, lose weight. Few observations are helped by a prior: the
-curve of kinds that are alike.
+curve of kinds that are alike, at the pace that these observations have.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.optimize import nnls
@@ -56,7 +57,7 @@ SINCE = tuple(8 * 1024 * 8**k for k in range(4))
 SMOOTHNESS = 0.05
 """Weight of differences between neighbouring knots, relative to one observation: decides only where there are few."""
 
-PRIOR = 0.5
+PRIOR = 0.3
 """Weight of a knot's relative difference from the prior's, relative to one observation."""
 
 PRIOR_TERM = 1.5
@@ -78,6 +79,9 @@ MOST = {
 """Bounds of terms, in seconds: a loop that is entered for a few elements, behind a branch that is predicted wrongly,
 the loop around a row, and a few instructions for an element take no more. Few observations would tell them from other
 terms only by chance: of small operations alone, what a call takes would count as the elements'."""
+
+MOST_SLOWER = 10
+"""Kinds of a group differ by no more than this in the time of an element."""
 
 ROUNDS = 12
 """Of reweighting; the weights have settled by then."""
@@ -130,6 +134,10 @@ class Work:
     def arrays(self) -> tuple[tuple[int, int], ...]:
         """`reach`, and where nothing is known of that, an array that was touched by the operation before."""
         return self.reach or ((self.bytes, self.bytes),)
+
+    def without_elements(self) -> Work:
+        """What a call takes alone, its pieces and runs included."""
+        return replace(self, elements=0)
 
     def terms(self) -> dict[str, float]:
         """The factors of `TERMS`."""
@@ -189,6 +197,26 @@ class Curve:
         call = float(hats(np.array([work.since], float), SINCE)[0] @ self.call)
         others = sum(self.terms.get(name, 0.0) * by for name, by in work.terms().items())
         return call + work.elements * element + others
+
+    def at_the_pace_of(self, observations: Sequence[tuple[Work, float]]) -> Curve:
+        """This curve for operations whose elements take another time: so many times as long at every distance.
+
+        Kinds that are alike have in common how the time of an element grows with its distance; a remainder takes
+        several times a square root all the same, and a few observations that are far from a prior would be taken for
+        disturbed ones. What counts is the median of those that elements are at least half of.
+        """
+        ratios = []
+        for work, seconds in observations:
+            whole = self.seconds(work)
+            calls = self.seconds(work.without_elements())
+            if whole - calls > calls:
+                ratios.append(max(seconds - calls, MOST_SLOWER**-1 * (whole - calls)) / (whole - calls))
+        if not ratios:
+            return self
+        # Few say little: as if one more had been as the prior.
+        pace = math.exp(math.log(float(np.median(ratios))) * len(ratios) / (len(ratios) + 1))
+        terms = {name: value * pace if name.startswith("element") else value for name, value in self.terms.items()}
+        return replace(self, element=tuple(value * pace for value in self.element), terms=terms)
 
 
 def hats(lengths: Array, knots: Sequence[int]) -> Array:

@@ -212,7 +212,7 @@ def price(counts: Mapping[Counted, int], prices: Pricer, name: str) -> Estimate:
     found: dict[str, list[tuple[int, Time, float]]] = {}
     lacking: dict[str, str] = {}
     for (one, since, reach), count in counts.items():
-        if one.selects and prices.conditions_in_selections:
+        if (one.selects or one.stores) and prices.has_context_flags:
             continue
         try:
             found.setdefault(one.name, []).append((count, prices.time(one, since, reach), prices.error(one)))

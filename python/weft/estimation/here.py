@@ -39,7 +39,7 @@ class Here:
     """
 
     name = "here"
-    conditions_in_selections = False
+    has_context_flags = False
 
     def __init__(self, costs: MeasuredCosts) -> None:
         self.costs = costs

@@ -22,8 +22,9 @@ class Pricer(Protocol):
 
     name: str
     """The machine's."""
-    conditions_in_selections: bool
-    """Whether the time of a selection has the evaluation of its condition in it."""
+    has_context_flags: bool
+    """Whether each processor has a flag that says if it stores: the time of a selection has the evaluation of its
+    condition in it, and an operation in place needs no assignment after it."""
 
     def time(self, record: Record, since: int = 0, reach: Reach = ()) -> Time:
         """Seconds of an operation; UsageError where the machine has no cost of it.
@@ -44,7 +45,7 @@ class Described:
         Of the machine.
     """
 
-    conditions_in_selections = True
+    has_context_flags = True
 
     def __init__(self, costs: Costs) -> None:
         self.costs = costs

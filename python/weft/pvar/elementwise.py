@@ -17,7 +17,7 @@ import numpy as np
 
 from weft._core import UsageError
 from weft.pvar import words
-from weft.pvar.native import WITHOUT_WARNING, quietly
+from weft.pvar.native import ARITHMETIC, WITHOUT_WARNING, quietly
 from weft.pvar.operations import FUNCTIONS, SILENT, Function
 from weft.pvar.variable import ParallelVariable
 
@@ -124,7 +124,7 @@ def unary(function: Function) -> Callable[[Any], ParallelVariable]:
 def binary(function: Function) -> Callable[[Any, Any], ParallelVariable]:
     """The fast way of a function of two operands: nothing is looked at that a selection or a meter would need."""
     compute = function.compute
-    quiet = function.name in WITHOUT_WARNING
+    quiet, silent, whole = function.name in WITHOUT_WARNING, function.name in SILENT, function.name in ARITHMETIC
 
     def call(x: Any, y: Any, /) -> ParallelVariable:
         if x.__class__ is ParallelVariable:
@@ -139,11 +139,15 @@ def binary(function: Function) -> Callable[[Any, Any], ParallelVariable]:
                         return ParallelVariable(vp, compute(x.data, y))
                 except (TypeError, OverflowError):
                     pass
-            elif quiet and vp.selecting:
+            elif vp.selecting and (quiet or silent):
                 other = y
                 if y.__class__ is ParallelVariable:
                     other = y.data if y.vp is vp else None
-                result = None if other is None else quietly(function.name, x.data, other)
+                result = quietly(function.name, x.data, other) if quiet and other is not None else None
+                if result is None and (silent or (whole and _is_whole(x.data))) and _is_whole(other):
+                    # numpy has nothing to warn of, and need not be kept from it.
+                    with contextlib.suppress(TypeError, OverflowError):
+                        result = compute(x.data, other)
                 if result is not None:
                     return ParallelVariable(vp, result)
         elif y.__class__ is not ParallelVariable:
@@ -155,6 +159,13 @@ def binary(function: Function) -> Callable[[Any, Any], ParallelVariable]:
 
     _name(call, function, "x, y")
     return call
+
+
+def _is_whole(operand: Any) -> bool:
+    """Whether an operand is of whole numbers or booleans."""
+    if operand.__class__ is np.ndarray:
+        return operand.dtype.kind in "iub"
+    return operand.__class__ is builtins.int or operand.__class__ is builtins.bool
 
 
 def _name(call: Any, function: Function, arguments: str) -> None:
@@ -289,7 +300,7 @@ def _reflected(function: Any) -> Any:
 
 def _in_place(function: Function) -> Any:
     """`x += y`: an assignment, so that it keeps old values where nobody is selected."""
-    compute = function.compute
+    compute, apart = function.compute, binary(function)
 
     def call(x: Any, y: Any) -> Any:
         vp = x.vp
@@ -303,8 +314,7 @@ def _in_place(function: Function) -> Any:
                     return x
             except (TypeError, OverflowError):
                 pass
-        result = apply(function, x, y)
-        x.assign(result, counted=False)
+        x.assign(apart(x, y), in_place=True)
         return x
 
     return call

@@ -23,7 +23,7 @@ LARGE = 8 << 20
 _KEEPING = (32 << 20) - (64 << 10)
 """Bytes of an array that is allocated and freed once: just below what glibc lets its threshold rise to."""
 
-_ASKED = 64 << 20
+ASKED = 64 << 20
 """Bytes from which memory is asked for before it is taken: asking then costs nothing."""
 
 _KEPT = 4
@@ -71,7 +71,7 @@ def check(needed: int, what: str) -> None:
     UsageError
         With what is needed and what there is.
     """
-    if needed <= _ASKED:
+    if needed <= ASKED:
         return
     there = available()
     if there is not None and needed > there:

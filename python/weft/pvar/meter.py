@@ -61,6 +61,9 @@ class Record:
     selects
         Whether the result became a condition of `where` and nothing else so far: its time is then part of the
         selection's, where a machine's costs of selecting include evaluating the condition.
+    stores
+        Whether this is the end of an operation in place (`x += …`) under a selection: processors that are told one by
+        one whether to store do it within the operation.
     converted
         Of arithmetic: whether the variables are of different dtypes, so that elements are converted first; of gets and
         sends: whether addresses are.
@@ -82,6 +85,7 @@ class Record:
     scalar: bool = False
     runs: int = 1
     selects: bool = False
+    stores: bool = False
     converted: bool = False
 
     @property
@@ -176,6 +180,8 @@ class Meter:
         real = cm = 0.0
         lacking: dict[str, str] = {}
         for record, count in self.counts().items():
+            if record.stores:
+                continue
             try:
                 time = costs.time(record.operation(costs.processors))
             except UsageError as error:

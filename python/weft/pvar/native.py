@@ -8,7 +8,7 @@ import numpy as np
 
 from weft import _core
 from weft._core import UsageError
-from weft.pvar import local, words
+from weft.pvar import local, memory, words
 from weft.pvar.execution import Array, Scan, Send
 from weft.pvar.local import Local
 from weft.pvar.memory import LARGE
@@ -18,13 +18,18 @@ TESTS = frozenset(("equal", "not_equal", "less", "less_equal", "greater", "great
 """Functions whose results are booleans."""
 
 _LOGICAL = frozenset(("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_invert"))
-_ARITHMETIC = frozenset(("add", "subtract", "multiply", "maximum", "minimum", "negative", "abs", "square"))
+ARITHMETIC = frozenset(("add", "subtract", "multiply", "maximum", "minimum", "negative", "abs", "square"))
+"""Functions that numpy computes of whole numbers without a warning."""
 
-WITHOUT_WARNING = _ARITHMETIC | TESTS | frozenset(("divide", "sqrt"))
+WITHOUT_WARNING = ARITHMETIC | TESTS | frozenset(("divide", "sqrt"))
 """Functions of floats that a kernel computes where numpy would have to be kept from warning of the unselected."""
 
-KERNELS = _ARITHMETIC | TESTS | _LOGICAL
+KERNELS = ARITHMETIC | TESTS | _LOGICAL
 """Elementwise functions whose kernels give what numpy gives, bit for bit and without a warning."""
+
+_WORTH_THREADS = 16 << 20
+"""Bytes that an elementwise kernel touches from which it is given threads: one moves fewer, in the caches that cores
+share, before another has been started."""
 
 _FEW = 1 << 16
 """Elements up to which numpy's own indexing is the faster."""
@@ -40,6 +45,23 @@ class Native(Local):
     of small arrays) is left to numpy.
     """
 
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        super().__init__(shape)
+        self._room: Array | None = None
+
+    def room(self, data: Array, into: Array) -> Array | None:
+        """Where large sends sort their messages: kept, since to get fresh pages takes as long as the sends do."""
+        if data.nbytes < LARGE:
+            return None
+        needed = _core.array_send_room(data, into)
+        if self._room is None or self._room.nbytes < needed:
+            self._room = None
+            there = memory.available()
+            if there is not None and needed > there:
+                return None
+            self._room = np.empty(needed, np.uint8)
+        return self._room
+
     def assign(self, data: Array, value: Any, mask: Array | None, word: int | None) -> None:
         """Masked by the kernel, where nothing is converted."""
         if mask is None or word is not None or data.dtype == np.float16:
@@ -53,7 +75,7 @@ class Native(Local):
         elif value.dtype != data.dtype:
             super().assign(data, value, mask, word)
             return
-        _core.array_elementwise("copy", (value,), data, mask)
+        _core.array_elementwise("copy", (value,), data, mask, _threads(value.nbytes + data.nbytes))
 
     def elementwise(self, name: str, operands: list[Any]) -> Array | None:
         """Large arrays of one dtype by the kernel, which knows threads and writes past the caches; else None."""
@@ -139,7 +161,7 @@ class Native(Local):
         if nothing is not None and nothing != 0:
             into.fill(nothing)
         try:
-            _core.array_send(data, index, into, operator, mask)
+            _core.array_send(data, index, into, operator, mask, None, self.room(data, into))
         except UsageError:
             to, _ = how.messages(data, addresses)
             local.check_addresses(to, self.size, "send")
@@ -170,8 +192,13 @@ def quietly(name: str, x: Array, y: Any) -> Array | None:
     else:
         return None
     out = np.empty(x.shape, bool if name in TESTS else dtype)
-    _core.array_elementwise(name, operands, out)
+    _core.array_elementwise(name, operands, out, None, _threads(len(operands) * x.nbytes + out.nbytes))
     return out
+
+
+def _threads(touched: int) -> int | None:
+    """How many threads an elementwise kernel is given; None: as many as there are processors."""
+    return 1 if touched < _WORTH_THREADS else None
 
 
 def _index(addresses: Array) -> Array:

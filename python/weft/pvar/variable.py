@@ -155,8 +155,10 @@ class ParallelVariable:
             )
         return made
 
-    def assign(self, value: Any, *, counted: bool = True) -> None:
+    def assign(self, value: Any, *, in_place: bool = False) -> None:
         """Give the selected processors a value: a variable's elements, or one number for all. What `x[...] = …` does.
+
+        `in_place`: as the end of an operation like `x += …`, which without a selection stores by itself.
 
         Raises
         ------
@@ -181,9 +183,9 @@ class ParallelVariable:
             raise UsageError(
                 f"a variable of {self.data.dtype} cannot be given {what}; convert with astype({self.data.dtype})"
             ) from None
-        if counted and vp.meter is not None:
+        if vp.meter is not None and not (in_place and vp.mask is None):
             if isinstance(value, ParallelVariable):
-                vp.meter.record(vp, "assign", "assign", self.bits, arrays=(value.data, self.data))
+                vp.meter.record(vp, "assign", "assign", self.bits, arrays=(value.data, self.data), stores=in_place)
             else:
                 vp.meter.record(vp, "broadcast", "broadcast", self.bits, arrays=(self.data,))
 
@@ -191,7 +193,8 @@ class ParallelVariable:
         if place is Ellipsis or (place.__class__ is slice and place == _ALL):
             return self
         vp = self.vp
-        if vp.alone and vp.meter is None and place.__class__ is tuple and len(place) == vp.ndim:
+        one = (place.__class__ is tuple and len(place) == vp.ndim) or (place.__class__ is int and vp.ndim == 1)
+        if one and vp.alone and vp.meter is None:
             try:
                 return self.data.item(place)
             except (IndexError, TypeError, ValueError):

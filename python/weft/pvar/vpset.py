@@ -306,7 +306,9 @@ class VPSet:
 
     def check_memory(self, dtype: np.dtype[Any]) -> None:
         """Refuse a variable that memory does not hold, before it is taken."""
-        memory.check(self._elements * dtype.itemsize, f"a variable of {dtype} on {self.shape} virtual processors")
+        needed = self._elements * dtype.itemsize
+        if needed > memory.ASKED:
+            memory.check(needed, f"a variable of {dtype} on {self.shape} virtual processors")
 
     def _index_type(self, dtype: DTypeLike | None) -> np.dtype[Any]:
         if dtype is None:

@@ -48,6 +48,7 @@ def test_the_programs_of_the_repository_are_priced_by_what_is_calibrated(small):
         *("gauss", "jacobi", "radix_sort", "spmv", "histogram", "shortest_paths", "life", "fft"),
         *("conjugate_gradients", "bitonic_sort", "lucky_numbers", "cannon", "kmeans", "components"),
         *("mandelbrot", "sandpile", "edges", "list_ranking", "pagerank", "run_lengths"),
+        *("floyd_warshall", "wave", "cyclic_automaton", "monte_carlo", "string_matching", "quicksort"),
     ):
         size = "256" if name in ("histogram", "fft", "bitonic_sort") else "40"
         for one, since, reach in record(f"programs/{name}.py", ["--size", size]):

@@ -71,6 +71,22 @@ def test_a_prior_says_what_was_not_observed():
     assert found.seconds(near) == pytest.approx(half.seconds(near), rel=0.1)
 
 
+def test_a_prior_is_taken_at_the_pace_of_a_kind():
+    """A kind whose elements take three times as long as those of what it is like, seen at few lengths only."""
+    slow = Curve(KNOTS, tuple(3 * value for value in ELEMENT), PLAIN.call)
+    few = [(work, slow.seconds(work)) for work in works(PLAIN, 200) if work.bytes > 2**19][:4]
+    far, near = Work(1 << 20, 8 << 20), few[0][0]
+    assert fit(few, KNOTS, PLAIN).seconds(far) < 0.8 * slow.seconds(far)
+    found = fit(few, KNOTS, PLAIN.at_the_pace_of(few))
+    assert found.seconds(far) == pytest.approx(slow.seconds(far), rel=0.2)
+    assert found.seconds(near) == pytest.approx(slow.seconds(near), rel=0.1)
+
+
+def test_calls_say_nothing_of_the_pace_of_elements():
+    calls = [(Work(8, 64), 9e-6)] * 5
+    assert PLAIN.at_the_pace_of(calls) is PLAIN
+
+
 def test_sums_of_predictions_are_right_on_average():
     """Times that scatter upwards: their mean is predicted, not their median."""
     made = np.random.default_rng(3)

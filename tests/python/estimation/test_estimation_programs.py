@@ -75,6 +75,18 @@ def run(monkeypatch, capsys, name, *words):
         ("pagerank", ["--size", "1", "--links", "1", "--rounds", "1"]),
         ("run_lengths", ["--size", "1000"]),
         ("run_lengths", ["--size", "2"]),
+        ("floyd_warshall", ["--size", "30"]),
+        ("floyd_warshall", ["--size", "1", "--machine", "cm2-8k"]),
+        ("wave", ["--size", "30", "--steps", "21"]),
+        ("wave", ["--size", "1", "--steps", "1"]),
+        ("cyclic_automaton", ["--size", "30", "--rounds", "21"]),
+        ("cyclic_automaton", ["--size", "2", "--rounds", "3", "--machine", "cm2-8k"]),
+        ("monte_carlo", ["--size", "1000"]),
+        ("monte_carlo", ["--size", "1", "--rounds", "1"]),
+        ("string_matching", ["--size", "500"]),
+        ("string_matching", ["--size", "3", "--patterns", "2"]),
+        ("quicksort", ["--size", "500"]),
+        ("quicksort", ["--size", "1"]),
     ],
 )
 def test_the_program_passes(monkeypatch, capsys, native, name, words):
@@ -85,10 +97,13 @@ def test_the_program_passes(monkeypatch, capsys, native, name, words):
 
 LINES = (
     *("gauss", "radix_sort", "spmv", "histogram", "shortest_paths", "fft", "bitonic_sort", "lucky_numbers", "kmeans"),
-    *("list_ranking", "pagerank", "run_lengths"),
+    *("list_ranking", "pagerank", "run_lengths", "monte_carlo", "string_matching", "quicksort"),
 )
 
-SIDES = ("jacobi", "life", "conjugate_gradients", "cannon", "components", "mandelbrot", "sandpile", "edges")
+SIDES = (
+    *("jacobi", "life", "conjugate_gradients", "cannon", "components", "mandelbrot", "sandpile", "edges"),
+    *("floyd_warshall", "wave", "cyclic_automaton"),
+)
 """Programs whose size is that of one side."""
 
 

@@ -70,6 +70,20 @@ def test_spreads_gets_and_sends_are_those_of_numpy(drawn: tuple[Array, Array, Ar
     assert np.array_equal(out.ravel(), expected)
 
 
+def test_the_room_of_a_send_may_hold_anything() -> None:
+    rng = np.random.default_rng(5)
+    x, index = rng.random(300_000), rng.integers(0, 400_000, 300_000)
+    expected = np.zeros(400_000)
+    np.add.at(expected, index, x)
+    enough = _core.array_send_room(x, expected, 2)
+    assert enough > 10 * x.size
+    assert _core.array_send_room(FLOATS, FLOATS) == 0
+    for size in (enough, enough // 2, 0):
+        out = np.zeros(400_000)
+        _core.array_send(x, index, out, "add", threads=2, room=np.full(size, 0xA5, np.uint8))
+        assert np.array_equal(out, expected)
+
+
 def test_operands_of_one_element_stand_for_all() -> None:
     out = np.zeros((2, 3))
     _core.array_elementwise("multiply", (np.full((2, 3), 4.0), np.array(0.5)), out)
@@ -83,7 +97,7 @@ def test_nothing_selected_has_no_largest_and_the_sum_0() -> None:
     assert _core.array_reduce(none, "or") is False
 
 
-FLOATS, INDEX = np.zeros(4), np.array([0, 1, 1, 3])
+FLOATS, INDEX, SHARED = np.zeros(4), np.array([0, 1, 1, 3]), np.zeros(4)
 
 
 @pytest.mark.parametrize(
@@ -125,6 +139,7 @@ FLOATS, INDEX = np.zeros(4), np.array([0, 1, 1, 3])
             "elements 1 and 2 are both sent to element 1: choose how",
         ),
         (lambda: _core.array_send(FLOATS, INDEX, np.zeros(4), "sum"), "no operation 'sum'.*overwrite"),
+        (lambda: _core.array_send(FLOATS, INDEX, SHARED, "add", room=SHARED), "room and out share memory"),
     ],
 )
 def test_messages(call: Any, message: str) -> None:
@@ -137,6 +152,8 @@ def test_read_only_outputs_are_refused() -> None:
     out.flags.writeable = False
     with pytest.raises(_core.UsageError, match="out is read-only"):
         _core.array_scan(FLOATS, out, "add")
+    with pytest.raises(_core.UsageError, match="room is read-only"):
+        _core.array_send(FLOATS, INDEX, np.zeros(4), "add", room=out)
 
 
 def test_other_threads_of_python_run_meanwhile() -> None:

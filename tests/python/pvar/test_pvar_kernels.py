@@ -27,6 +27,21 @@ def same(got, expected):
     return type(got) is type(expected) and got == expected
 
 
+def test_large_sends_keep_the_room_that_they_sort_in():
+    size = 1 << 20
+    run, data, to = Native((size,)), np.arange(size, dtype=float), np.arange(size) * 7 % size
+    into = [np.zeros(size), np.zeros(size)]
+    rooms = []
+    for out in into:
+        run.send(data, to, out, Send("add", None))
+        rooms.append(run.room(data, out))
+    assert rooms[0] is not None
+    assert rooms[0] is rooms[1]
+    assert np.array_equal(into[0][to], data)
+    assert np.array_equal(into[1], into[0])
+    assert run.room(data[:1000], into[0]) is None
+
+
 @settings(deadline=None, max_examples=80)
 @given(cases.SHAPES, cases.DTYPES, cases.DENSITIES, cases.SEEDS, st.data())
 def test_kernels_give_what_numpy_gives(shape, dtype, density, seed, data):

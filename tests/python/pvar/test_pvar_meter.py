@@ -91,6 +91,23 @@ def test_a_record_knows_where_it_was_asked_for_and_who_was_selected():
     assert not meter.sequence
 
 
+def test_operations_in_place_assign_only_where_some_are_not_selected():
+    with pvar.metered() as meter:
+        vp = weft.VPSet((4, 8), machine="cm2-8k")
+        x = vp.zeros("float32")
+        x += 1
+        with vp.where(vp.coordinate(0) == 2):
+            x += 1
+    assert names(meter)[-2:] == [("add", "float_add"), ("assign", "assign")]
+    assert [record.name for record in meter.sequence].count("add") == 2
+    assert [record.stores for record in meter.sequence] == [False] * (len(meter.sequence) - 1) + [True]
+    # A Connection Machine stores within the operation.
+    costs = Costs(weft.machine("cm2-8k"))
+    counted = meter.time(costs)
+    meter.sequence.pop()
+    assert meter.time(costs) == counted
+
+
 def test_a_meter_can_be_given_to_vp_sets_that_exist():
     vp = weft.VPSet(4)
     assert vp.plain

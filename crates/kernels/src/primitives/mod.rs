@@ -39,6 +39,6 @@ pub use gather::gather;
 pub use pointwise::Pointwise;
 pub use reduce::reduce;
 pub use scan::{Order, Scan, scan};
-pub use send::{Collisions, send};
+pub use send::{Collisions, send, send_room};
 pub use spread::spread;
 pub use view::View;

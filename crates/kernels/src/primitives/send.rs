@@ -10,6 +10,7 @@ mod collisions;
 use super::combination::{Combine, Combining, with_combination};
 use super::element::{Element, Truth};
 use super::indices::{Index, Indexing, Moves, Range, range_of, with_indices};
+use super::parallel::threads_for;
 use super::view::Selection;
 use super::{Combination, ElementType, PrimitiveError, View};
 
@@ -38,6 +39,10 @@ impl Collisions {
 /// Sends each selected element of `x` to the element of `out` with the flat index in `index`. Elements of `out` that
 /// nothing is sent to keep what they hold.
 ///
+/// Large sends sort their messages first, in `room` where it has [`send_room`] bytes, whatever it holds; it holds anything
+/// afterwards. Without it memory is allocated for the call, and to get its pages from the system may take as long as the
+/// rest: whoever sends often keeps one.
+///
 /// # Errors
 ///
 /// An index of a selected element that `out` does not have and, where collisions are refused, two selected elements with
@@ -53,16 +58,30 @@ pub unsafe fn send(
     out: View,
     collisions: Collisions,
     selection: Option<&View>,
+    room: Option<&View>,
     threads: Option<usize>,
 ) -> Result<(), PrimitiveError> {
     // SAFETY: the caller's.
     let moves = unsafe { Moves::checked(x, index, out, x.length, selection, threads)? };
-    with_indices(&index, Work { moves, collisions })
+    if let Some(room) = room {
+        let others = [(Some(&x), "x"), (Some(&index), "index"), (Some(&out), "out"), (selection, "selection")];
+        for (view, name) in others.into_iter().filter_map(|(view, name)| Some((view?, name))) {
+            room.check_apart("room", view, name)?;
+        }
+    }
+    with_indices(&index, Work { moves, collisions, room })
+}
+
+/// Bytes of a `room` that is enough for sends of so many elements of a type to one of so many; 0 where none is used.
+pub fn send_room(kind: ElementType, senders: usize, destinations: usize, threads: Option<usize>) -> usize {
+    let threads = threads_for(threads, senders.saturating_mul(2 * kind.size()));
+    buckets::wanted(senders, kind.size(), destinations, threads)
 }
 
 struct Work<'a> {
     moves: Moves<'a>,
     collisions: Collisions,
+    room: Option<&'a View>,
 }
 
 impl Indexing for Work<'_> {
@@ -75,7 +94,7 @@ impl Indexing for Work<'_> {
         if self.collisions == Collisions::Refuse {
             collisions::refuse(index, selection, range)?;
         }
-        let messages = Messages { index, x, out, selection, threads, range };
+        let messages = Messages { index, x, out, selection, room: self.room, threads, range };
         match self.collisions {
             Collisions::Combine(combination) => with_combination(x.kind, combination, messages),
             Collisions::Overwrite | Collisions::Refuse => {
@@ -98,6 +117,7 @@ struct Messages<'a, I> {
     x: View,
     out: View,
     selection: Selection<'a>,
+    room: Option<&'a View>,
     threads: usize,
     range: Range,
 }
@@ -131,7 +151,7 @@ impl<I: Index> Messages<'_, I> {
         let out = &mut out[self.range.low..=self.range.high];
         if buckets::pay(self.index.len(), std::mem::size_of_val(out)) {
             let senders = buckets::Senders { x, index: self.index, selection: self.selection, low: self.range.low };
-            if buckets::deliver::<T, I, C>(&senders, out, self.threads) {
+            if buckets::deliver::<T, I, C>(&senders, out, self.room, self.threads) {
                 return;
             }
         }

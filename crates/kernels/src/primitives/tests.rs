@@ -405,9 +405,16 @@ fn check_send<T: Number>(case: &Case, extent: usize, collisions: Collisions, mis
     let small: Vec<i32> = index.iter().map(|&index| index as i32).collect();
     let indices = if narrow { view(&small) } else { view(&index) };
     let before = out.clone();
+    // None, too little, or enough, beginning anywhere in a line.
+    let bytes = send_room(T::TYPE, x.len(), extent, Some(case.threads));
+    let mut room = vec![0xA5_u8; bytes + 64];
+    let begin = case.seed as usize % 61;
+    let mut room = view_mut(&mut room[begin..begin + if narrow { bytes } else { bytes / 2 }]);
+    room.kind = ElementType::Uint8;
+    let room = (!case.seed.is_multiple_of(3)).then_some(&room);
     // SAFETY: the views are of arrays that are there.
     let done = with_streaming(case.streaming, || unsafe {
-        send(view(&x), indices, view_mut(&mut out), collisions, selection.as_ref(), Some(case.threads))
+        send(view(&x), indices, view_mut(&mut out), collisions, selection.as_ref(), room, Some(case.threads))
     });
     if let Some(element) = wrong {
         let index = index[element];
@@ -489,7 +496,7 @@ proptest! {
                 let add = Scan::Combine(Combination::Add);
                 scan(view(&x), view_mut(&mut scanned), add, axis, None, None, order, Some(threads)).expect("fits");
                 let add = Collisions::Combine(Combination::Add);
-                send(view(&x), view(&index), view_mut(&mut sent), add, None, Some(threads)).expect("fits");
+                send(view(&x), view(&index), view_mut(&mut sent), add, None, None, Some(threads)).expect("fits");
                 reduce(view(&x), Combination::Add, None, Some(threads)).expect("fits")
             };
             let Some(Scalar::Float(sum)) = sum else { panic!("a sum of float64 is one") };

@@ -1,15 +1,17 @@
 //! Sends by buckets of neighbouring destinations: a pass sorts messages into buckets, another delivers them bucket by
 //! bucket, when the destinations of a bucket are in a cache.
 //!
-//! A message in a bucket is a value and a destination within the bucket. As many as fit a cache line are a *packet*, which
-//! is put together in a cache and stored past the caches when it is full. Each thread sorts a stretch of the senders into
-//! packets of its own, and a bucket is delivered from first to last stretch: so each destination gets its messages in the
-//! order of their senders.
+//! A message in a bucket is a value and a destination within the bucket. As many as fit two cache lines are a *packet*,
+//! which is put together in a cache and stored past the caches after it is full. Packets of a bucket are in *chunks* that
+//! are taken one after another as they are needed, so that nobody counts messages first. Each thread sorts a stretch of
+//! the senders into chunks of its own, and a bucket is delivered from first to last stretch: so each destination gets its
+//! messages in the order of their senders.
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::super::View;
 use super::super::combination::Combine;
 use super::super::element::Element;
 use super::super::indices::Index;
@@ -29,11 +31,12 @@ const WIDEST: u32 = 16;
 /// Buckets are no narrower than this: destinations next to each other in time would be the same one too often.
 const NARROWEST: u32 = 8;
 
-/// About so many buckets: a line for each is in the second-level cache.
-const BUCKETS: usize = 1024;
+/// About so many buckets: a packet for each is in the second-level cache while messages are sorted, and twice the
+/// destinations of one while they are delivered.
+const BUCKETS: usize = 2048;
 
-/// Senders are served in batches of so many times as many as there are destinations: the packets of a batch are in a cache
-/// where destinations are few, and where there are many, those are not fetched again too often.
+/// Without a room for all, senders are served in batches of so many times as many as there are destinations: few pages
+/// are taken where destinations are few, and where there are many, those are not fetched again too often.
 const TO_EACH: usize = 4;
 
 /// Batches are not smaller than this: threads are started for each.
@@ -42,8 +45,20 @@ const BATCH: usize = if cfg!(test) { 300 } else { 2 << 20 };
 /// Nor larger: 32 bits count them.
 const LARGEST: usize = u32::MAX as usize;
 
-/// Tables that messages are counted in.
-const TABLES: usize = 4;
+/// Bytes of a packet. Whether it is full is foreseen by no processor: the fewer packets, the fewer wrong guesses.
+const PACKET: usize = 2 * LINE;
+
+/// Packets of a chunk, at most: a page, within which processors fetch ahead by themselves.
+const CHUNK: usize = (4 << 10) / PACKET;
+
+/// A chunk has at most this share of the packets that a bucket has on average, so that little room is wasted.
+const SHARE: usize = 4;
+
+/// While a packet is delivered the one so many further is fetched: longer than memory takes to answer.
+const FETCHED: usize = 16;
+
+/// Senders so many bytes ahead are fetched while messages are sorted.
+const SENDERS_AHEAD: usize = 2 << 10;
 
 /// Whether buckets are worth their passes.
 pub(super) fn pay(senders: usize, destination_bytes: usize) -> bool {
@@ -58,23 +73,25 @@ pub(super) struct Senders<'a, T, I> {
     pub low: usize,
 }
 
-/// A cache line of messages: values from its start on, destinations within the bucket from its end on, downwards, and how
-/// many there are at [`FILLED`].
+/// Messages: values from its start on, and after all of those destinations within the bucket.
 #[derive(Clone, Copy)]
-#[repr(C, align(64))]
-struct Packet([u8; LINE]);
+#[repr(C, align(128))]
+struct Packet([u8; PACKET]);
 
-/// Where a packet that is being filled keeps how many messages it has; a full one needs no such number.
-const fn filled_at<T>() -> usize {
-    room::<T>() * (size_of::<T>() + 2)
+const _: () = assert!(align_of::<Packet>() == PACKET);
+
+/// Messages of a packet, of values of so many bytes.
+const fn room_for(size: usize) -> usize {
+    PACKET / (size + size_of::<u16>())
 }
 
-/// Messages of a packet, with a byte left for their number.
 const fn room<T>() -> usize {
-    (LINE - 1) / (size_of::<T>() + 2)
+    room_for(size_of::<T>())
 }
 
 impl Packet {
+    const EMPTY: Self = Self([0; PACKET]);
+
     #[inline(always)]
     unsafe fn put<T: Element>(&mut self, place: usize, value: T, destination: u16) {
         let start = self.0.as_mut_ptr();
@@ -86,111 +103,135 @@ impl Packet {
     }
 
     #[inline(always)]
-    unsafe fn get<T: Element>(&self, place: usize) -> (T, usize) {
-        let start = self.0.as_ptr();
+    unsafe fn value<T: Element>(&self, place: usize) -> T {
         // SAFETY: the place is below `room`.
-        unsafe {
-            let value = start.cast::<T>().add(place).read();
-            let destination = start.add(room::<T>() * size_of::<T>()).cast::<u16>().add(place).read_unaligned();
-            (value, destination.into())
-        }
+        unsafe { self.0.as_ptr().cast::<T>().add(place).read() }
+    }
+
+    /// The destinations from one on, as many as a D has sixteen bits for.
+    #[inline(always)]
+    unsafe fn destinations<T: Element, D: Copy>(&self, place: usize) -> D {
+        let start = self.0.as_ptr().wrapping_add(room::<T>() * size_of::<T>());
+        // SAFETY: so many places from this one on are below `room`.
+        unsafe { start.cast::<u16>().add(place).cast::<D>().read_unaligned() }
     }
 }
 
-/// Delivers all messages to `out`, which has a destination for each. False where there is no memory for the buckets;
-/// nothing is delivered then.
+/// How messages are sorted.
+#[derive(Clone, Copy, Debug)]
+struct Plan {
+    /// Bits of a destination within its bucket.
+    width: u32,
+    buckets: usize,
+    threads: usize,
+    /// Senders of a batch.
+    batch: usize,
+    /// Packets of a chunk, a power of two.
+    chunk: usize,
+    /// Packets that each thread has room for.
+    packets: usize,
+}
+
+impl Plan {
+    /// None where more packets are needed than there can be.
+    fn new(senders: usize, size: usize, destinations: usize, threads: usize, batch: usize) -> Option<Self> {
+        let width = destinations.div_ceil(BUCKETS).next_power_of_two().ilog2().clamp(NARROWEST, WIDEST);
+        let buckets = ((destinations - 1) >> width) + 1;
+        let batch = senders.min(batch).min(LARGEST);
+        let stretch = batch.div_ceil(threads);
+        let usual = stretch / buckets / room_for(size) / SHARE;
+        let chunk = 1 << usual.clamp(2, CHUNK).ilog2();
+        // A bucket begins with a chunk, and gets another one when all packets of that are full.
+        let chunks = stretch / (room_for(size) * chunk) + buckets;
+        let packets = chunks.checked_mul(chunk).filter(|&packets| packets <= u32::MAX as usize)?;
+        Some(Self { width, buckets, threads, batch, chunk, packets })
+    }
+
+    fn bytes(&self) -> Option<usize> {
+        self.packets.checked_mul(self.threads)?.checked_mul(PACKET)
+    }
+}
+
+/// Bytes that are enough to sort the messages of so many senders, of elements of so many bytes; 0 where none are needed.
+pub(super) fn wanted(senders: usize, size: usize, destinations: usize, threads: usize) -> usize {
+    if !pay(senders, destinations.saturating_mul(size)) {
+        return 0;
+    }
+    let plan = Plan::new(senders, size, destinations, threads, senders);
+    plan.and_then(|plan| plan.bytes()).map_or(0, |bytes| bytes + PACKET)
+}
+
+/// Delivers all messages to `out`, which has a destination for each. They are sorted in `room` where that is enough.
+/// False where there is no memory for the buckets; nothing is delivered then.
 pub(super) fn deliver<T: Element, I: Index, C: Combine<T>>(
     senders: &Senders<'_, T, I>,
     out: &mut [T],
+    room: Option<&View>,
     threads: usize,
 ) -> bool {
     let count = senders.x.len();
-    let width = out.len().div_ceil(BUCKETS).next_power_of_two().ilog2().clamp(NARROWEST, WIDEST);
-    let buckets = ((out.len() - 1) >> width) + 1;
-    let batch = count.min(BATCH.max(out.len().saturating_mul(TO_EACH))).min(LARGEST);
-    // The last packet of a bucket and stretch need not be full.
-    let Some(memory) = Memory::new(batch.div_ceil(room::<T>()) + buckets * threads) else { return false };
+    let plan = |batch: usize| {
+        let plan = Plan::new(count, size_of::<T>(), out.len(), threads, batch)?;
+        Some((plan, plan.bytes()?))
+    };
+    let all = || plan(count).and_then(|(plan, bytes)| Some((plan, Memory::given(bytes, room?)?)));
+    let some = || {
+        let (plan, bytes) = plan(BATCH.max(out.len().saturating_mul(TO_EACH)))?;
+        Some((plan, Memory::new(bytes)?))
+    };
+    let Some((plan, memory)) = all().or_else(some) else { return false };
     let mut start = 0;
     while start < count {
         let left = count - start;
         // The last two are alike.
-        let end = start + if left <= batch || left >= 2 * batch { left.min(batch) } else { left / 2 };
-        deliver_batch::<T, I, C>(senders, start..end, out, Sorting { width, buckets, threads, memory: &memory });
+        let end = start + if left <= plan.batch || left >= 2 * plan.batch { left.min(plan.batch) } else { left / 2 };
+        deliver_batch::<T, I, C>(senders, start..end, out, plan, &memory);
         start = end;
     }
     true
-}
-
-/// How a batch is sorted.
-#[derive(Clone, Copy)]
-struct Sorting<'a> {
-    width: u32,
-    buckets: usize,
-    threads: usize,
-    memory: &'a Memory,
 }
 
 fn deliver_batch<T: Element, I: Index, C: Combine<T>>(
     senders: &Senders<'_, T, I>,
     batch: Range<usize>,
     out: &mut [T],
-    sorting: Sorting<'_>,
+    plan: Plan,
+    memory: &Memory,
 ) {
-    let Sorting { width, buckets, threads, memory } = sorting;
-    let stretch = |number: usize| {
-        let own = part(batch.len(), 1, number, threads);
-        batch.start + own.start..batch.start + own.end
-    };
-    let counts = on_threads(threads, |number| {
-        // Tables by turns, so that a count does not wait for the one before it.
-        let mut tables = vec![[0_u32; TABLES]; buckets];
-        for element in stretch(number) {
-            if senders.selection.holds(element) {
-                let bucket = (senders.index[element].place() - senders.low) >> width;
-                // SAFETY: all selected destinations are in `out`.
-                unsafe { tables.get_unchecked_mut(bucket)[element % TABLES] += 1 };
-            }
+    let sorted = on_threads(plan.threads, |number| {
+        let own = part(batch.len(), 1, number, plan.threads);
+        let stretch = batch.start + own.start..batch.start + own.end;
+        // SAFETY: the packets of a stretch are written by one thread only, and there is room for as many.
+        unsafe {
+            sort::<T, I>(senders, stretch, plan, memory.packets.wrapping_add(number * plan.packets), memory.streaming)
         }
-        let counts: Vec<usize> = tables.iter().map(|counts| counts.iter().map(|&count| count as usize).sum()).collect();
-        counts
-    });
-    // First packet of each bucket and stretch.
-    let mut starts: Vec<Vec<usize>> = vec![Vec::with_capacity(buckets); threads];
-    let mut packets = 0;
-    for bucket in 0..buckets {
-        for (starts, counts) in starts.iter_mut().zip(&counts) {
-            starts.push(packets);
-            packets += counts[bucket].div_ceil(room::<T>());
-        }
-    }
-    on_threads(threads, |number| {
-        // SAFETY: the packets of a stretch are written by one thread only, as many as were counted.
-        unsafe { sort::<T, I>(senders, stretch(number), width, &starts[number], memory) };
     });
     let next = AtomicUsize::new(0);
     let out = Shared(out.as_mut_ptr());
-    on_threads(threads, |_| {
+    on_threads(plan.threads, |_| {
         let out = &out;
-        let destinations = |bucket: usize| out.0.wrapping_add(bucket << width);
+        let destinations = |bucket: usize| out.0.wrapping_add(bucket << plan.width);
         let mut bucket = next.fetch_add(1, Ordering::Relaxed);
-        while bucket < buckets {
+        while bucket < plan.buckets {
             let following = next.fetch_add(1, Ordering::Relaxed);
-            let messages: usize = counts.iter().map(|counts| counts[bucket]).sum();
-            let mut ahead = if following < buckets {
-                let lines = ((size_of::<T>() << width) / LINE).min(messages);
+            let messages: usize = sorted.iter().map(|stretch| stretch.counts[bucket]).sum();
+            let mut ahead = if following < plan.buckets {
+                let lines = ((size_of::<T>() << plan.width) / LINE).min(messages);
                 // So many bytes of the next bucket for each packet of this one.
                 let pace = lines * LINE * room::<T>() / messages.max(1);
                 Ahead::new(&[(destinations(following).cast_const().cast(), pace)], Hint::Second)
             } else {
                 Ahead::NOTHING
             };
-            for (starts, counts) in starts.iter().zip(&counts) {
+            for (number, stretch) in sorted.iter().enumerate() {
+                let then = match sorted.get(number + 1) {
+                    Some(stretch) => stretch.first(bucket),
+                    None if following < plan.buckets => sorted[0].first(following),
+                    None => std::ptr::null(),
+                };
                 // SAFETY: so many messages were sorted there, and their destinations are in the bucket, which is no other
                 // thread's.
-                unsafe {
-                    let packets = memory.packet(starts[bucket]);
-                    deliver_packets::<T, C>(packets, counts[bucket], destinations(bucket), &mut ahead);
-                }
+                unsafe { stretch.deliver::<T, C>(bucket, destinations(bucket), then, &mut ahead) };
             }
             bucket = following;
         }
@@ -205,7 +246,8 @@ unsafe impl<T: Send> Sync for Shared<T> {}
 /// Room for packets.
 struct Memory {
     packets: *mut Packet,
-    layout: Layout,
+    /// Where it is not somebody else's.
+    own: Option<Layout>,
     /// It is larger than the caches: packets go past them.
     streaming: bool,
 }
@@ -217,101 +259,196 @@ unsafe impl Sync for Memory {}
 const LARGE_PAGE: usize = 2 << 20;
 
 impl Memory {
-    fn new(packets: usize) -> Option<Self> {
-        let bytes = packets.max(1).checked_mul(LINE)?;
-        let layout = Layout::from_size_align(bytes, if bytes < LARGE_PAGE { LINE } else { LARGE_PAGE }).ok()?;
+    /// That which is given, where it is enough.
+    fn given(bytes: usize, given: &View) -> Option<Self> {
+        let before = given.pointer.align_offset(PACKET);
+        let enough = before.checked_add(bytes).is_some_and(|end| end <= given.bytes());
+        let packets = given.pointer.wrapping_add(before).cast();
+        enough.then(|| Self { packets, own: None, streaming: lines::passes_caches(2 * bytes) })
+    }
+
+    /// Fresh memory, which the system has to supply page by page.
+    fn new(bytes: usize) -> Option<Self> {
+        let layout =
+            Layout::from_size_align(bytes.max(1), if bytes < LARGE_PAGE { PACKET } else { LARGE_PAGE }).ok()?;
         // SAFETY: the layout is not empty.
         let packets: *mut Packet = unsafe { alloc(layout) }.cast();
         if packets.is_null() {
             return None;
         }
         lines::ask_for_large_pages(packets.cast(), bytes);
-        Some(Self { packets, layout, streaming: lines::passes_caches(2 * bytes) })
-    }
-
-    unsafe fn packet(&self, number: usize) -> *mut Packet {
-        // SAFETY: the caller's: there are so many.
-        unsafe { self.packets.add(number) }
+        Some(Self { packets, own: Some(layout), streaming: lines::passes_caches(2 * bytes) })
     }
 }
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: it was allocated so.
-        unsafe { dealloc(self.packets.cast(), self.layout) };
+        if let Some(layout) = self.own {
+            // SAFETY: it was allocated so.
+            unsafe { dealloc(self.packets.cast(), layout) };
+        }
     }
 }
 
-/// Sorts the messages of a stretch of senders into packets, those of each bucket from its start on.
+/// The messages of a stretch of senders.
+struct Sorted {
+    packets: *const Packet,
+    /// Packets of a chunk.
+    chunk: usize,
+    /// The first packet of each bucket.
+    firsts: Vec<u32>,
+    /// The first packet of the chunk after each chunk.
+    following: Vec<u32>,
+    /// Messages of each bucket.
+    counts: Vec<usize>,
+}
+
+// SAFETY: packets are only read once they are sorted.
+unsafe impl Send for Sorted {}
+// SAFETY: as above.
+unsafe impl Sync for Sorted {}
+
+/// Sorts the messages of a stretch of senders into the packets from `packets` on.
 unsafe fn sort<T: Element, I: Index>(
     senders: &Senders<'_, T, I>,
     stretch: Range<usize>,
-    width: u32,
-    starts: &[usize],
-    memory: &Memory,
-) {
-    let streaming = memory.streaming;
-    let mut open = vec![Packet([0; LINE]); starts.len()];
-    let mut next: Vec<*mut Packet> = starts.iter().map(|&start| memory.packets.wrapping_add(start)).collect();
+    plan: Plan,
+    packets: *mut Packet,
+    streaming: bool,
+) -> Sorted {
+    let Plan { width, buckets, chunk, .. } = plan;
+    let mut open = vec![Packet::EMPTY; buckets];
+    // Messages in the open packets. Not in those themselves: what was just written there would be waited for.
+    let mut filled = vec![0_u8; buckets];
+    let firsts: Vec<u32> = (0..buckets).map(|bucket| (bucket * chunk) as u32).collect();
+    let mut next = firsts.clone();
+    let mut taken = buckets * chunk;
+    let mut following = vec![0; plan.packets / chunk];
+    let mut counts = vec![0_usize; buckets];
     let within = (1_usize << width) - 1;
     for element in stretch {
+        if element % LINE == 0 {
+            for line in 0..size_of::<I>() {
+                lines::fetch(
+                    senders.index.as_ptr().wrapping_add(element).cast::<u8>().wrapping_add(SENDERS_AHEAD + line * LINE),
+                );
+            }
+            for line in 0..size_of::<T>() {
+                lines::fetch(
+                    senders.x.as_ptr().wrapping_add(element).cast::<u8>().wrapping_add(SENDERS_AHEAD + line * LINE),
+                );
+            }
+        }
         if !senders.selection.holds(element) {
             continue;
         }
-        // SAFETY: elements are in range; so are buckets, as all selected destinations are; and as many packets are
-        // written as were counted.
+        // SAFETY: elements are in range; so are buckets, as all selected destinations are; and there are as many packets
+        // as messages can fill.
         unsafe {
             let destination = senders.index.get_unchecked(element).place() - senders.low;
             let bucket = destination >> width;
             let packet = open.get_unchecked_mut(bucket);
-            let place = packet.0[filled_at::<T>()] as usize;
-            packet.put::<T>(place, *senders.x.get_unchecked(element), (destination & within) as u16);
-            if place + 1 == room::<T>() {
-                let target = next.get_unchecked_mut(bucket);
+            let filled = filled.get_unchecked_mut(bucket);
+            let mut place = usize::from(*filled);
+            // Full ones are stored when the next message comes: what was written last is in the cache by then.
+            if place == room::<T>() {
+                let number = next.get_unchecked_mut(bucket);
+                let target = packets.add(*number as usize);
                 if streaming {
-                    lines::store_line((&raw const *packet).cast(), (*target).cast());
+                    for line in 0..PACKET / LINE {
+                        let start = line * LINE;
+                        lines::store_line((&raw const *packet).cast::<u8>().add(start), target.cast::<u8>().add(start));
+                    }
                 } else {
                     target.write(*packet);
                 }
-                *target = target.add(1);
-                packet.0[filled_at::<T>()] = 0;
-            } else {
-                packet.0[filled_at::<T>()] = place as u8 + 1;
+                *number += 1;
+                if (*number as usize).is_multiple_of(chunk) {
+                    *counts.get_unchecked_mut(bucket) += chunk * room::<T>();
+                    *following.get_unchecked_mut(*number as usize / chunk - 1) = taken as u32;
+                    *number = taken as u32;
+                    taken += chunk;
+                }
+                place = 0;
             }
+            packet.put::<T>(place, *senders.x.get_unchecked(element), (destination & within) as u16);
+            *filled = place as u8 + 1;
         }
     }
-    for (packet, target) in open.iter().zip(next) {
-        if packet.0[filled_at::<T>()] > 0 {
-            // SAFETY: a packet that is not full was counted too.
-            unsafe { target.write(*packet) };
-        }
+    for bucket in 0..buckets {
+        let number = next[bucket] as usize;
+        counts[bucket] += number % chunk * room::<T>() + usize::from(filled[bucket]);
+        // SAFETY: there is a packet for those that are not full.
+        unsafe { packets.add(number).write(open[bucket]) };
     }
     lines::fence();
+    Sorted { packets, chunk, firsts, following, counts }
 }
 
-/// Delivers `count` messages to the destinations of a bucket.
-unsafe fn deliver_packets<T: Element, C: Combine<T>>(
-    packets: *const Packet,
-    count: usize,
-    out: *mut T,
-    ahead: &mut Ahead,
-) {
-    // SAFETY: the caller's.
-    unsafe {
-        let to = |(value, destination): (T, usize)| {
-            let to = out.add(destination);
-            to.write(C::combine(to.read(), value));
+impl Sorted {
+    fn first(&self, bucket: usize) -> *const Packet {
+        self.packets.wrapping_add(self.firsts[bucket] as usize)
+    }
+
+    /// Delivers the messages of a bucket, whose destinations begin at `out`; packets at `then` are read next.
+    unsafe fn deliver<T: Element, C: Combine<T>>(
+        &self,
+        bucket: usize,
+        out: *mut T,
+        then: *const Packet,
+        ahead: &mut Ahead,
+    ) {
+        let to = |value: T, destination: u16| {
+            let to = out.wrapping_add(destination.into());
+            // SAFETY: destinations are in the bucket.
+            unsafe { to.write(C::combine(to.read(), value)) };
         };
-        let full = count / room::<T>();
-        for number in 0..full {
-            let packet = &*packets.add(number);
-            ahead.advance();
-            for place in 0..room::<T>() {
-                to(packet.get::<T>(place));
+        let mut left = self.counts[bucket];
+        let mut first = self.firsts[bucket] as usize;
+        let apart = FETCHED.min(self.chunk);
+        while left > 0 {
+            let following = self.following[first / self.chunk] as usize;
+            let is_last = left <= self.chunk * room::<T>();
+            let own = self.packets.wrapping_add(first);
+            let after = if is_last { then } else { self.packets.wrapping_add(following) };
+            for number in 0..self.chunk {
+                let coming = number + apart;
+                let coming = if coming < self.chunk {
+                    own.wrapping_add(coming)
+                } else {
+                    after.wrapping_add(coming - self.chunk)
+                };
+                for line in 0..PACKET / LINE {
+                    lines::fetch(coming.cast::<u8>().wrapping_add(line * LINE));
+                }
+                ahead.advance();
+                // SAFETY: so many messages were sorted.
+                unsafe {
+                    let packet = &*own.add(number);
+                    if left < room::<T>() {
+                        for place in 0..left {
+                            to(packet.value(place), packet.destinations::<T, u16>(place));
+                        }
+                        return;
+                    }
+                    // Four destinations are read before the first is written to, which might be anywhere for all that
+                    // a compiler knows.
+                    for place in (0..room::<T>() / 4 * 4).step_by(4) {
+                        let four: [u16; 4] = packet.destinations::<T, _>(place);
+                        for (number, destination) in four.into_iter().enumerate() {
+                            to(packet.value(place + number), destination);
+                        }
+                    }
+                    for place in room::<T>() / 4 * 4..room::<T>() {
+                        to(packet.value(place), packet.destinations::<T, u16>(place));
+                    }
+                }
+                left -= room::<T>();
+                if left == 0 {
+                    return;
+                }
             }
-        }
-        for place in 0..count % room::<T>() {
-            to((*packets.add(full)).get::<T>(place));
+            first = following;
         }
     }
 }
