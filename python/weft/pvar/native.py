@@ -47,20 +47,30 @@ class Native(Local):
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         super().__init__(shape)
-        self._room: Array | None = None
+        self._rooms: list[Array] = []
 
-    def room(self, data: Array, into: Array) -> Array | None:
-        """Where large sends sort their messages: kept, since to get fresh pages takes as long as the sends do."""
+    def take_room(self, data: Array, into: Array) -> Array | None:
+        """Where a large send sorts its messages: kept for the next, since fresh pages take as long as the send does.
+
+        It is out of its place while it is used: a send of another thread must not sort in it too.
+        """
         if data.nbytes < LARGE:
             return None
         needed = _core.array_send_room(data, into)
-        if self._room is None or self._room.nbytes < needed:
-            self._room = None
-            there = memory.available()
-            if there is not None and needed > there:
-                return None
-            self._room = np.empty(needed, np.uint8)
-        return self._room
+        try:
+            room = self._rooms.pop()
+        except IndexError:
+            pass
+        else:
+            if room.nbytes >= needed:
+                return room
+            del room
+        there = memory.available()
+        return np.empty(needed, np.uint8) if there is None or needed <= there else None
+
+    def keep_room(self, room: Array) -> None:
+        """Puts back what `take_room` gave."""
+        self._rooms[:] = [room]
 
     def assign(self, data: Array, value: Any, mask: Array | None, word: int | None) -> None:
         """Masked by the kernel, where nothing is converted."""
@@ -161,7 +171,10 @@ class Native(Local):
         if nothing is not None and nothing != 0:
             into.fill(nothing)
         try:
-            _core.array_send(data, index, into, operator, mask, None, self.room(data, into))
+            room = self.take_room(data, into)
+            _core.array_send(data, index, into, operator, mask, None, room)
+            if room is not None:
+                self.keep_room(room)
         except UsageError:
             to, _ = how.messages(data, addresses)
             local.check_addresses(to, self.size, "send")

@@ -34,12 +34,14 @@ def test_large_sends_keep_the_room_that_they_sort_in():
     rooms = []
     for out in into:
         run.send(data, to, out, Send("add", None))
-        rooms.append(run.room(data, out))
+        rooms.append(run.take_room(data, out))
+        assert run.take_room(data, out) is not rooms[-1], "two sends at once sort in two rooms"
+        run.keep_room(rooms[-1])
     assert rooms[0] is not None
     assert rooms[0] is rooms[1]
     assert np.array_equal(into[0][to], data)
     assert np.array_equal(into[1], into[0])
-    assert run.room(data[:1000], into[0]) is None
+    assert run.take_room(data[:1000], into[0]) is None
 
 
 @settings(deadline=None, max_examples=80)
