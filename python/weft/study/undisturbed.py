@@ -37,9 +37,9 @@ def undisturbed(measured: pl.DataFrame, benchmarks: Sequence[str]) -> pl.DataFra
     disturbs nearly all of its messages, each length by another share; launches that nothing disturbs agree at nearly
     all lengths. So launches are judged as wholes, each benchmark by itself: those within `CLOSE` of each other at the
     share `AGREEING` of the lengths are of one state, and of the states with at least `FEWEST` launches that with the
-    quickest short messages counts. If no launches are that close, the `FEWEST` that are closest count. All times of a
-    launch that counts do: a length that is slow in this state is slow here. Nothing is removed from the samples
-    themselves.
+    quickest short messages counts. If no launches are that close, all were disturbed, and the `FEWEST` that were
+    least so count. All times of a launch that counts do: a length that is slow in this state is slow here. Nothing is
+    removed from the samples themselves.
 
     Parameters
     ----------
@@ -79,8 +79,10 @@ def _launches(rows: pl.DataFrame) -> list[int]:
 def _state(table: Floats, short: np.ndarray) -> np.ndarray:
     """Which launches (rows, of logarithms of times by point) are in the undisturbed state."""
     apart = _apart(table)
-    near = apart <= max(CLOSE, float(np.sort(apart, axis=1)[:, FEWEST - 1].min()))
+    near = apart <= CLOSE
     sizes = near.sum(axis=1)
+    if sizes.max() < FEWEST:
+        return _least_disturbed(table)
     pace = np.full(len(table), np.inf)
     for i in np.flatnonzero(sizes >= FEWEST):
         times = table[near[i]][:, short]
@@ -89,6 +91,14 @@ def _state(table: Floats, short: np.ndarray) -> np.ndarray:
     quickest = np.flatnonzero(pace <= pace.min() + ALIKE)
     state: np.ndarray = near[quickest[np.argmax(sizes[quickest])]]
     return state
+
+
+def _least_disturbed(table: Floats) -> np.ndarray:
+    """The `FEWEST` launches that are least above the quickest tenth, at the share `AGREEING` of the points."""
+    above = table - np.nanquantile(table, 0.1, axis=0)
+    kept = np.zeros(len(table), dtype=bool)
+    kept[np.argsort(np.nanquantile(above, AGREEING, axis=1))[:FEWEST]] = True
+    return kept
 
 
 def _apart(table: Floats) -> Floats:

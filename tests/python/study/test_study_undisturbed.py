@@ -55,6 +55,13 @@ def test_disturbed_launches_that_agree_with_none_do_not_count():
     assert kept(launches((5, 1.0), *alone)) == list(range(5))
 
 
+def test_where_all_are_disturbed_those_count_that_are_least_so():
+    generator = np.random.default_rng(4)
+    slow = [(1, generator.uniform(1.2, 1.6, len(BYTES))) for _ in range(20)]
+    less = [(1, generator.uniform(1.0, 1.15, len(BYTES))) for _ in range(3)]
+    assert kept(launches(*slow[:10], *less, *slow[10:])) == [10, 11, 12]
+
+
 def test_a_launch_disturbed_at_one_length_of_eight_counts():
     once = np.ones(len(BYTES))
     once[6] = 1.2
