@@ -24,6 +24,10 @@ while it can make copies of long messages quicker, since they then stay in that 
 ALIKE = 0.02
 """States whose short messages differ by no more than this share: of those the one with the most launches counts."""
 
+QUICKEST = 0.1
+"""The quickest launches are so many of all: a state that is slower than those was disturbed too, alike as its launches
+are."""
+
 MOST_MISSING = 0.5
 """A launch without more than this share of the points, as one that went back to a few lengths, is in no state."""
 
@@ -37,9 +41,9 @@ def undisturbed(measured: pl.DataFrame, benchmarks: Sequence[str]) -> pl.DataFra
     disturbs nearly all of its messages, each length by another share; launches that nothing disturbs agree at nearly
     all lengths. So launches are judged as wholes, each benchmark by itself: those within `CLOSE` of each other at the
     share `AGREEING` of the lengths are of one state, and of the states with at least `FEWEST` launches that with the
-    quickest short messages counts. If no launches are that close, all were disturbed, and the `FEWEST` that were
-    least so count. All times of a launch that counts do: a length that is slow in this state is slow here. Nothing is
-    removed from the samples themselves.
+    quickest short messages counts. If no launches are that close, or those that are have slower short messages than
+    the quickest, all were disturbed, and the `FEWEST` that were least so count. All times of a launch that counts do:
+    a length that is slow in this state is slow here. Nothing is removed from the samples themselves.
 
     Parameters
     ----------
@@ -78,26 +82,31 @@ def _launches(rows: pl.DataFrame) -> list[int]:
 
 def _state(table: Floats, short: np.ndarray) -> np.ndarray:
     """Which launches (rows, of logarithms of times by point) are in the undisturbed state."""
-    apart = _apart(table)
-    near = apart <= CLOSE
+    near = _apart(table) <= CLOSE
     sizes = near.sum(axis=1)
-    if sizes.max() < FEWEST:
-        return _least_disturbed(table)
     pace = np.full(len(table), np.inf)
     for i in np.flatnonzero(sizes >= FEWEST):
-        times = table[near[i]][:, short]
-        if not np.isnan(times).all():
-            pace[i] = np.nanmedian(times)
+        pace[i] = _pace(table[near[i]][:, short])
+    own = np.array([_pace(row[short]) for row in table])
+    if pace.min() > np.quantile(own[np.isfinite(own)], QUICKEST) + ALIKE:
+        return _least_disturbed(table[:, short])
     quickest = np.flatnonzero(pace <= pace.min() + ALIKE)
     state: np.ndarray = near[quickest[np.argmax(sizes[quickest])]]
     return state
 
 
-def _least_disturbed(table: Floats) -> np.ndarray:
-    """The `FEWEST` launches that are least above the quickest tenth, at the share `AGREEING` of the points."""
-    above = table - np.nanquantile(table, 0.1, axis=0)
-    kept = np.zeros(len(table), dtype=bool)
-    kept[np.argsort(np.nanquantile(above, AGREEING, axis=1))[:FEWEST]] = True
+def _pace(times: Floats) -> float:
+    return np.inf if np.isnan(times).all() else float(np.nanmedian(times))
+
+
+def _least_disturbed(times: Floats) -> np.ndarray:
+    """The `FEWEST` launches whose times are least above the quickest, at the share `AGREEING` of the lengths."""
+    above = np.full(len(times), np.inf)
+    there = ~np.isnan(times).all(axis=1)
+    quickest = np.nanquantile(times[there], QUICKEST, axis=0)
+    above[there] = np.nanquantile(times[there] - quickest, AGREEING, axis=1)
+    kept = np.zeros(len(times), dtype=bool)
+    kept[np.argsort(above)[:FEWEST]] = True
     return kept
 
 

@@ -62,6 +62,14 @@ def test_where_all_are_disturbed_those_count_that_are_least_so():
     assert kept(launches(*slow[:10], *less, *slow[10:])) == [10, 11, 12]
 
 
+def test_a_state_whose_short_messages_are_not_the_quickest_was_disturbed_too():
+    generator = np.random.default_rng(5)
+    alone = [(1, generator.uniform(1.0, 1.15, len(BYTES))) for _ in range(12)]
+    found = kept(launches((6, SHARED_CORE), *alone))
+    assert len(found) == 3
+    assert min(found) >= 6
+
+
 def test_a_launch_disturbed_at_one_length_of_eight_counts():
     once = np.ones(len(BYTES))
     once[6] = 1.2
@@ -69,7 +77,7 @@ def test_a_launch_disturbed_at_one_length_of_eight_counts():
 
 
 def test_a_pair_that_is_quicker_by_chance_does_not_count():
-    assert kept(launches((2, 0.9), (8, 1.0))) == list(range(2, 10))
+    assert kept(launches((2, 0.9), (28, 1.0))) == list(range(2, 30))
 
 
 def test_of_states_with_the_same_short_messages_the_larger_counts():
@@ -103,6 +111,9 @@ def test_launches_without_short_messages_count_where_none_have_them():
     table = launches((4, 1.0), (3, 1.2))
     assert kept(table.filter(pl.col("bytes") > 1024)) == [0, 1, 2, 3]
     assert kept(table.filter((pl.col("repetition") > 3) | (pl.col("bytes") > 1024))) == [4, 5, 6]
+    generator = np.random.default_rng(6)
+    alone = launches(*[(1, generator.uniform(1.0, 1.5, len(BYTES))) for _ in range(9)])
+    assert min(kept(alone.filter((pl.col("repetition") > 2) | (pl.col("bytes") > 1024)))) > 2
 
 
 @pytest.mark.parametrize("count", [1, 2])
