@@ -359,7 +359,8 @@ def fit(measured: pl.DataFrame) -> model.Fit:
     """The fit of the launches that nothing disturbed, held against the lengths held out of it."""
     steady = undisturbed(measured, model.BENCHMARKS)
     found = model.fit(steady, HERE, tolerance=TOLERANCE, held_out=lengths()[1])
-    few, of = (table.filter(pl.col("benchmark") == "echo")["repetition"].n_unique() for table in (steady, measured))
+    of = measured.filter(pl.col("benchmark") == "echo")["repetition"].n_unique()
+    few = int(str(found.residuals.filter(pl.col("benchmark") == "echo")["launches"].max()))
     note = (
         f"made from the lower deciles of the {few} of {of} launches that nothing disturbed, so that its times are "
         "below the medians over all launches"

@@ -14,8 +14,11 @@ CLOSE, AGREEING = 0.02, 0.75
 Launches of one state were found to differ by 0.5 to 1%, those of different states by 10% and more; a quarter of the
 lengths may be disturbed by themselves."""
 
-FEWEST = 3
-"""The fewest launches that make a state: two can agree by chance."""
+FEWEST = 5
+"""The fewest launches that make a state: of a hundred, a few agree by chance."""
+
+ROWS = 3
+"""Rows of a length that count where there is no undisturbed state."""
 
 SHORT = 1024
 """Longest message, in bytes, by which states are ordered: what shares a core with a rank slows down its instructions,
@@ -28,6 +31,10 @@ QUICKEST = 0.1
 """The quickest launches are so many of all: a state that is slower than those was disturbed too, alike as its launches
 are."""
 
+QUICK = 0.05
+"""Launches whose short messages are within this share of those of the quickest launches were disturbed now and then:
+most lengths have launches in which they were not."""
+
 MOST_MISSING = 0.5
 """A launch without more than this share of the points, as one that went back to a few lengths, is in no state."""
 
@@ -38,12 +45,13 @@ def undisturbed(measured: pl.DataFrame, benchmarks: Sequence[str]) -> pl.DataFra
     """The launches of the state in which short messages are quickest, with the lower decile of each as `seconds`.
 
     What disturbs a launch (another program, another tenant of the computer, a virtual processor that was moved)
-    disturbs nearly all of its messages, each length by another share; launches that nothing disturbs agree at nearly
-    all lengths. So launches are judged as wholes, each benchmark by itself: those within `CLOSE` of each other at the
-    share `AGREEING` of the lengths are of one state, and of the states with at least `FEWEST` launches that with the
-    quickest short messages counts. If no launches are that close, or those that are have slower short messages than
-    the quickest, all were disturbed, and the `FEWEST` that were least so count. All times of a launch that counts do:
-    a length that is slow in this state is slow here. Nothing is removed from the samples themselves.
+    disturbs nearly all of its messages, each length by another share; launches that nothing disturbs agree at
+    nearly all lengths. So launches are judged as wholes, each benchmark by itself: those within `CLOSE` of each
+    other at the share `AGREEING` of the lengths are of one state, and of the states with at least `FEWEST` launches
+    that with the quickest short messages counts. If no launches are that close, or those that are have slower short
+    messages than the quickest, all were disturbed; of those with quick short messages the quickest tenth of each
+    length by itself then counts, in `ROWS` rows. All times of a launch that counts do: a length that is slow in
+    this state is slow here. Nothing is removed from the samples themselves.
 
     Parameters
     ----------
@@ -62,12 +70,21 @@ def undisturbed(measured: pl.DataFrame, benchmarks: Sequence[str]) -> pl.DataFra
     for name in benchmarks:
         rows = steady.filter(pl.col("benchmark") == name)
         if not rows.is_empty():
-            parts.append(rows.filter(pl.col("repetition").is_in(_launches(rows))))
+            launches, agree = _launches(rows)
+            part = rows.filter(pl.col("repetition").is_in(launches))
+            parts.append(part if agree else _quickest(part))
     return pl.concat(parts)
 
 
-def _launches(rows: pl.DataFrame) -> list[int]:
-    """The launches of one benchmark in the undisturbed state."""
+def _quickest(rows: pl.DataFrame) -> pl.DataFrame:
+    """Of each point `ROWS` rows, about the quickest tenth of them."""
+    place = pl.col("seconds").rank("ordinal").over(POINT)
+    wanted = (pl.len().over(POINT) * QUICKEST).floor().clip(1) + 1
+    return rows.filter((place.cast(pl.Float64) - wanted).abs() <= ROWS // 2)
+
+
+def _launches(rows: pl.DataFrame) -> tuple[list[int], bool]:
+    """The launches of one benchmark in the undisturbed state, or the least disturbed, and whether they agree."""
     times = rows.group_by("repetition", *POINT).agg(pl.col("seconds").median().log())
     wide = times.pivot("repetition", index=list(POINT), values="seconds", sort_columns=True)
     launches = np.array([int(name) for name in wide.columns[len(POINT) :]])
@@ -75,39 +92,29 @@ def _launches(rows: pl.DataFrame) -> list[int]:
     complete = np.isnan(table).mean(axis=1) <= MOST_MISSING
     launches, table = launches[complete], table[complete]
     if len(launches) < FEWEST:
-        return [int(number) for number in launches]
+        return [int(number) for number in launches], True
     short = (wide["bytes"] <= SHORT).fill_null(True).to_numpy()
-    return [int(number) for number in launches[_state(table, short if short.any() else ~short)]]
+    found, agree = _state(table, short if short.any() else ~short)
+    return [int(number) for number in launches[found]], agree
 
 
-def _state(table: Floats, short: np.ndarray) -> np.ndarray:
-    """Which launches (rows, of logarithms of times by point) are in the undisturbed state."""
+def _state(table: Floats, short: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Which launches (rows, of logarithms of times by point) count, and whether those are in the undisturbed state."""
     near = _apart(table) <= CLOSE
     sizes = near.sum(axis=1)
     pace = np.full(len(table), np.inf)
     for i in np.flatnonzero(sizes >= FEWEST):
         pace[i] = _pace(table[near[i]][:, short])
     own = np.array([_pace(row[short]) for row in table])
-    if pace.min() > np.quantile(own[np.isfinite(own)], QUICKEST) + ALIKE:
-        return _least_disturbed(table[:, short])
+    least = np.quantile(own[np.isfinite(own)], QUICKEST)
+    if pace.min() > least + ALIKE:
+        return own <= least + QUICK, False
     quickest = np.flatnonzero(pace <= pace.min() + ALIKE)
-    state: np.ndarray = near[quickest[np.argmax(sizes[quickest])]]
-    return state
+    return near[quickest[np.argmax(sizes[quickest])]], True
 
 
 def _pace(times: Floats) -> float:
     return np.inf if np.isnan(times).all() else float(np.nanmedian(times))
-
-
-def _least_disturbed(times: Floats) -> np.ndarray:
-    """The `FEWEST` launches whose times are least above the quickest, at the share `AGREEING` of the lengths."""
-    above = np.full(len(times), np.inf)
-    there = ~np.isnan(times).all(axis=1)
-    quickest = np.nanquantile(times[there], QUICKEST, axis=0)
-    above[there] = np.nanquantile(times[there] - quickest, AGREEING, axis=1)
-    kept = np.zeros(len(times), dtype=bool)
-    kept[np.argsort(above)[:FEWEST]] = True
-    return kept
 
 
 def _apart(table: Floats) -> Floats:
