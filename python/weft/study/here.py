@@ -361,10 +361,8 @@ def fit(measured: pl.DataFrame) -> model.Fit:
     found = model.fit(steady, HERE, tolerance=TOLERANCE, held_out=lengths()[1])
     of = measured.filter(pl.col("benchmark") == "echo")["repetition"].n_unique()
     few = int(str(found.residuals.filter(pl.col("benchmark") == "echo")["launches"].max()))
-    note = (
-        f"made from the lower deciles of the {few} of {of} launches that nothing disturbed, so that its times are "
-        "below the medians over all launches"
-    )
+    source = f"the {few} of {of} launches that nothing disturbed" if few >= KNOWN else "what was disturbed least"
+    note = f"made from the lower deciles of {source}, so that its times are below the medians over all launches"
     return replace(found, notes=(note, *found.notes))
 
 
@@ -406,8 +404,8 @@ def _agreement(measured: pl.DataFrame, fitted: model.Fit) -> str:
     if found >= KNOWN:
         return f"the fit is of the {found} of {of} launches of echo that nothing disturbed"
     return (
-        f"DISTURBED: only {found} of {of} launches of echo agree with each other, so that the fit may be of something "
-        f"else than this machine; measure again when nothing else runs on it"
+        f"DISTURBED: fewer than {KNOWN} of {of} launches of echo agree with each other, so that the fit is of what was "
+        f"disturbed least; measure again when nothing else runs on this machine"
     )
 
 
