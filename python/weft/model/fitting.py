@@ -179,9 +179,9 @@ def fit(
     seed
         Of the bootstrap over launches: the same samples and seed give the same fit.
     tolerance
-        Relative error that is good enough: the fewest pieces that are within it at all but one of twenty lengths are
-        taken, and figures then depend less on which of several finer divisions happens to fit best. Default 0: as many
-        pieces as the Bayesian information criterion finds.
+        Relative error that is good enough: the fewest pieces that are within it at every length are taken, and figures
+        then depend less on which of several finer divisions happens to fit best. Default 0, and where no division is
+        within it: as many pieces as the Bayesian information criterion finds.
     held_out
         Lengths, in bytes, that the fit does not see and is held against.
 

@@ -359,8 +359,7 @@ def fit(measured: pl.DataFrame) -> model.Fit:
     """The fit of the launches that nothing disturbed, held against the lengths held out of it."""
     steady = undisturbed(measured, model.BENCHMARKS)
     found = model.fit(steady, HERE, tolerance=TOLERANCE, held_out=lengths()[1])
-    of = measured.filter(pl.col("benchmark") == "echo")["repetition"].n_unique()
-    few = int(str(found.residuals.filter(pl.col("benchmark") == "echo")["launches"].max()))
+    few, of = _fitted_launches(measured, found)
     source = f"the {few} of {of} launches that nothing disturbed" if few >= KNOWN else "what was disturbed least"
     note = f"made from the lower deciles of {source}, so that its times are below the medians over all launches"
     return replace(found, notes=(note, *found.notes))
@@ -397,10 +396,15 @@ def _lines(
     ]
 
 
+def _fitted_launches(measured: pl.DataFrame, fitted: model.Fit) -> tuple[int, int]:
+    """Of how many launches of echo the fit is, and how many there are."""
+    points, launches = (table.filter(pl.col("benchmark") == "echo") for table in (fitted.residuals, measured))
+    return int(str(points["launches"].max())), launches["repetition"].n_unique()
+
+
 def _agreement(measured: pl.DataFrame, fitted: model.Fit) -> str:
     """How many launches the fit is of, and whether those are enough."""
-    of = measured.filter(pl.col("benchmark") == "echo")["repetition"].n_unique()
-    found = int(str(fitted.residuals.filter(pl.col("benchmark") == "echo")["launches"].max()))
+    found, of = _fitted_launches(measured, fitted)
     if found >= KNOWN:
         return f"the fit is of the {found} of {of} launches of echo that nothing disturbed"
     return (
