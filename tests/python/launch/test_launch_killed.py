@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from waiting import until
 from weft.launch.deaths import Deaths
 
 pytestmark = pytest.mark.mpi
@@ -65,16 +66,13 @@ def measuring(tmp_path, native):
 
 def started(process):
     """The ranks, once they have been in the loop for a while."""
-    deadline = time.monotonic() + 60
-    while len(found := ranks_of(process.pid)) < 2:
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    until(lambda: len(ranks_of(process.pid)) >= 2, process)
+    found = ranks_of(process.pid)
     # Past the start of Python and MPI; processes that spin.
     used = [Path(f"/proc/{rank}/stat") for rank in found]
-    while any(sum(map(int, path.read_text().rpartition(")")[2].split()[11:13])) < 100 for path in used):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    until(
+        lambda: all(sum(map(int, path.read_text().rpartition(")")[2].split()[11:13])) >= 100 for path in used), process
+    )
     return {rank_number(process): process for process in found}
 
 
