@@ -308,6 +308,15 @@ unsafe impl Send for Sorted {}
 // SAFETY: as above.
 unsafe impl Sync for Sorted {}
 
+/// Fetches what comes `SENDERS_AHEAD` bytes after the `LINE` values from an element on.
+#[inline(always)]
+fn fetch_ahead<T>(values: &[T], element: usize) {
+    let ahead = values.as_ptr().wrapping_add(element).cast::<u8>().wrapping_add(SENDERS_AHEAD);
+    for line in 0..size_of::<T>() {
+        lines::fetch(ahead.wrapping_add(line * LINE));
+    }
+}
+
 /// Sorts the messages of a stretch of senders into the packets from `packets` on.
 unsafe fn sort<T: Element, I: Index>(
     senders: &Senders<'_, T, I>,
@@ -328,16 +337,8 @@ unsafe fn sort<T: Element, I: Index>(
     let within = (1_usize << width) - 1;
     for element in stretch {
         if element % LINE == 0 {
-            for line in 0..size_of::<I>() {
-                lines::fetch(
-                    senders.index.as_ptr().wrapping_add(element).cast::<u8>().wrapping_add(SENDERS_AHEAD + line * LINE),
-                );
-            }
-            for line in 0..size_of::<T>() {
-                lines::fetch(
-                    senders.x.as_ptr().wrapping_add(element).cast::<u8>().wrapping_add(SENDERS_AHEAD + line * LINE),
-                );
-            }
+            fetch_ahead(senders.index, element);
+            fetch_ahead(senders.x, element);
         }
         if !senders.selection.holds(element) {
             continue;
