@@ -4,6 +4,7 @@
     make setup
     .venv/bin/python benches/study/agreement.py
 
+A study that says it was disturbed goes on as it says, with `--resume`, up to `--resumed` times.
 Writes a dated record and prints a table; ends with code 1 when two runs differ in the number of pieces or by more
 than 5% in a figure, or a run misses a length held out of its fit. Nothing else may run on the machine meanwhile: a
 program on one of its cores slows all messages of a run by a third.
@@ -33,38 +34,55 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=2, help="studies, each some three minutes (default 2)")
     parser.add_argument("--folder", type=pathlib.Path, help="where studies go; those that are there are read")
+    parser.add_argument("--resumed", type=int, default=3, help="times that a disturbed study goes on (default 3)")
     options = parser.parse_args()
     if options.runs < 2:
         parser.error("at least 2 runs")
     return options
 
 
-def studied(folder):
-    """One study: its figures, its errors at held-out lengths and how long it took (null if it was there already)."""
-    seconds = None
-    if not (folder / "here.toml").exists():
-        start = time.monotonic()
-        command = [pathlib.Path(sys.executable).parent / "weft", "study", "-o", folder]
-        done = subprocess.run(command, check=False, text=True, capture_output=True)
-        if done.returncode != 0:
-            sys.exit(f"weft study failed:\n{done.stderr.strip()}")
-        seconds = time.monotonic() - start
+def study(folder, *more):
+    """The seconds that `weft study` took."""
+    start = time.monotonic()
+    command = [pathlib.Path(sys.executable).parent / "weft", "study", "-o", folder, *more]
+    done = subprocess.run(command, check=False, text=True, capture_output=True)
+    if done.returncode != 0:
+        sys.exit(f"weft study failed:\n{done.stderr.strip()}")
+    return time.monotonic() - start
+
+
+def fitted(folder):
+    """The fit of a study, of how many launches it is, and how many there are."""
     table = samples.read(folder / "samples.csv").filter(pl.col("source") == "measured")
-    fitted = here.fit(table)
-    errors = fitted.held_out.filter(pl.col("benchmark") == "echo")["error"].abs()
+    found = here.fit(table)
+    return found, *here.fitted_launches(table, found)
+
+
+def studied(folder, resumed):
+    """One study: its figures, its errors at held-out lengths and how long each of its parts took, none if it was there
+    already."""
+    seconds = []
+    if not (folder / "here.toml").exists():
+        seconds.append(study(folder))
+        while fitted(folder)[1] < here.KNOWN and len(seconds) <= resumed:
+            seconds.append(study(folder, "--resume"))
+    found, undisturbed, launches = fitted(folder)
+    errors = found.held_out.filter(pl.col("benchmark") == "echo")["error"].abs()
     return {
         "seconds": seconds,
-        "figures": figures(fitted),
-        "pieces": len(fitted.echo.pieces),
+        "launches": launches,
+        "undisturbed": undisturbed,
+        "figures": figures(found),
+        "pieces": len(found.echo.pieces),
         "held_out_median": errors.median(),
         "held_out_worst": errors.max(),
     }
 
 
-def figures(fitted):
+def figures(fit):
     """Every figure of the fit that there is, in SI units: what `weft study` prints and `here.toml` is made of."""
-    found = {"half_bandwidth": fitted.half_bandwidth}
-    for benchmark, curve in fitted.curves.items():
+    found = {"half_bandwidth": fit.half_bandwidth}
+    for benchmark, curve in fit.curves.items():
         for i, piece in enumerate(curve.pieces, 1):
             found[f"{benchmark} {i} startup"] = piece.startup.value
             found[f"{benchmark} {i} byte_time"] = piece.byte_time.value
@@ -87,7 +105,7 @@ def main():
     before = machine()
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.folder or pathlib.Path(scratch)
-        runs = [studied(folder / f"study-{i}") for i in range(1, options.runs + 1)]
+        runs = [studied(folder / f"study-{i}", options.resumed) for i in range(1, options.runs + 1)]
     pairs = [differences(one, other) for one, other in itertools.combinations(runs, 2)]
     worst = {name: max(pair.get(name, float("inf")) for pair in pairs) for name in sorted(set().union(*pairs))}
     print(f"{'figure':24}" + "".join(f"{f'run {i}':>14}" for i in range(1, len(runs) + 1)) + f"{'apart':>9}")
@@ -95,7 +113,8 @@ def main():
         print(f"{name:24}" + "".join(f"{run['figures'].get(name) or 0.0:14.5g}" for run in runs) + f"{apart:9.1%}")
     for i, run in enumerate(runs, 1):
         held_out = f"held out {run['held_out_median']:.1%}, worst {run['held_out_worst']:.1%}"
-        print(f"run {i}: {run['pieces']} pieces, {held_out}")
+        of = f"{run['undisturbed']} of {run['launches']} launches undisturbed, in {len(run['seconds'])} parts"
+        print(f"run {i}: {run['pieces']} pieces, {held_out}; {of}")
     met = {
         "agreement": max(worst.values()) <= AGREEMENT,
         "pieces": all(run["pieces"] <= PIECES for run in runs),

@@ -12,7 +12,7 @@ from weft.cli import teaching
 _EXAMPLES = """
 weft study  # under three minutes; then open study/report.html
 weft study --quick -o monday  # a first fitted report within a minute
-weft study --resume  # go on where Ctrl-C stopped it
+weft study --resume  # go on where Ctrl-C stopped it, or with more launches where most were disturbed
 """
 
 

@@ -38,11 +38,18 @@ most lengths have launches in which they were not."""
 MOST_MISSING = 0.5
 """A launch without more than this share of the points, as one that went back to a few lengths, is in no state."""
 
+QUICKER = 2.0 / 3.0
+"""Weight of the lower decile of a launch against its median, in logarithms. Messages of some lengths take one of two
+times, a fifth apart, of which the lower decile shows the one or the other by whether a tenth of them were that quick;
+the median is what a disturbance reaches first."""
+
 POINT = ("ranks", "hops", "bytes", "algorithm")
+
+_DECILE = pl.coalesce("seconds_p10", "seconds")
 
 
 def undisturbed(measured: pl.DataFrame, benchmarks: Sequence[str]) -> pl.DataFrame:
-    """The launches of the state in which short messages are quickest, with the lower decile of each as `seconds`.
+    """The launches of the state in which short messages are quickest, with `seconds` between lower decile and median.
 
     What disturbs a launch (another program, another tenant of the computer, a virtual processor that was moved)
     disturbs nearly all of its messages, each length by another share; launches that nothing disturbs agree at
@@ -51,7 +58,8 @@ def undisturbed(measured: pl.DataFrame, benchmarks: Sequence[str]) -> pl.DataFra
     that with the quickest short messages counts. If no launches are that close, or those that are have slower short
     messages than the quickest, all were disturbed; of those with quick short messages the quickest tenth of each
     length by itself then counts, in `ROWS` rows. All times of a launch that counts do: a length that is slow in
-    this state is slow here. Nothing is removed from the samples themselves.
+    this state is slow here. Launches are compared by their lower deciles; `seconds` of those that count is the
+    geometric mean of lower decile and median weighted by `QUICKER`. Nothing is removed from the samples themselves.
 
     Parameters
     ----------
@@ -65,28 +73,28 @@ def undisturbed(measured: pl.DataFrame, benchmarks: Sequence[str]) -> pl.DataFra
     polars.DataFrame
         Rows of `measured`.
     """
-    steady = measured.with_columns(seconds=pl.coalesce("seconds_p10", "seconds"))
-    parts = [steady.clear()]
+    parts = [measured.clear()]
     for name in benchmarks:
-        rows = steady.filter(pl.col("benchmark") == name)
+        rows = measured.filter(pl.col("benchmark") == name)
         if not rows.is_empty():
             launches, agree = _launches(rows)
             part = rows.filter(pl.col("repetition").is_in(launches))
             parts.append(part if agree else _quickest(part))
-    return pl.concat(parts)
+    typical = _DECILE**QUICKER * pl.col("seconds") ** (1.0 - QUICKER)
+    return pl.concat(parts).with_columns(seconds=typical)
 
 
 def _quickest(rows: pl.DataFrame) -> pl.DataFrame:
     """Of each point `ROWS` rows, about the quickest tenth of them."""
-    place = pl.col("seconds").rank("ordinal").over(POINT)
+    place = _DECILE.rank("ordinal").over(POINT)
     wanted = (pl.len().over(POINT) * QUICKEST).floor().clip(1) + 1
     return rows.filter((place.cast(pl.Float64) - wanted).abs() <= ROWS // 2)
 
 
 def _launches(rows: pl.DataFrame) -> tuple[list[int], bool]:
     """The launches of one benchmark in the undisturbed state, or the least disturbed, and whether they agree."""
-    times = rows.group_by("repetition", *POINT).agg(pl.col("seconds").median().log())
-    wide = times.pivot("repetition", index=list(POINT), values="seconds", sort_columns=True)
+    times = rows.group_by("repetition", *POINT).agg(decile=_DECILE.median().log())
+    wide = times.pivot("repetition", index=list(POINT), values="decile", sort_columns=True)
     launches = np.array([int(name) for name in wide.columns[len(POINT) :]])
     table = wide.drop(POINT).to_numpy().T
     complete = np.isnan(table).mean(axis=1) <= MOST_MISSING
