@@ -18,6 +18,8 @@ use crate::node::Node;
 use crate::persistent::Messages;
 use crate::request::{ReceiveRequest, SendRequest, Started};
 
+mod split;
+
 /// The ranks of an MPI run, or some of them.
 ///
 /// - Messages of programs and messages of collectives go through two communicators of the library.
@@ -408,54 +410,6 @@ impl MpiComm {
         let message = "truncation: the message is longer, and this MPI library does not say how long".to_owned();
         CommError::Library { rank, call, message }
     }
-
-    /// The colors and keys of all ranks, in the order of ranks.
-    fn exchange_colors(&self, color: Option<u32>, key: i64) -> Result<Vec<[i64; 2]>, CommError> {
-        let mine = Payload::of(&[color.map_or(-1, i64::from), key]);
-        let all = self.allgather(&mine)?;
-        Ok(all.values::<i64>().unwrap_or_default().as_chunks::<2>().0.to_vec())
-    }
-
-    fn split_now(&self, color: Option<u32>, key: i64) -> Result<Option<MpiComm>, CommError> {
-        let all = self.exchange_colors(color, key)?;
-        let members = members(&all, self.0.rank);
-        let abi = self.context().abi();
-        // Colors and keys of weft have more bits than MPI's: the first rank of the color and the place within it say
-        // the same.
-        let (mpi_color, mpi_key) = match (all.iter().position(|[c, _]| *c == all[self.0.rank][0]), color) {
-            (Some(first), Some(_)) => {
-                (first as c_int, members.iter().position(|rank| *rank == self.0.rank).unwrap_or(0) as c_int)
-            }
-            _ => (abi.undefined, 0),
-        };
-        let user = self.divide(self.0.user, mpi_color, mpi_key)?;
-        let collective = self.divide(self.0.collective, mpi_color, mpi_key)?;
-        if color.is_none() {
-            return Ok(None);
-        }
-        let world_ranks: Box<[u32]> = members.iter().map(|rank| self.world_rank_of(*rank) as u32).collect();
-        Ok(Some(MpiComm(Rc::new(Shared {
-            context: self.context().clone(),
-            user,
-            collective,
-            rank: mpi_key as usize,
-            size: members.len(),
-            world_ranks: Some(world_ranks),
-            sequence: Cell::new(0),
-            node: OnceCell::new(),
-        }))))
-    }
-
-    fn divide(&self, comm: Handle, color: c_int, key: c_int) -> Result<Handle, CommError> {
-        let context = self.context();
-        let mut divided: Handle = 0;
-        context.activity.enter(Mark::native(CollectiveKind::Split, 0));
-        // SAFETY: the communicator is live; the output handle starts as zero.
-        let code = unsafe { (context.functions().comm_split)(comm, color, key, &mut divided) };
-        context.activity.leave();
-        context.check("MPI_Comm_split", code)?;
-        Ok(divided)
-    }
 }
 
 /// Cuts a payload to the length of what came.
@@ -465,13 +419,6 @@ fn shorten(payload: &mut Payload, bytes: usize) {
         Payload::Data(buffer) => buffer.truncate(bytes),
         Payload::Phantom(len) => *len = bytes,
     }
-}
-
-/// The ranks of the color of `rank`, in the order of their keys and then of their ranks.
-fn members(all: &[[i64; 2]], rank: usize) -> Vec<usize> {
-    let mut members: Vec<usize> = (0..all.len()).filter(|other| all[*other][0] == all[rank][0]).collect();
-    members.sort_by_key(|other| all[*other][1]);
-    members
 }
 
 /// The size of a message that was too long, from MPICH's words: `N bytes received but buffer size is M`. In 5.0.2 some
@@ -654,7 +601,6 @@ impl Communicator for MpiComm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
     #[test]
     fn the_size_of_a_truncated_message_is_read_from_mpichs_words() {
@@ -664,20 +610,5 @@ mod tests {
         assert_eq!(bytes_received("8 bytes received but buffer size is 64\n"), Some(64));
         assert_eq!(bytes_received("MPI_ERR_TRUNCATE: message truncated"), None);
         assert_eq!(bytes_received(" bytes received but buffer size is "), None);
-    }
-
-    proptest! {
-        #[test]
-        fn members_are_those_of_the_color_in_order_of_key_and_rank(
-            all in proptest::collection::vec((-1i64..3, -2i64..3).prop_map(|(color, key)| [color, key]), 1..20),
-        ) {
-            for rank in 0..all.len() {
-                let members = members(&all, rank);
-                prop_assert!(members.contains(&rank));
-                prop_assert!(members.iter().all(|other| all[*other][0] == all[rank][0]));
-                prop_assert!(members.is_sorted_by_key(|other| (all[*other][1], *other)));
-                prop_assert_eq!(members.len(), all.iter().filter(|pair| pair[0] == all[rank][0]).count());
-            }
-        }
     }
 }

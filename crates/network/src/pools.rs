@@ -17,9 +17,13 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use weft_base::Picos;
-use weft_machine::{Machine, Switching, Topology, Vertex};
+use weft_machine::{Machine, Switching, Topology};
 
 use crate::fair::{FairShares, Use};
+
+mod routes;
+
+use routes::{Pool, datelines, route};
 
 /// What messages cost on a machine that passes them through pools of logical channels.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -130,9 +134,6 @@ pub fn pass_messages(
     passing.run()
 }
 
-/// A channel of a link in a pool: what is taken one header at a time.
-type Pool = u32;
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     /// A node is ready.
@@ -208,7 +209,7 @@ impl<'a> Passing<'a> {
             let PooledMessage { from, to, .. } = *message;
             assert!(from < nodes && to < nodes && from != to, "a message from node {from} to {to} of {nodes} nodes");
             of_nodes[from].sends.push_back(index as u32);
-            let route = route(topology, &dateline, message);
+            let route = route(topology, &dateline, from, to);
             let channels = (message.bytes + cost.envelope_bytes).div_ceil(cost.channel_bytes.max(1)).max(1);
             let is_short = cost.channel_bytes > 0 && channels <= route.len() as u64;
             let lies_in = if is_short { channels as usize } else { route.len() };
@@ -437,58 +438,6 @@ impl Passing<'_> {
     }
 }
 
-/// For each link, whether it joins the last coordinate of its axis to the first.
-fn datelines(topology: &Topology) -> Vec<bool> {
-    let Topology::Torus { extents } = topology else { return vec![false; topology.links()] };
-    let place = |vertex| match vertex {
-        Vertex::Node(node) => coordinates(extents, node),
-        Vertex::Switch(_) => unreachable!("a torus has no switches"),
-    };
-    let is_wrap = |link| {
-        let (from, to) = topology.link_ends(link);
-        place(from).into_iter().zip(place(to)).any(|(x, y)| x.abs_diff(y) > 1)
-    };
-    (0..topology.links()).map(is_wrap).collect()
-}
-
-fn coordinates(extents: &[usize], node: usize) -> Vec<usize> {
-    let mut rest = node;
-    let mut found: Vec<usize> = extents
-        .iter()
-        .rev()
-        .map(|extent| {
-            let coordinate = rest % extent;
-            rest /= extent;
-            coordinate
-        })
-        .collect();
-    found.reverse();
-    found
-}
-
-/// The links of a message with their pools: the second from the dateline to the end of the axis.
-fn route(topology: &Topology, dateline: &[bool], message: &PooledMessage) -> Vec<(u32, Pool)> {
-    let mut found = Vec::new();
-    let (mut axis, mut second) = (None, false);
-    topology.route(message.from, message.to, |link| {
-        let here = axis_of(topology, link);
-        if axis != here {
-            (axis, second) = (here, false);
-        }
-        second |= dateline[link];
-        found.push((link as u32, 2 * link as u32 + u32::from(second)));
-    });
-    found
-}
-
-/// The axis that a link of a torus lies along.
-fn axis_of(topology: &Topology, link: usize) -> Option<usize> {
-    let Topology::Torus { extents } = topology else { return None };
-    let (Vertex::Node(from), Vertex::Node(to)) = topology.link_ends(link) else { return None };
-    let (from, to) = (coordinates(extents, from), coordinates(extents, to));
-    from.iter().zip(&to).position(|(x, y)| x != y)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -559,18 +508,6 @@ mod tests {
         assert!(times[2] < times[0], "{times:?}");
         let filling = [message(4, 3, 5000), message(0, 3, 60), message(0, 1, 6)];
         assert!(received(&torus(&[8]), &filling)[2] > times[0], "it lies in all channels up to node 0");
-    }
-
-    #[test]
-    fn the_second_pool_begins_at_the_dateline_and_ends_with_the_axis() {
-        let topology = torus(&[4, 4]);
-        let of = |from, to| -> Vec<u32> {
-            route(&topology, &datelines(&topology), &message(from, to, 0)).iter().map(|(_, pool)| pool % 2).collect()
-        };
-        assert_eq!(of(0, 5), [0, 0]);
-        assert_eq!(of(3 * 4, 4), [1, 1], "over the line and one more");
-        assert_eq!(of(2 * 4 + 3, 0), [0, 1, 1], "down to the line of one axis, then over that of the other");
-        assert_eq!(of(3 * 4, 2), [1, 0, 0]);
     }
 
     #[test]

@@ -1,0 +1,75 @@
+//! Routes over channels: axis by axis, with a second pool from the dateline of an axis on.
+
+use weft_machine::{Topology, Vertex};
+
+/// A channel of a link in a pool: what is taken one header at a time.
+pub(super) type Pool = u32;
+
+/// For each link, whether it joins the last coordinate of its axis to the first.
+pub(super) fn datelines(topology: &Topology) -> Vec<bool> {
+    let Topology::Torus { extents } = topology else { return vec![false; topology.links()] };
+    let place = |vertex| match vertex {
+        Vertex::Node(node) => coordinates(extents, node),
+        Vertex::Switch(_) => unreachable!("a torus has no switches"),
+    };
+    let is_wrap = |link| {
+        let (from, to) = topology.link_ends(link);
+        place(from).into_iter().zip(place(to)).any(|(x, y)| x.abs_diff(y) > 1)
+    };
+    (0..topology.links()).map(is_wrap).collect()
+}
+
+fn coordinates(extents: &[usize], node: usize) -> Vec<usize> {
+    let mut rest = node;
+    let mut found: Vec<usize> = extents
+        .iter()
+        .rev()
+        .map(|extent| {
+            let coordinate = rest % extent;
+            rest /= extent;
+            coordinate
+        })
+        .collect();
+    found.reverse();
+    found
+}
+
+/// The links of a message with their pools: the second from the dateline to the end of the axis.
+pub(super) fn route(topology: &Topology, dateline: &[bool], from: usize, to: usize) -> Vec<(u32, Pool)> {
+    let mut found = Vec::new();
+    let (mut axis, mut second) = (None, false);
+    topology.route(from, to, |link| {
+        let here = axis_of(topology, link);
+        if axis != here {
+            (axis, second) = (here, false);
+        }
+        second |= dateline[link];
+        found.push((link as u32, 2 * link as u32 + u32::from(second)));
+    });
+    found
+}
+
+/// The axis that a link of a torus lies along.
+fn axis_of(topology: &Topology, link: usize) -> Option<usize> {
+    let Topology::Torus { extents } = topology else { return None };
+    let (Vertex::Node(from), Vertex::Node(to)) = topology.link_ends(link) else { return None };
+    let (from, to) = (coordinates(extents, from), coordinates(extents, to));
+    from.iter().zip(&to).position(|(x, y)| x != y)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_pool_begins_at_the_dateline_and_ends_with_the_axis() {
+        let topology = Topology::Torus { extents: vec![4, 4] };
+        let of = |from, to| -> Vec<u32> {
+            route(&topology, &datelines(&topology), from, to).iter().map(|(_, pool)| pool % 2).collect()
+        };
+        assert_eq!(of(0, 5), [0, 0]);
+        assert_eq!(of(3 * 4, 4), [1, 1], "over the line and one more");
+        assert_eq!(of(2 * 4 + 3, 0), [0, 1, 1], "down to the line of one axis, then over that of the other");
+        assert_eq!(of(3 * 4, 2), [1, 0, 0]);
+    }
+}
