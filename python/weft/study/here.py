@@ -398,7 +398,7 @@ def _lines(
         f"worst {units.share(float(errors.max() or 0))}.",  # type: ignore[arg-type]
         _against(machines, everything, seconds[SHORTEST]),
         f"Protocol: {measured.table['repetition'].n_unique()} launches in {measured.spent:.0f} s; {known}; "
-        f"{_agreement(measured.table, fitted)}.",
+        f"{agreement(measured.table, fitted)}.",
     ]
 
 
@@ -408,11 +408,16 @@ def fitted_launches(measured: pl.DataFrame, fitted: model.Fit) -> tuple[int, int
     return int(str(points["launches"].max())), launches["repetition"].n_unique()
 
 
-def _agreement(measured: pl.DataFrame, fitted: model.Fit) -> str:
+def agreement(measured: pl.DataFrame, fitted: model.Fit) -> str:
     """How many launches the fit is of, and whether those are enough."""
     found, of = fitted_launches(measured, fitted)
     if found >= KNOWN:
         return f"the fit is of the {found} of {of} launches of echo that nothing disturbed"
+    if of < KNOWN:
+        return (
+            f"DISTURBED: only {of} launches of echo in that time, and {KNOWN} that agree with each other tell what the "
+            f"machine itself takes; go on with --resume"
+        )
     return (
         f"DISTURBED: fewer than {KNOWN} of {of} launches of echo agree with each other, so that the fit is of what was "
         f"disturbed least; when nothing else runs on this machine, go on with --resume, or measure again"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.study.here import LONGEST, SHORTEST, lengths
+from weft.study.here import KNOWN, LONGEST, SHORTEST, agreement, fit, fitted_launches, lengths
 from weft.study.undisturbed import undisturbed
 
 BYTES = [8, 64, 256, 1024, 4096, 16384, 65536, 262144]
@@ -144,3 +144,49 @@ def test_held_out_lengths_are_not_fitted():
     assert held_out == tuple(3 * 2**k for k in range(2, 20))
     for one, following in itertools.pairwise(held_out):
         assert sum(one < n < following for n in fitted) == 3
+
+
+def study_of(*states) -> pl.DataFrame:
+    """Echoes at the lengths of a study, by launches of several states: how many, and the range of their factors."""
+    generator = np.random.default_rng(9)
+    ranges = [bounds for count, bounds in states for _ in range(count)]
+    return pl.DataFrame(
+        [
+            {
+                "source": "measured",
+                "machine": "here",
+                "benchmark": "echo",
+                "ranks": 2,
+                "hops": None,
+                "bytes": length,
+                "algorithm": None,
+                "repetition": number,
+                "seconds": (1e-6 + 1e-10 * length) * generator.uniform(*bounds),
+                "seconds_p10": None,
+            }
+            for number, bounds in enumerate(ranges)
+            for length in sorted(sum(lengths(), ()))
+        ],
+        schema_overrides={"algorithm": pl.String, "hops": pl.Int64, "seconds_p10": pl.Float64},
+    )
+
+
+@pytest.mark.parametrize(
+    ("states", "said", "known"),
+    [
+        (
+            [(20, (1.1, 1.6)), (8, (1.0, 1.01))],
+            "the fit is of the 8 of 28 launches of echo that nothing disturbed",
+            True,
+        ),
+        ([(40, (1.0, 1.6))], "DISTURBED: fewer than 6 of 40 launches of echo agree with each other", False),
+        ([(4, (1.0, 1.01))], "DISTURBED: only 4 launches of echo in that time", False),
+    ],
+)
+def test_a_study_says_how_many_launches_its_fit_is_of(states, said, known):
+    measured = study_of(*states)
+    fitted = fit(measured)
+    assert agreement(measured, fitted).startswith(said)
+    assert ("--resume" in agreement(measured, fitted)) is not known
+    assert (fitted_launches(measured, fitted)[0] >= KNOWN) is known
+    assert "below the medians over all launches" in fitted.notes[0]
