@@ -53,3 +53,22 @@ def native():
     """Skips where the native half is not all there."""
     if STANDING_IN:
         pytest.skip("the native half lacks what this test needs")
+
+
+@pytest.fixture
+def command(monkeypatch, capsys, tmp_path):
+    """Runs `weft` with words, given as one string or several, in a folder of its own; exit code, output, errors."""
+    from weft.cli import main as cli
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(*words):
+        given = words[0].split() if len(words) == 1 and isinstance(words[0], str) else map(str, words)
+        monkeypatch.setattr(sys, "argv", ["weft", *given])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        out, err = capsys.readouterr()
+        return ended.value.code or 0, out, err
+
+    return run

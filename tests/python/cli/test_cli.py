@@ -13,24 +13,12 @@ import polars as pl
 import pytest
 
 from waiting import children, until
-from weft.cli import main as cli
 from weft.samples import read
 
 
 @pytest.fixture
-def weft(stand_ins, monkeypatch, capsys, tmp_path):
-    """Runs a command in a folder of its own; exit code, output, errors."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def run(line):
-        monkeypatch.setattr(sys, "argv", ["weft", *line.split()])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        out, err = capsys.readouterr()
-        return ended.value.code or 0, out, err
-
-    return run
+def weft(stand_ins, command):
+    return command
 
 
 @pytest.mark.parametrize(

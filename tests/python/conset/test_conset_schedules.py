@@ -1,29 +1,11 @@
 """Compiling, verifying and drawing from Python and from the command line."""
 
 import json
-import sys
 
 import pytest
 
 import weft
-from weft.cli import main as cli
 from weft.conset import compiling, drawing
-
-
-@pytest.fixture
-def command(monkeypatch, capsys, tmp_path):
-    """Runs a command in a folder of its own; exit code, output, errors."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def run(line):
-        monkeypatch.setattr(sys, "argv", ["weft", *line.split()])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        out, err = capsys.readouterr()
-        return ended.value.code or 0, out, err
-
-    return run
 
 
 @pytest.fixture(scope="module")

@@ -3,11 +3,9 @@
 import csv
 import io
 import json
-import sys
 
 import pytest
 
-from weft.cli import main as cli
 from weft.estimation import random_programs
 
 PROGRAM = """
@@ -29,24 +27,14 @@ print("done")
 
 
 @pytest.fixture
-def weft(native, monkeypatch, capsys, tmp_path):
+def weft(native, command, monkeypatch, tmp_path):
     """Runs a command in a folder of its own with a program and no costs; exit code, output, errors."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(random_programs, "LARGEST", 128)
     monkeypatch.setattr(random_programs, "PASSES", {0: 1})
     monkeypatch.setattr(random_programs, "AGAIN", 1)
     (tmp_path / "program.py").write_text(PROGRAM)
-
-    def run(line):
-        monkeypatch.setattr(sys, "argv", ["weft", *line.split()])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        out, err = capsys.readouterr()
-        return ended.value.code or 0, out, err
-
-    return run
+    return command
 
 
 def test_an_estimate_as_csv_ends_with_the_total(weft):

@@ -1,31 +1,19 @@
 """`weft fghc check` and `explain`: output, messages, exit codes."""
 
+import functools
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
 from weft import UsageError, fghc
-from weft.cli import main as cli
 
 PROGRAMS = Path(__file__).parents[3] / "programs" / "fghc"
 
 
 @pytest.fixture
-def weft(monkeypatch, capsys, tmp_path):
-    """Runs a command in a folder of its own; exit code, output, errors."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def run(*words):
-        monkeypatch.setattr(sys, "argv", ["weft", "fghc", *map(str, words)])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        out, err = capsys.readouterr()
-        return ended.value.code or 0, out, err
-
-    return run
+def weft(command):
+    return functools.partial(command, "fghc")
 
 
 def test_a_good_program(weft):
