@@ -1,9 +1,8 @@
 //! Running programs in FGHC on many processing elements.
 
-use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
@@ -15,27 +14,13 @@ use weft_launch::{GivenCosts, enlarged, pe_costs};
 
 use crate::errors::{RunError, UsageError, launch_error};
 use crate::fghc::checked;
+use crate::kept::Kept;
 use crate::launch::write_whole;
 use crate::machine::PyMachine;
 use crate::mpi::with_world;
 
 /// Time between two looks at signals.
 const BETWEEN_SIGNALS: Duration = Duration::from_millis(5);
-
-/// What a program writes, kept.
-#[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Kept {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
 
 /// Checks and loads a program, and reads the options that `fghc_run` takes, with `slice` and `copy_levels`.
 fn program(sources_json: &str, goal: &str, options_json: &str, kept: Option<&Kept>) -> PyResult<Run> {
@@ -260,10 +245,7 @@ fn result(outcome: &Outcome, kept: Option<Kept>) -> serde_json::Value {
         "message": message,
         "exit_code": exit_code,
         "answers": outcome.answers,
-        "output": kept.map(|kept| {
-            let bytes = kept.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            String::from_utf8_lossy(&bytes).into_owned()
-        }),
+        "output": kept.map(|kept| kept.text()),
         "waiting": left,
         "ready": ready,
         "failures": Vec::<String>::new(),

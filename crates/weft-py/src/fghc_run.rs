@@ -1,7 +1,6 @@
 //! Running programs in FGHC.
 
 use std::io::Write;
-use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -11,26 +10,12 @@ use weft_fghc::engine::{DEFAULT_HEAP, Engine, Loaded, Options, Stop};
 
 use crate::errors::{RunError, UsageError};
 use crate::fghc::checked;
+use crate::kept::Kept;
 
 /// Reductions between two looks at signals: some tenths of a second at the slowest.
 const BETWEEN_SIGNALS: u64 = 5_000_000;
 /// Goals shown of a program that is interrupted.
 const SHOWN_GOALS: usize = 10;
-
-/// What a program writes, kept.
-#[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Kept {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
 
 /// Options of the engine, whether reductions are counted by predicate, and whether they are interpreted.
 fn options(options_json: &str, kept: Option<&Kept>) -> PyResult<(Options, bool, bool)> {
@@ -114,10 +99,7 @@ fn result(engine: &Engine, stop: &Stop, seconds: f64, counts: bool, kept: Option
         "message": message,
         "exit_code": exit_code,
         "answers": engine.answers(),
-        "output": kept.map(|kept| {
-            let bytes = kept.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            String::from_utf8_lossy(&bytes).into_owned()
-        }),
+        "output": kept.map(|kept| kept.text()),
         "waiting": waiting,
         "ready": if status == "interrupted" { engine.ready_goals(SHOWN_GOALS) } else { Vec::new() },
         "failures": engine.failures().iter().map(ToString::to_string).collect::<Vec<_>>(),

@@ -11,6 +11,7 @@ mod exchange;
 mod fghc;
 mod fghc_pes;
 mod fghc_run;
+mod kept;
 mod launch;
 mod machine;
 mod mpi;

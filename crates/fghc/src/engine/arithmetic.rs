@@ -109,8 +109,9 @@ pub fn float(operation: UnaryOperation, value: f64) -> Option<f64> {
     })
 }
 
-/// A comparison of floats.
-pub fn compare_floats(comparison: Comparison, left: f64, right: f64) -> bool {
+/// A comparison of two numbers of one sort.
+#[inline(always)]
+pub fn compare<T: PartialOrd>(comparison: Comparison, left: T, right: T) -> bool {
     match comparison {
         Comparison::Less => left < right,
         Comparison::LessOrEqual => left <= right,

@@ -1,12 +1,11 @@
 //! The interpreter: takes one instruction after the other.
 
-use super::arithmetic;
+use super::arithmetic::{self, compare};
 use super::instruction::{Instruction, NOWHERE, Operand, Type};
 use super::{Engine, Exit};
 use crate::heap::goal::{ARGUMENTS, LINK, goal_arity, goal_header, goal_predicate, state};
 use crate::heap::word::{INT, LIST, OBJECT, REF, TAG_MASK, UNBOUND, dereference};
 use crate::heap::{Kind, Word};
-use crate::ir::Comparison;
 
 /// What guards and bodies do beside their own instructions answers so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,18 +21,6 @@ pub enum Answer {
 #[inline(always)]
 fn both_integers(left: Word, right: Word) -> bool {
     ((left.0 ^ INT) | (right.0 ^ INT)) & TAG_MASK == 0
-}
-
-#[inline(always)]
-fn compare(comparison: Comparison, left: i64, right: i64) -> bool {
-    match comparison {
-        Comparison::Less => left < right,
-        Comparison::LessOrEqual => left <= right,
-        Comparison::Greater => left > right,
-        Comparison::GreaterOrEqual => left >= right,
-        Comparison::Equal => left == right,
-        Comparison::NotEqual => left != right,
-    }
 }
 
 /// The content of a cell as a value: a reference to the cell where it is unbound.
@@ -91,6 +78,16 @@ impl Engine {
                     self.registers.tighten();
                     free = self.registers.free;
                     budget = self.registers.budget;
+                }};
+            }
+            /// Does what the engine has a function for, and ends where that meets a problem.
+            macro_rules! aside {
+                ($done:expr) => {{
+                    save!();
+                    if !$done {
+                        return Exit::Problem;
+                    }
+                    restore!();
                 }};
             }
             // A variable in a register that a test met: note it, go on where the test says.
@@ -504,19 +501,11 @@ impl Engine {
                         next!()
                     }
                     Instruction::BodyNumber { calculation } => {
-                        save!();
-                        if !self.body_number(calculation) {
-                            return Exit::Problem;
-                        }
-                        restore!();
+                        aside!(self.body_number(calculation));
                         next!()
                     }
                     Instruction::Builtin { call } => {
-                        save!();
-                        if !self.builtin_in_place(call) {
-                            return Exit::Problem;
-                        }
-                        restore!();
+                        aside!(self.builtin_in_place(call));
                         next!()
                     }
                     Instruction::Push { call } => {
@@ -524,11 +513,7 @@ impl Engine {
                         next!()
                     }
                     Instruction::Start { start } => {
-                        save!();
-                        if !self.start_site(start) {
-                            return Exit::Problem;
-                        }
-                        restore!();
+                        aside!(self.start_site(start));
                         next!()
                     }
                     Instruction::Metacall { metacall } => {
@@ -542,19 +527,11 @@ impl Engine {
                     Instruction::BuiltinEntry { predicate } => {
                         // Builtins are no reductions.
                         budget += 1;
-                        save!();
-                        if !self.builtin_goal(predicate) {
-                            return Exit::Problem;
-                        }
-                        restore!();
+                        aside!(self.builtin_goal(predicate));
                         proceed!()
                     }
                     Instruction::Ensure { words, predicate } => {
-                        save!();
-                        if !self.ensure(predicate, words as usize) {
-                            return Exit::Problem;
-                        }
-                        restore!();
+                        aside!(self.ensure(predicate, words as usize));
                         next!()
                     }
                 }

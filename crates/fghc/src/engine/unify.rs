@@ -137,11 +137,7 @@ impl Engine {
                 }
                 if left.is_variable() || right.is_variable() {
                     open = true;
-                    for side in [left, right] {
-                        if side.is_variable() {
-                            self.registers.note(side);
-                        }
-                    }
+                    self.note_both(left, right);
                     continue;
                 }
                 let comparable = match (left.tag(), right.tag()) {
@@ -177,11 +173,7 @@ impl Engine {
                     continue;
                 }
                 if left.is_variable() || right.is_variable() {
-                    for side in [left, right] {
-                        if side.is_variable() {
-                            self.registers.note(side);
-                        }
-                    }
+                    self.note_both(left, right);
                     return None;
                 }
                 let order = rank(left).cmp(&rank(right)).then_with(|| self.order_of_one_rank(left, right));

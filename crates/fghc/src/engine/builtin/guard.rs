@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::super::Engine;
-use super::super::arithmetic::compare_floats;
+use super::super::arithmetic::compare;
 use super::super::array;
 use super::super::instruction::{Guard, Register, Role};
 use super::super::interpret::Answer;
@@ -26,7 +26,7 @@ impl Engine {
                     Number::Float if is_object(left, Kind::Float) && is_object(right, Kind::Float) => {
                         // SAFETY: both are floats.
                         let (left, right) = unsafe { (float_value(left.pointer()), float_value(right.pointer())) };
-                        compare_floats(*comparison, left, right)
+                        compare(*comparison, left, right)
                     }
                     _ => false,
                 };
