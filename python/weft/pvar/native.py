@@ -27,7 +27,7 @@ WITHOUT_WARNING = ARITHMETIC | TESTS | frozenset(("divide", "sqrt"))
 KERNELS = ARITHMETIC | TESTS | _LOGICAL
 """Elementwise functions whose kernels give what numpy gives, bit for bit and without a warning."""
 
-_FEW = 1 << 16
+FEW = 1 << 16
 """Elements up to which numpy's own indexing is the faster."""
 
 _EXACT = {bool: "b", int: "iuf", float: "f"}
@@ -81,10 +81,7 @@ class Native(Local):
                 data.fill(value)
                 return
             value = np.array([value], data.dtype)
-        elif mask is None:
-            super().assign(data, value, mask, word)
-            return
-        elif value.dtype != data.dtype:
+        elif mask is None or value.dtype != data.dtype:
             super().assign(data, value, mask, word)
             return
         _core.array_elementwise("copy", (value,), data, mask)
@@ -149,7 +146,7 @@ class Native(Local):
         """By the kernel."""
         if data.dtype == np.float16:
             return super().get(data, addresses, mask)
-        if mask is None and addresses.size < _FEW:
+        if mask is None and addresses.size < FEW:
             # No bit is set that an address cannot have: that is quicker to know than the least and the largest.
             if not 0 <= np.bitwise_or.reduce(addresses, axis=None) < self.size:
                 local.check_addresses(addresses, self.size, "get")
