@@ -59,7 +59,14 @@ EARLIER = {
     "string_matching": (20_000, 200_000),
     "quicksort": (10_000, 100_000),
 }
-BLIND: dict[str, tuple[int, ...]] = {}
+BLIND = {
+    "lattice_boltzmann": (64, 200),
+    "nbody": (200, 1000),
+    "knapsack": (5_000, 100_000),
+    "edit_distance": (500, 2_000),
+    "ising": (64, 256),
+    "graph_components": (3_000, 60_000),
+}
 TARGET = {"median": 0.08, "worst": 0.20}
 
 

@@ -50,6 +50,7 @@ def test_the_programs_of_the_repository_are_priced_by_what_is_calibrated(small):
         *("conjugate_gradients", "bitonic_sort", "lucky_numbers", "cannon", "kmeans", "components"),
         *("mandelbrot", "sandpile", "edges", "list_ranking", "pagerank", "run_lengths"),
         *("floyd_warshall", "wave", "cyclic_automaton", "monte_carlo", "string_matching", "quicksort"),
+        *("lattice_boltzmann", "nbody", "knapsack", "edit_distance", "ising", "graph_components"),
     ):
         size = "256" if name in ("histogram", "fft", "bitonic_sort") else "40"
         for one, since, reach in record(f"programs/{name}.py", ["--size", size]):
