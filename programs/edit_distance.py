@@ -2,8 +2,8 @@
 
     python programs/edit_distance.py [--size 500] [--machine here] [--seed 1]
 
-Cells of one diagonal do not depend on each other: each processor has a column of the table, and the second text passes by,
-one letter a step. Checked against the table filled row by row by numpy. Ends with code 1 if the check fails.
+Cells of one diagonal do not depend on each other: each processor has a column of the table, and the second text passes
+by, one letter a step. Checked against the table filled row by row by numpy. Ends with code 1 if the check fails.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     python programs/graph_components.py [--size 3000] [--machine here] [--seed 1]
 
-Each processor has an edge, and the first ones a vertex too. Roots of edges' ends hook onto the lesser root by sends that
-take the least, and paths are halved by gets until they are flat. Checked against scipy. Ends with code 1 if a check fails.
+Each processor has an edge and a vertex. Roots of edges' ends hook onto the lesser root by sends that take the least,
+and paths are halved by gets until they are flat. Checked against scipy. Ends with code 1 if a check fails.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import weft
 
 
 def problem(size: int, seed: int = 1) -> tuple[int, np.ndarray, np.ndarray]:
-    """How many vertices, and the ends of edges: about as many as vertices, so that there are components of all sizes."""
+    """How many vertices, and the ends of as many edges: there are components of all sizes."""
     made = np.random.default_rng(seed)
     begins, ends = made.integers(0, size, (2, size))
     return size, begins, ends

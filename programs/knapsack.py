@@ -1,4 +1,4 @@
-"""The most valuable load of a knapsack by dynamic programming: one processor for each capacity, one shift for each item.
+"""The most valuable load of a knapsack by dynamic programming: a processor for each capacity, a shift for each item.
 
     python programs/knapsack.py [--size 5000] [--items 40] [--machine here] [--seed 1]
 

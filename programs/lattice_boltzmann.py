@@ -1,9 +1,9 @@
-"""A shear wave that dies out in a fluid: the lattice Boltzmann method with nine velocities (Qian, d'Humieres, Lallemand 1992).
+"""A shear wave in a fluid: the lattice Boltzmann method with nine velocities (Qian, d'Humieres and Lallemand 1992).
 
     python programs/lattice_boltzmann.py [--size 64] [--steps 20] [--machine here] [--seed 1]
 
-Each step relaxes the nine populations of every cell towards their equilibrium and shifts each by its velocity, around the
-edges. Checked against the same steps by numpy, and mass must be kept. Ends with code 1 if the check fails.
+Each step relaxes the nine populations of every cell towards their equilibrium and shifts each by its velocity, around
+the edges. Checked against the same steps by numpy, and mass must be kept. Ends with code 1 if the check fails.
 """
 
 from __future__ import annotations
