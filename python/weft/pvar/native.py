@@ -70,21 +70,17 @@ class Native(Local):
 
     def assign(self, data: Array, value: Any, mask: Array | None, word: int | None) -> None:
         """Masked by the kernel, and filled by numpy, where nothing is converted."""
-        if word is not None or data.dtype == np.float16:
+        dtype, is_array = data.dtype, value.__class__ is np.ndarray
+        if is_array:
+            alike = mask is not None and (value.dtype is dtype or value.dtype == dtype)
+        else:
+            alike = dtype.kind in _EXACT.get(value.__class__, "")
+        if not alike or word is not None or dtype.char == "e":
             super().assign(data, value, mask, word)
-            return
-        if value.__class__ is not np.ndarray:
-            if data.dtype.kind not in _EXACT.get(value.__class__, ""):
-                super().assign(data, value, mask, word)
-                return
-            if mask is None:
-                data.fill(value)
-                return
-            value = np.array([value], data.dtype)
-        elif mask is None or value.dtype != data.dtype:
-            super().assign(data, value, mask, word)
-            return
-        _core.array_elementwise("copy", (value,), data, mask)
+        elif mask is None:
+            data.fill(value)
+        else:
+            _core.array_elementwise("copy", (value if is_array else np.array(value, dtype),), data, mask)
 
     def elementwise(self, name: str, operands: list[Any]) -> Array | None:
         """Large arrays of one dtype by the kernel, which knows threads and writes past the caches; else None."""
