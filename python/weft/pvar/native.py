@@ -53,6 +53,8 @@ class Native(Local):
         if data.nbytes < LARGE:
             return None
         needed = _core.array_send_room(data, into)
+        if not needed:
+            return None
         try:
             room = self._rooms.pop()
         except IndexError:
