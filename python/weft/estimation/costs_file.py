@@ -20,7 +20,7 @@ from weft._core import UsageError
 from weft.estimation.curves import SINCE, TERMS, Curve
 from weft.files import write_text
 
-FORMAT = 3
+FORMAT = 4
 """Of the file; another number is another format."""
 
 HOW = "weft calibrate measures them (one to three minutes, once)"

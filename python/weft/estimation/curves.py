@@ -2,17 +2,18 @@
 
 An operation of n elements takes
 
-    call(w) + call_selected + call_scalar + call_converted + p piece + r run + n / t repeated
+    call(w) + call_selected + call_scalar + call_converted + p piece + r r / (r + LEARNED) run + n / t repeated
     + n (c(b) + converted + exclusive + down + s d + u (1 - d))
 
 seconds. b is how many different bytes the program has touched since it last touched an array of the operation (its
-stack distance): which cache the array is in, if any. c is linear in log b between knots, and of several arrays it is
-the mean by their lengths. w is how many different bytes the program has touched since it last did an operation of this
-name: the more, the less of its code and tables is still in caches, so that the time of a call is linear in log w
-between knots. p is the number of contiguous pieces that elements are moved in. d is the share of elements that are
-selected, s and u what a selected and an unselected element take more; r is the number of stretches of selected
-elements, at whose ends branches are predicted wrongly and vectors are partial. t is how many targets a send has: one
-that comes to the same target as the one before waits for it. `call_selected` and the terms of d and r are there only
+stack distance): which cache the array is in, if any. c is linear in log b between knots. Of several arrays, what c is
+above its least value adds up, by their lengths in units of two operands: computing waits for each that is far away. w
+is how many different bytes the program has touched since it last did an operation of this name: the more, the less of
+its code and tables is still in caches, so that the time of a call is linear in log w between knots. p is the number of
+contiguous pieces that elements are moved in. d is the share of elements that are selected, s and u what a selected and
+an unselected element take more; r is the number of stretches of selected elements, at whose ends branches are predicted
+wrongly unless they are so few that the processor has learned them. t is how many targets a send has: one that comes to
+the same target as the one before waits for it. `call_selected` and the terms of d and r are there only
 under a selection, where a number as an operand takes another way; scalar, converted, exclusive and down only where an
 operand is a number, operands are of different dtypes, or the scan is of that form. No term is negative, and neither c
 nor call falls: what is farther away takes longer.
@@ -79,6 +80,10 @@ MOST = {
 """Bounds of terms, in seconds: a loop that is entered for a few elements, behind a branch that is predicted wrongly,
 the loop around a row, and a few instructions for an element take no more. Few observations would tell them from other
 terms only by chance: of small operations alone, what a call takes would count as the elements'."""
+
+LEARNED = 2048
+"""Of so many stretches about half have ends that a processor foresees, which has seen them in a loop before: predictors
+of branches have tables of some thousands. Of a few all are foreseen, of many times as many none."""
 
 MOST_SLOWER = 10
 """Kinds of a group differ by no more than this in the time of an element."""
@@ -157,7 +162,7 @@ class Work:
             found |= {
                 "call_selected": 1.0,
                 "call_selected_scalar": float(self.scalar),
-                "run": float(self.runs),
+                "run": self.runs**2 / (self.runs + LEARNED),
                 "element_selected": n * self.density,
                 "element_unselected": n * (1 - self.density),
             }
@@ -173,7 +178,7 @@ class Curve:
     knots
         Distances of operands in bytes, rising.
     element
-        Seconds an element at the knots.
+        Seconds an element at the knots, of two arrays as far away.
     call
         Seconds a call at the knots `SINCE`.
     terms
@@ -193,7 +198,7 @@ class Curve:
 
     def seconds(self, work: Work) -> float:
         """What an operation takes; beyond the first and last knot as at them."""
-        element = float(_shares(work, self.knots) @ self.element)
+        element = float(_steps_taken(work, self.knots) @ np.diff(self.element, prepend=0.0))
         call = float(hats(np.array([work.since], float), SINCE)[0] @ self.call)
         others = sum(self.terms.get(name, 0.0) * by for name, by in work.terms().items())
         return call + work.elements * element + others
@@ -226,12 +231,14 @@ def hats(lengths: Array, knots: Sequence[int]) -> Array:
     return np.stack([np.interp(place, at, row) for row in np.eye(len(at))], axis=1)
 
 
-def _shares(work: Work, knots: Sequence[int]) -> Array:
-    """Shares of the knots in the distances of an operation's arrays, weighted by the arrays' lengths."""
+def _steps_taken(work: Work, knots: Sequence[int]) -> Array:
+    """How much of the step at each knot an element takes: all of the first one, of others what is as far away."""
     distances, lengths = np.array(work.arrays(), float).T
-    weights = np.maximum(lengths, 1.0)
-    shares: Array = weights @ hats(distances, knots) / weights.sum()
-    return shares
+    # In units of two arrays like the operand, one that is read and one that is written.
+    weights = np.maximum(lengths, 1.0) / (2.0 * max(work.bytes, 1))
+    taken: Array = _from((weights @ hats(distances, knots))[None, :])[0]
+    taken[0] = 1.0
+    return taken
 
 
 def fit(observations: Sequence[tuple[Work, float]], knots: Sequence[int], prior: Curve | None = None) -> Curve:
@@ -292,11 +299,11 @@ def _columns(works: Sequence[Work], knots: Sequence[int]) -> Array:
     A step is what a knot is above the one before, so that curves which do not fall have steps that are not negative.
     """
     elements = np.array([work.elements for work in works], float)[:, None]
-    shares = np.array([_shares(work, knots) for work in works])
+    taken = np.array([_steps_taken(work, knots) for work in works])
     since = np.array([work.since for work in works], float)
     by_term = [work.terms() for work in works]
     others = np.array([[by.get(name, 0.0) for name in TERMS] for by in by_term])
-    return np.hstack([_from(elements * shares), _from(hats(since, SINCE)), others])
+    return np.hstack([elements * taken, _from(hats(since, SINCE)), others])
 
 
 def _from(shares: Array) -> Array:

@@ -82,6 +82,6 @@ def _alike(name: str) -> list[str]:
         if re.search(rf"\b{dtype}\b", name):
             found += [re.sub(rf"\b{dtype}\b", other, name) for other in others]
             break
-    near = [one.replace("scattered near", "scattered") for one in found]
+    near = [one.replace(*less) for less in (("scattered near", "scattered"), (", few", "")) for one in found]
     every = [one.removesuffix(", selected") for one in (*found, *near)]
     return [one for one in (*found, *near, *every) if one != name]

@@ -17,7 +17,7 @@ import numpy as np
 from weft.estimation.curves import Work
 from weft.pvar import Record
 from weft.pvar.meter import Reach
-from weft.pvar.native import TESTS, WITHOUT_WARNING
+from weft.pvar.native import FEW, TESTS, WITHOUT_WARNING
 
 NEAR = 32 << 10
 """Bytes of targets that the first-level cache holds, on processors of today; beyond, scattered addresses miss it."""
@@ -99,6 +99,9 @@ def _elementwise(record: Record) -> Kind:
     """All elements are computed, whoever is selected: of a selection only that there is one makes a difference."""
     density = 1.0 if record.selected < record.size else None
     work = replace(_work(record), density=density, runs=0, scalar=record.scalar, converted=record.converted)
+    if record.name == "where":
+        # Its dtype is the condition's; what is chosen is moved.
+        return Kind(f"where {_bytes(record)} bytes", "where", work)
     slow = record.kind in ("divide", "float_divide", "float_sqrt", "float_function")
     # Under a selection, functions with a kernel that is silent are told from those that numpy is kept silent for.
     silent = record.name in WITHOUT_WARNING and _type(record) in ("float32", "float64")
@@ -132,7 +135,9 @@ def _routed(record: Record, selected: str) -> Kind:
         order = "scattered near"
     else:
         order = "scattered"
-    ways = f", {order}{selected}"
+    # Few are fetched by numpy's own indexing.
+    few = ", few" if record.name == "get" and not selected and record.size < FEW else ""
+    ways = f", {order}{few}{selected}"
     targets = facts.targets if record.name.startswith("send") else 0
     work = replace(_work(record), converted=record.converted, targets=targets)
     return Kind(what + ways, f"{record.name if not computes else 'send combining'}{ways}", work)

@@ -29,6 +29,9 @@ LATEST = 0.5
 
 DTYPES = ("float64", "float32", "int64", "int32", "int8", "bool")
 
+DIVISIONS = ("floor_divide", "remainder")
+"""Functions that take the longer the longer the quotient is: programs divide places and counts by small numbers."""
+
 BELOW_ONE = ("asin", "acos", "atanh")
 """Functions of numbers below one."""
 
@@ -205,7 +208,7 @@ def _functions() -> Iterator[Statement]:
                 )
                 weight = 3 if name in COMMON else 0.5
                 yield Statement(f"{name} {dtype}", dtype, functools.partial(_computed, name, dtype), weight, not slow)
-    for dtype in ("float64", "float32", "int32"):
+    for dtype in ("float64", "float32", "int64", "int32", "int8"):
         yield Statement(f"where {dtype}", dtype, functools.partial(_chosen, dtype))
 
 
@@ -233,6 +236,8 @@ def _computed(name: str, dtype: str, scene: Scene) -> Step:
     if name in BELOW_ONE:
         with np.errstate(all="ignore"):
             x = x * dtype_of(dtype)(0.45)
+    if name in DIVISIONS and dtype in ("int64", "int32"):
+        x = x * dtype_of(dtype)(10_007)
     if FUNCTIONS[name].operands == 1:
         return scene.kept(dtype, lambda: function(x))
     if dtype != "bool" and scene.made.random() < 0.4:

@@ -27,11 +27,7 @@ WITHOUT_WARNING = ARITHMETIC | TESTS | frozenset(("divide", "sqrt"))
 KERNELS = ARITHMETIC | TESTS | _LOGICAL
 """Elementwise functions whose kernels give what numpy gives, bit for bit and without a warning."""
 
-_WORTH_THREADS = 16 << 20
-"""Bytes that an elementwise kernel touches from which it is given threads: one moves fewer, in the caches that cores
-share, before another has been started."""
-
-_FEW = 1 << 16
+FEW = 1 << 16
 """Elements up to which numpy's own indexing is the faster."""
 
 _EXACT = {bool: "b", int: "iuf", float: "f"}
@@ -57,6 +53,8 @@ class Native(Local):
         if data.nbytes < LARGE:
             return None
         needed = _core.array_send_room(data, into)
+        if not needed:
+            return None
         try:
             room = self._rooms.pop()
         except IndexError:
@@ -73,19 +71,18 @@ class Native(Local):
         self._rooms[:] = [room]
 
     def assign(self, data: Array, value: Any, mask: Array | None, word: int | None) -> None:
-        """Masked by the kernel, where nothing is converted."""
-        if mask is None or word is not None or data.dtype == np.float16:
+        """Masked by the kernel, and filled by numpy, where nothing is converted."""
+        dtype, is_array = data.dtype, value.__class__ is np.ndarray
+        if is_array:
+            alike = mask is not None and (value.dtype is dtype or value.dtype == dtype)
+        else:
+            alike = dtype.kind in _EXACT.get(value.__class__, "")
+        if not alike or word is not None or dtype.char == "e":
             super().assign(data, value, mask, word)
-            return
-        if value.__class__ is not np.ndarray:
-            if data.dtype.kind not in _EXACT.get(value.__class__, ""):
-                super().assign(data, value, mask, word)
-                return
-            value = np.array([value], data.dtype)
-        elif value.dtype != data.dtype:
-            super().assign(data, value, mask, word)
-            return
-        _core.array_elementwise("copy", (value,), data, mask, _threads(value.nbytes + data.nbytes))
+        elif mask is None:
+            data.fill(value)
+        else:
+            _core.array_elementwise("copy", (value if is_array else np.array(value, dtype),), data, mask)
 
     def elementwise(self, name: str, operands: list[Any]) -> Array | None:
         """Large arrays of one dtype by the kernel, which knows threads and writes past the caches; else None."""
@@ -147,7 +144,7 @@ class Native(Local):
         """By the kernel."""
         if data.dtype == np.float16:
             return super().get(data, addresses, mask)
-        if mask is None and addresses.size < _FEW:
+        if mask is None and addresses.size < FEW:
             # No bit is set that an address cannot have: that is quicker to know than the least and the largest.
             if not 0 <= np.bitwise_or.reduce(addresses, axis=None) < self.size:
                 local.check_addresses(addresses, self.size, "get")
@@ -205,13 +202,8 @@ def quietly(name: str, x: Array, y: Any) -> Array | None:
     else:
         return None
     out = np.empty(x.shape, bool if name in TESTS else dtype)
-    _core.array_elementwise(name, operands, out, None, _threads(len(operands) * x.nbytes + out.nbytes))
+    _core.array_elementwise(name, operands, out)
     return out
-
-
-def _threads(touched: int) -> int | None:
-    """How many threads an elementwise kernel is given; None: as many as there are processors."""
-    return 1 if touched < _WORTH_THREADS else None
 
 
 def _index(addresses: Array) -> Array:

@@ -173,9 +173,11 @@ class ParallelVariable:
             if vp.selecting:
                 vp.execution.assign(self.data, value.data, vp.mask, None)
                 return
-        from weft.pvar.elementwise import operand
+        new = value
+        if value.__class__ not in _NUMBERS:
+            from weft.pvar.elementwise import operand
 
-        new = operand(vp, value, "assignment")
+            new = operand(vp, value, "assignment")
         try:
             vp.execution.assign(self.data, new, vp.mask, self.word)
         except (TypeError, OverflowError):
@@ -247,3 +249,4 @@ class ParallelVariable:
 
 
 _ALL = slice(None)
+_NUMBERS = frozenset((bool, int, float))

@@ -12,6 +12,7 @@ from weft.estimation.estimates import record
 from weft.estimation.here import Here
 from weft.estimation.pace import FAR, Pace, Probe
 from weft.estimation.random_programs import Timed
+from weft.pvar.native import FEW
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def test_the_programs_of_the_repository_are_priced_by_what_is_calibrated(small):
     for shape in ((300,), (20, 20), (6, 7, 8)):
         scene = statements.scene(made, shape, statements.DTYPES)
         for one in statements.menu():
-            for _ in range(12 if one.label.startswith(("scan", "get", "send")) else 2):
+            for _ in range(12 if one.label.startswith(("scan", "get", "send")) else 4):
                 step = one.step(scene)
                 there |= {found.name for found in random_programs._kinds(scene, [step]) if found}
                 with scene.vp.where(statements.condition(scene)):
@@ -49,6 +50,7 @@ def test_the_programs_of_the_repository_are_priced_by_what_is_calibrated(small):
         *("conjugate_gradients", "bitonic_sort", "lucky_numbers", "cannon", "kmeans", "components"),
         *("mandelbrot", "sandpile", "edges", "list_ranking", "pagerank", "run_lengths"),
         *("floyd_warshall", "wave", "cyclic_automaton", "monte_carlo", "string_matching", "quicksort"),
+        *("lattice_boltzmann", "nbody", "knapsack", "edit_distance", "ising", "graph_components"),
     ):
         size = "256" if name in ("histogram", "fft", "bitonic_sort") else "40"
         for one, since, reach in record(f"programs/{name}.py", ["--size", size]):
@@ -183,7 +185,10 @@ def test_kinds_know_what_costs_depend_on():
     assert found.name == "scan add float32 along another axis"
     assert found.work == Work(64, 256, pieces=8, exclusive=True, down=True)
     assert kind(lambda vp, x: weft.reduce(x, "max")).name == "reduce max float32"
-    assert kind(lambda vp, x: weft.get(x, vp.address())).name == "get 4 bytes, in order"
+    assert kind(lambda vp, x: weft.get(x, vp.address())).name == "get 4 bytes, in order, few"
+    assert kind(lambda vp, x: weft.get(x, vp.address()), (FEW,)).name == "get 4 bytes, in order"
+    chosen = kind(lambda vp, x: weft.pvar.where(x > 0, x.astype("int8"), vp.zeros("int8")))
+    assert chosen[:2] == ("where 1 bytes", "where")
     assert kind(lambda vp, x: weft.send(x, vp.address() * 0, combine="min")).name == "send min float32, in order"
 
 

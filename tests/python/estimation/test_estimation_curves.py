@@ -1,12 +1,14 @@
 """Curves: a fit finds the curve that made the observations, whatever disturbs a few of them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from weft._core import UsageError
-from weft.estimation.curves import Curve, Work, fit, hats
+from weft.estimation.curves import LEARNED, Curve, Work, fit, hats
 
 KNOTS = tuple(512 * 4**k for k in range(9))
 DENSITIES = (0.0, 0.01, 0.3, 0.5, 0.9, 1.0)
@@ -38,6 +40,29 @@ def worst(found, curve):
 @pytest.mark.parametrize("curve", [PLAIN, SELECTING, MOVING])
 def test_without_noise_the_curve_is_found(curve):
     assert worst(fit(observed(curve), KNOTS), curve) < 0.04
+
+
+def test_every_array_that_is_far_away_counts():
+    near, far = KNOTS[0], KNOTS[-1]
+
+    def seconds(*distances):
+        reach = tuple((distance, 8000) for distance in distances)
+        return PLAIN.seconds(Work(1000, 8000, reach=reach)) - PLAIN.seconds(Work(0, 8000))
+
+    step = 1000 * (ELEMENT[-1] - ELEMENT[0]) / 2
+    assert seconds(near, near, near) == pytest.approx(1000 * ELEMENT[0])
+    assert seconds(near, far) == pytest.approx(1000 * ELEMENT[0] + step)
+    assert seconds(far, near, far) == pytest.approx(1000 * ELEMENT[0] + 2 * step)
+
+
+def test_few_stretches_are_foreseen():
+    def seconds(runs):
+        work = Work(100_000, 800_000, 0.5, runs)
+        return SELECTING.seconds(work) - SELECTING.seconds(replace(work, runs=0))
+
+    assert seconds(LEARNED) == pytest.approx(LEARNED * 4e-9 / 2)
+    assert seconds(LEARNED // 100) < LEARNED // 100 * 4e-9 / 50
+    assert seconds(100 * LEARNED) > 100 * LEARNED * 4e-9 * 0.98
 
 
 def test_outliers_do_not_move_it():

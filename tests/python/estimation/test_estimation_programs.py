@@ -87,6 +87,18 @@ def run(monkeypatch, capsys, name, *words):
         ("string_matching", ["--size", "3", "--patterns", "2"]),
         ("quicksort", ["--size", "500"]),
         ("quicksort", ["--size", "1"]),
+        ("lattice_boltzmann", ["--size", "30"]),
+        ("lattice_boltzmann", ["--size", "1", "--steps", "1", "--machine", "cm2-8k"]),
+        ("nbody", ["--size", "60"]),
+        ("nbody", ["--size", "1"]),
+        ("knapsack", ["--size", "500"]),
+        ("knapsack", ["--size", "1", "--items", "3"]),
+        ("edit_distance", ["--size", "100"]),
+        ("edit_distance", ["--size", "1", "--machine", "cm2-8k"]),
+        ("ising", ["--size", "30"]),
+        ("ising", ["--size", "2", "--sweeps", "3", "--machine", "cm2-8k"]),
+        ("graph_components", ["--size", "500"]),
+        ("graph_components", ["--size", "1"]),
     ],
 )
 def test_the_program_passes(monkeypatch, capsys, native, name, words):
@@ -98,11 +110,12 @@ def test_the_program_passes(monkeypatch, capsys, native, name, words):
 LINES = (
     *("gauss", "radix_sort", "spmv", "histogram", "shortest_paths", "fft", "bitonic_sort", "lucky_numbers", "kmeans"),
     *("list_ranking", "pagerank", "run_lengths", "monte_carlo", "string_matching", "quicksort"),
+    *("nbody", "knapsack", "edit_distance", "graph_components"),
 )
 
 SIDES = (
     *("jacobi", "life", "conjugate_gradients", "cannon", "components", "mandelbrot", "sandpile", "edges"),
-    *("floyd_warshall", "wave", "cyclic_automaton"),
+    *("floyd_warshall", "wave", "cyclic_automaton", "lattice_boltzmann", "ising"),
 )
 """Programs whose size is that of one side."""
 
@@ -128,6 +141,7 @@ def test_an_answer_from_another_problem_fails(monkeypatch, capsys, name):
         ("life", ["--size", "2"], "at least three cells"),
         ("edges", ["--size", "2"], "at least three points"),
         ("sandpile", ["--size", "1"], "at least two cells"),
+        ("ising", ["--size", "5"], "an even number of spins"),
     ],
 )
 def test_what_it_cannot_do_it_says(name, words, message):
@@ -139,7 +153,7 @@ def test_what_it_cannot_do_it_says(name, words, message):
 
 
 def test_problems_are_not_changed_by_solving_them():
-    for name in ("gauss", "life"):
+    for name in ("gauss", "life", "ising"):
         found = module(name)
         given = found.problem(16)
         array = given if isinstance(given, np.ndarray) else given[0]

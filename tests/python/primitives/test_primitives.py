@@ -72,14 +72,14 @@ def test_spreads_gets_and_sends_are_those_of_numpy(drawn: tuple[Array, Array, Ar
 
 def test_the_room_of_a_send_may_hold_anything() -> None:
     rng = np.random.default_rng(5)
-    x, index = rng.random(300_000), rng.integers(0, 400_000, 300_000)
-    expected = np.zeros(400_000)
+    x, index = rng.random(2_200_000), rng.integers(0, 3_000_000, 2_200_000)
+    expected = np.zeros(3_000_000)
     np.add.at(expected, index, x)
     enough = _core.array_send_room(x, expected, 2)
     assert enough > 10 * x.size
     assert _core.array_send_room(FLOATS, FLOATS) == 0
     for size in (enough, enough // 2, 0):
-        out = np.zeros(400_000)
+        out = np.zeros(3_000_000)
         _core.array_send(x, index, out, "add", threads=2, room=np.full(size, 0xA5, np.uint8))
         assert np.array_equal(out, expected)
 

@@ -28,7 +28,7 @@ def same(got, expected):
 
 
 def test_large_sends_keep_the_room_that_they_sort_in():
-    size = 1 << 20
+    size = 1 << 21
     run, data, to = Native((size,)), np.arange(size, dtype=float), np.arange(size) * 7 % size
     into = [np.zeros(size), np.zeros(size)]
     rooms = []
@@ -42,6 +42,7 @@ def test_large_sends_keep_the_room_that_they_sort_in():
     assert np.array_equal(into[0][to], data)
     assert np.array_equal(into[1], into[0])
     assert run.take_room(data[:1000], into[0]) is None
+    assert run.take_room(data[:-1], into[0]) is None, "so many are not sorted"
 
 
 @settings(deadline=None, max_examples=80)

@@ -61,6 +61,33 @@ pub(super) unsafe fn blend(from: *const u8, to: *mut u8, truths: &[Truth], item:
     }
 }
 
+/// Stores one element so many times.
+///
+/// # Safety
+///
+/// An element of `item` bytes, a power of two up to 8, is readable; so many are writable, and apart from it.
+pub(super) unsafe fn repeat(from: *const u8, to: *mut u8, count: usize, item: usize) {
+    // A loop of copies of `item` bytes would be one of calls, each longer than a line of the cache takes.
+    // SAFETY: the caller's.
+    unsafe {
+        match item {
+            1 => to.write_bytes(*from, count),
+            2 => repeat_of::<u16>(from, to, count),
+            4 => repeat_of::<u32>(from, to, count),
+            _ => repeat_of::<u64>(from, to, count),
+        }
+    }
+}
+
+unsafe fn repeat_of<T: Copy>(from: *const u8, to: *mut u8, count: usize) {
+    // SAFETY: the caller's.
+    let (value, to) = unsafe {
+        let value = from.cast::<T>().read_unaligned();
+        (value, std::slice::from_raw_parts_mut(to.cast::<std::mem::MaybeUninit<T>>(), count))
+    };
+    to.fill(std::mem::MaybeUninit::new(value));
+}
+
 unsafe fn blend_of<T: Bits>(from: *const u8, to: *mut u8, truths: &[Truth]) {
     // SAFETY: the caller's.
     let (from, to) = unsafe {

@@ -3,9 +3,9 @@
 //! An array is worked through in blocks that fit the first-level cache. A block of which nothing is selected is not
 //! touched; of one that is selected in part, the results are computed for all and stored for the selected.
 
-use super::density::{Density, blend, density};
+use super::density::{Density, blend, density, repeat};
 use super::lines::{self, Ahead, Hint, LINE, Scratch};
-use super::parallel::{in_parts, threads_for};
+use super::parallel::{in_parts, threads_for_passing};
 use super::pointwise::{Kernel, conversion, kernel};
 use super::view::Selection;
 use super::{Pointwise, PrimitiveError, View};
@@ -68,9 +68,9 @@ pub unsafe fn elementwise(
     let streaming = lines::passes_caches(bytes);
     let largest = one.kind.size().max(out.kind.size());
     let block = if streaming { BLOCK.min(PASSING_BYTES / largest) } else { BLOCK };
-    let two = operation.operands() == 2;
-    let call = Call { kernel, one, other, two, out, selection, apart, streaming, block };
-    in_parts(out.length, BLOCK, threads_for(threads, bytes), |part| {
+    let (two, copies) = (operation.operands() == 2, operation == Pointwise::Copy && one.kind == out.kind);
+    let call = Call { kernel, one, other, two, copies, out, selection, apart, streaming, block };
+    in_parts(out.length, BLOCK, threads_for_passing(threads, bytes), |part| {
         // SAFETY: the caller's; parts are disjoint.
         unsafe { call.run(part.start, part.end) }
     });
@@ -83,6 +83,8 @@ struct Call<'a> {
     other: View,
     /// `other` is an operand of its own.
     two: bool,
+    /// The results are the elements of `one`.
+    copies: bool,
     out: View,
     selection: Selection<'a>,
     /// No operand is the output.
@@ -138,8 +140,13 @@ impl Call<'_> {
                 (self.kernel)(one.at(start), other.at(start), target, count);
                 return;
             }
+            let selected = self.selection.0.filter(|_| density == Density::Some);
+            if let (Some(truths), true) = (selected, self.copies && self.apart) {
+                blend(one.at(start), target, &truths[start..end], item);
+                return;
+            }
             (self.kernel)(one.at(start), other.at(start), room.pointer(), count);
-            if let (Density::Some, Some(truths)) = (density, self.selection.0) {
+            if let Some(truths) = selected {
                 // The line is fetched for what is kept in it, so it need not go past the caches.
                 blend(room.pointer(), target, &truths[start..end], item);
             } else if self.streaming {
@@ -168,10 +175,8 @@ impl Operand {
             return Self { pointer: view.pointer, item, repeated: false };
         }
         let block = room.pointer();
-        for place in 0..BLOCK.min(used) {
-            // SAFETY: the room holds a block of the largest elements; the operand has one.
-            unsafe { std::ptr::copy_nonoverlapping(view.pointer, block.add(place * item), item) };
-        }
+        // SAFETY: the room holds a block of the largest elements; the operand has one.
+        unsafe { repeat(view.pointer, block, BLOCK.min(used), item) };
         Self { pointer: block, item, repeated: true }
     }
 

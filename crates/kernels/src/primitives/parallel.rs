@@ -4,14 +4,28 @@ use std::ops::Range;
 
 use super::super::shift::processors;
 
-/// Starting a thread takes tens of microseconds: below this many bytes moved a call stays on the thread it came on.
+/// Starting a thread takes up to a hundred microseconds: below this many bytes moved a call stays on the thread it came
+/// on.
 const WORTH_THREADS: usize = 4 << 20;
+
+/// The same where bytes are read and written one after another with little to do for each: one thread moves this many,
+/// in the caches that cores share, before another has been started.
+const WORTH_THREADS_PASSING: usize = 32 << 20;
 
 /// How many threads a call that moves so many bytes is given: what was asked for, or all processors for large arrays.
 pub(super) fn threads_for(asked: Option<usize>, bytes: usize) -> usize {
+    threads_from(WORTH_THREADS, asked, bytes)
+}
+
+/// [`threads_for`] a call that passes over its arrays.
+pub(super) fn threads_for_passing(asked: Option<usize>, bytes: usize) -> usize {
+    threads_from(WORTH_THREADS_PASSING, asked, bytes)
+}
+
+fn threads_from(worth: usize, asked: Option<usize>, bytes: usize) -> usize {
     match asked {
         Some(count) => count.max(1),
-        None if bytes < WORTH_THREADS => 1,
+        None if bytes < worth => 1,
         None => processors(),
     }
 }

@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use super::combination::{Add, Combine, Combining, with_combination};
 use super::element::{Element, Scalar, Truth};
 use super::lines::{self, LINE};
-use super::parallel::{on_threads, part, threads_for};
+use super::parallel::{on_threads, part, threads_for_passing};
 use super::view::Selection;
 use super::wide::{Wide, widely};
 use super::{Combination, ElementType, PrimitiveError, View};
@@ -39,7 +39,7 @@ pub unsafe fn reduce(
 ) -> Result<Option<Scalar>, PrimitiveError> {
     // SAFETY: the caller's.
     let selection = unsafe { Selection::checked(selection, x.length, None)? };
-    let threads = threads_for(threads, x.bytes());
+    let threads = threads_for_passing(threads, x.bytes());
     let extreme = matches!(combination, Combination::Max | Combination::Min);
     if extreme && selection.0.map_or(x.length == 0, |truths| !truths.iter().any(|truth| truth.holds())) {
         return Ok(None);

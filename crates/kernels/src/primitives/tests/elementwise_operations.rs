@@ -199,6 +199,31 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn one_number_for_all(case in cases()) {
+        for_type!(case.kind, check_one_number(&case));
+    }
+}
+
+fn check_one_number<T: Number>(case: &Case) {
+    let x = numbers::<T>(&values(case.seed, 1, true));
+    let old = numbers::<T>(&values(!case.seed, case.length(), false));
+    let (mut out, selection) = (old.clone(), case.selection());
+    let view_of_selection = selection.as_ref().map(|truths| view(truths));
+    // SAFETY: the views are of arrays that are there.
+    let done = with_streaming(case.streaming, || unsafe {
+        let target = view_mut(&mut out);
+        elementwise(Pointwise::Copy, &[view(&x)], target, view_of_selection.as_ref(), Some(case.threads))
+    });
+    assert_eq!(done, Ok(()));
+    for (place, (found, old)) in out.iter().zip(&old).enumerate() {
+        let selected = selection.as_ref().is_none_or(|truths| truths[place].holds());
+        assert_eq!(found.bits(), if selected { x[0].bits() } else { old.bits() }, "place {place}");
+    }
+}
+
 #[test]
 fn names_are_those_of_the_operations() {
     for (operation, name) in Pointwise::NAMES {
