@@ -211,9 +211,10 @@ class Meter:
     def _reach(self, arrays: Sequence[Any]) -> Reach:
         """How far back the arrays were touched; from now on, that is now. Arrays are known by where they begin, so that
         the result that takes the place of a freed one is as near as that was."""
-        found = tuple((_rounded(self._distance(_address(one), one.nbytes)), int(one.nbytes)) for one in arrays)
-        for one in arrays:
-            self._touch(_address(one), int(one.nbytes))
+        places = [(_address(one), int(one.nbytes)) for one in arrays]
+        found = tuple((_rounded(self._distance(where, length)), length) for where, length in places)
+        for where, length in places:
+            self._touch(where, length)
         return found
 
     def _touch(self, what: int | str, length: int) -> None:
