@@ -121,7 +121,7 @@ pub struct Options {
 pub const DEFAULT_HEAP: usize = 1 << 30;
 
 /// How many times larger than what a collection keeps a small heap is made by default.
-const ROOM: usize = 32;
+const ROOM: usize = 16;
 
 impl Default for Options {
     fn default() -> Self {
