@@ -1,13 +1,13 @@
 //! Runs a program on one processing element and prints what was counted and how long it took: for benchmarks.
 //!
 //! `cargo run --release -p weft-fghc --example fghc -- FILE GOAL [--seed N] [--collect-every N] [--heap BYTES] [--quiet] [--counts]
-//! [--repeat N] [--json] [--native [--without-counters]]`
+//! [--repeat N] [--json] [--native [--without-counters] [--placement SEED]]`
 
 use std::io::Write as _;
 use std::time::Instant;
 
 use weft_fghc::check::check;
-use weft_fghc::engine::{Engine, Loaded, Options, Stop};
+use weft_fghc::engine::{Engine, Loaded, Options, Stop, Translation};
 use weft_fghc::ir::Source;
 
 struct Arguments {
@@ -21,7 +21,7 @@ struct Arguments {
     repeat: usize,
     json: bool,
     native: bool,
-    without_counters: bool,
+    translation: Translation,
 }
 
 fn arguments() -> Result<Arguments, String> {
@@ -38,7 +38,7 @@ fn arguments() -> Result<Arguments, String> {
         repeat: 1,
         json: false,
         native: false,
-        without_counters: false,
+        translation: Translation::default(),
     };
     while let Some(word) = words.next() {
         let mut number = || -> Result<u64, String> {
@@ -53,7 +53,8 @@ fn arguments() -> Result<Arguments, String> {
             "--counts" => chosen.counts = true,
             "--json" => chosen.json = true,
             "--native" => chosen.native = true,
-            "--without-counters" => chosen.without_counters = true,
+            "--without-counters" => chosen.translation.counters = false,
+            "--placement" => chosen.translation.placement = Some(number()?),
             _ => positional.push(word),
         }
     }
@@ -67,11 +68,7 @@ fn main() -> Result<(), String> {
     let checked = check(vec![Source { name: chosen.file.clone(), text }], Some(&chosen.goal));
     let Some(program) = checked.program.clone() else { return Err(checked.render(false)) };
     let loaded = Loaded::new(program, chosen.counts).map_err(|error| error.to_string())?;
-    let loaded = match (chosen.native, chosen.without_counters) {
-        (true, true) => loaded.translate_without_counters(),
-        (true, false) => loaded.translate(),
-        (false, _) => loaded,
-    };
+    let loaded = if chosen.native { loaded.translate_as(&chosen.translation) } else { loaded };
     if chosen.native && loaded.native.is_none() {
         return Err("no native code for this processor".to_string());
     }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{load, run_loaded};
-use weft_fghc::engine::Options;
+use weft_fghc::engine::{Options, Translation};
 
 const PROGRAM_1: &str = include_str!("../../../programs/fghc/program1.fghc");
 const PROGRAM_2: &str = include_str!("../../../programs/fghc/program2.fghc");
@@ -84,6 +84,32 @@ fn counts_by_predicate_are_the_same_in_native_code() {
             assert_eq!(natively.counters(), interpreted.counters(), "{told}");
             let sum: u64 = natively.engine.counts().iter().map(|(_, count)| count).sum();
             assert_eq!(sum, natively.counters().reductions, "{told}");
+        }
+    }
+}
+
+/// Ways to translate that are for measuring are the same program: wherever functions lie, all is as the interpreter has it, and
+/// without counters only those are missing.
+#[test]
+fn placements_and_missing_counters_change_nothing_else() {
+    for (program, goal) in [
+        (include_str!("../../../programs/fghc/quicksort.fghc"), "main"),
+        (include_str!("../../../programs/fghc/demand.fghc"), "demand(200, Sum)"),
+    ] {
+        let loaded = load(program, goal, true);
+        let wanted = run_loaded(&loaded, Options::default()).done();
+        for counters in [true, false] {
+            for placement in [None, Some(1), Some(2), Some(3), Some(4)] {
+                let translation = Translation { counters, placement };
+                let found = run_loaded(&loaded.clone().translate_as(&translation), Options::default()).done();
+                assert_eq!(found.engine.answers(), wanted.engine.answers(), "{goal}, {translation:?}");
+                assert_eq!(found.output, wanted.output, "{goal}, {translation:?}");
+                assert_eq!(found.engine.counts(), wanted.engine.counts(), "{goal}, {translation:?}");
+                assert_eq!(found.counters().reductions, wanted.counters().reductions, "{goal}, {translation:?}");
+                if counters {
+                    assert_eq!(found.counters(), wanted.counters(), "{goal}, {translation:?}");
+                }
+            }
         }
     }
 }

@@ -105,6 +105,9 @@ const PATIENCE: f64 = 200e-6;
 /// come often, whatever suits the caches of the machine that simulates.
 const ROOM_IN_VIRTUAL_TIME: usize = 4;
 
+/// A PE whose goals wait for those on others keeps a few times what one alone does, which every collection copies.
+const ROOM_AMONG_OTHERS: usize = 32;
+
 /// How many packets' memory is kept for others.
 const BUFFERS: usize = 16;
 
@@ -121,7 +124,11 @@ impl Program for Run {
             node: comm.rank(),
             nodes: comm.size(),
             heap: self.options.heap,
-            room: if comm.virtual_time() { ROOM_IN_VIRTUAL_TIME } else { Options::default().room },
+            room: match comm.size() {
+                _ if comm.virtual_time() => ROOM_IN_VIRTUAL_TIME,
+                1 => Options::default().room,
+                _ => ROOM_AMONG_OTHERS,
+            },
             seed: self.options.seed,
             collect_every: self.options.collect_every,
             arguments: self.options.arguments.clone(),

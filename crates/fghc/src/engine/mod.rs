@@ -46,6 +46,7 @@ use crate::compile::{CompileError, compile};
 use crate::heap::{Heap, Word};
 use crate::ir::{AtomTable, Program};
 use crate::native::Native;
+pub use crate::native::Translation;
 use instruction::Code;
 use registers::{COUNTED, Registers};
 use schedule::{Queue, Runnable};
@@ -83,15 +84,13 @@ impl Loaded {
 
     /// Translates the code for this processor. Answers and counts stay the same; on a processor for which there is no
     /// translation, so does the speed.
-    pub fn translate(mut self) -> Loaded {
-        self.native = Native::new(&self.code, true).map(Arc::new);
-        self
+    pub fn translate(self) -> Loaded {
+        self.translate_as(&Translation::default())
     }
 
-    /// As [`Loaded::translate`], without the counts of suspensions and resumptions: to measure what they cost. Reductions are
-    /// counted still, because the memory that they may take is granted by their number.
-    pub fn translate_without_counters(mut self) -> Loaded {
-        self.native = Native::new(&self.code, false).map(Arc::new);
+    /// As [`Loaded::translate`], in a way that is chosen.
+    pub fn translate_as(mut self, translation: &Translation) -> Loaded {
+        self.native = Native::new(&self.code, translation).map(Arc::new);
         self
     }
 }

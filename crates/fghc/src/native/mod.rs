@@ -13,6 +13,7 @@ mod flow;
 mod function;
 mod helpers;
 mod instruction;
+mod placement;
 mod program;
 mod unify;
 
@@ -23,6 +24,22 @@ use crate::engine::registers::Registers;
 use crate::engine::{Engine, Exit};
 
 type Enter = extern "C" fn(*mut Registers) -> i64;
+
+/// How a program is translated; other than by default only to measure what something costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Translation {
+    /// Whether suspensions and resumptions are counted. Reductions are in any case, because the memory that they may take is
+    /// granted by their number.
+    pub counters: bool,
+    /// `Some(seed)`: functions lie at random distances.
+    pub placement: Option<u64>,
+}
+
+impl Default for Translation {
+    fn default() -> Self {
+        Translation { counters: true, placement: None }
+    }
+}
 
 /// Native code of a program.
 pub struct Native {
@@ -38,10 +55,9 @@ unsafe impl Send for Native {}
 unsafe impl Sync for Native {}
 
 impl Native {
-    /// Translates a program; `None` where this processor is not one that can be translated for. Without `counts` the code
-    /// does not count suspensions and resumptions.
-    pub fn new(code: &Code, counts: bool) -> Option<Native> {
-        let program::Program { module, entries, enter, left_out } = program::program(code, counts)?;
+    /// Translates a program; `None` where this processor is not one that can be translated for.
+    pub fn new(code: &Code, translation: &Translation) -> Option<Native> {
+        let program::Program { module, entries, enter, left_out } = program::program(code, translation)?;
         // SAFETY: translated with this signature.
         let enter = unsafe { std::mem::transmute::<*const u8, Enter>(enter) };
         Some(Native { entries, enter, left_out, module: Some(module) })

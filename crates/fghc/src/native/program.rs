@@ -9,7 +9,8 @@ use cranelift_module::{FuncId, Linkage, Module, default_libcall_names};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::function::{Function, is_small};
-use super::{flow, helpers};
+use super::placement::Scattered;
+use super::{Translation, flow, helpers};
 use crate::engine::instruction::{Code, Instruction};
 use crate::engine::registers::Registers;
 use crate::heap::goal::{LINK, PREDICATE_SHIFT};
@@ -45,7 +46,7 @@ pub(super) struct Names {
 }
 
 /// Translates a program; `None` where the processor is not known.
-pub fn program(code: &Code, counts: bool) -> Option<Program> {
+pub fn program(code: &Code, translation: &Translation) -> Option<Program> {
     if !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
         return None;
     }
@@ -64,13 +65,22 @@ pub fn program(code: &Code, counts: bool) -> Option<Program> {
     }
     let isa = cranelift_native::builder().ok()?.finish(settings::Flags::new(flags)).ok()?;
     let mut builder = JITBuilder::with_isa(isa, default_libcall_names());
+    if let Some(seed) = translation.placement {
+        builder.memory_provider(Box::new(Scattered::new(seed)));
+    }
     let all = helpers::all();
     for (name, address, _) in &all {
         builder.symbol(*name, *address);
     }
     let mut module = JITModule::new(builder);
     let left_out = flow::most_counted(code);
-    let mut names = Names { main: Vec::new(), goal: Vec::new(), helpers: FxHashMap::default(), counts, left_out };
+    let mut names = Names {
+        main: Vec::new(),
+        goal: Vec::new(),
+        helpers: FxHashMap::default(),
+        counts: translation.counters,
+        left_out,
+    };
     let mut imported = Vec::new();
     for (name, _, arguments) in &all {
         let signature = signature(CallConv::triple_default(module.isa().triple()), 1 + arguments);
