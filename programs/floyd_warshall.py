@@ -2,8 +2,8 @@
 
     python programs/floyd_warshall.py [--size 64] [--machine here] [--seed 1]
 
-Each processor has a pair of places. In step k, row k and column k of the distances are spread over all others, and a way
-over place k replaces a longer one. Checked against scipy's. Ends with code 1 if the check fails.
+Each processor has a pair of places. In step k, row k and column k of the distances are spread over all others, and a
+way over place k replaces a longer one. Checked against scipy's. Ends with code 1 if the check fails.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     python programs/monte_carlo.py [--size 20000] [--rounds 10] [--machine here] [--seed 1]
 
-The hash multiplies and folds words of 64 bits. How many points of each round fall into the disc is checked against numpy,
-which draws the same, and the area against pi. Ends with code 1 if a check fails.
+The hash multiplies and folds words of 64 bits. How many points of each round fall into the disc is checked against
+numpy, which draws the same, and the area against pi. Ends with code 1 if a check fails.
 """
 
 from __future__ import annotations

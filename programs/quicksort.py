@@ -2,9 +2,9 @@
 
     python programs/quicksort.py [--size 10000] [--machine here] [--seed 1]
 
-After G. E. Blelloch's example of segmented scans: keys below a part's pivot go before those that equal it, others after;
-the three are parts of the next round, until no key is above the one after it. Checked against numpy's sort. Ends with
-code 1 if the check fails.
+After G. E. Blelloch's example of segmented scans: keys below a part's pivot go before those that equal it, others
+after; the three are parts of the next round, until no key is above the one after it. Checked against numpy's sort. Ends
+with code 1 if the check fails.
 """
 
 from __future__ import annotations

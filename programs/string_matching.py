@@ -1,4 +1,4 @@
-"""Where a pattern occurs in a text, with at most one letter wrong: the text is shifted past every letter of the pattern.
+"""Where a pattern occurs in a text, with at most one letter wrong: the text is shifted past each letter of the pattern.
 
     python programs/string_matching.py [--size 20000] [--patterns 5] [--machine here] [--seed 1]
 
