@@ -2,9 +2,10 @@
 
     python3 benches/fghc/pes.py [--rounds 5] [--no-record]
 
-A message is counted with the processor time of both ends: the work of all PEs with the messages, less the work of the same
-reductions on one PE, over the messages; in reductions of that program on one PE; the median over pairs of runs in turn. Messages over MPI need an `mpiexec` that
-WEFT_MPIEXEC names or that is beside this Python or in PATH; they are left out, with a message, where there is none. Two PEs
+A message is counted with the processor time of both ends: the work of all PEs with the messages, less the work of the
+same reductions on one PE, over the messages; in reductions of that program on one PE; the median over pairs of runs in
+turn. Messages over MPI need an `mpiexec` that WEFT_MPIEXEC names or that is beside this Python or in PATH; they are left
+out, with a message, where there is none. Two PEs
 want two processors and a quiet machine. Beside what two PEs gain is what two runs on one PE gain that share nothing and go on
 at one time, each on a processor of its own: where both processors at work are slower than one alone, neither gains two.
 The program deals its work out in halves, so two PEs take as long as the slower processor: that is told beside the mean.
@@ -81,10 +82,24 @@ def seconds(pes: str, program: Path, goal: str, number: int) -> float:
     return float(str(run([pes], program, goal, str(number))["elapsed"]))
 
 
-def on_two_cores(pairs: list[list[float]], after: list[float]) -> list[int]:
-    """The rounds in which two runs at one time took as long as each other, and as one alone."""
-    runs = [[*pair, one] for pair, one in zip(pairs, after, strict=True)]
-    return [i for i, found in enumerate(runs) if max(found) <= ALIKE * min(found)]
+class Control:
+    """Of every round, two runs on one PE at one time, and one just after them."""
+
+    def __init__(self, pes: str, program: Path, goal: str) -> None:
+        self.of = (pes, program, goal)
+        self.pairs: list[list[float]] = []
+        self.after: list[float] = []
+
+    def run(self) -> None:
+        pair = two_at_once(*self.of)
+        if pair is not None:
+            self.pairs.append(pair)
+            self.after.append(seconds(*self.of, 1))
+
+    def on_two_cores(self) -> list[int]:
+        """The rounds in which two runs at one time took as long as each other, and as one alone."""
+        runs = [[*pair, one] for pair, one in zip(self.pairs, self.after, strict=True)]
+        return [i for i, found in enumerate(runs) if max(found) <= ALIKE * min(found)]
 
 
 def two_at_once(command: str, program: Path, goal: str) -> list[float] | None:
@@ -139,11 +154,10 @@ def main() -> None:
     programs = HERE / "programs"
     queens = HERE.parents[1] / "programs" / "fghc" / "queens.fghc"
     runs: dict[str, list[dict[str, object]]] = {}
-    apart: dict[str, list[list[float]]] = {base: [] for base in BASES.values()}
-    later: dict[str, list[float]] = {base: [] for base in BASES.values()}
+    without = {BASES[kind]: Control(pes, programs / file, lone) for kind, file, lone, _ in MESSAGES}
     times: dict[int, dict[int, list[float]]] = {depth: {1: [], 2: []} for depth in DEPTHS}
-    beside: dict[int, list[list[float]]] = {depth: [] for depth in DEPTHS}
-    after: dict[int, list[float]] = {depth: [] for depth in DEPTHS}
+    goals = {depth: f"queens({QUEENS},{depth},S)" for depth in DEPTHS}
+    beside = {depth: Control(pes, queens, goal) for depth, goal in goals.items()}
     for _ in range(chosen.rounds):
         for kind, file, lone, pair_goal in MESSAGES:
             base = BASES[kind]
@@ -152,24 +166,17 @@ def main() -> None:
             if launcher is not None:
                 command = [*launcher, "-n", "2", pes]
                 runs.setdefault(f"{kind}, MPI", []).append(run(command, programs / file, pair_goal, "mpi"))
-            pair = two_at_once(pes, programs / file, lone)
-            if pair is not None:
-                apart[base].append(pair)
-                later[base].append(seconds(pes, programs / file, lone, 1))
-        for depth in DEPTHS:
-            goal = f"queens({QUEENS},{depth},S)"
+            without[base].run()
+        for depth, goal in goals.items():
             for number in (1, 2):
                 times[depth][number].append(seconds(pes, queens, goal, number))
-            pair = two_at_once(pes, queens, goal)
-            if pair is not None:
-                beside[depth].append(pair)
-                after[depth].append(seconds(pes, queens, goal, 1))
+            beside[depth].run()
     found = {
         name: [message_cost(one, two) for one, two in zip(runs[base], runs[name], strict=True)]
         for name, base in BASES.items()
         if name in runs
     }
-    shared = {base: on_two_cores(apart[base], later[base]) for base in set(BASES.values())}
+    shared = {base: control.on_two_cores() for base, control in without.items()}
     summary, everywhere = {}, {}
     for name, costs in found.items():
         everywhere[name] = round(statistics.median(costs), 1)
@@ -183,7 +190,7 @@ def main() -> None:
     # One PE and two in turn, so that what slows the machine slows both.
     gains = {depth: [one / two for one, two in zip(by[1], by[2], strict=True)] for depth, by in times.items()}
     by_depth = {depth: round(statistics.median(found), 2) for depth, found in gains.items()}
-    rounds = {depth: on_two_cores(beside[depth], after[depth]) for depth in DEPTHS}
+    rounds = {depth: control.on_two_cores() for depth, control in beside.items()}
     counted = {depth: found for depth, found in rounds.items() if len(found) >= FEWEST}
     cores = {depth: round(statistics.median(gains[depth][i] for i in found), 2) for depth, found in counted.items()}
     print(f"two PEs, {QUEENS} queens, by depth: {by_depth} in all {chosen.rounds} rounds")
@@ -202,10 +209,11 @@ def main() -> None:
     two_copies, slower = (
         {
             depth: round(
-                statistics.median(2 * one / of(pair) for one, pair in zip(times[depth][1], pairs, strict=True)), 2
+                statistics.median(2 * one / of(pair) for one, pair in zip(times[depth][1], control.pairs, strict=True)),
+                2,
             )
-            for depth, pairs in beside.items()
-            if pairs
+            for depth, control in beside.items()
+            if control.pairs
         }
         for of in (statistics.mean, max)
     )
@@ -229,8 +237,8 @@ def main() -> None:
             "all": {
                 "messages": found,
                 "seconds_of_queens": times,
-                "seconds_of_two_at_once": beside,
-                "seconds_after": after,
+                "seconds_of_two_at_once": {depth: control.pairs for depth, control in beside.items()},
+                "seconds_after": {depth: control.after for depth, control in beside.items()},
             },
         }
         print("recorded in", peers.record("fghc-pes", content).relative_to(peers.ROOT))

@@ -61,12 +61,11 @@ def fitted(folder):
 def studied(folder, resumed):
     """One study: its figures, its errors at held-out lengths and how long each of its parts took, none if it was there
     already."""
-    seconds = []
-    if not (folder / "here.toml").exists():
-        seconds.append(study(folder))
-        while fitted(folder)[1] < here.KNOWN and len(seconds) <= resumed:
-            seconds.append(study(folder, "--resume"))
+    seconds = [] if (folder / "here.toml").exists() else [study(folder)]
     found, undisturbed, launches = fitted(folder)
+    while 0 < len(seconds) <= resumed and undisturbed < here.KNOWN:
+        seconds.append(study(folder, "--resume"))
+        found, undisturbed, launches = fitted(folder)
     errors = found.held_out.filter(pl.col("benchmark") == "echo")["error"].abs()
     return {
         "seconds": seconds,
