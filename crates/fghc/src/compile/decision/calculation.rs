@@ -20,10 +20,7 @@ impl Tree<'_> {
             Value::Binary(Number::Integer, operation, left, right) => {
                 let span = self.guard_span(state);
                 let known = self.is_integer(state, left) && self.is_integer(state, right);
-                let immediate = match &self.values.list[right as usize] {
-                    Value::Constant(word) if word.is_integer() => i16::try_from(word.value()).ok(),
-                    _ => None,
-                };
+                let immediate = self.immediate(right);
                 let left_register = self.load(state, left, block);
                 let unbound = if known { NOWHERE } else { self.without_first(state, true, learn_undecided) };
                 let other = match operation {
@@ -123,6 +120,14 @@ impl Tree<'_> {
         state.registers.extend(targets.iter().copied());
     }
 
+    /// An integer that fits into an instruction.
+    fn immediate(&self, value: ValueId) -> Option<i16> {
+        match &self.values.list[value as usize] {
+            Value::Constant(word) if word.is_integer() => i16::try_from(word.value()).ok(),
+            _ => None,
+        }
+    }
+
     fn learn_integer(&self, state: &mut State, value: ValueId) {
         if !matches!(self.values.list[value as usize], Value::Constant(_))
             && !matches!(state.facts.get(&value), Some(Fact::Shape(_)))
@@ -155,10 +160,7 @@ impl Tree<'_> {
             return;
         }
         let known = self.is_integer(state, left) && self.is_integer(state, right);
-        let immediate = match &self.values.list[right as usize] {
-            Value::Constant(word) if word.is_integer() => i16::try_from(word.value()).ok(),
-            _ => None,
-        };
+        let immediate = self.immediate(right);
         let right_register = if immediate.is_none() { self.load(state, right, block) } else { 0 };
         let unbound = if known { NOWHERE } else { self.without_first(state, true, |_| {}) };
         for operand in [left, right] {
