@@ -56,7 +56,7 @@ pub fn mpi_version(py: Python<'_>, default_library: &str) -> PyResult<String> {
 }
 
 /// Tells a deadlock or a mismatch from slowness by what the ranks of a job say of themselves.
-#[pyclass(module = "weft._core", unsendable)]
+#[pyclass(module = "weft._core")]
 #[derive(Default)]
 pub struct MpiDiagnosis(Diagnosis);
 

@@ -4,12 +4,13 @@ import contextlib
 import os
 import signal
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
-from weft._core import RunError, UsageError
+from weft._core import MpiDiagnosis, RunError, UsageError
 from weft.launch import mpiexec
 from weft.launch.mpiexec import Job
 from weft.launch.request import Request
@@ -151,3 +152,12 @@ def test_ctrl_c_reaches_weft_alone():
         os.kill(process.pid, signal.SIGTERM)
         mpiexec._stop(process)
     assert process.returncode is not None
+
+
+def test_what_is_known_of_a_job_may_be_forgotten_by_another_thread():
+    """Python's collector runs on whichever thread allocates next; pytest makes an error of what it cannot drop."""
+    known = [MpiDiagnosis()]
+    other = threading.Thread(target=known.clear)
+    other.start()
+    other.join()
+    assert not known
