@@ -71,7 +71,8 @@ pub struct Received {
 pub enum Work {
     /// This many operations of one kind.
     Operations { operation: Operation, count: u64 },
-    /// Operations of two kinds that go on at one time, arithmetic and the memory that feeds it: what takes longer counts.
+    /// Operations of two kinds that go on at one time, arithmetic and the memory that feeds it: what takes longer
+    /// counts.
     Overlapped([(Operation, u64); 2]),
     /// This many seconds of the node's processor.
     Seconds(f64),
@@ -117,14 +118,14 @@ pub trait Communicator: Clone + 'static {
     /// Starts to send `payload` to rank `to`.
     ///
     /// # Errors
-    /// When awaited: [`CommError::NoSuchRank`], [`CommError::TagTooLarge`], [`CommError::Aborted`].
+    /// When awaited: [`crate::Failure::NoSuchRank`], [`crate::Failure::TagTooLarge`], [`crate::Failure::Aborted`].
     fn isend(&self, to: usize, tag: Tag, payload: Payload) -> Self::Send;
 
     /// Starts to receive a message into `into`, whose length is the longest message accepted.
     ///
     /// # Errors
-    /// When awaited: [`CommError::Truncated`], [`CommError::MismatchedCollective`], [`CommError::NoSuchRank`],
-    /// [`CommError::Aborted`].
+    /// When awaited: [`crate::Failure::Truncated`], [`crate::Failure::MismatchedCollective`],
+    /// [`crate::Failure::NoSuchRank`], [`crate::Failure::Aborted`].
     fn irecv(&self, from: Source, tag: TagSelector, into: Payload) -> Self::Receive;
 
     /// Sends and waits until the payload may be used again.
@@ -137,8 +138,9 @@ pub trait Communicator: Clone + 'static {
         self.irecv(from, tag, into)
     }
 
-    /// Sends a payload that is given away: the message is delivered without the sender, who has nothing to wait for. Worlds
-    /// within one process copy nothing then. A peer or tag that there is not is forgotten, as is a request that is dropped.
+    /// Sends a payload that is given away: the message is delivered without the sender, who has nothing to wait for.
+    /// Worlds within one process copy nothing then. A peer or tag that there is not is forgotten, as is a request that
+    /// is dropped.
     fn post(&self, to: usize, tag: Tag, payload: Payload) {
         drop(self.isend(to, tag, payload));
     }
@@ -156,8 +158,8 @@ pub trait Communicator: Clone + 'static {
         }
     }
 
-    /// As [`send`](Communicator::send), from a payload that stays where it is: the loop of a benchmark then moves nothing
-    /// but the message. When it fails, the payload may be lost.
+    /// As [`send`](Communicator::send), from a payload that stays where it is: the loop of a benchmark then moves
+    /// nothing but the message. When it fails, the payload may be lost.
     fn send_from(&self, to: usize, tag: Tag, payload: &mut Payload) -> impl Future<Output = Result<(), CommError>> {
         async move {
             let lent = std::mem::replace(payload, Payload::EMPTY);
@@ -185,8 +187,8 @@ pub trait Communicator: Clone + 'static {
     /// Waits until a message that would be received is there, and leaves it there.
     fn probe(&self, from: Source, tag: TagSelector) -> impl Future<Output = Result<Status, CommError>>;
 
-    /// As [`probe`](Communicator::probe), for at most about so many seconds, awake; `None` where nothing has come. For worlds
-    /// of real time.
+    /// As [`probe`](Communicator::probe), for at most about so many seconds, awake; `None` where nothing has come. For
+    /// worlds of real time.
     fn probe_for(
         &self,
         from: Source,
@@ -205,8 +207,9 @@ pub trait Communicator: Clone + 'static {
         }
     }
 
-    /// As [`probe`](Communicator::probe); `None` once the world knows that no rank can go on and no message is under way.
-    /// Only virtual time knows: worlds of real time wait. Programs that look for such a rest then need no messages for it.
+    /// As [`probe`](Communicator::probe); `None` once the world knows that no rank can go on and no message is under
+    /// way. Only virtual time knows: worlds of real time wait. Programs that look for such a rest then need no messages
+    /// for it.
     fn probe_until_quiet(
         &self,
         from: Source,
@@ -254,8 +257,8 @@ pub trait Communicator: Clone + 'static {
         None
     }
 
-    /// A set of messages that are sent again and again, where the world has a better way than a send and a receive each.
-    /// Programs make a [`Persistent`](crate::Persistent), which asks here. Collective where it is not `None`.
+    /// A set of messages that are sent again and again, where the world has a better way than a send and a receive
+    /// each. Programs make a [`Persistent`](crate::Persistent), which asks here. Collective where it is not `None`.
     fn persistent(&self, tag: Tag, ends: &[Ends]) -> Option<Result<Box<dyn PersistentMessages>, CommError>> {
         let _ = (tag, ends);
         None

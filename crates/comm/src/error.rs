@@ -58,8 +58,40 @@ impl fmt::Display for Blocked {
 }
 
 /// A call that failed; the rank that made it gets this as the call's result.
+///
+/// One word, because every call of a timed loop returns room for it: results that are large are moved through memory.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum CommError {
+#[error(transparent)]
+pub struct CommError(Box<Failure>);
+
+impl CommError {
+    /// The program of `rank` gives up: [`Failure::Program`].
+    #[cold]
+    pub fn program(rank: usize, message: impl Into<String>) -> CommError {
+        Failure::Program { rank, message: message.into() }.into()
+    }
+
+    /// What went wrong.
+    pub fn failure(&self) -> &Failure {
+        &self.0
+    }
+
+    /// What went wrong, for whoever needs its parts.
+    pub fn into_failure(self) -> Failure {
+        *self.0
+    }
+}
+
+impl From<Failure> for CommError {
+    #[cold]
+    fn from(failure: Failure) -> CommError {
+        CommError(Box::new(failure))
+    }
+}
+
+/// What went wrong in a call.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Failure {
     /// A message is longer than the buffer of the receive it matched.
     #[error(
         "truncation: rank {rank} posted a receive of {capacity} bytes for {tag} from rank {source_rank}, which sent {sent} bytes"
@@ -154,6 +186,15 @@ mod tests {
     fn receive(rank: usize, from: usize, collective: Option<(CollectiveKind, u32)>) -> Blocked {
         let call = Call::Receive { from: Source::Rank(from), tag: TagSelector::Only(Tag::User(4)) };
         Blocked { rank, call, collective }
+    }
+
+    #[test]
+    fn a_call_that_failed_is_one_word_and_keeps_all_that_went_wrong() {
+        assert_eq!(size_of::<Result<(), CommError>>(), size_of::<usize>());
+        let error = CommError::program(3, "no pivot");
+        assert_eq!(error.to_string(), "rank 3: no pivot");
+        assert_eq!(error.failure(), &Failure::Program { rank: 3, message: "no pivot".to_owned() });
+        assert_eq!(CommError::from(error.clone().into_failure()), error);
     }
 
     #[test]

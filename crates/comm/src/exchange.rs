@@ -93,10 +93,10 @@ pub trait Exchanges {
     /// Whether it carries plans out in this way; a program sends messages itself where it does not.
     fn carries(&self, method: ExchangeMethod) -> bool;
 
-    /// Takes part in an exchange. All ranks of the communicator call it with the same plan; `outgoing` has the payloads of
-    /// this rank's sends in the order of the plan.
+    /// Takes part in an exchange. All ranks of the communicator call it with the same plan; `outgoing` has the payloads
+    /// of this rank's sends in the order of the plan.
     ///
     /// # Errors
-    /// [`CommError::Program`] for a plan or payloads that do not fit, [`CommError::Aborted`].
+    /// [`crate::Failure::Program`] for a plan or payloads that do not fit, [`crate::Failure::Aborted`].
     fn exchange<'a>(&'a self, plan: &'a Arc<ExchangePlan>, outgoing: Vec<Payload>) -> Exchanged<'a>;
 }

@@ -16,7 +16,7 @@ mod persistent;
 mod tag;
 
 pub use communicator::{Communicator, NativeCollectives, Program, Received, Reduction, Source, Status, Work};
-pub use error::{Blocked, Call, CommError, RunError};
+pub use error::{Blocked, Call, CommError, Failure, RunError};
 pub use exchange::{ElementCost, ExchangeMethod, ExchangePlan, Exchanged, Exchanges, PlannedPhase, PlannedTransfer};
 pub use executor::block_on;
 pub use payload::{Buffer, Payload};

@@ -4,7 +4,7 @@
 //! sending and receiving each time ([`Communicator::persistent`]); [`Persistent`] is the one face that programs use.
 
 use crate::communicator::{Communicator, Source};
-use crate::error::CommError;
+use crate::error::{CommError, Failure};
 use crate::payload::{Buffer, Payload};
 use crate::tag::{Tag, TagSelector};
 
@@ -66,10 +66,10 @@ impl<C: Communicator> Persistent<C> {
     /// With `phantom`, only lengths travel and there are no buffers.
     ///
     /// # Errors
-    /// [`CommError::NoSuchRank`] for a peer outside the communicator, and for this rank itself.
+    /// [`Failure::NoSuchRank`] for a peer outside the communicator, and for this rank itself.
     pub fn new(comm: &C, tag: Tag, ends: &[Ends], phantom: bool) -> Result<Persistent<C>, CommError> {
         if let Some(wrong) = ends.iter().find(|end| end.peer >= comm.size() || end.peer == comm.rank()) {
-            return Err(CommError::NoSuchRank { rank: comm.rank(), peer: wrong.peer, last: comm.size() - 1 });
+            return Err(Failure::NoSuchRank { rank: comm.rank(), peer: wrong.peer, last: comm.size() - 1 }.into());
         }
         let native = if phantom { None } else { comm.persistent(tag, ends).transpose()? };
         let way = native.map_or_else(|| Way::each(comm, tag, ends, phantom), Way::Native);

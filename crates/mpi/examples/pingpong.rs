@@ -79,7 +79,7 @@ impl Program for PingPong {
     type Output = Vec<Row>;
 
     async fn run<C: Communicator>(self, comm: C) -> Result<Vec<Row>, CommError> {
-        let failed = |message: String| CommError::Program { rank: comm.rank(), message };
+        let failed = |message: String| CommError::program(comm.rank(), message);
         if comm.size() != 2 {
             return Err(failed(format!("pingpong runs on 2 ranks, not on {}", comm.size())));
         }

@@ -9,8 +9,8 @@ use std::time::Duration;
 use weft_comm::collective::{self, Choice, Element, Operator, barrier, broadcast};
 use weft_comm::files::{Access, FileSystem};
 use weft_comm::{
-    CollectiveKind, CommError, Communicator, Ends, Payload, Persistent, Program, Reduction, Source, Tag, TagSelector,
-    Work,
+    CollectiveKind, CommError, Communicator, Ends, Failure, Payload, Persistent, Program, Reduction, Source, Tag,
+    TagSelector, Work,
 };
 use weft_mpi::{Options, Watch, World};
 
@@ -83,7 +83,7 @@ impl Program for Scenario {
             "fail" => fail(&comm).await,
             "kill" => kill(&comm).await,
             "pending" => std::future::pending().await,
-            other => Err(CommError::Program { rank: comm.rank(), message: format!("no scenario '{other}'") }),
+            other => Err(CommError::program(comm.rank(), format!("no scenario '{other}'"))),
         }
     }
 }
@@ -355,7 +355,8 @@ fn refused_space<C: Communicator>(comm: &C) -> Done {
         native.alltoallv_into(&whole, &sizes[1..], &sizes, &mut small),
     ];
     for outcome in outcomes {
-        assert!(matches!(outcome, Err(CommError::MismatchedArguments { .. })), "{outcome:?}");
+        let is_mismatch = |error: &CommError| matches!(error.failure(), Failure::MismatchedArguments { .. });
+        assert!(outcome.as_ref().is_err_and(is_mismatch), "{outcome:?}");
     }
     native.barrier()
 }
@@ -429,11 +430,11 @@ async fn clock<C: Communicator>(comm: &C) -> Done {
 async fn arguments<C: Communicator>(comm: &C) -> Done {
     let (rank, size) = (comm.rank(), comm.size());
     let error = comm.send(size, tag(1), Payload::EMPTY).await.unwrap_err();
-    assert_eq!(error, CommError::NoSuchRank { rank, peer: size, last: size - 1 });
+    assert_eq!(error, Failure::NoSuchRank { rank, peer: size, last: size - 1 }.into());
     let error = comm.irecv(Source::Rank(size), ANY, Payload::EMPTY).await.unwrap_err();
-    assert_eq!(error, CommError::NoSuchRank { rank, peer: size, last: size - 1 });
+    assert_eq!(error, Failure::NoSuchRank { rank, peer: size, last: size - 1 }.into());
     let error = comm.isend(0, tag(1 << 20), Payload::EMPTY).await.unwrap_err();
-    assert_eq!(error, CommError::TagTooLarge { rank, tag: 1 << 20 });
+    assert_eq!(error, Failure::TagTooLarge { rank, tag: 1 << 20 }.into());
     let error = comm.send(0, tag(1), Payload::Phantom(1 << 31)).await.unwrap_err().to_string();
     assert!(error.contains("2147483648 bytes at once; weft passes at most 2147483647"), "{error}");
     let native = comm.native().expect("MPI has collectives");
@@ -506,7 +507,7 @@ async fn panic<C: Communicator>(comm: &C) -> Done {
 
 async fn fail<C: Communicator>(comm: &C) -> Done {
     if comm.rank() == 1 {
-        return Err(CommError::Program { rank: 1, message: "no pivot".into() });
+        return Err(CommError::program(1, "no pivot"));
     }
     deadlock(comm).await
 }

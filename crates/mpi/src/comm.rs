@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use weft_comm::files::{FileSystem, Files};
 use weft_comm::{
-    CollectiveKind, CommError, Communicator, Ends, NativeCollectives, Payload, PersistentMessages, Received, Source,
-    Status, Tag, TagSelector, Work,
+    CollectiveKind, CommError, Communicator, Ends, Failure, NativeCollectives, Payload, PersistentMessages, Received,
+    Source, Status, Tag, TagSelector, Work,
 };
 
 use crate::activity::Mark;
@@ -142,7 +142,7 @@ impl MpiComm {
 
     #[cold]
     fn no_such_rank(&self, peer: usize) -> CommError {
-        CommError::NoSuchRank { rank: self.world_rank(), peer, last: self.0.size - 1 }
+        Failure::NoSuchRank { rank: self.world_rank(), peer, last: self.0.size - 1 }.into()
     }
 
     #[inline]
@@ -370,11 +370,11 @@ impl MpiComm {
             (Tag::Collective { kind: here, sequence }, Tag::Collective { kind: there, sequence: found })
                 if sequence == found =>
             {
-                CommError::MismatchedCollective { rank, here, other, there, sequence }
+                Failure::MismatchedCollective { rank, here, other, there, sequence }.into()
             }
             (Tag::Collective { kind, .. }, found) => {
                 let what = format!("it is in {asked} where rank {other} is in {found}");
-                CommError::MismatchedArguments { rank, kind, what }
+                Failure::MismatchedArguments { rank, kind, what }.into()
             }
             (Tag::User(_), _) => unreachable!("only receives of collectives are checked"),
         }
@@ -404,11 +404,11 @@ impl MpiComm {
         // MPICH does not count what it throws away, and tells the size in words only where it has come with the message.
         let sent = bytes_received(&words).unwrap_or(status.bytes);
         if sent > capacity {
-            return CommError::Truncated { rank, source_rank, tag: status.tag, sent, capacity };
+            return Failure::Truncated { rank, source_rank, tag: status.tag, sent, capacity }.into();
         }
         let call = format!("a receive of at most {capacity} bytes of {} from rank {source_rank}", status.tag);
         let message = "truncation: the message is longer, and this MPI library does not say how long".to_owned();
-        CommError::Library { rank, call, message }
+        Failure::Library { rank, call, message }.into()
     }
 }
 

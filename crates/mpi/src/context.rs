@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use weft_comm::files::PosixFiles;
-use weft_comm::{CommError, Payload};
+use weft_comm::{CommError, Failure, Payload};
 
 use crate::activity::Activity;
 use crate::files::Open;
@@ -90,7 +90,7 @@ impl Context {
 
     #[cold]
     pub fn failure(&self, call: &str, code: c_int) -> CommError {
-        CommError::Library { rank: self.rank, call: call.to_owned(), message: self.functions().error_text(code) }
+        Failure::Library { rank: self.rank, call: call.to_owned(), message: self.functions().error_text(code) }.into()
     }
 
     /// A count or a size as MPI takes it.
@@ -102,7 +102,7 @@ impl Context {
     #[cold]
     fn too_long(&self, call: &str, len: usize) -> CommError {
         let message = format!("{len} bytes at once; weft passes at most {} to an MPI library", c_int::MAX);
-        CommError::Library { rank: self.rank, call: call.to_owned(), message }
+        Failure::Library { rank: self.rank, call: call.to_owned(), message }.into()
     }
 
     /// Keeps the memory of a dropped request until the request is complete.

@@ -8,7 +8,7 @@ use std::future::ready;
 use std::path::Path;
 
 use weft_comm::files::{Access, Cache, FileFuture, FileId, Files};
-use weft_comm::{CommError, Payload};
+use weft_comm::{CommError, Failure, Payload};
 
 use crate::comm::MpiComm;
 use crate::library::{FileFunctions, Handle, Status};
@@ -29,7 +29,7 @@ impl MpiComm {
 
     fn file_error(&self, operation: &str, path: &str, message: String) -> CommError {
         let (rank, operation, path) = (self.context().rank, operation.to_owned(), path.to_owned());
-        CommError::File { rank, operation, path, message }
+        Failure::File { rank, operation, path, message }.into()
     }
 
     fn check_file(&self, operation: &str, path: &str, code: c_int) -> Result<(), CommError> {
@@ -87,12 +87,12 @@ impl MpiComm {
             Access::Read => Path::new(path),
             Access::ReadWrite => Path::new(path).parent().unwrap_or(Path::new("/")),
         };
-        match (error, std::fs::metadata(needed)) {
-            (CommError::File { rank, operation, path, message }, Err(reason)) => {
+        match (error.into_failure(), std::fs::metadata(needed)) {
+            (Failure::File { rank, operation, path, message }, Err(reason)) => {
                 let message = format!("{reason}; set TMPDIR to a directory that is there (the MPI library: {message})");
-                CommError::File { rank, operation, path, message }
+                Failure::File { rank, operation, path, message }.into()
             }
-            (error, _) => error,
+            (failure, _) => failure.into(),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use weft_comm::collective::{Element, Operator};
-use weft_comm::{CollectiveKind, CommError, Communicator, NativeCollectives, Payload, Reduction};
+use weft_comm::{CollectiveKind, CommError, Communicator, Failure, NativeCollectives, Payload, Reduction};
 
 use crate::activity::Mark;
 use crate::comm::MpiComm;
@@ -44,7 +44,7 @@ impl MpiComm {
     }
 
     fn bad_arguments(&self, kind: CollectiveKind, what: String) -> CommError {
-        CommError::MismatchedArguments { rank: self.world_rank(), kind, what }
+        Failure::MismatchedArguments { rank: self.world_rank(), kind, what }.into()
     }
 
     fn elements(&self, kind: CollectiveKind, bytes: usize, reduction: Reduction) -> Result<Elements, CommError> {

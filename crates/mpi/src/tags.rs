@@ -7,7 +7,7 @@
 
 use std::ffi::c_int;
 
-use weft_comm::{CollectiveKind, CommError, Tag};
+use weft_comm::{CollectiveKind, CommError, Failure, Tag};
 
 /// Room for the kind of a collective within a tag.
 const KINDS: u32 = 16;
@@ -32,7 +32,7 @@ impl TagMap {
     /// A program's tag.
     ///
     /// # Errors
-    /// [`CommError::TagTooLarge`] beyond [`Tag::MAX_USER`]; [`CommError::Library`] where only this library is at fault.
+    /// [`Failure::TagTooLarge`] beyond [`Tag::MAX_USER`]; [`Failure::Library`] where only this library is at fault.
     #[inline]
     pub fn user(&self, tag: u32, rank: usize) -> Result<c_int, CommError> {
         if tag > Tag::MAX_USER.min(self.largest) {
@@ -44,10 +44,10 @@ impl TagMap {
     #[cold]
     fn too_large(&self, tag: u32, rank: usize) -> CommError {
         if tag > Tag::MAX_USER {
-            return CommError::TagTooLarge { rank, tag };
+            return Failure::TagTooLarge { rank, tag }.into();
         }
         let message = format!("the largest tag of this MPI library is {}", self.largest);
-        CommError::Library { rank, call: format!("a message with tag {tag}"), message }
+        Failure::Library { rank, call: format!("a message with tag {tag}"), message }.into()
     }
 
     /// The tag of a message of a collective.
@@ -95,7 +95,7 @@ mod tests {
     fn a_tag_that_is_too_large_is_refused_with_its_bound() {
         let map = TagMap::new(32767);
         assert_eq!(map.user(5, 0), Ok(5));
-        assert_eq!(map.user(1 << 20, 3), Err(CommError::TagTooLarge { rank: 3, tag: 1 << 20 }));
+        assert_eq!(map.user(1 << 20, 3), Err(Failure::TagTooLarge { rank: 3, tag: 1 << 20 }.into()));
         let text = map.user(40_000, 3).unwrap_err().to_string();
         assert_eq!(text, "rank 3: a message with tag 40000 failed: the largest tag of this MPI library is 32767");
     }

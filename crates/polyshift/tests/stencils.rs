@@ -153,7 +153,7 @@ impl Program for Case {
             }
         });
         match wrong {
-            Some(text) => Err(CommError::Program { rank, message: format!("{self:?}: {text}") }),
+            Some(text) => Err(CommError::program(rank, format!("{self:?}: {text}"))),
             None => Ok(()),
         }
     }

@@ -9,7 +9,8 @@ use weft_base::Picos;
 use weft_comm::files::{FileSystem, Files};
 use weft_comm::matching::{Envelope, Pattern};
 use weft_comm::{
-    CollectiveKind, CommError, Communicator, Exchanges, Payload, Received, Source, Status, Tag, TagSelector, Work,
+    CollectiveKind, CommError, Communicator, Exchanges, Failure, Payload, Received, Source, Status, Tag, TagSelector,
+    Work,
 };
 
 use crate::core::Core;
@@ -62,7 +63,7 @@ impl SimComm {
 
     #[cold]
     fn no_such_rank(&self, peer: usize) -> CommError {
-        CommError::NoSuchRank { rank: self.rank(), peer, last: self.size() - 1 }
+        Failure::NoSuchRank { rank: self.rank(), peer, last: self.size() - 1 }.into()
     }
 
     /// The tag of a program that is too large, if it is.
@@ -76,7 +77,7 @@ impl SimComm {
 
     #[cold]
     fn tag_too_large(&self, tag: u32) -> CommError {
-        CommError::TagTooLarge { rank: self.rank(), tag }
+        Failure::TagTooLarge { rank: self.rank(), tag }.into()
     }
 
     #[inline]
@@ -321,11 +322,11 @@ fn refused(taken: &Taken, rank: usize) -> CommError {
         (TagSelector::Only(Tag::Collective { kind: here, sequence }), Tag::Collective { kind: there, .. })
             if here != there =>
         {
-            CommError::MismatchedCollective { rank, here, other: source, there, sequence }
+            Failure::MismatchedCollective { rank, here, other: source, there, sequence }.into()
         }
         _ => {
             let (sent, capacity) = (taken.bytes as usize, taken.capacity as usize);
-            CommError::Truncated { rank, source_rank: source, tag, sent, capacity }
+            Failure::Truncated { rank, source_rank: source, tag, sent, capacity }.into()
         }
     }
 }

@@ -17,7 +17,7 @@ impl Exchanges for SimComm {
         Box::pin(async move {
             let rank = self.world_rank();
             let joined = self.core().borrow_mut().join_exchange(rank as u32, plan, outgoing);
-            joined.map_err(|message| CommError::Program { rank, message: format!("planned exchange: {message}") })?;
+            joined.map_err(|message| CommError::program(rank, format!("planned exchange: {message}")))?;
             Ok(Joined { comm: self }.await)
         })
     }

@@ -115,7 +115,7 @@ impl<C: Communicator> Session<'_, C> {
 
     /// This rank gives up.
     pub fn error(&self, message: String) -> CommError {
-        CommError::Program { rank: self.comm.world_rank(), message }
+        CommError::program(self.comm.world_rank(), message)
     }
 }
 

@@ -1,7 +1,7 @@
 //! `jacobi` on threads: the answer, the stop by tolerance, the files it leaves (none) and the files it cannot use.
 
 use weft_comm::files::{Access, FileSystem, Files};
-use weft_comm::{CommError, Communicator, Payload, Program};
+use weft_comm::{CommError, Communicator, Failure, Payload, Program};
 use weft_suite::programs::Precision;
 use weft_suite::programs::jacobi::{Block, Until, iterate};
 use weft_suite::{Request, Row, Suite, UsageError};
@@ -159,7 +159,7 @@ impl Program for Calls {
         assert!(error.ends_with("the file is not open"), "{error}");
         files.unlink(&self.0).await?;
         let error = files.open(&self.0, Access::Read).await.unwrap_err();
-        assert!(matches!(error, CommError::File { .. }), "{error}");
+        assert!(matches!(error.failure(), Failure::File { .. }), "{error}");
         Ok(())
     }
 }

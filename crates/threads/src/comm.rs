@@ -9,7 +9,7 @@ use weft_comm::collective::divide;
 use weft_comm::files::{FileSystem, Files, PosixFiles};
 use weft_comm::matching::{Envelope, Pattern};
 use weft_comm::{
-    Blocked, Buffer, Call, CollectiveKind, CommError, Communicator, Payload, Received, Source, Status, Tag,
+    Blocked, Buffer, Call, CollectiveKind, CommError, Communicator, Failure, Payload, Received, Source, Status, Tag,
     TagSelector, Work,
 };
 
@@ -88,12 +88,12 @@ impl ThreadComm {
 
     fn check_peer(&self, peer: usize) -> Result<(), CommError> {
         let last = self.size() - 1;
-        if peer <= last { Ok(()) } else { Err(CommError::NoSuchRank { rank: self.0.rank, peer, last }) }
+        if peer <= last { Ok(()) } else { Err(Failure::NoSuchRank { rank: self.0.rank, peer, last }.into()) }
     }
 
     fn check_tag(&self, tag: Tag) -> Result<(), CommError> {
         match tag {
-            Tag::User(tag) if tag > Tag::MAX_USER => Err(CommError::TagTooLarge { rank: self.0.rank, tag }),
+            Tag::User(tag) if tag > Tag::MAX_USER => Err(Failure::TagTooLarge { rank: self.0.rank, tag }.into()),
             _ => Ok(()),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use weft_comm::{Buffer, CommError, Payload, Received, Status, Tag, TagSelector};
+use weft_comm::{Buffer, CommError, Failure, Payload, Received, Status, Tag, TagSelector};
 
 /// A message that is copied: who sent it, and as what.
 #[derive(Clone, Copy)]
@@ -78,13 +78,14 @@ pub fn fill(
         return Err(mismatch);
     }
     if sent.len() > into.len() {
-        return Err(CommError::Truncated {
+        return Err(Failure::Truncated {
             rank: receiver,
             source_rank: sender.world_rank,
             tag: sender.tag,
             sent: sent.len(),
             capacity: into.len(),
-        });
+        }
+        .into());
     }
     let payload = match (into, sent) {
         (Payload::Data(mut buffer), Payload::Data(sent)) => {
@@ -106,7 +107,10 @@ fn mismatch(wanted: TagSelector, sender: Sender, receiver: usize) -> Option<Comm
         (TagSelector::Only(Tag::Collective { kind: here, .. }), Tag::Collective { kind: there, sequence })
             if here != there =>
         {
-            Some(CommError::MismatchedCollective { rank: receiver, here, other: sender.world_rank, there, sequence })
+            Some(
+                Failure::MismatchedCollective { rank: receiver, here, other: sender.world_rank, there, sequence }
+                    .into(),
+            )
         }
         _ => None,
     }

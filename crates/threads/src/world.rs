@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
-use weft_comm::{Blocked, CollectiveKind, CommError, RunError, Tag};
+use weft_comm::{Blocked, CollectiveKind, CommError, Failure, RunError, Tag};
 
 use crate::fence::Fences;
 use crate::fill::Own;
@@ -122,7 +122,7 @@ impl World {
             return Ok(());
         }
         let why = self.reason().map_or_else(|| "the world ended".to_owned(), |reason| reason.to_string());
-        Err(CommError::Aborted { rank, why })
+        Err(Failure::Aborted { rank, why }.into())
     }
 
     /// A message of a collective that no rank has received, once all have finished: the ranks disagreed about it.
@@ -144,7 +144,7 @@ fn never_received(rank: usize, kind: CollectiveKind, sequence: u32, message: &Me
         Message::Kept { world_rank, .. } | Message::Waiting { world_rank, .. } => world_rank,
     };
     let bytes = message.bytes();
-    CommError::MismatchedArguments {
+    Failure::MismatchedArguments {
         rank,
         kind,
         what: format!(
@@ -152,4 +152,5 @@ fn never_received(rank: usize, kind: CollectiveKind, sequence: u32, message: &Me
              the ranks disagree about an argument (the root, say) or this rank did not call it"
         ),
     }
+    .into()
 }

@@ -23,7 +23,7 @@ use super::scope::{Engine, Scope};
 /// section 4. The others: Thakur, Rabenseifner, Gropp 2005, section 4.1.
 ///
 /// # Errors
-/// [`CommError::MismatchedArguments`] where lengths differ.
+/// [`crate::Failure::MismatchedArguments`] where lengths differ.
 pub async fn allgather<C: Communicator>(
     comm: &C,
     part: &Payload,

@@ -30,8 +30,8 @@ use super::scope::{Engine, Scope};
 /// function of rank, size and algorithm alone, and all ranks get the same bits, since every operator is commutative.
 ///
 /// # Errors
-/// [`CommError::MismatchedArguments`] where lengths differ, are no multiple of the element's or the operator is not
-/// defined for the element.
+/// [`crate::Failure::MismatchedArguments`] where lengths differ, are no multiple of the element's or the operator is
+/// not defined for the element.
 pub async fn allreduce<C: Communicator>(
     comm: &C,
     mut payload: Payload,

@@ -24,7 +24,7 @@ use super::scope::{Engine, Scope};
 /// at a time, in step s rank r sends to r + s.
 ///
 /// # Errors
-/// [`CommError::MismatchedArguments`] where lengths differ or do not divide.
+/// [`crate::Failure::MismatchedArguments`] where lengths differ or do not divide.
 pub async fn alltoall<C: Communicator>(
     comm: &C,
     whole: &Payload,
@@ -61,8 +61,8 @@ pub async fn alltoall<C: Communicator>(
 /// rank: spread and pairwise send the same messages and may meet.
 ///
 /// # Errors
-/// [`CommError::MismatchedArguments`] where a part is longer or shorter than its receiver expects, or where the lengths
-/// are not those of `size` parts or do not add up to that of `whole`.
+/// [`crate::Failure::MismatchedArguments`] where a part is longer or shorter than its receiver expects, or where the
+/// lengths are not those of `size` parts or do not add up to that of `whole`.
 pub async fn alltoallv<C: Communicator>(
     comm: &C,
     whole: &Payload,

@@ -27,7 +27,8 @@ pub const CHAIN_SEGMENT: usize = 8 * 1024;
 /// section 4.2. The chain has segments of [`CHAIN_SEGMENT`] bytes.
 ///
 /// # Errors
-/// [`CommError::NoSuchRank`] for a root that is none, [`CommError::MismatchedArguments`] where lengths differ.
+/// [`crate::Failure::NoSuchRank`] for a root that is none, [`crate::Failure::MismatchedArguments`] where lengths
+/// differ.
 pub async fn broadcast<C: Communicator>(
     comm: &C,
     root: usize,

@@ -21,7 +21,8 @@ use super::scope::{Engine, Scope};
 /// Concurrency and Computation 19 (2007) 1749-1783, section 4.
 ///
 /// # Errors
-/// [`CommError::NoSuchRank`] for a root that is none, [`CommError::MismatchedArguments`] where lengths differ.
+/// [`crate::Failure::NoSuchRank`] for a root that is none, [`crate::Failure::MismatchedArguments`] where lengths
+/// differ.
 pub async fn gather<C: Communicator>(
     comm: &C,
     root: usize,

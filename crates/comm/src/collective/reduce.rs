@@ -29,8 +29,8 @@ use super::scope::{Engine, Scope};
 /// same call gives the same bits.
 ///
 /// # Errors
-/// [`CommError::NoSuchRank`] for a root that is none; [`CommError::MismatchedArguments`] where lengths differ, are no
-/// multiple of the element's or the operator is not defined for the element.
+/// [`crate::Failure::NoSuchRank`] for a root that is none; [`crate::Failure::MismatchedArguments`] where lengths
+/// differ, are no multiple of the element's or the operator is not defined for the element.
 pub async fn reduce<C: Communicator>(
     comm: &C,
     root: usize,

@@ -24,8 +24,8 @@ use super::scope::{Engine, Scope};
 /// ranks, the nearest first. Both are functions of the rank alone.
 ///
 /// # Errors
-/// [`CommError::MismatchedArguments`] where lengths differ, are no multiple of the element's or the operator is not
-/// defined for the element.
+/// [`crate::Failure::MismatchedArguments`] where lengths differ, are no multiple of the element's or the operator is
+/// not defined for the element.
 pub async fn scan<C: Communicator>(
     comm: &C,
     mut payload: Payload,

@@ -21,8 +21,8 @@ use super::scope::{Engine, Scope};
 /// Chan, Heimlich, Purkayastha, van de Geijn 2007, section 4 (see [`gather`](super::gather())).
 ///
 /// # Errors
-/// [`CommError::NoSuchRank`] for a root that is none, [`CommError::MismatchedArguments`] where lengths differ or the
-/// root has no whole.
+/// [`crate::Failure::NoSuchRank`] for a root that is none, [`crate::Failure::MismatchedArguments`] where lengths differ
+/// or the root has no whole.
 pub async fn scatter<C: Communicator>(
     comm: &C,
     root: usize,

@@ -1,7 +1,7 @@
 //! One call of a collective: its messages, its checks, and leaving it whatever happens.
 
 use crate::communicator::{Communicator, NativeCollectives, Reduction, Source, Work};
-use crate::error::CommError;
+use crate::error::{CommError, Failure};
 use crate::payload::Payload;
 use crate::tag::{CollectiveKind, Tag, TagSelector};
 
@@ -61,7 +61,7 @@ impl<'a, C: Communicator> Scope<'a, C> {
     }
 
     fn program_error(&self, message: String) -> CommError {
-        CommError::Program { rank: self.comm.world_rank(), message }
+        CommError::program(self.comm.world_rank(), message)
     }
 
     /// The error for an algorithm that [`engine`](Scope::engine) cannot have returned.
@@ -70,14 +70,14 @@ impl<'a, C: Communicator> Scope<'a, C> {
     }
 
     pub fn mismatch(&self, what: String) -> CommError {
-        CommError::MismatchedArguments { rank: self.comm.world_rank(), kind: self.kind, what }
+        Failure::MismatchedArguments { rank: self.comm.world_rank(), kind: self.kind, what }.into()
     }
 
     pub fn check_root(&self, root: usize) -> Result<(), CommError> {
         if root < self.size {
             Ok(())
         } else {
-            Err(CommError::NoSuchRank { rank: self.rank, peer: root, last: self.size - 1 })
+            Err(Failure::NoSuchRank { rank: self.rank, peer: root, last: self.size - 1 }.into())
         }
     }
 
@@ -129,8 +129,10 @@ impl<'a, C: Communicator> Scope<'a, C> {
         match request.await {
             Ok(received) if received.status.bytes == bytes => Ok(received.payload),
             Ok(received) => Err(self.wrong_length(from, received.status.bytes, bytes)),
-            Err(CommError::Truncated { sent, .. }) => Err(self.wrong_length(from, sent, bytes)),
-            Err(error) => Err(error),
+            Err(error) => match *error.failure() {
+                Failure::Truncated { sent, .. } => Err(self.wrong_length(from, sent, bytes)),
+                _ => Err(error),
+            },
         }
     }
 

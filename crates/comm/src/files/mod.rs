@@ -103,8 +103,8 @@ pub type FileFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, CommError>> +
 
 /// The files of one file system, as one rank reaches them.
 ///
-/// All calls are of one rank alone, none is collective. Every error is [`CommError::File`], which says what was done to
-/// which file and why it failed.
+/// All calls are of one rank alone, none is collective. Every error is [`crate::Failure::File`], which says what was
+/// done to which file and why it failed.
 pub trait Files {
     /// Opens a file.
     fn open<'a>(&'a self, path: &'a str, access: Access) -> FileFuture<'a, FileId>;
@@ -113,8 +113,8 @@ pub trait Files {
     /// Makes room for `bytes` bytes, so that writing up to there need not look for any (CFS: `lsize`, POSIX:
     /// `posix_fallocate`, MPI: `MPI_File_preallocate`); the file is then at least that long.
     fn preallocate(&self, file: FileId, bytes: u64) -> FileFuture<'_, ()>;
-    /// Reads exactly `into.len()` bytes from `offset` on. The payload is what was written: data or a phantom; where a file
-    /// ends before, that is an error.
+    /// Reads exactly `into.len()` bytes from `offset` on. The payload is what was written: data or a phantom; where a
+    /// file ends before, that is an error.
     fn read_at(&self, file: FileId, offset: u64, into: Payload) -> FileFuture<'_, Payload>;
     /// Writes all of `from` from `offset` on and gives the payload back. On real worlds a phantom writes bytes of no
     /// meaning.

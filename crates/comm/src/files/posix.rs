@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::system;
 use super::{Access, Cache, FileFuture, FileId, Files};
-use crate::error::CommError;
+use crate::error::{CommError, Failure};
 use crate::payload::{Buffer, Payload};
 
 /// The files of the node a rank runs on, through the operating system's own calls.
@@ -36,7 +36,7 @@ impl PosixFiles {
 
     fn error(&self, what: &str, path: &str, error: &std::io::Error) -> CommError {
         let (rank, operation, path) = (self.world_rank, what.to_owned(), path.to_owned());
-        CommError::File { rank, operation, path, message: reason(error) }
+        Failure::File { rank, operation, path, message: reason(error) }.into()
     }
 
     /// Does something to an open file.

@@ -9,16 +9,16 @@ use super::plan::{Execution, Part};
 /// The first of the tags of phases; phases far apart may share one, because every phase ends before the next.
 const FIRST_TAG: u32 = 0xc000;
 const TAGS: u32 = 0x1000;
-/// A world's own sets of messages may each take something of which there is little (MPI's windows and contexts): schedules
-/// of more phases have a send and a receive for each message instead.
+/// A world's own sets of messages may each take something of which there is little (MPI's windows and contexts):
+/// schedules of more phases have a send and a receive for each message instead.
 const MOST_SETS: usize = 256;
 
 /// An exchange of all ranks of a communicator.
 ///
-/// Where the world knows connections (or has a model of messages) it carries the plan out. Elsewhere every phase is a set
-/// of persistent requests, one message for all that goes from one rank to another in it; the phases come one after the
-/// other, and a rank goes over to the next when it is through with its own part of this one, because messages need no
-/// phase to be left by all. Message passing sends every connection as a message of its own, all at once.
+/// Where the world knows connections (or has a model of messages) it carries the plan out. Elsewhere every phase is a
+/// set of persistent requests, one message for all that goes from one rank to another in it; the phases come one after
+/// the other, and a rank goes over to the next when it is through with its own part of this one, because messages need
+/// no phase to be left by all. Message passing sends every connection as a message of its own, all at once.
 pub struct Prepared<C: Communicator> {
     comm: C,
     execution: Execution,
@@ -61,13 +61,13 @@ impl<C: Communicator> Prepared<C> {
     /// Prepares an exchange. Collective. With `phantom`, only lengths travel.
     ///
     /// # Errors
-    /// [`CommError::Program`] for a plan of another number of ranks; what the world says.
+    /// [`weft_comm::Failure::Program`] for a plan of another number of ranks; what the world says.
     pub fn new(comm: &C, execution: &Execution, phantom: bool) -> Result<Prepared<C>, CommError> {
         let plan = &execution.plan;
         let carried = comm.exchanges().is_some_and(|world| world.carries(plan.method));
         if !carried && plan.ranks != comm.size() {
             let message = format!("an exchange of {} ranks on a communicator of {}", plan.ranks, comm.size());
-            return Err(CommError::Program { rank: comm.world_rank(), message });
+            return Err(CommError::program(comm.world_rank(), message));
         }
         let way = match plan.method {
             _ if carried => Way::World,
@@ -128,8 +128,8 @@ impl<C: Communicator> Prepared<C> {
         }
     }
 
-    /// Takes part in the exchange. `gather` fills the bytes of each part that this rank sends, `scatter` is given those of
-    /// each part that it receives, in the order of the plan within each message; neither is called for phantoms.
+    /// Takes part in the exchange. `gather` fills the bytes of each part that this rank sends, `scatter` is given those
+    /// of each part that it receives, in the order of the plan within each message; neither is called for phantoms.
     /// Collective.
     ///
     /// # Errors

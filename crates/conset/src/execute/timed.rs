@@ -85,7 +85,7 @@ impl Timed {
             let (key, wanted) = self.content(part);
             if incoming[&key] != wanted {
                 let message = format!("connection {}: what was received is not what was sent", part.connection);
-                return Err(CommError::Program { rank: comm.world_rank(), message });
+                return Err(CommError::program(comm.world_rank(), message));
             }
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use weft_comm::{Blocked, CommError, RunError};
+use weft_comm::{Blocked, Failure, RunError};
 
 use super::launcher_output::Death;
 use super::report::{Collective, Event, Report};
@@ -66,7 +66,10 @@ pub struct Diagnosis {
 
 /// Whether an error may only tell that another rank is gone: the library's own errors do when they cannot reach it.
 fn may_be_symptom(error: &RunError) -> bool {
-    matches!(error, RunError::Failed(CommError::Library { .. } | CommError::Aborted { .. }))
+    match error {
+        RunError::Failed(error) => matches!(error.failure(), Failure::Library { .. } | Failure::Aborted { .. }),
+        _ => false,
+    }
 }
 
 impl Diagnosis {
@@ -272,7 +275,7 @@ mod tests {
     #[test]
     fn a_failure_is_a_verdict_at_once_and_the_cause_is_preferred_to_its_echo() {
         let mut diagnosis = Diagnosis::default();
-        let aborted = CommError::Aborted { rank: 0, why: "rank 1 failed".into() };
+        let aborted = Failure::Aborted { rank: 0, why: "rank 1 failed".into() };
         diagnosis.feed(&line(0, 2, Event::Failed { error: aborted }), 0.0);
         diagnosis.feed(&line(1, 2, Event::Panicked { message: "index out of bounds".into() }), 0.0);
         let error = diagnosis.verdict(0.0).unwrap();
@@ -295,7 +298,7 @@ mod tests {
 
     fn library_failure(rank: usize) -> Event {
         let message = "process_vm_readv failed".to_owned();
-        Event::Failed { error: CommError::Library { rank, call: "MPI_Recv".into(), message } }
+        Event::Failed { error: Failure::Library { rank, call: "MPI_Recv".into(), message } }
     }
 
     #[test]

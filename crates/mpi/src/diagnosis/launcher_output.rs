@@ -45,7 +45,7 @@ impl Death {
         match (self.rank, &self.cause) {
             (Some(rank), cause) => {
                 let cause = cause.as_deref().unwrap_or("ended before the run was over");
-                Some(RunError::Failed(CommError::Program { rank, message: format!("the process {cause}") }))
+                Some(RunError::Failed(CommError::program(rank, format!("the process {cause}"))))
             }
             (None, Some(cause)) => {
                 Some(RunError::Setup(format!("the process of a rank {cause}; the launcher does not say which")))

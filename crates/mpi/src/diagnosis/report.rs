@@ -1,7 +1,7 @@
 //! The lines that ranks write about themselves.
 
 use serde::{Deserialize, Serialize};
-use weft_comm::{Blocked, Call, CollectiveKind, CommError, RunError, Source, Tag, TagSelector};
+use weft_comm::{Blocked, Call, CollectiveKind, Failure, RunError, Source, Tag, TagSelector};
 
 /// What a report's line begins with; a launcher may have put a prefix of its own before it.
 pub const MARKER: &str = "weft-rank ";
@@ -45,8 +45,8 @@ pub enum Event {
     Stuck { collective: Option<Collective> },
     /// The program returned an error.
     Failed {
-        #[serde(with = "CommErrorRecord")]
-        error: CommError,
+        #[serde(with = "FailureRecord")]
+        error: Failure,
     },
     /// The program panicked.
     Panicked { message: String },
@@ -89,7 +89,7 @@ impl Report {
     /// The report of a run that ended with this error on this rank.
     pub fn of_error(rank: usize, ranks: usize, error: &RunError) -> Report {
         let event = match error {
-            RunError::Failed(error) => Event::Failed { error: error.clone() },
+            RunError::Failed(error) => Event::Failed { error: error.failure().clone() },
             RunError::Panicked { message, .. } => Event::Panicked { message: message.clone() },
             RunError::Setup(message) => Event::Setup { message: message.clone() },
             RunError::Deadlock { blocked, .. } | RunError::MismatchedCollective { blocked } => {
@@ -102,7 +102,7 @@ impl Report {
     /// The error that ends the run, if the report is of one.
     pub fn error(&self) -> Option<RunError> {
         match &self.event {
-            Event::Failed { error } => Some(RunError::Failed(error.clone())),
+            Event::Failed { error } => Some(RunError::Failed(error.clone().into())),
             Event::Panicked { message } => Some(RunError::Panicked { rank: self.rank, message: message.clone() }),
             Event::Setup { message } => Some(RunError::Setup(message.clone())),
             Event::Stuck { collective } => {
@@ -195,8 +195,8 @@ enum CallRecord {
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(remote = "CommError", rename_all = "snake_case")]
-enum CommErrorRecord {
+#[serde(remote = "Failure", rename_all = "snake_case")]
+enum FailureRecord {
     Truncated {
         rank: usize,
         source_rank: usize,
@@ -281,17 +281,17 @@ mod tests {
         let (here, there) = (CollectiveKind::Barrier, CollectiveKind::Split);
         let text = String::from("what \"was\" wrong\n");
         let errors = [
-            CommError::Truncated { rank: 1, source_rank: 0, tag, sent: 9, capacity: 8 },
-            CommError::MismatchedCollective { rank: 1, here, other: 2, there, sequence: 3 },
-            CommError::MismatchedArguments { rank: 1, kind: here, what: text.clone() },
-            CommError::NoSuchRank { rank: 1, peer: 7, last: 3 },
-            CommError::TagTooLarge { rank: 1, tag: u32::MAX },
-            CommError::Aborted { rank: 1, why: text.clone() },
-            CommError::Library { rank: 1, call: "MPI_Send".into(), message: text.clone() },
-            CommError::File { rank: 1, operation: "read".into(), path: "a file".into(), message: text.clone() },
-            CommError::Program { rank: 1, message: text.clone() },
+            Failure::Truncated { rank: 1, source_rank: 0, tag, sent: 9, capacity: 8 },
+            Failure::MismatchedCollective { rank: 1, here, other: 2, there, sequence: 3 },
+            Failure::MismatchedArguments { rank: 1, kind: here, what: text.clone() },
+            Failure::NoSuchRank { rank: 1, peer: 7, last: 3 },
+            Failure::TagTooLarge { rank: 1, tag: u32::MAX },
+            Failure::Aborted { rank: 1, why: text.clone() },
+            Failure::Library { rank: 1, call: "MPI_Send".into(), message: text.clone() },
+            Failure::File { rank: 1, operation: "read".into(), path: "a file".into(), message: text.clone() },
+            Failure::Program { rank: 1, message: text.clone() },
         ];
-        let mut errors: Vec<RunError> = errors.into_iter().map(RunError::Failed).collect();
+        let mut errors: Vec<RunError> = errors.into_iter().map(|failure| RunError::Failed(failure.into())).collect();
         errors.push(RunError::Panicked { rank: 1, message: text.clone() });
         errors.push(RunError::Setup(text));
         errors.push(RunError::of_blocked(4, vec![Blocked { rank: 1, call: Call::Unknown, collective: None }]));

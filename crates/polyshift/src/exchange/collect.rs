@@ -152,5 +152,5 @@ fn between(geometry: &Geometry, rank: usize, from: &Storage, to: &Storage) -> Co
 }
 
 fn nothing(rank: usize) -> CommError {
-    CommError::Program { rank, message: "the root of a scatter or gather has no array".to_owned() }
+    CommError::program(rank, "the root of a scatter or gather has no array")
 }

@@ -1,6 +1,6 @@
 //! Exchanges whose results are looked at, element by element.
 
-use weft_comm::{CommError, Communicator, Program};
+use weft_comm::{CommError, Communicator, Failure, Program};
 
 use super::case::Case;
 use crate::exchange::{Exchange, Options, RankPlan};
@@ -22,11 +22,11 @@ impl Program for Check {
         for (number, &seed) in self.seeds.iter().enumerate() {
             let case = Case::random(seed, comm.size());
             let options = Options { phantom: false, plain: self.plain, number: number as u32 };
-            check(&comm, &case, self.rounds, options).await.map_err(|error| match error {
-                CommError::Program { rank, message } => {
-                    CommError::Program { rank, message: format!("seed {seed} on {} ranks: {message}", comm.size()) }
+            check(&comm, &case, self.rounds, options).await.map_err(|error| match error.into_failure() {
+                Failure::Program { rank, message } => {
+                    CommError::program(rank, format!("seed {seed} on {} ranks: {message}", comm.size()))
                 }
-                other => other,
+                other => other.into(),
             })?;
         }
         Ok(())
@@ -36,10 +36,10 @@ impl Program for Check {
 /// Does one exchange some times over and checks it.
 ///
 /// # Errors
-/// Those of the world; [`CommError::Program`] for an array that does not hold what it must.
+/// Those of the world; [`Failure::Program`] for an array that does not hold what it must.
 pub async fn check<C: Communicator>(comm: &C, case: &Case, rounds: usize, options: Options) -> Result<(), CommError> {
     let (rank, storages) = (comm.rank(), case.storages());
-    let failed = |message: String| CommError::Program { rank, message };
+    let failed = |message: String| CommError::program(rank, message);
     let plan =
         RankPlan::new(&case.geometry, rank, &storages, &case.pattern).map_err(|error| failed(error.to_string()))?;
     let block = case.geometry.block();

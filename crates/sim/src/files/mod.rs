@@ -16,7 +16,7 @@ use std::task::{Context, Poll};
 use slab::Slab;
 use weft_base::Picos;
 use weft_comm::files::{Access, Cache, FileFuture, FileId, FileSystem, Files};
-use weft_comm::{CommError, Payload};
+use weft_comm::{CommError, Failure, Payload};
 use weft_machine::{HostFiles, Machine, Switching};
 
 use crate::core::Core;
@@ -199,7 +199,7 @@ impl SimFiles {
 
     fn error(&self, operation: &str, path: &str, message: &str) -> CommError {
         let (rank, message) = (self.world_rank as usize, message.to_owned());
-        CommError::File { rank, operation: operation.to_owned(), path: path.to_owned(), message }
+        Failure::File { rank, operation: operation.to_owned(), path: path.to_owned(), message }.into()
     }
 
     /// The file behind a handle and its name.

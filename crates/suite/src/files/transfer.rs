@@ -144,7 +144,7 @@ impl Pass<'_> {
             stamp_of(&mut self.buffer, |place| is_right = place == &stamp[..place.len()]);
             if !is_right {
                 let message = format!("block {block} of the file {} is not what was written there", self.path);
-                return Err(CommError::Program { rank: self.world_rank, message });
+                return Err(CommError::program(self.world_rank, message));
             }
         }
         Ok(())

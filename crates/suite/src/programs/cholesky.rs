@@ -18,9 +18,10 @@ use crate::session::Session;
 
 /// What a factorisation charges in virtual time.
 ///
-/// A modification `a - l m` is two operations of a sum of products: the same mixture that table 3 of Dunigan 1991 times. A
-/// division by the pivot is a multiplication by its reciprocal; the reciprocal and the square root, of which there are
-/// `n` against `n^3/3` operations, are charged as one multiplication each, because machine files give no time for them.
+/// A modification `a - l m` is two operations of a sum of products: the same mixture that table 3 of Dunigan 1991
+/// times. A division by the pivot is a multiplication by its reciprocal; the reciprocal and the square root, of which
+/// there are `n` against `n^3/3` operations, are charged as one multiplication each, because machine files give no time
+/// for them.
 pub fn operations<T: Real>() -> [Operation; 2] {
     [T::SUM_OF_PRODUCTS, T::MULTIPLY]
 }
@@ -124,11 +125,11 @@ impl<T: Real> Wrapped<T> {
     }
 }
 
-/// Replaces a symmetric positive definite matrix by its factor `L`, lower triangular, `A = L L^T`. Collective; columns are
-/// broadcast by `choice`.
+/// Replaces a symmetric positive definite matrix by its factor `L`, lower triangular, `A = L L^T`. Collective; columns
+/// are broadcast by `choice`.
 ///
 /// # Errors
-/// [`CommError::Program`] where a pivot is not positive.
+/// [`weft_comm::Failure::Program`] where a pivot is not positive.
 pub async fn factorise<C: Communicator, T: Real>(
     comm: &C,
     matrix: &mut Wrapped<T>,
@@ -163,7 +164,7 @@ pub async fn factorise<C: Communicator, T: Real>(
 }
 
 async fn divide<C: Communicator, T: Real>(comm: &C, matrix: &mut Wrapped<T>, k: usize) -> Result<(), CommError> {
-    let count = matrix.divide(k).map_err(|message| CommError::Program { rank: comm.world_rank(), message })?;
+    let count = matrix.divide(k).map_err(|message| CommError::program(comm.world_rank(), message))?;
     charge(comm, T::MULTIPLY, count).await;
     Ok(())
 }

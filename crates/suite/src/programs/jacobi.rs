@@ -71,13 +71,14 @@ impl<T: Real> Block<T> {
         self.n + 2
     }
 
-    /// The inner rows of the rank, counted with the boundary's first row as row 0. Every rank has one if there are no more
-    /// ranks than rows.
+    /// The inner rows of the rank, counted with the boundary's first row as row 0. Every rank has one if there are no
+    /// more ranks than rows.
     pub fn rows(n: usize, rank: usize, size: usize) -> Range<usize> {
         1 + rank * n / size..1 + (rank + 1) * n / size
     }
 
-    /// The rows of `rank` that are in no other rank's part of a file: its inner rows, and the boundary's on the outside.
+    /// The rows of `rank` that are in no other rank's part of a file: its inner rows, and the boundary's on the
+    /// outside.
     fn rows_in_file(n: usize, rank: usize, size: usize) -> Range<usize> {
         let rows = Self::rows(n, rank, size);
         rows.start - usize::from(rank == 0)..rows.end + usize::from(rank + 1 == size)
@@ -98,7 +99,7 @@ impl<T: Real> Block<T> {
     /// The rank's part of the problem in the file at `path`.
     ///
     /// # Errors
-    /// [`CommError::File`], also where the file is shorter than the problem.
+    /// [`weft_comm::Failure::File`], also where the file is shorter than the problem.
     pub async fn read<C: Communicator>(
         comm: &C,
         files: &dyn Files,
@@ -120,7 +121,7 @@ impl<T: Real> Block<T> {
     /// Writes the rank's rows where they belong in the file at `path`, and waits until they are on the device.
     ///
     /// # Errors
-    /// [`CommError::File`].
+    /// [`weft_comm::Failure::File`].
     pub async fn write(&self, files: &dyn Files, path: &str) -> Result<(), CommError> {
         let own = Self::rows_in_file(self.n, self.rank, self.size);
         let first = Self::rows(self.n, self.rank, self.size).start - 1;
