@@ -112,7 +112,9 @@ def main():
         print(f"{name:24}" + "".join(f"{run['figures'].get(name) or 0.0:14.5g}" for run in runs) + f"{apart:9.1%}")
     for i, run in enumerate(runs, 1):
         held_out = f"held out {run['held_out_median']:.1%}, worst {run['held_out_worst']:.1%}"
-        of = f"{run['undisturbed']} of {run['launches']} launches undisturbed, in {len(run['seconds'])} parts"
+        parts = len(run["seconds"])
+        how = f"in {parts} part{'s' if parts > 1 else ''}" if parts else "measured before"
+        of = f"{run['undisturbed']} of {run['launches']} launches undisturbed, {how}"
         print(f"run {i}: {run['pieces']} pieces, {held_out}; {of}")
     met = {
         "agreement": max(worst.values()) <= AGREEMENT,
