@@ -9,6 +9,8 @@ import os
 import pathlib
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from typing import Any
 
 from recording import head
@@ -27,7 +29,22 @@ def arguments(text: str, record: str, peer: str, launches: int, rounds: int, cas
     parser.add_argument("--record", type=pathlib.Path, help=f"where to write (default benches/records/DATE-{record}.json)")
     parser.add_argument("--no-record", action="store_true", help="write no record")
     parser.add_argument("--rank", help=argparse.SUPPRESS)
-    return parser.parse_args()  # fmt: skip
+    options = parser.parse_args()  # fmt: skip
+    if not options.rank:
+        _look_for_peers(options.python)
+    return options
+
+
+def _look_for_peers(python: pathlib.Path) -> None:
+    """Stops where a Python has not what ranks import, those of exchanges by hand too, or no launcher beside it."""
+    command = [python, "-c", "import mpi4py, weft.distributed"]
+    variables = dict(os.environ, PYTHONPATH=str(ROOT / "python"))
+    found = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
+    why = found.stderr.strip().splitlines()[-1] if found.returncode else ""
+    if not why and not (python.parent / "mpiexec").exists():
+        why = "no mpiexec beside it"
+    if why:
+        sys.exit(f"skipped: {python}: {why}; name a Python with mpi4py, mpich and what weft depends on by --python")
 
 
 def launch(options: argparse.Namespace, program: str, limit: float, **environment: str) -> dict[str, Any]:
@@ -41,6 +58,29 @@ def launch(options: argparse.Namespace, program: str, limit: float, **environmen
     if line is None:
         sys.exit(f"a launch failed with code {done.returncode}:\n{done.stdout}{done.stderr}")
     return json.loads(line.removeprefix("RESULT "))
+
+
+def in_turn(
+    comm: Any, variants: list[tuple[Any, ...]], rounds: int, run: Callable[[Any, int], None], count: int, warm_up: int = 0
+) -> dict[str, list[float]]:
+    """On a rank: seconds of one operation of every variant by rounds, on the slower rank.
+
+    `run` does so many operations of a variant, whose first entry is its name: `warm_up` of them untimed, then `count`.
+    Who begins a round changes from round to round.
+    """
+    from mpi4py import MPI
+
+    seconds: dict[str, list[float]] = {variant[0]: [] for variant in variants}
+    for number in range(rounds):
+        turn = number % len(variants)
+        for variant in variants[turn:] + variants[:turn]:
+            run(variant, warm_up)
+            comm.Barrier()
+            start = time.perf_counter()
+            run(variant, count)
+            own = (time.perf_counter() - start) / count
+            seconds[variant[0]].append(comm.allreduce(own, MPI.MAX))
+    return seconds
 
 
 def rounds_of(name: str, launches: list[dict[str, Any]]) -> dict[str, list[float]]:

@@ -21,7 +21,6 @@ import os
 import pathlib
 import statistics
 import sys
-import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -208,6 +207,12 @@ def variants(np, MPI, comm, shape):
     return there, absent, plans
 
 
+def steps_of(variant, count):
+    _, steps, _ = variant
+    if count:
+        steps(count)
+
+
 def rank_main(job):
     import numpy as np
     from mpi4py import MPI
@@ -220,15 +225,7 @@ def rank_main(job):
         there, absent, plans = variants(np, MPI, comm, case["shape"])
         # A number that every variant can do, so that each ends in the array it began with.
         count = -(-case["steps"] // (2 * SEVERAL)) * 2 * SEVERAL
-        rounds = {variant: [] for variant, _, _ in there}
-        for number in range(job["rounds"]):
-            turn = number % len(there)
-            for variant, steps, _ in there[turn:] + there[:turn]:
-                comm.Barrier()
-                begin = time.perf_counter()
-                steps(count)
-                seconds = (time.perf_counter() - begin) / count
-                rounds[variant].append(comm.allreduce(seconds, MPI.MAX))
+        rounds = ranks.in_turn(comm, there, job["rounds"], steps_of, count)
         results[name] = {"rounds": rounds, "absent": absent, "explain": plans}
         del there
     if comm.rank == 0:

@@ -19,7 +19,6 @@ import os
 import pathlib
 import statistics
 import sys
-import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -256,6 +255,12 @@ def variants(np, MPI, comm, case):
     return there, absent, plan
 
 
+def exchanges(variant, count):
+    _, exchange, _ = variant
+    for _ in range(count):
+        exchange()
+
+
 def rank_main(job):
     import numpy as np
     from mpi4py import MPI
@@ -266,18 +271,7 @@ def rank_main(job):
         if job["only"] and name not in job["only"]:
             continue
         there, absent, plan = variants(np, MPI, comm, case)
-        rounds = {variant: [] for variant, _, _ in there}
-        for number in range(job["rounds"]):
-            turn = number % len(there)
-            for variant, exchange, _ in there[turn:] + there[:turn]:
-                for _ in range(3):
-                    exchange()
-                comm.Barrier()
-                start = time.perf_counter()
-                for _ in range(case["iterations"]):
-                    exchange()
-                seconds = (time.perf_counter() - start) / case["iterations"]
-                rounds[variant].append(comm.allreduce(seconds, MPI.MAX))
+        rounds = ranks.in_turn(comm, there, job["rounds"], exchanges, case["iterations"], warm_up=3)
         results[name] = {"rounds": rounds, "absent": absent, "explain": plan.explain()}
     if comm.rank == 0:
         print("RESULT " + json.dumps(results), flush=True)
