@@ -184,6 +184,27 @@ pub trait Communicator: Clone + 'static {
         }
     }
 
+    /// Sends `out` to rank `to` while it receives from rank `from`, both with `tag`, in payloads that stay where they
+    /// are; `into` takes the length of the message. When it fails, the payloads may be lost.
+    fn sendrecv(
+        &self,
+        to: usize,
+        out: &mut Payload,
+        from: usize,
+        into: &mut Payload,
+        tag: Tag,
+    ) -> impl Future<Output = Result<Status, CommError>> {
+        async move {
+            let lend = |payload: &mut Payload| std::mem::replace(payload, Payload::EMPTY);
+            let incoming = self.irecv(Source::Rank(from), TagSelector::Only(tag), lend(into));
+            let outgoing = self.isend(to, tag, lend(out));
+            let received = incoming.await?;
+            *out = outgoing.await?;
+            *into = received.payload;
+            Ok(received.status)
+        }
+    }
+
     /// Waits until a message that would be received is there, and leaves it there.
     fn probe(&self, from: Source, tag: TagSelector) -> impl Future<Output = Result<Status, CommError>>;
 

@@ -75,6 +75,7 @@ impl Program for Scenario {
             "arguments" => arguments(&comm).await,
             "truncation" => truncation(&comm).await,
             "late-truncation" => late_truncation(&comm).await,
+            "truncated-exchange" => truncated_exchange(&comm).await,
             "mismatch" => mismatch(&comm).await,
             "deadlock" => deadlock(&comm).await,
             "left-alone" => left_alone(&comm).await,
@@ -140,6 +141,10 @@ async fn ring<C: Communicator>(comm: &C) -> Done {
         assert_eq!(received.payload.values::<u64>(), Some(&theirs[..]));
         assert_eq!((received.status.source, received.status.tag, received.status.bytes), (left, tag(7), 8 * words));
         assert_eq!(sending.await?, Payload::of(&mine));
+        let (mut out, mut into) = (Payload::of(&mine), Payload::of(&vec![0u64; words + 5]));
+        let status = comm.sendrecv(right, &mut out, left, &mut into, tag(8)).await?;
+        assert_eq!((status.source, status.tag, status.bytes), (left, tag(8), 8 * words));
+        assert_eq!((out.values::<u64>(), into.values::<u64>()), (Some(&mine[..]), Some(&theirs[..])));
     }
     Ok(())
 }
@@ -160,6 +165,9 @@ async fn phantoms<C: Communicator>(comm: &C) -> Done {
     let received = comm.recv(left.into(), ANY, Payload::of(&[1u8; 16])).await?;
     assert_eq!(received.payload, Payload::of(&[0u8; 16]));
     send.await?;
+    let (mut out, mut into) = (Payload::Phantom(24), Payload::Phantom(100));
+    comm.sendrecv(right, &mut out, left, &mut into, tag(3)).await?;
+    assert_eq!((out, into), (Payload::Phantom(24), Payload::Phantom(24)));
     Ok(())
 }
 
@@ -404,6 +412,8 @@ impl Space {
         if comm.rank() == 0 {
             comm.recv_into(Source::Rank(left), tag(2).into(), &mut self.received).await?;
         }
+        // And all at one time.
+        comm.sendrecv(right, &mut self.part, left, &mut self.received, tag(3)).await?;
         Ok(())
     }
 
@@ -435,6 +445,13 @@ async fn arguments<C: Communicator>(comm: &C) -> Done {
     assert_eq!(error, Failure::NoSuchRank { rank, peer: size, last: size - 1 }.into());
     let error = comm.isend(0, tag(1 << 20), Payload::EMPTY).await.unwrap_err();
     assert_eq!(error, Failure::TagTooLarge { rank, tag: 1 << 20 }.into());
+    // What was posted before the send was refused does not take the next message.
+    let (mut out, mut into) = (Payload::of(&[7u8; 8]), Payload::of(&[0u8; 8]));
+    let error = comm.sendrecv(size, &mut out, rank, &mut into, tag(6)).await.unwrap_err();
+    assert_eq!(error, Failure::NoSuchRank { rank, peer: size, last: size - 1 }.into());
+    let (mut out, mut into) = (Payload::of(&[7u8; 8]), Payload::of(&[0u8; 8]));
+    comm.sendrecv(rank, &mut out, rank, &mut into, tag(7)).await?;
+    assert_eq!(into, out);
     let error = comm.send(0, tag(1), Payload::Phantom(1 << 31)).await.unwrap_err().to_string();
     assert!(error.contains("2147483648 bytes at once; weft passes at most 2147483647"), "{error}");
     let native = comm.native().expect("MPI has collectives");
@@ -451,6 +468,17 @@ async fn truncation<C: Communicator>(comm: &C) -> Done {
         comm.send(1, tag(5), Payload::of(&[0u8; 64])).await?;
     } else if comm.rank() == 1 {
         comm.recv(Source::Rank(0), tag(5).into(), Payload::of(&[0u8; 8])).await?;
+    }
+    comm.native().expect("MPI has collectives").barrier()
+}
+
+/// The same while rank 1 sends what nobody receives.
+async fn truncated_exchange<C: Communicator>(comm: &C) -> Done {
+    let (mut out, mut into) = (Payload::of(&vec![0u8; 1 << 20]), Payload::of(&[0u8; 8]));
+    if comm.rank() == 0 {
+        comm.send(1, tag(5), Payload::of(&[0u8; 64])).await?;
+    } else if comm.rank() == 1 {
+        comm.sendrecv(0, &mut out, 0, &mut into, tag(5)).await?;
     }
     comm.native().expect("MPI has collectives").barrier()
 }

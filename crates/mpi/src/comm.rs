@@ -16,7 +16,7 @@ use crate::context::Context;
 use crate::library::{Handle, Status as RawStatus};
 use crate::node::Node;
 use crate::persistent::Messages;
-use crate::request::{ReceiveRequest, SendRequest, Started};
+use crate::request::{ReceiveRequest, SendRequest};
 
 mod split;
 
@@ -219,87 +219,9 @@ impl MpiComm {
         self.received("MPI_Recv", code, &status, into, tag)
     }
 
-    fn start_send(&self, to: usize, tag: Tag, payload: Payload) -> Result<Started, CommError> {
-        let context = self.context();
-        let route = self.send_route(to, tag)?;
-        let count = context.count("MPI_Isend", payload.len())?;
-        let (bytes, area) = match &payload {
-            Payload::Data(buffer) => (buffer.as_ptr(), None),
-            Payload::Phantom(len) => {
-                let area = context.outgoing.area(*len);
-                (area.pointer().cast_const(), Some(area))
-            }
-        };
-        let mut request: Handle = 0;
-        // SAFETY: `bytes` belongs to `payload` or `area`, which the request keeps until it is complete.
-        let code = unsafe {
-            let byte = context.abi().datatypes.byte;
-            (context.functions().isend)(bytes, count, byte, route.source, route.tag, route.comm, &mut request)
-        };
-        context.check("MPI_Isend", code)?;
-        context.activity.started(payload.len());
-        Ok(Started { comm: self.clone(), request, payload, area })
-    }
-
-    fn start_receive(&self, from: Source, tag: TagSelector, mut into: Payload) -> Result<Started, CommError> {
-        let context = self.context();
-        let route = self.receive_route(from, tag)?;
-        let count = context.count("MPI_Irecv", into.len())?;
-        let (bytes, area) = match &mut into {
-            Payload::Data(buffer) => (buffer.as_mut_ptr(), None),
-            Payload::Phantom(len) => {
-                let area = context.incoming.area(*len);
-                (area.pointer(), Some(area))
-            }
-        };
-        let mut request: Handle = 0;
-        // SAFETY: `bytes` belongs to `into` or `area`, which the request keeps until it is complete.
-        let code = unsafe {
-            let byte = context.abi().datatypes.byte;
-            (context.functions().irecv)(bytes, count, byte, route.source, route.tag, route.comm, &mut request)
-        };
-        context.check("MPI_Irecv", code)?;
-        Ok(Started { comm: self.clone(), request, payload: into, area })
-    }
-
-    pub(crate) fn wait_send(
-        &self,
-        mut request: Handle,
-        payload: Payload,
-        to: usize,
-        tag: Tag,
-    ) -> Result<Payload, CommError> {
-        let context = self.context();
-        let mut status = RawStatus::default();
-        context.activity.enter(Mark::send(to, tag, 0));
-        // SAFETY: the request is live and was started by this communicator.
-        let code = unsafe { (context.functions().wait)(&mut request, &mut status) };
-        context.activity.completed(payload.len());
-        context.activity.leave();
-        context.check("MPI_Wait for a send", code)?;
-        Ok(payload)
-    }
-
-    pub(crate) fn wait_receive(
-        &self,
-        mut request: Handle,
-        mut into: Payload,
-        from: Source,
-        tag: TagSelector,
-    ) -> Result<Received, CommError> {
-        let context = self.context();
-        let mut status = RawStatus::default();
-        context.activity.enter(Mark::receive(from, tag));
-        // SAFETY: the request is live and was started by this communicator.
-        let code = unsafe { (context.functions().wait)(&mut request, &mut status) };
-        context.activity.leave();
-        let status = self.received("MPI_Wait for a receive", code, &status, &mut into, tag)?;
-        Ok(Received { payload: into, status })
-    }
-
     /// What a completed receive gives.
     #[inline]
-    fn received(
+    pub(crate) fn received(
         &self,
         call: &str,
         code: c_int,
@@ -473,10 +395,12 @@ impl Communicator for MpiComm {
         clock::now()
     }
 
+    #[inline]
     fn isend(&self, to: usize, tag: Tag, payload: Payload) -> SendRequest {
         SendRequest::new(self.start_send(to, tag, payload), to, tag)
     }
 
+    #[inline]
     fn irecv(&self, from: Source, tag: TagSelector, into: Payload) -> ReceiveRequest {
         ReceiveRequest::new(self.start_receive(from, tag, into), from, tag)
     }
@@ -493,7 +417,7 @@ impl Communicator for MpiComm {
         Ok(Received { payload: into, status })
     }
 
-    // The two calls of timed loops are made at once, not when awaited, so that nothing is kept in between.
+    // The calls of timed loops are made at once, not when awaited, so that nothing is kept in between.
     #[inline(always)]
     fn send_from(&self, to: usize, tag: Tag, payload: &mut Payload) -> impl Future<Output = Result<(), CommError>> {
         std::future::ready(self.send_now(to, tag, payload))
@@ -507,6 +431,18 @@ impl Communicator for MpiComm {
         into: &mut Payload,
     ) -> impl Future<Output = Result<Status, CommError>> {
         std::future::ready(self.receive_now(from, tag, into))
+    }
+
+    #[inline(always)]
+    fn sendrecv(
+        &self,
+        to: usize,
+        out: &mut Payload,
+        from: usize,
+        into: &mut Payload,
+        tag: Tag,
+    ) -> impl Future<Output = Result<Status, CommError>> {
+        std::future::ready(self.exchange_now(to, out, from, into, tag))
     }
 
     async fn probe(&self, from: Source, tag: TagSelector) -> Result<Status, CommError> {

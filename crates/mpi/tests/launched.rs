@@ -220,6 +220,7 @@ fn a_late_rank_is_no_deadlock() {
 fn truncation_names_ranks_and_sizes() {
     let expected = "truncation: rank 1 posted a receive of 8 bytes for tag 5 from rank 0, which sent 64 bytes";
     expect_failure(2, "truncation", |error| error == expected);
+    expect_failure(2, "truncated-exchange", |error| error == expected);
     let expected = "truncation: rank 1 posted a receive of 1000 bytes for tag 5 from rank 0, which sent 1048576 bytes";
     let without_size = "rank 1: a receive of at most 1000 bytes of tag 5 from rank 0 failed: truncation: the message is \
                         longer, and this MPI library does not say how long";

@@ -5,7 +5,7 @@ use weft_comm::{CommError, Communicator, Payload, Source, TagSelector};
 
 use crate::request::UsageError;
 use crate::row::Row;
-use crate::session::{Session, Step, TIMED, lend, rate};
+use crate::session::{Session, Step, TIMED, rate};
 use crate::stopwatch::{Part, stopwatch};
 
 /// Whom rank 0 exchanges messages with, and how far away it is.
@@ -163,11 +163,7 @@ struct TalksToItself {
 impl<C: Communicator> Step<C> for TalksToItself {
     async fn step(&mut self, comm: &C) -> Result<(), CommError> {
         let own = comm.rank();
-        let incoming = comm.irecv(Source::Rank(own), TagSelector::Only(TIMED), lend(&mut self.into));
-        let outgoing = comm.isend(own, TIMED, lend(&mut self.out));
-        self.into = incoming.await?.payload;
-        self.out = outgoing.await?;
-        Ok(())
+        comm.sendrecv(own, &mut self.out, own, &mut self.into, TIMED).await.map(|_| ())
     }
 }
 

@@ -1,10 +1,10 @@
 //! Ring: every rank sends to the next and receives from the one before (the `Ring` of Dunigan 1991, table 2).
 
 use weft_comm::collective::{Choice, Element, Operator, allreduce};
-use weft_comm::{CommError, Communicator, Payload, Reduction, Source, TagSelector};
+use weft_comm::{CommError, Communicator, Payload, Reduction};
 
 use crate::row::Row;
-use crate::session::{Session, Step, TIMED, lend, rate};
+use crate::session::{Session, Step, TIMED, rate};
 use crate::stopwatch::{Part, stopwatch};
 
 /// A rank's neighbours on the ring.
@@ -95,12 +95,9 @@ struct Passes {
 impl<C: Communicator> Step<C> for Passes {
     async fn step(&mut self, comm: &C) -> Result<(), CommError> {
         let Neighbours { next, previous } = self.neighbours;
-        let incoming = comm.irecv(Source::Rank(previous), TagSelector::Only(TIMED), lend(&mut self.into));
-        let outgoing = comm.isend(next, TIMED, lend(&mut self.out));
+        comm.sendrecv(next, &mut self.out, previous, &mut self.into, TIMED).await?;
         // What came in goes on, as on any ring.
-        let received = incoming.await?.payload;
-        self.into = outgoing.await?;
-        self.out = received;
+        std::mem::swap(&mut self.out, &mut self.into);
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use weft_comm::{CommError, Communicator, Payload, Source, TagSelector};
 
 use crate::row::Row;
-use crate::session::{ACKNOWLEDGE, Session, Step, TIMED, lend, rate};
+use crate::session::{ACKNOWLEDGE, Session, Step, TIMED, rate};
 use crate::stopwatch::{Part, stopwatch};
 use crate::window::windowed;
 
@@ -93,10 +93,6 @@ struct Exchange {
 impl<C: Communicator> Step<C> for Exchange {
     async fn step(&mut self, comm: &C) -> Result<(), CommError> {
         let Some(partner) = self.partner else { return Ok(()) };
-        let incoming = comm.irecv(Source::Rank(partner), TagSelector::Only(TIMED), lend(&mut self.into));
-        let outgoing = comm.isend(partner, TIMED, lend(&mut self.out));
-        self.into = incoming.await?.payload;
-        self.out = outgoing.await?;
-        Ok(())
+        comm.sendrecv(partner, &mut self.out, partner, &mut self.into, TIMED).await.map(|_| ())
     }
 }
