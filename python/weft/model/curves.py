@@ -91,7 +91,7 @@ def fit_curve(
     refined = [refine(part, a, generator, tolerance) for part, a in zip(parts, active, strict=True)]
     deviation, freedom = _scatter(refined, parts)
     for i, part in enumerate(parts):
-        kept = _needed(refined[i], deviation, freedom, confidence, part)
+        kept = _needed(refined[i], deviation, freedom, confidence, part, first=i == 0)
         if kept != refined[i].active:
             refined[i] = _with_limits(refine(part, kept, generator, tolerance), refined[i])
     deviation, freedom = _scatter(refined, parts)
@@ -240,10 +240,13 @@ def _scatter(refined: Sequence[Refined], parts: Sequence[Points]) -> tuple[float
     return math.sqrt(sum(float(r.losses.sum()) for r in refined) / freedom), freedom
 
 
-def _needed(refined: Refined, deviation: float, freedom: int, confidence: float, part: Points) -> tuple[int, ...]:
-    """The coefficients without a byte time that cannot be told from 0.
+def _needed(
+    refined: Refined, deviation: float, freedom: int, confidence: float, part: Points, *, first: bool
+) -> tuple[int, ...]:
+    """The coefficients without one that cannot be told from 0: a byte time, or a startup of longer messages.
 
-    A startup is kept: a protocol without one would let a processor send any number of messages in no time.
+    The startup of the first piece is kept: without one a processor would send any number of messages in no time. That
+    of a later piece is a line drawn on to messages that it is not of, as where buffers outgrow a cache.
     """
     if (freedom <= 0 and not len(refined.draws)) or HOP_BYTES in refined.active:
         return refined.active
@@ -252,16 +255,17 @@ def _needed(refined: Refined, deviation: float, freedom: int, confidence: float,
         for index in (ONE, BYTES)
     )
     clear = byte_time.low > 0.0
+    if clear and startup.low <= 0.0 and not first and refined.active == (ONE, BYTES):
+        return (BYTES,)
     if clear or (startup.low <= 0.0 and startup.value < byte_time.value * float(np.median(part.bytes))):
         return refined.active
     return tuple(index for index in refined.active if index != BYTES)
 
 
 def _with_limits(kept: Refined, before: Refined) -> Refined:
-    """`kept` with the uncertainty of the coefficients from before one was set to 0, which then has an upper limit."""
-    shift = kept.coefficients - before.coefficients
-    draws = before.draws + shift if len(before.draws) else before.draws
-    return Refined(kept.coefficients, kept.active, before.covariance, kept.residuals, kept.losses, draws)
+    """`kept` with the intervals of the coefficients from before one was set to 0, which then has an upper limit."""
+    centre = before.coefficients
+    return Refined(kept.coefficients, kept.active, before.covariance, kept.residuals, kept.losses, before.draws, centre)
 
 
 def _pieces(

@@ -160,8 +160,9 @@ def fit(
     Time is a straight line of length in pieces, one for each protocol. Pieces are found where the curve over the fewest
     hops changes; their coefficients are fitted to all hops with least squares of relative errors, weighted by the
     spread over launches and reweighted after Huber against outliers. All coefficients are at least 0, and a byte
-    time whose interval reaches 0 is 0 with an upper limit. Whether hops cost a constant or also a byte time is chosen
-    by the Bayesian information criterion. Measured, simulated, predicted and published samples are treated alike.
+    time whose interval reaches 0 is 0 with an upper limit; so is a startup, but for that of the shortest messages.
+    Whether hops cost a constant or also a byte time is chosen by the Bayesian information criterion. Measured,
+    simulated, predicted and published samples are treated alike.
 
     Parameters
     ----------

@@ -34,6 +34,8 @@ class Refined:
         Huber-weighted squared residuals, one a point.
     draws
         Coefficients of bootstrap samples (rows); empty without launches to resample.
+    centre
+        Coefficients that intervals are about: all four before one was set to 0; default `coefficients`.
     """
 
     coefficients: Floats
@@ -42,6 +44,7 @@ class Refined:
     residuals: Floats
     losses: Floats
     draws: Floats
+    centre: Floats | None = None
 
     def estimate(self, contrast: Sequence[float], deviation: float, freedom: int, confidence: float) -> Estimate:
         """A linear combination (`contrast`) of the four coefficients with its interval.
@@ -52,12 +55,13 @@ class Refined:
         """
         row = np.array(contrast)
         value = float(row @ self.coefficients)
+        middle = value if self.centre is None else float(row @ self.centre)
         lows, highs = [value], [value]
         if freedom > 0:
             quantile = float(stats.t.ppf(0.5 + confidence / 2.0, freedom))
             width = quantile * deviation * float(np.sqrt(max(0.0, row @ self.covariance @ row)))
-            lows.append(value - width)
-            highs.append(value + width)
+            lows.append(middle - width)
+            highs.append(middle + width)
         if len(self.draws):
             tail = (1.0 - confidence) / 2.0
             low, high = np.quantile(self.draws @ row, [tail, 1.0 - tail])

@@ -62,6 +62,26 @@ def test_a_jump_is_put_at_a_power_of_two_where_that_is_good_enough(between: floa
     assert (closer == 16383) == (between == 1.0)
 
 
+@pytest.mark.parametrize("startup", [1.5e-8, 2.5e-8, 8e-8])
+def test_a_startup_of_long_messages_that_cannot_be_told_from_0_is_0(startup: float) -> None:
+    """As of messages to oneself beyond a first-level cache; that of the shortest is kept, however small it is."""
+
+    def seconds(n: np.ndarray, _: np.ndarray) -> np.ndarray:
+        waves = 1.0 + 0.07 * np.sin(2.5 * np.log2(n))
+        return np.where(n < 16384.0, 9e-8 + 1e-11 * n, (startup + 1.92e-11 * n) * waves)
+
+    found = fit(make_samples(seconds, LENGTHS), tolerance=0.15)
+    first, last = found.echo.pieces
+    assert (first.up_to, first.startup.value) == (16383, pytest.approx(9e-8, rel=0.02))
+    if startup > 4e-8:
+        assert last.startup.low > 0.0
+    else:
+        assert (last.startup.low, last.startup.value) == (0.0, 0.0)
+        assert startup < last.startup.high < 4e-8
+        assert last.byte_time.value == pytest.approx(1.92e-11, rel=0.05)
+        assert any("the startup cannot be told from 0; it is below" in note for note in found.notes)
+
+
 def test_what_no_division_is_within_the_tolerance_of_is_divided_as_without_one() -> None:
     generator = np.random.default_rng(3)
     times = 1e-6 * generator.uniform(0.2, 5.0, len(LENGTHS))
