@@ -74,7 +74,8 @@ def in_turn(
     for number in range(rounds):
         turn = number % len(variants)
         for variant in variants[turn:] + variants[:turn]:
-            run(variant, warm_up)
+            if warm_up:
+                run(variant, warm_up)
             comm.Barrier()
             start = time.perf_counter()
             run(variant, count)

@@ -209,8 +209,7 @@ def variants(np, MPI, comm, shape):
 
 def steps_of(variant, count):
     _, steps, _ = variant
-    if count:
-        steps(count)
+    steps(count)
 
 
 def rank_main(job):

@@ -162,8 +162,7 @@ pub trait Communicator: Clone + 'static {
     /// nothing but the message. When it fails, the payload may be lost.
     fn send_from(&self, to: usize, tag: Tag, payload: &mut Payload) -> impl Future<Output = Result<(), CommError>> {
         async move {
-            let lent = std::mem::replace(payload, Payload::EMPTY);
-            *payload = self.send(to, tag, lent).await?;
+            *payload = self.send(to, tag, payload.take()).await?;
             Ok(())
         }
     }
@@ -177,8 +176,7 @@ pub trait Communicator: Clone + 'static {
         into: &mut Payload,
     ) -> impl Future<Output = Result<Status, CommError>> {
         async move {
-            let lent = std::mem::replace(into, Payload::EMPTY);
-            let received = self.recv(from, tag, lent).await?;
+            let received = self.recv(from, tag, into.take()).await?;
             *into = received.payload;
             Ok(received.status)
         }
@@ -195,9 +193,8 @@ pub trait Communicator: Clone + 'static {
         tag: Tag,
     ) -> impl Future<Output = Result<Status, CommError>> {
         async move {
-            let lend = |payload: &mut Payload| std::mem::replace(payload, Payload::EMPTY);
-            let incoming = self.irecv(Source::Rank(from), TagSelector::Only(tag), lend(into));
-            let outgoing = self.isend(to, tag, lend(out));
+            let incoming = self.irecv(Source::Rank(from), TagSelector::Only(tag), into.take());
+            let outgoing = self.isend(to, tag, out.take());
             let received = incoming.await?;
             *out = outgoing.await?;
             *into = received.payload;

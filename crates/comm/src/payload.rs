@@ -122,6 +122,12 @@ impl Payload {
         Payload::Data(Buffer::of(values))
     }
 
+    /// What is here, to be lent to a call that gives it back; nothing is left.
+    #[inline]
+    pub fn take(&mut self) -> Payload {
+        std::mem::replace(self, Payload::EMPTY)
+    }
+
     /// The number of bytes.
     pub fn len(&self) -> usize {
         match self {

@@ -104,7 +104,7 @@ impl<C: Communicator> Persistent<C> {
             Way::Each(pairs, comm, tag) => {
                 for (pair, end) in pairs.iter_mut().zip(&self.ends) {
                     if end.receive_bytes > 0 {
-                        let into = std::mem::replace(&mut pair.into, Payload::EMPTY);
+                        let into = pair.into.take();
                         pair.receiving = Some(comm.irecv(Source::Rank(end.peer), TagSelector::Only(*tag), into));
                     }
                 }
@@ -135,7 +135,7 @@ impl<C: Communicator> Persistent<C> {
         match &mut self.way {
             Way::Native(native) => native.send(end),
             Way::Each(pairs, comm, tag) => {
-                let out = std::mem::replace(&mut pairs[end].out, Payload::EMPTY);
+                let out = pairs[end].out.take();
                 pairs[end].sending = Some(comm.isend(self.ends[end].peer, *tag, out));
                 Ok(())
             }

@@ -393,17 +393,16 @@ impl Space {
     }
 
     async fn all<C: Communicator>(&mut self, comm: &C) -> Done {
-        let lend = |payload: &mut Payload| std::mem::replace(payload, Payload::EMPTY);
         let (native, (left, right)) = (Choice::Native, neighbours(comm));
         let [gathered, of_all, exchanged, parts] = &mut self.wholes;
-        let whole = collective::gather(comm, 0, &self.part, Some(lend(gathered)), native).await?;
+        let whole = collective::gather(comm, 0, &self.part, Some(gathered.take()), native).await?;
         *gathered = whole.unwrap_or(Payload::EMPTY);
-        *of_all = collective::allgather(comm, &self.part, Some(lend(of_all)), native).await?;
-        *exchanged = collective::alltoall(comm, &self.sent, Some(lend(exchanged)), native).await?;
+        *of_all = collective::allgather(comm, &self.part, Some(of_all.take()), native).await?;
+        *exchanged = collective::alltoall(comm, &self.sent, Some(exchanged.take()), native).await?;
         let sizes = &self.sizes;
-        *parts = collective::alltoallv(comm, &self.sent, sizes, sizes, Some(lend(parts)), native).await?;
+        *parts = collective::alltoallv(comm, &self.sent, sizes, sizes, Some(parts.take()), native).await?;
         let root = (comm.rank() == 0).then_some(&self.sent);
-        self.received = collective::scatter(comm, 0, root, lend(&mut self.received), native).await?;
+        self.received = collective::scatter(comm, 0, root, self.received.take(), native).await?;
         // Around the ring, one after the other.
         if comm.rank() > 0 {
             comm.recv_into(Source::Rank(left), tag(2).into(), &mut self.received).await?;

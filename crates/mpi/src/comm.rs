@@ -442,7 +442,7 @@ impl Communicator for MpiComm {
         into: &mut Payload,
         tag: Tag,
     ) -> impl Future<Output = Result<Status, CommError>> {
-        std::future::ready(self.exchange_now(to, out, from, into, tag))
+        std::future::ready(self.sendrecv_now(to, out, from, into, tag))
     }
 
     async fn probe(&self, from: Source, tag: TagSelector) -> Result<Status, CommError> {

@@ -13,26 +13,25 @@ use crate::context::Orphan;
 use crate::library::{Handle, Status as RawStatus};
 use crate::scratch::Area;
 
-/// A request that the library knows, with everything it reads or writes.
-pub struct Started {
-    pub comm: MpiComm,
-    pub request: Handle,
-    pub payload: Payload,
-    /// Where the bytes of a phantom are.
-    pub area: Option<Rc<Area>>,
-}
-
-/// A request that reads or writes a payload which is elsewhere, and where the bytes of a phantom are.
+/// A request that the library knows; its payload is elsewhere.
 struct Under {
     request: Handle,
+    /// Where the bytes of a phantom are.
     area: Option<Rc<Area>>,
+}
+
+/// A request with everything it reads or writes.
+pub(crate) struct Started {
+    comm: MpiComm,
+    under: Under,
+    payload: Payload,
 }
 
 impl MpiComm {
     #[inline]
     pub(crate) fn start_send(&self, to: usize, tag: Tag, payload: Payload) -> Result<Started, CommError> {
-        let Under { request, area } = self.begin_send(to, tag, &payload)?;
-        Ok(Started { comm: self.clone(), request, payload, area })
+        let under = self.begin_send(to, tag, &payload)?;
+        Ok(Started { comm: self.clone(), under, payload })
     }
 
     #[inline]
@@ -42,8 +41,8 @@ impl MpiComm {
         tag: TagSelector,
         mut into: Payload,
     ) -> Result<Started, CommError> {
-        let Under { request, area } = self.begin_receive(from, tag, &mut into)?;
-        Ok(Started { comm: self.clone(), request, payload: into, area })
+        let under = self.begin_receive(from, tag, &mut into)?;
+        Ok(Started { comm: self.clone(), under, payload: into })
     }
 
     /// The payload must stay until the request has ended.
@@ -126,7 +125,7 @@ impl MpiComm {
 
     /// A send and a receive at one time, of payloads that stay where they are.
     #[inline(always)]
-    pub(crate) fn exchange_now(
+    pub(crate) fn sendrecv_now(
         &self,
         to: usize,
         out: &mut Payload,
@@ -134,8 +133,8 @@ impl MpiComm {
         into: &mut Payload,
         tag: Tag,
     ) -> Result<Status, CommError> {
-        let (from, any) = (Source::Rank(from), TagSelector::Only(tag));
-        let incoming = self.begin_receive(from, any, into)?;
+        let (from, selector) = (Source::Rank(from), TagSelector::Only(tag));
+        let incoming = self.begin_receive(from, selector, into)?;
         let outgoing = match self.begin_send(to, tag, out) {
             Ok(outgoing) => outgoing,
             Err(error) => {
@@ -143,7 +142,7 @@ impl MpiComm {
                 return Err(error);
             }
         };
-        let received = self.wait_receive(incoming.request, into, from, any);
+        let received = self.wait_receive(incoming.request, into, from, selector);
         if received.is_err() {
             self.give_up(outgoing, out, false);
             return received;
@@ -155,15 +154,14 @@ impl MpiComm {
     /// Takes a payload away that a request still uses and nobody waits for any more.
     #[cold]
     fn give_up(&self, under: Under, payload: &mut Payload, receives: bool) {
-        let payload = std::mem::replace(payload, Payload::EMPTY);
-        Started { comm: self.clone(), request: under.request, payload, area: under.area }.orphan(receives);
+        Started { comm: self.clone(), under, payload: payload.take() }.orphan(receives);
     }
 }
 
 impl Started {
     #[cold]
     fn orphan(self, receives: bool) {
-        let Started { comm, request, payload, area } = self;
+        let Started { comm, under: Under { request, area }, payload } = self;
         let bytes = payload.len();
         comm.context().adopt(Orphan { request, receives, bytes, _memory: (payload, area) });
     }
@@ -222,7 +220,7 @@ impl Future for SendRequest {
     fn poll(self: Pin<&mut Self>, _: &mut TaskContext<'_>) -> Poll<Self::Output> {
         let state = &mut self.get_mut().0;
         let State::Started(started, (to, tag)) = state else { return Poll::Ready(Err(state.take().failure())) };
-        let sent = started.comm.wait_send(started.request, started.payload.len(), *to, *tag);
+        let sent = started.comm.wait_send(started.under.request, started.payload.len(), *to, *tag);
         let ended = state.take();
         Poll::Ready(sent.map(|()| ended.payload()))
     }
@@ -257,7 +255,7 @@ impl Future for ReceiveRequest {
     fn poll(self: Pin<&mut Self>, _: &mut TaskContext<'_>) -> Poll<Self::Output> {
         let state = &mut self.get_mut().0;
         let State::Started(started, (from, tag)) = state else { return Poll::Ready(Err(state.take().failure())) };
-        let received = started.comm.wait_receive(started.request, &mut started.payload, *from, *tag);
+        let received = started.comm.wait_receive(started.under.request, &mut started.payload, *from, *tag);
         let ended = state.take();
         Poll::Ready(received.map(|status| Received { payload: ended.payload(), status }))
     }

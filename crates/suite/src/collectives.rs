@@ -7,7 +7,7 @@ use weft_comm::collective::{
 use weft_comm::{CollectiveKind, CommError, Communicator, Payload, Reduction};
 
 use crate::row::Row;
-use crate::session::{Session, Step, lend};
+use crate::session::{Session, Step};
 use crate::window::windowed;
 
 /// The rank that sends, receives or combines where one does.
@@ -107,27 +107,27 @@ impl<C: Communicator> Step<C> for Operation {
         let sum = Reduction::SUM_FLOAT64;
         match self.kind {
             CollectiveKind::Barrier => barrier(comm, choice).await?,
-            CollectiveKind::Broadcast => self.input = broadcast(comm, ROOT, lend(&mut self.input), choice).await?,
-            CollectiveKind::Reduce => self.input = reduce(comm, ROOT, lend(&mut self.input), sum, choice).await?,
-            CollectiveKind::Allreduce => self.input = allreduce(comm, lend(&mut self.input), sum, choice).await?,
-            CollectiveKind::Scan => self.input = scan(comm, lend(&mut self.input), sum, choice).await?,
+            CollectiveKind::Broadcast => self.input = broadcast(comm, ROOT, self.input.take(), choice).await?,
+            CollectiveKind::Reduce => self.input = reduce(comm, ROOT, self.input.take(), sum, choice).await?,
+            CollectiveKind::Allreduce => self.input = allreduce(comm, self.input.take(), sum, choice).await?,
+            CollectiveKind::Scan => self.input = scan(comm, self.input.take(), sum, choice).await?,
             CollectiveKind::Gather => {
-                let whole = gather(comm, ROOT, &self.input, Some(lend(&mut self.output)), choice).await?;
+                let whole = gather(comm, ROOT, &self.input, Some(self.output.take()), choice).await?;
                 self.output = whole.unwrap_or(Payload::EMPTY);
             }
             CollectiveKind::Scatter => {
                 let whole = (comm.rank() == ROOT).then_some(&self.input);
-                self.output = scatter(comm, ROOT, whole, lend(&mut self.output), choice).await?;
+                self.output = scatter(comm, ROOT, whole, self.output.take(), choice).await?;
             }
             CollectiveKind::Allgather => {
-                self.output = allgather(comm, &self.input, Some(lend(&mut self.output)), choice).await?;
+                self.output = allgather(comm, &self.input, Some(self.output.take()), choice).await?;
             }
             CollectiveKind::Alltoall => {
-                self.output = alltoall(comm, &self.input, Some(lend(&mut self.output)), choice).await?;
+                self.output = alltoall(comm, &self.input, Some(self.output.take()), choice).await?;
             }
             CollectiveKind::Alltoallv => {
                 let (out, into) = (&self.send_bytes, &self.recv_bytes);
-                self.output = alltoallv(comm, &self.input, out, into, Some(lend(&mut self.output)), choice).await?;
+                self.output = alltoallv(comm, &self.input, out, into, Some(self.output.take()), choice).await?;
             }
             CollectiveKind::Split => unreachable!("split is no benchmark"),
         }

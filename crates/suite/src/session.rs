@@ -118,12 +118,6 @@ impl<C: Communicator> Session<'_, C> {
         CommError::program(self.comm.world_rank(), message)
     }
 }
-
-/// Takes a payload out of its place, to be put back by the call that used it.
-pub(crate) fn lend(payload: &mut Payload) -> Payload {
-    std::mem::replace(payload, Payload::EMPTY)
-}
-
 /// The bytes per second of `bytes` in `seconds`, where that means something.
 pub(crate) fn rate(bytes: u64, seconds: f64) -> Option<f64> {
     (bytes > 0 && seconds > 0.0).then(|| bytes as f64 / seconds)

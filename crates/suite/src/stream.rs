@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use weft_comm::{CommError, Communicator, Payload, Source, TagSelector};
 
-use crate::session::{ACKNOWLEDGE, Session, TIMED, lend};
+use crate::session::{ACKNOWLEDGE, Session, TIMED};
 
 /// Messages in flight.
 const DEPTH: usize = 2;
@@ -54,7 +54,7 @@ impl<C: Communicator> Outgoing<C> {
             let (from, tag) = (Source::Rank(self.to), TagSelector::Only(ACKNOWLEDGE));
             slot.acknowledgement = Some(comm.irecv(from, tag, Payload::EMPTY));
         }
-        slot.sent = Some(comm.isend(self.to, TIMED, lend(&mut slot.message)));
+        slot.sent = Some(comm.isend(self.to, TIMED, slot.message.take()));
         self.next = (self.next + 1) % DEPTH;
         Ok(())
     }

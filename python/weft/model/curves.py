@@ -264,8 +264,7 @@ def _needed(
 
 def _with_limits(kept: Refined, before: Refined) -> Refined:
     """`kept` with the intervals of the coefficients from before one was set to 0, which then has an upper limit."""
-    centre = before.coefficients
-    return Refined(kept.coefficients, kept.active, before.covariance, kept.residuals, kept.losses, before.draws, centre)
+    return replace(kept, covariance=before.covariance, draws=before.draws, centre=before.coefficients)
 
 
 def _pieces(

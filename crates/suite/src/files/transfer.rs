@@ -13,7 +13,7 @@ use super::Scratch;
 use crate::programs::timing::{Run, rate_of, timed_runs};
 use crate::request::Request;
 use crate::row::Row;
-use crate::session::{Session, lend};
+use crate::session::Session;
 
 /// What is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,7 +130,7 @@ impl Pass<'_> {
         for block in 0..self.blocks {
             let stamp = self.stamp(block);
             stamp_of(&mut self.buffer, |place| place.copy_from_slice(&stamp[..place.len()]));
-            self.buffer = self.files.write_at(file, block * length, lend(&mut self.buffer)).await?;
+            self.buffer = self.files.write_at(file, block * length, self.buffer.take()).await?;
         }
         self.files.sync(file).await
     }
@@ -138,7 +138,7 @@ impl Pass<'_> {
     async fn read_all(&mut self, file: FileId) -> Result<(), CommError> {
         let length = self.buffer.len() as u64;
         for block in 0..self.blocks {
-            self.buffer = self.files.read_at(file, block * length, lend(&mut self.buffer)).await?;
+            self.buffer = self.files.read_at(file, block * length, self.buffer.take()).await?;
             let stamp = self.stamp(block);
             let mut is_right = true;
             stamp_of(&mut self.buffer, |place| is_right = place == &stamp[..place.len()]);

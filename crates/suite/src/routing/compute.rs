@@ -7,7 +7,7 @@ use super::{ASKING, ECHOING, computing};
 use crate::echo::Asks;
 use crate::request::Request;
 use crate::row::Row;
-use crate::session::{CONTROL, Session, Step, TIMED, lend};
+use crate::session::{CONTROL, Session, Step, TIMED};
 use crate::signals::{
     DONE, GO, STOP, await_quietly, probe_quietly, receive_times, send_times, signal, signal_all, take_signal,
 };
@@ -117,7 +117,7 @@ async fn echo_until_stopped<C: Communicator>(session: &Session<'_, C>, bytes: us
     let comm = &session.comm;
     let mut message = session.buffer(bytes);
     loop {
-        let received = comm.recv(Source::Rank(ASKING), TagSelector::AnyUser, lend(&mut message)).await?;
+        let received = comm.recv(Source::Rank(ASKING), TagSelector::AnyUser, message.take()).await?;
         if received.status.tag == STOP {
             return Ok(());
         }
