@@ -14,7 +14,7 @@ BIN    := $(VENV)/bin
 export PYO3_BUILD_EXTENSION_MODULE := 1
 export PYO3_PYTHON := $(abspath $(BIN)/python)
 
-RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates machines -name '*.rs' -o -name '*.toml' 2>/dev/null)
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name '*.toml' 2>/dev/null)
 
 .PHONY: setup study test test-rust test-python lint format clean
 

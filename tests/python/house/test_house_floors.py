@@ -1,4 +1,4 @@
-"""Edges only point down: what `cargo metadata` and the Python imports say, held against the floors of the house."""
+"""Edges only point down: what `cargo metadata` and the Python imports say, compared with the floors of the house."""
 
 import ast
 import json
