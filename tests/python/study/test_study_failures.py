@@ -24,7 +24,7 @@ def test_a_launch_that_fails_keeps_what_was_measured(tmp_path, monkeypatch):
         return Measurement(table, failure=RunError("rank 1 was killed by signal 9"))
 
     monkeypatch.setattr(here, "measure_requests", measured)
-    monkeypatch.setattr(here, "multiplications", lambda extent: [])
+    monkeypatch.setattr(here, "multiplications", lambda extent, journal: [])
     with pytest.raises(RunError) as error:
         here.study(tmp_path / "study", progress=Progress())
     path = tmp_path / "study" / "samples.csv"
