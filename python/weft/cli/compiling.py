@@ -214,14 +214,15 @@ def show(
     from weft._core import UsageError
     from weft.conset import compiling, drawing
 
+    suffix = f".{shown.value}"
+    target = output or schedule.with_suffix(suffix)
+    if shown is not Shown.TEXT:
+        outputs.check(target, (suffix,), force=force)
     found = compiling.read(schedule, verified)
     content = json.loads(found.to_json())
     if shown is Shown.TEXT:
         typer.echo(drawing.text(content), nl=False)
         return
-    suffix = f".{shown.value}"
-    target = output or schedule.with_suffix(suffix)
-    outputs.check(target, (suffix,), force=force)
     if shown is Shown.SVG:
         if phase >= len(content["phases"]):
             raise UsageError(f"there is no phase {phase}: {schedule} has phases 0 to {len(content['phases']) - 1}")

@@ -20,6 +20,8 @@ def test_a_launch_that_fails_keeps_what_was_measured(tmp_path, monkeypatch):
     calls = []
 
     def measured(wanted, plan, **_):
+        if plan.most == 0:  # only what earlier runs have measured is wanted
+            return Measurement(table.clear())
         calls.append([request.benchmark for request in wanted])
         return Measurement(table, failure=RunError("rank 1 was killed by signal 9"))
 
