@@ -14,6 +14,7 @@ Parquet. A row is one launch of one benchmark at one set of parameters. `COLUMNS
 
 from weft.samples.files import append, read, write
 from weft.samples.rows import from_rows
+from weft.samples.files import append, content, read, write
 from weft.samples.schema import COLUMNS, PARAMETERS, REQUIRED, SOURCES, Column, SamplesError, validate
 from weft.samples.summary import DEFAULT_CONFIDENCE, MedianInterval, median_interval, summarise
 
@@ -28,6 +29,7 @@ __all__ = [
     "SamplesError",
     "append",
     "from_rows",
+    "content",
     "median_interval",
     "read",
     "summarise",
