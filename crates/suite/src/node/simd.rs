@@ -51,9 +51,10 @@ macro_rules! vectorised {
                 fn at_256($($argument: $type),*) $(-> $result)? {
                     body($($argument),*)
                 }
-                // SAFETY: `level` has found that the processor has these features.
                 match $crate::node::simd::level() {
+                    // SAFETY: `level` has found every feature that `at_512` is compiled for.
                     $crate::node::simd::Level::Avx512 => return unsafe { at_512($($argument),*) },
+                    // SAFETY: `level` has found AVX2 and FMA, all that `at_256` is compiled for.
                     $crate::node::simd::Level::Avx2 => return unsafe { at_256($($argument),*) },
                     $crate::node::simd::Level::Baseline => {}
                 }
@@ -75,12 +76,14 @@ macro_rules! keep {
         impl Keep for $type {
             #[inline(always)]
             fn keep(&mut self) {
-                // SAFETY: the assembly is a comment; it reads and writes nothing but the operand.
+                // SAFETY: the assembly is a comment of the x86 assembler; it reads and writes nothing but the operand's
+                // register.
                 #[cfg(target_arch = "x86_64")]
                 unsafe {
                     std::arch::asm!($x86_text, inout($x86_class) *self, options(nomem, nostack, preserves_flags));
                 }
-                // SAFETY: as above.
+                // SAFETY: the assembly is a comment of ARM's assembler; it reads and writes nothing but the operand's
+                // register.
                 #[cfg(target_arch = "aarch64")]
                 unsafe {
                     std::arch::asm!($arm_text, inout($arm_class) *self, options(nomem, nostack, preserves_flags));
