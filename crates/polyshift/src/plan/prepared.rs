@@ -60,9 +60,10 @@ pub struct Prepared {
     running: Mutex<()>,
 }
 
-// SAFETY: the pointers are used by `run` only, under its conditions; own memory under the lock.
+// SAFETY: the pointers are used by `run` only, whose conditions hold on any thread; own memory goes along.
 unsafe impl Send for Prepared {}
-// SAFETY: as above.
+// SAFETY: `run` takes the lock before it writes to own memory, and under its conditions nothing else uses the arrays,
+// from whichever threads it is called.
 unsafe impl Sync for Prepared {}
 
 impl Prepared {
@@ -102,7 +103,9 @@ impl Prepared {
     /// overlaps another; and nothing else writes the arrays or reads the outputs meanwhile.
     #[inline]
     pub unsafe fn run(&self, threads: Option<usize>) {
-        // SAFETY: the caller's; inputs that outputs overlap were replaced by copies.
+        // SAFETY: the arrays that the pointers and the program's layout were taken from are there, as large as they
+        // were, and outputs overlap no other output (this function's conditions) and no input: inputs that they overlap
+        // were replaced by copies.
         unsafe {
             if self.copies.is_empty() && self.packed.is_empty() {
                 self.program.run(&self.inputs, &self.outputs, threads);
@@ -112,9 +115,14 @@ impl Prepared {
         }
     }
 
+    /// # Safety
+    ///
+    /// As [`run`](Prepared::run).
     unsafe fn run_with_copies(&self, threads: Option<usize>) {
         let _alone = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: the caller's; own memory is as large as what is copied there.
+        // SAFETY: the arrays are there and nothing writes them meanwhile (this function's condition); `FirstCopy::new`
+        // and `Prepared::new` have made own memory as large as what is copied there, and the lock keeps other runs from
+        // it.
         unsafe {
             for first in &self.copies {
                 first.copy.run(first.from, first.memory.pointer());

@@ -220,7 +220,8 @@ impl Program {
     /// Inputs (see [`Program`]) and outputs are those of the layout, and no output overlaps an input or another output.
     #[inline]
     pub(super) unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8], threads: Option<usize>) {
-        // SAFETY: the caller's; the program was made for this layout.
+        // SAFETY: inputs and outputs are those of the layout that lines, slabs and boxes were made for, and no output
+        // overlaps an input or another output (this function's conditions).
         unsafe {
             if let Some(lines) = &self.lines {
                 return lines.run(inputs, outputs);
@@ -233,6 +234,9 @@ impl Program {
         }
     }
 
+    /// # Safety
+    ///
+    /// As [`run`](Program::run).
     unsafe fn run_boxes(&self, inputs: &[*const u8], outputs: &[*mut u8], threads: usize) {
         let threads = threads.clamp(1, self.boxes.len().max(1));
         let buffers = Buffers { inputs, outputs, length: self.length };
@@ -240,7 +244,8 @@ impl Program {
             // All of `buffers` goes to the thread, not its fields.
             let buffers = { buffers };
             for part in self.boxes.iter().skip(first).step_by(threads) {
-                // SAFETY: boxes lie within the arrays; those of one output are apart.
+                // SAFETY: `add_boxes` has made the box within the arrays of the layout that inputs and outputs are of (this
+                // function's condition), and boxes of one output apart, so that threads write different elements.
                 unsafe {
                     part.copy.run(
                         buffers.inputs[part.input].wrapping_offset(part.input_offset),
