@@ -59,10 +59,12 @@ impl<T: Element> Plan<T> {
         let Some((own, others)) = parts.split_first() else { return Ok(()) };
         std::thread::scope(|scope| {
             for part in others {
-                // SAFETY: the caller's; parts write different rows.
+                // SAFETY: memory is valid for the region (this function's condition), of which this part is one, and
+                // parts write different rows.
                 scope.spawn(|| unsafe { self.part(part) });
             }
-            // SAFETY: as above.
+            // SAFETY: memory is valid for the region (this function's condition), of which this thread's own part is
+            // one that no other writes.
             unsafe { self.part(own) }
         });
         Ok(())
@@ -89,7 +91,7 @@ impl<T: Element> Plan<T> {
     /// See [`apply_region`](Plan::apply_region).
     unsafe fn part(&self, job: &Job<T>) {
         let mut work = self.work();
-        // SAFETY: the caller's.
+        // SAFETY: the part is one of a region for which memory and coefficients are valid (this function's condition).
         unsafe { steps::run_part(self, job, self.options().steps, &mut work) };
         self.give_back(work);
     }

@@ -68,8 +68,8 @@ impl<T: Element> Span<T> {
             End::Memory => Found::At(column),
             End::Wrap => Found::At(wrapped(column, extent)),
             End::Value(value) => Found::Value(value),
-            // SAFETY: whoever made the span has as many values; they outlive the row's computation.
             End::Site { values, components } => {
+                // SAFETY: whoever made the span has `components` values there, which outlive the row's computation.
                 Found::Value(unsafe { *values.offset(column.rem_euclid(components as isize)) })
             }
         }

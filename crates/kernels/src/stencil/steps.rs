@@ -117,7 +117,8 @@ pub(super) unsafe fn run<T: Element>(plan: &Plan<T>, source: &Source<'_, T>, tar
         let columns = (0, plan.row);
         let streams = plan.streams(count);
         let job = Job { input, output, ranges, columns, count, streaming: streams, from_memory: streams };
-        // SAFETY: the caller's; the temporary array has the shape of the others.
+        // SAFETY: source and target are valid for the plan's extents (this function's condition), and the array between
+        // has the elements of the contiguous layout and of an alignment, which `take_temporary` has allocated.
         unsafe { share(plan, &job, steps) };
         input = output;
     }
@@ -156,7 +157,7 @@ unsafe fn share<T: Element>(plan: &Plan<T>, job: &Job<T>, steps: usize) {
     }
     let run = |job: &Job<T>| {
         let mut work = plan.work();
-        // SAFETY: the caller's; parts write different rows.
+        // SAFETY: the job's views are valid (this function's condition), and its parts write different rows.
         unsafe { run_part(plan, job, steps, &mut work) };
         plan.give_back(work);
     };
@@ -182,7 +183,8 @@ const MOST_PER_LINE: usize = 64;
 pub(super) unsafe fn run_part<T: Element>(plan: &Plan<T>, job: &Job<T>, steps: usize, work: &mut Work<T>) {
     // Right-hand sides that share coefficients along rows are computed row by row, so that these are read once.
     if steps == 1 && plan.has_varying() {
-        // SAFETY: the caller's.
+        // SAFETY: the job's views are valid for its ranges and the stencil's reach (this function's condition), which
+        // one step reads and writes.
         return unsafe { plan.step(job, work) };
     }
     for side in 0..job.count {
@@ -190,7 +192,8 @@ pub(super) unsafe fn run_part<T: Element>(plan: &Plan<T>, job: &Job<T>, steps: u
         one.input.base = one.input.base.wrapping_offset(side as isize * one.input.between);
         one.output.base = one.output.base.wrapping_offset(side as isize * one.output.between);
         if steps == 1 {
-            // SAFETY: the caller's.
+            // SAFETY: the job's views are valid for its ranges and the stencil's reach (this function's condition), and
+            // `one` is the job of one of its right-hand sides.
             unsafe { plan.step(&one, work) };
             continue;
         }
@@ -198,7 +201,8 @@ pub(super) unsafe fn run_part<T: Element>(plan: &Plan<T>, job: &Job<T>, steps: u
         let (start, end) = one.ranges[1];
         for from in (start..end).step_by(second as usize) {
             one.ranges[1] = (from, (from + second).min(end));
-            // SAFETY: the caller's.
+            // SAFETY: the job's views are valid for its ranges and the reach of all steps (this function's condition),
+            // and `one` is a tile of them for one of its right-hand sides.
             unsafe { several(plan, &one, steps, work) };
         }
     }

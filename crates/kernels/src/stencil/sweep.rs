@@ -71,7 +71,8 @@ pub struct Job<T> {
 
 // SAFETY: a job only says where arrays are; whoever runs jobs on threads sees that they write different rows.
 unsafe impl<T: Send + Sync> Send for Job<T> {}
-// SAFETY: as above.
+// SAFETY: a job only says where arrays are, and a shared one is only read; whoever runs jobs on threads sees that they
+// write different rows.
 unsafe impl<T: Send + Sync> Sync for Job<T> {}
 
 /// How far ahead rows are asked for.
@@ -346,7 +347,8 @@ impl<T: Element> Plan<T> {
             let in_turn = if bundle.planes > 1 { 1 } else { usize::MAX };
             for seconds in tiles::pieces(job.ranges[1], in_turn) {
                 for number in 0..planes {
-                    // SAFETY: the caller's.
+                    // SAFETY: the job's views are valid for its ranges and the stencil's reach (this function's
+                    // condition), of which this is a plane, and `planes` has just been filled for the whole bundle.
                     unsafe {
                         self.rows_of_plane(
                             job,
@@ -506,7 +508,8 @@ impl<T: Element> Plan<T> {
     unsafe fn run_row(&self, work: &mut Work<T>, span: Span<T>, out: *mut T, store: Store, repeat: usize) {
         let row = Row { rows: &work.rows, ahead: &work.ahead, span, out, store, repeat };
         match &self.kernel {
-            // SAFETY: the kernel was chosen for this processor; the rest is the caller's.
+            // SAFETY: the kernel was chosen for this processor's instructions, and the rows are those of the
+            // neighbours, valid as `Row` says (this function's condition), one for each of the columns' order.
             Kernel::Columns { columns, run } => unsafe { run(columns, &row, &mut work.scratch) },
             Kernel::Direct { terms: points, reach, run } => {
                 let (mut constant, mut varying) = (work.terms.constant.iter_mut(), work.terms.varying.iter_mut());
@@ -525,7 +528,8 @@ impl<T: Element> Plan<T> {
                         }
                     }
                 }
-                // SAFETY: as above.
+                // SAFETY: the kernel was chosen for this processor's instructions, the rows are valid as `Row` says
+                // (this function's condition), and every term has just been given its row and its coefficients.
                 unsafe { run(&work.terms, reach, &row, &mut work.scratch) };
             }
         }

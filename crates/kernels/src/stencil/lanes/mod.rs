@@ -203,8 +203,11 @@ mod tests {
         let at = (aligned.as_mut_ptr() as usize).next_multiple_of(64) as *mut V::Element;
         let lanes = |write: &dyn Fn(*mut V::Element)| -> Vec<V::Element> {
             write(at);
+            // SAFETY: `at` is the first multiple of 64 bytes in an array with memory for MOST_LANES elements behind it.
             unsafe { std::slice::from_raw_parts(at, V::LANES) }.to_vec()
         };
+        // SAFETY: the processor has the instructions of `V` (this function's condition); what is loaded and stored has
+        // LANES elements, or as many as are counted, and `at` is aligned for every vector.
         unsafe {
             let (a, b) = (V::load(first.as_ptr()), V::load(second.as_ptr()));
             assert_eq!(lanes(&|to| a.store(to)), first);
