@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use weft_kernels::Execution;
 use weft_kernels::shift::boxes::{Axis, BoxCopy};
 
 use super::Plan;
@@ -94,25 +95,26 @@ impl Prepared {
         self.copies.len()
     }
 
-    /// Does the shifts, with up to `threads` threads; None chooses by size.
+    /// Does the shifts, with as many threads as are said, until it is told to stop: outputs hold anything then.
     ///
     /// # Safety
     ///
     /// The arrays and the plan that this was prepared from are still there, the arrays as large as they were; no output
-    /// overlaps another; and nothing else writes the arrays or reads the outputs meanwhile.
+    /// overlaps another. Where somebody else writes the arrays meanwhile, outputs hold any bytes.
     #[inline]
-    pub unsafe fn run(&self, threads: Option<usize>) {
+    pub unsafe fn run<'a>(&self, execution: impl Into<Execution<'a>>) {
+        let execution = execution.into();
         // SAFETY: the caller's; inputs that outputs overlap were replaced by copies.
         unsafe {
             if self.copies.is_empty() && self.packed.is_empty() {
-                self.program.run(&self.inputs, &self.outputs, threads);
+                self.program.run(&self.inputs, &self.outputs, execution);
             } else {
-                self.run_with_copies(threads);
+                self.run_with_copies(execution);
             }
         }
     }
 
-    unsafe fn run_with_copies(&self, threads: Option<usize>) {
+    unsafe fn run_with_copies(&self, execution: Execution<'_>) {
         let _alone = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the caller's; own memory is as large as what is copied there.
         unsafe {
@@ -122,7 +124,7 @@ impl Prepared {
             for (packed, memory) in self.program.packed.iter().zip(&self.packed) {
                 packed.copy.run(self.inputs[packed.input], memory.pointer());
             }
-            self.program.run(&self.inputs, &self.outputs, threads);
+            self.program.run(&self.inputs, &self.outputs, execution);
         }
     }
 }

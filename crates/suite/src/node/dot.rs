@@ -9,11 +9,12 @@
 
 use std::hint::black_box;
 
+#[cfg(target_arch = "x86_64")]
+use weft_simd::{Level, level};
+
 use super::error::NodeError;
 use super::measure::{Case, Repeat, expect_equal, timed};
 use super::request::NodeRequest;
-#[cfg(target_arch = "x86_64")]
-use super::simd::{Level, level};
 
 pub(crate) const ROWS: [&str; 2] = ["float32", "float64"];
 
@@ -217,7 +218,7 @@ macro_rules! dispatched {
                 Level::Avx512 => return unsafe { x86::$at_512(x, y) },
                 // SAFETY: as above.
                 Level::Avx2 => return unsafe { x86::$at_256(x, y) },
-                Level::Baseline => {}
+                Level::Portable => {}
             }
             $portable(x, y)
         }
