@@ -73,7 +73,7 @@ fn measure(shape: &[usize], rounds: usize, calls: usize, aligned: bool) {
         // SAFETY: source and outputs have `length` bytes each, apart from one another.
         Some(lines) => unsafe { lines.run(&[source], outputs) },
         // SAFETY: as above.
-        None => unsafe { slabs::run(&shifts, buffers, stores, 1) },
+        None => unsafe { slabs::run(&shifts, buffers, stores, 1, weft_kernels::Stop::NEVER) },
     };
     let copy = || {
         for &output in outputs {

@@ -8,13 +8,13 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use weft_comm::{Buffer, CommError, Ends, PersistentMessages, Source, Tag, TagSelector};
+use weft_simd::CACHE_LINE as LINE;
 
 use crate::activity::Mark;
 use crate::comm::MpiComm;
 use crate::library::{Handle, Status as RawStatus};
 use crate::node::Window;
 
-const LINE: usize = 64;
 const PAGE: usize = 4096;
 /// Messages of one end that may be there at one time: while one is read the next is put together.
 const SLOTS: usize = 2;

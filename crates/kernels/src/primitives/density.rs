@@ -1,7 +1,8 @@
 //! How much of a block is selected, and stores of what is.
 
+use weft_simd::{Dispatched, dispatch};
+
 use super::element::Truth;
-use super::wide::{Wide, widely};
 
 /// Elements that are looked at before it is asked whether more need be.
 const PORTION: usize = 256;
@@ -18,7 +19,7 @@ pub(super) enum Density {
 pub(super) fn density(truths: &[Truth]) -> Density {
     let (mut any, mut all) = (false, true);
     for portion in truths.chunks(PORTION) {
-        let (some, every) = widely(Portion(portion));
+        let (some, every) = dispatch(Portion(portion));
         any |= some;
         all &= every;
         if any && !all {
@@ -34,7 +35,7 @@ pub(super) fn density(truths: &[Truth]) -> Density {
 
 struct Portion<'a>(&'a [Truth]);
 
-impl Wide for Portion<'_> {
+impl Dispatched for Portion<'_> {
     /// Whether any and whether all hold.
     type Output = (bool, bool);
     #[inline(always)]
@@ -96,7 +97,7 @@ unsafe fn blend_of<T: Bits>(from: *const u8, to: *mut u8, truths: &[Truth]) {
             std::slice::from_raw_parts_mut(to.cast::<T>(), truths.len()),
         )
     };
-    widely(Blend { from, to, truths });
+    dispatch(Blend { from, to, truths });
 }
 
 /// An element whose bits are taken from one of two without a branch: where the selection is scattered, a branch is
@@ -124,7 +125,7 @@ struct Blend<'a, T> {
     truths: &'a [Truth],
 }
 
-impl<T: Bits> Wide for Blend<'_, T> {
+impl<T: Bits> Dispatched for Blend<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run(self) {

@@ -3,12 +3,14 @@
 //! An array is worked through in blocks that fit the first-level cache. A block of which nothing is selected is not
 //! touched; of one that is selected in part, the results are computed for all and stored for the selected.
 
+use crate::{Execution, Stop};
+
 use super::density::{Density, blend, density, repeat};
 use super::lines::{self, Ahead, Hint, LINE, Scratch};
 use super::parallel::{in_parts, threads_for_passing};
 use super::pointwise::{Kernel, conversion, kernel};
 use super::view::Selection;
-use super::{Pointwise, PrimitiveError, View};
+use super::{Pointwise, PrimitiveError, View, finished};
 
 /// Elements of a block; with those of three arrays it fits the first-level cache.
 const BLOCK: usize = 1024;
@@ -31,13 +33,14 @@ const PASSING_BYTES: usize = 2048;
 /// # Safety
 ///
 /// The memory of all views is what [`View`] says.
-pub unsafe fn elementwise(
+pub unsafe fn elementwise<'a>(
     operation: Pointwise,
     operands: &[View],
     out: View,
     selection: Option<&View>,
-    threads: Option<usize>,
+    execution: impl Into<Execution<'a>>,
 ) -> Result<(), PrimitiveError> {
+    let Execution { threads, stop } = execution.into();
     let (one, other) = match (operands, operation.operands()) {
         ([one], 1) => (*one, *one),
         ([one, other], 2) => (*one, *other),
@@ -69,12 +72,12 @@ pub unsafe fn elementwise(
     let largest = one.kind.size().max(out.kind.size());
     let block = if streaming { BLOCK.min(PASSING_BYTES / largest) } else { BLOCK };
     let (two, copies) = (operation.operands() == 2, operation == Pointwise::Copy && one.kind == out.kind);
-    let call = Call { kernel, one, other, two, copies, out, selection, apart, streaming, block };
+    let call = Call { kernel, one, other, two, copies, out, selection, apart, streaming, block, stop };
     in_parts(out.length, BLOCK, threads_for_passing(threads, bytes), |part| {
         // SAFETY: the caller's; parts are disjoint.
         unsafe { call.run(part.start, part.end) }
     });
-    Ok(())
+    finished(stop)
 }
 
 struct Call<'a> {
@@ -92,6 +95,7 @@ struct Call<'a> {
     streaming: bool,
     /// Elements of a block.
     block: usize,
+    stop: Stop<'a>,
 }
 
 impl Call<'_> {
@@ -108,7 +112,7 @@ impl Call<'_> {
             let mut room = Scratch::<BLOCK_BYTES>::new();
             let head = lines::before_line(self.target(from), self.out.kind.size());
             let mut start = from;
-            while start < to {
+            while start < to && !self.stop.is_asked() {
                 // After the first block, blocks of the output begin at lines.
                 let end = if start == from && head > 0 { to.min(from + head) } else { to.min(start + self.block) };
                 self.block(&one, &other, start, end, &mut room);

@@ -1,9 +1,7 @@
 //! Stores past the caches, for outputs that are larger than those.
 
-use super::super::shift::{Extension, last_level_cache, vector_extension};
-
-/// Bytes of a cache line.
-pub(super) const LINE: usize = 64;
+pub(super) use weft_simd::{CACHE_LINE as LINE, store_fence as fence};
+use weft_simd::{Level, last_level_cache, level, prefetch, prefetch_to_second};
 
 /// Whether what a call touches is so large that its output should not go through the caches.
 pub(super) fn passes_caches(bytes: usize) -> bool {
@@ -82,8 +80,8 @@ impl Ahead {
             while stream.due >= LINE {
                 stream.due -= LINE;
                 match self.hint {
-                    Hint::First => fetch(stream.next),
-                    Hint::Second => fetch_to_second(stream.next),
+                    Hint::First => prefetch(stream.next),
+                    Hint::Second => prefetch_to_second(stream.next),
                 }
                 stream.next = stream.next.wrapping_add(LINE);
             }
@@ -130,7 +128,7 @@ pub(super) unsafe fn store_and_fetch(source: *const u8, target: *mut u8, length:
 unsafe fn store_lines(source: *const u8, target: *mut u8, lines: usize, ahead: &mut Ahead) {
     // SAFETY: the caller's; the processor has what it is asked for.
     unsafe {
-        if vector_extension() == Extension::Avx512 {
+        if level() == Level::Avx512 {
             store_lines_512(source, target, lines, ahead);
         } else {
             for line in 0..lines {
@@ -187,53 +185,6 @@ unsafe fn store_lines(source: *const u8, target: *mut u8, lines: usize, _: &mut 
 pub(super) unsafe fn store_line(source: *const u8, target: *mut u8) {
     // SAFETY: the caller's.
     unsafe { std::ptr::copy_nonoverlapping(source, target, LINE) };
-}
-
-/// Begins to fetch the line of an address, which need not be readable.
-#[inline(always)]
-pub(super) fn fetch(address: *const u8) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch of any address is allowed.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(address.cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = address;
-}
-
-/// As [`fetch`], into the second-level cache and not the first.
-#[inline(always)]
-pub(super) fn fetch_to_second(address: *const u8) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch of any address is allowed.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T1>(address.cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = address;
-}
-
-/// Asks the operating system to make memory of large pages, which are translated faster; it need not.
-pub(super) fn ask_for_large_pages(start: *mut u8, bytes: usize) {
-    #[cfg(target_os = "linux")]
-    // SAFETY: the advice changes nothing that can be seen, and may be given for any pages of this process.
-    unsafe {
-        libc::madvise(start.cast(), bytes, libc::MADV_HUGEPAGE);
-    }
-    #[cfg(not(target_os = "linux"))]
-    let _ = (start, bytes);
-}
-
-/// Makes stores past the caches visible to others.
-#[inline(always)]
-pub(super) fn fence() {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: every x86-64 has it.
-    unsafe {
-        std::arch::x86_64::_mm_sfence()
-    };
 }
 
 /// Room in the first-level cache for a block of results.

@@ -1,6 +1,7 @@
 //! Operations on each element alone, and their loops.
 
-use super::super::shift::{Extension, vector_extension};
+use weft_simd::{Level, level};
+
 use super::element::{Element, Truth};
 use super::{ElementType, PrimitiveError};
 
@@ -156,11 +157,11 @@ unsafe fn each_512<T: Element, O: Apply<T>>(one: *const u8, other: *const u8, ou
 }
 
 fn kernel_of<T: Element, O: Apply<T>>() -> (Kernel, ElementType) {
-    let kernel: Kernel = match vector_extension() {
+    let kernel: Kernel = match level() {
         #[cfg(target_arch = "x86_64")]
-        Extension::Avx512 => each_512::<T, O>,
+        Level::Avx512 => each_512::<T, O>,
         #[cfg(target_arch = "x86_64")]
-        Extension::Avx2 => each_256::<T, O>,
+        Level::Avx2 => each_256::<T, O>,
         _ => each_portable::<T, O>,
     };
     (kernel, <O::Out as Element>::TYPE)
@@ -378,9 +379,9 @@ impl<T: Element + ConvertTo<U>, U: Element> Apply<T> for Converted<U> {
 
 /// Conversions are many and rare: there is code for the widest registers and for any.
 fn conversion_of<T: Element + ConvertTo<U>, U: Element>() -> Kernel {
-    match vector_extension() {
+    match level() {
         #[cfg(target_arch = "x86_64")]
-        Extension::Avx512 => each_512::<T, Converted<U>>,
+        Level::Avx512 => each_512::<T, Converted<U>>,
         _ => each_portable::<T, Converted<U>>,
     }
 }

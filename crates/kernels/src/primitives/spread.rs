@@ -1,11 +1,15 @@
 //! Spreads: the elements at one index of an axis, at every index of it.
 
+use weft_simd::on_threads;
+
+use crate::{Execution, Stop};
+
 use super::density::blend;
 use super::element::Truth;
 use super::lines::{self, LINE};
-use super::parallel::{on_threads, part, threads_for};
+use super::parallel::{part, threads_for};
 use super::view::Selection;
-use super::{Axis, PrimitiveError, View};
+use super::{Axis, PrimitiveError, View, finished};
 
 /// Rows of fewer bytes are repeated into a pattern that is stored in one piece.
 const SHORT: usize = 2048;
@@ -23,14 +27,15 @@ const PIECE: usize = 128 << 10;
 /// # Safety
 ///
 /// The memory of all views is what [`View`] says.
-pub unsafe fn spread(
+pub unsafe fn spread<'a>(
     x: View,
     out: View,
     axis: Axis,
     index: usize,
     selection: Option<&View>,
-    threads: Option<usize>,
+    execution: impl Into<Execution<'a>>,
 ) -> Result<(), PrimitiveError> {
+    let Execution { threads, stop } = execution.into();
     x.check_length("x", axis.length())?;
     out.check_length("out", axis.length())?;
     out.check_type("out", x.kind)?;
@@ -45,7 +50,8 @@ pub unsafe fn spread(
     }
     let threads = threads_for(threads, out.bytes());
     let streaming = lines::passes_caches(out.bytes());
-    let call = Call { x, out, axis, index, selection, streaming, item: x.kind.size(), row: axis.after * x.kind.size() };
+    let (item, row) = (x.kind.size(), axis.after * x.kind.size());
+    let call = Call { x, out, axis, index, selection, streaming, item, row, stop };
     let rows = axis.before * axis.extent;
     on_threads(threads, |number| {
         // SAFETY: the caller's; threads have rows or columns of their own.
@@ -59,7 +65,7 @@ pub unsafe fn spread(
         }
         lines::fence();
     });
-    Ok(())
+    finished(stop)
 }
 
 struct Call<'a> {
@@ -73,6 +79,7 @@ struct Call<'a> {
     item: usize,
     /// Bytes of the elements that differ in axes after this one only.
     row: usize,
+    stop: Stop<'a>,
 }
 
 impl Call<'_> {
@@ -80,7 +87,7 @@ impl Call<'_> {
     unsafe fn rows(&self, rows: std::ops::Range<usize>, bytes: std::ops::Range<usize>) {
         let mut pattern = Vec::new();
         let mut start = rows.start;
-        while start < rows.end && !bytes.is_empty() {
+        while start < rows.end && !bytes.is_empty() && !self.stop.is_asked() {
             // Rows that have the same source.
             let before = start / self.axis.extent;
             let end = rows.end.min((before + 1) * self.axis.extent);
@@ -107,7 +114,7 @@ impl Call<'_> {
         let mut from = bytes.start;
         while from < bytes.end {
             let to = bytes.end.min(from + PIECE);
-            for row in rows.clone() {
+            for row in rows.clone().take_while(|_| !self.stop.is_asked()) {
                 let first = row * self.axis.after;
                 let truths = &truths[first + from / self.item..first + to / self.item];
                 // SAFETY: the caller's.
@@ -121,7 +128,7 @@ impl Call<'_> {
         let mut from = bytes.start;
         while from < bytes.end {
             let to = bytes.end.min(from + PIECE);
-            for row in rows.clone() {
+            for row in rows.clone().take_while(|_| !self.stop.is_asked()) {
                 // SAFETY: the caller's.
                 unsafe { self.store(source.add(from), self.out.pointer.add(row * self.row + from), to - from) };
             }
@@ -154,7 +161,7 @@ impl Call<'_> {
         }
         let mut target = rows.start * self.row;
         let end = rows.end * self.row;
-        while target < end {
+        while target < end && !self.stop.is_asked() {
             let count = length.min(end - target);
             // SAFETY: the caller's.
             unsafe { self.store(pattern.as_ptr(), self.out.pointer.add(target), count) };

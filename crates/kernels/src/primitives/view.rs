@@ -5,8 +5,10 @@ use super::{ElementType, PrimitiveError};
 
 /// A dense array in C order; where it is only read, `pointer` is not written through.
 ///
-/// The functions that take views are unsafe: the memory must be readable, that of outputs writable, elements aligned, and
-/// nobody else may write it meanwhile.
+/// The functions that take views are unsafe: the memory must be readable, that of outputs writable, and elements aligned,
+/// until they return. Others may write it meanwhile, as another thread of Python can write an array: results are then of
+/// any values, but what is read from memory is never trusted twice. Where an element decides about an address it is read
+/// once, by a volatile read, and bounded then, whatever was found out about the array before.
 #[derive(Clone, Copy, Debug)]
 pub struct View {
     pub kind: ElementType,

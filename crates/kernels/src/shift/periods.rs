@@ -10,10 +10,12 @@
 use std::arch::x86_64::*;
 use std::ops::Range;
 
+use weft_simd::CACHE_LINE as LINE;
+
 use super::lines::{Piece, pieces};
 use super::pieces::copy_piece;
 use super::slabs::{Buffers, ShortSlabs, SlabEdge, SlabShift};
-use super::writer::{GROUP, LINE, LookAhead};
+use super::writer::{GROUP, LookAhead};
 
 /// The longest period whose masks are worked out, in bytes.
 const LONGEST: usize = 16 << 10;

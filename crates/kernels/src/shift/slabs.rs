@@ -6,7 +6,10 @@
 //! longer ones follow the source where it is in memory, so that each of its bytes is read from there once whatever the
 //! number of shifts, and the destination where all is in caches and the source near, so that only full lines are stored.
 
-use super::cache::{Extension, last_level_cache, vector_extension};
+use weft_simd::{Level, MAX_THREADS, last_level_cache, level, on_threads};
+
+use crate::Stop;
+
 use super::writer::{LookAhead, Plain, Writer};
 #[cfg(target_arch = "x86_64")]
 use super::{
@@ -99,67 +102,95 @@ fn block_of(shifts: &[SlabShift], most: usize) -> usize {
     most / largest * largest
 }
 
-/// Does all shifts, with up to `threads` threads.
+/// Does all shifts, with up to `threads` threads, unless `stop` is asked for meanwhile: outputs hold anything then.
 ///
 /// # Safety
 ///
 /// Inputs are readable and outputs writable for as far as `shifts` say (sources and outputs: `buffers.length` bytes), no
 /// output overlaps an input or another output, and slabs of the shifts divide each other and the length.
-pub unsafe fn run(shifts: &[SlabShift], buffers: Buffers<'_>, stores: Stores, threads: usize) {
+pub unsafe fn run(shifts: &[SlabShift], buffers: Buffers<'_>, stores: Stores, threads: usize, stop: Stop<'_>) {
+    let threads = threads.clamp(1, MAX_THREADS);
     // A share of a thread may be less than a block.
-    let most = stores.block().min(buffers.length.div_ceil(threads.max(1)).max(1));
+    let most = stores.block().min(buffers.length.div_ceil(threads).max(1));
     let block = block_of(shifts, most);
     let blocks = buffers.length.div_ceil(block);
-    let threads = threads.clamp(1, blocks.max(1));
+    let threads = threads.min(blocks.max(1));
     let part = |number: usize| (blocks * number / threads * block).min(buffers.length);
     if threads == 1 {
-        // SAFETY: the caller's.
-        return unsafe { run_range(shifts, buffers, stores, most, 0, buffers.length) };
+        // SAFETY: the caller vouches for inputs and outputs, of which this is all.
+        return unsafe { run_range(shifts, buffers, stores, most, 0, buffers.length, stop) };
     }
-    std::thread::scope(|scope| {
-        for number in 1..threads {
-            // SAFETY: the caller's; each byte of an output belongs to one range.
-            scope.spawn(move || unsafe { run_range(shifts, buffers, stores, most, part(number), part(number + 1)) });
-        }
-        // SAFETY: as above.
-        unsafe { run_range(shifts, buffers, stores, most, part(0), part(1)) };
+    on_threads(threads, |number| {
+        // All of `buffers` goes to the thread, not its fields.
+        let buffers = { buffers };
+        // SAFETY: the caller vouches for inputs and outputs; each byte of an output belongs to one range.
+        unsafe { run_range(shifts, buffers, stores, most, part(number), part(number + 1), stop) }
     });
 }
 
-unsafe fn run_range(shifts: &[SlabShift], buffers: Buffers<'_>, stores: Stores, most: usize, from: usize, to: usize) {
+unsafe fn run_range(
+    shifts: &[SlabShift],
+    buffers: Buffers<'_>,
+    stores: Stores,
+    most: usize,
+    from: usize,
+    to: usize,
+    stop: Stop<'_>,
+) {
     // SAFETY: the caller's, and the processor has what the variants need.
     unsafe {
-        match (vector_extension(), stores) {
+        match (level(), stores) {
             #[cfg(target_arch = "x86_64")]
-            (Extension::Avx512, Stores::Streaming) => run_streaming512(shifts, buffers, most, from, to),
+            (Level::Avx512, Stores::Streaming) => run_streaming512(shifts, buffers, most, from, to, stop),
             #[cfg(target_arch = "x86_64")]
-            (Extension::Avx512, Stores::Cached) => run_cached512(shifts, buffers, most, from, to),
+            (Level::Avx512, Stores::Cached) => run_cached512(shifts, buffers, most, from, to, stop),
             #[cfg(target_arch = "x86_64")]
-            (Extension::Avx2, Stores::Streaming) => run_streaming256(shifts, buffers, most, from, to),
-            _ => blocks::<Plain, PieceByPiece>(shifts, buffers, most, from, to),
+            (Level::Avx2, Stores::Streaming) => run_streaming256(shifts, buffers, most, from, to, stop),
+            _ => blocks::<Plain, PieceByPiece>(shifts, buffers, most, from, to, stop),
         }
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw")]
-unsafe fn run_streaming512(shifts: &[SlabShift], buffers: Buffers<'_>, most: usize, from: usize, to: usize) {
+unsafe fn run_streaming512(
+    shifts: &[SlabShift],
+    buffers: Buffers<'_>,
+    most: usize,
+    from: usize,
+    to: usize,
+    stop: Stop<'_>,
+) {
     // SAFETY: the caller's.
-    unsafe { blocks::<Lines512<true>, Period<true>>(shifts, buffers, most, from, to) }
+    unsafe { blocks::<Lines512<true>, Period<true>>(shifts, buffers, most, from, to, stop) }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw")]
-unsafe fn run_cached512(shifts: &[SlabShift], buffers: Buffers<'_>, most: usize, from: usize, to: usize) {
+unsafe fn run_cached512(
+    shifts: &[SlabShift],
+    buffers: Buffers<'_>,
+    most: usize,
+    from: usize,
+    to: usize,
+    stop: Stop<'_>,
+) {
     // SAFETY: the caller's.
-    unsafe { blocks::<Lines512<false>, Period<false>>(shifts, buffers, most, from, to) }
+    unsafe { blocks::<Lines512<false>, Period<false>>(shifts, buffers, most, from, to, stop) }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-unsafe fn run_streaming256(shifts: &[SlabShift], buffers: Buffers<'_>, most: usize, from: usize, to: usize) {
+unsafe fn run_streaming256(
+    shifts: &[SlabShift],
+    buffers: Buffers<'_>,
+    most: usize,
+    from: usize,
+    to: usize,
+    stop: Stop<'_>,
+) {
     // SAFETY: the caller's.
-    unsafe { blocks::<Lines256, PieceByPiece>(shifts, buffers, most, from, to) }
+    unsafe { blocks::<Lines256, PieceByPiece>(shifts, buffers, most, from, to, stop) }
 }
 
 /// A better way for short slabs than piece by piece, where there is one.
@@ -214,6 +245,7 @@ unsafe fn blocks<'a, W: Writer, S: ShortSlabs<'a>>(
     most: usize,
     from: usize,
     to: usize,
+    stop: Stop<'_>,
 ) {
     let block = block_of(shifts, most);
     // SAFETY: the caller's.
@@ -224,7 +256,7 @@ unsafe fn blocks<'a, W: Writer, S: ShortSlabs<'a>>(
             .collect();
         let turns = turns(shifts);
         let mut start = from;
-        while start < to {
+        while start < to && !stop.is_asked() {
             let end = to.min(start + block);
             for ((shift, way), &(part, parts)) in shifts.iter().zip(&mut ways).zip(&turns) {
                 let next = buffers.inputs[shift.source].wrapping_add(end + block * part / parts);
@@ -243,6 +275,10 @@ unsafe fn blocks<'a, W: Writer, S: ShortSlabs<'a>>(
                 }
             }
             start = end;
+        }
+        if stop.is_asked() {
+            W::fence();
+            return;
         }
         for (short, writer) in &mut ways {
             match short {
@@ -420,9 +456,9 @@ mod tests {
         // SAFETY: inputs and outputs are as long as the shifts reach.
         unsafe {
             if portable {
-                blocks::<Plain, PieceByPiece>(shifts, buffers, STREAMING_BLOCK, 0, length)
+                blocks::<Plain, PieceByPiece>(shifts, buffers, STREAMING_BLOCK, 0, length, Stop::NEVER)
             } else {
-                run(shifts, buffers, stores, threads)
+                run(shifts, buffers, stores, threads, Stop::NEVER)
             }
         }
         for (shift, output) in shifts.iter().zip(&outputs) {
@@ -490,7 +526,7 @@ mod tests {
     #[cfg(target_arch = "x86_64")]
     #[test]
     fn registers_of_32_bytes() {
-        if !is_x86_feature_detected!("avx2") {
+        if Level::of_processor() < Level::Avx2 {
             eprintln!("skipped: this processor has no AVX2");
             return;
         }
@@ -506,7 +542,9 @@ mod tests {
         let from: Vec<*const u8> = inputs.iter().map(|input| input.as_ptr()).collect();
         let to: Vec<*mut u8> = outputs.iter_mut().map(|output| output[5..].as_mut_ptr()).collect();
         // SAFETY: as in `check`; AVX2 is there.
-        unsafe { run_streaming256(&shifts, Buffers { inputs: &from, outputs: &to, length }, BLOCK, 0, length) };
+        unsafe {
+            run_streaming256(&shifts, Buffers { inputs: &from, outputs: &to, length }, BLOCK, 0, length, Stop::NEVER)
+        };
         for (shift, output) in shifts.iter().zip(&outputs) {
             assert!(output[5..5 + length] == by_pieces(shift, &inputs, length), "{shift:?}");
         }

@@ -3,10 +3,9 @@
 //! A store that goes past the caches must fill a whole line, and a line of a destination may come from several pieces
 //! (where a row ends, or where a circular shift wraps). So a writer keeps the line it is at and stores it when full.
 
-use super::pieces::copy_piece;
+use weft_simd::CACHE_LINE as LINE;
 
-/// Bytes of a cache line.
-pub(super) const LINE: usize = 64;
+use super::pieces::copy_piece;
 
 /// Lines that are loaded before they are stored: arrays often start at the same place of a page, and a load that is
 /// close above an unfinished store modulo 4096 is made to wait for it.
@@ -32,13 +31,10 @@ impl LookAhead {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(super) fn advance(&mut self, lines: usize) {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-
         self.written += lines;
         while self.written >= self.every {
             self.written -= self.every;
-            // SAFETY: a prefetch of any address is allowed.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(self.next.cast()) };
+            weft_simd::prefetch(self.next);
             self.next = self.next.wrapping_add(LINE);
         }
     }
@@ -278,8 +274,7 @@ mod x86 {
         #[inline(always)]
         unsafe fn fence() {
             if STREAM {
-                // SAFETY: every x86-64 has it.
-                unsafe { _mm_sfence() };
+                weft_simd::store_fence();
             }
         }
     }
@@ -358,8 +353,7 @@ mod x86 {
 
         #[inline(always)]
         unsafe fn fence() {
-            // SAFETY: every x86-64 has it.
-            unsafe { _mm_sfence() };
+            weft_simd::store_fence();
         }
     }
 

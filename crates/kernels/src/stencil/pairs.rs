@@ -195,7 +195,7 @@ pub(super) unsafe fn rows<V: Lanes, const U: usize, const SYMMETRIC: bool>(
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::{Boundary, Coefficient, Element, Instructions, Options, Plan, Point, Source, Stencil, Target};
+    use super::super::{Boundary, Coefficient, Element, Level, Options, Plan, Point, Source, Stencil, Target};
 
     /// A cube of three or four axes with a different coefficient at every point, or the same in both outer columns.
     fn cube<T: Element>(axes: usize, symmetric: bool, reversed: bool) -> Vec<Point<T>> {
@@ -260,7 +260,7 @@ mod tests {
         extents: &[usize],
         points: Vec<Point<T>>,
         beyond: Option<f64>,
-        instructions: Instructions,
+        instructions: Level,
         streaming: bool,
     ) -> Plan<T> {
         let boundary = || beyond.map_or(Boundary::Circular, |value| Boundary::Value(T::from_f64(value)));
@@ -274,8 +274,8 @@ mod tests {
     }
 
     /// Processors that fuse products and sums round alike, with vectors of any length.
-    fn fused() -> Vec<Instructions> {
-        Instructions::available().into_iter().filter(|&found| found != Instructions::Portable).collect()
+    fn fused() -> Vec<Level> {
+        Level::available().into_iter().filter(|&found| found != Level::Portable).collect()
     }
 
     fn every_instruction_set_agrees<T: Element>(
@@ -312,7 +312,7 @@ mod tests {
             let beyond = (!circular).then_some(3.0);
             let values = source::<f64>(extents.iter().product(), true);
             let sums = expected(&extents, &cube(axes, symmetric, false), beyond, &values);
-            for found in Instructions::available() {
+            for found in Level::available() {
                 let plan = plan(&extents, cube(axes, symmetric, false), beyond, found, streaming);
                 prop_assert_eq!(&result(&plan, &values, begin), &sums, "{:?}", found);
             }
@@ -333,9 +333,9 @@ mod tests {
 
     #[test]
     fn a_plan_says_that_it_computes_rows_by_twos() {
-        for found in Instructions::available() {
+        for found in Level::available() {
             let text = plan::<f64>(&[8, 8, 64], cube(3, false, true), None, found, false).explain();
-            assert_eq!(text.contains("two rows of results at once"), found == Instructions::Avx512, "{text}");
+            assert_eq!(text.contains("two rows of results at once"), found == Level::Avx512, "{text}");
             let star = cube::<f64>(3, false, false).into_iter().filter(|point| point.offset.contains(&0)).collect();
             let text = plan(&[8, 8, 64], star, None, found, false).explain();
             assert!(!text.contains("two rows"), "{text}");

@@ -1,5 +1,7 @@
 //! One row to compute: where it and its neighbours are, and what lies beyond their ends.
 
+use weft_simd::CACHE_LINE;
+
 use super::element::Element;
 use super::lanes::{Lanes, Store};
 
@@ -103,8 +105,6 @@ pub struct Row<'a, T> {
     /// So many rows like this follow one another, each beginning where the last ends, in all of these arrays.
     pub repeat: usize,
 }
-
-const CACHE_LINE: usize = 64;
 
 impl<T: Element> Row<'_, T> {
     /// Asks for as many cache lines as `U` vectors from column `at` take, of each row that will be needed soon.

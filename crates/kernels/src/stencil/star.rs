@@ -207,7 +207,7 @@ pub(super) unsafe fn rows<V: Lanes, const U: usize>(star: &Star<V::Element>, row
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::{Boundary, Coefficient, Element, Instructions, Options, Plan, Point, Source, Stencil, Target};
+    use super::super::{Boundary, Coefficient, Element, Level, Options, Plan, Point, Source, Stencil, Target};
 
     /// A star with a different coefficient at every point.
     fn star<T: Element>(axes: usize, has_centre: bool) -> Stencil<T> {
@@ -301,7 +301,7 @@ mod tests {
             let boundaries = circular.map(|circular| if circular { Boundary::Circular } else { Boundary::Value(2.5) });
             let stencil = star::<f64>(4, has_centre);
             let text = Plan::new(&stencil, &extents, boundaries.to_vec(), bundled).unwrap().explain();
-            prop_assert_eq!(text.contains("planes of axis 0: 4 together"), Instructions::best() == Instructions::Avx512);
+            prop_assert_eq!(text.contains("planes of axis 0: 4 together"), weft_simd::level() == Level::Avx512);
             let together = result(&extents, has_centre, boundaries.to_vec(), begin, bundled);
             prop_assert_eq!(together, result(&extents, has_centre, boundaries.to_vec(), begin, options(false)));
         }

@@ -1,5 +1,9 @@
 //! Sweeps over rows: finds each row's neighbours, calls the kernel.
 
+use weft_simd::Level;
+
+use crate::Stop;
+
 use super::description::{Array, Boundary};
 use super::direct::{ConstantTerm, Terms, VaryingTerm};
 use super::element::Element;
@@ -301,15 +305,15 @@ impl<T: Element> Plan<T> {
         (end(view.ends.low[OUTER]), end(view.ends.high[OUTER]))
     }
 
-    /// Computes a job's rows in order.
+    /// Computes a job's rows in order, until it is given up.
     ///
     /// # Safety
     /// The job's views are valid for what its ranges and the stencil's reach make it read and write.
-    pub(super) unsafe fn sweep(&self, job: &Job<T>, work: &mut Work<T>) {
+    pub(super) unsafe fn sweep(&self, job: &Job<T>, work: &mut Work<T>, stop: Stop<'_>) {
         let lanes_bytes = match self.instructions {
-            super::Instructions::Avx512 => 64,
-            super::Instructions::Avx2 => 32,
-            super::Instructions::Portable => 16,
+            Level::Avx512 => 64,
+            Level::Avx2 => 32,
+            Level::Portable => 16,
         };
         let inner = |axis: usize| -> (isize, isize) {
             if axis + 1 >= self.axes {
@@ -339,6 +343,9 @@ impl<T: Element> Plan<T> {
         let bundle = self.bundle_of(job);
         let (start, end) = job.ranges[0];
         for from in (start..end).step_by(bundle.planes) {
+            if stop.is_asked() {
+                break;
+            }
             let planes = (end - from).min(bundle.planes as isize);
             work.planes.clear();
             for first in from..from + planes {
@@ -360,11 +367,9 @@ impl<T: Element> Plan<T> {
                 }
             }
         }
-        #[cfg(target_arch = "x86_64")]
         if job.streaming {
             // Results that went past the caches are ordered before whatever tells another thread that they are there.
-            // SAFETY: every x86-64 has it.
-            unsafe { std::arch::x86_64::_mm_sfence() };
+            weft_simd::store_fence();
         }
     }
 

@@ -4,6 +4,8 @@
 //! axis) time is spent on waiting for cache lines, so boxes of equal form are walked together, each line being fetched
 //! once, and lines are asked for some rows ahead.
 
+use weft_simd::prefetch;
+
 /// Where a box begins: so many bytes from the start of a base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -302,18 +304,6 @@ impl Walk {
             }
         }
     }
-}
-
-/// Asks for the line at an address, which need not exist.
-#[inline(always)]
-fn prefetch(address: *const u8) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch of any address does nothing but fill caches.
-    unsafe {
-        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(address.cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = address;
 }
 
 #[cfg(test)]

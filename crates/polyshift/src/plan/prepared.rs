@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use weft_kernels::Execution;
 use weft_kernels::shift::boxes::{Axis, BoxCopy};
 
 use super::Plan;
@@ -95,22 +96,23 @@ impl Prepared {
         self.copies.len()
     }
 
-    /// Does the shifts, with up to `threads` threads; None chooses by size.
+    /// Does the shifts, with as many threads as are said, until it is told to stop: outputs hold anything then.
     ///
     /// # Safety
     ///
     /// The arrays and the plan that this was prepared from are still there, the arrays as large as they were; no output
-    /// overlaps another; and nothing else writes the arrays or reads the outputs meanwhile.
+    /// overlaps another. Where somebody else writes the arrays meanwhile, outputs hold any bytes.
     #[inline]
-    pub unsafe fn run(&self, threads: Option<usize>) {
+    pub unsafe fn run<'a>(&self, execution: impl Into<Execution<'a>>) {
+        let execution = execution.into();
         // SAFETY: the arrays that the pointers and the program's layout were taken from are there, as large as they
         // were, and outputs overlap no other output (this function's conditions) and no input: inputs that they overlap
         // were replaced by copies.
         unsafe {
             if self.copies.is_empty() && self.packed.is_empty() {
-                self.program.run(&self.inputs, &self.outputs, threads);
+                self.program.run(&self.inputs, &self.outputs, execution);
             } else {
-                self.run_with_copies(threads);
+                self.run_with_copies(execution);
             }
         }
     }
@@ -118,9 +120,9 @@ impl Prepared {
     /// # Safety
     ///
     /// As [`run`](Prepared::run).
-    unsafe fn run_with_copies(&self, threads: Option<usize>) {
+    unsafe fn run_with_copies(&self, execution: Execution<'_>) {
         let _alone = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: the arrays are there and nothing writes them meanwhile (this function's condition); `FirstCopy::new`
+        // SAFETY: the arrays are there, as large as they were (this function's condition); `FirstCopy::new`
         // and `Prepared::new` have made own memory as large as what is copied there, and the lock keeps other runs from
         // it.
         unsafe {
@@ -130,7 +132,7 @@ impl Prepared {
             for (packed, memory) in self.program.packed.iter().zip(&self.packed) {
                 packed.copy.run(self.inputs[packed.input], memory.pointer());
             }
-            self.program.run(&self.inputs, &self.outputs, threads);
+            self.program.run(&self.inputs, &self.outputs, execution);
         }
     }
 }

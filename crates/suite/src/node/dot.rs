@@ -9,11 +9,12 @@
 
 use std::hint::black_box;
 
+#[cfg(target_arch = "x86_64")]
+use weft_simd::{Level, level};
+
 use super::error::NodeError;
 use super::measure::{Case, Repeat, expect_equal, timed};
 use super::request::NodeRequest;
-#[cfg(target_arch = "x86_64")]
-use super::simd::{Level, level};
 
 pub(crate) const ROWS: [&str; 2] = ["float32", "float64"];
 
@@ -221,7 +222,7 @@ macro_rules! dispatched {
                 // SAFETY: this arm is reached only where `level` has found AVX2 and FMA, for which the function is
                 // compiled.
                 Level::Avx2 => return unsafe { x86::$at_256(x, y) },
-                Level::Baseline => {}
+                Level::Portable => {}
             }
             $portable(x, y)
         }

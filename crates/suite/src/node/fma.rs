@@ -103,8 +103,11 @@ scalar!(unfused_f32, f32, , |a, b, c| a * b + c);
 
 #[cfg(target_arch = "x86_64")]
 mod wide {
-    use super::*;
     use std::arch::x86_64::*;
+
+    use weft_simd::{Level, level};
+
+    use super::*;
 
     scalar!(scalar_f64, f64, "fma", |a: f64, b, c| a.mul_add(b, c));
     scalar!(scalar_f32, f32, "fma", |a: f32, b, c| a.mul_add(b, c));
@@ -140,15 +143,15 @@ mod wide {
     vector!(f32_512, "avx512f", f32, 16, _mm512_set1_ps, _mm512_fmadd_ps, _mm512_storeu_ps);
 
     pub(super) fn fused() -> bool {
-        is_x86_feature_detected!("fma") && is_x86_feature_detected!("avx")
+        level() >= Level::Avx2
     }
 
-    const NO_FMA: &str = "no 128 and 256 bits: this processor has no FMA";
-    const NO_512: &str = "no 512 bits: this processor has no AVX-512F";
+    const NO_FMA: &str = "no 128 and 256 bits: this processor has no AVX2 with FMA, or WEFT_SIMD forbids it";
+    const NO_512: &str = "no 512 bits: this processor has no AVX-512, or WEFT_SIMD forbids it";
 
     pub(super) fn widths() -> Vec<Width> {
         let fma = fused();
-        let avx512 = is_x86_feature_detected!("avx512f");
+        let avx512 = level() >= Level::Avx512;
         /// A function that is compiled for the features whose detection is `$found`; none where the processor lacks them.
         macro_rules! detected {
             ($found:ident, $name:ident) => {{

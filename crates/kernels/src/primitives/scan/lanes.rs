@@ -4,10 +4,10 @@
 use std::arch::x86_64::*;
 use std::mem::transmute_copy;
 
-use super::super::super::shift::{Extension, vector_extension};
+use weft_simd::{Dispatched, Level, level};
+
 use super::super::element::Element;
 use super::super::lines::{self, Ahead, LINE};
-use super::super::wide::Wide;
 use super::Accumulate;
 use super::rows::{CELL, Cells, LANES, ROW};
 
@@ -16,13 +16,13 @@ const STRIP: usize = LANES * LANES;
 
 /// Whether there is code for such elements, and what it needs.
 pub(super) fn fit<T: Element, A: Accumulate<T>>() -> bool {
-    size_of::<T>() == 8 && size_of::<A::State>() == 8 && vector_extension() == Extension::Avx512
+    size_of::<T>() == 8 && size_of::<A::State>() == 8 && level() == Level::Avx512
 }
 
 /// Full cells without a selection, with segments and from high to low.
 pub(super) struct InLanes<C, const SEGMENTS: bool, const DOWNWARD: bool>(pub C);
 
-impl<T, A, const SEGMENTS: bool, const DOWNWARD: bool> Wide for InLanes<Cells<T, A, LANES>, SEGMENTS, DOWNWARD>
+impl<T, A, const SEGMENTS: bool, const DOWNWARD: bool> Dispatched for InLanes<Cells<T, A, LANES>, SEGMENTS, DOWNWARD>
 where
     T: Element,
     A: Accumulate<T>,

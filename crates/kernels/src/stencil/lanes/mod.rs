@@ -113,12 +113,8 @@ pub trait Lanes: Copy {
     /// Asks for the cache line at an address, which need not be valid, into the second-level cache: the first level has
     /// too few misses in flight to hide memory.
     #[inline(always)]
-    unsafe fn ask(_at: *const Self::Element) {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: a hint that every x86-64 has.
-        unsafe {
-            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T1 }>(_at.cast());
-        }
+    unsafe fn ask(at: *const Self::Element) {
+        weft_simd::prefetch_to_second(at);
     }
 
     /// Stores in the given way.
@@ -154,44 +150,10 @@ pub trait Lanes: Copy {
 /// The most lanes of any implementation: 512 bits of `f32`.
 pub(crate) const MOST_LANES: usize = 16;
 
-/// The instruction sets that kernels are compiled for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Instructions {
-    /// What every processor has.
-    Portable,
-    /// AVX2 with fused multiply-add: 256 bits.
-    Avx2,
-    /// AVX-512 (F, VL, DQ): 512 bits.
-    Avx512,
-}
-
-impl Instructions {
-    /// Those that this processor has, the widest last.
-    pub fn available() -> Vec<Instructions> {
-        let mut found = vec![Instructions::Portable];
-        #[cfg(target_arch = "x86_64")]
-        {
-            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-                found.push(Instructions::Avx2);
-                if is_x86_feature_detected!("avx512f")
-                    && is_x86_feature_detected!("avx512vl")
-                    && is_x86_feature_detected!("avx512dq")
-                {
-                    found.push(Instructions::Avx512);
-                }
-            }
-        }
-        found
-    }
-
-    /// The widest of this processor.
-    pub fn best() -> Instructions {
-        Self::available().pop().unwrap_or(Instructions::Portable)
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use weft_simd::Level;
+
     use super::*;
 
     /// Every operation of `V` against plain arithmetic on small whole numbers, which every rounding keeps exact.
@@ -255,14 +217,14 @@ mod tests {
             operations_are_lane_by_lane::<Portable<f32, 4>>();
             operations_are_lane_by_lane::<Portable<f64, 2>>();
             #[cfg(target_arch = "x86_64")]
-            for instructions in Instructions::available() {
+            for instructions in Level::available() {
                 match instructions {
-                    Instructions::Portable => {}
-                    Instructions::Avx2 => {
+                    Level::Portable => {}
+                    Level::Avx2 => {
                         operations_are_lane_by_lane::<Avx2<f32>>();
                         operations_are_lane_by_lane::<Avx2<f64>>();
                     }
-                    Instructions::Avx512 => {
+                    Level::Avx512 => {
                         operations_are_lane_by_lane::<Avx512<f32>>();
                         operations_are_lane_by_lane::<Avx512<f64>>();
                     }

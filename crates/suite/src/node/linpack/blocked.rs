@@ -1,10 +1,11 @@
 //! Gaussian elimination with partial pivoting, recursive over halves of the columns (Toledo 1997, Gustavson 1997):
 //! nearly all of the work is matrix products, which are packed and done in registers ([`Product`]).
 
+#[cfg(target_arch = "x86_64")]
+use weft_simd::{Level, level};
+
 use super::{Matrix, place_of_largest};
 use crate::node::simd::vectorised;
-#[cfg(target_arch = "x86_64")]
-use crate::node::simd::{Level, level};
 
 /// Columns below which factoring is not divided further, and rows below which a triangle is not.
 const BASE: usize = 8;
@@ -328,7 +329,7 @@ fn kernel() -> Kernel {
         Level::Avx2 => {
             return Kernel { tile_rows: 8, tile_columns: 6, tile: x86::tile_8x6 };
         }
-        Level::Baseline => {}
+        Level::Portable => {}
     }
     Kernel { tile_rows: 4, tile_columns: 4, tile: tile_4x4 }
 }
