@@ -119,6 +119,8 @@ fn values(value: f64, sites: usize, huge: bool) -> Vec<f64> {
     let mut held = Vec::with_capacity(sites + 1024);
     #[cfg(target_os = "linux")]
     if huge {
+        // SAFETY: this is madvise as POSIX systems with huge pages have it, of the C library that the standard library
+        // links.
         unsafe extern "C" {
             fn madvise(address: *mut std::ffi::c_void, length: usize, advice: i32) -> i32;
         }

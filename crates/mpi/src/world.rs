@@ -379,7 +379,7 @@ impl Abort {
             unsafe { libc::_exit(Abort::CODE) }
         });
         // SAFETY: the handle is the library's own constant. From the watchdog's thread it is called while the other
-        // thread is within MPI, which MPI_THREAD_FUNNELED does not promise; the last resort above is for that.
+        // thread is within MPI, which MPI_THREAD_FUNNELED does not cover; the last resort above is for that.
         unsafe { (self.function)(self.world, Abort::CODE) };
         std::process::exit(Abort::CODE)
     }

@@ -88,7 +88,8 @@ fn element_type(py: Python<'_>, fields: &PyArrayObject_fields, name: &str) -> Py
         let descr = &*_PyDataType_GET_ITEM_DATA(fields.descr);
         (descr.kind as u8, descr.byteorder as u8)
     };
-    // SAFETY: as above.
+    // SAFETY: an array's dtype is an object that is alive as long as the array, of which this takes a reference of its
+    // own.
     let descr = || unsafe { Bound::from_borrowed_ptr(py, fields.descr.cast()).cast_into_unchecked::<PyArrayDescr>() };
     let foreign = if cfg!(target_endian = "little") { b'>' } else { b'<' };
     let kind = match (code, descr().itemsize()) {

@@ -214,7 +214,8 @@ fn run(py: Python<'_>, prepared: &Prepared, threads: Option<usize>) -> PyResult<
         unsafe { prepared.run(threads) };
         return Ok(());
     }
-    // SAFETY: as above. Where others write the arrays meanwhile the results are of any bytes.
+    // SAFETY: the arrays were checked when this was prepared, whoever calls this holds them and the plan, and their
+    // memory is pinned. Where others write the arrays meanwhile the results are of any bytes.
     detached(py, prepared.touched(), |stop: Stop<'_>| unsafe { prepared.run(Execution { threads, stop }) })
 }
 

@@ -51,7 +51,8 @@ impl Dispatched for Portion<'_> {
 ///
 /// As many elements of `item` bytes, a power of two up to 8, as truths are readable and writable, and the two are apart.
 pub(super) unsafe fn blend(from: *const u8, to: *mut u8, truths: &[Truth], item: usize) {
-    // SAFETY: the caller's.
+    // SAFETY: as many elements of `item` bytes as truths are readable and writable, and apart (this function's
+    // condition).
     unsafe {
         match item {
             1 => blend_of::<u8>(from, to, truths),
@@ -69,7 +70,8 @@ pub(super) unsafe fn blend(from: *const u8, to: *mut u8, truths: &[Truth], item:
 /// An element of `item` bytes, a power of two up to 8, is readable; so many are writable, and apart from it.
 pub(super) unsafe fn repeat(from: *const u8, to: *mut u8, count: usize, item: usize) {
     // A loop of copies of `item` bytes would be one of calls, each longer than a line of the cache takes.
-    // SAFETY: the caller's.
+    // SAFETY: an element of `item` bytes is readable and `count` are writable, apart from it (this function's
+    // condition).
     unsafe {
         match item {
             1 => to.write_bytes(*from, count),
@@ -81,7 +83,8 @@ pub(super) unsafe fn repeat(from: *const u8, to: *mut u8, count: usize, item: us
 }
 
 unsafe fn repeat_of<T: Copy>(from: *const u8, to: *mut u8, count: usize) {
-    // SAFETY: the caller's.
+    // SAFETY: a `T` is readable and `count` of them are writable, apart from it (conditions of `repeat`, which has
+    // chosen a `T` of the element's size); what is written may be uninitialised.
     let (value, to) = unsafe {
         let value = from.cast::<T>().read_unaligned();
         (value, std::slice::from_raw_parts_mut(to.cast::<std::mem::MaybeUninit<T>>(), count))
@@ -90,7 +93,8 @@ unsafe fn repeat_of<T: Copy>(from: *const u8, to: *mut u8, count: usize) {
 }
 
 unsafe fn blend_of<T: Bits>(from: *const u8, to: *mut u8, truths: &[Truth]) {
-    // SAFETY: the caller's.
+    // SAFETY: as many `T` as truths are readable and writable, and apart (conditions of `blend`, which has chosen a `T`
+    // of the element's size; arrays are aligned to their elements).
     let (from, to) = unsafe {
         (
             std::slice::from_raw_parts(from.cast::<T>(), truths.len()),

@@ -65,7 +65,7 @@ pub unsafe fn elementwise<'a>(
             }
         }
     }
-    // SAFETY: the caller's.
+    // SAFETY: the selection's memory is what `View` says (this function's condition).
     let selection = unsafe { Selection::checked(selection, out.length, Some(&out))? };
     let bytes = one.bytes() + other.bytes() * (operation.operands() - 1) + out.bytes();
     let streaming = lines::passes_caches(bytes);
@@ -74,7 +74,8 @@ pub unsafe fn elementwise<'a>(
     let (two, copies) = (operation.operands() == 2, operation == Pointwise::Copy && one.kind == out.kind);
     let call = Call { kernel, one, other, two, copies, out, selection, apart, streaming, block, stop };
     in_parts(out.length, BLOCK, threads_for_passing(threads, bytes), |part| {
-        // SAFETY: the caller's; parts are disjoint.
+        // SAFETY: the memory of all views is what `View` says (this function's condition), types and lengths were
+        // checked, and parts of the output are disjoint.
         unsafe { call.run(part.start, part.end) }
     });
     finished(stop)
@@ -101,7 +102,8 @@ struct Call<'a> {
 impl Call<'_> {
     unsafe fn run(&self, from: usize, to: usize) {
         let (mut first, mut second) = (Scratch::<BLOCK_BYTES>::new(), Scratch::<BLOCK_BYTES>::new());
-        // SAFETY: the caller's.
+        // SAFETY: `from..to` is a part of the output, of which no other thread has any, and operands have as many
+        // elements or one; blocks of the scratch memory are as long as the longest block.
         unsafe {
             let one = Operand::new(&self.one, self.out.length, to - from, &mut first);
             let other = Operand::new(&self.other, self.out.length, to - from, &mut second);
@@ -133,7 +135,8 @@ impl Call<'_> {
     unsafe fn block(&self, one: &Operand, other: &Operand, start: usize, end: usize, room: &mut Scratch<BLOCK_BYTES>) {
         let count = end - start;
         let item = self.out.kind.size();
-        // SAFETY: the caller's; the scratch room holds a block.
+        // SAFETY: `start..end` is a block of the part that this thread has, of as many elements as the scratch memory
+        // holds at most, and operands and selection have these elements.
         unsafe {
             let target = self.target(start);
             let density = self.selection.0.map_or(Density::All, |truths| density(&truths[start..end]));

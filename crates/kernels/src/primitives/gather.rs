@@ -36,7 +36,7 @@ pub unsafe fn gather<'a>(
     selection: Option<&View>,
     execution: impl Into<Execution<'a>>,
 ) -> Result<(), PrimitiveError> {
-    // SAFETY: the caller's.
+    // SAFETY: the memory of all views is what `View` says (this function's condition).
     let moves = unsafe { Moves::checked(x, index, out, out.length, selection, execution.into())? };
     with_indices(&index, Work { moves })
 }
@@ -48,7 +48,8 @@ struct Work<'a> {
 impl Indexing for Work<'_> {
     type Output = ();
     fn run<I: Index>(self) -> Result<(), PrimitiveError> {
-        // SAFETY: `gather` was promised readable views.
+        // SAFETY: the index's memory is what `View` says (a condition of `gather`, which made this), and `with_indices`
+        // has chosen its type.
         let index = unsafe { self.moves.index.slice::<I>() };
         if range_of(index, self.moves.selection, self.moves.x.length, "source", self.moves.threads, self.moves.stop)?
             .is_none()
@@ -68,7 +69,8 @@ impl Indexing for Work<'_> {
 
 impl Work<'_> {
     fn fetched<T: Element, I: Index>(&self, index: &[I]) {
-        // SAFETY: `gather` was promised a readable view; any bits are an unsigned number.
+        // SAFETY: the array's memory is what `View` says (a condition of `gather`); `T` is as large as its elements,
+        // and any bits are an unsigned number.
         let x = unsafe { self.moves.x.elements::<T>() };
         let streaming = lines::passes_caches(self.moves.out.bytes() + self.moves.index.bytes());
         in_parts(index.len(), BLOCK, self.moves.threads, |part| {
@@ -77,7 +79,8 @@ impl Work<'_> {
             let mut start = part.start;
             while start < part.end && !self.moves.stop.is_asked() {
                 let end = part.end.min(start + if start == part.start && head > 0 { head } else { BLOCK });
-                // SAFETY: parts are disjoint; the output was promised to be writable.
+                // SAFETY: the output's memory is what `View` says (a condition of `gather`), it has the elements of the
+                // part, and parts are disjoint.
                 unsafe {
                     if streaming {
                         self.block::<T, I>(x, index, start, end, room.pointer().cast());
@@ -104,7 +107,8 @@ impl Work<'_> {
     unsafe fn block<T: Element, I: Index>(&self, x: &[T], index: &[I], start: usize, end: usize, target: *mut T) {
         let far = std::mem::size_of_val(x) > NEAR;
         let all = self.moves.selection.0.is_none_or(|truths| density(&truths[start..end]) == Density::All);
-        // SAFETY: the caller's.
+        // SAFETY: `start..end` are elements of the index and of the selection, and `target` is valid for as many (this
+        // function's condition).
         unsafe {
             match (all, far) {
                 (true, true) => self.each::<T, I, true, true>(x, index, start, end, target),

@@ -77,7 +77,7 @@ impl<'a> Moves<'a> {
         out.check_type("out", x.kind)?;
         x.check_apart("x", &out, "out")?;
         index.check_apart("index", &out, "out")?;
-        // SAFETY: the caller's.
+        // SAFETY: the selection is readable (this function's condition).
         let selection = unsafe { Selection::checked(selection, asking, Some(&out))? };
         let threads = threads_for(execution.threads, asking * x.kind.size() + index.bytes());
         Ok(Self { x, index, out, selection, threads, stop: execution.stop })

@@ -96,7 +96,8 @@ impl Ahead {
 /// `source` is readable and `target` writable for `length` bytes, and the two do not overlap.
 #[inline(always)]
 pub(super) unsafe fn store_past_caches(source: *const u8, target: *mut u8, length: usize) {
-    // SAFETY: the caller's.
+    // SAFETY: `source` is readable and `target` writable for `length` bytes, and they do not overlap (this function's
+    // condition).
     unsafe { store_and_fetch(source, target, length, &mut { Ahead::NOTHING }) }
 }
 
@@ -110,7 +111,8 @@ pub(super) unsafe fn store_and_fetch(source: *const u8, target: *mut u8, length:
     let head = ((LINE - target as usize % LINE) % LINE).min(length);
     let lines = (length - head) / LINE;
     let tail = length - head - lines * LINE;
-    // SAFETY: all within `length` bytes, as the caller vouches; lines are aligned.
+    // SAFETY: `source` is readable and `target` writable for `length` bytes (this function's condition), of which head,
+    // lines and tail are the parts; the lines begin at a line of the target.
     unsafe {
         if head > 0 {
             std::ptr::copy_nonoverlapping(source, target, head);
@@ -126,7 +128,8 @@ pub(super) unsafe fn store_and_fetch(source: *const u8, target: *mut u8, length:
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn store_lines(source: *const u8, target: *mut u8, lines: usize, ahead: &mut Ahead) {
-    // SAFETY: the caller's; the processor has what it is asked for.
+    // SAFETY: `lines` lines are readable and writable and the target is aligned (conditions that `store_and_fetch` has
+    // seen to), and the level says that the processor has AVX-512.
     unsafe {
         if level() == Level::Avx512 {
             store_lines_512(source, target, lines, ahead);
@@ -145,7 +148,8 @@ unsafe fn store_lines_512(source: *const u8, target: *mut u8, lines: usize, ahea
     use std::arch::x86_64::{_mm512_loadu_si512, _mm512_stream_si512};
     for line in 0..lines {
         ahead.advance();
-        // SAFETY: the caller's.
+        // SAFETY: the line is one of those that are readable and writable, and the target is aligned to lines
+        // (conditions that `store_and_fetch` has seen to).
         unsafe {
             _mm512_stream_si512(target.add(line * LINE).cast(), _mm512_loadu_si512(source.add(line * LINE).cast()))
         };
@@ -163,7 +167,8 @@ pub(super) unsafe fn store_line(source: *const u8, target: *mut u8) {
     use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
     let (source, target) = (source.cast::<__m128i>(), target.cast::<__m128i>());
     for quarter in 0..4 {
-        // SAFETY: the caller's; every x86-64 has these.
+        // SAFETY: `source` is readable and `target` writable for a line, and aligned (this function's conditions), of
+        // which this is a quarter; every x86-64 has these instructions.
         unsafe { _mm_stream_si128(target.add(quarter), _mm_loadu_si128(source.add(quarter))) };
     }
 }
@@ -171,7 +176,8 @@ pub(super) unsafe fn store_line(source: *const u8, target: *mut u8) {
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
 unsafe fn store_lines(source: *const u8, target: *mut u8, lines: usize, _: &mut Ahead) {
-    // SAFETY: the caller's.
+    // SAFETY: `lines` lines are readable and writable (conditions that `store_and_fetch` has seen to), and do not
+    // overlap.
     unsafe { std::ptr::copy_nonoverlapping(source, target, lines * LINE) };
 }
 
@@ -183,7 +189,8 @@ unsafe fn store_lines(source: *const u8, target: *mut u8, lines: usize, _: &mut 
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
 pub(super) unsafe fn store_line(source: *const u8, target: *mut u8) {
-    // SAFETY: the caller's.
+    // SAFETY: `source` is readable and `target` writable for a line, and the two do not overlap (this function's
+    // condition).
     unsafe { std::ptr::copy_nonoverlapping(source, target, LINE) };
 }
 

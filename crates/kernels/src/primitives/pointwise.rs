@@ -124,7 +124,8 @@ trait Apply<T: Element> {
 
 #[inline(always)]
 unsafe fn each<T: Element, O: Apply<T>>(one: *const u8, other: *const u8, out: *mut u8, count: usize) {
-    // SAFETY: the caller's: so many elements are there, and the output is apart.
+    // SAFETY: both operands have `count` elements of `T` and the output memory for as many of its type, apart from both
+    // (conditions of `Kernel`); what is written may be uninitialised.
     let (one, other, out) = unsafe {
         (
             std::slice::from_raw_parts(one.cast::<T>(), count),
@@ -138,21 +139,24 @@ unsafe fn each<T: Element, O: Apply<T>>(one: *const u8, other: *const u8, out: *
 }
 
 unsafe fn each_portable<T: Element, O: Apply<T>>(one: *const u8, other: *const u8, out: *mut u8, count: usize) {
-    // SAFETY: the caller's.
+    // SAFETY: operands and output have `count` elements, and the output is apart (conditions of `Kernel`, which this is
+    // one of).
     unsafe { each::<T, O>(one, other, out, count) }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 unsafe fn each_256<T: Element, O: Apply<T>>(one: *const u8, other: *const u8, out: *mut u8, count: usize) {
-    // SAFETY: the caller's.
+    // SAFETY: operands and output have `count` elements, and the output is apart (conditions of `Kernel`, which
+    // `kernel_of` makes this where the level has AVX2).
     unsafe { each::<T, O>(one, other, out, count) }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 unsafe fn each_512<T: Element, O: Apply<T>>(one: *const u8, other: *const u8, out: *mut u8, count: usize) {
-    // SAFETY: the caller's.
+    // SAFETY: operands and output have `count` elements, and the output is apart (conditions of `Kernel`, which
+    // `kernel_of` makes this where the level has AVX-512).
     unsafe { each::<T, O>(one, other, out, count) }
 }
 

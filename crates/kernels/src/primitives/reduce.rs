@@ -41,14 +41,15 @@ pub unsafe fn reduce<'a>(
     execution: impl Into<Execution<'a>>,
 ) -> Result<Option<Scalar>, PrimitiveError> {
     let Execution { threads, stop } = execution.into();
-    // SAFETY: the caller's.
+    // SAFETY: the selection's memory is what `View` says (this function's condition).
     let selection = unsafe { Selection::checked(selection, x.length, None)? };
     let threads = threads_for_passing(threads, x.bytes());
     let extreme = matches!(combination, Combination::Max | Combination::Min);
     if extreme && selection.0.map_or(x.length == 0, |truths| !truths.iter().any(|truth| truth.holds())) {
         return Ok(None);
     }
-    // SAFETY: the caller's.
+    // SAFETY: the array's memory is what `View` says (this function's condition), and each arm reads it as the type
+    // that it has.
     let result = unsafe {
         macro_rules! sum {
             ($type:ident, $wide:ident, $convert:expr) => {
@@ -86,7 +87,8 @@ struct Reduction<'a> {
 impl Combining for Reduction<'_> {
     type Output = Scalar;
     fn run<T: Element, C: Combine<T>>(self) -> Scalar {
-        // SAFETY: `reduce` was promised a readable view, and found its type.
+        // SAFETY: the array's memory is what `View` says (a condition of `reduce`, which made this), and
+        // `with_combination` has chosen a `T` of its type or of its size.
         let x = unsafe { self.x.elements::<T>() };
         as_signed(reduced::<T, T, C>(x, self.selection, self.threads, self.stop, |x| x).scalar(), self.x.kind)
     }

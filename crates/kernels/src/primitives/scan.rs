@@ -78,7 +78,7 @@ pub unsafe fn scan<'a>(
     if x.overlaps(&out) && !x.is_same(&out) {
         return Err(PrimitiveError::Overlap { one: "x", other: "out" });
     }
-    // SAFETY: the caller's.
+    // SAFETY: the selection's memory is what `View` says (this function's condition).
     let selection = unsafe { Selection::checked(selection, out.length, Some(&out))? };
     let segments = match segments {
         None => None,
@@ -86,7 +86,7 @@ pub unsafe fn scan<'a>(
             view.check_type("segments", ElementType::Bool)?;
             view.check_length("segments", out.length)?;
             view.check_apart("segments", &out, "out")?;
-            // SAFETY: the caller's.
+            // SAFETY: the segments' memory is what `View` says (this function's condition), and they are of bool.
             Some(unsafe { view.slice::<Truth>() })
         }
     };

@@ -63,7 +63,7 @@ pub unsafe fn send<'a>(
     room: Option<&View>,
     execution: impl Into<Execution<'a>>,
 ) -> Result<(), PrimitiveError> {
-    // SAFETY: the caller's.
+    // SAFETY: the memory of all views is what `View` says (this function's condition).
     let moves = unsafe { Moves::checked(x, index, out, x.length, selection, execution.into())? };
     if let Some(room) = room {
         let others = [(Some(&x), "x"), (Some(&index), "index"), (Some(&out), "out"), (selection, "selection")];
@@ -90,7 +90,8 @@ impl Indexing for Work<'_> {
     type Output = ();
     fn run<I: Index + Element>(self) -> Result<(), PrimitiveError> {
         let Moves { x, index, out, selection, threads, stop } = self.moves;
-        // SAFETY: `send` was promised readable views.
+        // SAFETY: the index's memory is what `View` says (a condition of `send`, which made this), and `with_indices`
+        // has chosen its type.
         let index = unsafe { index.slice::<I>() };
         let Some(range) = range_of(index, selection, out.length, "destination", threads, stop)? else { return Ok(()) };
         if self.collisions == Collisions::Refuse {
@@ -150,7 +151,8 @@ impl<I: Index> Messages<'_, I> {
     }
 
     fn delivered<T: Element, C: Combine<T>>(&self) {
-        // SAFETY: `send` was promised such views; types of one size have the same alignment, and any bits are an element.
+        // SAFETY: the memory of both is what `View` says (a condition of `send`), the two are apart, and `T` is as
+        // large as their elements: types of one size have the same alignment, and any bits are an element.
         let (x, out) = unsafe { (self.x.elements::<T>(), self.out.elements_mut::<T>()) };
         let out = &mut out[self.range.low..=self.range.high];
         if buckets::pay(self.index.len(), std::mem::size_of_val(out)) {

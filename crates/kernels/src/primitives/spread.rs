@@ -40,7 +40,7 @@ pub unsafe fn spread<'a>(
     out.check_length("out", axis.length())?;
     out.check_type("out", x.kind)?;
     x.check_apart("x", &out, "out")?;
-    // SAFETY: the caller's.
+    // SAFETY: the selection's memory is what `View` says (this function's condition).
     let selection = unsafe { Selection::checked(selection, out.length, Some(&out))? };
     if index >= axis.extent {
         return Err(PrimitiveError::Range { what: "index", given: index, last: axis.extent as isize - 1 });
@@ -54,7 +54,8 @@ pub unsafe fn spread<'a>(
     let call = Call { x, out, axis, index, selection, streaming, item, row, stop };
     let rows = axis.before * axis.extent;
     on_threads(threads, |number| {
-        // SAFETY: the caller's; threads have rows or columns of their own.
+        // SAFETY: the memory of both views is what `View` says (this function's condition), types and lengths were
+        // checked, and threads have rows or columns of their own.
         unsafe {
             if rows >= threads {
                 call.rows(part(rows, 1, number, threads), 0..call.row);
@@ -117,7 +118,8 @@ impl Call<'_> {
             for row in rows.clone().take_while(|_| !self.stop.is_asked()) {
                 let first = row * self.axis.after;
                 let truths = &truths[first + from / self.item..first + to / self.item];
-                // SAFETY: the caller's.
+                // SAFETY: `source` is a row of the input and `row` one of the output, of `self.row` bytes, within which
+                // `from..to` lies; both are apart, and the truths are those of these elements.
                 unsafe { blend(source.add(from), self.out.pointer.add(row * self.row + from), truths, self.item) };
             }
             from = to;
@@ -129,7 +131,8 @@ impl Call<'_> {
         while from < bytes.end {
             let to = bytes.end.min(from + PIECE);
             for row in rows.clone().take_while(|_| !self.stop.is_asked()) {
-                // SAFETY: the caller's.
+                // SAFETY: `source` is a row of the input and `row` one of the output, of `self.row` bytes, within which
+                // `from..to` lies; both are apart.
                 unsafe { self.store(source.add(from), self.out.pointer.add(row * self.row + from), to - from) };
             }
             from = to;
@@ -145,13 +148,14 @@ impl Call<'_> {
     ) {
         let width = bytes.len();
         if width < self.row {
-            // SAFETY: the caller's.
+            // SAFETY: `rows` has given a row of the input, rows of the output and bytes within them, which is what
+            // `long` asks.
             return unsafe { self.long(source, rows, bytes) };
         }
         // A whole number of lines, so that pieces of the output begin alike.
         let length = width * LINE.min(rows.len());
         pattern.resize(length, 0);
-        // SAFETY: the caller's: a row is readable.
+        // SAFETY: `source` is a row of the input, of `width` bytes here, and the pattern was made longer than one.
         unsafe { std::ptr::copy_nonoverlapping(source, pattern.as_mut_ptr(), width) };
         let mut filled = width;
         while filled < length {
@@ -163,7 +167,7 @@ impl Call<'_> {
         let end = rows.end * self.row;
         while target < end && !self.stop.is_asked() {
             let count = length.min(end - target);
-            // SAFETY: the caller's.
+            // SAFETY: the pattern has `length` bytes, and `target` to `end` are those of rows of the output.
             unsafe { self.store(pattern.as_ptr(), self.out.pointer.add(target), count) };
             target += count;
         }
@@ -171,7 +175,8 @@ impl Call<'_> {
 
     #[inline(always)]
     unsafe fn store(&self, source: *const u8, target: *mut u8, length: usize) {
-        // SAFETY: the caller's.
+        // SAFETY: `length` bytes are readable and writable, and apart: pieces of a row or of a pattern, and of the
+        // output.
         unsafe {
             if self.streaming {
                 lines::store_past_caches(source, target, length);

@@ -178,14 +178,16 @@ impl Lines {
     #[inline]
     pub unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) {
         match &self.code {
-            // SAFETY: masked code is made only where the processor has it; the rest is the caller's.
+            // SAFETY: masked code is made only where the processor has it, and inputs and outputs are those that the
+            // shifts name (this function's condition).
             #[cfg(target_arch = "x86_64")]
             Code::Masked(masked) => unsafe { masked.run(inputs, outputs) },
             #[cfg(not(target_arch = "x86_64"))]
             Code::Masked(_) => unreachable!("made only where there are 64-byte registers"),
             Code::Copies(copies) => {
                 for copy in copies {
-                    // SAFETY: the caller's.
+                    // SAFETY: inputs and outputs are readable and writable for as far as the shifts say, and apart
+                    // (this function's conditions); `Lines::new` has made copies within both.
                     unsafe {
                         copy_piece(
                             inputs[copy.input as usize].add(copy.source_offset as usize),

@@ -63,7 +63,7 @@ pub struct Buffers<'a> {
 
 // SAFETY: the pointers are used as `run` is told they may be, from whichever thread.
 unsafe impl Send for Buffers<'_> {}
-// SAFETY: as above.
+// SAFETY: the pointers are used by `run` only, under whose conditions no two threads write the same byte.
 unsafe impl Sync for Buffers<'_> {}
 
 /// The most bytes that a call may touch and still be written through the caches, whatever the processor declares: the
@@ -117,13 +117,15 @@ pub unsafe fn run(shifts: &[SlabShift], buffers: Buffers<'_>, stores: Stores, th
     let threads = threads.min(blocks.max(1));
     let part = |number: usize| (blocks * number / threads * block).min(buffers.length);
     if threads == 1 {
-        // SAFETY: the caller vouches for inputs and outputs, of which this is all.
+        // SAFETY: inputs and outputs are as far readable and writable as the shifts say (this function's condition), of
+        // which this is all.
         return unsafe { run_range(shifts, buffers, stores, most, 0, buffers.length, stop) };
     }
     on_threads(threads, |number| {
         // All of `buffers` goes to the thread, not its fields.
         let buffers = { buffers };
-        // SAFETY: the caller vouches for inputs and outputs; each byte of an output belongs to one range.
+        // SAFETY: inputs and outputs are as far readable and writable as the shifts say (this function's condition);
+        // each byte of an output belongs to one range.
         unsafe { run_range(shifts, buffers, stores, most, part(number), part(number + 1), stop) }
     });
 }
@@ -137,7 +139,8 @@ unsafe fn run_range(
     to: usize,
     stop: Stop<'_>,
 ) {
-    // SAFETY: the caller's, and the processor has what the variants need.
+    // SAFETY: inputs and outputs are as `run` asks, and the level says that the processor has what the variant of an
+    // arm is compiled for.
     unsafe {
         match (level(), stores) {
             #[cfg(target_arch = "x86_64")]
@@ -161,7 +164,8 @@ unsafe fn run_streaming512(
     to: usize,
     stop: Stop<'_>,
 ) {
-    // SAFETY: the caller's.
+    // SAFETY: inputs and outputs are as `run` asks, and this is compiled for the instructions that writer and periods
+    // use.
     unsafe { blocks::<Lines512<true>, Period<true>>(shifts, buffers, most, from, to, stop) }
 }
 
@@ -175,7 +179,8 @@ unsafe fn run_cached512(
     to: usize,
     stop: Stop<'_>,
 ) {
-    // SAFETY: the caller's.
+    // SAFETY: inputs and outputs are as `run` asks, and this is compiled for the instructions that writer and periods
+    // use without streaming.
     unsafe { blocks::<Lines512<false>, Period<false>>(shifts, buffers, most, from, to, stop) }
 }
 
@@ -189,7 +194,7 @@ unsafe fn run_streaming256(
     to: usize,
     stop: Stop<'_>,
 ) {
-    // SAFETY: the caller's.
+    // SAFETY: inputs and outputs are as `run` asks, and this is compiled for the instructions that the writer uses.
     unsafe { blocks::<Lines256, PieceByPiece>(shifts, buffers, most, from, to, stop) }
 }
 
@@ -248,7 +253,8 @@ unsafe fn blocks<'a, W: Writer, S: ShortSlabs<'a>>(
     stop: Stop<'_>,
 ) {
     let block = block_of(shifts, most);
-    // SAFETY: the caller's.
+    // SAFETY: inputs and outputs are as `run` asks, and `from..to`, of which each `start..end` is a block, lies within
+    // them; the processor has the instructions of writer and short slabs.
     unsafe {
         let mut ways: Vec<(Option<S>, W)> = shifts
             .iter()
@@ -307,7 +313,8 @@ fn turns(shifts: &[SlabShift]) -> Vec<(usize, usize)> {
 unsafe fn whole_slabs<W: Writer>(shift: &SlabShift, writer: &mut W, buffers: Buffers<'_>, start: usize, end: usize) {
     let SlabShift { slab, distance, .. } = *shift;
     let kept = slab - distance;
-    // SAFETY: the caller's; all offsets are within a slab.
+    // SAFETY: inputs and outputs are as `run` asks, whole slabs of which lie in `start..end`, and every offset is at
+    // most a slab.
     unsafe {
         writer.seek(buffers.outputs[shift.target].add(start));
         let mut source = buffers.inputs[shift.source].add(start);
@@ -344,7 +351,8 @@ unsafe fn parts_of_slabs<W: Writer>(shift: &SlabShift, writer: &mut W, buffers: 
         let (number, from) = (position / slab, position % slab);
         let to = slab.min(from + end - position);
         let base = number * slab;
-        // SAFETY: the caller's; all offsets are within the slab.
+        // SAFETY: inputs and outputs are as `run` asks, the slab that begins at `base` lies within them, and every
+        // offset and length stays within the slab.
         unsafe {
             let (source, target) = (buffers.inputs[shift.source].add(base), buffers.outputs[shift.target].add(base));
             if from == 0 && upwards && !circular {
@@ -377,7 +385,8 @@ unsafe fn in_order<W: Writer>(shift: &SlabShift, writer: &mut W, buffers: Buffer
     // In a slab of the destination, what comes in is at `edge`, the rest at `rest`; in the source, at `moved`.
     let (edge, rest, moved) = if upwards { (0, distance, 0) } else { (kept, 0, distance) };
     let mut position = start;
-    // SAFETY: the caller's; all offsets are within the slab.
+    // SAFETY: inputs and outputs are as `run` asks, `start..end` lies within the output, and every place of the source
+    // is one of the slab that has the same number.
     unsafe {
         writer.seek(buffers.outputs[shift.target].add(start));
         while position < end {
@@ -410,7 +419,8 @@ unsafe fn push_repeated<W: Writer>(writer: &mut W, from: *const u8, bytes: usize
     while done < length {
         let place = (skipped + done) % bytes;
         let taken = (length - done).min(bytes - place);
-        // SAFETY: the caller's.
+        // SAFETY: `bytes` are readable from `from` on, as the shift's edge says of its input, and `place + taken` does
+        // not exceed them; the writer has as many bytes before it.
         unsafe { writer.push(from.add(place), taken) };
         done += taken;
     }
@@ -424,7 +434,8 @@ unsafe fn push_edge<W: Writer>(shift: &SlabShift, writer: &mut W, buffers: Buffe
         SlabEdge::Fill { input, bytes, .. } => (buffers.inputs[input], bytes),
         SlabEdge::Rows { input, bytes } => (buffers.inputs[input].wrapping_add(number * bytes), bytes),
     };
-    // SAFETY: the caller's.
+    // SAFETY: the edge's input has `bytes` bytes there, as the shift says, and the slab has `distance` bytes at its
+    // edge.
     unsafe { push_repeated(writer, from, bytes, 0, shift.distance) };
 }
 
@@ -541,7 +552,8 @@ mod tests {
         let mut outputs = vec![vec![0_u8; length + 16]; 3];
         let from: Vec<*const u8> = inputs.iter().map(|input| input.as_ptr()).collect();
         let to: Vec<*mut u8> = outputs.iter_mut().map(|output| output[5..].as_mut_ptr()).collect();
-        // SAFETY: as in `check`; AVX2 is there.
+        // SAFETY: inputs and outputs are as long as the shifts reach, in vectors of their own, and AVX2 was found a
+        // moment ago.
         unsafe {
             run_streaming256(&shifts, Buffers { inputs: &from, outputs: &to, length }, BLOCK, 0, length, Stop::NEVER)
         };

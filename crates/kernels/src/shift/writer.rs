@@ -67,7 +67,8 @@ pub(super) trait Writer: Sized {
     #[inline(always)]
     unsafe fn seek(&mut self, target: *mut u8) {
         if self.position() != target {
-            // SAFETY: as for the methods used.
+            // SAFETY: what was pushed may be flushed, and `target` is where the next bytes are to go, as whoever seeks
+            // says of the output.
             unsafe {
                 self.flush();
                 *self = Self::at(target);
@@ -94,7 +95,8 @@ impl Writer for Plain {
 
     #[inline(always)]
     unsafe fn push(&mut self, source: *const u8, length: usize) {
-        // SAFETY: the caller's.
+        // SAFETY: `length` bytes are readable at `source` and writable at the writer's position, apart from each other
+        // (conditions of `push`).
         unsafe {
             copy_piece(source, self.0, length);
             self.0 = self.0.add(length);
@@ -195,7 +197,8 @@ mod x86 {
         #[inline(always)]
         unsafe fn seek(&mut self, target: *mut u8) {
             if self.position() != target {
-                // SAFETY: the caller's.
+                // SAFETY: what was pushed may be flushed, `target` is where the next bytes are to go, and the processor
+                // has the writer's instructions, without which there is none.
                 unsafe {
                     self.flush();
                     *self = Self { ahead: self.ahead, ..Self::at(target) };

@@ -46,7 +46,7 @@ unsafe fn sums<V: Lanes, const U: usize, const SYMMETRIC: bool>(
     at: usize,
     ahead: impl Fn(usize, usize),
 ) -> [Sums<V, U>; 2] {
-    // SAFETY: the caller's rows have U vectors from `at`.
+    // SAFETY: the rows of all fours have U vectors from `at` (this function's condition).
     unsafe {
         let zero = [V::splat(V::Element::ZERO); U];
         let mut pair = [(zero, zero, zero); 2];
@@ -106,7 +106,8 @@ impl<V: Lanes> Pair<'_, '_, V> {
         let at = self.start + at;
         let [one, other] = carries;
         let [place, place_below] = places;
-        // SAFETY: the caller's rows have U vectors from `at`, and `out` too.
+        // SAFETY: rows and `out` have U vectors from `at`, and as many a row later (this function's condition: it is a
+        // pair).
         unsafe {
             let ask = |plane, number| self.ask_ahead::<U>(at, plane, number);
             let [first, second] = sums::<V, U, SYMMETRIC>(self.columns.whole(), self.fours, at, ask);
@@ -126,7 +127,8 @@ impl<V: Lanes> Pair<'_, '_, V> {
             && (span.low, span.high) == (End::Wrap, End::Wrap)
             && full == span.extent
             && full >= U * V::LANES;
-        // SAFETY: the caller's.
+        // SAFETY: both rows of the pair are among the `repeat` rows for which rows and `out` are valid for the span
+        // (this function's condition); each block ends at `full` or before.
         unsafe {
             let zero = V::Element::ZERO;
             let ((mut low, mut high), (mut low_below, mut high_below)) = ((zero, zero), (zero, zero));
@@ -180,7 +182,8 @@ pub(super) unsafe fn rows<V: Lanes, const U: usize, const SYMMETRIC: bool>(
     }
     for number in (0..row.repeat).step_by(2) {
         let start = number * row.span.extent;
-        // SAFETY: the caller's.
+        // SAFETY: the row is as `Row` says and fits (this function's conditions), and one row or the pair are among its
+        // `repeat` rows; the fourth row of each plane is the third of the next result.
         unsafe {
             if number + 1 < row.repeat {
                 Pair::<V> { columns, row, fours: &fours, start }.compute::<U, SYMMETRIC>();

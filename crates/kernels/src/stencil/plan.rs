@@ -279,7 +279,8 @@ impl<T: Element> Plan<T> {
     /// `source` and `target` are valid for every site of every right-hand side, and do not overlap. Strides have one entry
     /// for each axis but the last. Borrowed coefficients are not written meanwhile.
     pub unsafe fn apply(&self, source: &Source<'_, T>, target: &Target<'_, T>, count: usize) {
-        // SAFETY: the caller promises what `apply_until` asks for.
+        // SAFETY: source and target are valid and do not overlap, and strides are those of the plan's axes (this
+        // function's conditions), which is all that `apply_until` asks.
         unsafe { self.apply_until(source, target, count, Stop::NEVER) };
     }
 
@@ -296,7 +297,8 @@ impl<T: Element> Plan<T> {
         stop: Stop<'_>,
     ) -> bool {
         if count > 0 && self.elements() > 0 {
-            // SAFETY: the caller promises valid arrays that do not overlap.
+            // SAFETY: source and target are valid for every site of every right-hand side, and do not overlap (this
+            // function's conditions).
             unsafe { steps::run(self, source, target, count, stop) }
         }
         !stop.is_asked()
@@ -318,7 +320,8 @@ impl<T: Element> Plan<T> {
     /// The job's views are valid for what its ranges and the stencil's reach make it read and write.
     pub(super) unsafe fn step(&self, job: &Job<T>, work: &mut Work<T>, stop: Stop<'_>) {
         for tile in tiles::cut(self, job) {
-            // SAFETY: the caller's.
+            // SAFETY: the job's views are valid for its ranges and the stencil's reach (this function's condition), and
+            // tiles are parts of its ranges.
             unsafe { self.sweep(&tile, work, stop) }
         }
     }

@@ -312,7 +312,7 @@ struct Sorted {
 
 // SAFETY: packets are only read once they are sorted.
 unsafe impl Send for Sorted {}
-// SAFETY: as above.
+// SAFETY: packets are only read once they are sorted, by whichever threads.
 unsafe impl Sync for Sorted {}
 
 /// Fetches what comes `SENDERS_AHEAD` bytes after the `LINE` values from an element on.

@@ -92,7 +92,8 @@ pub trait Lanes: Copy {
     #[inline(always)]
     unsafe fn load_first(from: *const Self::Element, count: usize) -> Self {
         let mut lanes = [Self::Element::ZERO; MOST_LANES];
-        // SAFETY: the caller vouches for `count` elements.
+        // SAFETY: `count` elements are readable (this function's condition), which is fewer than `lanes` has, as no
+        // implementation has more lanes.
         unsafe {
             std::ptr::copy_nonoverlapping(from, lanes.as_mut_ptr(), count);
             Self::load(lanes.as_ptr())
@@ -103,7 +104,8 @@ pub trait Lanes: Copy {
     #[inline(always)]
     unsafe fn store_first(self, count: usize, to: *mut Self::Element) {
         let mut lanes = [Self::Element::ZERO; MOST_LANES];
-        // SAFETY: no implementation has more lanes than `lanes`; the caller vouches for `to`.
+        // SAFETY: no implementation has more lanes than `lanes`, and `to` is valid for `count` elements (this
+        // function's condition), fewer than those.
         unsafe {
             self.store(lanes.as_mut_ptr());
             std::ptr::copy_nonoverlapping(lanes.as_ptr(), to, count);
@@ -134,7 +136,8 @@ pub trait Lanes: Copy {
     #[inline(always)]
     unsafe fn put_first(self, count: usize, to: *mut Self::Element, store: Store) {
         let mut lanes = [Self::Element::ZERO; MOST_LANES];
-        // SAFETY: no implementation has more lanes than `lanes`; the caller vouches for `to`.
+        // SAFETY: no implementation has more lanes than `lanes`, and `to` is valid for `count` elements (this
+        // function's condition) and aligned to them.
         unsafe {
             if store == Store::Cached {
                 return self.store_first(count, to);

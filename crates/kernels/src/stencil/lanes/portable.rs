@@ -18,7 +18,7 @@ impl<T: Element, const N: usize> Lanes for Portable<T, N> {
 
     #[inline(always)]
     unsafe fn load(from: *const T) -> Self {
-        // SAFETY: the caller vouches for N elements; any address will do.
+        // SAFETY: `from` is valid for N elements (a condition of `Lanes`), at any address, as the read is unaligned.
         Portable(unsafe { from.cast::<[T; N]>().read_unaligned() })
     }
 
@@ -43,7 +43,7 @@ impl<T: Element, const N: usize> Lanes for Portable<T, N> {
 
     #[inline(always)]
     unsafe fn stream_one(value: T, to: *mut T) {
-        // SAFETY: the caller vouches for `to`.
+        // SAFETY: `to` is valid for the element and aligned to it (a condition of `Lanes`).
         unsafe { *to = value }
     }
 
