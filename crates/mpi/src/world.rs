@@ -186,7 +186,8 @@ impl World {
     /// # Safety
     /// The handle must be one of a live communicator of this library.
     pub unsafe fn communicator_of(&self, handle: Handle) -> Result<MpiComm, CommError> {
-        // SAFETY: as the caller promises.
+        // SAFETY: the handle is one of a live communicator of this library (this function's condition), whose functions
+        // the context calls.
         unsafe { MpiComm::of_handle(&self.context, handle) }
     }
 
@@ -378,7 +379,7 @@ impl Abort {
             unsafe { libc::_exit(Abort::CODE) }
         });
         // SAFETY: the handle is the library's own constant. From the watchdog's thread it is called while the other
-        // thread is within MPI, which MPI_THREAD_FUNNELED does not promise; the last resort above is for that.
+        // thread is within MPI, which MPI_THREAD_FUNNELED does not cover; the last resort above is for that.
         unsafe { (self.function)(self.world, Abort::CODE) };
         std::process::exit(Abort::CODE)
     }

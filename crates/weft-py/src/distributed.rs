@@ -154,7 +154,8 @@ impl PyRanks {
     #[staticmethod]
     fn of_handle(py: Python<'_>, handle: usize, default_library: &str) -> PyResult<PyRanks> {
         with_world(py, default_library, |world| {
-            // SAFETY: the caller has it from the library itself, as weft.distributed.ranks makes sure.
+            // SAFETY: the handle is that of an mpi4py communicator, which the user holds and whose library
+            // weft.distributed.ranks has found to be the one that this process uses.
             unsafe { world.communicator_of(handle) }.map_err(failed).map(|comm| PyRanks(Some(comm)))
         })
     }
@@ -199,7 +200,8 @@ impl PyRanks {
     fn gather(&self, blocks: &PyBlocks, root: usize, whole: PyWhole, storage: PyStorage, own: usize) -> PyResult<()> {
         let (whole, storage, own) = (whole.into(), storage.into(), own as *mut u8);
         let division = division(blocks, root, &whole, &storage, own);
-        // SAFETY: as above.
+        // SAFETY: weft.distributed keeps both arrays through the call; it has checked that the root's has the divided
+        // shape and that the rank's own has the memory that its storage describes.
         unsafe {
             match &self.0 {
                 Some(comm) => done(division.gather(comm)),
@@ -286,7 +288,8 @@ unsafe fn alone(division: &Division<'_>, direction: impl Fn(Side, Side) -> (Side
         to_strides: to.strides,
         element: storage.element,
     }]);
-    // SAFETY: as the caller promises.
+    // SAFETY: both arrays have the memory that the division describes (this function's condition), of which the one box
+    // is all, and they are two arrays.
     unsafe { copies.run(&[from.start, to.start]) };
     Ok(())
 }
@@ -444,7 +447,8 @@ impl PyExchange {
             Way::Over(exchange) => unsafe { exchange.read_boundaries(arrays) },
             Way::Alone { plan, .. } => {
                 for (number, whole) in arrays.enumerate().take(plan.boundaries.len()) {
-                    // SAFETY: as above.
+                    // SAFETY: weft.distributed gives for each boundary an array of the shape and type that the plan was
+                    // made with, dense in C order.
                     unsafe { plan.read_boundary(number, whole) };
                 }
             }
@@ -482,7 +486,7 @@ impl PyExchange {
         match &mut self.exchange {
             Way::Over(exchange) => {
                 let outcome = without_python(py, || {
-                    // SAFETY: as for begin.
+                    // SAFETY: the arrays that `begin` was given are kept by weft.distributed until this has returned.
                     done(unsafe { exchange.end() })
                 });
                 if outcome.is_err() {
@@ -495,7 +499,8 @@ impl PyExchange {
                 let constants = self.bases.len() - 1;
                 self.bases[constants] = plan.constants.as_mut_ptr();
                 for stage in &plan.stages {
-                    // SAFETY: as for begin; there are no messages.
+                    // SAFETY: the arrays that `begin` was given are kept by weft.distributed until this has returned;
+                    // the constants, which the copies read too, are the plan's, and no copy names a message.
                     unsafe { stage.local.run(&self.bases) };
                 }
                 Ok(())

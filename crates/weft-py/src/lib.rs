@@ -11,19 +11,21 @@ mod exchange;
 mod fghc;
 mod fghc_pes;
 mod fghc_run;
+mod guard;
 mod kept;
 mod launch;
 mod machine;
 mod mpi;
 mod node;
 mod primitives;
+mod processor;
 mod router;
 mod shift;
 mod stencil;
 
 use pyo3::prelude::*;
 
-/// The native half of weft.
+/// The Rust core of weft.
 #[pymodule]
 mod _core {
     use super::*;
@@ -58,11 +60,13 @@ mod _core {
     use crate::node::{node_benchmarks, node_work, run_node};
     #[pymodule_export]
     use crate::primitives::{
-        array_elementwise, array_gather, array_reduce, array_scan, array_send, array_send_room, array_spread,
+        SendRoom, array_elementwise, array_gather, array_reduce, array_scan, array_send, array_send_room, array_spread,
     };
     #[pymodule_export]
     use crate::shift::{BoundShifts, ShiftPlan};
 
+    #[pymodule_export]
+    use crate::processor::simd;
     #[pymodule_export]
     use crate::router::route_combining;
     #[pymodule_export]
@@ -70,6 +74,7 @@ mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::errors::install_defects(module)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

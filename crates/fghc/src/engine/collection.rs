@@ -19,7 +19,7 @@ impl Engine {
             return self.exhausted(Exhausted { needed, limit: needed });
         };
         self.copy(live, &space);
-        // SAFETY: both point into the same space.
+        // SAFETY: the collection has set `free` to the first free word of `space`.
         let kept = unsafe { self.registers.free.offset_from(space.start()) } as usize;
         self.collections += 1;
         self.words_kept += kept as u64;
@@ -119,8 +119,7 @@ impl Engine {
 
     /// Makes sure of memory for a reduction that takes more words than [`Code::words`](super::instruction::Code::words).
     pub(crate) fn ensure(&mut self, predicate: u32, words: usize) -> bool {
-        // SAFETY: only compared.
-        if unsafe { self.registers.free.add(words) } > self.registers.limit {
+        if self.registers.free.wrapping_add(words) > self.registers.limit {
             let arity = usize::from(self.code.predicates[predicate as usize].arity);
             if !self.collect(arity, words) {
                 return false;
@@ -133,8 +132,7 @@ impl Engine {
 
     /// Asks for room before goals and values are made from outside; false when there is none.
     pub fn make_room(&mut self, words: usize) -> bool {
-        // SAFETY: only compared.
-        if unsafe { self.registers.free.add(words) } <= self.registers.limit {
+        if self.registers.free.wrapping_add(words) <= self.registers.limit {
             return true;
         }
         self.collect(0, words)
@@ -154,7 +152,8 @@ impl Engine {
     pub fn waiting(&self) -> Vec<Waiting> {
         let mut all = self.lost.clone();
         all.reverse();
-        // SAFETY: links of suspended goals.
+        // SAFETY: the list of suspended goals is linked by the word behind their arguments and ends with null; all are
+        // records of this heap.
         unsafe {
             let mut goal = self.registers.suspended;
             while !goal.is_null() {
@@ -176,7 +175,8 @@ impl Engine {
         let heads = std::iter::once(self.registers.ready).chain(self.queues.iter().map(|queue| queue.head));
         for head in heads {
             let mut goal = head;
-            // SAFETY: links of a queue.
+            // SAFETY: the goals of a queue are records of this heap, linked by their second word, and the last link is
+            // null.
             unsafe {
                 while !goal.is_null() && all.len() < most {
                     let arguments: Vec<Word> =
@@ -192,7 +192,8 @@ impl Engine {
     /// How many goals wait.
     pub fn waiting_count(&self) -> usize {
         let mut count = self.lost.len();
-        // SAFETY: links of suspended goals.
+        // SAFETY: the list of suspended goals is linked by the word behind their arguments and ends with null; all are
+        // records of this heap.
         unsafe {
             let mut goal = self.registers.suspended;
             while !goal.is_null() {
@@ -207,6 +208,8 @@ impl Engine {
     }
 
     unsafe fn waiting_goal(&self, goal: *mut Word) -> Waiting {
+        // SAFETY: `goal` is a goal record of this heap (this function's condition), which has as many arguments as its
+        // header says.
         unsafe {
             let header = *goal;
             let predicate = goal_predicate(header);
@@ -221,6 +224,8 @@ impl Engine {
 
     /// Names of the variables in a value that a goal waits for.
     unsafe fn waited_for(&self, value: Word, goal: *mut Word, found: &mut Vec<String>, depth: usize) {
+        // SAFETY: the value is one of this heap (this function's condition), and records hang on unbound cells only, in
+        // lists that end with null.
         unsafe {
             let mut value = dereference(value);
             let mut elements = 0;
@@ -259,7 +264,7 @@ impl Engine {
 
     /// Words of the heap in use.
     pub fn words_in_use(&self) -> usize {
-        // SAFETY: both point into the same space.
+        // SAFETY: `free` lies within the space that is in use, whose start this is.
         unsafe { self.registers.free.offset_from(self.heap.start()) as usize }
     }
 }

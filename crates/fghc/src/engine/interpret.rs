@@ -26,6 +26,8 @@ fn both_integers(left: Word, right: Word) -> bool {
 /// The content of a cell as a value: a reference to the cell where it is unbound.
 #[inline(always)]
 unsafe fn cell_value(cell: *mut Word) -> Word {
+    // SAFETY: the cell is one of a live heap (this function's condition), and cells are written when they are
+    // allocated.
     let content = unsafe { *cell };
     if content.tag() == UNBOUND { Word::reference(cell) } else { content }
 }
@@ -557,6 +559,8 @@ static PROCEED: [Instruction; 1] = [Instruction::Proceed];
 /// # Safety
 /// `value` is a bound value of a live heap.
 pub(crate) unsafe fn has_type(value: Word, kind: Type) -> bool {
+    // SAFETY: the value is a bound one of a live heap (this function's condition), and the pointer of an object is that
+    // of a header.
     let object = |wanted: Kind| value.tag() == OBJECT && unsafe { Kind::of(*value.pointer()) } == wanted;
     match kind {
         Type::Any => true,

@@ -158,7 +158,7 @@ impl Engine {
         let id = PredicateId(predicate);
         let program = self.program.clone();
         let entry = program.predicate(id);
-        // SAFETY: tests leave the arguments as they are.
+        // SAFETY: guards write to registers behind the arguments only, which are still in the first ones.
         let arguments: Vec<Word> = (0..entry.arity).map(|index| unsafe { *self.registers.x.add(index) }).collect();
         let candidates = entry
             .clauses

@@ -160,7 +160,8 @@ impl Engine {
         self.slice = most;
         self.registers.grant(most, 0);
         let exit = match self.native.as_ref().map(std::sync::Arc::as_ptr) {
-            // SAFETY: the engine holds it for as long as it lives.
+            // SAFETY: `self.native` keeps the code for as long as the engine lives, and nothing replaces it while it
+            // runs.
             Some(native) => unsafe { &*native }.run(self),
             None => self.interpret(),
         };
@@ -215,7 +216,8 @@ impl Engine {
             return None;
         }
         (self.registers.budget, self.registers.rest) = (0, left + 1);
-        // SAFETY: registers hold the arguments; the reserve has room.
+        // SAFETY: the arguments are in the first registers, and the reserve beyond the limit has the words of a goal
+        // record.
         unsafe {
             let goal = self.allocate(ARGUMENTS + arity);
             *goal = goal_header(predicate, arity, state::READY, 0);
@@ -229,6 +231,8 @@ impl Engine {
     /// Puts a goal on top of a queue other than the one that runs.
     #[inline]
     pub(super) unsafe fn enqueue(&mut self, queue: u32, goal: *mut Word) {
+        // SAFETY: `goal` is a goal record of this heap that is in no queue (this function's condition), so that its
+        // link is free for this one.
         unsafe {
             if queue == self.current {
                 *goal.add(LINK) = Word(self.registers.ready as u64);
@@ -369,7 +373,8 @@ impl Engine {
         mut argument: impl FnMut() -> Option<Word>,
     ) -> bool {
         let goal = self.registers.free;
-        // SAFETY: as in `start_goal_in`; what is written before the goal is allocated lies in free memory.
+        // SAFETY: there are at most 255 arguments, for which the reserve has room or `make_room` was asked; what is
+        // written before the goal is allocated lies in free memory, which nothing else allocates meanwhile.
         unsafe {
             for index in 0..arity {
                 let Some(argument) = argument() else { return false };
@@ -399,7 +404,8 @@ impl Engine {
     /// For tests: a random one of the first goals of the present queue goes to its top.
     fn choose_randomly(&mut self) {
         let Some(generator) = &mut self.generator else { return };
-        // SAFETY: links of a queue.
+        // SAFETY: the goals of a queue are records of this heap, linked by their second word, and the last link is
+        // null.
         unsafe {
             let first = self.registers.ready;
             let mut count = 0;

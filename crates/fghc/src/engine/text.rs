@@ -174,6 +174,8 @@ impl Engine {
             return false;
         }
         let header = value.pointer();
+        // SAFETY: the value is a bound object of this heap (this function's condition and the check above), so that its
+        // pointer is that of a header, whose kind says what follows.
         unsafe {
             match (&self.code.boxes[constant as usize], Kind::of(*header)) {
                 (Boxed::Float(wanted), Kind::Float) => *wanted == float_value(header),

@@ -118,7 +118,8 @@ impl Engine {
     pub(crate) fn metacall_site(&mut self, metacall: u32) {
         let code = self.shared_code();
         let site = &code.metacalls[metacall as usize];
-        // SAFETY: the compiler's registers.
+        // SAFETY: the engine has a register for each that the compiler has numbered (`Code::registers`), and each holds
+        // a value of this heap from the start.
         unsafe {
             let x = self.registers.x;
             let result = *x.add(site.result as usize);
@@ -139,7 +140,8 @@ impl Engine {
     /// A value for a goal's argument.
     pub(crate) fn operand(&self, operand: &Operand) -> Word {
         match *operand {
-            // SAFETY: the compiler's registers.
+            // SAFETY: the engine has a register for each that the compiler has numbered (`Code::registers`), and each
+            // holds a value of this heap from the start.
             Operand::Register(register) => unsafe { *self.registers.x.add(register as usize) },
             Operand::Constant(word) => word,
             Operand::Variable(_) => unreachable!("arguments of goals are no variables in place"),
@@ -158,7 +160,7 @@ impl Engine {
     /// `call(Goal, Result, Control)` whose goal is a term: unbound goals wait, goals that do not exist fail under their
     /// node. Arguments: term, module, result, control. False when it must wait.
     pub(crate) fn metacall_term(&mut self, arguments: &[Word]) -> bool {
-        // SAFETY: values of this heap.
+        // SAFETY: the goal's arguments and the values of its node are of this heap, and nothing is collected meanwhile.
         unsafe {
             let mut module = AtomId(dereference(arguments[1]).atom_number());
             let mut term = dereference(arguments[0]);
@@ -214,7 +216,7 @@ impl Engine {
 
     /// Reads the control stream of a node as far as it is there.
     pub(crate) fn control(&mut self, node: u32) {
-        // SAFETY: values of this heap.
+        // SAFETY: the goal's arguments and the values of its node are of this heap, and nothing is collected meanwhile.
         unsafe {
             loop {
                 if self.nodes[node as usize].state == NodeState::Done {

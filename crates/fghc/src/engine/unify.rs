@@ -13,6 +13,8 @@ use crate::heap::{Kind, Word};
 /// # Safety
 /// `header` opens a string; the bytes live as long as nothing is collected.
 pub unsafe fn string_bytes<'a>(header: *mut Word) -> &'a [u8] {
+    // SAFETY: `header` opens a string (this function's condition): its payload is the number of bytes, which lie packed
+    // in the words behind it.
     unsafe { std::slice::from_raw_parts(header.add(1).cast(), (*header).payload() as usize) }
 }
 
@@ -21,11 +23,14 @@ pub unsafe fn string_bytes<'a>(header: *mut Word) -> &'a [u8] {
 /// # Safety
 /// `header` opens a float.
 pub unsafe fn float_value(header: *mut Word) -> f64 {
+    // SAFETY: `header` opens a float (this function's condition): the word behind it holds the bits of the number.
     unsafe { f64::from_bits((*header.add(1)).0) }
 }
 
 /// Whether two objects without cells are equal.
 unsafe fn equal_without_cells(left: *mut Word, right: *mut Word) -> bool {
+    // SAFETY: both are headers of objects of this heap of one kind (this function's condition), and what is read is
+    // what that kind has behind its header.
     unsafe {
         match Kind::of(*left) {
             Kind::String => string_bytes(left) == string_bytes(right),
@@ -37,6 +42,8 @@ unsafe fn equal_without_cells(left: *mut Word, right: *mut Word) -> bool {
 
 /// Cells of a list or object. None in strings, floats and predicates.
 unsafe fn cells(value: Word) -> Cells {
+    // SAFETY: the value is a list or an object of this heap (this function's condition): two cells, or a header that
+    // says how many cells follow.
     unsafe {
         if value.tag() == LIST {
             return Cells::new(value.pointer(), 2);
@@ -52,6 +59,7 @@ unsafe fn cells(value: Word) -> Cells {
 
 /// Whether two objects are of one kind, name and size; a vector may be of either kind.
 unsafe fn alike(left: *mut Word, right: *mut Word) -> bool {
+    // SAFETY: both are headers of objects of this heap (this function's condition).
     unsafe {
         let is_vector = |header: Word| matches!(Kind::of(header), Kind::Vector | Kind::Array);
         let (left, right) = (*left, *right);
@@ -87,6 +95,8 @@ impl Engine {
 
     /// Unifies as far as cells need not be compared; `None` when they must be.
     unsafe fn unify_top(&mut self, left: Word, right: Word) -> Option<bool> {
+        // SAFETY: both are values of this heap (this function's condition), so that after dereferencing REF leads to an
+        // unbound cell and OBJECT to a header.
         unsafe {
             let left = dereference(left);
             let right = dereference(right);
@@ -198,6 +208,8 @@ impl Engine {
                 let name = |word: Word| atoms.name(crate::ir::AtomId(word.atom_number()));
                 name(left).cmp(name(right))
             }
+            // SAFETY: both are objects of this heap (this function's condition, and the tag), of one kind as their
+            // ranks are equal, and what is read is what that kind has behind its header.
             OBJECT => unsafe {
                 let (a, b) = (left.pointer(), right.pointer());
                 match Kind::of(*a) {
@@ -285,6 +297,8 @@ unsafe fn rank(value: Word) -> u8 {
         INT => 0,
         ATOM => 2,
         LIST => 4,
+        // SAFETY: a value of this heap that is bound (this function's condition) and neither integer, atom nor list is
+        // an object, whose pointer is that of a header.
         _ => match unsafe { Kind::of(*value.pointer()) } {
             Kind::Float => 1,
             Kind::String => 3,

@@ -64,7 +64,7 @@ impl Heap {
     pub fn limit(&self, live: usize, wanted: usize) -> *mut Word {
         let size = self.used.words() - RESERVE;
         let comfortable = self.comfortable(live + wanted).max(FIRST_WORDS);
-        // SAFETY: within the space, which is larger than the reserve.
+        // SAFETY: `size` words are in the space, which every `new` and `replace` makes larger than the reserve.
         unsafe { self.used.start().add(comfortable.min(size)) }
     }
 

@@ -50,25 +50,6 @@ pub(crate) fn check_memory(benchmark: &'static str, needed: u64) -> Result<(), N
     }
 }
 
-/// Bytes of the largest cache that the first processor sees.
-pub(crate) fn largest_cache() -> Option<u64> {
-    let caches = fs::read_dir("/sys/devices/system/cpu/cpu0/cache").ok()?;
-    caches
-        .filter_map(|cache| fs::read_to_string(cache.ok()?.path().join("size")).ok())
-        .filter_map(|size| with_suffix(size.trim()))
-        .max()
-}
-
-fn with_suffix(size: &str) -> Option<u64> {
-    match size.strip_suffix('K') {
-        Some(kilobytes) => kilobytes.parse::<u64>().ok().map(|size| size << 10),
-        None => match size.strip_suffix('M') {
-            Some(megabytes) => megabytes.parse::<u64>().ok().map(|size| size << 20),
-            None => size.parse().ok(),
-        },
-    }
-}
-
 /// The number of a line like `MemTotal:  24684096 kB`, in bytes.
 fn field(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find(|line| line.split(':').next() == Some(name))?;
@@ -160,13 +141,5 @@ mod tests {
         let bound = of_address_space(limits, "VmSize:\t 100 kB\n").unwrap();
         assert_eq!(bound.available, 1_000_000 - 102_400);
         assert!(of_address_space("Max address space         unlimited  unlimited bytes", "VmSize: 1 kB").is_none());
-    }
-
-    #[test]
-    fn sizes_have_suffixes() {
-        assert_eq!(with_suffix("32K"), Some(32768));
-        assert_eq!(with_suffix("2M"), Some(2 << 20));
-        assert_eq!(with_suffix("77"), Some(77));
-        assert_eq!(with_suffix("large"), None);
     }
 }

@@ -242,7 +242,8 @@ impl Pe {
     pub(super) fn answer_waiters(&mut self, index: usize) {
         let Some(entry) = self.exports.get(index) else { return };
         let value = self.engine.held(entry.root);
-        // SAFETY: a value of the engine's heap.
+        // SAFETY: values outside the engine (in messages to be, and those that are held) are of its heap: a collection
+        // moves what is held.
         if unsafe { dereference(value) }.is_variable() {
             return;
         }

@@ -193,7 +193,8 @@ impl Engine {
     /// An object of these cells; there is room.
     fn object(&mut self, header: Word, cells: impl Iterator<Item = Word>) -> Word {
         let object = self.allocate(1);
-        // SAFETY: the caller has made room.
+        // SAFETY: every builtin that makes an object asks `has_room` for it first and comes back when there is, so that
+        // the words lie within the space; each cell is written as it is allocated.
         unsafe {
             *object = header;
             for cell in cells {
@@ -452,7 +453,7 @@ impl Engine {
             [] => Word::atom(name),
             [head, tail] if name == atoms::DOT.0 => {
                 let cells = self.allocate(2);
-                // SAFETY: there is room.
+                // SAFETY: `has_room` was asked for these words too before the first was allocated.
                 unsafe {
                     *cells = *head;
                     *cells.add(1) = *tail;
@@ -492,7 +493,7 @@ impl Engine {
         }
         let value = values[0];
         let cells = if value.is_variable() {
-            // SAFETY: only a difference of addresses.
+            // SAFETY: an unbound variable's cell lies in the space that is in use, whose start the other is.
             let address = unsafe { value.pointer().offset_from(self.heap.start()) } as i64;
             vec![Word::small(self.node as i64), Word::small(address), value]
         } else {
@@ -554,7 +555,7 @@ impl Engine {
         for argument in arguments.iter().rev() {
             let string = self.new_string(argument.as_bytes());
             let cells = self.allocate(2);
-            // SAFETY: there is room.
+            // SAFETY: `has_room` was asked for these words too before the first was allocated.
             unsafe {
                 *cells = string;
                 *cells.add(1) = list;

@@ -50,7 +50,8 @@ impl Engine {
     }
 
     fn set(&mut self, register: Register, value: Word) {
-        // SAFETY: the compiler's registers.
+        // SAFETY: the engine has a register for each that the compiler has numbered (`Code::registers`), and each holds
+        // a value of this heap from the start.
         unsafe { *self.registers.x.add(register as usize) = value }
     }
 
