@@ -9,9 +9,9 @@ mod distributed_stencil;
 mod errors;
 mod exchange;
 mod fghc;
-mod fghc_pes;
 mod fghc_run;
 mod guard;
+mod interruptible;
 mod kept;
 mod launch;
 mod machine;
@@ -47,9 +47,7 @@ mod _core {
     #[pymodule_export]
     use crate::fghc::{fghc_check, fghc_explain};
     #[pymodule_export]
-    use crate::fghc_pes::{fghc_run_mpi, fghc_run_threads, fghc_simulate, fghc_sites};
-    #[pymodule_export]
-    use crate::fghc_run::fghc_run;
+    use crate::fghc_run::{fghc_run, fghc_run_mpi, fghc_run_threads, fghc_simulate, fghc_sites};
     #[pymodule_export]
     use crate::launch::{benchmarks, check_request, halo_messages, run_threads, simulate, stencil_work};
     #[pymodule_export]

@@ -56,6 +56,11 @@ impl Exported {
         self.0.clear();
     }
 
+    /// Bytes of memory.
+    pub fn bytes(&self) -> usize {
+        self.0.capacity() * 2 * size_of::<(u64, usize)>()
+    }
+
     /// An entry is gone: the table stays as small as what others refer to.
     pub fn forget(&mut self, index: usize, gone: &Export) {
         if let Entry::Occupied(entry) = self.0.entry(gone.key)

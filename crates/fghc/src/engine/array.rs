@@ -86,22 +86,24 @@ pub(crate) unsafe fn elements(header: *mut Word) -> Cells {
     }
 }
 
-/// One element of an array.
+/// One element of an array, and how many versions were looked through for it.
 ///
 /// # Safety
 /// `header` opens an array of a live heap with more than `index` elements.
-pub(crate) unsafe fn element(header: *mut Word, index: usize) -> Word {
+pub(crate) unsafe fn element(header: *mut Word, index: usize) -> (Word, usize) {
     // SAFETY: `header` opens an array of a live heap with more than `index` elements (this function's condition), from
     // which newer versions lead to the one that has the elements.
     unsafe {
         let mut version = header;
+        let mut versions = 1;
         while let Some(newer) = newer(version) {
             if (*version.add(ELEMENTS)).value() as usize == index {
-                return dereference(*version.add(OLD_ELEMENT));
+                return (dereference(*version.add(OLD_ELEMENT)), versions);
             }
             version = newer;
+            versions += 1;
         }
-        dereference(*(*version.add(ELEMENTS)).pointer().add(1 + index))
+        (dereference(*(*version.add(ELEMENTS)).pointer().add(1 + index)), versions)
     }
 }
 

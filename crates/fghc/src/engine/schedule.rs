@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use rand_xoshiro::rand_core::Rng;
 
+use super::report::{Problem, ProblemKind};
 use super::tree::{self, NodeState};
 use super::{DEFAULT_PRIORITY, Engine, Exit, Stop};
 use crate::heap::Word;
@@ -30,11 +31,13 @@ pub struct Queue {
     pub head: *mut Word,
     /// Whether it is among the runnable ones.
     pub listed: bool,
+    /// Nothing uses it: its number is free for another.
+    pub is_free: bool,
 }
 
 impl Queue {
     pub fn new(node: u32, priority: i32) -> Queue {
-        Queue { node, priority, head: std::ptr::null_mut(), listed: false }
+        Queue { node, priority, head: std::ptr::null_mut(), listed: false, is_free: false }
     }
 }
 
@@ -99,6 +102,11 @@ impl Runnable {
     }
 }
 
+/// Why the engine comes back with a problem: an interrupt is none.
+fn stopped(problem: Box<Problem>) -> Stop {
+    if problem.kind == ProblemKind::Interrupted { Stop::Interrupted } else { Stop::Problem(problem) }
+}
+
 impl Engine {
     /// Reduces goals, at most about `reductions` of them.
     pub fn run(&mut self, reductions: u64) -> Stop {
@@ -106,7 +114,7 @@ impl Engine {
         self.attend();
         loop {
             if let Some(problem) = self.problem.take() {
-                return Stop::Problem(problem);
+                return stopped(problem);
             }
             if let Some(code) = self.exit {
                 return Stop::Exit(code);
@@ -134,7 +142,7 @@ impl Engine {
                     if let Some(problem) = self.problem.take()
                         && let Some(problem) = self.fail_node(*problem)
                     {
-                        return Stop::Problem(Box::new(problem));
+                        return stopped(Box::new(problem));
                     }
                 }
             }
@@ -147,6 +155,9 @@ impl Engine {
 
     fn slice(&mut self, most: i64, left: &mut i64) -> Exit {
         let mut most = most;
+        if std::mem::take(&mut self.collects_soon) && !self.collect(0, 0) {
+            return Exit::Problem;
+        }
         if let Some(every) = self.collect_every {
             most = most.min(i64::try_from(every).unwrap_or(i64::MAX).max(1));
             if !self.collect(0, 0) {
@@ -210,6 +221,7 @@ impl Engine {
             self.registers.budget += 1;
             return Some(Exit::Problem);
         }
+        self.spend(self.words_in_use());
         let left = self.registers.left();
         if left >= 0 {
             self.registers.grant(left, 0);
@@ -319,9 +331,25 @@ impl Engine {
         if let Some(queue) = known.into_iter().find(|&queue| self.queues[queue as usize].priority == priority) {
             return queue;
         }
-        let queue = self.queues.len() as u32;
-        assert!(u64::from(queue) < MAX_QUEUES, "more than {MAX_QUEUES} metacalls and priorities");
-        self.queues.push(Queue::new(node, priority));
+        let queue = match self.free_queues.pop() {
+            Some(queue) => {
+                self.queues[queue as usize] = Queue::new(node, priority);
+                queue
+            }
+            None if self.queues.len() as u64 >= MAX_QUEUES => {
+                self.too_many(format!(
+                    "more than {MAX_QUEUES} metacalls and priorities at once: let the program wait for some before it \
+                     begins others"
+                ));
+                // Nothing runs any more.
+                return 0;
+            }
+            None => {
+                self.queues.push(Queue::new(node, priority));
+                self.charge(size_of::<Queue>());
+                self.queues.len() as u32 - 1
+            }
+        };
         self.nodes[node as usize].queues.push(queue);
         queue
     }

@@ -74,23 +74,21 @@ impl Engine {
         kept
     }
 
-    /// Where the variable's value is elsewhere and was not asked for yet, asks for it.
+    /// Where the variable's value is elsewhere and was not asked for yet, asks for it. A record has just been put in front of
+    /// those that wait for it.
     unsafe fn ask(&mut self, cell: *mut Word) {
         // SAFETY: the cell is unbound (this function's condition): its content is null or the first of a list of
         // records of this heap, which ends with null.
         unsafe {
-            let mut record = (*cell).pointer();
-            while !record.is_null() {
-                if Kind::of(*record) == Kind::External && (*record).payload() & ASKED == 0 {
-                    let number = (*record).payload();
-                    *record = Word::header(Kind::External, number | ASKED);
-                    if let Some(external) = self.externals.get_mut(number) {
-                        external.asked = true;
-                    }
-                    self.tell(Outgoing::Read { external: number });
-                    return;
+            // The external record is the last of a list, and whatever was put directly before it has asked.
+            let before = (*(*cell).pointer().add(LINK)).pointer();
+            if !before.is_null() && Kind::of(*before) == Kind::External && (*before).payload() & ASKED == 0 {
+                let number = (*before).payload();
+                *before = Word::header(Kind::External, number | ASKED);
+                if let Some(external) = self.externals.get_mut(number) {
+                    external.asked = true;
                 }
-                record = (*record.add(LINK)).pointer();
+                self.tell(Outgoing::Read { external: number });
             }
         }
     }
@@ -172,6 +170,9 @@ impl Engine {
     }
 
     unsafe fn is_external(&self, cell: *mut Word) -> bool {
+        if self.pes == 1 {
+            return false;
+        }
         // SAFETY: the cell is unbound (this function's condition): its content is null or the first of a list of
         // records of this heap, which ends with null.
         unsafe {

@@ -40,6 +40,11 @@ pub(crate) fn memory() -> Option<Memory> {
     Some(Memory { total, available: least.available, decided_by: least.name })
 }
 
+/// Bytes of memory that this process can still have; `None` where the system does not say.
+pub fn available_memory() -> Option<u64> {
+    memory().map(|memory| memory.available)
+}
+
 /// Refuses what would take more than half of the memory available; where the system does not say, allows it.
 pub(crate) fn check_memory(benchmark: &'static str, needed: u64) -> Result<(), NodeError> {
     match memory() {

@@ -172,7 +172,8 @@ impl Engine {
     }
 
     /// Whether so many words are free without touching the reserve of the next reduction.
-    pub(crate) fn has_room(&self, words: usize) -> bool {
+    pub(crate) fn has_room(&mut self, words: usize) -> bool {
+        self.spend(words);
         let free = self.registers.free as usize + words * 8;
         free <= self.registers.limit as usize
     }
