@@ -169,6 +169,12 @@ impl Engine {
                 unsafe { *object = Word::header(Kind::Predicate, u64::from(*predicate)) };
                 Word::object(object)
             }
+            Boxed::Literal(literal) => {
+                let place = self.allocate(literal.words());
+                self.spend(literal.words());
+                // SAFETY: just allocated.
+                unsafe { literal.copy(place) }
+            }
         }
     }
 
