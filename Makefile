@@ -41,7 +41,7 @@ $(VENV)/installed: $(VENV)/packages-ready $(RUST_SOURCES)
 	@touch $@
 
 study: setup
-	$(BIN)/weft study -o study
+	$(BIN)/weft study -o study --force
 
 # Rust's tests of launched ranks run with the MPI of .venv, unless the environment names another.
 RUST_TEST := cargo test --locked --workspace

@@ -61,7 +61,7 @@ def fitted(folder):
 def studied(folder, resumed):
     """One study: its figures, its errors at held-out lengths and how long each of its parts took, none if it was there
     already."""
-    seconds = [] if (folder / "here.toml").exists() else [study(folder)]
+    seconds = [] if (folder / "here.toml").exists() else [study(folder, "--resume")]
     found, undisturbed, launches = fitted(folder)
     while 0 < len(seconds) <= resumed and undisturbed < here.KNOWN:
         seconds.append(study(folder, "--resume"))

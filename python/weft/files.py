@@ -1,13 +1,31 @@
-"""Files that are whole or not there."""
+"""Files that are whole or not there, and never replaced unasked."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import secrets
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
-from weft._core import UsageError
+from weft._core import RunError, UsageError
+
+SPACE = 1 << 16
+"""Bytes that must be free where a file is to be written, where nobody says how many it needs."""
+
+
+class NotWrittenError(RunError):
+    """A file could not be written when its content was there.
+
+    Attributes
+    ----------
+    saved
+        Where the content is instead; None where it could not be written there either.
+    """
+
+    saved: Path | None = None
 
 
 def write_text(text: str, path: str | os.PathLike[str]) -> None:
@@ -18,38 +36,143 @@ def write_text(text: str, path: str | os.PathLike[str]) -> None:
     OSError
         If the file cannot be written.
     """
-    path = Path(path)
+    write_bytes(text.encode("utf-8"), path)
+
+
+def write_bytes(content: bytes, path: str | os.PathLike[str]) -> None:
+    """Write a file whole or not at all, also when power is lost: readers see the old one or the new one.
+
+    A link stays a link: what it points to is replaced. A file that is replaced keeps its permissions.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    """
+    path = Path(path).resolve()
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(path.parent))
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     try:
-        with open(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
+        with open(descriptor, "wb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
+        os.chmod(name, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_mask())
         os.replace(name, path)
     except BaseException:
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(OSError):
             os.unlink(name)
         raise
+    sync_folder(path.parent)
 
 
-def check_writable(path: str | os.PathLike[str], suffixes: tuple[str, ...]) -> None:
-    """Refuse a file that could not be written, before any work is done for it.
+def sync_folder(folder: Path) -> None:
+    """Have the names in a folder survive a loss of power, where the file system can."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def deliver(content: bytes, path: str | os.PathLike[str]) -> None:
+    """Write what took long to find: to `path`, or, where that fails, to a named file in the folder for temporary files.
+
+    Raises
+    ------
+    NotWrittenError
+        If `path` cannot be written. The message names both files and says what to do.
+    """
+    path = Path(path)
+    try:
+        write_bytes(content, path)
+    except OSError as error:
+        raise _not_written(content, path, error) from error
+
+
+def _not_written(content: bytes, path: Path, error: OSError) -> NotWrittenError:
+    """The error for a file that could not be written, after an attempt to write its content elsewhere."""
+    why = error.strerror or str(error)
+    name = Path(tempfile.gettempdir(), f"weft-{path.stem}-{secrets.token_hex(4)}{path.suffix}")
+    try:
+        write_bytes(content, name)
+    except OSError as second:
+        return NotWrittenError(
+            f"{path} could not be written: {why}; nor could {name}: {second.strerror or second}. Make space, or name "
+            "another folder with -o (or with TMPDIR)"
+        )
+    found = NotWrittenError(
+        f"{path} could not be written: {why}. What belongs in it is in {name}: move that to {path} once it can be "
+        "written"
+    )
+    found.saved = name
+    return found
+
+
+def check_output(
+    path: str | os.PathLike[str],
+    suffixes: Sequence[str],
+    *,
+    force: bool = False,
+    instead: str = "",
+    space: int = SPACE,
+) -> None:
+    """Refuse a file that could not be written, or would be replaced unasked, before any work is done for it.
+
+    The one check of every command and function that writes a file whose name people choose.
+
+    Parameters
+    ----------
+    path
+        The file.
+    suffixes
+        What its name may end in; any, if there are none.
+    force
+        Whether a file that exists is to be replaced (or gone on with).
+    instead
+        What else can be done about a file that exists, for the message: `--resume goes on with it`.
+    space
+        Bytes that it needs.
 
     Raises
     ------
     UsageError
-        If its folder does not exist or may not be written to, it is a folder itself, or its name ends in none of
-        `suffixes`.
+        If it exists and `force` is not set, its folder does not exist, cannot be written to or has too little space, it
+        is a folder itself, or its name ends in none of `suffixes`.
     """
     path = Path(path)
-    if path.suffix.lower() not in suffixes:
+    if suffixes and path.suffix.lower() not in suffixes:
         raise UsageError(f"{path}: expected a name that ends in {' or '.join(suffixes)}")
     if not path.parent.is_dir():
         raise UsageError(f"{path}: there is no folder {path.parent}")
     if path.is_dir():
         raise UsageError(f"{path} is a folder")
-    if not os.access(path.parent, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
+    if path.exists() and not force:
+        also = f", {instead}" if instead else ""
+        raise UsageError(f"{path} exists: --force (from Python, force=True) replaces it{also}, or choose another name")
+    _check_writable(path)
+    found = os.statvfs(path.parent)
+    free = found.f_bavail * found.f_frsize
+    if free < space:
+        raise UsageError(f"{path}: {free:,} bytes are free in {path.parent}, and it needs some {space:,}")
+
+
+def _check_writable(path: Path) -> None:
+    """By the attempt: permissions do not tell of file systems that are mounted read-only, nor of an administrator."""
+    if path.exists() and not os.access(path, os.W_OK):
         raise UsageError(f"{path}: may not be written")
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name[:200]}.", suffix=".part") as file:
+            file.write(b"\n")
+            file.flush()
+    except OSError as error:
+        raise UsageError(f"{path}: may not be written: {error.strerror or error}") from None
+
+
+def _mask() -> int:
+    """What this process's files are kept from."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

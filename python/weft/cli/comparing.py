@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weft.cli import teaching
+from weft.cli import outputs, teaching
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,21 +41,21 @@ def compare(
     hops: Annotated[str | None, typer.Option(help="Distances, where only machines are compared. Default: 1.")] = None,
     shown: Annotated[Format, typer.Option("--format", help="How it is shown.")] = Format.TABLE,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write the comparison to a .csv file.")] = None,
+    force: outputs.Replace = False,
 ) -> None:
     """Machines and files of samples side by side: seconds of each, and ratios to the first.
 
     A machine runs, in virtual time, the benchmarks that the files of samples hold; without files, echo.
     """
-    from weft.files import check_writable, write_text
+    from weft.files import deliver
     from weft.model import compare as side_by_side
     from weft.study.subjects import tables
 
-    if output is not None:
-        check_writable(output, (".csv",))
+    outputs.check(output, (".csv",), force=force)
     names, found, notes = tables(subjects, lengths, hops)
     joined = side_by_side(*found, labels=names)
     if output is not None:
-        write_text(joined.write_csv(), output)
+        deliver(joined.write_csv().encode(), output)
     if shown is Format.CSV:
         typer.echo(joined.write_csv(), nl=False)
     else:

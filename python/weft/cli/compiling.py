@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli import errors, teaching
+from weft.cli import errors, outputs, teaching
 
 if TYPE_CHECKING:
     from weft._core import Schedule
@@ -61,6 +61,7 @@ def compile(
         str | None, typer.Option("--on", help="The machine: a name of the catalogue or a machine file.")
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the schedule here (.json).")] = None,
+    force: outputs.Replace = False,
     channels: Annotated[int | None, typer.Option(min=1, help="Logical channels of a node.")] = None,
     link_channels: Annotated[int | None, typer.Option(min=1, help="Channels of a link.")] = None,
     ports: Annotated[int | None, typer.Option(min=1, help="Circuits that a node may start, and end, at once.")] = None,
@@ -95,10 +96,11 @@ def compile(
     can be open at once. The schedule says which when; beside its figures are lower bounds, each with a certificate that
     the verifier has checked.
     """
-    from weft import catalogue, files
+    from weft import catalogue
     from weft._core import UsageError, compile_connections
     from weft.conset import compiling
     from weft.conset import pattern as find_pattern
+    from weft.files import deliver
 
     if patterns:
         _show_patterns()
@@ -107,8 +109,7 @@ def compile(
         raise UsageError("expected a pattern: a name (weft compile --patterns lists them) or a file")
     if on is None:
         raise UsageError("expected a machine: --on iwarp64, say (weft machines lists them)")
-    if output is not None:
-        files.check_writable(output, (".json",))
+    outputs.check(output, (".json",), force=force)
     machine = catalogue.machine(on)
     found = find_pattern(
         pattern, machine, words=words, seed=seed, parts=parts, partition=partition, exchange=exchange, place=place
@@ -120,7 +121,7 @@ def compile(
         )  # fmt: skip
     schedule.verify(found)
     if output is not None:
-        compiling.write(schedule, output)
+        deliver(compiling.content(schedule), output)
     _summary(schedule, len(found))
     if output is not None:
         typer.echo(f"written to {output}")
@@ -198,6 +199,7 @@ def _line(name: str, figure: str, bounds: list[tuple[str, float, str]], show: An
 def show(
     schedule: Annotated[Path, typer.Argument(help="A schedule that weft compile wrote.")],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to draw it (SCHEDULE.html).")] = None,
+    force: outputs.Replace = False,
     shown: Annotated[Shown, typer.Option("--format", help="A page, one phase as a picture, or text.")] = Shown.HTML,
     phase: Annotated[int, typer.Option(min=0, help="Which phase a picture is of.")] = 0,
     verified: Annotated[bool, typer.Option("--verify/--unverified", help="Refuse what breaks a rule.")] = True,
@@ -212,18 +214,19 @@ def show(
     from weft._core import UsageError
     from weft.conset import compiling, drawing
 
+    suffix = f".{shown.value}"
+    target = output or schedule.with_suffix(suffix)
+    if shown is not Shown.TEXT:
+        outputs.check(target, (suffix,), force=force)
     found = compiling.read(schedule, verified)
     content = json.loads(found.to_json())
     if shown is Shown.TEXT:
         typer.echo(drawing.text(content), nl=False)
         return
-    suffix = f".{shown.value}"
-    target = output or schedule.with_suffix(suffix)
-    files.check_writable(target, (suffix,))
     if shown is Shown.SVG:
         if phase >= len(content["phases"]):
             raise UsageError(f"there is no phase {phase}: {schedule} has phases 0 to {len(content['phases']) - 1}")
-        files.write_text(drawing.svg(content, phase), target)
+        files.deliver(drawing.svg(content, phase).encode(), target)
     else:
-        files.write_text(drawing.page(content), target)
+        files.deliver(drawing.page(content).encode(), target)
     typer.echo(f"{found.phases} phases, {'verified; ' if verified else ''}drawn in {target}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weft.cli import teaching
+from weft.cli import outputs, teaching
 
 if TYPE_CHECKING:
     from rich.status import Status
@@ -141,25 +141,27 @@ def calibrate(
     ] = None,
     programs: Annotated[int, typer.Option(min=16, help="Random programs to time: more are more exact.")] = 700,
     seed: Annotated[int, typer.Option(min=0, help="Of the random programs.")] = 1,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Do not go on with a calibration that was ended.")] = False,
+    budget: Annotated[
+        float, typer.Option(min=0.0, help="Time no further program after so many seconds; fewer times are less exact.")
+    ] = 120.0,
+    resume: outputs.Resume = False,
+    force: outputs.Force = False,
 ) -> None:
     """Measure what operations on parallel variables cost on this machine, for `weft estimate --on here`.
 
     Times random programs of all sizes, with selections of all densities, and fits the cost of each operation to them.
-    Takes some 70 seconds on a machine that does nothing else, twice that where other work (of this system, or of others
-    on the same processor) slows it down: programs that were not timed at full pace are timed again. Ctrl-C keeps what
-    is measured: the same command goes on with it.
+    Takes some 70 seconds on a machine that does nothing else. Where other work (of this system, or of others on the
+    same processor) slows it down, programs that were not timed at full pace are timed again until the budget is spent;
+    what that makes of the intervals of estimates is said. Every program that was timed is kept in a journal beside the
+    costs, from which --resume goes on, whatever ended the command.
     """
     from weft.cli.interrupting import terminating_is_interrupting
     from weft.cli.progress import Bar
     from weft.estimation import calibrate as calibrated
     from weft.estimation.calibrating import VISITS
     from weft.estimation.costs_file import default_path
-    from weft.files import check_writable
 
-    if output is not None:
-        check_writable(output, (".toml",))
-    path = output or default_path()
+    outputs.check_choice(resume, force)
     with terminating_is_interrupting(), Bar("timing random programs") as bar:
         bar.launch(0, VISITS * programs, VISITS * programs)
         done = 0
@@ -171,14 +173,12 @@ def calibrate(
             if of > VISITS * programs:
                 bar.launch(1, of, of - now)
 
-        try:
-            found = calibrated(path, programs=programs, seed=seed, resume=not fresh, progress=progress)
-        except KeyboardInterrupt:
-            bar.__exit__(None, None, None)
-            typer.echo("what is measured is kept; weft calibrate goes on with it", err=True)
-            raise
+        found = calibrated(
+            output, programs=programs, seed=seed, budget=budget, resume=resume, force=force, progress=progress,
+            journal=outputs.journal,
+        )  # fmt: skip
     _show_costs(found)
-    typer.echo(f"costs: {path}", err=True)
+    typer.echo(f"costs: {output or default_path()}", err=True)
 
 
 SLOW = 0.1
@@ -191,15 +191,28 @@ def _show_costs(found: MeasuredCosts) -> None:
     from rich.text import Text
 
     from weft.cli.printing import show
+    from weft.estimation.estimates import quantiles
     from weft.units import share
 
     errors = [abs(error) for error in found.held_out]
+    unfinished = int(found.about.get("unfinished", 0))
     show(
         Text(
             f"{len(found.curves)} kinds of operations; programs that the fit had not seen were predicted to "
             f"{share(statistics.median(errors))} (median), {share(max(errors))} (worst of {len(errors)})"
         )
     )
+    if unfinished:
+        off, under = quantiles(found.held_out)
+        low, high = 1 / (1 + off) - 1, 1 / (1 + under) - 1
+        show(
+            Text(
+                f"the budget ended it: {found.about['programs']} programs were timed, each "
+                f"{found.about['visits']:g} times on average; {unfinished} more visits were wanted. Intervals of "
+                f"estimates go from {share(-low)} below to {share(high)} above; a longer --budget, or a machine that "
+                "does nothing else, makes them narrower"
+            )
+        )
     slow = float(found.about.get("slow", 0.0))
     if slow > SLOW:
         show(

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from weft.cli import teaching
+from weft.cli import outputs, teaching
 
 _EXAMPLES = """
 weft export schedule.json -o algorithm.xml  # for MSCCL: an alltoall of one chunk a connection
@@ -32,12 +32,14 @@ def export(
     schedule: Annotated[Path, typer.Argument(help="A schedule, as [bold]weft compile -o[/] writes it.")],
     shape: Annotated[Shape, typer.Option("--as", help="XML of MSCCL, or plain JSON.")] = Shape.MSCCL,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write it to this file.")] = None,
+    force: outputs.Replace = False,
 ) -> None:
     """Write a schedule for other runtimes. It is verified first; MSCCL needs connections of one length, not split."""
     from weft.conset import exporting
     from weft.conset.compiling import read
 
-    text = exporting.export(read(schedule), shape=shape.value, path=output)
+    outputs.check(output, (), force=force)
+    text = exporting.export(read(schedule), shape=shape.value, path=output, force=force)
     if output is None:
         typer.echo(text, nl=False)
     else:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from weft.cli import outputs
+
 if TYPE_CHECKING:
     from weft.fghc.advising import Advice, Standing
 
@@ -42,6 +44,7 @@ def advise(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write what was counted as samples: .csv or .parquet.")
     ] = None,
+    force: outputs.Replace = False,
 ) -> None:
     """Say how much a program may communicate, what in it sends most, and which grain is best.
 
@@ -51,10 +54,8 @@ def advise(
     """
     from weft.cli import progress
     from weft.fghc.advising import advise as find
-    from weft.files import check_writable
 
-    if output is not None:
-        check_writable(output, (".csv", ".parquet"))
+    outputs.check(output, (".csv", ".parquet"), force=force)
     options: dict[str, Any] = (
         {"reduction_time": reduction_time, "step_time": step_time, "enlarge": enlarge} if on is not None else {}
     )
@@ -68,8 +69,9 @@ def advise(
     if output is not None:
         from weft import samples
         from weft.fghc import table
+        from weft.files import deliver
 
-        samples.write(table(standing.run for standing in advice.standings), output)
+        deliver(samples.content(table(standing.run for standing in advice.standings), output), output)
         typer.echo(f"samples: {output}", err=True)
     typer.echo(json.dumps(_plain(advice), indent=2)) if as_json else _show(advice)
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from weft.cli import outputs
+
 if TYPE_CHECKING:
     from weft.fghc import Run
 
@@ -67,6 +69,7 @@ def run(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write what was counted as samples: .csv or .parquet.")
     ] = None,
+    force: outputs.Replace = False,
 ) -> None:
     """Run a program on one processing element or on several, here or on a described machine.
 
@@ -82,18 +85,15 @@ def run(
     """
     from weft import fghc
     from weft.cli import errors
-    from weft.files import check_writable
 
     words, size = argument or [], _bytes(heap)
-    if trace is not None:
-        check_writable(trace, (".json",))
-    if output is not None:
-        check_writable(output, (".csv", ".parquet"))
+    outputs.check(trace, (".json",), force=force)
+    outputs.check(output, (".csv", ".parquet"), force=force)
     if on is not None or _ranks(pes) is None:
         done = fghc.run(
             *files, goal=goal, pes=pes or 1, seed=seed, heap=size, arguments=words, interpret=interpret, capture=False,
             on=on, reduction_time=reduction_time, step_time=step_time, enlarge=enlarge, look_every=look_every,
-            trace=trace,
+            trace=trace, force=force,
         )  # fmt: skip
         for assumption in done.assumed:
             typer.echo(f"assumed: {assumption}", err=True)
@@ -125,8 +125,9 @@ def run(
         _show(done, stats)
     if output is not None:
         from weft import samples
+        from weft.files import deliver
 
-        samples.write(done.samples(), output)
+        deliver(samples.content(done.samples(), output), output)
         typer.echo(f"samples: {output}", err=True)
     match done.status:
         case "failed":

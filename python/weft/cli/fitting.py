@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weft.cli import teaching
+from weft.cli import outputs, teaching
 
 if TYPE_CHECKING:
     from weft.model import Fit
@@ -27,6 +27,7 @@ def add_to(app: typer.Typer) -> None:
 def fit(
     file: Annotated[Path, typer.Argument(help="Samples of echo: a .csv or .parquet file.")],
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write a machine file (.toml).")] = None,
+    force: outputs.Replace = False,
     machine: Annotated[str | None, typer.Option(help="Which machine, where the file has several.")] = None,
     source: Annotated[
         str | None, typer.Option(help="measured, simulated, predicted or published, where the file has several.")
@@ -46,14 +47,13 @@ def fit(
     Refuses and explains where the samples cannot determine a figure.
     """
     from weft import model, samples
-    from weft.files import check_writable, write_text
+    from weft.files import deliver
 
-    if output is not None:
-        check_writable(output, (".toml",))
+    outputs.check(output, (".toml",), force=force)
     found = model.fit(samples.read(file), machine, source, most_pieces=most_pieces, tolerance=tolerance)
     show(found)
     if output is not None:
-        write_text(found.to_machine(name or output.stem, file.name), output)
+        deliver(found.to_machine(name or output.stem, file.name).encode(), output)
         typer.echo(f"machine file: {output}", err=True)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli import teaching
+from weft.cli import outputs, teaching
 
 if TYPE_CHECKING:
     import polars as pl
@@ -157,7 +157,8 @@ def measure(
         float, typer.Option(min=1e-4, max=1.0, help="Go on until every interval's half-width is within this share.")
     ] = 0.05,
     budget: Annotated[float, typer.Option(min=0.0, help="Begin no further launch after so many seconds.")] = 60.0,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the samples that the output file has.")] = False,
+    resume: outputs.Resume = False,
+    force: outputs.Force = False,
     name: Annotated[str, typer.Option(help="What the samples call this machine.")] = "here",
     trace: Annotated[Path | None, typer.Option(help="Write a timeline (Chrome trace JSON) of a simulated run.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of a simulated run: one seed, one result.")] = 0,
@@ -167,14 +168,22 @@ def measure(
 
     A real measurement makes several separate launches, because launches differ more than repetitions within one: the
     table shows the median over launches with its 95% interval. Ctrl-C keeps what was measured.
-    """
-    from weft.files import check_writable
 
-    if output is not None:
-        check_writable(output, (".csv", ".parquet"))
+    Every launch is kept in a journal beside the output (OUTPUT.journal) as soon as it ends, from which --resume goes on
+    whatever ended the command. A file that exists is replaced with --force only.
+    """
+    outputs.check_choice(resume, force)
+    outputs.check(output, (".csv", ".parquet"), force=force, resume=resume)
+    outputs.check(trace, (".json",), force=force)
+    if resume and output is None:
+        from weft._core import UsageError
+
+        raise UsageError("--resume goes on with a file; name it with -o")
     benchmark = [part for word in benchmark for part in word.split(",") if part]
     if exchanges := _exchanges(benchmark, pattern, exchanged, compiler):
-        _measure_exchanges(exchanges, on, ranks, iterations, launches, seed, trace, name, output, shown, quiet)
+        _measure_exchanges(
+            exchanges, on, ranks, iterations, launches, seed, trace, name, output, shown, quiet, resume, force
+        )
         return
     more = {
         "algorithm": algorithm, "iterations": iterations, "window": window, "neighbours": neighbours,
@@ -190,11 +199,9 @@ def measure(
             raise UsageError("--rank, --length and --distance are of data-parallel machines; name one with --on")
         if trace is not None:
             raise UsageError("--trace is of a simulated run; name a machine with --on")
-        if resume and output is None:
-            raise UsageError("--resume goes on with a file; name it with -o")
         settings = _settings(**more, threads=threads, vp_ratio=vp_ratio, seconds_per_point=seconds_per_point)
         plan = Plan(launches, half_width, budget)
-        _here(benchmark, ranks, lengths, hops, settings, plan, output, shown, resume, name, quiet)
+        _here(benchmark, ranks, lengths, hops, settings, plan, output, shown, resume, force, name, quiet)
         return
     from weft.cli.progress import Bar
     from weft.launch.simulate import simulate
@@ -207,20 +214,18 @@ def measure(
         from weft._core import UsageError
 
         raise UsageError("--resume goes on with a measurement here; a simulated run is never left half done")
-    if trace is not None:
-        check_writable(trace, (".json",))
     notes: list[str] = []
     with Bar(f"simulating {on}", quiet) as bar:
         samples = simulate(
             on, benchmark, ranks=ranks, bytes=lengths, hops=hops, seed=seed, trace=trace, progress=bar, notes=notes,
-            rank=rank, length=length, distance=distance, vp_ratio=vp_ratio,
+            rank=rank, length=length, distance=distance, vp_ratio=vp_ratio, force=force,
             **{**more, "file_bytes": _length(file_bytes)},  # type: ignore[arg-type]
         )  # fmt: skip
     _deliver(samples, output, shown, quiet)
     for note in notes:
-        _note(note)
+        outputs.note(note)
     if trace is not None and not quiet:
-        _note(f"timeline: {trace} (open it at ui.perfetto.dev or chrome://tracing)")
+        outputs.note(f"timeline: {trace} (open it at ui.perfetto.dev or chrome://tracing)")
 
 
 def _exchanges(
@@ -265,11 +270,23 @@ def _measure_exchanges(
     output: Path | None,
     shown: Format,
     quiet: bool,
+    resume: bool,
+    force: bool,
 ) -> None:
     from weft._core import UsageError
     from weft.cli.progress import Bar
-    from weft.files import check_writable
 
+    if on == "here":
+        if trace is not None:
+            raise UsageError("--trace is of a simulated run; name a machine with --on")
+        _exchanges_here(exchanges, ranks, iterations, launches, seed, name, output, shown, quiet, resume, force)
+        return
+    from weft.conset.exchange import simulate
+
+    if ranks is not None:
+        raise UsageError("--ranks: an exchange on a described machine is between all of its nodes")
+    if resume:
+        raise UsageError("--resume goes on with a measurement here; a simulated run is never left half done")
     methods, pattern, words, compiler = exchanges
     with Bar(f"exchanging {pattern}", quiet) as bar:
 
@@ -278,30 +295,51 @@ def _measure_exchanges(
                 bar.launch(0, of, of)
             bar.rows(1)
 
-        if on == "here":
-            from weft.launch import ranges
-            from weft.study.exchanging import measure_here
-
-            if trace is not None:
-                raise UsageError("--trace is of a simulated run; name a machine with --on")
-            counts = ranges.numbers(ranks, "ranks", "double", lowest=2) or (2,)
-            found = measure_here(
-                methods, pattern=pattern, words=words, compiler=compiler, ranks=counts[0], launches=launches,
-                iterations=iterations, seed=seed, name=name, progress=done,
-            )  # fmt: skip
-        else:
-            from weft.conset.exchange import simulate
-
-            if ranks is not None:
-                raise UsageError("--ranks: an exchange on a described machine is between all of its nodes")
-            if trace is not None:
-                check_writable(trace, (".json",))
-            found = simulate(
-                on, methods, pattern=pattern, words=words, compiler=compiler, seed=seed, trace=trace, progress=done
-            )
+        found = simulate(
+            on, methods, pattern=pattern, words=words, compiler=compiler, seed=seed, trace=trace, force=force,
+            progress=done,
+        )  # fmt: skip
     _deliver(found, output, shown, quiet)
     if trace is not None and not quiet:
-        _note(f"timeline: {trace} (open it at ui.perfetto.dev or chrome://tracing)")
+        outputs.note(f"timeline: {trace} (open it at ui.perfetto.dev or chrome://tracing)")
+
+
+def _exchanges_here(
+    exchanges: tuple[list[str], str, tuple[int, ...], str],
+    ranks: str | None,
+    iterations: int | None,
+    launches: int,
+    seed: int,
+    name: str,
+    output: Path | None,
+    shown: Format,
+    quiet: bool,
+    resume: bool,
+    force: bool,
+) -> None:
+    from weft import samples
+    from weft.cli.interrupting import terminating_is_interrupting
+    from weft.cli.progress import Bar
+    from weft.launch import ranges
+    from weft.study.exchanging import measure_here, request_of
+
+    methods, pattern, words, compiler = exchanges
+    count = (ranges.numbers(ranks, "ranks", "double", lowest=2) or (2,))[0]
+    before = samples.read(output) if resume and output is not None and output.exists() else None
+    request = request_of(methods, pattern, words, compiler, count, iterations, seed, name)
+    with outputs.journal(output, request, resume=resume, force=force) as journal:
+        with Bar(f"exchanging {pattern}", quiet) as bar, terminating_is_interrupting():
+            bar.launch(0, launches, launches)
+            found = measure_here(
+                methods, pattern=pattern, words=words, compiler=compiler, ranks=count, launches=launches,
+                iterations=iterations, seed=seed, name=name, progress=lambda runs, of: bar.rows(1), before=before,
+                journal=journal,
+            )  # fmt: skip
+        if not found.table.is_empty():
+            _deliver(found.table, output, shown, quiet)
+        if journal is not None:
+            journal.finish()
+    _kept(found, output)
 
 
 def _length(text: str | None) -> int | None:
@@ -350,6 +388,7 @@ def _here(
     output: Path | None,
     shown: Format,
     resume: bool,
+    force: bool,
     name: str,
     quiet: bool,
 ) -> None:
@@ -358,7 +397,7 @@ def _here(
     from weft.cli.progress import Bar
     from weft.launch import ranges
     from weft.launch.environment import launcher
-    from weft.launch.measure import measure_requests
+    from weft.launch.measure import measure_requests, request_of
     from weft.launch.request import node_benchmarks, requests
 
     job = launcher()
@@ -372,29 +411,46 @@ def _here(
     )
     first = job is None or job.rank == 0
     before = samples.read(output) if resume and first and output is not None and output.exists() else None
-    with Bar("measuring here", quiet or job is not None) as bar, terminating_is_interrupting():
-        found = measure_requests(wanted, plan, name=name, progress=bar, before=before)
-    if not found.writes:
-        return
-    if not found.table.is_empty():
-        _deliver(found.table, output, shown, quiet)
+    kept = output if first else None
+    with outputs.journal(kept, request_of(wanted, name), resume=resume, force=force) as journal:
+        with Bar("measuring here", quiet or job is not None) as bar, terminating_is_interrupting():
+            found = measure_requests(wanted, plan, name=name, progress=bar, before=before, journal=journal)
+        if not found.writes:
+            return
+        if not found.table.is_empty():
+            _deliver(found.table, output, shown, quiet)
+        if journal is not None:
+            journal.finish()
     _conclude(found, plan.half_width, output)
 
 
 def _deliver(table: pl.DataFrame, output: Path | None, shown: Format, quiet: bool) -> None:
-    """To the file, if there is one, and to standard output."""
+    """To the file, if there is one, and to standard output; to both if the file cannot be written.
+
+    Raises
+    ------
+    NotWrittenError
+        If the file cannot be written: when the samples are in another, or on standard output.
+    """
+    from weft import samples
     from weft.cli import output as printing
+    from weft.files import NotWrittenError, deliver
 
+    lost: NotWrittenError | None = None
     if output is not None:
-        from weft import samples
-
-        samples.write(table, output)
-        _note(f"{len(table)} samples: {output}")
-    if shown is Format.TABLE:
-        if not quiet:
-            printing.show_table(table)
-    else:
+        try:
+            deliver(samples.content(table, output), output)
+            outputs.note(f"{len(table)} samples: {output}")
+        except NotWrittenError as error:
+            lost = error
+    if shown is not Format.TABLE:
         printing.write_samples(table, shown.value)
+    elif lost is not None and lost.saved is None:
+        printing.write_samples(table, "csv")
+    elif not quiet or lost is not None:
+        printing.show_table(table)
+    if lost is not None:
+        raise lost
 
 
 def _conclude(found: Measurement, half_width: float, output: Path | None) -> None:
@@ -405,28 +461,29 @@ def _conclude(found: Measurement, half_width: float, output: Path | None) -> Non
     points, loose = len(found.status), found.count(protocol.NOT_CONVERGED)
     launches = found.table["repetition"].n_unique()
     if loose and launches < MINIMUM_LAUNCHES:
-        _note(
+        outputs.note(
             f"[bold yellow]NOT CONVERGED[/]: {launches} launch{'es' if launches > 1 else ''}; a 95% interval of the "
             f"median needs {MINIMUM_LAUNCHES} or more (--launches)."
         )
     elif loose:
-        _note(
+        outputs.note(
             f"[bold yellow]NOT CONVERGED[/]: {loose} of {points} points; the widest interval is "
             f"±{found.widest or 0:.1%} of its median, ±{half_width:.0%} was asked for; {found.spent:.0f} s were spent. "
             "A larger --budget goes on longer."
         )
     if found.count(protocol.ONE_LAUNCH):
-        _note("One launch: no interval over launches. Start it again with -o FILE --resume to add launches.")
+        outputs.note("One launch: no interval over launches. Start it again with -o FILE --resume to add launches.")
+    _kept(found, output)
+
+
+def _kept(found: Measurement, output: Path | None) -> None:
+    """Say what was kept of a measurement that was ended early, and end as it did."""
     kept = f"what was measured is in {output}; go on with --resume" if output else "nothing was written (no -o)"
+    if found.table.is_empty():
+        kept = "nothing was measured yet"
     if found.failure is not None:
-        _note(f"[bold yellow]not everything was measured[/]: {kept}")
+        outputs.note(f"[bold yellow]not everything was measured[/]: {kept}")
         raise found.failure
     if found.interrupted:
-        _note(f"[bold yellow]interrupted[/]: {kept}")
+        outputs.note(f"[bold yellow]interrupted[/]: {kept}")
         raise typer.Exit(130)
-
-
-def _note(text: str) -> None:
-    from rich.console import Console
-
-    Console(stderr=True, highlight=False).print(text, soft_wrap=True)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from weft.cli import teaching
+from weft.cli import outputs, teaching
 
 _EXAMPLES = """
 weft report here.csv -o report.html  # one file that opens offline
@@ -23,6 +23,7 @@ def add_to(app: typer.Typer) -> None:
 def report(
     files: Annotated[list[Path], typer.Argument(help="Files of samples: .csv or .parquet.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="The report.")] = Path("report.html"),
+    force: outputs.Replace = False,
     machine: Annotated[
         list[str] | None,
         typer.Option(help="A machine whose node times go into the table of machines; may be repeated."),
@@ -34,13 +35,13 @@ def report(
 
     import weft
     from weft import samples
-    from weft.files import check_writable
     from weft.reports import report as write
+    from weft.reports.page import SPACE
 
-    check_writable(output, (".html", ".htm"))
+    outputs.check(output, (".html", ".htm"), force=force, space=SPACE)
     table = pl.concat([samples.read(file) for file in files], how="diagonal_relaxed")
     named = table["machine"].unique().to_list()
     known = [weft.machine(name) for name in machine or []]
     known += [found for found in weft.machines() if found.name in named and found.name not in (machine or [])]
-    write(table, output, machines=known, title=title, origin=", ".join(file.name for file in files))
+    write(table, output, machines=known, title=title, origin=", ".join(file.name for file in files), force=force)
     typer.echo(f"report: {output}", err=True)

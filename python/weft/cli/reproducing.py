@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weft.cli import teaching
+from weft.cli import outputs, teaching
 
 if TYPE_CHECKING:
     import polars as pl
@@ -59,6 +59,7 @@ def reproduce(
         bool, typer.Option("--measure", help="wu-shu-1989: measure this machine for its columns now (a minute).")
     ] = False,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write every cell to this .csv file.")] = None,
+    force: outputs.Replace = False,
 ) -> None:
     """Run a published study on the simulated machines: published figures, ours, relative errors.
 
@@ -66,11 +67,10 @@ def reproduce(
     marked as inputs and do not count in the summary.
     """
     from weft.cli.progress import status
-    from weft.files import check_writable, write_text
+    from weft.files import deliver
     from weft.study.reproducing import reproduction
 
-    if output is not None:
-        check_writable(output, (".csv",))
+    outputs.check(output, (".csv",), force=force)
     measured = _here(paper, here, measure)
     with status() as tell:
         found = reproduction(paper, table, figure, here=measured, progress=tell)
@@ -83,7 +83,7 @@ def reproduce(
 
         Console(highlight=False).print(render(found))
     if output is not None:
-        write_text(found.cells().write_csv(), output)
+        deliver(found.cells().write_csv().encode(), output)
         typer.echo(f"cells: {output}", err=True)
 
 

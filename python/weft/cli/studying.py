@@ -7,18 +7,19 @@ from typing import Annotated
 
 import typer
 
-from weft.cli import teaching
+from weft.cli import outputs, teaching
 
 _EXAMPLES = """
 weft study  # under three minutes; then open study/report.html
 weft study --quick -o monday  # a first fitted report within a minute
-weft study --resume  # go on where Ctrl-C stopped it, or with more launches where most were disturbed
+weft study --resume  # go on where it was stopped, or with more launches where most were disturbed
+weft study --force  # measure again, and replace what the folder study holds
 """
 
 
 _SUITE_EXAMPLES = """
 weft suite  # under four minutes; then open suite/report.html
-weft suite --resume  # go on where Ctrl-C stopped it
+weft suite --resume  # go on where it was stopped
 weft machines grain suite/samples.csv  # what follows for programs
 """
 
@@ -35,19 +36,26 @@ def study(
     ] = False,
     output: Annotated[Path, typer.Option("-o", "--output", help="The folder for what is found.")] = Path("study"),
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the launches that the folder holds.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the study that the folder holds, or what is left of one.")
+    ] = False,
 ) -> None:
     """Measure this machine with two ranks, fit it, simulate the catalogue, and write a report.
 
     Writes samples.csv, here.toml and report.html, and says in five lines what it found. The fit is made at lengths
     2^k, 5*2^k and 7*2^k and held against the lengths 3*2^k, which it has not seen. `weft suite` measures the other
-    groups as well.
+    groups as well. Every launch is kept in samples.csv.journal as soon as it ends; --resume goes on with it. A folder
+    that holds a study is refused without --resume or --force.
     """
-    _run(output, quick=quick, resume=resume)
+    _run(output, quick=quick, resume=resume, force=force)
 
 
 def suite(
     output: Annotated[Path, typer.Option("-o", "--output", help="The folder for what is found.")] = Path("suite"),
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the launches that the folder holds.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the study that the folder holds, or what is left of one.")
+    ] = False,
 ) -> None:
     """Measure the whole suite here, every group of `weft measure --help`, and report it as `weft study` does.
 
@@ -55,10 +63,10 @@ def suite(
     ranks than this machine has cores run on as many ranks as it has, or on the fewest that mean anything. Ctrl-C, or a
     benchmark that fails, keeps what is measured.
     """
-    _run(output, resume=resume, whole=True)
+    _run(output, resume=resume, force=force, whole=True)
 
 
-def _run(output: Path, *, quick: bool = False, resume: bool = False, whole: bool = False) -> None:
+def _run(output: Path, *, resume: bool, force: bool, quick: bool = False, whole: bool = False) -> None:
     from rich.console import Console
 
     from weft.cli.interrupting import terminating_is_interrupting
@@ -66,14 +74,17 @@ def _run(output: Path, *, quick: bool = False, resume: bool = False, whole: bool
     from weft.study.here import study as run
 
     console = Console(highlight=False)
+    outputs.check_choice(resume, force)
     with Bar("measuring here") as bar, terminating_is_interrupting():
-        found = run(output, quick=quick, resume=resume, whole=whole, progress=bar)
+        found = run(output, quick=quick, resume=resume, force=force, whole=whole, progress=bar, journal=outputs.journal)
     if found.interrupted:
         kept = f"; what was measured is in {found.samples}, go on with --resume" if found.samples else ""
         console.print(f"[bold yellow]interrupted[/]{kept}", soft_wrap=True)
         raise typer.Exit(130)
     for line in found.lines:
         console.print(line, soft_wrap=True)
+    if found.failure is not None:
+        raise found.failure
     console.print(
         f"[bold]Report: {found.report}[/]  (samples: {found.samples}, machine: {found.machine})", soft_wrap=True
     )

@@ -113,6 +113,18 @@ def read(path: str | os.PathLike[str], verified: bool = True) -> Schedule:
     return schedule
 
 
-def write(schedule: Schedule, path: str | os.PathLike[str]) -> None:
-    """Write a schedule whole or not at all."""
-    files.write_text(schedule.to_json() + "\n", path)
+def write(schedule: Schedule, path: str | os.PathLike[str], *, force: bool = False) -> None:
+    """Write a schedule whole or not at all.
+
+    Raises
+    ------
+    UsageError
+        If the file exists and `force` is not set, or it cannot be written.
+    """
+    files.check_output(path, (), force=force)
+    files.deliver(content(schedule), path)
+
+
+def content(schedule: Schedule) -> bytes:
+    """What the file of a schedule has."""
+    return (schedule.to_json() + "\n").encode()

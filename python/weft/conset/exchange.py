@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from weft import _core
+from weft import _core, files
 from weft._core import Machine, UsageError
 
 if TYPE_CHECKING:
@@ -103,6 +103,7 @@ def execute(
     random: int | None = None,
     elements: tuple[float, float] | None = None,
     trace: str | os.PathLike[str] | None = None,
+    force: bool = False,
 ) -> Exchange:
     """Execute an exchange on a described machine in virtual time, rank r on node r.
 
@@ -114,6 +115,8 @@ def execute(
         As for :func:`request`.
     trace
         File for a timeline (Chrome trace JSON).
+    force
+        Whether to replace a file that exists.
 
     Raises
     ------
@@ -123,6 +126,8 @@ def execute(
     RunError
         For a run that fails.
     """
+    if trace is not None:
+        files.check_output(trace, (), force=force)
     described = _machine(machine)
     wanted = request(connections, schedule, random=random, elements=elements)
     return _result(_core.simulate_exchange(described, json.dumps(wanted), None if trace is None else os.fspath(trace)))
@@ -152,6 +157,7 @@ def simulate(
     channels: int | None = None,
     seed: int = 0,
     trace: str | os.PathLike[str] | None = None,
+    force: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> pl.DataFrame:
     """Measure how long a pattern takes on a described machine, over connections and by messages.
@@ -172,6 +178,8 @@ def simulate(
         Of the compiler, of random patterns and of random orders.
     trace
         File for a timeline; of one method with one number of words.
+    force
+        Whether to replace a file that exists.
     progress
         Called with runs done and all runs.
 
@@ -185,6 +193,8 @@ def simulate(
     UsageError, RunError
         As for :func:`execute`.
     """
+    if trace is not None:
+        files.check_output(trace, (), force=force)
     described = _machine(machine)
     for method in methods:
         check_method(method)
@@ -201,7 +211,7 @@ def simulate(
 
             schedule = compile(connections, described, compiler=compiler, effort=effort, channels=channels, seed=seed)
         random = seed if schedule is None and connections.name in RANDOM_ORDER else None
-        found = execute(described, connections, schedule, random=random, trace=trace)
+        found = execute(described, connections, schedule, random=random, trace=trace, force=force)
         rows.append(row("simulated", described.name, method, connections, found, compiler, length, 0))
         if progress is not None:
             progress(done + 1, len(runs))

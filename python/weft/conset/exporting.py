@@ -28,6 +28,7 @@ def export(
     connections: ConnectionSet | None = None,
     shape: str = "msccl",
     path: str | os.PathLike[str] | None = None,
+    force: bool = False,
 ) -> str:
     """A schedule as other runtimes read it.
 
@@ -41,6 +42,8 @@ def export(
         `msccl` (XML, section "MSCCL" below) or `plain` (JSON: for each node a list of steps).
     path
         Where it is written, whole or not at all, if it is.
+    force
+        Whether to replace a file that exists.
 
     Returns
     -------
@@ -62,6 +65,8 @@ def export(
     """
     if shape not in FORMATS:
         raise UsageError(f"no format is called '{shape}'; there are {', '.join(FORMATS)}")
+    if path is not None:
+        files.check_output(path, (), force=force)
     if connections is None:
         connections = transferred(schedule)
     schedule.verify(connections)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import datetime
 import functools
-import json
 import math
 import os
 import platform
+import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,8 @@ from weft.estimation.curves import Curve, Work, fit
 from weft.estimation.kinds import Kind
 from weft.estimation.pace import FAR, FULL, Pace, Probe
 from weft.estimation.random_programs import Timed
+from weft.files import check_output, deliver
+from weft.journal import Journal
 
 PROGRAMS = 700
 """How many random programs; by their number every common kind has some dozens of observations."""
@@ -40,10 +43,22 @@ VISITS = 4
 """How often each program is timed, spread over the calibration: other work comes and goes."""
 
 MORE_VISITS = 8
-"""How often in all where none of these was at the processor's full pace."""
+"""How often a program is timed at most, where none of these was at the processor's full pace."""
+
+BUDGET = 120.0
+"""Seconds after which no program is timed again. A machine that does nothing else needs some 70 of them."""
+
+SYNCED = 1.0
+"""Seconds between two waits for the disk: a program takes some 20 milliseconds, and such a wait some 5."""
 
 EVERY = 8
 """One program of so many is held out."""
+
+FEWEST = 2 * EVERY
+"""The fewest programs that a fit can be made of."""
+
+Opens = Callable[..., AbstractContextManager[Journal | None]]
+"""Opens a journal, as :class:`weft.journal.Journal` does."""
 
 Progress = Callable[[int, int], None]
 """Is told how many programs were timed, of how many; each counts as often as it is timed."""
@@ -54,62 +69,133 @@ def calibrate(
     *,
     programs: int = PROGRAMS,
     seed: int = 1,
-    resume: bool = True,
+    budget: float = BUDGET,
+    resume: bool = False,
+    force: bool = False,
     progress: Progress | None = None,
+    journal: Opens = Journal,
+    clock: Callable[[], float] = time.monotonic,
 ) -> MeasuredCosts:
     """Measure what operations of parallel variables cost on this machine, and keep it for estimates.
 
-    Takes a minute or two on a machine that does nothing else, and up to twice that where other work slows it down.
-    What was measured is kept beside the output after each program, so that a calibration that was ended goes on where
-    it was.
+    Takes some 70 seconds on a machine that does nothing else, and its budget where other work slows it down: then
+    programs are timed fewer times, and the costs say what that makes of their intervals. Every program that was timed
+    is kept in a journal beside the output, so that a calibration that was ended goes on where it was.
 
     Parameters
     ----------
     output
-        Where to write the costs (.toml). Default: `weft.estimation.costs_file.default_path()`.
+        Where to write the costs (.toml). Default: `weft.estimation.costs_file.default_path()`, weft's own file, which
+        is replaced.
     programs
         How many random programs.
     seed
         Of the random programs.
-    resume
-        Whether to go on with what an interrupted calibration of the same programs left.
+    budget
+        Seconds after which no further program is timed; at least `FEWEST` are.
+    resume, force
+        Whether to go on with the journal that an unfinished calibration of the same programs left; whether to discard
+        it, and to replace an output that exists.
     progress
         Is called after each program that was timed. The number to be timed grows where programs are timed again.
+    journal
+        How the journal is opened.
+    clock
+        Seconds, for tests.
 
     Returns
     -------
     MeasuredCosts
-        What was written.
+        What was written; `about` has `programs` and `visits` (how often each was timed on average), and `unfinished`
+        where the budget ended it.
 
     Raises
     ------
     UsageError
-        For fewer programs than a fit needs.
-    OSError
-        If the file cannot be written: before anything is measured.
+        For fewer programs than a fit needs; if the output exists and is not to be replaced, or an unfinished
+        calibration left a journal and it is not said what becomes of it; if the file cannot be written: before anything
+        is measured.
+    NotWrittenError
+        If the file cannot be written at the end: the costs are then in another, which the message names.
     """
-    if programs < 2 * EVERY:
-        raise UsageError(
-            f"a calibration needs at least {2 * EVERY} programs, not {programs}; the default is {PROGRAMS}"
-        )
+    if programs < FEWEST:
+        raise UsageError(f"a calibration needs at least {FEWEST} programs, not {programs}; the default is {PROGRAMS}")
     path = Path(output) if output is not None else costs_file.default_path()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    kept = _Kept(path, programs, seed, resume)
-    done, pace = kept.programs, Pace()
-    pace.least = functools.reduce(Probe.least, (one.probe for one in done.values()), pace.least)
-    slow = list(range(programs))
-    while kept.visits < VISITS * programs or (slow and kept.visits < MORE_VISITS * programs):
-        number = kept.visits % programs if kept.visits < VISITS * programs else slow[kept.visits % len(slow)]
-        done[number] = random_programs.draw(number, seed, pace, done.get(number))
-        kept.add(number, done[number])
-        slow = [at for at, one in sorted(done.items()) if not pace.full(one.probe)]
-        if progress is not None:
-            more = len(slow) if kept.visits < MORE_VISITS * programs else 0
-            progress(kept.visits, max(VISITS * programs, kept.visits + more))
-    found = costs_of([done[number] for number in range(programs)], {"programs": programs, "seed": seed})
-    found.write(path)
-    kept.remove()
+    if output is None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    check_output(path, (".toml",), force=force or resume or output is None, instead="--resume goes on with its journal")
+    about = {key: value for key, value in _about().items() if key != "date"}
+    with journal(path, {"calibrate": programs, "seed": seed, **about}, resume=resume, force=force) as kept:
+        timing = _Timing(programs, seed, [] if kept is None else kept.records)
+        ends = clock() + budget
+        while (number := timing.next()) is not None and (clock() < ends or len(timing.done) < FEWEST):
+            program = timing.draw(number)
+            if kept is not None:
+                kept.append(_record(number, program), every=SYNCED)
+            if progress is not None:
+                progress(timing.visits, timing.visits + timing.left)
+        found = costs_of(timing.programs(), {**timing.about(), "seed": seed})
+        deliver(found.to_toml().encode(), path)
+        if kept is not None:
+            kept.finish()
     return found
+
+
+class _Timing:
+    """Which program is timed when: all of them several times, then those again that were never at full pace."""
+
+    def __init__(self, programs: int, seed: int, records: Iterable[dict[str, Any]]) -> None:
+        self.done: dict[int, Timed] = {}
+        """What is known of each program: the last record has what was least."""
+        self._programs, self._seed, self._pace = programs, seed, Pace()
+        self._visited = [0] * programs
+        for record in records:
+            number, program = _timed(record)
+            self._visited[number] += 1
+            self.done[number] = program
+        self._pace.least = functools.reduce(Probe.least, (one.probe for one in self.done.values()), self._pace.least)
+
+    @property
+    def visits(self) -> int:
+        """How often programs were timed."""
+        return sum(self._visited)
+
+    @property
+    def left(self) -> int:
+        """How many visits there may be yet, as far as is known."""
+        return sum(self._wanted(number) - visited for number, visited in enumerate(self._visited))
+
+    def next(self) -> int | None:
+        """The program to time next, of those that want it the one with the fewest visits; None if none does."""
+        left = (number for number, visited in enumerate(self._visited) if visited < self._wanted(number))
+        return min(left, key=lambda number: self._visited[number], default=None)
+
+    def draw(self, number: int) -> Timed:
+        """Time a program."""
+        found = random_programs.draw(number, self._seed, self._pace, self.done.get(number))
+        self._visited[number] += 1
+        self.done[number] = found
+        return found
+
+    def programs(self) -> list[Timed]:
+        """What was timed, in the order of the numbers."""
+        return [self.done[number] for number in sorted(self.done)]
+
+    def about(self) -> dict[str, str | int | float]:
+        """How much was timed."""
+        found: dict[str, str | int | float] = {
+            "programs": len(self.done),
+            "visits": round(self.visits / len(self.done), 2),
+        }
+        return found if self.left == 0 else {**found, "unfinished": self.left}
+
+    def _wanted(self, number: int) -> int:
+        """How often a program is to be timed."""
+        one = self.done.get(number)
+        visited = self._visited[number]
+        if one is None or visited < VISITS or self._pace.full(one.probe):
+            return max(VISITS, visited)
+        return MORE_VISITS
 
 
 def costs_of(programs: Sequence[Timed], about: dict[str, str | int | float]) -> MeasuredCosts:
@@ -198,56 +284,18 @@ def _about() -> dict[str, str | int | float]:
     }
 
 
-class _Kept:
-    """What an unfinished calibration has measured, one line a program."""
-
-    def __init__(self, output: Path, programs: int, seed: int, resume: bool) -> None:
-        self._path = output.with_name(f".{output.name}.unfinished")
-        about = {key: value for key, value in _about().items() if key != "date"}
-        self._head = json.dumps({"programs": programs, "seed": seed, **about})
-        lines = self._lines() if resume else []
-        self.visits = len(lines)
-        """How often programs were timed."""
-        self.programs = dict(map(_timed, lines))
-        """What is known of each: the last line has what was least."""
-        self._path.write_text("\n".join([self._head, *lines]) + "\n", encoding="utf-8")
-
-    def _lines(self) -> list[str]:
-        """Nothing where there is nothing, or it is of other programs or another machine."""
-        try:
-            head, *lines = self._path.read_text(encoding="utf-8").splitlines()
-        except (OSError, ValueError):
-            return []
-        if head != self._head:
-            return []
-        for at, line in enumerate(lines):
-            try:
-                _timed(line)
-            except (ValueError, TypeError, KeyError):
-                return lines[:at]  # the line that was being written when the calibration was ended
-        return lines
-
-    def add(self, number: int, program: Timed) -> None:
-        """A program was timed."""
-        self.visits += 1
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(_line(number, program) + "\n")
-
-    def remove(self) -> None:
-        """It is finished."""
-        self._path.unlink(missing_ok=True)
-
-
-def _line(number: int, program: Timed) -> str:
+def _record(number: int, program: Timed) -> dict[str, Any]:
+    """A program as a journal has it."""
     operations = [[kind.name, kind.group, asdict(kind.work), seconds] for kind, seconds in program.operations]
-    return json.dumps({"number": number, **asdict(replace(program, operations=())), "operations": operations})
+    return {"number": number, **asdict(replace(program, operations=())), "operations": operations}
 
 
-def _timed(line: str) -> tuple[int, Timed]:
-    found = json.loads(line)
+def _timed(record: dict[str, Any]) -> tuple[int, Timed]:
+    """The program of a record, and its number."""
+    found = dict(record)
     number = int(found.pop("number"))
     operations = tuple(
-        (Kind(name, group, _work(work)), float(seconds)) for name, group, work, seconds in found.pop("operations")
+        (Kind(name, group, _work(dict(work))), float(seconds)) for name, group, work, seconds in found.pop("operations")
     )
     shape, steps, probe = tuple(found.pop("shape")), tuple(found.pop("steps")), Probe(*found.pop("probe"))
     return number, Timed(shape=shape, operations=operations, steps=steps, probe=probe, **found)

@@ -242,7 +242,7 @@ def _total(lines: Sequence[Line], prices: Pricer) -> Line:
     real = math.fsum(line.real_s for line in lines)
     cm = None if any(line.cm_s is None for line in lines) else math.fsum(line.cm_s or 0.0 for line in lines)
     if isinstance(prices, Here) and prices.costs.held_out:
-        low, high = (real / (1 + error) for error in _quantiles(prices.costs.held_out))
+        low, high = (real / (1 + error) for error in quantiles(prices.costs.held_out))
     else:
         # Errors of different operations are different: their squares add.
         off = math.sqrt(math.fsum((line.high_s - line.real_s) ** 2 for line in lines))
@@ -250,7 +250,7 @@ def _total(lines: Sequence[Line], prices: Pricer) -> Line:
     return Line("total", sum(line.count for line in lines), real, cm, low, high)
 
 
-def _quantiles(errors: Sequence[float]) -> tuple[float, float]:
+def quantiles(errors: Sequence[float]) -> tuple[float, float]:
     """The errors that make the largest and the least of an interval around a prediction."""
     ordered = sorted(errors)
     beyond = (1 - COVERAGE) / 2 * (len(ordered) - 1)

@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from weft import files
 from weft.fghc.checking import sources
 
 if TYPE_CHECKING:
@@ -175,6 +176,7 @@ def run(
     enlarge: bool = False,
     look_every: int | None = None,
     trace: str | os.PathLike[str] | None = None,
+    force: bool = False,
 ) -> Run:
     """Run a goal of the modules in some files, on one processing element or on several, which are then threads.
 
@@ -190,13 +192,15 @@ def run(
     `step_time` (seconds of a reduction, of a step of the software) go before both. `enlarge` simulates a larger machine
     of the same parts where there are more processing elements than nodes. A processing element looks for messages
     every `look_every` reductions: default 1 in virtual time, 10,000 otherwise. `trace` is a file for the timeline of
-    a run (Chrome trace JSON, for Perfetto).
+    a run (Chrome trace JSON, for Perfetto), which is replaced with `force` only.
 
     Raises UsageError for options that cannot be meant, RunError for a program with errors. A program that fails,
     deadlocks or is interrupted (Ctrl-C) is a result, see `Run.status`.
     """
     from weft._core import UsageError, fghc_run, fghc_run_threads, fghc_simulate
 
+    if trace is not None:
+        files.check_output(trace, (), force=force)
     if (pes > 1 or on is not None) and counts:
         raise UsageError("reductions by predicate are counted on one PE here only")
     if look_every is not None and look_every < 1:

@@ -6,12 +6,13 @@ import json
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 import polars as pl
 
 from weft import _core
 from weft._core import UsageError
+from weft.journal import Journal
 from weft.launch import environment, mpiexec, node, primitives, protocol, ranges
 from weft.launch.protocol import Plan, Progress, Row
 from weft.launch.request import Request, Settings, by_ranks, requests
@@ -180,18 +181,28 @@ def measure_requests(
     name: str = HERE,
     progress: Progress | None = None,
     before: pl.DataFrame | None = None,
+    journal: Journal | None = None,
 ) -> Measurement:
-    """As :func:`measure`, for requests; continues the launches of `before`, and says how well points are known."""
+    """As :func:`measure`, for requests; continues the launches of `before`, and says how well points are known.
+
+    Every launch is kept in `journal` when it ends; launches of these requests that the journal has are continued too.
+    """
     for request in wanted:
         check(request)
     if launcher := environment.launcher():
-        return _in_place(wanted, plan, name, before, launcher)
+        return _in_place(wanted, plan, name, before, journal, launcher)
     earlier = _rows(before, name)
+    kept = _kept(journal, wanted, earlier)
     constants = conditions()
-    outcome = protocol.run(wanted, _launch, plan, progress, earlier)
-    status = protocol.status([*earlier, *outcome.rows], plan, outcome.interrupted, in_place=False)
+
+    def keep(number: int, rows: Sequence[Row]) -> None:
+        if journal is not None:
+            journal.append({"launch": number, "rows": [{**constants, **row} for row in rows]})
+
+    outcome = protocol.run(wanted, _launch, plan, progress, [*earlier, *kept], keep=keep)
+    status = protocol.status([*earlier, *kept, *outcome.rows], plan, outcome.interrupted, in_place=False)
     return Measurement(
-        _joined(before, outcome.rows, name, status, constants),
+        _joined(before, [*kept, *outcome.rows], name, status, constants),
         outcome.interrupted,
         spent=outcome.spent,
         status=status,
@@ -237,7 +248,12 @@ def _program(request: Request) -> tuple[str, ...]:
 
 
 def _in_place(
-    wanted: Sequence[Request], plan: Plan, name: str, before: pl.DataFrame | None, launcher: environment.Launcher
+    wanted: Sequence[Request],
+    plan: Plan,
+    name: str,
+    before: pl.DataFrame | None,
+    journal: Journal | None,
+    launcher: environment.Launcher,
 ) -> Measurement:
     """One launch whose rank this process is: its peers run the same."""
     for request in wanted:
@@ -260,11 +276,20 @@ def _in_place(
     if launcher.rank != 0:
         return Measurement(table([], "measured", name), writes=False, in_place=True)
     earlier = _rows(before, name)
-    number = 1 + max((row["repetition"] for row in earlier), default=-1)
-    rows = [{**row, "repetition": number} for row in found]
-    status = protocol.status([*earlier, *rows], plan, interrupted, in_place=True)
-    joined = _joined(before, rows, name, status, conditions())
-    return Measurement(joined, interrupted, in_place=True, spent=time.monotonic() - start, status=status)
+    kept = _kept(journal, wanted, earlier)
+    number = 1 + max((row["repetition"] for row in [*earlier, *kept]), default=-1)
+    constants = conditions()
+    rows = [{**constants, **row, "repetition": number} for row in found]
+    failure = None
+    if journal is not None and rows:
+        try:
+            journal.append({"launch": number, "rows": rows})
+        except _core.RunError as error:
+            failure = error
+    status = protocol.status([*earlier, *kept, *rows], plan, interrupted, in_place=True)
+    joined = _joined(before, [*kept, *rows], name, status, constants)
+    spent = time.monotonic() - start
+    return Measurement(joined, interrupted, in_place=True, spent=spent, status=status, failure=failure)
 
 
 def _run_rank(wanted: Sequence[Request]) -> Iterator[tuple[int, list[Row]]]:
@@ -281,6 +306,21 @@ def _rows(before: pl.DataFrame | None, name: str) -> list[Row]:
         return []
     mine = before.filter((pl.col("source") == "measured") & (pl.col("machine") == name))
     return _protocol_rows(mine)
+
+
+def _kept(journal: Journal | None, wanted: Sequence[Request], earlier: Sequence[Row]) -> list[Row]:
+    """The rows of some requests in a journal, without those that the earlier table has."""
+    if journal is None:
+        return []
+    names = {request.benchmark for request in wanted}
+    known = {(protocol.point(row), row["repetition"]) for row in earlier}
+    rows = [row for record in journal.records if "launch" in record for row in record["rows"]]
+    return [row for row in rows if row["benchmark"] in names and (protocol.point(row), row["repetition"]) not in known]
+
+
+def request_of(wanted: Sequence[Request], name: str) -> Row:
+    """What a journal of these requests is told apart by."""
+    return {"measure": [asdict(request) for request in wanted], "name": name}
 
 
 def _protocol_rows(table: pl.DataFrame) -> list[Row]:

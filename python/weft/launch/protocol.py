@@ -6,11 +6,12 @@ median over launches with its nonparametric interval is the result. No value is 
 
 from __future__ import annotations
 
+import contextlib
 import math
 import random
 import statistics
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -23,6 +24,9 @@ from weft.samples.summary import ASKED_ONCE
 Row = dict[str, Any]
 Launch = Callable[[Sequence[Request]], Iterable[tuple[int, list[Row]]]]
 """Runs requests as one launch; yields the index of a request and its rows as they are done."""
+
+Keep = Callable[[int, Sequence[Row]], None]
+"""Is given the number and the rows of a launch as soon as it has ended, whole or not."""
 
 POINT = tuple(name for name in PARAMETERS if name not in ("source", "machine"))
 """The columns that tell points apart."""
@@ -134,11 +138,13 @@ def run(
     progress: Progress | None = None,
     before: Sequence[Row] = (),
     clock: Callable[[], float] = time.monotonic,
+    keep: Keep = lambda number, rows: None,
 ) -> Outcome:
     """Launch until every point is known well enough, the budget is spent, or someone interrupts.
 
     Each launch runs every point that is not yet known well enough, its lengths in an order that is random but the same
-    for the same number of the launch.
+    for the same number of the launch. A launch that was ended before it had measured all of its points is completed
+    first, so that a measurement that was interrupted comes to the launches of one that was not.
 
     Parameters
     ----------
@@ -152,6 +158,8 @@ def run(
         Rows of earlier launches of the same points, which this measurement continues.
     clock
         Seconds, for tests.
+    keep
+        Is given the rows of each launch when it ends. A RunError of it ends the measurement as that of a launch does.
 
     Raises
     ------
@@ -161,20 +169,32 @@ def run(
     progress = progress or Silent()
     start = clock()
     outcome = Outcome()
-    first = 1 + max((row["repetition"] for row in before), default=-1)
+    first = max((row["repetition"] for row in before), default=0)
     try:
         for number in range(first, plan.most):
-            left = _unfinished(requests, [*before, *outcome.rows], plan)
-            enough = number >= plan.launches
-            if not left or (enough and clock() - start >= plan.budget):
+            rows = [*before, *outcome.rows]
+            left = _to_launch(requests, rows, plan, number)
+            if not left:
+                if number > first or not before:
+                    break
+                continue
+            enough = number - first >= plan.launches or _launches(left, rows) >= plan.launches
+            if enough and clock() - start >= plan.budget:
                 break
             points = sum(request.points for request in left)
             progress.launch(number, points, points * max(1, plan.launches - number))
-            for row in launched(left, launch, number):
-                outcome.rows.append(row)
-                progress.rows(1)
-                if number > first and clock() - start >= plan.limit:
-                    break
+            measured: list[Row] = []
+            try:
+                with contextlib.closing(launched(left, launch, number)) as found:
+                    for row in found:
+                        measured.append(row)
+                        outcome.rows.append(row)
+                        progress.rows(1)
+                        if number > first and clock() - start >= plan.limit:
+                            break
+            finally:
+                if measured:
+                    keep(number, measured)
             if clock() - start >= plan.limit:
                 break
     except KeyboardInterrupt:
@@ -187,7 +207,7 @@ def run(
     return outcome
 
 
-def launched(requests: Sequence[Request], launch: Launch, number: int) -> Iterator[Row]:
+def launched(requests: Sequence[Request], launch: Launch, number: int) -> Generator[Row, None, None]:
     """The rows of one launch, with its number and what disturbed it; those of a request share `stolen`.
 
     A request of several passes gives one row a point when the last is done: see `joined`.
@@ -252,18 +272,46 @@ def _shuffled(request: Request, number: int, i: int) -> Request:
     )
 
 
-def _unfinished(requests: Sequence[Request], rows: Iterable[Row], plan: Plan) -> list[Request]:
-    """The requests with those of their lengths or variants that some point is not yet known well enough for."""
+def _to_launch(requests: Sequence[Request], rows: Sequence[Row], plan: Plan, number: int) -> list[Request]:
+    """What launch `number` measures: what was not known well enough before it, less what it has measured already."""
+    earlier = seconds_by_point(row for row in rows if row["repetition"] < number)
+    done = {key for key, seconds in earlier.items() if key[0] in ASKED or is_converged(seconds, plan)}
+    done |= {point(row) for row in rows if row["repetition"] == number}
+    return _unfinished(requests, {point(row): None for row in rows}, done)
+
+
+def _launches(requests: Sequence[Request], rows: Sequence[Row]) -> int:
+    """How many launches there are of every point of some requests; 0 where a request has none yet."""
+    values = [(dict(zip(POINT, key, strict=True)), len(seconds)) for key, seconds in seconds_by_point(rows).items()]
+    return min(
+        (
+            min((count for parameters, count in values if _is_of(request, parameters)), default=0)
+            for request in requests
+        ),
+        default=0,
+    )
+
+
+def _is_of(request: Request, parameters: Row) -> bool:
+    """Whether a request measures a point."""
+    if (parameters["benchmark"], parameters["ranks"]) != (request.benchmark, request.ranks):
+        return False
+    if request.node:
+        return request.wants(parameters["variant"])
+    return not request.bytes or parameters["bytes"] in request.bytes
+
+
+def _unfinished(
+    requests: Sequence[Request], points: Iterable[tuple[Any, ...]], done: Container[tuple[Any, ...]]
+) -> list[Request]:
+    """The requests with those of their lengths or variants of which some point is not done."""
     known: dict[tuple[str, int], list[tuple[Row, bool]]] = {}
-    for key, seconds in seconds_by_point(rows).items():
+    for key in points:
         parameters = dict(zip(POINT, key, strict=True))
-        benchmark = parameters["benchmark"]
-        done = benchmark in ASKED or is_converged(seconds, plan)
-        known.setdefault((benchmark, parameters["ranks"]), []).append((parameters, done))
+        known.setdefault((parameters["benchmark"], parameters["ranks"]), []).append((parameters, key in done))
     left = []
     for request in requests:
-        points = known.get((request.benchmark, request.ranks), [])
-        narrowed = _narrowed(request, points)
+        narrowed = _narrowed(request, known.get((request.benchmark, request.ranks), []))
         if narrowed is not None:
             left.append(narrowed)
     return left

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from weft import _core
+from weft import _core, files
 from weft._core import Machine, UsageError
 from weft.catalogue import machine as find_machine
 from weft.launch import data_parallel, node, ranges
@@ -55,6 +55,7 @@ def simulate(
     trace: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
     notes: list[str] | None = None,
+    force: bool = False,
 ) -> pl.DataFrame:
     """Run benchmarks on a described machine in virtual time.
 
@@ -93,6 +94,8 @@ def simulate(
     notes
         Gets a line for every row of the node suite that the machine file does not price; without it such rows are an
         error.
+    force
+        Whether to replace a timeline's file that exists.
 
     Returns
     -------
@@ -106,6 +109,8 @@ def simulate(
     weft.RunError
         For programs that deadlock or fail.
     """
+    if trace is not None:
+        files.check_output(trace, (), force=force)
     described = machine if isinstance(machine, Machine) else find_machine(machine)
     names = [benchmark] if isinstance(benchmark, str) else list(benchmark)
     if any(name in data_parallel.BENCHMARKS for name in names):

@@ -14,10 +14,13 @@ from plotly.offline import get_plotlyjs
 
 from weft import model, units
 from weft._core import __version__
-from weft.files import write_text
+from weft.files import check_output, deliver
 from weft.reports import figures, goals, groups, tables
 from weft.reports.content import Content, MachineDescription, Subject, collect, dumps
 from weft.reports.figures import Figure
+
+SPACE = 8 << 20
+"""Bytes that a report needs: most are those of the library that draws its figures."""
 
 
 @dataclass
@@ -62,6 +65,7 @@ def report(
     fits: Iterable[model.Fit] = (),
     title: str = "What messages cost",
     origin: str = "",
+    force: bool = False,
 ) -> None:
     """Write a report: one HTML file that opens offline.
 
@@ -79,16 +83,21 @@ def report(
         The heading.
     origin
         Where the samples come from, in words.
+    force
+        Whether to replace a file that exists.
 
     Raises
     ------
+    UsageError
+        If the file exists and is not to be replaced.
     SamplesError
         If the table is not one of samples.
     OSError
         If the file cannot be written.
     """
+    check_output(path, (), force=force, space=SPACE)
     content = collect(samples, machines, fits)
-    write_text(render(content, title, origin), path)
+    deliver(render(content, title, origin).encode(), path)
 
 
 def render(content: Content, title: str, origin: str) -> str:

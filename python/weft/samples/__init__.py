@@ -12,7 +12,7 @@ Parquet. A row is one launch of one benchmark at one set of parameters. `COLUMNS
 [6.4e-07]
 """
 
-from weft.samples.files import append, read, write
+from weft.samples.files import append, content, read, write
 from weft.samples.schema import COLUMNS, PARAMETERS, REQUIRED, SOURCES, Column, SamplesError, validate
 from weft.samples.summary import DEFAULT_CONFIDENCE, MedianInterval, median_interval, summarise
 
@@ -26,6 +26,7 @@ __all__ = [
     "MedianInterval",
     "SamplesError",
     "append",
+    "content",
     "median_interval",
     "read",
     "summarise",

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import csv
-import errno
+import io
 import os
-import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 
+from weft import files
 from weft.samples.schema import COLUMNS, REQUIRED, SamplesError, validate
 
 _FORMATS = (".csv", ".parquet")
@@ -45,7 +44,7 @@ def read(path: str | os.PathLike[str]) -> pl.DataFrame:
     return validate(table, str(path))
 
 
-def write(table: pl.DataFrame, path: str | os.PathLike[str]) -> None:
+def write(table: pl.DataFrame, path: str | os.PathLike[str], *, force: bool = False) -> None:
     """Check a table and write it whole or not at all.
 
     The table goes to a temporary file in the same folder, which then replaces `path`: whoever reads `path` sees the old
@@ -57,21 +56,40 @@ def write(table: pl.DataFrame, path: str | os.PathLike[str]) -> None:
         A table of samples; required columns come first in the file.
     path
         A `.csv` or `.parquet` file.
+    force
+        Whether to replace a file that exists.
+
+    Raises
+    ------
+    UsageError
+        If the file exists and is not to be replaced, or cannot be written.
+    SamplesError
+        If the table is not valid or the suffix unknown.
+    OSError
+        If writing fails.
+    """
+    path = Path(path)
+    text = content(table, path)
+    files.check_output(path, _FORMATS, force=force, space=len(text))
+    files.write_bytes(text, path)
+
+
+def content(table: pl.DataFrame, path: str | os.PathLike[str]) -> bytes:
+    """What a file of this name has of a table.
 
     Raises
     ------
     SamplesError
         If the table is not valid or the suffix unknown.
-    OSError
-        If the file cannot be written.
     """
     path = Path(path)
     suffix = _suffix(path)
     table = _in_order(validate(table, f"the table for {path}"))
     if suffix == ".csv":
-        _replace(path, table.write_csv)
-    else:
-        _replace(path, table.write_parquet)
+        return table.write_csv().encode()
+    buffer = io.BytesIO()
+    table.write_parquet(buffer)
+    return buffer.getvalue()
 
 
 def append(table: pl.DataFrame, path: str | os.PathLike[str]) -> None:
@@ -99,7 +117,7 @@ def append(table: pl.DataFrame, path: str | os.PathLike[str]) -> None:
             table = pl.concat([before, table], how="diagonal_relaxed")
         except pl.exceptions.PolarsError as error:
             raise SamplesError(f"{path}: the new rows do not fit the columns of the file: {error}") from None
-    write(table, path)
+    write(table, path, force=True)
 
 
 def _suffix(path: Path) -> str:
@@ -170,23 +188,3 @@ def _guessed(values: pl.Series) -> pl.Series:
         if typed.null_count() == values.null_count():
             return typed
     return values
-
-
-def _replace(path: Path, save: Callable[[Path], object]) -> None:
-    """Let `save` write a temporary file beside `path`, then put it in `path`'s place."""
-    path = path.resolve()  # A link stays a link; what it points to is replaced.
-    if not path.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "no such folder", str(path.parent))
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    os.close(descriptor)
-    temporary = Path(name)
-    try:
-        save(temporary)
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~mask)
-        with temporary.open("rb") as file:
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

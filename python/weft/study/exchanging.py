@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import polars as pl
 
-from weft._core import Machine
+from weft._core import Machine, RunError
 from weft.conset import compile
 from weft.conset.exchange import RANDOM_ORDER, Exchange, check_method, connection_set, request, row, table
+from weft.journal import Journal
 from weft.launch.exchanging import run_mpi
+from weft.launch.measure import Measurement
 
 ITERATIONS, WARMUP = 200, 20
 
@@ -72,7 +75,9 @@ def measure_here(
     seed: int = 0,
     name: str = "here",
     progress: Callable[[int, int], None] | None = None,
-) -> pl.DataFrame:
+    before: pl.DataFrame | None = None,
+    journal: Journal | None = None,
+) -> Measurement:
     """Measure how long a pattern takes between ranks of MPI, phase by phase and as messages all at once.
 
     Parameters
@@ -87,10 +92,13 @@ def measure_here(
         Timed exchanges of a launch.
     name
         What the samples call this machine.
+    before, journal
+        Earlier samples, and an open journal, whose launches are gone on with; the journal is given each launch when it
+        ends.
 
     Returns
     -------
-    polars.DataFrame
+    Measurement
         Samples with `source` "measured", one a launch: the median of its exchanges.
 
     Raises
@@ -113,12 +121,56 @@ def measure_here(
                 warmup=min(WARMUP, iterations or WARMUP), phantom=False,
             )  # fmt: skip
             wanted.append((method, length, connections, told))
-    rows = []
-    for launch in range(launches):
-        results = run_mpi("exchange", [told for *_, told in wanted], ranks)
-        for (method, length, connections, _), result in zip(wanted, results, strict=True):
-            found = Exchange(tuple(result["seconds"]), result["ranks"], result["phases"])
-            rows.append(row("measured", name, method, connections, found, compiler, length, launch))
-        if progress is not None:
-            progress(launch + 1, launches)
-    return table(rows)
+    start = time.monotonic()
+    earlier = [] if before is None else before.filter(pl.col("source") == "measured").to_dicts()
+    kept = [row for record in (journal.records if journal is not None else []) for row in record["rows"]]
+    found = Measurement(table([]))
+    rows = [one for one in kept if _key(one) not in set(map(_key, earlier))]
+    known = set(map(_key, [*earlier, *rows]))
+    try:
+        for launch in range(launches):
+            asked = (
+                row("measured", name, method, connections, Exchange((0.0,), ranks, 0), compiler, length, launch)
+                for method, length, connections, _ in wanted
+            )
+            if known.issuperset(map(_key, asked)):
+                continue
+            results = run_mpi("exchange", [told for *_, told in wanted], ranks)
+            new = [
+                row("measured", name, method, connections, _exchange(result), compiler, length, launch)
+                for (method, length, connections, _), result in zip(wanted, results, strict=True)
+            ]
+            rows += new
+            if journal is not None:
+                journal.append({"launch": launch, "rows": new})
+            if progress is not None:
+                progress(launch + 1, launches)
+    except KeyboardInterrupt:
+        found.interrupted = True
+    except RunError as error:
+        if not rows:
+            raise
+        found.failure = error
+    found.spent = time.monotonic() - start
+    found.table = table(rows) if before is None else pl.concat([before, table(rows)], how="diagonal_relaxed")
+    return found
+
+
+def request_of(
+    methods: Sequence[str], pattern: str, words: Sequence[int], compiler: str, ranks: int, iterations: int | None,
+    seed: int, name: str,
+) -> dict[str, Any]:  # fmt: skip
+    """What the journal of such a measurement is told apart by."""
+    return {
+        "exchange": list(methods), "pattern": pattern, "words": list(words), "compiler": compiler, "ranks": ranks,
+        "iterations": iterations, "seed": seed, "name": name,
+    }  # fmt: skip
+
+
+def _exchange(result: dict[str, Any]) -> Exchange:
+    return Exchange(tuple(result["seconds"]), result["ranks"], result["phases"])
+
+
+def _key(sample: dict[str, Any]) -> tuple[Any, ...]:
+    """What tells samples of exchanges apart."""
+    return tuple(sample.get(name) for name in ("benchmark", "machine", "pattern", "words", "ranks", "repetition"))

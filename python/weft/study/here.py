@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -15,10 +16,11 @@ import weft
 from weft import _core, model, samples, units
 from weft._core import Machine, RunError, UsageError
 from weft.catalogue import operation_time
-from weft.files import write_text
+from weft.files import NotWrittenError, check_output, deliver
+from weft.journal import Journal
 from weft.launch import environment
 from weft.launch.benchmark import Benchmark
-from weft.launch.measure import HERE, Measurement, conditions, measure_requests
+from weft.launch.measure import HERE, Measurement, conditions, measure_requests, request_of
 from weft.launch.protocol import NOT_CONVERGED, Plan
 from weft.launch.protocol import Progress as Rows
 from weft.launch.request import Request, benchmarks, every
@@ -122,6 +124,8 @@ class Findings:
         The files; None for those that were not written because someone interrupted.
     interrupted
         Whether someone did.
+    failure
+        Why a file could not be written, if one could not.
     """
 
     lines: list[str] = field(default_factory=list)
@@ -129,6 +133,7 @@ class Findings:
     samples: Path | None = None
     machine: Path | None = None
     interrupted: bool = False
+    failure: NotWrittenError | None = None
 
 
 def lengths() -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -179,33 +184,50 @@ def _fewest(benchmark: Benchmark) -> int:
     return max(4, benchmark.min_ranks) if "probe" in benchmark.fields else benchmark.min_ranks
 
 
+FILES = ("samples.csv", "here.toml", "report.html")
+"""What a study writes."""
+
+SPACE = 16 << 20
+"""Bytes that a study may need: most are its report's."""
+
+Opens = Callable[..., AbstractContextManager[Journal | None]]
+"""Opens a journal, as :class:`weft.journal.Journal` does."""
+
+
 def study(
     folder: str | os.PathLike[str],
     *,
     quick: bool = False,
     resume: bool = False,
+    force: bool = False,
     whole: bool = False,
     progress: Progress,
+    journal: Opens = Journal,
 ) -> Findings:
     """Measure this machine over MPI, fit it, simulate the catalogue, and write what was found.
 
     Parameters
     ----------
     folder
-        Where `samples.csv`, `here.toml` and `report.html` are written; made if it does not exist.
+        Where `samples.csv`, `here.toml` and `report.html` are written; made if it does not exist. Every launch is kept
+        in `samples.csv.journal` there as soon as it ends.
     quick
         Whether to be done within a minute.
     resume
-        Whether to go on with the launches that the folder's samples hold.
+        Whether to go on with the launches that the folder's samples, and the journal of an unfinished study, hold.
+    force
+        Whether to replace a study that the folder holds.
     whole
         Whether to measure every group of the suite, not only messages.
     progress
         Who is told how it comes along.
+    journal
+        How the journal is opened.
 
     Raises
     ------
     UsageError
-        If this process is itself a rank.
+        If this process is itself a rank, or the folder holds a study and neither `resume` nor `force` is set.
     RunError
         If MPI is missing or a launch fails.
     """
@@ -213,40 +235,58 @@ def study(
         command = "suite" if whole else "study"
         raise UsageError(f"weft {command} starts its own ranks, but {found.name} has made it one: run it by itself")
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    _prepare(folder, resume, force)
     extent = SUITE if whole else QUICK if quick else FULL
-    path = folder / "samples.csv"
+    path = folder / FILES[0]
     before = _earlier(path) if resume else None
-    needed = not whole and (before is None or "variant" not in before.columns)
-    multiplied = multiplications(extent) if needed else []
-    measured = _measured(extent, progress, before)
-    if measured.interrupted:
+    wanted = requests(extent)
+    with journal(path, request_of(wanted, HERE), resume=resume, force=force) as kept:
+        needed = not whole and (before is None or "variant" not in before.columns)
+        multiplied = multiplications(extent, kept) if needed else []
+        measured = _measured(wanted, extent, progress, before, kept)
         if measured.table.is_empty():
             return Findings(interrupted=True)
-        samples.write(measured.table, path)
+        # What comes after can fail; what took minutes is then still there.
+        known = pl.concat([measured.table, *multiplied], how="diagonal_relaxed")
+        deliver(samples.content(known, path), path)
+        if kept is not None:
+            kept.finish()
+    if measured.interrupted:
         return Findings(samples=path, interrupted=True)
     if measured.failure is not None:
-        samples.write(measured.table, path)
-        kept = f"the {len(measured.table)} samples measured before are in {path}; go on with --resume"
-        raise RunError(f"{measured.failure}\n{kept}")
-    # What comes after can fail; what took minutes is then still there.
-    samples.write(measured.table, path)
+        saved = f"the {len(measured.table)} samples measured before are in {path}; go on with --resume"
+        raise RunError(f"{measured.failure}\n{saved}")
     return _concluded(folder, path, measured, multiplied, whole, progress)
 
 
-def _measured(extent: Extent, progress: Progress, before: pl.DataFrame | None) -> Measurement:
+def _prepare(folder: Path, resume: bool, force: bool) -> None:
+    """Refuse a folder whose files could not be written, or would be replaced unasked; make one that is not there."""
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file; a study needs a folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"the folder {folder} cannot be made: {error.strerror}") from None
+    for name in FILES:
+        check_output(
+            folder / name, (), force=resume or force, instead="--resume adds launches to this study", space=SPACE
+        )
+
+
+def _measured(
+    wanted: Sequence[Request], extent: Extent, progress: Progress, before: pl.DataFrame | None, journal: Journal | None
+) -> Measurement:
     """Echo by its own plan, then everything else; what was measured before an interruption is kept."""
-    wanted = requests(extent)
     parts: list[Measurement] = []
     for is_fitted, plan in ((True, extent.echo), (False, extent.plan)):
         chosen = [request for request in wanted if (request.benchmark in model.BENCHMARKS) == is_fitted]
         fitted = pl.col("benchmark").is_in(model.BENCHMARKS)
         earlier = None if before is None else before.filter(fitted == is_fitted)
-        if parts and (parts[-1].interrupted or parts[-1].failure):
-            if earlier is not None:
-                parts.append(Measurement(earlier, parts[-1].interrupted))
-            break
-        parts.append(measure_requests(chosen, plan, progress=progress, before=earlier))
+        ended = bool(parts) and (parts[-1].interrupted or parts[-1].failure is not None)
+        # Where nothing more is measured, what earlier runs have measured of it is taken over as it is.
+        limited = replace(plan, most=0) if ended else plan
+        part = measure_requests(chosen, limited, progress=progress, before=earlier, journal=journal)
+        parts.append(part)
     return Measurement(
         pl.concat([part.table for part in parts], how="diagonal_relaxed"),
         interrupted=any(part.interrupted for part in parts),
@@ -263,16 +303,22 @@ def _earlier(path: Path) -> pl.DataFrame | None:
     return None if found.is_empty() else found
 
 
-def multiplications(extent: Extent) -> list[pl.DataFrame]:
+def multiplications(extent: Extent, journal: Journal | None = None) -> list[pl.DataFrame]:
     """The time of an 8-byte floating-point multiplication here, as often as there are launches.
 
-    For the ratio of table 7 of Dunigan 1991.
+    For the ratio of table 7 of Dunigan 1991. Those that a journal has are taken from it, the others added to it.
     """
     request = json.dumps({"variants": ["float64_multiply"], "seconds_per_row": 10 * extent.seconds_per_point})
+    records = [] if journal is None else journal.records
+    known = {record["multiplication"]: record["rows"] for record in records if "multiplication" in record}
     parts = []
     for repetition in range(extent.plan.launches):
-        found = json.loads(_core.run_node("arithmetic", request))
-        rows = [{**row, "ranks": 1, "repetition": repetition} for row in found]
+        rows = known.get(repetition)
+        if rows is None:
+            found = json.loads(_core.run_node("arithmetic", request))
+            rows = [{**row, "ranks": 1, "repetition": repetition} for row in found]
+            if journal is not None:
+                journal.append({"multiplication": repetition, "rows": rows})
         variants = pl.Series("variant", [row["variant"] for row in rows])
         parts.append(table(rows, "measured", HERE, conditions()).with_columns(variants))
     return parts
@@ -295,21 +341,27 @@ def _concluded(
     simulated = simulated_tables([*machines, described], measured.table, progress)
     printed = [dunigan1991.data_rates(), dunigan1991.operations("arithmetic")] if whole else []
     everything = pl.concat([measured.table, *multiplied, *simulated, *printed], how="diagonal_relaxed")
-    samples.write(everything, path)
-    write_text(text, folder / "here.toml")
-    report(
-        everything,
-        folder / "report.html",
-        machines=machines,
-        fits=[fitted],
-        title="What messages cost here",
-        origin=path.name,
-    )
+    failure = None
+    try:
+        deliver(samples.content(everything, path), path)
+        deliver(text.encode(), folder / "here.toml")
+        report(
+            everything,
+            folder / "report.html",
+            machines=machines,
+            fits=[fitted],
+            title="What messages cost here",
+            origin=path.name,
+            force=True,
+        )
+    except NotWrittenError as error:
+        failure = error
     return Findings(
         _lines(measured, fitted, machines, everything),
         folder / "report.html",
         path,
         folder / "here.toml",
+        failure=failure,
     )
 
 

@@ -50,7 +50,7 @@ def test_a_timeline_is_written(native, tmp_path):
     simulate("iwarp64", ["messages"], pattern="torus", words=(32,), trace=path)
     assert json.loads(path.read_text())["traceEvents"]
     with pytest.raises(weft.UsageError, match="a timeline shows one run"):
-        simulate("iwarp64", pattern="torus", words=(32,), trace=path)
+        simulate("iwarp64", pattern="torus", words=(32,), trace=path, force=True)
 
 
 def test_an_edited_schedule_is_refused(native):
@@ -133,7 +133,7 @@ def test_exchanges_over_mpi(native, ranks):
 
     found = measure_here(
         ["conset", "messages"], pattern="all-to-all", words=(1, 500), ranks=ranks, launches=1, iterations=2
-    )
+    ).table
     assert found.select("source", "benchmark", "ranks", "words").rows() == [
         ("measured", name, ranks, words) for words in (1, 500) for name in ("conset", "messages")
     ]

@@ -1,5 +1,7 @@
 """Calibration: its programs, their kinds, going on after an interruption. No time is asserted."""
 
+import json
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -76,7 +78,7 @@ def test_a_program_is_timed(small):
     assert all(seconds > 0 for _, seconds in found.operations)
     again = random_programs.draw(0, 1, pace)
     assert [kind for kind, _ in again.operations] == [kind for kind, _ in found.operations]
-    assert calibrating._timed(calibrating._line(3, found)) == (3, found)
+    assert calibrating._timed(json.loads(json.dumps(calibrating._record(3, found)))) == (3, found)
 
 
 def test_what_is_kept_of_two_visits():
@@ -129,12 +131,13 @@ def test_an_interrupted_calibration_goes_on(small, tmp_path, monkeypatch):
         calibrating.calibrate(path, programs=16, progress=interrupt)
     assert not path.exists()
     (kept,) = tmp_path.iterdir()
+    assert kept.name == "c.toml.journal"
     with kept.open("a") as file:
-        file.write('{"shape": [1')  # the line that was being written
+        file.write('12345678 {"shape": [1')  # the line that was being written
     drawn = []
     draw = random_programs.draw
     monkeypatch.setattr(random_programs, "draw", lambda number, *of: drawn.append(number) or draw(number, *of))
-    calibrating.calibrate(path, programs=16)
+    calibrating.calibrate(path, programs=16, resume=True)
     assert drawn[: 16 * calibrating.VISITS - 5] == [*range(5, 16), *list(range(16)) * (calibrating.VISITS - 1)]
     assert [one.name for one in tmp_path.iterdir()] == ["c.toml"]
 
@@ -147,8 +150,12 @@ def test_another_seed_does_not_go_on(small, tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         calibrating.calibrate(path, programs=16, progress=interrupt)
+    with pytest.raises(UsageError, match="belongs to another request .*: its seed is 1, that of this request is 2"):
+        calibrating.calibrate(path, programs=16, seed=2, resume=True)
+    with pytest.raises(UsageError, match=r"c\.toml\.journal has 1 record of an unfinished run"):
+        calibrating.calibrate(path, programs=16, seed=2)
     told = []
-    calibrating.calibrate(path, programs=16, seed=2, progress=lambda *of: told.append(of))
+    calibrating.calibrate(path, programs=16, seed=2, force=True, progress=lambda *of: told.append(of))
     assert told[0][0] == 1
 
 

@@ -33,7 +33,8 @@ PROGRAMS = {"weft-suite", "weft-polyshift", "weft-conset", "weft-fghc"}
 
 PACKAGE_FLOORS = {
     "_core": 0,
-    "files": 1,
+    "files": 0.5,
+    "journal": 0.7,  # beside a file
     "units": 1,
     "releasing": 1,
     "catalogue": 1,

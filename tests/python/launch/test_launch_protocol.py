@@ -4,6 +4,8 @@ import random
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from weft._core import RunError
 from weft.launch import protocol
@@ -189,3 +191,78 @@ def test_the_interval_covers_the_median_as_often_as_it_says(count):
     expected = protocol.median_interval(range(1, count + 1)).coverage
     assert expected >= 0.95
     assert abs(held / 2000 - expected) < 4 * math.sqrt(expected * (1 - expected) / 2000) + 1e-9
+
+
+class Breaks(World):
+    """Is ended within launch `number`, when `after` of its requests are done."""
+
+    def __init__(self, seconds, number, after):
+        super().__init__(seconds)
+        self.number, self.after = number, after
+
+    def __call__(self, requests):
+        is_it = requests[0].seed - 1 == self.number
+        for done, found in enumerate(super().__call__(requests)):
+            if is_it and done == self.after:
+                raise KeyboardInterrupt
+            yield found
+
+
+SEVERAL = [ECHO, Request("ring", 2, bytes=(8, 64)), Request("barrier", 2), Request("echo", 4, bytes=(8,))]
+
+
+def _noisy(n, launch):
+    """Known only by length and launch: some points need many launches, others the fewest."""
+    return 1.0 if n != 64 else random.Random(launch).lognormvariate(0, 0.15)
+
+
+def _rows(found):
+    return sorted((protocol.point(row), row["repetition"], row["seconds"]) for row in map(_sortable, found))
+
+
+def _sortable(row):
+    return {**row, "bytes": row["bytes"] or -1, "hops": 0, "algorithm": ""} | dict.fromkeys(
+        (name for name in protocol.POINT if row.get(name) is None), 0
+    )
+
+
+@settings(deadline=None, max_examples=12)
+@given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 3)), min_size=1, max_size=4), st.booleans())
+def test_a_measurement_that_was_ended_anywhere_comes_to_the_same_launches(ends, kept_all):
+    """Whether the launch that was ended is kept as far as it came (Ctrl-C), or is lost (kill -9)."""
+    plan = Plan(budget=1e9, most=9)
+    undisturbed = run(SEVERAL, World(_noisy), plan).rows
+    rows = []
+    for number, after in sorted(ends):
+        kept = []
+        found = run(
+            SEVERAL,
+            Breaks(_noisy, number, after),
+            plan,
+            before=rows,
+            keep=lambda _, launch, kept=kept: kept.extend(launch),
+        )
+        assert found.rows == kept
+        last = max((row["repetition"] for row in found.rows), default=-1)
+        rows += [row for row in found.rows if kept_all or not found.interrupted or row["repetition"] < last]
+    rows += run(SEVERAL, World(_noisy), plan, before=rows).rows
+    assert _rows(rows) == _rows(undisturbed)
+
+
+def test_a_benchmark_that_is_added_gets_its_fewest_launches_whatever_the_budget():
+    found = run([ECHO], World(lambda n, launch: 1e-6), Plan(budget=0.0))
+    ring = Request("ring", 2, bytes=(8,))
+    more = run([ECHO, ring], World(lambda n, launch: 1e-6), Plan(budget=0.0), before=found.rows)
+    assert [row["benchmark"] for row in more.rows] == ["ring"] * 6
+
+
+def test_rows_that_cannot_be_kept_end_a_measurement_and_are_not_lost():
+    def full(number, rows):
+        if number == 2:
+            raise RunError("the journal x could not be written: No space left on device")
+
+    world = World(lambda n, launch: 1e-6)
+    found = run([ECHO], world, Plan(), keep=full)
+    assert "No space left" in str(found.failure)
+    assert [row["repetition"] for row in found.rows] == [0] * 3 + [1] * 3 + [2] * 3
+    assert len(world.launches) == 3

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from weft import model
+from weft._core import UsageError
 from weft.reports import figures, report
 from weft.reports.content import collect, dumps
 
@@ -151,8 +152,10 @@ def test_no_half_written_file(tmp_path, monkeypatch):
     path.write_text("the old one")
     monkeypatch.setattr(page, "get_plotlyjs", lambda: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        report(made(), path)
+        report(made(), path, force=True)
     assert path.read_text() == "the old one"
+    with pytest.raises(UsageError, match=r"r\.html exists: --force"):
+        report(made(), path)
     assert [p.name for p in tmp_path.iterdir()] == ["r.html"]
 
 

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
+from weft._core import UsageError
 from weft.samples import REQUIRED, SOURCES, SamplesError, append, read, validate, write
 
 HEADER = ",".join(REQUIRED)
@@ -48,7 +49,7 @@ in_folder = settings(max_examples=60, suppress_health_check=[HealthCheck.functio
 @given(tables, st.sampled_from(["csv", "parquet"]))
 def test_what_is_written_is_read_again(tmp_path: Path, table: pl.DataFrame, suffix: str) -> None:
     path = tmp_path / f"samples.{suffix}"
-    write(table, path)
+    write(table, path, force=True)
     assert_frame_equal(read(path), table, check_column_order=False, check_exact=True)
     assert [p.name for p in tmp_path.iterdir() if p.suffix == ".part"] == []
 
@@ -151,14 +152,16 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
     before = path.read_bytes()
     table = read(path)
     with pytest.raises(SamplesError, match=r"the table for .*kept.csv, row 1, column seconds"):
-        write(table.with_columns(seconds=pl.lit(-1.0)), path)
+        write(table.with_columns(seconds=pl.lit(-1.0)), path, force=True)
+    with pytest.raises(UsageError, match=r"kept\.csv exists: --force \(from Python, force=True\) replaces it"):
+        write(table, path)
 
     def full_disk(*_: object, **__: object) -> None:
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(pl.DataFrame, "write_csv", full_disk)
+    monkeypatch.setattr(os, "fsync", full_disk)
     with pytest.raises(OSError, match="no space"):
-        write(table, path)
+        write(table, path, force=True)
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["kept.csv"]
 
@@ -169,7 +172,7 @@ def test_a_missing_folder_is_named_and_a_link_stays_one(tmp_path: Path) -> None:
     append(read(tmp_path / "real.csv"), tmp_path / "link.csv")
     assert (tmp_path / "link.csv").is_symlink()
     assert len(read(tmp_path / "real.csv")) == 2
-    with pytest.raises(FileNotFoundError, match=r"no such folder: .*nowhere'"):
+    with pytest.raises(UsageError, match=r"x\.csv: there is no folder .*nowhere$"):
         write(read(tmp_path / "real.csv"), tmp_path / "nowhere" / "x.csv")
 
 
