@@ -360,8 +360,8 @@ class MpiDiagnosis:
     def processes(self) -> list[tuple[int, int, str]]:
         """The processes of the ranks that have started: rank, process number, host."""
 
-    def died(self, rank: int, now: float) -> None:
-        """The process of this rank was seen to end at `now`."""
+    def died(self, rank: int, now: float, how: str | None = None) -> None:
+        """The process of this rank was seen to end at `now`, in this way if the system told."""
 
     def ended(self, exit_code: int) -> str:
         """Why a job failed whose launcher ended with this code."""
@@ -622,6 +622,21 @@ def node_work(benchmark: str, variant: str, length: int | None = None) -> tuple[
 
 def run_node(benchmark: str, request_json: str) -> str:
     """Runs a benchmark of the node suite in this process; rows as JSON. Raises UsageError, RunError."""
+
+def guard_process() -> None:
+    """Has this process end when the one that watches its run, as the environment names it, or its launcher's is gone."""
+
+def rank_left(how: str) -> None:
+    """Tells the other ranks that this one's program has ended in this way; nothing without MPI."""
+
+def claim_end() -> bool:
+    """Whether this rank is the one that says why the run ends: no other one does."""
+
+def locate_calls(folder: str, signal: int, descriptor: int) -> None:
+    """From now on a rank that is blocked for long knows the file and the line of the caller outside of a folder.
+
+    `signal` has this thread write where it is to `descriptor`, which does not block. Nothing without MPI.
+    """
 
 def mpi_version(default_library: str) -> str:
     """What the MPI library says of itself, as JSON. Raises RunError."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from typing import Annotated
 
@@ -88,11 +89,20 @@ def main() -> None:
     # Wherever it stands: someone who has just seen an error appends it.
     arguments = [word for word in words if word != "--debug"]
     try:
-        app(arguments)
+        with _interruptible():
+            app(arguments)
     except KeyboardInterrupt:
         sys.exit(errors.INTERRUPTED)
     except Exception as error:
         sys.exit(errors.report(error, debug))
+
+
+def _interruptible() -> contextlib.AbstractContextManager[None]:
+    """SIGTERM and SIGHUP end a command as Ctrl-C does; a rank's launcher, who sends SIGTERM, expects it to end at once."""
+    from weft.cli.interrupting import terminating_is_interrupting
+    from weft.launch.environment import launcher
+
+    return terminating_is_interrupting() if launcher() is None else contextlib.nullcontext()
 
 
 if __name__ == "__main__":
