@@ -52,15 +52,21 @@ endif
 # Tests that start ranks go to one worker, the others to the rest.
 PYTHON_TEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadgroup
 
+# Primitives and shifts again at each narrower level of vector instructions that this processor has; the tests of stencils
+# try all levels by themselves.
+RUST_TEST_LEVELS := for level in $$(cargo run --locked --quiet -p weft-simd --example levels | sed '$$d'); do \
+	  WEFT_SIMD=$$level cargo test --locked --quiet -p weft-kernels --lib -- primitives shift || exit 1; done
+
 # Both halves always run; either failing fails the whole.
 test: setup
-	@$(RUST_TEST); rust=$$?; \
+	@$(RUST_TEST) && ($(RUST_TEST_LEVELS)); rust=$$?; \
 	$(PYTHON_TEST); python=$$?; \
 	if [ $$rust -ne 0 ]; then echo "cargo test failed (above pytest's output)" >&2; fi; \
 	[ $$rust -eq 0 ] && [ $$python -eq 0 ]
 
 test-rust: setup
 	$(RUST_TEST)
+	$(RUST_TEST_LEVELS)
 
 test-python: setup
 	$(PYTHON_TEST)

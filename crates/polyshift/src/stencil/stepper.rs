@@ -243,6 +243,25 @@ impl<C: Communicator, T: Element> Stepper<C, T> {
         target: Lying<'_>,
         steps: usize,
     ) -> Result<(), CommError> {
+        // SAFETY: the caller promises the same.
+        unsafe { self.steps_while(source, between, target, steps, &mut || true).await }
+    }
+
+    /// As [`steps`](Self::steps), given up before an exchange where `goes_on` says no: arrays then hold anything.
+    ///
+    /// # Errors
+    /// Those of the world.
+    ///
+    /// # Safety
+    /// As for [`steps`](Self::steps).
+    pub async unsafe fn steps_while(
+        &mut self,
+        source: Lying<'_>,
+        between: [*mut u8; 2],
+        target: Lying<'_>,
+        steps: usize,
+        goes_on: &mut dyn FnMut() -> bool,
+    ) -> Result<(), CommError> {
         let longest = self.steps_per_exchange();
         let turns = steps / longest;
         let rest = steps % longest;
@@ -252,6 +271,9 @@ impl<C: Communicator, T: Element> Stepper<C, T> {
         };
         let (mut from, mut done) = (source, 0);
         for turn in std::iter::repeat_n(longest, turns).chain((rest > 0).then_some(rest)) {
+            if !goes_on() {
+                return Ok(());
+            }
             let results = self.results(turn);
             // SAFETY: the caller's.
             unsafe { self.turn(from, (1..=results).map(|number| after(done + number)), turn).await? };
