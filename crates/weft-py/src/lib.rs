@@ -15,6 +15,7 @@ mod interruptible;
 mod kept;
 mod launch;
 mod machine;
+mod memory;
 mod mpi;
 mod node;
 mod primitives;
@@ -52,6 +53,8 @@ mod _core {
     use crate::launch::{benchmarks, check_request, halo_messages, run_threads, simulate, stencil_work};
     #[pymodule_export]
     use crate::machine::{PyMachine, catalogue};
+    #[pymodule_export]
+    use crate::memory::PyMemory;
     #[pymodule_export]
     use crate::mpi::{MpiDiagnosis, claim_end, guard_process, locate_calls, mpi_version, rank_left, run_mpi_rank};
     #[pymodule_export]
