@@ -12,7 +12,6 @@ mod fghc;
 mod fghc_run;
 mod guard;
 mod interruptible;
-mod kept;
 mod launch;
 mod machine;
 mod memory;
