@@ -53,9 +53,14 @@ endif
 # Tests that start ranks go to one worker, the others to the rest.
 PYTHON_TEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadgroup
 
+# Primitives and shifts again at each narrower level of vector instructions that this processor has; the tests of stencils
+# try all levels by themselves.
+RUST_TEST_LEVELS := for level in $$(cargo run --locked --quiet -p weft-simd --example levels | sed '$$d'); do \
+	  WEFT_SIMD=$$level cargo test --locked --quiet -p weft-kernels --lib -- primitives shift || exit 1; done
+
 # Both halves always run; either failing fails the whole.
 test: setup
-	@$(RUST_TEST); rust=$$?; \
+	@$(RUST_TEST) && ($(RUST_TEST_LEVELS)); rust=$$?; \
 	scripts/loom.sh; loom=$$?; \
 	$(PYTHON_TEST); python=$$?; \
 	if [ $$rust -ne 0 ]; then echo "cargo test failed (above pytest's output)" >&2; fi; \
@@ -64,6 +69,7 @@ test: setup
 
 test-rust: setup
 	$(RUST_TEST)
+	$(RUST_TEST_LEVELS)
 	scripts/loom.sh
 
 loom:

@@ -15,6 +15,7 @@ mod guard;
 mod kept;
 mod launch;
 mod machine;
+mod memory;
 mod mpi;
 mod node;
 mod primitives;
@@ -54,6 +55,8 @@ mod _core {
     use crate::launch::{benchmarks, check_request, halo_messages, run_threads, simulate, stencil_work};
     #[pymodule_export]
     use crate::machine::{PyMachine, catalogue};
+    #[pymodule_export]
+    use crate::memory::PyMemory;
     #[pymodule_export]
     use crate::mpi::{MpiDiagnosis, mpi_version, run_mpi_rank};
     #[pymodule_export]

@@ -14,6 +14,7 @@ PACKAGE = ROOT / "python" / "weft"
 # docs/ARCHITECTURE.md says why. A crate or package that is not here has no floor yet: give it one.
 CRATE_FLOORS = {
     "weft-base": 0,
+    "weft-simd": 0,
     "weft-machine": 0.5,  # on floor 0, above the units
     "weft-comm": 1,
     "weft-network": 1,
