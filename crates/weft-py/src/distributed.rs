@@ -208,7 +208,8 @@ impl PyRanks {
         let own = own.writable(&stored(&storage, &blocks.0.block())?, "the block")?;
         let whole = whole.of(&blocks.0, storage.element, PyMemory::readable)?;
         let division = division(blocks, root, &whole, &storage, own);
-        // SAFETY: weft.distributed keeps both arrays, whose shapes it has checked, through the call.
+        // SAFETY: the memory objects, which are held through the call, have been asked for what the division describes
+        // of the whole and of the block.
         unsafe {
             match &self.0 {
                 Some(comm) => done(division.scatter(comm)),
@@ -231,8 +232,8 @@ impl PyRanks {
         let own = own.readable(&stored(&storage, &blocks.0.block())?, "the block")?;
         let whole = whole.of(&blocks.0, storage.element, PyMemory::writable)?;
         let division = division(blocks, root, &whole, &storage, own);
-        // SAFETY: weft.distributed keeps both arrays through the call; it has checked that the root's has the divided
-        // shape and that the rank's own has the memory that its storage describes.
+        // SAFETY: the memory objects, which are held through the call, have been asked for what the division describes
+        // of the block and of the whole.
         unsafe {
             match &self.0 {
                 Some(comm) => done(division.gather(comm)),
@@ -247,7 +248,8 @@ impl PyRanks {
         let bytes = memory.after();
         let start = memory.writable(&(0..bytes as isize), "what is broadcast")?;
         let Some(comm) = &self.0 else { return Ok(()) };
-        // SAFETY: weft.distributed keeps an array of so many bytes there through the call.
+        // SAFETY: the memory object, which is held through the call, has been asked for so many bytes that may be
+        // written.
         let own = unsafe { std::slice::from_raw_parts_mut(start, bytes) };
         let payload = done(broadcast(comm, root, Payload::of(own), Choice::Auto))?;
         if let Payload::Data(buffer) = payload {
@@ -528,8 +530,8 @@ impl PyExchange {
             Way::Over(exchange) => unsafe { exchange.read_boundaries(arrays) },
             Way::Alone { plan, .. } => {
                 for (number, whole) in arrays.enumerate().take(plan.boundaries.len()) {
-                    // SAFETY: weft.distributed gives for each boundary an array of the shape and type that the plan was
-                    // made with, dense in C order.
+                    // SAFETY: the memory has as many bytes as the boundary array that the plan was made with: they were
+                    // asked for above.
                     unsafe { plan.read_boundary(number, whole) };
                 }
             }
@@ -570,7 +572,8 @@ impl PyExchange {
         match &mut self.exchange {
             Way::Over(exchange) => {
                 let outcome = without_python(py, || {
-                    // SAFETY: the arrays that `begin` was given are kept by weft.distributed until this has returned.
+                    // SAFETY: `begin` has asked the memory objects for what the arrays were described with, and `held`
+                    // keeps them.
                     done(unsafe { exchange.end() })
                 });
                 if outcome.is_err() {
@@ -583,8 +586,9 @@ impl PyExchange {
                 let constants = self.bases.len() - 1;
                 self.bases[constants] = plan.constants.as_mut_ptr();
                 for stage in &plan.stages {
-                    // SAFETY: the arrays that `begin` was given are kept by weft.distributed until this has returned;
-                    // the constants, which the copies read too, are the plan's, and no copy names a message.
+                    // SAFETY: `begin` has asked the memory objects for what the arrays were described with, and `held`
+                    // keeps them; the constants, which the copies read too, are the plan's, and no copy names a
+                    // message.
                     unsafe { stage.local.run(&self.bases) };
                 }
                 Ok(())

@@ -54,9 +54,9 @@ fn reached(array: &Bound<'_, PyAny>) -> PyResult<(*mut u8, Range<isize>, bool)> 
     // SAFETY: it is an array, and alive; nothing changes its fields while this thread is attached.
     let fields = unsafe { &*_PyArray_GET_ITEM_DATA(array.as_ptr().cast::<PyArrayObject>()) };
     let axes = fields.nd as usize;
-    // SAFETY: an array has an extent and a stride for each axis; without axes the fields may be null.
     let (extents, strides): (&[isize], &[isize]) = match axes {
         0 => (&[], &[]),
+        // SAFETY: an array has an extent and a stride for each axis; without axes the fields may be null.
         _ => unsafe {
             (std::slice::from_raw_parts(fields.dimensions, axes), std::slice::from_raw_parts(fields.strides, axes))
         },

@@ -219,11 +219,14 @@ pub(super) fn predicates(checker: &mut Checker) {
     findings.into_iter().for_each(|finding| checker.report(finding));
 }
 
+/// Clauses by a key of their heads.
+type ClausesByKey = FxHashMap<u64, Vec<usize>>;
+
 /// Heads of clauses without guards, found by what a head that they cover must have in common with them.
 #[derive(Default)]
 struct General {
     /// By the sorts of their arguments: clauses by their keys.
-    by_sorts: Vec<(Vec<Sort>, FxHashMap<u64, Vec<usize>>)>,
+    by_sorts: Vec<(Vec<Sort>, ClausesByKey)>,
 }
 
 /// What an argument of a head asks of one that it covers.

@@ -250,7 +250,8 @@ impl<C: Communicator, T: Element> Stepper<C, T> {
         target: Lying<'_>,
         steps: usize,
     ) -> Result<(), CommError> {
-        // SAFETY: the caller promises the same.
+        // SAFETY: source, target and the arrays between begin memory as they are said to lie, and do not overlap (this
+        // function's conditions, and all that `steps_while` asks).
         unsafe { self.steps_while(source, between, target, steps, &mut || true).await }
     }
 
