@@ -658,7 +658,7 @@ def run_node(benchmark: str, request_json: str) -> str:
     """Runs a benchmark of the node suite in this process; rows as JSON. Raises UsageError, RunError."""
 
 def guard_process() -> None:
-    """Has this process end when the one that watches its run, as the environment names it, or its launcher's is gone."""
+    """Has this process end when its launcher, or what watches its run (as the environment names it), is gone."""
 
 def rank_left(how: str) -> None:
     """Tells the other ranks that this one's program has ended in this way; nothing without MPI."""

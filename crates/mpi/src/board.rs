@@ -18,6 +18,8 @@ const SHARED_MEMORY: &str = "/dev/shm";
 const PREFIX: &str = "weft-ranks-";
 /// The file of whoever ends the run: there is one, so that one says why.
 const VERDICT: &str = "verdict";
+/// The pipe of a rank that lives.
+const ALIVE: &str = "alive-";
 
 /// This rank's file, and the folder of all.
 pub struct Board {
@@ -49,6 +51,7 @@ impl Board {
         if !found.is_dir() || found.uid() != own_user {
             return None;
         }
+        life::sign_of_life(&folder.join(format!("{ALIVE}{rank}")));
         let own = OpenOptions::new().create(true).write(true).truncate(true).open(folder.join(name(rank))).ok()?;
         Some(Board { folder, own: Mutex::new(own), rank })
     }
@@ -63,7 +66,8 @@ impl Board {
     pub fn news(&self, reader: &mut Reader) -> Vec<String> {
         let Ok(entries) = fs::read_dir(&self.folder) else { return Vec::new() };
         let mut lines = Vec::new();
-        for path in entries.flatten().map(|entry| entry.path()) {
+        let files = entries.flatten().filter(|entry| number(&entry.file_name().to_string_lossy()).is_some());
+        for path in files.map(|entry| entry.path()) {
             let (from, rest) = reader.0.entry(path.clone()).or_default();
             let Some(text) = life::tail(&path, *from) else { continue };
             *from += text.len() as u64;
@@ -80,6 +84,11 @@ impl Board {
     pub fn has_ended(&self, rank: usize) -> bool {
         let text = life::tail(&self.folder.join(name(rank)), 0).unwrap_or_default();
         text.lines().filter_map(Report::parse).any(|report| report.event == Event::Ended)
+    }
+
+    /// The pipe that a rank keeps open while it lives.
+    pub fn pipe(&self, rank: usize) -> PathBuf {
+        self.folder.join(format!("{ALIVE}{rank}"))
     }
 
     /// `true` for the first that asks: it says why the run ends, and removes the folder.

@@ -6,6 +6,8 @@
 //! Each rank watches one other, so that the effort does not grow with their number; ranks of other computers are left to
 //! the launcher there.
 
+use std::fs::File;
+use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -67,7 +69,9 @@ pub fn start(watcher: Option<Process>, others: Option<Others>, shared: Arc<Share
         return;
     }
     let parent = launcher.and_then(Process::parent);
-    let mut guard = Guard { watcher, launcher, parent, others, shared, next: None, stopped: 0, missing: 0, claimed: 0 };
+    let errors = parent.filter(|parent| is_mpiexec(*parent) && others.is_some()).and_then(life::error_stream);
+    let counts = Counts::default();
+    let mut guard = Guard { watcher, launcher, parent, errors, others, shared, next: None, counts };
     // Without a thread nobody guards, as on systems where nothing is known of processes.
     let _ = std::thread::Builder::new().name("weft-guard".into()).spawn(move || {
         loop {
@@ -83,11 +87,25 @@ struct Guard {
     parent: Option<Process>,
     others: Option<Others>,
     shared: Arc<Shared>,
+    /// Where `mpiexec` writes its errors: what a rank writes has to pass through processes that may be gone or stopped,
+    /// or kill it before they have passed it on.
+    errors: Option<File>,
     /// The rank that this one watches.
     next: Option<(usize, Watched)>,
+    counts: Counts,
+}
+
+/// Looks at which something was not as it should be.
+#[derive(Default)]
+struct Counts {
     stopped: u32,
+    launcher_stopped: u32,
     missing: u32,
     claimed: u32,
+}
+
+fn is_mpiexec(process: Process) -> bool {
+    process.name().starts_with("mpiexec")
 }
 
 impl Guard {
@@ -97,14 +115,32 @@ impl Guard {
             None => std::thread::sleep(std::time::Duration::from_millis(STEP as u64)),
         }
         if self.watcher.is_some_and(|watcher| watcher.state() == State::Gone) {
-            self.leave(None);
+            self.leave();
         }
-        if let Some(launcher) = self.launcher.filter(|launcher| launcher.state() == State::Gone) {
-            self.end_launcher();
-            let pid = launcher.pid;
-            self.leave(Some(format!("the launcher's process {pid}, which started this rank, is gone; {ADVICE}")));
+        if let Some(launcher) = self.launcher {
+            self.look_at_launcher(launcher);
         }
         self.look_at_others();
+    }
+
+    fn look_at_launcher(&mut self, launcher: Process) {
+        let state = launcher.state();
+        let is_stopped = state == State::Stopped && self.others.is_some();
+        self.counts.launcher_stopped = if is_stopped { self.counts.launcher_stopped + 1 } else { 0 };
+        let pid = launcher.pid;
+        if state == State::Gone {
+            self.say(&format!("the launcher's process {pid}, which started this rank, is gone; {ADVICE}"));
+        } else if self.counts.launcher_stopped > MAX_LOOKS_AT_STOPPED {
+            self.say(&format!(
+                "the launcher's process {pid} is stopped (signal SIGSTOP or SIGTSTP) and is gone now; {ADVICE}"
+            ));
+            // SAFETY: sends a signal to the launcher of this run, which is the same process as when the run started.
+            unsafe { libc::kill(pid as libc::pid_t, libc::SIGKILL) };
+        } else {
+            return;
+        }
+        self.end_launcher();
+        self.leave();
     }
 
     fn look_at_others(&mut self) {
@@ -114,18 +150,18 @@ impl Guard {
             return;
         }
         if others.board.is_claimed() {
-            self.claimed += 1;
-            if self.claimed > MAX_LOOKS_AFTER_VERDICT {
-                self.leave(None);
+            self.counts.claimed += 1;
+            if self.counts.claimed > MAX_LOOKS_AFTER_VERDICT {
+                self.leave();
             }
             return std::thread::sleep(std::time::Duration::from_millis(STEP as u64));
         }
         let Some((rank, next)) = &self.next else { return self.choose(launcher) };
-        match next.process.state() {
-            State::Lives => self.stopped = 0,
+        match next.state() {
+            State::Lives => self.counts.stopped = 0,
             State::Stopped => {
-                self.stopped += 1;
-                if self.stopped > MAX_LOOKS_AT_STOPPED {
+                self.counts.stopped += 1;
+                if self.counts.stopped > MAX_LOOKS_AT_STOPPED {
                     let (rank, pid) = (*rank, next.process.pid);
                     let signal = "is stopped (signal SIGSTOP or SIGTSTP)";
                     self.end(&format!("rank {rank}: the process {pid} {signal} and the others wait for it; {ADVICE}"));
@@ -147,8 +183,8 @@ impl Guard {
         let next = live.clone().find(|(rank, _)| *rank > others.rank).or(live.clone().next()).copied();
         let starts = self.shared.abort.get().is_none();
         if let Some(here) = others.here.filter(|here| starts && found.len() < *here) {
-            self.missing += 1;
-            if self.missing > MAX_LOOKS_AT_MISSING {
+            self.counts.missing += 1;
+            if self.counts.missing > MAX_LOOKS_AT_MISSING {
                 let lost =
                     (0..others.ranks).find(|rank| here == others.ranks && found.iter().all(|(there, _)| there != rank));
                 let lost = lost.map_or("one of the ranks".to_owned(), |rank| format!("rank {rank}"));
@@ -156,14 +192,14 @@ impl Guard {
             }
             return;
         }
-        self.missing = 0;
-        self.next = next.map(|(rank, process)| (rank, Watched::new(process)));
+        self.counts.missing = 0;
+        self.next = next.map(|(rank, process)| (rank, Watched::new(process, &others.board.pipe(rank))));
     }
 
     /// Hydra's `mpiexec` waits for ever where its own helper was killed.
     fn end_launcher(&self) {
         let Some(parent) = self.parent.filter(|parent| parent.state() != State::Gone) else { return };
-        if parent.name().starts_with("mpiexec") {
+        if is_mpiexec(parent) {
             // SAFETY: sends a signal to the launcher of this run, which is the same process as when the run started.
             unsafe { libc::kill(parent.pid as libc::pid_t, libc::SIGTERM) };
         }
@@ -171,24 +207,28 @@ impl Guard {
 
     /// Ends the whole run, and says why if no other rank has.
     fn end(&self, why: &str) -> ! {
-        if self.others.as_ref().is_none_or(|others| others.board.claim()) {
-            write_error(&format!("weft: {why}\n"));
-        }
+        self.say(why);
         self.others.iter().for_each(|others| others.board.remove());
         match self.shared.abort.get() {
             Some(abort) => abort.now(),
-            None => self.leave(None),
+            None => self.leave(),
+        }
+    }
+
+    /// Says why the run ends, if no other rank has.
+    fn say(&self, why: &str) {
+        if !self.others.as_ref().is_some_and(|others| others.board.claim()) {
+            return;
+        }
+        let text = format!("weft: {why}\n");
+        if self.errors.as_ref().is_none_or(|mut errors| errors.write_all(text.as_bytes()).is_err()) {
+            write_error(&text);
         }
     }
 
     /// Ends this process, whose run is over.
-    fn leave(&self, why: Option<String>) -> ! {
-        if let Some(others) = &self.others {
-            if let Some(why) = why.filter(|_| others.board.claim()) {
-                write_error(&format!("weft: {why}\n"));
-            }
-            others.board.remove();
-        }
+    fn leave(&self) -> ! {
+        self.others.iter().for_each(|others| others.board.remove());
         // SAFETY: ends the process.
         unsafe { libc::_exit(Abort::CODE) }
     }

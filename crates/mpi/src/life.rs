@@ -3,8 +3,12 @@
 //! What is known comes from Linux (`/proc`, `pidfd_open`); elsewhere nothing is known of anybody, and nobody is missed.
 
 use std::ffi::c_int;
+use std::fs::{File, OpenOptions};
 use std::io::Read as _;
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
 
 /// The variables in which launchers tell a rank its number.
 const RANK_VARIABLES: [&str; 5] =
@@ -33,16 +37,19 @@ struct Stat {
     state: u8,
     parent: u32,
     start: u64,
+    /// How it ends, from the moment at which it begins to.
+    status: c_int,
 }
 
-/// proc(5): the name, in parentheses, may hold anything; after it come the state (field 3), the parent (4) and, as
-/// field 22, the start.
+/// proc(5): the name, in parentheses, may hold anything; after it come the state (field 3), the parent (4), the
+/// start (22) and how it ends (52).
 fn stat(pid: u32) -> Option<Stat> {
     let text = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
     let end = text.iter().rposition(|byte| *byte == b')')?;
     let fields: Vec<&str> = std::str::from_utf8(&text[end + 1..]).ok()?.split_ascii_whitespace().collect();
     let state = *fields.first()?.as_bytes().first()?;
-    Some(Stat { state, parent: fields.get(1)?.parse().ok()?, start: fields.get(19)?.parse().ok()? })
+    let status = fields.get(49).and_then(|field| field.parse().ok()).unwrap_or(0);
+    Some(Stat { state, parent: fields.get(1)?.parse().ok()?, start: fields.get(19)?.parse().ok()?, status })
 }
 
 impl Process {
@@ -120,6 +127,9 @@ pub fn ranks_under(launcher: Process) -> Vec<(usize, Process)> {
 pub struct Watched {
     pub process: Process,
     descriptor: Option<OwnedFd>,
+    /// A pipe that it keeps open for as long as it lives. Linux closes the files of a process that dies before anybody
+    /// else hears of its end: so the launcher, who then kills the others, is not first.
+    pipe: Option<File>,
 }
 
 /// `struct pidfd_info` of linux/pidfd.h, version 0.
@@ -134,36 +144,93 @@ struct PidfdInfo {
 
 const PIDFD_INFO_EXIT: u64 = 1 << 3;
 /// `_IOWR(0xFF, 11, struct pidfd_info)`.
-const PIDFD_GET_INFO: libc::c_ulong = 3 << 30 | (size_of::<PidfdInfo>() as libc::c_ulong) << 16 | 0xff << 8 | 11;
+const PIDFD_GET_INFO: u64 = 3 << 30 | (size_of::<PidfdInfo>() as u64) << 16 | 0xff << 8 | 11;
 
 impl Watched {
-    pub fn new(process: Process) -> Watched {
-        // SAFETY: takes two numbers; the descriptor that comes back is nobody else's.
-        let code = unsafe { libc::syscall(libc::SYS_pidfd_open, process.pid as libc::pid_t, 0) };
-        let descriptor = (code >= 0).then(|| {
-            // SAFETY: it was just opened.
-            unsafe { OwnedFd::from_raw_fd(code as c_int) }
-        });
-        Watched { process, descriptor }
+    /// `pipe` is where the process has put one, see [`sign_of_life`].
+    pub fn new(process: Process, pipe: &Path) -> Watched {
+        let pipe = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(pipe).ok();
+        Watched { process, descriptor: open_end(process), pipe }
     }
 
     /// Sleeps for at most so long, less if the process ends.
     pub fn wait(&self, milliseconds: c_int) {
-        let Some(descriptor) = &self.descriptor else {
-            return std::thread::sleep(std::time::Duration::from_millis(milliseconds as u64));
-        };
-        let mut polled = libc::pollfd { fd: descriptor.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: one entry, which lives through the call.
-        unsafe { libc::poll(&mut polled, 1, milliseconds) };
+        let pipe = self.pipe.as_ref().map(|pipe| pipe.as_raw_fd());
+        let descriptors = [self.descriptor.as_ref().map(|descriptor| descriptor.as_raw_fd()), pipe];
+        let mut polled = descriptors.map(|fd| libc::pollfd { fd: fd.unwrap_or(-1), events: libc::POLLIN, revents: 0 });
+        // SAFETY: two entries, which live through the call; those with negative descriptors are passed over.
+        unsafe { libc::poll(polled.as_mut_ptr(), 2, milliseconds) };
     }
 
-    /// How the process ended, where the system tells others than its parent (Linux 6.15 and later).
+    /// What the process does; one that has begun to end is gone.
+    pub fn state(&self) -> State {
+        let mut polled =
+            libc::pollfd { fd: self.pipe.as_ref().map_or(-1, |pipe| pipe.as_raw_fd()), events: 0, revents: 0 };
+        // SAFETY: one entry, which lives through the call.
+        let closed = unsafe { libc::poll(&mut polled, 1, 0) } > 0 && polled.revents & libc::POLLHUP != 0;
+        if closed { State::Gone } else { self.process.state() }
+    }
+
+    /// How the process ended, where the system tells others than its parent: while it ends, and, with Linux 6.15 and
+    /// later, afterwards.
     pub fn how(&self) -> Option<String> {
+        match stat(self.process.pid).filter(|stat| stat.start == self.process.start) {
+            Some(stat) if stat.status != 0 || stat.state == b'Z' => Some(describe(stat.status)),
+            _ => self.told(),
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn told(&self) -> Option<String> {
         let mut info = PidfdInfo { mask: PIDFD_INFO_EXIT, ..PidfdInfo::default() };
+        let descriptor = self.descriptor.as_ref()?.as_raw_fd();
         // SAFETY: the system writes no more than the size that the request carries.
-        let code = unsafe { libc::ioctl(self.descriptor.as_ref()?.as_raw_fd(), PIDFD_GET_INFO, &raw mut info) };
+        let code = unsafe { libc::ioctl(descriptor, PIDFD_GET_INFO as _, &raw mut info) };
         (code == 0 && info.mask & PIDFD_INFO_EXIT != 0).then(|| describe(info.exit_code))
     }
+
+    #[cfg(not(target_os = "linux"))]
+    fn told(&self) -> Option<String> {
+        None
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn open_end(process: Process) -> Option<OwnedFd> {
+    // SAFETY: takes two numbers.
+    let code = unsafe { libc::syscall(libc::SYS_pidfd_open, process.pid as libc::pid_t, 0) };
+    // SAFETY: the descriptor was just opened and is nobody else's.
+    (code >= 0).then(|| unsafe { OwnedFd::from_raw_fd(code as c_int) })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_end(_: Process) -> Option<OwnedFd> {
+    None
+}
+
+/// Numbers of files that are closed late come first when a process dies: more than a launcher's files have.
+const HIGH: c_int = 200;
+
+/// Makes a pipe that this process keeps open for as long as it lives. Without it its end is heard of later.
+pub fn sign_of_life(pipe: &Path) {
+    let Ok(path) = std::ffi::CString::new(pipe.as_os_str().as_bytes()) else { return };
+    // SAFETY: the path is a C string; the descriptors are this function's own, of which one is kept open on purpose.
+    unsafe {
+        if libc::mkfifo(path.as_ptr(), 0o600) != 0 {
+            return;
+        }
+        let descriptor = libc::open(path.as_ptr(), libc::O_RDWR | libc::O_CLOEXEC);
+        if descriptor >= 0 {
+            libc::fcntl(descriptor, libc::F_DUPFD_CLOEXEC, HIGH);
+            libc::close(descriptor);
+        }
+    }
+}
+
+/// The standard error of another process, as what this one says there, where the system lets it.
+pub fn error_stream(of: Process) -> Option<File> {
+    let path = format!("/proc/{}/fd/2", of.pid);
+    OpenOptions::new().append(true).custom_flags(libc::O_NOCTTY | libc::O_NONBLOCK).open(path).ok()
 }
 
 /// What a wait status says: `was killed by signal 9 (Killed)`, `ended with exit code 3`.
@@ -189,7 +256,7 @@ pub fn namespace() -> String {
 }
 
 /// The frozen text of a small file, from an offset.
-pub fn tail(path: &std::path::Path, from: u64) -> Option<String> {
+pub fn tail(path: &Path, from: u64) -> Option<String> {
     use std::io::Seek as _;
     let mut file = std::fs::File::open(path).ok()?;
     file.seek(std::io::SeekFrom::Start(from)).ok()?;
@@ -207,7 +274,7 @@ mod tests {
     fn a_process_lives_stops_and_is_gone() {
         let mut child = Command::new("sleep").arg("60").spawn().expect("sleep starts");
         let process = Process::of(child.id()).expect("it is there");
-        let watched = Watched::new(process);
+        let watched = Watched::new(process, Path::new("/nowhere/at/all"));
         assert_eq!(process.state(), State::Lives);
         assert_eq!(process.parent().map(|parent| parent.pid), Some(std::process::id()));
         assert!(Process::of(std::process::id()).is_some_and(|own| own.children().contains(&process)));
@@ -218,6 +285,7 @@ mod tests {
         }
         child.kill().expect("it is ours");
         watched.wait(60_000);
+        assert_eq!(watched.how().as_deref(), Some("was killed by signal 9 (Killed)"));
         child.wait().expect("it ends");
         assert_eq!(process.state(), State::Gone);
         assert!(watched.how().is_none_or(|how| how == "was killed by signal 9 (Killed)"));

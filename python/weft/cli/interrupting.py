@@ -1,4 +1,4 @@
-"""Batch systems end jobs with SIGTERM, and a terminal that is closed with SIGHUP: what was measured is kept as after Ctrl-C."""
+"""Batch systems end jobs with SIGTERM, closed terminals with SIGHUP: what was measured is kept as after Ctrl-C."""
 
 from __future__ import annotations
 

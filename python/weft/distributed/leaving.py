@@ -1,7 +1,7 @@
 """What ranks that Python programs run on say when one leaves, and where they are when they wait.
 
-A rank that leaves its program while others wait for it would leave them waiting, or have the launcher end them without a
-word. So every way out that a program has says first who leaves, how, and where; see `crates/mpi` for what the others do.
+A rank that leaves its program while others wait for it would leave them waiting, or have the launcher end them without
+a word. So every path out of a program says first who leaves, how, and where; see `crates/mpi` for what the others do.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _tell_of_exit() -> None:
     leave = sys.exit
     left: list[str] = []
 
-    def exit(status: object = None, /) -> None:
+    def exit(status: str | int | None = None, /) -> None:
         left[:] = [f"sys.exit({status!r}), {_caller(sys._getframe(1))}"]
         leave(status)
 

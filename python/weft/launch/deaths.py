@@ -20,10 +20,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from weft.launch.keeper import keeper, remove
-from weft.launch.processes import STOPPED, Process, how_it_ended, open_end
+from weft.launch.processes import STOPPED, Process, children, held_by_anyone, how_it_ended, open_end, sees_everyone
 from weft.launch.rank import sign_of_life
 
 _SHARED_MEMORY = "/dev/shm"
+_OF_LIBRARIES = (f"{_SHARED_MEMORY}/mpich_shm_", f"{_SHARED_MEMORY}/ucx_shm_posix_")
 _IN_CREATE = 0x100
 _EVENT = struct.Struct("=iIII")
 _PATIENCE = 0.5
@@ -58,9 +59,12 @@ class Deaths:
         self._first = first
         self._seen: set[int] = set()
         self._pipes: dict[int, int] = {}
-        self._ends: dict[int, tuple[Process, int | None, str]] = {}
-        self._of_rank: dict[int, int] = {}
-        self._told: set[int | None] = set()
+        self._ends: dict[int, Process] = {}
+        self._known: dict[Process, tuple[int | None, str]] = {}
+        self._end_of: dict[Process, int] = {}
+        self._of_rank: dict[int, Process] = {}
+        self._told: set[int] = set()
+        self._helpers: set[Process] = set()
         self._files: dict[str, int] = {}
         self._created = -1
         self._thread: threading.Thread | None = None
@@ -85,21 +89,23 @@ class Deaths:
         if self._thread is None or self._first is None:
             return []
         everyone = self._first.below()
-        known = {process for process, _, _ in self._ends.values()}
-        new = [process for process in everyone if process not in known]
+        new = [process for process in everyone if process not in self._known]
+        # A launcher's own processes are its children; what these start are ranks, whatever they seem to be at first.
+        self._helpers |= set(children(self._first.pid))
+        for process in everyone:
+            # One that was seen before it had become what it is has no rank yet.
+            if self._known.get(process, (None, ""))[0] is None:
+                self._learn(process)
         for process in new:
             self._add_end(process)
         if new:
             keeper().tell(launch=self._first.pid, processes=[(process.pid, process.start) for process in new])
-        return [
-            (process, process.rank(), process.name())
-            for process in (self._first, *everyone)
-            if process.state() == STOPPED
-        ]
+        found = [process for process in (self._first, *everyone) if process.state() == STOPPED]
+        return [(process, process.rank(), process.name()) for process in found]
 
     def processes(self) -> list[Process]:
         """All that were found."""
-        return [process for process, _, _ in self._ends.values()]
+        return list(self._known)
 
     def close(self) -> None:
         """Watch no longer, and remove the shared memory that is left: for a launch that is over."""
@@ -125,20 +131,21 @@ class Deaths:
             self._pipes[descriptor] = rank
             self._epoll.register(descriptor, select.EPOLLHUP)
 
+    def _learn(self, process: Process) -> None:
+        rank = process.rank()
+        self._known[process] = rank, process.name()
+        if rank is not None and rank not in self._of_rank:
+            # What a rank has started itself has its variables too, and is found later.
+            self._of_rank[rank] = process
+
     def _add_end(self, process: Process) -> None:
         if sys.platform != "linux":
             return
-        rank = process.rank()
         descriptor = open_end(process)
-        # What a rank has started itself has its variables too.
-        if descriptor is None or (rank is not None and rank in self._of_rank):
-            if descriptor is not None:
-                os.close(descriptor)
-            return
-        self._ends[descriptor] = process, rank, process.name()
-        if rank is not None:
-            self._of_rank[rank] = descriptor
-        self._epoll.register(descriptor, select.EPOLLIN)
+        if descriptor is not None:
+            self._ends[descriptor] = process
+            self._end_of[process] = descriptor
+            self._epoll.register(descriptor, select.EPOLLIN)
 
     def _listen(self) -> None:
         if sys.platform != "linux":
@@ -147,26 +154,32 @@ class Deaths:
             # The kernel lists descriptors in the order in which they became ready.
             for descriptor, _ in self._epoll.poll():
                 if descriptor == self._stopped:
+                    if self._created >= 0:
+                        self._look_at_memory()
                     return
                 if descriptor == self._created:
                     self._look_at_memory()
                     continue
                 self._epoll.unregister(descriptor)
                 if descriptor in self._pipes:
-                    self._died(self._pipes[descriptor], "")
+                    self._rank_died(self._pipes[descriptor])
                 else:
-                    _, rank, name = self._ends[descriptor]
-                    self._died(rank, name, descriptor)
+                    self._process_died(self._ends[descriptor], descriptor)
 
-    def _died(self, rank: int | None, name: str, descriptor: int | None = None) -> None:
-        if rank is not None and rank in self._told:
+    def _rank_died(self, rank: int) -> None:
+        if rank in self._told:
             return
         self._told.add(rank)
-        descriptor = self._of_rank.get(rank, descriptor) if rank is not None else descriptor
-        how = None
-        if descriptor is not None and select.select([descriptor], [], [], _PATIENCE)[0]:
-            how = how_it_ended(descriptor)
-        self._tell(Death(rank, name, how))
+        process = self._of_rank.get(rank)
+        descriptor = None if process is None else self._end_of.get(process)
+        self._tell(Death(rank, "", None if descriptor is None else how_it_ended(descriptor, _PATIENCE)))
+
+    def _process_died(self, process: Process, descriptor: int) -> None:
+        rank, name = self._known[process]
+        if rank is not None and self._of_rank[rank] == process:
+            self._rank_died(rank)
+        elif rank is None and process in self._helpers:
+            self._tell(Death(None, name, how_it_ended(descriptor, _PATIENCE)))
 
     def _watch_memory(self) -> None:
         """Have the system tell of new files of shared memory: those that a process of this launch makes are its own."""
@@ -200,7 +213,11 @@ class Deaths:
         for path in (f"{_SHARED_MEMORY}/{name}" for name in names):
             with contextlib.suppress(OSError):
                 inode = os.stat(path).st_ino
-                if any(process.has_open(path) for process in ours):
+                # One that nobody has any more is of a process that was killed within a moment: of this launch, for
+                # others hold theirs.
+                if any(process.has_open(path) for process in ours) or (
+                    path.startswith(_OF_LIBRARIES) and sees_everyone() and not held_by_anyone(path)
+                ):
                     found[path] = inode
         if found:
             self._files |= found

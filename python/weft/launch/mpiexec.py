@@ -217,8 +217,7 @@ class Job:
                     # The launcher may wait for the ranks that wait for this one.
                     raise _error(1, failure, diagnosis)
                 if failure.lost and time.monotonic() >= failure.lost[1] + _HELPER:
-                    death = failure.lost[0]
-                    raise RunError(f"the launcher's process {death.name} {death.how or 'ended'}{_AGAIN}")
+                    raise RunError(_lost(failure.lost[0]) + _AGAIN)
         _sort_lines(lines, diagnosis, failure, last=True)
         if process.returncode != 0 or failure.errors:
             raise _error(process.returncode, failure, None if self._alone else diagnosis)
@@ -332,6 +331,8 @@ def _error(code: int, failure: Failure, diagnosis: _core.MpiDiagnosis | None) ->
         return _ERRORS.get(first["kind"], RunError)(first["message"])
     if diagnosis is None:
         text = f"the process that measures the node {described(code)}{_SEE_OUTPUT}"
+    elif failure.lost:
+        text = _lost(failure.lost[0])
     elif code < 0:
         # Its ranks have ended with it, which says nothing about them.
         text = f"the launcher, mpiexec, {described(code)}{_SEE_OUTPUT}"
@@ -340,9 +341,13 @@ def _error(code: int, failure: Failure, diagnosis: _core.MpiDiagnosis | None) ->
     if text.endswith(_SEE_OUTPUT):
         tail = "\n  ".join(failure.output or ["(none)"])
         text = f"{text.removesuffix(_SEE_OUTPUT)}{_AGAIN}. The last of its output:\n  {tail}"
-    elif ": the process " in text:
+    elif ": the process " in text or failure.lost:
         text += _AGAIN
     return RunError(text)
+
+
+def _lost(death: Death) -> str:
+    return f"the launcher's process {death.name} {death.how or 'ended'}"
 
 
 def _stop(process: subprocess.Popen[str], first: Process | None, deaths: Deaths) -> None:

@@ -18,6 +18,9 @@ from pathlib import Path
 LIVES, STOPPED, GONE = "lives", "stopped", "gone"
 
 _RANK_VARIABLES = (b"PMI_RANK", b"OMPI_COMM_WORLD_RANK", b"MV2_COMM_WORLD_RANK", b"PALS_RANKID")
+_FIRST_NAMESPACE = 0xEFFFFFFC
+"""The number of the namespace of processes that a system begins with (linux/proc_ns.h)."""
+
 _STEP = 0.02
 _AFTER_KILL = 1.0
 
@@ -69,17 +72,18 @@ class Process:
         found: list[Process] = []
         waiting = [self.pid]
         while waiting:
-            children = [child for pid in waiting for child in _children(pid)]
-            found += children
-            waiting = [child.pid for child in children]
+            started = [child for pid in waiting for child in children(pid)]
+            found += started
+            waiting = [child.pid for child in started]
         return found
 
     def has_open(self, path: str) -> bool:
         """Whether it has a file open or in its memory."""
         with contextlib.suppress(OSError):
-            for entry in os.scandir(f"/proc/{self.pid}/fd"):
+            folder = f"/proc/{self.pid}/fd"
+            for entry in os.listdir(folder):
                 with contextlib.suppress(OSError):
-                    if os.readlink(entry.path) == path:
+                    if os.readlink(f"{folder}/{entry}") == path:
                         return True
         try:
             return f" {path}\n" in Path(f"/proc/{self.pid}/maps").read_text(errors="replace")
@@ -96,13 +100,28 @@ def _stat(pid: int) -> tuple[str, int, int] | None:
         return None
 
 
-def _children(pid: int) -> list[Process]:
+def children(pid: int) -> list[Process]:
+    """The processes that a process has started and that are there now."""
     found = []
     with contextlib.suppress(OSError):
         for task in os.listdir(f"/proc/{pid}/task"):
             with contextlib.suppress(OSError):
                 found += Path(f"/proc/{pid}/task/{task}/children").read_text().split()
     return [process for number in found if (process := Process.of(int(number))) is not None]
+
+
+def sees_everyone() -> bool:
+    """Whether this process sees all processes of the system, as one in a container does not."""
+    try:
+        return os.readlink("/proc/self/ns/pid") == f"pid:[{_FIRST_NAMESPACE}]"
+    except OSError:
+        return False
+
+
+def held_by_anyone(path: str) -> bool:
+    """Whether any process that is seen has a file open or in its memory."""
+    numbers = [int(name) for name in os.listdir("/proc") if name.isdigit()]
+    return any(Process(number, 0).has_open(path) for number in numbers)
 
 
 def open_end(process: Process) -> int | None:
@@ -119,8 +138,10 @@ def open_end(process: Process) -> int | None:
     return None
 
 
-def how_it_ended(descriptor: int) -> str | None:
+def how_it_ended(descriptor: int, patience: float = 0.5) -> str | None:
     """How the process of `open_end` ended, where the system tells others than its parent (Linux 6.15 and later).
+
+    It tells once the parent knows, for which so many seconds are waited.
 
     Returns
     -------
@@ -131,13 +152,21 @@ def how_it_ended(descriptor: int) -> str | None:
         return None
     import fcntl
 
-    told = bytearray(_PIDFD_INFO.pack(_PIDFD_INFO_EXIT, *[0] * 13))
-    try:
-        fcntl.ioctl(descriptor, _PIDFD_GET_INFO, told)
-    except OSError:
-        return None
-    mask, *_, status = _PIDFD_INFO.unpack(told)
-    return described(os.waitstatus_to_exitcode(status)) if mask & _PIDFD_INFO_EXIT else None
+    deadline = time.monotonic() + patience
+    while True:
+        told = bytearray(_PIDFD_INFO.pack(_PIDFD_INFO_EXIT, *[0] * 13))
+        try:
+            fcntl.ioctl(descriptor, _PIDFD_GET_INFO, told)
+        except ProcessLookupError:
+            told = bytearray(_PIDFD_INFO.size)
+        except OSError:
+            return None
+        mask, *_, status = _PIDFD_INFO.unpack(told)
+        if mask & _PIDFD_INFO_EXIT:
+            return described(os.waitstatus_to_exitcode(status))
+        if time.monotonic() >= deadline:
+            return None
+        time.sleep(0.005)
 
 
 def described(code: int) -> str:
