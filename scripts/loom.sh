@@ -9,5 +9,6 @@ export CARGO_TARGET_DIR="${LOOM_TARGET_DIR:-target/loom}"
 export RUSTFLAGS="${RUSTFLAGS:-} --cfg loom"
 # Threads are preempted where they choose to be and so many times more: orders that need more are not looked at.
 export LOOM_MAX_PREEMPTIONS="${LOOM_MAX_PREEMPTIONS:-3}"
-# Optimised: a model is run some hundred thousand times.
+# Optimised, as a model is run some hundred thousand times; no more than is built quickly.
+export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
 exec cargo test --locked --release --package weft-threads --lib models:: -- "$@"

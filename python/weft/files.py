@@ -168,7 +168,10 @@ def _check_writable(path: Path) -> None:
             file.write(b"\n")
             file.flush()
     except OSError as error:
-        raise UsageError(f"{path}: may not be written: {error.strerror or error}") from None
+        raise UsageError(
+            f"{path}: may not be written: {error.strerror or error}; make space or lift the protection there, or name "
+            "another file with -o"
+        ) from None
 
 
 def _mask() -> int:

@@ -203,7 +203,10 @@ def _locked(path: Path) -> int:
         try:
             file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         except OSError as error:
-            raise UsageError(f"the journal {path} cannot be opened: {error.strerror}") from None
+            raise UsageError(
+                f"the journal {path} cannot be opened: {error.strerror}; make its folder or lift the protection there, "
+                "or name another output with -o"
+            ) from None
         try:
             _lock(file, path)
             # Who had it before may have removed it while we waited: then this is a file without a name.

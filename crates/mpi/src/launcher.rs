@@ -4,6 +4,8 @@
 /// launchers, MVAPICH's, and srun. The last is looked at only without the others: under srun, Hydra starts its own
 /// helpers, whose number it is then.
 const SIZE_VARIABLES: [&str; 3] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"];
+/// The variables in which they give a process its rank.
+const RANK_VARIABLES: [&str; 4] = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID"];
 const SRUN_SIZE_VARIABLE: &str = "SLURM_STEP_NUM_TASKS";
 
 /// A launcher's word on the number of ranks.
@@ -58,8 +60,25 @@ fn check(
 
 /// This process's rank as the launcher gave it, for messages of processes that MPI did not start in; 0 without one.
 pub fn told_rank() -> usize {
-    let variables = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID"];
-    variables.iter().find_map(|name| std::env::var(name).ok()?.parse().ok()).unwrap_or(0)
+    RANK_VARIABLES.iter().find_map(|name| std::env::var(name).ok()?.parse().ok()).unwrap_or(0)
+}
+
+/// What the launcher told this process of its place in the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub rank: usize,
+    pub ranks: usize,
+    /// Ranks on this computer.
+    pub here: Option<usize>,
+}
+
+/// The place of this process; `None` where no launcher has made it a rank.
+pub fn place() -> Option<Place> {
+    let of = |name: &&str| std::env::var(name).ok()?.trim().parse().ok();
+    let ranks = SIZE_VARIABLES.iter().chain([&SRUN_SIZE_VARIABLE]).find_map(of)?;
+    let rank = RANK_VARIABLES.iter().find_map(of)?;
+    let here = ["MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE"].iter().find_map(of);
+    Some(Place { rank, ranks, here })
 }
 
 /// This machine's name, for reports.

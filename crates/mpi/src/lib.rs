@@ -12,6 +12,9 @@
 //! | `comm`, `request`, `native`, `tags`, `scratch` | the [`Communicator`](weft_comm::Communicator) |
 //! | `persistent`, `node` | messages sent again and again: MPI's persistent requests, or memory that ranks of a node share |
 //! | `activity`, `watchdog` | what this rank is doing, and the thread that notices when that takes long |
+//! | `life`, `guard` | processes of the system; the thread that ends a rank whose launcher, watcher or partner is gone |
+//! | `locate` | where in a Python program a blocked rank is |
+//! | `board` | reports of ranks that nobody watches, in files that the ranks of a computer read |
 //! | `diagnosis/` | reports of ranks as lines, and the judgement over those of all ranks |
 //!
 //! # A run that cannot go on
@@ -19,7 +22,8 @@
 //! by line into a [`Diagnosis`], and asks it for a verdict; when there is one it ends the launcher and shows it. A rank
 //! that fails, panics or cannot start says so by the same way and ends the run with code 1. A rank that dies without a
 //! word (killed by a signal) is told by the launcher, in words that [`Diagnosis`] knows; [`Diagnosis::ended`] gives the
-//! error. Ranks that nobody watches end the run themselves after [`Watch::LIMIT`] in one call.
+//! error. Ranks that nobody watches judge themselves: those of one computer read each other's reports and see each other's
+//! processes end, and each ends the run after [`Watch::LIMIT`] in one call.
 //!
 //! Not noticed: a program that looks for messages with `iprobe` for ever is running, not blocked. Ranks that meet in
 //! different collectives of the MPI library itself may also get wrong data without an error, as with MPI everywhere;
@@ -29,15 +33,20 @@
 //! there was. Open MPI (5.0.11) writes such a message beyond the end of the buffer before it reports it: the process may
 //! die of that instead, as a C program does.
 
+mod abort;
 mod activity;
+mod board;
 mod clock;
 mod comm;
 mod context;
 mod diagnosis;
 mod files;
+mod guard;
 mod launcher;
 mod layout;
 pub mod library;
+mod life;
+mod locate;
 mod native;
 mod node;
 mod panics;
@@ -50,6 +59,7 @@ mod world;
 
 pub use comm::MpiComm;
 pub use diagnosis::{Collective, Diagnosis, Event, MARKER, PATIENCE, Report, SLOWEST_RATE, diagnose};
+pub use guard::guard_process;
 pub use node::SHARED_VARIABLE;
 pub use request::{ReceiveRequest, SendRequest};
 pub use world::{LIMIT_VARIABLE, LibraryInfo, Options, WATCHED_VARIABLE, Watch, World, run};

@@ -59,24 +59,21 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    /// Starts to watch; `act` is called in the watchdog's thread.
+    /// Starts to watch; `look` is called in the watchdog's thread now and then, with the seconds since the start and what
+    /// the rank is doing.
     ///
     /// # Errors
     /// When the system gives no thread.
     pub fn start(
         activity: Arc<Activity>,
-        threshold: Duration,
-        act: impl Fn(Notice) + Send + 'static,
+        mut look: impl FnMut(f64, Snapshot) + Send + 'static,
     ) -> std::io::Result<Watchdog> {
         let stop = Arc::new((Mutex::new(false), Condvar::new()));
         let stopped = stop.clone();
-        let mut watcher = Watcher::new(threshold.as_secs_f64());
         let watch = move || {
             let start = Instant::now();
             while !wait(&stopped) {
-                if let Some(notice) = watcher.look(start.elapsed().as_secs_f64(), activity.snapshot()) {
-                    act(notice);
-                }
+                look(start.elapsed().as_secs_f64(), activity.snapshot());
             }
         };
         let thread = std::thread::Builder::new().name("weft-watchdog".into()).spawn(watch)?;
@@ -140,7 +137,7 @@ mod tests {
     #[test]
     fn the_thread_ends_at_once() {
         let start = Instant::now();
-        drop(Watchdog::start(Arc::default(), Duration::from_secs(5), |_| ()).unwrap());
+        drop(Watchdog::start(Arc::default(), |_, _| ()).unwrap());
         assert!(start.elapsed() < Duration::from_secs(60));
     }
 }

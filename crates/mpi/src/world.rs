@@ -1,25 +1,31 @@
 //! The life of MPI in a process, and the runs of programs in it.
 
 use std::ffi::c_int;
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use weft_comm::{Blocked, Call, CommError, Program, RunError, block_on};
 
-use crate::activity::Mark;
+use crate::abort::{Abort, write_error};
+use crate::activity::{Doing, Mark, Snapshot};
+use crate::board::{Board, Reader};
 use crate::comm::MpiComm;
 use crate::context::Context;
-use crate::diagnosis::{Collective, Event, Report};
+use crate::diagnosis::{Collective, Diagnosis, Event, Report};
+use crate::guard;
 use crate::launcher;
 use crate::library::{AbiKind, Handle, Library};
+use crate::locate::{Locate, Locator};
 use crate::panics;
 use crate::tags::TagMap;
-use crate::watchdog::{Notice, Watchdog};
+use crate::watchdog::{Notice, Watchdog, Watcher};
 
 /// The environment variable with which the process that starts the ranks says that it reads their reports and judges
-/// them with a [`Diagnosis`](crate::Diagnosis): any value but the empty one.
+/// them with a [`Diagnosis`](crate::Diagnosis): any value but the empty one. `HOST PID START` names that process, its
+/// start in ticks since boot: ranks on the same computer end when it is gone.
 pub const WATCHED_VARIABLE: &str = "WEFT_WATCHED";
 
 /// The environment variable for the longest time, in seconds, that an unwatched rank may be blocked in one call;
@@ -31,13 +37,16 @@ pub const LIMIT_VARIABLE: &str = "WEFT_BLOCKED_LIMIT";
 pub enum Watch {
     /// The process that started the ranks: a rank blocked for longer than `after` writes a report.
     Reporting { after: Duration },
-    /// Nobody: a rank blocked for longer than `limit` says where and ends the whole run.
+    /// Nobody: ranks of one computer judge themselves, and a rank blocked for longer than `limit` says where and ends the
+    /// whole run.
     Alone { limit: Option<Duration> },
 }
 
 impl Watch {
     /// How long a rank of a watched run is blocked before it reports.
     pub const REPORT_AFTER: Duration = Duration::from_secs(5);
+    /// How long a rank of an unwatched run is blocked before it tells the ranks beside it.
+    pub const TELL_AFTER: Duration = Duration::from_secs(2);
     /// How long a rank of an unwatched run may be blocked.
     pub const LIMIT: Duration = Duration::from_secs(300);
 
@@ -59,13 +68,6 @@ impl Watch {
             RunError::Setup(format!("{LIMIT_VARIABLE} is '{text}'; expected seconds, e.g. 300, or 0 for no limit"))
         })?;
         Ok(Watch::Alone { limit: Some(seconds).filter(|seconds| !seconds.is_zero()) })
-    }
-
-    fn threshold(self) -> Option<Duration> {
-        match self {
-            Watch::Reporting { after } => Some(after),
-            Watch::Alone { limit } => limit,
-        }
     }
 }
 
@@ -111,6 +113,10 @@ pub struct World {
     options: Options,
     /// Whether MPI is ours to finalise.
     initialised_here: bool,
+    guarded: Arc<guard::Shared>,
+    /// What the ranks of this computer say of themselves, where nobody watches them.
+    board: Option<Arc<Board>>,
+    locate: Arc<Mutex<Option<Locate>>>,
     watchdog: Option<Watchdog>,
 }
 
@@ -129,12 +135,16 @@ impl World {
     }
 
     fn try_start(options: Options) -> Result<World, RunError> {
+        let guarded = Arc::<guard::Shared>::default();
+        let board = begin_guard(options.watch, &guarded);
         let library = Library::load(options.library.as_deref()).map_err(|error| RunError::Setup(error.to_string()))?;
         let initialised_here = initialise(&library)?;
         let (rank, ranks) = place_of(&library, &options).inspect_err(|_| finalize(&library, initialised_here))?;
         let tags = TagMap::new(largest_tag(&library));
         let context = Rc::new(Context::new(library, rank, ranks, tags));
-        let mut world = World { context, options, initialised_here, watchdog: None };
+        let _ = guarded.abort.set(Abort::of(&context));
+        let locate = Arc::default();
+        let mut world = World { context, options, initialised_here, guarded, board, locate, watchdog: None };
         world.announce();
         world.watchdog = world.start_watchdog()?;
         Ok(world)
@@ -227,22 +237,124 @@ impl World {
     }
 
     fn tell(&self, event: Event) {
-        if let Watch::Reporting { .. } = self.options.watch {
-            write_error(&Report { rank: self.rank(), ranks: self.size(), event }.line());
+        let report = Report { rank: self.rank(), ranks: self.size(), event };
+        match (self.options.watch, &self.board) {
+            (Watch::Reporting { .. }, _) => write_error(&report.line()),
+            (Watch::Alone { .. }, Some(board)) => board.say(&report),
+            (Watch::Alone { .. }, None) => {}
         }
     }
 
+    /// From now on reports of long calls say where in the Python program of this thread they are, outside of the files of
+    /// `folder`. `signal` has the thread write its frames to `descriptor`, which does not block.
+    pub fn locate_calls(&self, folder: &str, signal: c_int, descriptor: c_int) {
+        let locate = Locator::of_this_thread(folder, signal, descriptor).boxed();
+        *self.locate.lock().unwrap_or_else(PoisonError::into_inner) = Some(locate);
+    }
+
+    /// The caller's program has ended, or is about to, in this way: others that wait for this rank are told so.
+    pub fn left(&self, how: &str) {
+        self.tell(Event::Left { how: how.to_owned() });
+    }
+
+    /// Whether nobody has said yet why this run ends: the caller then does, and ends its process.
+    pub fn claim_end(&self) -> bool {
+        let Some(board) = &self.board else { return true };
+        let claimed = board.claim();
+        if claimed {
+            board.remove();
+        }
+        claimed
+    }
+
     fn start_watchdog(&self) -> Result<Option<Watchdog>, RunError> {
-        let Some(threshold) = self.options.watch.threshold() else { return Ok(None) };
-        let (rank, ranks, watch) = (self.rank(), self.size(), self.options.watch);
-        let abort = Abort::of(&self.context);
-        let act = move |notice| match watch {
-            Watch::Reporting { .. } => write_error(&Report { rank, ranks, event: event_of(notice) }.line()),
-            Watch::Alone { .. } => give_up(rank, ranks, notice, &abort),
+        let (rank, ranks) = (self.rank(), self.size());
+        let (abort, locate, board) = (Abort::of(&self.context), self.locate.clone(), self.board.clone());
+        let located =
+            move || locate.lock().unwrap_or_else(PoisonError::into_inner).as_ref().and_then(|locate| locate());
+        let activity = self.context.activity.clone();
+        let watchdog = match (self.options.watch, board) {
+            (Watch::Reporting { after }, _) => {
+                let mut watcher = Watcher::new(after.as_secs_f64());
+                Watchdog::start(activity, move |now, snapshot| {
+                    if let Some(notice) = watcher.look(now, snapshot) {
+                        write_error(&Report { rank, ranks, event: event_of(notice, &located) }.line());
+                    }
+                })
+            }
+            (Watch::Alone { limit }, None) => {
+                let Some(mut limit) = limit.map(|limit| Watcher::new(limit.as_secs_f64())) else { return Ok(None) };
+                Watchdog::start(activity, move |now, snapshot| {
+                    if let Some(notice) = limit.look(now, snapshot) {
+                        give_up(rank, ranks, notice, &located, &abort);
+                    }
+                })
+            }
+            (Watch::Alone { limit }, Some(board)) => {
+                let mut limit = limit.map(|limit| Watcher::new(limit.as_secs_f64()));
+                let mut judge = Judge::new(board, rank, ranks);
+                Watchdog::start(activity, move |now, snapshot| {
+                    judge.look(now, snapshot, &located, &abort);
+                    if let Some(notice) = limit.as_mut().and_then(|limit| limit.look(now, snapshot)) {
+                        give_up(rank, ranks, notice, &located, &abort);
+                    }
+                })
+            }
         };
-        let watchdog = Watchdog::start(self.context.activity.clone(), threshold, act);
         watchdog.map(Some).map_err(|error| RunError::Setup(format!("cannot start the watchdog's thread: {error}")))
     }
+}
+
+/// What a rank that is blocked for long makes of what all ranks of this computer say.
+struct Judge {
+    board: Arc<Board>,
+    rank: usize,
+    ranks: usize,
+    watcher: Watcher,
+    /// Whether this rank waits: then it reads what the others say.
+    waits: bool,
+    reader: Reader,
+    diagnosis: Diagnosis,
+}
+
+impl Judge {
+    fn new(board: Arc<Board>, rank: usize, ranks: usize) -> Judge {
+        let watcher = Watcher::new(Watch::TELL_AFTER.as_secs_f64());
+        let (reader, diagnosis) = (Reader::default(), Diagnosis::default());
+        Judge { board, rank, ranks, watcher, waits: false, reader, diagnosis }
+    }
+
+    fn look(&mut self, now: f64, snapshot: Snapshot, located: impl Fn() -> Option<String>, abort: &Abort) {
+        let &mut Judge { rank, ranks, .. } = self;
+        if let Some(notice) = self.watcher.look(now, snapshot) {
+            // One that has left its program cannot end the run from within MPI_Finalize.
+            self.waits = matches!(notice, Notice::Long { doing: Doing::Calling { .. }, .. });
+            self.board.say(&Report { rank, ranks, event: event_of(notice, located) });
+        }
+        if !self.waits {
+            return;
+        }
+        for line in self.board.news(&mut self.reader) {
+            self.diagnosis.feed(&line, now);
+        }
+        if let Some(error) = self.diagnosis.verdict(now)
+            && self.board.claim()
+        {
+            write_error(&format!("weft: {error}\n"));
+            self.board.remove();
+            abort.now();
+        }
+    }
+}
+
+/// Starts the guard of a rank that nobody watches: a watched one has it from its first moment, before it knows of MPI.
+fn begin_guard(watch: Watch, shared: &Arc<guard::Shared>) -> Option<Arc<Board>> {
+    let Watch::Alone { .. } = watch else { return None };
+    let place = launcher::place().filter(|place| place.ranks > 1)?;
+    let board = Arc::new(Board::open(crate::life::launcher()?, place.rank)?);
+    let others = guard::Others { board: board.clone(), rank: place.rank, ranks: place.ranks, here: place.here };
+    guard::start(None, Some(others), shared.clone());
+    Some(board)
 }
 
 impl Drop for World {
@@ -251,8 +363,16 @@ impl Drop for World {
         self.context.activity.enter(Mark::IDLE);
         self.context.free_windows();
         self.context.finalized.set(self.initialised_here);
+        if !self.initialised_here {
+            // Whoever started MPI ends it, after this thread's watchdog: that may wait for ranks that wait for this one.
+            self.tell(Event::Idle { counter: self.context.activity.snapshot().counter });
+        }
         finalize(&self.context.library, self.initialised_here);
         self.context.activity.leave();
+        self.guarded.over.store(true, Ordering::Release);
+        if let Some(board) = &self.board {
+            board.leave();
+        }
     }
 }
 
@@ -321,68 +441,27 @@ fn largest_tag(library: &Library) -> c_int {
     }
 }
 
-fn event_of(notice: Notice) -> Event {
+fn event_of(notice: Notice, located: impl Fn() -> Option<String>) -> Event {
     match notice {
         Notice::Over { counter } => Event::Resumed { counter },
-        Notice::Long {
-            doing: crate::activity::Doing::Calling { call, collective, moving_bytes },
-            counter,
-            seconds,
-        } => {
+        Notice::Long { doing: Doing::Calling { call, collective, moving_bytes }, counter, seconds } => {
             let collective = collective.map(Collective::of);
-            Event::Blocked { call, collective, seconds, counter, moving_bytes }
+            Event::Blocked { call, collective, seconds, counter, moving_bytes, at: located() }
         }
         Notice::Long { counter, .. } => Event::Idle { counter },
     }
 }
 
 /// Ends a run that nobody watches when this rank has been blocked for too long.
-fn give_up(rank: usize, ranks: usize, notice: Notice, abort: &Abort) {
+fn give_up(rank: usize, ranks: usize, notice: Notice, located: impl Fn() -> Option<String>, abort: &Abort) {
     let Notice::Long { doing, seconds, .. } = notice else { return };
     let Some(blocked) = doing.blocked(rank) else { return };
+    let place = located().map(|place| format!(", called at {place}")).unwrap_or_default();
     write_error(&format!(
-        "weft: blocked for {seconds:.0} s ({ranks} ranks): {blocked}; ending the run. If a rank may compute for so long, \
-         set {LIMIT_VARIABLE} to more seconds, or to 0 for no limit\n"
+        "weft: blocked for {seconds:.0} s ({ranks} ranks): {blocked}{place}; ending the run. If a rank may compute for so \
+         long, set {LIMIT_VARIABLE} to more seconds, or to 0 for no limit\n"
     ));
     abort.now();
-}
-
-/// One write, so that lines of several ranks do not mix. Where standard error is closed there is nobody to tell.
-fn write_error(text: &str) {
-    let _ = std::io::stderr().lock().write_all(text.as_bytes());
-}
-
-/// `MPI_Abort`, from any thread.
-struct Abort {
-    function: unsafe extern "C" fn(usize, c_int) -> c_int,
-    world: usize,
-}
-
-impl Abort {
-    /// The exit code of a run that failed.
-    const CODE: c_int = 1;
-    /// Launchers forward what ranks have written before they end them, given a moment.
-    const FORWARDING: Duration = Duration::from_millis(100);
-    /// A library that is stuck may not even abort.
-    const LAST_RESORT: Duration = Duration::from_secs(5);
-
-    fn of(context: &Context) -> Abort {
-        Abort { function: context.functions().abort, world: context.abi().comm_world }
-    }
-
-    /// Ends the whole run; the process does not go on.
-    fn now(&self) -> ! {
-        std::thread::sleep(Abort::FORWARDING);
-        std::thread::spawn(|| {
-            std::thread::sleep(Abort::LAST_RESORT);
-            // SAFETY: ends the process; launchers end the run when a rank ends without MPI_Finalize.
-            unsafe { libc::_exit(Abort::CODE) }
-        });
-        // SAFETY: the handle is the library's own constant. From the watchdog's thread it is called while the other
-        // thread is within MPI, which MPI_THREAD_FUNNELED does not cover; the last resort above is for that.
-        unsafe { (self.function)(self.world, Abort::CODE) };
-        std::process::exit(Abort::CODE)
-    }
 }
 
 #[cfg(test)]

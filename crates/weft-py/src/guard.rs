@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::Builder;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use numpy::npyffi::{PyArray_Check, objects::_PyArray_GET_ITEM_DATA};
 use pyo3::prelude::*;
-use pyo3::types::PyWeakrefReference;
+use pyo3::types::{PyMemoryView, PyWeakrefReference};
 use weft_kernels::Stop;
 use weft_simd::MAX_THREADS;
 
@@ -52,8 +53,58 @@ pub struct Pinned {
 impl Pinned {
     /// Of these objects; those that know no weak references are not numpy's, and watch over their buffers themselves.
     pub fn new<'a, 'py: 'a>(objects: impl IntoIterator<Item = &'a Bound<'py, PyAny>>) -> Pinned {
-        let references = objects.into_iter().filter_map(|object| Some(PyWeakrefReference::new(object).ok()?.unbind()));
-        Pinned { _references: references.collect() }
+        let mut references = Vec::new();
+        for object in objects {
+            let mut held = object.clone();
+            loop {
+                if let Ok(reference) = PyWeakrefReference::new(&held) {
+                    references.push(reference.unbind());
+                }
+                match owner(&held) {
+                    Some(owner) => held = owner,
+                    None => break,
+                }
+            }
+        }
+        Pinned { _references: references }
+    }
+}
+
+/// Whose memory an array looks into: another array's, directly or by way of a memoryview.
+fn owner<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+    let py = object.py();
+    // SAFETY: the object is alive and this thread is attached.
+    if unsafe { PyArray_Check(py, object.as_ptr()) } == 0 {
+        return object.cast::<PyMemoryView>().ok()?.getattr("obj").ok().filter(|owner| !owner.is_none());
+    }
+    // SAFETY: it is an array; its base is an object that it keeps alive, or null.
+    unsafe { Bound::from_borrowed_ptr_or_opt(py, (*_PyArray_GET_ITEM_DATA(object.as_ptr().cast())).base) }
+}
+
+/// Looks for signals now and then in a loop on the thread that Python called on.
+pub struct Signals {
+    looked: Instant,
+    error: Option<PyErr>,
+}
+
+impl Signals {
+    /// None so far.
+    pub fn new() -> Signals {
+        Signals { looked: Instant::now(), error: None }
+    }
+
+    /// Whether no signal's exception wants the loop to end.
+    pub fn goes_on(&mut self) -> bool {
+        if self.error.is_none() && self.looked.elapsed() >= LOOK {
+            self.error = Python::attach(|py| py.check_signals()).err();
+            self.looked = Instant::now();
+        }
+        self.error.is_none()
+    }
+
+    /// Raises the signal's exception, if there was one.
+    pub fn raised(self) -> PyResult<()> {
+        self.error.map_or(Ok(()), Err)
     }
 }
 

@@ -12,9 +12,9 @@ mod fghc;
 mod fghc_run;
 mod guard;
 mod interruptible;
-mod kept;
 mod launch;
 mod machine;
+mod memory;
 mod mpi;
 mod node;
 mod primitives;
@@ -53,7 +53,9 @@ mod _core {
     #[pymodule_export]
     use crate::machine::{PyMachine, catalogue};
     #[pymodule_export]
-    use crate::mpi::{MpiDiagnosis, mpi_version, run_mpi_rank};
+    use crate::memory::PyMemory;
+    #[pymodule_export]
+    use crate::mpi::{MpiDiagnosis, claim_end, guard_process, locate_calls, mpi_version, rank_left, run_mpi_rank};
     #[pymodule_export]
     use crate::node::{node_benchmarks, node_work, run_node};
     #[pymodule_export]

@@ -35,6 +35,31 @@ fn end_world() {
     drop(WORLD.take());
 }
 
+/// Has this process end when the one that watches its run, as the environment names it, or its launcher's is gone.
+#[pyfunction]
+pub fn guard_process() {
+    weft_mpi::guard_process();
+}
+
+/// Tells the other ranks that this one's program has ended in this way; nothing without MPI.
+#[pyfunction]
+pub fn rank_left(how: &str) {
+    WORLD.with_borrow(|world| world.iter().for_each(|world| world.left(how)));
+}
+
+/// Whether this rank is the one that says why the run ends: no other one does.
+#[pyfunction]
+pub fn claim_end() -> bool {
+    WORLD.with_borrow(|world| world.as_ref().is_none_or(World::claim_end))
+}
+
+/// From now on a rank that is blocked for long knows the file and the line of the caller outside of a folder. `signal` has
+/// this thread write where it is to `descriptor`, which does not block. Nothing without MPI.
+#[pyfunction]
+pub fn locate_calls(folder: &str, signal: i32, descriptor: i32) {
+    WORLD.with_borrow(|world| world.iter().for_each(|world| world.locate_calls(folder, signal, descriptor)));
+}
+
 /// Runs a request as one rank of an MPI job; rows as JSON on the first rank. Raises UsageError, RunError.
 #[pyfunction]
 pub fn run_mpi_rank(py: Python<'_>, request_json: &str, default_library: &str) -> PyResult<Option<String>> {
@@ -82,9 +107,10 @@ impl MpiDiagnosis {
         self.0.processes().map(|(rank, pid, host)| (rank, pid, host.to_owned())).collect()
     }
 
-    /// The process of this rank was seen to end at `now`.
-    fn died(&mut self, rank: usize, now: f64) {
-        self.0.died(rank, now);
+    /// The process of this rank was seen to end at `now`, in this way if the system told.
+    #[pyo3(signature = (rank, now, how=None))]
+    fn died(&mut self, rank: usize, now: f64, how: Option<String>) {
+        self.0.died(rank, now, how);
     }
 
     /// Why a job failed whose launcher ended with this code.

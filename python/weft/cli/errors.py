@@ -65,6 +65,11 @@ def say(message: str) -> None:
     Console(stderr=True, highlight=False).print(line, soft_wrap=True)
 
 
+def say_interrupted() -> None:
+    """What is said where a command that keeps nothing was interrupted."""
+    say("interrupted: what was not finished is not written; run it again")
+
+
 def _speaks() -> bool:
     """Whether this process speaks for its job: of ranks that all say the same only the first does."""
     from weft.launch.environment import launcher

@@ -1,4 +1,4 @@
-"""Batch systems end jobs with SIGTERM: what was measured is kept as after Ctrl-C."""
+"""Batch systems end jobs with SIGTERM, closed terminals with SIGHUP: what was measured is kept as after Ctrl-C."""
 
 from __future__ import annotations
 
@@ -10,13 +10,17 @@ from types import FrameType
 
 @contextlib.contextmanager
 def terminating_is_interrupting() -> Iterator[None]:
-    """Within it SIGTERM raises KeyboardInterrupt."""
+    """Within it SIGTERM and SIGHUP raise KeyboardInterrupt; a SIGHUP that is ignored, as under nohup, stays so."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    wanted = [signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        wanted.append(signal.SIGHUP)
+    before = [(number, signal.signal(number, interrupt)) for number in wanted]
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before:
+            signal.signal(number, handler)

@@ -1,84 +1,23 @@
-"""The command `weft`."""
+"""Where the command `weft` begins, and how it ends, whatever ends it."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
-from typing import Annotated
+from typing import Any, NoReturn
 
-import typer
-
-from weft.cli import (
-    advising,
-    comparing,
-    compiling,
-    errors,
-    estimating,
-    exporting,
-    fghc,
-    fitting,
-    machines,
-    measuring,
-    reporting,
-    reproducing,
-    studying,
-    teaching,
-)
-
-_EXAMPLES = """
-weft study  # measure this machine, fit it, hold it against the catalogue, write study/report.html
-weft suite  # measure every group of benchmarks here, write suite/report.html
-weft machines  # the machines there are
-weft measure echo --on ipsc860 --hops 1:6  # the echo benchmark on an iPSC/860 of 1990, in virtual time
-weft measure echo -o here.csv  # the same on this machine, over MPI
-weft fit here.csv -o here.toml  # what its messages cost, as a machine file
-weft compare here.toml ipsc860  # side by side
-"""
-
-app = typer.Typer(
-    name="weft",
-    cls=teaching.group(_EXAMPLES),
-    help="A laboratory for communication on parallel machines: measure what messages cost, fit it, simulate it on "
-    "other machines, compare. Measured, simulated, published and predicted numbers land in the same table.",
-    add_completion=True,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+from weft.cli import errors
+from weft.cli.interrupting import terminating_is_interrupting
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
-        from weft import __version__
+def __getattr__(name: str) -> Any:
+    """`app`, which is imported when it is used: an interruption is understood from the first moment."""
+    if name == "app":
+        from weft.cli.commands import app
 
-        typer.echo(f"weft {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show weft's version.")
-    ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show where in weft an error came from.")] = False,
-) -> None: ...
-
-
-_PARTS = (
-    machines,
-    measuring,
-    fitting,
-    comparing,
-    compiling,
-    exporting,
-    reporting,
-    reproducing,
-    studying,
-    estimating,
-    advising,
-    fghc,
-)
-for _part in _PARTS:
-    _part.add_to(app)
+        return app
+    raise AttributeError(f"module {__name__} has no attribute {name}")
 
 
 def main() -> None:
@@ -88,11 +27,37 @@ def main() -> None:
     # Wherever it stands: someone who has just seen an error appends it.
     arguments = [word for word in words if word != "--debug"]
     try:
-        app(arguments)
+        with _interruptible():
+            from weft.cli.commands import app
+
+            app(arguments)
     except KeyboardInterrupt:
-        sys.exit(errors.INTERRUPTED)
+        errors.say_interrupted()
+        _interrupted()
+    except SystemExit as ended:
+        if ended.code == errors.INTERRUPTED:
+            # Typer ends so without a word; a command that has said what is kept ends so by itself.
+            if isinstance(getattr(ended.__context__, "__cause__", None), KeyboardInterrupt):
+                errors.say_interrupted()
+            _interrupted()
+        raise
     except Exception as error:
         sys.exit(errors.report(error, debug))
+
+
+def _interruptible() -> contextlib.AbstractContextManager[None]:
+    """SIGTERM and SIGHUP end a command as Ctrl-C does; but a rank, to which its launcher sends SIGTERM, at once."""
+    from weft.launch.environment import launcher
+
+    return terminating_is_interrupting() if launcher() is None else contextlib.nullcontext()
+
+
+def _interrupted() -> NoReturn:
+    """End with code 130. Python itself, where the exception came from within `exec`, would end by a signal instead."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(errors.INTERRUPTED)
 
 
 if __name__ == "__main__":

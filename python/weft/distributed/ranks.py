@@ -5,11 +5,8 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-import os
 import sys
-import traceback
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any, TypeVar
 
 from weft import _core
@@ -65,8 +62,9 @@ def of_run() -> Ranks:
     if environment.launcher() is None and (mpi4py is None or mpi4py.COMM_WORLD.Get_size() == 1):
         return Ranks(_core.Ranks.alone())
     ranks = Ranks(_core.Ranks.launched(mpiexec.library()))
-    if mpi4py is None and ranks.size > 1:
-        _end_the_run_on_errors()
+    if ranks.size > 1:
+        # Programs of mpi4py have their own conventions for errors (python -m mpi4py).
+        _watch_leaving(ranks.rank, mpi4py is None)
     return ranks
 
 
@@ -94,25 +92,18 @@ def of_communicator(comm: Any) -> Ranks:
             "libraries in one process do not know each other's communicators. Import mpi4py.MPI before weft uses MPI "
             "and leave WEFT_MPI_LIBRARY unset, or set it to the library of mpi4py"
         )
-    return Ranks(_core.Ranks.of_handle(mpi4py._handleof(comm), mpiexec.library()))
+    ranks = Ranks(_core.Ranks.of_handle(mpi4py._handleof(comm), mpiexec.library()))
+    if environment.launcher() is not None:
+        _watch_leaving(mpi4py.COMM_WORLD.Get_rank(), False)
+    return ranks
+
+
+@functools.cache
+def _watch_leaving(rank: int, ends_on_errors: bool) -> None:
+    from weft.distributed import leaving
+
+    leaving.watch(rank, ends_on_errors)
 
 
 def _name(version: str) -> str:
     return mpiexec.first_line(version.rstrip("\0"))
-
-
-def _end_the_run_on_errors() -> None:
-    """A rank that fails would leave the others waiting: it ends the run instead, after its traceback."""
-    before = sys.excepthook
-
-    def fail(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        try:
-            before(kind, error, trace)
-        except Exception:
-            traceback.print_exception(kind, error, trace)
-        sys.stdout.flush()
-        sys.stderr.flush()
-        # Ordinary exit would finalise MPI, which waits for ranks that may wait for this one.
-        os._exit(1)
-
-    sys.excepthook = fail

@@ -8,11 +8,12 @@ import os
 import sys
 
 from weft import _core
-from weft.launch.rank import _live, fail
+from weft.launch.rank import _live, fail, interrupted
 
 
 def main(text: str) -> int:
     """Runs a job; 0 if all went well."""
+    _core.guard_process()
     try:
         job = json.loads(text)
         _live(os.path.dirname(job["rows"]))
@@ -26,6 +27,8 @@ def main(text: str) -> int:
         return fail(type(error).__name__, str(error))
     except Exception as error:
         return fail("RunError", f"a rank failed: {type(error).__name__}: {error}")
+    except KeyboardInterrupt:
+        return fail("RunError", interrupted())
     return 0
 
 

@@ -12,7 +12,6 @@ import os
 import queue
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -27,22 +26,31 @@ from typing import Any
 from weft import _core
 from weft._core import RunError, UsageError
 from weft.launch import environment
-from weft.launch.deaths import Deaths
+from weft.launch.deaths import Death, Deaths
+from weft.launch.keeper import keeper
+from weft.launch.processes import Process, described, end
 from weft.launch.rank import ERROR
 from weft.launch.request import Request
 
 RANK = (sys.executable, "-P", "-m", "weft.launch.rank")
 
 WATCHED = "WEFT_WATCHED"
-"""Tells ranks that their reports are read and judged (crates/mpi)."""
+"""Tells ranks that their reports are read and judged, and by which process: they end with it (crates/mpi)."""
 
 Rows = list[dict[str, Any]]
 
 _ERRORS = {"UsageError": UsageError, "MachineError": UsageError, "RunError": RunError}
 _SEE_OUTPUT = "; see its output"
+_AGAIN = "; find out what ended it (memory, a batch system, a person), and measure again"
 _TAIL = 12
 _TICK = 0.1
 _GRACE = 3.0
+_LOOK = 1.0
+"""Seconds between two looks at the processes of a launch, once its ranks have started."""
+_MAX_STOPPED = 8
+"""Such looks at which a process is stopped before the launch is given up."""
+_HELPER = 1.5
+"""Seconds that a launcher outlives one of its own processes; less than a rank's death is held back (crates/mpi)."""
 
 
 def library(executable: str = sys.executable) -> str:
@@ -97,16 +105,17 @@ def _given(wanted: str, variables: Mapping[str, str]) -> list[str]:
     return words
 
 
-Lines = queue.Queue[str | int | None]
-"""What comes of a job: lines of its output, then `None`; in between ranks whose processes were seen to end."""
+Lines = queue.Queue[str | Death | None]
+"""What comes of a job: lines of its output, then `None`; in between processes that were seen to end."""
 
 
 @dataclass
 class Failure:
-    """What ranks and mpiexec said before a launch failed."""
+    """What ranks and mpiexec said before a launch failed, and which of its own processes the launcher lost."""
 
     errors: list[dict[str, str]]
     output: deque[str]
+    lost: tuple[Death, float] | None = None
 
 
 class Job:
@@ -138,14 +147,19 @@ class Job:
         self._alone = alone
 
     def __iter__(self) -> Iterator[tuple[int, Rows]]:
-        with tempfile.TemporaryDirectory(prefix="weft-") as folder:
+        with tempfile.TemporaryDirectory(prefix="weft-", ignore_cleanup_errors=True) as folder:
             rows = Path(folder, "rows.jsonl")
             rows.touch()
             process = self._start(rows)
+            first = Process.of(process.pid)
+            if first is not None:
+                keeper().tell(launch=first.pid, start=first.start, folder=folder)
+            lines = _lines(process)
+            deaths = Deaths(folder, lines.put, first)
             try:
-                yield from self._watch(process, rows)
+                yield from self._watch(process, rows, lines, deaths)
             finally:
-                _stop(process)
+                _stop(process, first, deaths)
 
     def _start(self, rows: Path) -> subprocess.Popen[str]:
         job: dict[str, Any] = {"requests": [json.loads(r.to_json()) for r in self._requests], "rows": str(rows)}
@@ -156,7 +170,7 @@ class Job:
         else:
             job["library"] = library()
             words = [*command(), "-n", str(self._ranks), *self._program, json.dumps(job)]
-        variables = {**os.environ, WATCHED: "1"}
+        variables = {**os.environ, WATCHED: _watcher()}
         if self._ranks > environment.cores():
             variables.setdefault("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe")
         else:
@@ -177,26 +191,70 @@ class Job:
         except OSError as error:
             raise RunError(f"cannot start {words[0]}: {error.strerror}") from None
 
-    def _watch(self, process: subprocess.Popen[str], path: Path) -> Iterator[tuple[int, Rows]]:
-        lines = _lines(process)
+    def _watch(
+        self, process: subprocess.Popen[str], path: Path, lines: Lines, deaths: Deaths
+    ) -> Iterator[tuple[int, Rows]]:
         diagnosis = _core.MpiDiagnosis()
         failure = Failure([], deque(maxlen=_TAIL))
-        with path.open(encoding="utf-8") as file, contextlib.closing(Deaths(path.parent, lines.put)) as deaths:
+        stopped = _Stopped()
+        looked = -_LOOK
+        with path.open(encoding="utf-8") as file:
             while True:
                 ended = process.poll() is not None
                 yield from _results(file)
                 if ended:
                     break
+                started = diagnosis.processes()
+                deaths.watch(started)
+                now = time.monotonic()
+                if now >= looked + (_LOOK if self._alone or len(started) == self._ranks else 0.0):
+                    stopped.look(deaths.look(), now)
+                    looked = now
                 _sort_lines(lines, diagnosis, failure)
-                deaths.watch(diagnosis.processes())
-                if verdict := diagnosis.verdict(time.monotonic()):
-                    raise RunError(verdict)
+                if (verdict := diagnosis.verdict(time.monotonic())) and not failure.lost:
+                    raise RunError(verdict + (_AGAIN if ": the process " in verdict else ""))
                 if failure.errors:
                     # The launcher may wait for the ranks that wait for this one.
                     raise _error(1, failure, diagnosis)
+                if failure.lost and time.monotonic() >= failure.lost[1] + _HELPER:
+                    raise RunError(_lost(failure.lost[0]) + _AGAIN)
         _sort_lines(lines, diagnosis, failure, last=True)
         if process.returncode != 0 or failure.errors:
             raise _error(process.returncode, failure, None if self._alone else diagnosis)
+
+
+class _Stopped:
+    """Counts looks: weft, stopped itself and continued, has not seen what it would have to judge by a clock."""
+
+    def __init__(self) -> None:
+        self._looks: dict[Process, int] = {}
+        self._last = -_LOOK
+
+    def look(self, found: list[tuple[Process, int | None, str]], now: float) -> None:
+        """Take what a look at `now` has found to be stopped.
+
+        Raises
+        ------
+        RunError
+            If a process was stopped at too many looks in a row.
+        """
+        if now < self._last + _LOOK:
+            return
+        self._last = now
+        self._looks = {process: self._looks.get(process, 0) + 1 for process, _, _ in found}
+        for process, rank, name in found:
+            if self._looks[process] > _MAX_STOPPED:
+                who = f"rank {rank}" if rank is not None else name
+                raise RunError(
+                    f"{who}: the process {process.pid} is stopped (signal SIGSTOP or SIGTSTP), and the launch waits "
+                    "for it; find out who stopped it, and measure again"
+                )
+
+
+def _watcher() -> str:
+    """This process as ranks are told of it."""
+    own = Process.of(os.getpid())
+    return "1" if own is None else f"{os.uname().nodename} {own.pid} {own.start}"
 
 
 def _lines(process: subprocess.Popen[str]) -> Lines:
@@ -219,8 +277,8 @@ def _sort_lines(lines: Lines, diagnosis: _core.MpiDiagnosis, failure: Failure, l
     wait = _GRACE if last else _TICK
     try:
         while (line := lines.get(timeout=wait)) is not None:
-            if isinstance(line, int):
-                diagnosis.died(line, time.monotonic())
+            if isinstance(line, Death):
+                _take_death(line, diagnosis, failure)
             elif diagnosis.feed(line, time.monotonic()):
                 pass
             elif line.startswith(ERROR):
@@ -234,6 +292,13 @@ def _sort_lines(lines: Lines, diagnosis: _core.MpiDiagnosis, failure: Failure, l
             time.sleep(_TICK)
     except queue.Empty:
         pass
+
+
+def _take_death(death: Death, diagnosis: _core.MpiDiagnosis, failure: Failure) -> None:
+    if death.rank is not None:
+        diagnosis.died(death.rank, time.monotonic(), death.how)
+    elif failure.lost is None and death.how != described(0):
+        failure.lost = death, time.monotonic()
 
 
 def _results(file: Any) -> Iterator[tuple[int, Rows]]:
@@ -265,24 +330,43 @@ def _error(code: int, failure: Failure, diagnosis: _core.MpiDiagnosis | None) ->
         first = failure.errors[0]
         return _ERRORS.get(first["kind"], RunError)(first["message"])
     if diagnosis is None:
-        how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
-        text = f"the process that measures the node {how}{_SEE_OUTPUT}"
+        text = f"the process that measures the node {described(code)}{_SEE_OUTPUT}"
+    elif failure.lost:
+        text = _lost(failure.lost[0])
+    elif code < 0:
+        # Its ranks have ended with it, which says nothing about them.
+        text = f"the launcher, mpiexec, {described(code)}{_SEE_OUTPUT}"
     else:
         text = diagnosis.ended(code)
     if text.endswith(_SEE_OUTPUT):
         tail = "\n  ".join(failure.output or ["(none)"])
-        text = f"{text.removesuffix(_SEE_OUTPUT)}; the last of its output:\n  {tail}"
+        text = f"{text.removesuffix(_SEE_OUTPUT)}{_AGAIN}. The last of its output:\n  {tail}"
+    elif ": the process " in text or failure.lost:
+        text += _AGAIN
     return RunError(text)
 
 
-def _stop(process: subprocess.Popen[str]) -> None:
-    """Ends a job that still runs: mpiexec is asked first, so that it ends its ranks on every node."""
+def _lost(death: Death) -> str:
+    return f"the launcher's process {death.name} {death.how or 'ended'}"
+
+
+def _stop(process: subprocess.Popen[str], first: Process | None, deaths: Deaths) -> None:
+    """Ends a job that still runs, and removes what it has left."""
+    known = deaths.processes()
     if process.poll() is None:
-        process.terminate()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(_GRACE)
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
+        if first is None:
+            process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_GRACE)
+            if process.poll() is None:
+                process.kill()
+        else:
+            end(first, known, _GRACE)
+    else:
+        # A launcher that was killed may have left its ranks.
+        end(None, known, _GRACE if process.returncode < 0 else 0.0)
     process.wait()
+    deaths.close()
     if process.stdout is not None:
         process.stdout.close()
+    keeper().tell(launch=process.pid, over=True)

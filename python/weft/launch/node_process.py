@@ -9,13 +9,14 @@ import json
 import sys
 
 from weft import _core
-from weft.launch.rank import fail
+from weft.launch.rank import fail, interrupted
 
 BLAS = "n1000_blas"
 
 
 def main(text: str) -> int:
     """Runs a job; 0 if all went well."""
+    _core.guard_process()
     try:
         job = json.loads(text)
         for index, (benchmark, request) in enumerate(zip(job["benchmarks"], job["requests"], strict=True)):
@@ -28,6 +29,8 @@ def main(text: str) -> int:
         return fail("RunError", f"the process that measures the node cannot write its rows: {error}")
     except Exception as error:
         return fail("RunError", f"the process that measures the node failed: {type(error).__name__}: {error}")
+    except KeyboardInterrupt:
+        return fail("RunError", interrupted())
     return 0
 
 

@@ -19,6 +19,7 @@ _HIGH = 200
 
 def main(text: str) -> int:
     """Runs a job; 0 if all went well."""
+    _core.guard_process()
     try:
         job = json.loads(text)
         _live(os.path.dirname(job["rows"]))
@@ -34,7 +35,16 @@ def main(text: str) -> int:
         return fail("RunError", f"the first rank cannot write its rows: {error}; set TMPDIR to a folder it can reach")
     except Exception as error:
         return fail("RunError", f"a rank failed: {type(error).__name__}: {error}")
+    except KeyboardInterrupt:
+        return fail("RunError", interrupted())
     return 0
+
+
+def interrupted() -> str:
+    """What a process of a launch says that was sent SIGINT: Ctrl-C reaches weft alone, which then ends the launch."""
+    rank = os.environ.get("PMI_RANK") or os.environ.get("OMPI_COMM_WORLD_RANK")
+    who = "the process that measures" if rank is None else f"rank {rank}: the process"
+    return f"{who} was interrupted (signal 2); find out who sent the signal, and measure again"
 
 
 def sign_of_life(process: int, host: str) -> str:

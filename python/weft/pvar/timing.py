@@ -26,7 +26,7 @@ from weft import _core
 from weft.data_parallel import Operation
 from weft.data_parallel.costs import destinations
 from weft.launch import primitives
-from weft.launch.rank import fail
+from weft.launch.rank import fail, interrupted
 from weft.pvar import words
 from weft.pvar.elementwise import add, divide, multiply
 from weft.pvar.execution import Scan, Send
@@ -51,6 +51,7 @@ Pair = tuple[Callable[[], Any], Callable[[], Any]]
 
 def main(text: str) -> int:
     """Runs a job; 0 if all went well."""
+    _core.guard_process()
     try:
         job = json.loads(text)
         for index, (group, request) in enumerate(zip(job["benchmarks"], job["requests"], strict=True)):
@@ -61,6 +62,8 @@ def main(text: str) -> int:
         return fail(type(error).__name__, str(error))
     except Exception as error:
         return fail("RunError", f"the process that measures primitives failed: {type(error).__name__}: {error}")
+    except KeyboardInterrupt:
+        return fail("RunError", interrupted())
     return 0
 
 

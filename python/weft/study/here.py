@@ -338,7 +338,9 @@ def _concluded(
     described = _core.Machine.parse(text, str(folder / "here.toml"))
     progress.title("simulating")
     machines = weft.machines()
-    simulated = simulated_tables([*machines, described], measured.table, progress)
+    # A study that goes on finds its own multiplications among what was measured; they are for one ratio alone.
+    asked = measured.table if whole else measured.table.filter(~pl.col("benchmark").is_in(PRICED))
+    simulated = simulated_tables([*machines, described], asked, progress)
     printed = [dunigan1991.data_rates(), dunigan1991.operations("arithmetic")] if whole else []
     everything = pl.concat([measured.table, *multiplied, *simulated, *printed], how="diagonal_relaxed")
     failure = None

@@ -493,3 +493,56 @@ unsafe fn allocate(engine: &mut Engine, words: usize) -> *mut Word {
     }
     place
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::pe::Pe;
+    use super::*;
+    use crate::engine::Options;
+    use crate::ir::Source;
+    use proptest::prelude::*;
+
+    fn pe() -> Pe {
+        let source = Source { name: "test.fghc".to_owned(), text: "go.\n".to_owned() };
+        let program = crate::check::check(vec![source], Some("go")).program.expect("a program");
+        let loaded = Loaded::new(program, false).expect("it compiles");
+        Pe::new(&loaded, Options::default(), CopyLimits::default()).expect("there is memory")
+    }
+
+    /// Reads a value from these bytes and returns the words that it fills, those that room was made for, and whether it is one.
+    fn filled(bytes: &[u8]) -> (usize, usize, bool) {
+        let mut pe = pe();
+        let room = room_for(bytes.len());
+        let mut exchange = pe.exchange();
+        assert!(exchange.engine.make_room(room));
+        let before = exchange.engine.words_in_use();
+        let is_value = exchange.read(&mut Reader::new(bytes)).is_ok();
+        (exchange.engine.words_in_use() - before, room, is_value)
+    }
+
+    #[test]
+    fn vectors_within_vectors_claim_no_byte_twice() {
+        // Each says that it has a hundred elements, which is fewer than the bytes behind it.
+        let bytes = [tag::VECTOR, 100].repeat(150);
+        let (filled, room, is_value) = filled(&bytes);
+        assert!(filled <= room, "{filled} words in room for {room}");
+        assert!(!is_value);
+    }
+
+    proptest! {
+        #[test]
+        fn a_packet_of_any_bytes_fills_no_more_than_its_length_allows(bytes in prop::collection::vec(0u8..120, 0..400)) {
+            let (filled, room, _) = filled(&bytes);
+            prop_assert!(filled <= room, "{} words in room for {}", filled, room);
+        }
+
+        #[test]
+        fn a_packet_of_tags_fills_no_more_than_its_length_allows(
+            tags in prop::collection::vec((0u8..10, 0u8..127), 0..200),
+        ) {
+            let bytes: Vec<u8> = tags.into_iter().flat_map(|(tag, number)| [tag, number]).collect();
+            let (filled, room, _) = filled(&bytes);
+            prop_assert!(filled <= room, "{} words in room for {}", filled, room);
+        }
+    }
+}

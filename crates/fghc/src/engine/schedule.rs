@@ -228,6 +228,13 @@ impl Engine {
             return None;
         }
         (self.registers.budget, self.registers.rest) = (0, left + 1);
+        self.put_first(predicate);
+        Some(Exit::Slice)
+    }
+
+    /// Makes the goal in registers 0 and up the next of the present queue.
+    pub(crate) fn put_first(&mut self, predicate: u32) {
+        let arity = usize::from(self.code.predicates[predicate as usize].arity);
         // SAFETY: the arguments are in the first registers, and the reserve beyond the limit has the words of a goal
         // record.
         unsafe {
@@ -237,7 +244,6 @@ impl Engine {
             std::ptr::copy_nonoverlapping(self.registers.x, goal.add(ARGUMENTS), arity);
             self.registers.ready = goal;
         }
-        Some(Exit::Slice)
     }
 
     /// Puts a goal on top of a queue other than the one that runs.

@@ -169,6 +169,12 @@ impl Engine {
                 unsafe { *object = Word::header(Kind::Predicate, u64::from(*predicate)) };
                 Word::object(object)
             }
+            Boxed::Literal(literal) => {
+                let place = self.allocate(literal.words());
+                self.spend(literal.words());
+                // SAFETY: just allocated.
+                unsafe { literal.copy(place) }
+            }
         }
     }
 
@@ -355,6 +361,7 @@ impl Writer<'_, '_> {
     /// # Safety
     /// `header` opens an object of the engine's heap.
     unsafe fn object(&mut self, header: *mut Word, pieces: &mut Vec<Piece>) {
+        // SAFETY: `header` opens an object of this heap (this function's condition), and cells of objects lead to values.
         unsafe {
             match Kind::of(*header) {
                 Kind::Float => self.text.push_str(&write_float(float_value(header))),

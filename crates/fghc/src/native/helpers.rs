@@ -145,6 +145,14 @@ helpers! {
         let well = engine.builtin_in_place(call as u32);
         went(engine, well)
     }
+    fn interpret_goal(engine, predicate) {
+        let exit = engine.interpret_goal(predicate as u32);
+        engine.registers.tighten();
+        match exit {
+            Exit::Empty => GO_ON,
+            exit => number(exit),
+        }
+    }
     fn builtin_goal(engine, predicate) {
         let well = engine.builtin_goal(predicate as u32);
         went(engine, well)

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use weft_comm::{Blocked, Failure, RunError};
+use weft_comm::{Blocked, Call, CommError, Failure, RunError, Source};
 
 use super::launcher_output::Death;
 use super::report::{Collective, Event, Report};
@@ -16,6 +16,9 @@ pub const SLOWEST_RATE: f64 = 1e7;
 
 /// A rank that fails ends the run no sooner than after 0.1 s, in seconds: who dies within half of that died before.
 const PROMPT: f64 = 0.05;
+
+/// At most this many ranks of a deadlock are listed; the rest are counted.
+const MAX_LISTED: usize = 32;
 
 /// What is known of one rank. Ranks that have said nothing run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,8 +61,10 @@ pub struct Diagnosis {
     failure: Option<(RunError, f64)>,
     /// What the launcher said about a rank that died.
     death: Death,
-    /// Ranks whose processes ended, in that order, and when.
-    dead: Vec<(usize, f64)>,
+    /// Ranks whose processes ended, in that order, when, and how where that is known.
+    dead: Vec<(usize, f64, Option<String>)>,
+    /// Where in their programs blocked ranks are, and how ranks left theirs, where they said so.
+    places: BTreeMap<usize, String>,
     /// Ranks that said that they end or why they fail.
     took_leave: BTreeSet<usize>,
 }
@@ -69,6 +74,25 @@ fn may_be_symptom(error: &RunError) -> bool {
     match error {
         RunError::Failed(error) => matches!(error.failure(), Failure::Library { .. } | Failure::Aborted { .. }),
         _ => false,
+    }
+}
+
+/// What a blocked rank waits for, without what only weft knows.
+fn waiting(blocked: &Blocked) -> String {
+    let call = match blocked.call {
+        Call::Send { to, .. } => format!("sends to rank {to}"),
+        Call::Receive { from: Source::Rank(rank), .. } | Call::Probe { from: Source::Rank(rank), .. } => {
+            format!("waits for rank {rank}")
+        }
+        Call::Receive { from: Source::Any, .. } | Call::Probe { from: Source::Any, .. } => {
+            "waits for any rank".to_owned()
+        }
+        Call::Native { kind } => format!("waits for all ranks in {kind}"),
+        call => call.to_string(),
+    };
+    match blocked.collective {
+        Some((kind, _)) if !matches!(blocked.call, Call::Native { .. }) => format!("{call} in {kind}"),
+        _ => call,
     }
 }
 
@@ -101,8 +125,12 @@ impl Diagnosis {
         if let Event::Started { pid, host } = &report.event {
             self.processes.insert(report.rank, (*pid, host.clone()));
         }
+        if let Event::Left { how } = &report.event {
+            self.places.insert(report.rank, format!("it has left the program: {how}"));
+        }
         let state = match report.event {
-            Event::Blocked { call, collective, moving_bytes, .. } => {
+            Event::Blocked { call, collective, moving_bytes, at, .. } => {
+                self.places.extend(at.map(|at| (report.rank, at)));
                 let blocked = Blocked { rank: report.rank, call, collective: collective.map(Collective::pair) };
                 State::Blocked { blocked, moving_bytes }
             }
@@ -131,7 +159,7 @@ impl Diagnosis {
         match &self.failure {
             Some((error, _)) if !may_be_symptom(error) => Some(error.clone()),
             Some((_, since)) => (now - since >= PATIENCE).then(|| self.cause()).flatten(),
-            None if self.first_dead().is_some_and(|(_, since)| now - since >= PATIENCE) => self.cause(),
+            None if self.first_dead().is_some_and(|(_, since, _)| now - since >= PATIENCE) => self.cause(),
             None => self.blocked(now),
         }
     }
@@ -142,15 +170,21 @@ impl Diagnosis {
         if failure.as_ref().is_some_and(|error| !may_be_symptom(error)) {
             return failure;
         }
-        let rank = self.first_dead().map(|(rank, _)| rank);
-        self.death.clone().or_of(rank).error().or(failure)
+        match self.first_dead() {
+            Some((rank, _, Some(how))) => {
+                Some(RunError::Failed(CommError::program(rank, format!("the process {how}"))))
+            }
+            Some((rank, ..)) => self.death.clone().or_of(Some(rank)).error().or(failure),
+            None => self.death.error().or(failure),
+        }
     }
 
     /// The rank that died first without a word. Its own word may come later than the news of its end.
-    fn first_dead(&self) -> Option<(usize, f64)> {
+    fn first_dead(&self) -> Option<(usize, f64, Option<&str>)> {
         let failed = self.failure.as_ref().map_or(f64::INFINITY, |(_, when)| *when);
         let counts = |when: f64| when < failed + PROMPT || self.death.is_told();
-        self.dead.iter().copied().find(|(rank, when)| !self.took_leave.contains(rank) && counts(*when))
+        let mut dead = self.dead.iter().filter(|(rank, when, _)| !self.took_leave.contains(rank) && counts(*when));
+        dead.next().map(|(rank, when, how)| (*rank, *when, how.as_deref()))
     }
 
     fn blocked(&self, now: f64) -> Option<RunError> {
@@ -168,7 +202,40 @@ impl Diagnosis {
             }
         }
         let quiet = now - self.last_sign >= PATIENCE + bytes / SLOWEST_RATE;
-        (quiet && !blocked_ranks.is_empty()).then(|| RunError::of_blocked(ranks, blocked_ranks))
+        (quiet && !blocked_ranks.is_empty()).then(|| self.explained(RunError::of_blocked(ranks, blocked_ranks)))
+    }
+
+    /// The same with the ranks' places in their programs, where those are known: tags and numbers of the library's calls
+    /// say nothing to whoever wrote the program.
+    fn explained(&self, error: RunError) -> RunError {
+        let (title, blocked) = match &error {
+            _ if self.places.is_empty() => return error,
+            RunError::Deadlock { ranks, blocked } => {
+                (format!("deadlock: {} of {ranks} ranks cannot go on", blocked.len()), blocked)
+            }
+            RunError::MismatchedCollective { blocked } => {
+                ("mismatched collective: the ranks wait for each other in different calls".to_owned(), blocked)
+            }
+            _ => return error,
+        };
+        let of_blocked = |blocked: &Blocked| {
+            let call = waiting(blocked);
+            let place = self.places.get(&blocked.rank);
+            (blocked.rank, place.map_or_else(|| call.clone(), |place| format!("{place}  ({call})")))
+        };
+        let mut lines: BTreeMap<usize, String> = blocked.iter().map(of_blocked).collect();
+        for (rank, place) in &self.places {
+            lines.entry(*rank).or_insert_with(|| place.clone());
+        }
+        let more = lines.len().saturating_sub(MAX_LISTED);
+        let mut text = title;
+        for (rank, line) in lines.iter().take(MAX_LISTED) {
+            text += &format!("\n  rank {rank}: {line}");
+        }
+        if more > 0 {
+            text += &format!("\n  and {more} more");
+        }
+        RunError::Setup(text + "\nall ranks must make the same collective calls in the same order")
     }
 
     /// The processes of the ranks that have started: rank, process number, host.
@@ -179,8 +246,11 @@ impl Diagnosis {
     /// The caller, who watches the [`processes`](Diagnosis::processes), saw the one of this rank end at `now`. Hydra does
     /// not tell which it was. Ends that follow another rank's failure are its consequence, unless the launcher speaks of a
     /// signal: then that rank was only the first to be heard.
-    pub fn died(&mut self, rank: usize, now: f64) {
-        self.dead.push((rank, now));
+    ///
+    /// `how` is what the system told of the end: `ended with exit code 3`, `was killed by signal 9 (Killed)`.
+    pub fn died(&mut self, rank: usize, now: f64, how: Option<String>) {
+        let how = how.map(|how| if how.starts_with("ended") { format!("{how} before the run was over") } else { how });
+        self.dead.push((rank, now, how));
     }
 
     /// Why a run failed whose launcher ended with a code other than 0: a rank's own report where there is one, unless it
@@ -211,7 +281,7 @@ pub fn diagnose<'a>(lines: impl IntoIterator<Item = &'a str>) -> Option<RunError
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use weft_comm::{Call, CollectiveKind, Source, Tag, TagSelector};
+    use weft_comm::{CollectiveKind, Tag, TagSelector};
 
     fn blocked(
         rank: usize,
@@ -222,7 +292,7 @@ mod tests {
     ) -> String {
         let call = Call::Receive { from: Source::Rank(from), tag: TagSelector::Only(Tag::User(4)) };
         let collective = collective.map(Collective::of);
-        let event = Event::Blocked { call, collective, seconds: 5.0, counter: 3, moving_bytes: bytes };
+        let event = Event::Blocked { call, collective, seconds: 5.0, counter: 3, moving_bytes: bytes, at: None };
         Report { rank, ranks, event }.line()
     }
 
@@ -264,6 +334,32 @@ mod tests {
     }
 
     #[test]
+    fn a_deadlock_shows_where_in_the_program_ranks_are() {
+        let call = Call::Receive { from: Source::Rank(1), tag: TagSelector::Only(Tag::User(16385)) };
+        let at = Some("p.py:8: x.gather()".to_owned());
+        let event = Event::Blocked { call, collective: None, seconds: 2.0, counter: 1, moving_bytes: 0, at };
+        let left = Event::Left { how: "sys.exit(3), p.py:6".into() };
+        let lines =
+            [line(0, 2, event), line(1, 2, left), line(1, 2, Event::Ended), line(1, 2, Event::Idle { counter: 1 })];
+        let text = diagnose(lines.iter().map(String::as_str)).unwrap().to_string();
+        let expected = "deadlock: 1 of 2 ranks cannot go on\n  rank 0: p.py:8: x.gather()  (waits for rank 1)\n  rank 1: it has \
+                        left the program: sys.exit(3), p.py:6\nall ranks must make the same collective calls in the same order";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn how_a_process_ended_is_told() {
+        let mut diagnosis = Diagnosis::default();
+        diagnosis.feed(&line(0, 2, Event::Started { pid: 40, host: "vm".into() }), 0.0);
+        diagnosis.died(1, 0.5, Some("ended with exit code 3".into()));
+        diagnosis.died(0, 0.6, Some("was killed by signal 9 (Killed)".into()));
+        diagnosis.feed("YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)", 1.0);
+        let text = "rank 1: the process ended with exit code 3 before the run was over";
+        assert_eq!(diagnosis.verdict(2.6).unwrap().to_string(), text);
+        assert_eq!(diagnosis.ended(9).to_string(), text);
+    }
+
+    #[test]
     fn bytes_under_way_are_waited_for() {
         let mut diagnosis = Diagnosis::default();
         diagnosis.feed(&blocked(0, 2, 1, None, 100_000_000), 0.0);
@@ -290,8 +386,8 @@ mod tests {
             diagnosis.feed(&line(rank, 2, Event::Started { pid, host: "vm".into() }), 0.0);
         }
         assert_eq!(diagnosis.processes().collect::<Vec<_>>(), [(0, 40, "vm"), (1, 41, "vm")]);
-        diagnosis.died(1, 0.5);
-        diagnosis.died(0, 0.5);
+        diagnosis.died(1, 0.5, None);
+        diagnosis.died(0, 0.5, None);
         diagnosis.feed("YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)", 1.0);
         assert_eq!(diagnosis.ended(9).to_string(), "rank 1: the process was killed by signal 9 (Killed)");
     }
@@ -305,9 +401,9 @@ mod tests {
     fn a_death_is_told_instead_of_the_errors_that_it_causes() {
         let mut diagnosis = Diagnosis::default();
         diagnosis.feed(&line(0, 3, Event::Started { pid: 40, host: "vm".into() }), 0.0);
-        diagnosis.died(1, 1.0);
+        diagnosis.died(1, 1.0, None);
         diagnosis.feed(&line(0, 3, library_failure(0)), 1.1);
-        diagnosis.died(0, 1.2);
+        diagnosis.died(0, 1.2, None);
         assert_eq!(diagnosis.verdict(1.5), None);
         let unsigned = "rank 1: the process ended before the run was over";
         assert_eq!(diagnosis.verdict(3.5).unwrap().to_string(), unsigned);
@@ -320,7 +416,7 @@ mod tests {
     fn an_error_of_the_library_is_told_where_nobody_died_before_it() {
         let mut diagnosis = Diagnosis::default();
         diagnosis.feed(&line(0, 2, library_failure(0)), 1.0);
-        diagnosis.died(1, 1.1);
+        diagnosis.died(1, 1.1, None);
         let text = "rank 0: MPI_Recv failed: process_vm_readv failed";
         assert_eq!(diagnosis.verdict(1.3), None);
         assert_eq!(diagnosis.verdict(3.0).unwrap().to_string(), text);
@@ -331,11 +427,11 @@ mod tests {
     fn a_death_may_be_heard_of_after_the_error_that_it_causes() {
         let mut diagnosis = Diagnosis::default();
         diagnosis.feed(&line(0, 2, library_failure(0)), 1.0);
-        diagnosis.died(1, 1.01);
+        diagnosis.died(1, 1.01, None);
         assert_eq!(diagnosis.ended(1).to_string(), "rank 1: the process ended before the run was over");
         let mut diagnosis = Diagnosis::default();
         diagnosis.feed(&line(0, 2, library_failure(0)), 1.0);
-        diagnosis.died(1, 1.3);
+        diagnosis.died(1, 1.3, None);
         diagnosis.feed("YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)", 1.4);
         assert_eq!(diagnosis.ended(9).to_string(), "rank 1: the process was killed by signal 9 (Killed)");
     }
@@ -343,10 +439,10 @@ mod tests {
     #[test]
     fn ranks_that_end_in_order_have_not_died() {
         let mut diagnosis = Diagnosis::default();
-        diagnosis.died(0, 1.0);
+        diagnosis.died(0, 1.0, None);
         diagnosis.feed(&line(0, 2, Event::Ended), 1.1);
         assert_eq!(diagnosis.verdict(9.0), None);
-        diagnosis.died(1, 2.0);
+        diagnosis.died(1, 2.0, None);
         assert_eq!(diagnosis.verdict(3.0), None);
         assert!(diagnosis.verdict(4.0).unwrap().to_string().starts_with("rank 1: the process ended"));
     }

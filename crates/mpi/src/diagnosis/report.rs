@@ -34,11 +34,16 @@ pub enum Event {
         counter: u64,
         /// Bytes that the rank may be sending: a reason to be patient.
         moving_bytes: u64,
+        /// Where in the program the call is, where that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at: Option<String>,
     },
     /// The rank has left its program and has been waiting for the others for a long time.
     Idle { counter: u64 },
     /// The rank, blocked or idle before, goes on.
     Resumed { counter: u64 },
+    /// The rank's program has ended in this way; MPI goes on until all have.
+    Left { how: String },
     /// The rank is about to end MPI in order: the end of its process, which follows, means nothing.
     Ended,
     /// The program awaits a future that nothing can wake.
@@ -114,6 +119,7 @@ impl Report {
             | Event::Blocked { .. }
             | Event::Idle { .. }
             | Event::Resumed { .. }
+            | Event::Left { .. }
             | Event::Ended => None,
         }
     }
@@ -261,7 +267,7 @@ mod tests {
         Report {
             rank: 0,
             ranks: 2,
-            event: Event::Blocked { call, collective, seconds: 5.25, counter: 7, moving_bytes: 0 },
+            event: Event::Blocked { call, collective, seconds: 5.25, counter: 7, moving_bytes: 0, at: None },
         }
     }
 

@@ -250,6 +250,26 @@ impl<C: Communicator, T: Element> Stepper<C, T> {
         target: Lying<'_>,
         steps: usize,
     ) -> Result<(), CommError> {
+        // SAFETY: source, target and the arrays between begin memory as they are said to lie, and do not overlap (this
+        // function's conditions, and all that `steps_while` asks).
+        unsafe { self.steps_while(source, between, target, steps, &mut || true).await }
+    }
+
+    /// As [`steps`](Self::steps), given up before an exchange where `goes_on` says no: arrays then hold anything.
+    ///
+    /// # Errors
+    /// Those of the world.
+    ///
+    /// # Safety
+    /// As for [`steps`](Self::steps).
+    pub async unsafe fn steps_while(
+        &mut self,
+        source: Lying<'_>,
+        between: [*mut u8; 2],
+        target: Lying<'_>,
+        steps: usize,
+        goes_on: &mut dyn FnMut() -> bool,
+    ) -> Result<(), CommError> {
         let longest = self.steps_per_exchange();
         let turns = steps / longest;
         let rest = steps % longest;
@@ -259,6 +279,9 @@ impl<C: Communicator, T: Element> Stepper<C, T> {
         };
         let (mut from, mut done) = (source, 0);
         for turn in std::iter::repeat_n(longest, turns).chain((rest > 0).then_some(rest)) {
+            if !goes_on() {
+                return Ok(());
+            }
             let results = self.results(turn);
             // SAFETY: `from` is the source or an array between, and the results are arrays between or the target, all
             // of which begin memory as they are said to lie (this function's condition); no result is the array that

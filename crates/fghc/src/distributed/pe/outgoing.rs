@@ -32,7 +32,7 @@ impl Pe {
         }
     }
 
-    pub(super) fn exchange(&mut self) -> Exchange<'_> {
+    pub(in crate::distributed) fn exchange(&mut self) -> Exchange<'_> {
         let collections = self.engine.counters().collections;
         if collections != self.collections {
             self.collections = collections;

@@ -1,0 +1,286 @@
+"""One trial of the fault campaign: a command, a fault, and all that must hold afterwards."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pathlib
+import random
+import shlex
+import subprocess
+import sys
+import time
+from typing import Any
+
+import checks
+import faults
+from faults import Fault, Store
+from kinds import KINDS, Kind
+
+from weft.launch import mpiexec
+
+HUNG = 30.0
+"""Seconds after a fault, and after what an undisturbed run would still take, that a command may take."""
+
+ORPHAN = 5.0
+"""Seconds that processes may be there after the one that was started."""
+
+_SPACE = 'mount --bind {shared} /dev/shm && exec "$@"'
+
+
+@dataclasses.dataclass
+class Undisturbed:
+    """What a command does when nothing disturbs it."""
+
+    seconds: float
+    points: checks.Points
+    launch: float
+    """Seconds that processes which it has started are there."""
+
+
+@dataclasses.dataclass
+class Outcome:
+    """What became of a trial."""
+
+    number: int
+    kind: str
+    fault: Fault
+    hit: bool
+    code: int | None
+    seconds: float
+    failures: list[str]
+    said: str
+    command: str
+    resumed: bool = False
+
+    def record(self) -> dict[str, Any]:
+        """As a record has it."""
+        return {**dataclasses.asdict(self), "said": self.said[-600:]}
+
+
+class Place:
+    """The folders of a trial: of its output, of temporary files, and of shared memory, which nobody else sees."""
+
+    def __init__(self, root: pathlib.Path, name: str, mounts: bool, small: bool) -> None:
+        self.name = name
+        self._root = root / name
+        self._mounts = mounts
+        self.output = Store(self._root / "output", mounts and small)
+        self.temporary = Store(self._root / "temporary", mounts and small)
+        self.shared = Store(self._root / "shared", False)
+        (self._root / "cache").mkdir()
+
+    def start(self, words: list[str]) -> subprocess.Popen[bytes]:
+        """Start a command; what it says goes to the file `said`."""
+        variables = {
+            **os.environ,
+            faults.MARK: self.name,
+            "TMPDIR": str(self.temporary.path),
+            "XDG_CACHE_HOME": str(self._root / "cache"),
+            "NO_COLOR": "1",
+            "COLUMNS": "400",
+        }
+        if self._mounts:
+            script = _SPACE.format(shared=shlex.quote(str(self.shared.path)))
+            words = ["unshare", "--mount", "--propagation", "slave", "sh", "-c", script, "sh", *words]
+        with (self._root / "said").open("wb") as said, (self._root / "out").open("wb") as out:
+            return subprocess.Popen(
+                words, stdin=subprocess.DEVNULL, stdout=out, stderr=said, env=variables, start_new_session=True
+            )
+
+    def said(self) -> str:
+        """What a command has said on standard error, and, of ranks, on standard output."""
+        return (self._root / "said").read_text(errors="replace") + (self._root / "out").read_text(errors="replace")
+
+    def remove(self) -> None:
+        """All of it."""
+        for store in (self.output, self.temporary, self.shared):
+            store.remove()
+        subprocess.run(["rm", "-rf", self._root], check=False)
+
+
+def undisturbed(kind: Kind, root: pathlib.Path, mounts: bool) -> Undisturbed:
+    """Run a command once as it is."""
+    place = Place(root, f"{os.getpid()}-{kind.name}-undisturbed", mounts, small=False)
+    try:
+        output = place.output.path / kind.output
+        begin = time.monotonic()
+        running = place.start(kind.command(output, mpiexec.command))
+        there = 0.0
+        while running.poll() is None:
+            if faults.targets("rank", running.pid, place.name):
+                there += 0.1
+            elif there > 0.0:
+                break
+            time.sleep(0.1)
+        code = running.wait(timeout=300)
+        if code != 0:
+            raise SystemExit(f"{kind.name} fails undisturbed with code {code}:\n{place.said()}")
+        return Undisturbed(time.monotonic() - begin, checks.points(output), there)
+    finally:
+        place.remove()
+
+
+def drawn(number: int, seed: int, mounts: bool, kinds: tuple[Kind, ...] = KINDS) -> tuple[Kind, Fault, random.Random]:
+    """What trial `number` is."""
+    chance = random.Random(f"{seed}-{number}")
+    kind = chance.choices(kinds, [one.weight for one in kinds])[0]
+    has_ranks = bool(kind.under_mpiexec) or (kind.launches and kind.name != "measure-node")
+    return kind, faults.draw(chance, has_ranks, kind.launches or bool(kind.under_mpiexec), mounts), chance
+
+
+def run(number: int, seed: int, known: dict[str, Undisturbed], root: pathlib.Path, mounts: bool) -> Outcome:
+    """Do one trial."""
+    kind, fault, chance = drawn(number, seed, mounts)
+    usual = known[kind.name]
+    place = Place(root, f"{os.getpid()}-{seed}-{number}", mounts, small=fault.signal is None)
+    output = place.output.path / kind.output
+    words = kind.command(output, mpiexec.command)
+    failures: list[str] = []
+    running = place.start(words)
+    _until_begun(running)
+    begin = time.monotonic()
+    try:
+        if fault.where in ("mpiexec", "proxy", "rank"):
+            _until_there(fault.where, place.name, running, usual.seconds)
+            _sleep_until(time.monotonic() + fault.moment * usual.launch, running)
+        else:
+            _sleep_until(begin + fault.moment * usual.seconds, running)
+        begun = not kind.under_mpiexec or any(place.shared.path.glob("weft-ranks-*"))
+        store = place.output if fault.where == "output" else place.temporary
+        if fault.signal is not None:
+            was_hit = faults.hit(fault, running, place.name, chance)
+        else:
+            was_hit = running.poll() is None
+            store.disturb(fault.sort)
+        left = max(0.0, 2.0 * usual.seconds - (time.monotonic() - begin))
+        code: int | None
+        try:
+            code = running.wait(timeout=left + HUNG)
+        except subprocess.TimeoutExpired:
+            code = None
+            failures.append(f"hung: still running {left + HUNG:.0f} s after the fault")
+        seconds = time.monotonic() - begin
+        failures += _orphans(place.name, running)
+        if fault.signal is None:
+            store.mend(fault.sort)
+        said = place.said()
+        records = checks.journal(output.with_name(output.name + ".journal"))
+        if output.suffix == "":
+            records = checks.journal(output / "samples.csv.journal")
+        failures += _after(kind, fault, place, output, code, said, usual, begun)
+        resumed = False
+        if kind.resumes and code != 0 and not failures and output.parent.is_dir():
+            resumed = True
+            failures += _resume(kind, place, output, records, usual)
+        return Outcome(
+            number, kind.name, fault, was_hit, code, seconds, failures, said, shlex.join(map(str, words)), resumed
+        )
+    finally:
+        _end(place.name)
+        place.remove()
+
+
+def _until_begun(running: subprocess.Popen[bytes]) -> None:
+    """Until the command has taken the place of what makes its folders."""
+    while running.poll() is None and faults.name(running.pid) in ("python", "unshare", "sh", "mount"):
+        if faults.is_command(running.pid):
+            return
+        time.sleep(0.005)
+
+
+def _until_there(where: str, name: str, running: subprocess.Popen[bytes], seconds: float) -> None:
+    """Until there is a process to hit."""
+    deadline = time.monotonic() + 2 * seconds
+    while running.poll() is None and time.monotonic() < deadline and not faults.targets(where, running.pid, name):
+        time.sleep(0.03)
+
+
+def _sleep_until(moment: float, running: subprocess.Popen[bytes]) -> None:
+    while running.poll() is None and (left := moment - time.monotonic()) > 0:
+        time.sleep(min(0.02, left))
+
+
+def _orphans(trial: str, running: subprocess.Popen[bytes]) -> list[str]:
+    """Processes that are there too long after the first; all are ended."""
+    deadline = time.monotonic() + ORPHAN
+    while left := {pid: one for pid, one in faults.processes(trial).items() if pid != running.pid}:
+        if time.monotonic() >= deadline:
+            return [f"orphans: {', '.join(f'{name} ({pid})' for pid, (name, _, _) in sorted(left.items()))}"]
+        time.sleep(0.05)
+    return []
+
+
+def _end(trial: str) -> None:
+    for pid in faults.processes(trial):
+        try:
+            os.kill(pid, 9)
+        except ProcessLookupError:
+            continue
+
+
+def _after(
+    kind: Kind,
+    fault: Fault,
+    place: Place,
+    output: pathlib.Path,
+    code: int | None,
+    said: str,
+    usual: Undisturbed,
+    begun: bool,
+) -> list[str]:
+    """What is wrong with files and words."""
+    failures = []
+    was_killed = code == -9
+    files = [one for one in output.parent.rglob("*") if one.is_file()] if output.parent.is_dir() else []
+    failures += [f"half-written: {one.name}" for one in files if one.suffix != ".part" and not checks.whole(one)]
+    if not was_killed and kind.under_mpiexec == 0:
+        failures += [f"left behind: {one.name}" for one in files if one.suffix == ".part"]
+    if kind.under_mpiexec == 0 and fault.where != "temporary":
+        failures += [f"left behind: {one.name}" for one in place.temporary.path.glob("weft-*") if one.is_dir()]
+        failures += [f"shared memory left: {one.name}" for one in place.shared.path.iterdir()]
+    if code == 0:
+        complete = output.exists() and (checks.points(output) >= usual.points or kind.name in ("study", "suite"))
+        if not complete and output.parent.is_dir() and fault.sort != "removed":
+            failures.append("success without its output")
+    elif code is not None and not was_killed:
+        # Who ends mpiexec itself is told by mpiexec, if at all: it ends its ranks before these can speak.
+        by_hydra = bool(kind.under_mpiexec) and fault.where in ("first", "mpiexec")
+        if problem := checks.unclear(said, by_hydra, kind.name == "program", begun and _had_begun(code, said)):
+            failures.append(f"unclear: {problem}")
+    return failures
+
+
+def _had_begun(code: int, said: str) -> bool:
+    """Whether weft was there to say anything: by then a signal does not end it unheard, nor interrupt Python itself."""
+    if code in (-1, -15):
+        return False
+    return not ("KeyboardInterrupt" in said and ", in main\n" not in said and "error:" not in said)
+
+
+def _resume(
+    kind: Kind, place: Place, output: pathlib.Path, records: list[dict[str, Any]], usual: Undisturbed
+) -> list[str]:
+    """What is wrong with the same command and --resume."""
+    running = place.start(kind.command(output, mpiexec.command, resume=True))
+    try:
+        code = running.wait(timeout=10 * usual.seconds + HUNG)
+    except subprocess.TimeoutExpired:
+        running.kill()
+        return ["hung: --resume"]
+    if code != 0:
+        return [f"--resume ends with code {code}: {place.said()[-300:]}"]
+    failures = []
+    if missing := checks.lost(records, output):
+        failures.append(f"lost: {missing} rows of the journal are not in the output")
+    found = checks.points(output)
+    if found != usual.points:
+        few, more = usual.points - found, found - usual.points
+        failures.append(
+            f"--resume gives another table: {len(few)} points missing, {len(more)} more: {list(few or more)[:2]}"
+        )
+    return failures
+
+
+if __name__ == "__main__":
+    sys.exit("this is a part of campaign.py")

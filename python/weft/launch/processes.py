@@ -1,0 +1,222 @@
+"""The processes of a launch: which there are, whether they are stopped, how they ended, and how they are ended.
+
+What is known comes from Linux (`/proc`, `pidfd_open`); elsewhere only the process that was started itself is known.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import struct
+import sys
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+LIVES, STOPPED, GONE = "lives", "stopped", "gone"
+
+_RANK_VARIABLES = (b"PMI_RANK", b"OMPI_COMM_WORLD_RANK", b"MV2_COMM_WORLD_RANK", b"PALS_RANKID")
+_FIRST_NAMESPACE = 0xEFFFFFFC
+"""The number of the namespace of processes that a system begins with (linux/proc_ns.h)."""
+
+_STEP = 0.02
+_AFTER_KILL = 1.0
+
+_PIDFD_INFO = struct.Struct("=QQ11Ii")
+"""`struct pidfd_info` of linux/pidfd.h, version 0: what is asked and told, control group, numbers, exit status."""
+_PIDFD_INFO_EXIT = 1 << 3
+_PIDFD_GET_INFO = 3 << 30 | _PIDFD_INFO.size << 16 | 0xFF << 8 | 11
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process. Numbers are given again; with the time of its start, in ticks since boot, it is the same one."""
+
+    pid: int
+    start: int
+
+    @classmethod
+    def of(cls, pid: int) -> Process | None:
+        """The process that has this number now; `None` where there is none or nothing is known of processes."""
+        stat = _stat(pid)
+        return None if stat is None or stat[0] in "ZX" else cls(pid, stat[2])
+
+    def state(self) -> str:
+        """`LIVES`, `STOPPED` (by a signal: one that a debugger holds lives) or `GONE`."""
+        stat = _stat(self.pid)
+        if stat is None or stat[2] != self.start or stat[0] in "ZX":
+            return GONE
+        return STOPPED if stat[0] == "T" else LIVES
+
+    def name(self) -> str:
+        """The name of what it runs, at most 15 characters."""
+        try:
+            return Path(f"/proc/{self.pid}/comm").read_text(errors="replace").strip()
+        except OSError:
+            return "a process"
+
+    def rank(self) -> int | None:
+        """The rank that a launcher has started it as; `None` for other processes and those of other users."""
+        try:
+            entries = Path(f"/proc/{self.pid}/environ").read_bytes().split(b"\0")
+        except OSError:
+            return None
+        variables = dict(entry.partition(b"=")[::2] for entry in entries)
+        told = (variables.get(name, b"") for name in _RANK_VARIABLES)
+        return next((int(number) for number in told if number.isdigit()), None)
+
+    def below(self) -> list[Process]:
+        """All that it has started and that those have started, as far as they are there now, outermost first."""
+        found: list[Process] = []
+        waiting = [self.pid]
+        while waiting:
+            started = [child for pid in waiting for child in children(pid)]
+            found += started
+            waiting = [child.pid for child in started]
+        return found
+
+    def has_open(self, path: str) -> bool:
+        """Whether it has a file open or in its memory."""
+        with contextlib.suppress(OSError):
+            folder = f"/proc/{self.pid}/fd"
+            for entry in os.listdir(folder):
+                with contextlib.suppress(OSError):
+                    if os.readlink(f"{folder}/{entry}") == path:
+                        return True
+        try:
+            return f" {path}\n" in Path(f"/proc/{self.pid}/maps").read_text(errors="replace")
+        except OSError:
+            return False
+
+
+def _stat(pid: int) -> tuple[str, int, int] | None:
+    """State, parent and start (proc(5), fields 3, 4 and 22; the name before them may hold anything)."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+        return fields[0], int(fields[1]), int(fields[19])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def children(pid: int) -> list[Process]:
+    """The processes that a process has started and that are there now."""
+    found = []
+    with contextlib.suppress(OSError):
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with contextlib.suppress(OSError):
+                found += Path(f"/proc/{pid}/task/{task}/children").read_text().split()
+    return [process for number in found if (process := Process.of(int(number))) is not None]
+
+
+def sees_everyone() -> bool:
+    """Whether this process sees all processes of the system, as one in a container does not."""
+    try:
+        return os.readlink("/proc/self/ns/pid") == f"pid:[{_FIRST_NAMESPACE}]"
+    except OSError:
+        return False
+
+
+def held_by_anyone(path: str) -> bool:
+    """Whether any process that is seen has a file open or in its memory."""
+    numbers = [int(name) for name in os.listdir("/proc") if name.isdigit()]
+    return any(Process(number, 0).has_open(path) for number in numbers)
+
+
+def open_end(process: Process) -> int | None:
+    """A descriptor that can be read once the process has ended (Linux 5.3 and later)."""
+    if sys.platform != "linux":
+        return None
+    try:
+        descriptor = os.pidfd_open(process.pid)
+    except OSError:
+        return None
+    if process.state() != GONE:
+        return descriptor
+    os.close(descriptor)
+    return None
+
+
+def how_it_ended(descriptor: int, patience: float = 0.5) -> str | None:
+    """How the process of `open_end` ended, where the system tells others than its parent (Linux 6.15 and later).
+
+    It tells once the parent knows, for which so many seconds are waited.
+
+    Returns
+    -------
+    str or None
+        `was killed by signal 9 (Killed)`, `ended with exit code 3`.
+    """
+    if sys.platform != "linux":
+        return None
+    import fcntl
+
+    deadline = time.monotonic() + patience
+    while True:
+        told = bytearray(_PIDFD_INFO.pack(_PIDFD_INFO_EXIT, *[0] * 13))
+        try:
+            fcntl.ioctl(descriptor, _PIDFD_GET_INFO, told)
+        except ProcessLookupError:
+            told = bytearray(_PIDFD_INFO.size)
+        except OSError:
+            return None
+        mask, *_, status = _PIDFD_INFO.unpack(told)
+        if mask & _PIDFD_INFO_EXIT:
+            return described(os.waitstatus_to_exitcode(status))
+        if time.monotonic() >= deadline:
+            return None
+        time.sleep(0.005)
+
+
+def described(code: int) -> str:
+    """An exit code in words; negative ones are signals, as `subprocess` has them.
+
+    >>> described(3), described(-9)
+    ('ended with exit code 3', 'was killed by signal 9 (Killed)')
+    """
+    if code >= 0:
+        return f"ended with exit code {code}"
+    name = signal.strsignal(-code)
+    return f"was killed by signal {-code}" + (f" ({name})" if name else "")
+
+
+def end(first: Process | None, known: Iterable[Process], grace: float) -> None:
+    """End the processes of a launch: its first one is asked, so that it ends its ranks on every computer.
+
+    Parameters
+    ----------
+    first
+        What was started; `None` where nothing is known of processes.
+    known
+        Processes of the launch that may have lost their way to it.
+    grace
+        Seconds until those that are still there are killed.
+    """
+    everyone = set(known)
+    if first is not None:
+        everyone |= {first, *first.below()}
+        _send(first, signal.SIGTERM)
+    if _gone(everyone, grace):
+        return
+    for process in list(everyone):
+        everyone |= set(process.below())
+    for process in everyone:
+        _send(process, signal.SIGKILL)
+    _gone(everyone, _AFTER_KILL)
+
+
+def _send(process: Process, number: int) -> None:
+    if process.state() != GONE:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(process.pid, number)
+
+
+def _gone(everyone: Iterable[Process], seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    left = list(everyone)
+    while left := [process for process in left if process.state() != GONE]:
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(_STEP)
+    return True
