@@ -12,9 +12,8 @@ Parquet. A row is one launch of one benchmark at one set of parameters. `COLUMNS
 [6.4e-07]
 """
 
-from weft.samples.files import append, read, write
-from weft.samples.rows import from_rows
 from weft.samples.files import append, content, read, write
+from weft.samples.rows import from_rows
 from weft.samples.schema import COLUMNS, PARAMETERS, REQUIRED, SOURCES, Column, SamplesError, validate
 from weft.samples.summary import DEFAULT_CONFIDENCE, MedianInterval, median_interval, summarise
 
@@ -28,8 +27,8 @@ __all__ = [
     "MedianInterval",
     "SamplesError",
     "append",
-    "from_rows",
     "content",
+    "from_rows",
     "median_interval",
     "read",
     "summarise",
