@@ -1,6 +1,7 @@
 # make setup   .venv/ with weft (release build) and everything that its tests need
 # make study   measure this machine, fit it, hold it against the catalogue: study/report.html
 # make test    every test, Rust and Python
+# make loom    lanes, mailboxes and fences of crates/threads under a model checker
 # make lint    formatting, clippy, ruff, mypy
 # make clean   removes what make made
 #
@@ -14,9 +15,9 @@ BIN    := $(VENV)/bin
 export PYO3_BUILD_EXTENSION_MODULE := 1
 export PYO3_PYTHON := $(abspath $(BIN)/python)
 
-RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates machines -name '*.rs' -o -name '*.toml' 2>/dev/null)
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name '*.toml' 2>/dev/null)
 
-.PHONY: setup study test test-rust test-python lint format clean
+.PHONY: setup study test test-rust test-python loom lint format clean
 
 setup: $(VENV)/installed
 
@@ -52,15 +53,27 @@ endif
 # Tests that start ranks go to one worker, the others to the rest.
 PYTHON_TEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadgroup
 
+# Primitives and shifts again at each narrower level of vector instructions that this processor has; the tests of stencils
+# try all levels by themselves.
+RUST_TEST_LEVELS := for level in $$(cargo run --locked --quiet -p weft-simd --example levels | sed '$$d'); do \
+	  WEFT_SIMD=$$level cargo test --locked --quiet -p weft-kernels --lib -- primitives shift || exit 1; done
+
 # Both halves always run; either failing fails the whole.
 test: setup
-	@$(RUST_TEST); rust=$$?; \
+	@$(RUST_TEST) && ($(RUST_TEST_LEVELS)); rust=$$?; \
+	scripts/loom.sh; loom=$$?; \
 	$(PYTHON_TEST); python=$$?; \
 	if [ $$rust -ne 0 ]; then echo "cargo test failed (above pytest's output)" >&2; fi; \
-	[ $$rust -eq 0 ] && [ $$python -eq 0 ]
+	if [ $$loom -ne 0 ]; then echo "scripts/loom.sh failed (above pytest's output)" >&2; fi; \
+	[ $$rust -eq 0 ] && [ $$loom -eq 0 ] && [ $$python -eq 0 ]
 
 test-rust: setup
 	$(RUST_TEST)
+	$(RUST_TEST_LEVELS)
+	scripts/loom.sh
+
+loom:
+	scripts/loom.sh
 
 test-python: setup
 	$(PYTHON_TEST)

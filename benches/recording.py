@@ -26,6 +26,7 @@ def head(benchmark: str, started: datetime.datetime, load_before: tuple[float, .
         "date": started.isoformat(timespec="seconds"),
         "processor": processor(),
         "processors": os.cpu_count(),
+        "simd": os.environ.get("WEFT_SIMD", "widest"),
         "system": platform.platform(),
         "load_before": load_before,
         "load_after": os.getloadavg(),

@@ -229,7 +229,7 @@ def send(chosen: argparse.Namespace) -> dict[str, Any]:
     order = permutation(n)
     x, out = np.full(n, 0.5), np.zeros(n)
     # As parallel variables keep one.
-    room = np.empty(_core.array_send_room(x, out, chosen.threads), np.uint8)
+    room = _core.SendRoom(_core.array_send_room(x, out, chosen.threads))
     rows = {}
     for ratio in chosen.ratios:
         for pattern, stride in {"clustered": 1, "scattered": ratio}.items():

@@ -20,6 +20,9 @@ class UsageError(WeftError):
 class MachineError(UsageError):
     """A machine description that cannot be read: file, line, key, what was expected."""
 
+class DefectError(RuntimeError):
+    """A defect of weft: its Rust core has met something that it takes for impossible. The call was given up."""
+
 class RunError(WeftError):
     """A run that failed: deadlock, a missing library, a killed rank."""
 
@@ -134,19 +137,41 @@ class Ranks:
     def agree(self, error: str | None, digest: int, what: str) -> None:
         """Lets all ranks know of an error of any, and that all ask for the same. Collective. Raises UsageError."""
 
-    def scatter(self, blocks: Blocks, root: int, whole: tuple[int, Sequence[int]], storage: _Storage, own: int) -> None:
-        """Divides an array that the root has, at an address with strides, over the ranks, each of which has memory for
-        its block at an address. Collective. Raises RunError."""
+    def scatter(
+        self, blocks: Blocks, root: int, whole: tuple[Memory | None, Sequence[int]], storage: _Storage, own: Memory
+    ) -> None:
+        """Divides an array that the root has, in memory with strides, over the ranks, each of which has memory for its
+        block. Collective. Raises UsageError, RunError."""
 
-    def gather(self, blocks: Blocks, root: int, whole: tuple[int, Sequence[int]], storage: _Storage, own: int) -> None:
-        """Puts the blocks of all ranks together in an array that the root has. Collective. Raises RunError."""
+    def gather(
+        self, blocks: Blocks, root: int, whole: tuple[Memory | None, Sequence[int]], storage: _Storage, own: Memory
+    ) -> None:
+        """Puts the blocks of all ranks together in an array that the root has. Collective. Raises UsageError,
+        RunError."""
 
-    def broadcast(self, root: int, address: int, bytes: int) -> None:
-        """Gives all ranks the bytes that the root has at an address, each at its own. Collective. Raises RunError."""
+    def broadcast(self, root: int, memory: Memory) -> None:
+        """Gives all ranks the bytes that the root has in memory, each in its own. Collective. Raises UsageError,
+        RunError."""
 
     def exchange(self, parts: Sequence[bytes]) -> list[bytes]:
         """Gives every rank its part of these, in rank order, and returns what each has for this one. Collective. Raises
         UsageError, RunError."""
+
+class Memory:
+    """The memory of a numpy array, which stays where it is while this exists; of a view also what its base has."""
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        """Raises UsageError for what is no numpy array."""
+
+class SendRoom:
+    """Memory that large sends sort their messages in, kept from one to the next."""
+
+    def __init__(self, bytes: int) -> None:
+        """Raises MemoryError."""
+
+    @property
+    def nbytes(self) -> int:
+        """Its bytes."""
 
 class ArrayExchange:
     """One rank's exchange, set up: any number of calls of begin and end."""
@@ -183,12 +208,12 @@ class ArrayExchange:
     def under_way(self) -> bool:
         """Whether it has begun and not ended."""
 
-    def read_boundaries(self, addresses: Sequence[int]) -> None:
-        """Takes over what its boundary arrays hold now, whose elements begin at these addresses in C order. Raises
+    def read_boundaries(self, memories: Sequence[Memory]) -> None:
+        """Takes over what its boundary arrays hold now, whose elements are in this memory in C order. Raises
         UsageError."""
 
-    def begin(self, addresses: list[int]) -> None:
-        """Packs and sends, for arrays whose memory begins at these addresses. Raises UsageError, RunError."""
+    def begin(self, memories: list[Memory]) -> None:
+        """Packs and sends, for arrays in this memory. Raises UsageError, RunError."""
 
     def end(self) -> None:
         """Completes it. Raises UsageError, RunError."""
@@ -196,7 +221,7 @@ class ArrayExchange:
 class DistributedStencil:
     """One rank's stencil of distributed arrays, set up for arrays that lie in one way; results may lie in others.
 
-    Points are offsets with a number, or with where the rank's own coefficients begin and their strides in elements.
+    Points are offsets with a number, or with the memory of the rank's own coefficients and their strides in elements.
     Boundaries are None (circular), a number, or an array for the block and its ghosts. Collective. Raises UsageError,
     RunError.
     """
@@ -221,10 +246,12 @@ class DistributedStencil:
     def layout(self, storage: _Storage) -> int:
         """Another way in which results may lie; its number for `run`. Raises UsageError."""
 
-    def run(self, source: int, between: tuple[int, int], target: int, layout: int, steps: int) -> None:
-        """Applies it `steps` times, from the array whose memory begins at `source` to the one at `target`, which lies
-        as layout `layout` says; with several steps by way of two arrays that lie as the source does. Raises
-        RunError."""
+    def run(
+        self, source: Memory, between: tuple[Memory | None, Memory | None], target: Memory, layout: int, steps: int
+    ) -> None:
+        """Applies it `steps` times, from the array in the memory `source` to the one in `target`, which lies as layout
+        `layout` says; with several steps by way of two arrays that lie as the source does. Where a signal ends it, the
+        arrays hold anything. Raises UsageError, RunError."""
 
     @property
     def summary(self) -> str:
@@ -501,7 +528,10 @@ def array_elementwise(
 
     All `array_…` functions work on numpy arrays that are dense in C order, of bool, int8 to int64, uint8 to uint64,
     float32 and float64, and write into `out`. Elements that are not selected keep what `out` holds. `threads` None: as
-    many as there are processors where the arrays are large, else one. Results do not depend on it.
+    many as there are processors where the arrays are large, else one; at most 1024. Results do not depend on it.
+
+    Another thread may write the arrays meanwhile: results are of any values then, and nothing outside is read or
+    written. Where a signal ends a long call, `out` holds anything.
 
     Operations: add subtract multiply divide floor_divide remainder maximum minimum bitwise_and bitwise_or bitwise_xor
     bitwise_left_shift bitwise_right_shift logical_and logical_or logical_xor equal not_equal less less_equal greater
@@ -574,7 +604,7 @@ def array_send(
     combine: str | None = None,
     selection: np.ndarray[Any, Any] | None = None,
     threads: int | None = None,
-    room: np.ndarray[Any, Any] | None = None,
+    room: SendRoom | None = None,
 ) -> None:
     """Sends each selected element of `x` to the element of `out` with the flat index (int32 or int64) in `index`.
 
@@ -613,6 +643,10 @@ def solve_threads(request_json: str) -> str:
 
 def solve_mpi_rank(request_json: str, default_library: str) -> str | None:
     """Solves a partitioned system as one rank of an MPI job; the solution on the first. Raises UsageError, RunError."""
+
+def simd() -> tuple[str, list[str], bool]:
+    """The level of vector instructions in force (portable, avx2 or avx512), those of this processor, and whether the
+    environment variable WEFT_SIMD forces it. Raises UsageError where that is no level of this processor."""
 
 def node_benchmarks() -> str:
     """Every benchmark of the node suite as a JSON list: `name`, `summary`, `variants`, `lengths` (what they mean)."""

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::communicator::Source;
+use crate::message::Source;
 use crate::tag::{CollectiveKind, TagSelector};
 
 /// A call that may block, as errors and traces show it.

@@ -11,14 +11,16 @@ mod exchange;
 mod executor;
 pub mod files;
 pub mod matching;
+mod message;
 mod payload;
 mod persistent;
 mod tag;
 
-pub use communicator::{Communicator, NativeCollectives, Program, Received, Reduction, Source, Status, Work};
+pub use communicator::{Communicator, NativeCollectives, Program, Reduction};
 pub use error::{Blocked, Call, CommError, Failure, RunError};
 pub use exchange::{ElementCost, ExchangeMethod, ExchangePlan, Exchanged, Exchanges, PlannedPhase, PlannedTransfer};
 pub use executor::block_on;
+pub use message::{Received, Source, Status, Work};
 pub use payload::{Buffer, Payload};
 pub use persistent::{Ends, Persistent, PersistentMessages};
 pub use tag::{CollectiveKind, Tag, TagSelector};

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use crate::communicator::Source;
+use crate::message::Source;
 use crate::tag::{CollectiveKind, Tag, TagSelector};
 
 /// What a message is matched by, packed into 16 bytes.

@@ -13,7 +13,7 @@ use bytemuck::Pod;
 pub struct Buffer(AVec<u8, RuntimeAlign>);
 
 impl Buffer {
-    const CACHE_LINE: usize = 64;
+    const CACHE_LINE: usize = weft_simd::CACHE_LINE;
     const PAGE: usize = 4096;
 
     /// `len` zero bytes, aligned to a cache line.

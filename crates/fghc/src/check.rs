@@ -12,12 +12,17 @@ mod guard;
 mod lint;
 mod pairs;
 
-use rustc_hash::FxHashMap;
+use std::cell::Cell;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::diagnostics::{Diagnostic, Diagnostics, nearest};
 use crate::ir::{AtomId, AtomTable, Clause, Group, Origin, Predicate, PredicateId, Program, Separator, Source, Span};
 use crate::library;
 use crate::syntax::Tree;
+
+/// For so many unknown names what may have been meant is looked for.
+const MAX_SUGGESTIONS: usize = 100;
 
 /// What the checker says of a program.
 #[derive(Debug)]
@@ -92,6 +97,10 @@ struct Checker {
     modules: Vec<Module>,
     drafts: Vec<Draft>,
     names: FxHashMap<(String, String, usize), PredicateId>,
+    /// How many predicates expansion has added to each.
+    expansions: FxHashMap<PredicateId, usize>,
+    /// For how many names what may have been meant is still looked for.
+    suggestions: Cell<usize>,
 }
 
 impl Checker {
@@ -103,6 +112,8 @@ impl Checker {
             modules: Vec::new(),
             drafts: Vec::new(),
             names: FxHashMap::default(),
+            expansions: FxHashMap::default(),
+            suggestions: Cell::new(MAX_SUGGESTIONS),
         }
     }
 
@@ -149,7 +160,9 @@ impl Checker {
         };
         let root_draft = &self.drafts[root.0 as usize];
         let (module, base) = (root_draft.module.clone(), format!("{}/{}", root_draft.name, root_draft.arity));
-        let number = self.drafts.iter().filter(|draft| draft.origin == Origin::Expanded(root)).count() + 1;
+        let expansions = self.expansions.entry(root).or_insert(0);
+        *expansions += 1;
+        let number = *expansions;
         self.draft(&module, &format!("{base}${number}"), arity, span, Origin::Expanded(root))
     }
 
@@ -163,10 +176,12 @@ impl Checker {
     fn check_publics_of(&mut self, index: usize) {
         let name = self.modules[index].name.clone();
         if let Some(public) = self.modules[index].public.clone() {
+            let listed: FxHashSet<(&str, usize)> =
+                public.iter().map(|(name, arity, _)| (name.as_str(), *arity)).collect();
             for draft in self.drafts.iter_mut().filter(|draft| draft.module == name && draft.origin != Origin::Goal) {
-                let listed = public.iter().any(|(name, arity, _)| *name == draft.name && *arity == draft.arity);
-                draft.public = listed;
-                draft.called |= listed;
+                let is_listed = listed.contains(&(draft.name.as_str(), draft.arity));
+                draft.public = is_listed;
+                draft.called |= is_listed;
             }
             for (predicate, arity, span) in public {
                 if self.find(&name, &predicate, arity).is_none() {
@@ -181,6 +196,8 @@ impl Checker {
 
     /// What may have been meant by a predicate that does not exist.
     fn suggestion(&self, module: &str, name: &str, arity: usize) -> Option<String> {
+        // Every name is compared with all others.
+        self.suggestions.set(self.suggestions.get().checked_sub(1)?);
         let here = || {
             self.drafts
                 .iter()

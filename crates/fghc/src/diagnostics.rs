@@ -140,9 +140,10 @@ impl Diagnostics {
 
     /// With lines and columns instead of bytes.
     pub fn findings<'a>(&'a self, sources: &'a [Source]) -> Vec<Finding<'a>> {
+        let lines: Vec<_> = sources.iter().map(Source::lines).collect();
         let finding = |diagnostic: &'a Diagnostic| {
             let source = &sources[diagnostic.span.source as usize];
-            let (line, column) = source.line_and_column(diagnostic.span.start);
+            let (line, column) = lines[diagnostic.span.source as usize].line_and_column(source, diagnostic.span.start);
             Finding {
                 severity: diagnostic.severity,
                 code: diagnostic.code,
@@ -163,13 +164,52 @@ impl Diagnostics {
             source.map(|source| source.text.clone()).ok_or_else(|| format!("no source {name}"))
         });
         let mut text = Vec::new();
-        for diagnostic in &self.list {
+        for diagnostic in self.list.iter().take(MAX_SHOWN) {
+            if !has_excerpts(diagnostic, sources) {
+                text.extend(without_excerpt(diagnostic, sources).as_bytes());
+                continue;
+            }
             let report = report(diagnostic, sources, color);
             // Writing into memory cannot fail, and every place is in a known source.
             report.write(&mut cache, &mut text).expect("a report is written into memory");
         }
+        if self.list.len() > MAX_SHOWN {
+            text.extend(format!("and {} more findings\n", self.list.len() - MAX_SHOWN).as_bytes());
+        }
         String::from_utf8_lossy(&text).lines().map(|line| format!("{}\n", line.trim_end())).collect()
     }
+}
+
+/// Findings that are shown with excerpts; the rest are counted.
+const MAX_SHOWN: usize = 1000;
+/// Bytes of a line that an excerpt shows.
+const MAX_LINE: usize = 1000;
+
+/// Whether the lines of a finding can be shown: not those that are very long, or would do something to a terminal.
+fn has_excerpts(diagnostic: &Diagnostic, sources: &[Source]) -> bool {
+    let spans = std::iter::once(&diagnostic.span).chain(diagnostic.related.iter().map(|(span, _)| span));
+    spans.into_iter().all(|span| {
+        let (_, place) = place(*span, sources);
+        let text = &sources[span.source as usize].text;
+        let start = text[..place.start].rfind('\n').map_or(0, |newline| newline + 1);
+        let end = text[place.end..].find('\n').map_or(text.len(), |newline| place.end + newline);
+        let lines = &text[start..end];
+        lines.lines().all(|line| line.len() <= MAX_LINE)
+            && !lines.chars().any(|character| character.is_control() && !matches!(character, '\n' | '\t' | '\r'))
+    })
+}
+
+/// A finding with its place in words only.
+fn without_excerpt(diagnostic: &Diagnostic, sources: &[Source]) -> String {
+    let severity = if diagnostic.severity == Severity::Error { "Error" } else { "Warning" };
+    let source = &sources[diagnostic.span.source as usize];
+    let (line, column) = source.line_and_column(diagnostic.span.start);
+    let message: String = diagnostic.message.chars().filter(|character| !character.is_control()).collect();
+    let mut text = format!("[{}] {severity}: {}:{line}:{column}: {message}\n", diagnostic.code, source.name);
+    if let Some(help) = &diagnostic.help {
+        text.push_str(&format!("  Help: {help}\n"));
+    }
+    text
 }
 
 type Place = (String, Range<usize>);

@@ -26,6 +26,6 @@ mod value;
 pub use message::{KINDS, Kind, Malformed};
 pub use pe::{Activity, Pe};
 pub use record::{Event, EventKind, Recorder};
-pub use report::{Counts, End, Interrupted, SiteCounts, StuckGoal};
+pub use report::{Counts, End, Interrupted, SiteCounts, Stuck, StuckGoal};
 pub use run::{Costs, Outcome, Output, Run, RunOptions};
 pub use value::CopyLimits;

@@ -40,6 +40,8 @@ pub struct AtomId(pub u32);
 pub struct AtomTable {
     names: Vec<Box<str>>,
     numbers: FxHashMap<Box<str>, AtomId>,
+    /// Bytes of the names.
+    text: usize,
 }
 
 macro_rules! well_known_atoms {
@@ -67,7 +69,7 @@ well_known_atoms! {
 
 impl Default for AtomTable {
     fn default() -> Self {
-        let mut table = AtomTable { names: Vec::new(), numbers: FxHashMap::default() };
+        let mut table = AtomTable { names: Vec::new(), numbers: FxHashMap::default(), text: 0 };
         for name in atoms::NAMES {
             table.intern(name);
         }
@@ -84,7 +86,14 @@ impl AtomTable {
         let number = AtomId(u32::try_from(self.names.len()).expect("fewer than 2^32 atoms"));
         self.names.push(name.into());
         self.numbers.insert(name.into(), number);
+        self.text += name.len();
         number
+    }
+
+    /// About how many bytes of memory the table takes.
+    pub fn bytes(&self) -> usize {
+        // Each name is there twice; tables and allocations have their own share.
+        2 * self.text + 96 * self.names.len()
     }
 
     /// The number of `name`, if it has one.
@@ -145,6 +154,29 @@ impl Source {
         let before = &self.text[..byte];
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         (before.bytes().filter(|&byte| byte == b'\n').count() + 1, before[line_start..].chars().count() + 1)
+    }
+}
+
+/// Where the lines of a text begin, for whoever asks for many places.
+pub struct Lines(Vec<usize>);
+
+impl Source {
+    /// Where its lines begin.
+    pub fn lines(&self) -> Lines {
+        let newlines = self.text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        Lines(std::iter::once(0).chain(newlines.map(|(at, _)| at + 1)).collect())
+    }
+}
+
+impl Lines {
+    /// As [`Source::line_and_column`] of the source that these are the lines of.
+    pub fn line_and_column(&self, source: &Source, byte: u32) -> (usize, usize) {
+        let mut byte = (byte as usize).min(source.text.len());
+        while !source.text.is_char_boundary(byte) {
+            byte -= 1;
+        }
+        let line = self.0.partition_point(|&start| start <= byte);
+        (line, source.text[self.0[line - 1]..byte].chars().count() + 1)
     }
 }
 

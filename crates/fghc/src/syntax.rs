@@ -14,5 +14,5 @@ mod tree;
 
 pub use parser::{parse_clauses, parse_term};
 pub use print::print_term;
-pub(crate) use token::based_integer;
+pub(crate) use token::{BYTE_ORDER_MARK, based_integer};
 pub use tree::{Kind, Tree};

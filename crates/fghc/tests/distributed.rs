@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
 use weft_fghc::check::check;
-use weft_fghc::distributed::{Activity, CopyLimits, Costs, Counts, End, KINDS, Kind, Outcome, Pe, Run, RunOptions};
+use weft_fghc::distributed::{
+    Activity, CopyLimits, Costs, Counts, End, KINDS, Kind, Outcome, Pe, Run, RunOptions, Stuck,
+};
 use weft_fghc::engine::{Loaded, Options};
 use weft_fghc::ir::Source;
 
@@ -204,7 +206,7 @@ fn two_pes_that_wait_for_each_other() {
         for seed in 1..20 {
             let loaded = load(DEADLOCK, "main");
             let ran = run(&loaded, Way { seed, ..Way::plain(pes) });
-            let End::Suspended(goals) = ran.end else { panic!("{:?}", ran.end) };
+            let End::Suspended(Stuck { goals, .. }) = ran.end else { panic!("{:?}", ran.end) };
             let texts: Vec<String> = goals.iter().map(ToString::to_string).collect();
             assert_eq!(texts.len(), 2, "{texts:?}");
             assert!(texts[0].starts_with("PE 0: left(") && texts[0].contains("waits for _"), "{texts:?}");
@@ -366,7 +368,7 @@ fn on_threads() {
         }
     }
     let outcome = threads(3, DEADLOCK, "main");
-    assert!(matches!(&outcome.end, End::Suspended(goals) if goals.len() == 2), "{:?}", outcome.end);
+    assert!(matches!(&outcome.end, End::Suspended(stuck) if stuck.goals.len() == 2), "{:?}", outcome.end);
     let outcome = threads(2, METACALLS, "run(1, Result)");
     assert_eq!(outcome.answers, [("Result".to_string(), "stop".to_string())]);
     let outcome = threads(2, "p :- builtin:exit(3)@node(1).", "p");

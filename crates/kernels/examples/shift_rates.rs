@@ -72,18 +72,19 @@ fn measure(shape: &[usize], rounds: usize, calls: usize, aligned: bool) {
     let shift = || match &lines {
         // SAFETY: source and outputs have `length` bytes each, apart from one another.
         Some(lines) => unsafe { lines.run(&[source], outputs) },
-        // SAFETY: as above.
-        None => unsafe { slabs::run(&shifts, buffers, stores, 1) },
+        // SAFETY: source and outputs have `length` bytes each, apart from one another, which the slabs of the shifts
+        // divide.
+        None => unsafe { slabs::run(&shifts, buffers, stores, 1, weft_kernels::Stop::NEVER) },
     };
     let copy = || {
         for &output in outputs {
-            // SAFETY: as above.
+            // SAFETY: source and output have `length` bytes each, in memory of their own.
             unsafe { std::ptr::copy_nonoverlapping(source, output, length) };
         }
     };
     let fill = || {
         for &output in outputs {
-            // SAFETY: as above.
+            // SAFETY: the output has `length` bytes.
             unsafe { std::ptr::write_bytes(output, 1, length) };
         }
     };

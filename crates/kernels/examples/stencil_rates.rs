@@ -9,9 +9,7 @@
 
 use std::time::Instant;
 
-use weft_kernels::stencil::{
-    Array, Boundary, Coefficient, Instructions, Options, Plan, Point, Source, Stencil, Target,
-};
+use weft_kernels::stencil::{Array, Boundary, Coefficient, Level, Options, Plan, Point, Source, Stencil, Target};
 
 type Case = (&'static str, &'static [usize], fn() -> Vec<(Vec<isize>, f64)>, bool);
 
@@ -105,9 +103,9 @@ fn chosen() -> Chosen {
             "--cache" => chosen.options.cache = number(),
             "--instructions" => {
                 chosen.options.instructions = Some(match words.next().as_deref() {
-                    Some("avx2") => Instructions::Avx2,
-                    Some("avx512") => Instructions::Avx512,
-                    _ => Instructions::Portable,
+                    Some("avx2") => Level::Avx2,
+                    Some("avx512") => Level::Avx512,
+                    _ => Level::Portable,
                 });
             }
             _ => chosen.cases.push(word),
@@ -121,6 +119,8 @@ fn values(value: f64, sites: usize, huge: bool) -> Vec<f64> {
     let mut held = Vec::with_capacity(sites + 1024);
     #[cfg(target_os = "linux")]
     if huge {
+        // SAFETY: this is madvise as POSIX systems with huge pages have it, of the C library that the standard library
+        // links.
         unsafe extern "C" {
             fn madvise(address: *mut std::ffi::c_void, length: usize, advice: i32) -> i32;
         }

@@ -4,6 +4,8 @@ mod error;
 mod exchange;
 mod fghc;
 mod fghc_costs;
+mod fghc_options;
+mod fghc_result;
 mod mpi;
 mod place;
 mod simulate;
@@ -14,8 +16,12 @@ pub use exchange::{
     ExchangeRequest, ExchangeResult, SolveRequest, exchange_mpi_rank, exchange_threads, simulate_exchange,
     solve_mpi_rank, solve_simulated, solve_threads,
 };
-pub use fghc::{SimulatedFghc, enlarged, run_fghc_mpi, run_fghc_threads, simulate_fghc};
+pub use fghc::{
+    FghcRan, FghcRequest, SimulatedFghc, enlarged, load_fghc, run_fghc_mpi, run_fghc_threads, simulate_fghc,
+};
 pub use fghc_costs::{GivenCosts, OPERATIONS_OF_A_REDUCTION, PeCosts, REDUCTIONS_OF_A_STEP, pe_costs};
+pub use fghc_options::{FghcBackend, FghcOptions, FghcOutput};
+pub use fghc_result::{FghcPe, FghcResult, FghcSite, FghcWaiting};
 pub use mpi::run_mpi_rank;
 pub use simulate::{SimulateOptions, Simulated, simulate};
 pub use threads::run_threads;

@@ -15,7 +15,7 @@ struct Cell {
 }
 
 fn published() -> Vec<Cell> {
-    let text = include_str!("../../../reference/dunigan-1991/data-rates.csv");
+    let text = include_str!("../../../python/weft/papers/reference/dunigan-1991/data-rates.csv");
     let cells = text.lines().skip(1).filter_map(|line| {
         let fields: Vec<&str> = line.split(',').collect();
         let [machine, "node", hops, bytes, rate] = fields[..] else { return None };

@@ -5,7 +5,7 @@ use weft_launch::{SimulateOptions, simulate};
 use weft_machine::{Machine, find};
 use weft_suite::{Request, Row};
 
-const TEXT: &str = include_str!("../../../reference/dunigan-1991/text-figures.csv");
+const TEXT: &str = include_str!("../../../python/weft/papers/reference/dunigan-1991/text-figures.csv");
 
 const ALL: [&str; 5] = ["ipsc1", "ncube3200", "ipsc2", "ipsc860", "ncube6400"];
 /// 8 bytes to 8 KiB, and lengths that end in the middle of a packet.

@@ -24,25 +24,8 @@ pub enum MachineError {
     Twice { path: String, name: String, other: String },
 }
 
-/// The files of `machines/`, by name, in the order in which they are listed: the hypercubes by year, the
-/// data-parallel machines, the iWarp, the Multi-PSI, then today's.
-const BUILT_IN: [(&str, &str); 15] = [
-    ("ipsc1", include_str!("../../../machines/ipsc1.toml")),
-    ("ncube3200", include_str!("../../../machines/ncube3200.toml")),
-    ("ipsc2", include_str!("../../../machines/ipsc2.toml")),
-    ("ipsc860", include_str!("../../../machines/ipsc860.toml")),
-    ("ncube6400", include_str!("../../../machines/ncube6400.toml")),
-    ("cm2-8k", include_str!("../../../machines/cm2-8k.toml")),
-    ("cm200", include_str!("../../../machines/cm200.toml")),
-    ("iwarp64", include_str!("../../../machines/iwarp64.toml")),
-    ("multi-psi-v1", include_str!("../../../machines/multi-psi-v1.toml")),
-    ("multi-psi-v2", include_str!("../../../machines/multi-psi-v2.toml")),
-    ("tpu-v4", include_str!("../../../machines/tpu-v4.toml")),
-    ("frontera", include_str!("../../../machines/frontera.toml")),
-    ("hgx-h100", include_str!("../../../machines/hgx-h100.toml")),
-    ("rail-h100", include_str!("../../../machines/rail-h100.toml")),
-    ("palomar", include_str!("../../../machines/palomar.toml")),
-];
+/// The files of `machines/`, by name, in the order of their years: `build.rs` lists the folder.
+const BUILT_IN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/built_in.rs"));
 
 /// Machines by name.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,10 +39,10 @@ impl Catalogue {
     /// # Panics
     /// Never: a test reads them all.
     pub fn built_in() -> Catalogue {
-        let read = |(name, text): (&str, &str)| {
+        let read = |(name, text): &(&str, &str)| {
             Machine::parse(text, &format!("machines/{name}.toml")).unwrap_or_else(|fault| panic!("{fault}"))
         };
-        Catalogue { machines: BUILT_IN.into_iter().map(read).collect() }
+        Catalogue { machines: BUILT_IN.iter().map(read).collect() }
     }
 
     /// The machines of every `*.toml` file in a directory, by file name.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use weft_machine::{Machine, find};
 
-const DATA_RATES: &str = include_str!("../../../reference/dunigan-1991/data-rates.csv");
+const DATA_RATES: &str = include_str!("../../../python/weft/papers/reference/dunigan-1991/data-rates.csv");
 
 /// One row of appendix A: the time is that of one way, in seconds.
 struct Row {

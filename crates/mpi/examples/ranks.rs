@@ -30,12 +30,13 @@ fn allocations() -> u64 {
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-        // SAFETY: as the caller promises.
+        // SAFETY: the layout's size is not zero (a condition of `alloc`), which is all that the system's allocator asks
+        // for.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: as the caller promises.
+        // SAFETY: `alloc` got the block from the system's allocator with this layout (a condition of `dealloc`).
         unsafe { System.dealloc(pointer, layout) }
     }
 }

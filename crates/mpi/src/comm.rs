@@ -81,7 +81,8 @@ impl MpiComm {
     pub(crate) unsafe fn of_handle(context: &Rc<Context>, handle: Handle) -> Result<MpiComm, CommError> {
         let (mut rank, mut size): (c_int, c_int) = (0, 0);
         let functions = context.functions();
-        // SAFETY: the communicator is live, as the caller promises.
+        // SAFETY: the handle is one of a live communicator (this function's condition), and both numbers are written to
+        // live integers.
         let codes = unsafe { [(functions.comm_rank)(handle, &mut rank), (functions.comm_size)(handle, &mut size)] };
         codes.into_iter().try_for_each(|code| context.check("MPI_Comm_rank", code))?;
         let user = duplicate(context, handle)?;
@@ -464,7 +465,8 @@ impl Communicator for MpiComm {
         let route = self.receive_route(from, tag)?;
         let mut status = RawStatus::default();
         let mut flag = 0;
-        // SAFETY: as for probe.
+        // SAFETY: the route's communicator is live as long as this one; flag and status are live, and the status is
+        // large enough for any ABI's.
         let code = unsafe { (context.functions().iprobe)(route.source, route.tag, route.comm, &mut flag, &mut status) };
         context.check("MPI_Iprobe", code)?;
         if flag == 0 {

@@ -39,6 +39,8 @@ pub struct Context {
     pub windows: RefCell<Vec<Handle>>,
     /// After `MPI_Finalize` nothing may be called.
     pub finalized: Cell<bool>,
+    /// After the world's end no window may be read or written: their memory has been given back.
+    windows_freed: Cell<bool>,
     orphans: RefCell<Vec<Orphan>>,
 }
 
@@ -68,6 +70,7 @@ impl Context {
             layouts: RefCell::default(),
             windows: RefCell::default(),
             finalized: Cell::new(false),
+            windows_freed: Cell::new(false),
             orphans: RefCell::default(),
         }
     }
@@ -148,8 +151,23 @@ impl Context {
         }
     }
 
+    /// Whether the memory that ranks of the node share is still there.
+    ///
+    /// # Errors
+    /// [`CommError`] after the end of the world.
+    #[inline]
+    pub fn check_windows(&self) -> Result<(), CommError> {
+        if !self.windows_freed.get() {
+            return Ok(());
+        }
+        let what = "an exchange was used after weft has ended MPI in this process; \
+                    make its last call before the process exits, not in a function registered with atexit";
+        Err(CommError::program(self.rank, what))
+    }
+
     /// Before the end of MPI, on all ranks: what only all together can give back.
     pub fn free_windows(&self) {
+        self.windows_freed.set(true);
         let Some(shared) = &self.library.shared else { return };
         for mut window in self.windows.take() {
             // SAFETY: the window is live, and all ranks free theirs in the order in which they were made.

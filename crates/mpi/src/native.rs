@@ -141,7 +141,8 @@ impl NativeCollectives for MpiComm {
         let from = if at_root { self.operand(payload) } else { outgoing(self, payload) };
         let to = if at_root { incoming(self, payload) } else { std::ptr::null_mut() };
         let functions = self.context().functions();
-        // SAFETY: both operands have `count` elements where MPI reads or writes them.
+        // SAFETY: on the root `to` begins `count` elements, and `from` does or is MPI_IN_PLACE; elsewhere `from` does,
+        // and MPI ignores `to`, which is null.
         self.collective(KIND, payload.len(), || unsafe {
             (functions.reduce)(from, to, count, datatype, operator, root, self.collective_handle())
         })
@@ -152,7 +153,8 @@ impl NativeCollectives for MpiComm {
         let Elements { count, datatype, operator } = self.elements(KIND, payload.len(), reduction)?;
         let (from, to) = (self.operand(payload), incoming(self, payload));
         let functions = self.context().functions();
-        // SAFETY: as for reduce.
+        // SAFETY: `from` is MPI_IN_PLACE or, as `to` is, the start of `count` elements: `elements` has divided the
+        // payload's length.
         self.collective(KIND, payload.len(), || unsafe {
             (functions.allreduce)(from, to, count, datatype, operator, self.collective_handle())
         })
@@ -163,7 +165,8 @@ impl NativeCollectives for MpiComm {
         let Elements { count, datatype, operator } = self.elements(KIND, payload.len(), reduction)?;
         let (from, to) = (self.operand(payload), incoming(self, payload));
         let functions = self.context().functions();
-        // SAFETY: as for reduce.
+        // SAFETY: `from` is MPI_IN_PLACE or, as `to` is, the start of `count` elements: `elements` has divided the
+        // payload's length.
         self.collective(KIND, payload.len(), || unsafe {
             (functions.scan)(from, to, count, datatype, operator, self.collective_handle())
         })

@@ -8,13 +8,13 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use weft_comm::{Buffer, CommError, Ends, PersistentMessages, Source, Tag, TagSelector};
+use weft_simd::CACHE_LINE as LINE;
 
 use crate::activity::Mark;
 use crate::comm::MpiComm;
 use crate::library::{Handle, Status as RawStatus};
 use crate::node::Window;
 
-const LINE: usize = 64;
 const PAGE: usize = 4096;
 /// Messages of one end that may be there at one time: while one is read the next is put together.
 const SLOTS: usize = 2;
@@ -75,10 +75,27 @@ fn slot_bytes(bytes: usize) -> usize {
 }
 
 impl Shared {
-    /// # Safety
-    /// `channel` must be the start of a direction, which lives as long as MPI does.
-    unsafe fn head<'a>(channel: *mut u8) -> &'a Head {
-        // SAFETY: channels begin with a head, at page boundaries; all zeros are a valid one.
+    /// The head of the direction out.
+    ///
+    /// # Panics
+    /// When this end sends nothing.
+    fn head_out(&self) -> &Head {
+        Shared::head(&self.out)
+    }
+
+    /// The head of the direction in.
+    ///
+    /// # Panics
+    /// When this end receives nothing.
+    fn head_into(&self) -> &Head {
+        Shared::head(&self.into)
+    }
+
+    fn head(channel: &*mut u8) -> &Head {
+        assert!(!channel.is_null(), "an end without bytes in this direction has no messages to send or to wait for");
+        // SAFETY: `Messages::share` makes every pointer that is not null that of the start of a direction, at a page
+        // boundary, where a head lies; all zeros, as which the segment began, are a valid one. `start` and
+        // `wait`, which come before any other use in a round, see to it that the segments have not been freed.
         unsafe { &*channel.cast::<Head>() }
     }
 
@@ -169,7 +186,8 @@ impl Messages {
             let route = comm.send_route(end.peer, tag)?;
             let count = context.count("MPI_Send_init", end.send_bytes)?;
             let mut handle: Handle = 0;
-            // SAFETY: the buffer stays where it is and lives as long as the request.
+            // SAFETY: the buffer has `count` bytes, is not moved (its elements are on the heap), and is kept beside the
+            // request until that is freed, or for ever.
             let code = unsafe {
                 let out = requests.out.as_ptr();
                 (functions.send_init)(out, count, byte, route.source, route.tag, route.comm, &mut handle)
@@ -181,7 +199,8 @@ impl Messages {
             let route = comm.receive_route(Source::Rank(end.peer), TagSelector::Only(tag))?;
             let count = context.count("MPI_Recv_init", end.receive_bytes)?;
             let mut handle: Handle = 0;
-            // SAFETY: as above.
+            // SAFETY: the buffer has `count` bytes, is not moved (its elements are on the heap), and is kept beside the
+            // request until that is freed, or for ever.
             let code = unsafe {
                 let into = requests.into.as_mut_ptr();
                 (functions.recv_init)(into, count, byte, route.source, route.tag, route.comm, &mut handle)
@@ -273,6 +292,7 @@ impl PersistentMessages for Messages {
     }
 
     fn start(&mut self) -> Result<(), CommError> {
+        self.comm.context().check_windows()?;
         self.round += 1;
         self.under_way = true;
         for end in 0..self.ways.len() {
@@ -280,8 +300,7 @@ impl PersistentMessages for Messages {
             match &self.ways[end] {
                 Way::Shared(shared) => {
                     if send_bytes > 0 {
-                        // SAFETY: the channel is there where there are bytes to send.
-                        let head = unsafe { Shared::head(shared.out) };
+                        let head = shared.head_out();
                         let free = self.round.saturating_sub(SLOTS as u64);
                         self.until(&head.taken, free, Mark::send(peer, self.tag, send_bytes))?;
                     }
@@ -312,8 +331,7 @@ impl PersistentMessages for Messages {
     fn send(&mut self, end: usize) -> Result<(), CommError> {
         match &self.ways[end] {
             Way::Shared(shared) => {
-                // SAFETY: ends without bytes to send are not sent.
-                unsafe { Shared::head(shared.out) }.sent.store(self.round, Ordering::Release);
+                shared.head_out().sent.store(self.round, Ordering::Release);
                 Ok(())
             }
             Way::Requests(requests) => {
@@ -328,8 +346,10 @@ impl PersistentMessages for Messages {
     fn wait(&mut self, end: usize) -> Result<(), CommError> {
         let mark = self.mark_of_receive(end);
         match &self.ways[end] {
-            // SAFETY: ends without bytes to receive are not waited for.
-            Way::Shared(shared) => self.until(&unsafe { Shared::head(shared.into) }.sent, self.round, mark),
+            Way::Shared(shared) => {
+                self.comm.context().check_windows()?;
+                self.until(&shared.head_into().sent, self.round, mark)
+            }
             Way::Requests(requests) => {
                 let mut handle = requests.receive;
                 Messages::complete(&self.comm, &mut handle, mark)
@@ -354,8 +374,7 @@ impl PersistentMessages for Messages {
             match way {
                 Way::Shared(shared) => {
                     if end.receive_bytes > 0 {
-                        // SAFETY: the channel is there where there are bytes to receive.
-                        unsafe { Shared::head(shared.into) }.taken.store(self.round, Ordering::Release);
+                        shared.head_into().taken.store(self.round, Ordering::Release);
                     }
                 }
                 Way::Requests(requests) => {

@@ -196,7 +196,8 @@ impl World {
     /// # Safety
     /// The handle must be one of a live communicator of this library.
     pub unsafe fn communicator_of(&self, handle: Handle) -> Result<MpiComm, CommError> {
-        // SAFETY: as the caller promises.
+        // SAFETY: the handle is one of a live communicator of this library (this function's condition), whose functions
+        // the context calls.
         unsafe { MpiComm::of_handle(&self.context, handle) }
     }
 

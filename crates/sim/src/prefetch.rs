@@ -12,12 +12,7 @@ pub fn prefetch<T>(value: &T) {
 /// Asks for the cache lines of `bytes` bytes from `address`; nothing where the architecture has no stable way to ask.
 #[inline(always)]
 pub fn prefetch_bytes(address: usize, bytes: usize) {
-    #[cfg(target_arch = "x86_64")]
-    for line in (0..bytes).step_by(64) {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a hint reads nothing that the program could see, whatever the address.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::without_provenance(address.wrapping_add(line))) };
+    for line in (0..bytes).step_by(weft_simd::CACHE_LINE) {
+        weft_simd::prefetch(std::ptr::without_provenance::<u8>(address.wrapping_add(line)));
     }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (address, bytes);
 }

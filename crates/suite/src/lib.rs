@@ -6,12 +6,13 @@
 //!
 //! # The protocol inside a launch
 //! Points (lengths, distances, loads) come in an order shuffled by the seed. Buffers are page-aligned and made before
-//! the clock starts. A pilot decides how many iterations the time to be spent allows; in virtual time three are made,
-//! for they repeat. Warm-up iterations are not counted; then every iteration gets a time stamp. Benchmarks that messages
+//! the clock starts. A pilot decides how many iterations the time to be spent allows, and every chunk of them looks again
+//! (`budget`); in virtual time three are made, for they repeat. Warm-up iterations are not counted; then every iteration gets a time stamp. Benchmarks that messages
 //! pace are timed on one rank (`stopwatch`), those of all ranks in windows of a synchronised clock (`window`). What a
 //! disturbance costs (routing, contention) is measured without and with it, one after the other in one launch. A row has
 //! the median and the lower decile; no iteration is thrown away.
 
+mod budget;
 mod catalogue;
 mod clock;
 mod collectives;

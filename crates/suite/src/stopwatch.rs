@@ -5,6 +5,7 @@
 
 use weft_comm::{CommError, Communicator};
 
+use crate::budget::{Budget, affordable};
 use crate::request::Request;
 use crate::session::{Session, Step};
 use crate::statistics::Statistics;
@@ -13,10 +14,8 @@ use crate::statistics::Statistics;
 const PILOT: usize = 8;
 /// The share of the time to be spent that the second pilot may take.
 const PILOT_SHARE: f64 = 0.05;
-/// The fewest timed iterations where time is real and the budget decides.
-pub(crate) const MIN_ITERATIONS: f64 = 10.0;
-/// The most timed iterations that the budget may choose.
-pub(crate) const MAX_CHOSEN: f64 = 100_000.0;
+/// Untimed iterations before a further chunk, of chunks with eight times as many: ranks have told each other something.
+const LEAD_IN: usize = 2;
 
 /// Whose stamps count, and who goes along.
 pub(crate) enum Part<'a> {
@@ -32,17 +31,81 @@ pub(crate) async fn stopwatch<C: Communicator>(
     part: Part<'_>,
     step: &mut impl Step<C>,
 ) -> Result<Option<Vec<f64>>, CommError> {
-    let iterations = match session.request.iterations {
-        Some(iterations) => iterations as usize,
-        None if session.comm.virtual_time() => Request::VIRTUAL_ITERATIONS as usize,
-        None => choose_iterations(session, &part, step).await?,
-    };
     let comm = &session.comm;
-    repeat(comm, step, warmup(session, iterations)).await?;
-    match part {
-        Part::Leads { .. } => timed(comm, step, iterations).await.map(Some),
-        Part::Follows { .. } => repeat(comm, step, iterations).await.map(|()| None),
+    match (fixed_iterations(session), part) {
+        (Some(iterations), Part::Leads { .. }) => {
+            repeat(comm, step, warmup(session, iterations)).await?;
+            timed(comm, step, iterations).await.map(Some)
+        }
+        (Some(iterations), Part::Follows { .. }) => {
+            repeat(comm, step, warmup(session, iterations) + iterations).await.map(|()| None)
+        }
+        (None, Part::Leads { followers }) => by_time(session, followers, step).await.map(Some),
+        (None, Part::Follows { leader }) => follow(session, leader, step).await.map(|()| None),
     }
+}
+
+/// The number of timed iterations where no clock decides it: as requested, or few in virtual time.
+pub(crate) fn fixed_iterations<C: Communicator>(session: &Session<'_, C>) -> Option<usize> {
+    let is_virtual = session.comm.virtual_time();
+    let fewest = is_virtual.then_some(Request::VIRTUAL_ITERATIONS);
+    session.request.iterations.or(fewest).map(|iterations| iterations as usize)
+}
+
+/// Times chunks of iterations until the time to be spent is spent. Between chunks, outside of what is timed, the
+/// followers are told how many iterations come next.
+async fn by_time<C: Communicator>(
+    session: &Session<'_, C>,
+    followers: &[usize],
+    step: &mut impl Step<C>,
+) -> Result<Vec<f64>, CommError> {
+    let comm = &session.comm;
+    let seconds = session.request.seconds_per_point;
+    let first = Statistics::of(&timed(comm, step, PILOT).await?).median;
+    let longer = affordable(PILOT_SHARE * seconds, first);
+    tell_all(session, followers, longer).await?;
+    let pace = Statistics::of(&timed(comm, step, longer).await?).median;
+
+    let mut budget = Budget::new(seconds, pace);
+    let mut untimed = warmup(session, affordable(seconds, pace));
+    let mut times = Vec::new();
+    while let Some(chunk) = budget.next_chunk() {
+        tell_all(session, followers, untimed + chunk).await?;
+        repeat(comm, step, untimed).await?;
+        let new = timed(comm, step, chunk).await?;
+        budget.spend(chunk, &new);
+        times.extend(new);
+        untimed = budget.next_chunk().map_or(0, |next| LEAD_IN.min(next / 8));
+    }
+    tell_all(session, followers, 0).await?;
+    Ok(times)
+}
+
+/// As many iterations as the leader tells, again and again, until it tells that there are none.
+async fn follow<C: Communicator>(
+    session: &Session<'_, C>,
+    leader: usize,
+    step: &mut impl Step<C>,
+) -> Result<(), CommError> {
+    repeat(&session.comm, step, PILOT).await?;
+    loop {
+        let [iterations] = session.hear::<u64, 1>(leader).await?;
+        if iterations == 0 {
+            return Ok(());
+        }
+        repeat(&session.comm, step, iterations as usize).await?;
+    }
+}
+
+async fn tell_all<C: Communicator>(
+    session: &Session<'_, C>,
+    followers: &[usize],
+    iterations: usize,
+) -> Result<(), CommError> {
+    for &follower in followers {
+        session.tell(follower, &[iterations as u64]).await?;
+    }
+    Ok(())
 }
 
 /// Iterations before the timed ones.
@@ -51,47 +114,6 @@ pub(crate) fn warmup<C: Communicator>(session: &Session<'_, C>, iterations: usiz
         Some(warmup) => warmup as usize,
         None if session.comm.virtual_time() => 1,
         None => (iterations / 10).max(Request::MIN_WARMUP as usize),
-    }
-}
-
-/// The number of iterations that takes the time to be spent, if one takes `seconds`.
-pub(crate) fn affordable(budget: f64, seconds: f64) -> usize {
-    (budget / seconds.max(1e-9)).clamp(MIN_ITERATIONS, MAX_CHOSEN) as usize
-}
-
-/// Asks the clock how long an iteration takes: shortly, and then for a share of the time to be spent.
-async fn choose_iterations<C: Communicator>(
-    session: &Session<'_, C>,
-    part: &Part<'_>,
-    step: &mut impl Step<C>,
-) -> Result<usize, CommError> {
-    let budget = session.request.seconds_per_point;
-    let longer = pilot(session, part, step, PILOT, PILOT_SHARE * budget).await?;
-    pilot(session, part, step, longer, budget).await
-}
-
-/// The number of iterations that `seconds` allow, by `iterations` of them; all ranks get the leader's answer.
-async fn pilot<C: Communicator>(
-    session: &Session<'_, C>,
-    part: &Part<'_>,
-    step: &mut impl Step<C>,
-    iterations: usize,
-    seconds: f64,
-) -> Result<usize, CommError> {
-    match part {
-        Part::Leads { followers } => {
-            let times = timed(&session.comm, step, iterations).await?;
-            let allowed = affordable(seconds, Statistics::of(&times).median);
-            for &follower in *followers {
-                session.tell(follower, &[allowed as u64]).await?;
-            }
-            Ok(allowed)
-        }
-        Part::Follows { leader } => {
-            repeat(&session.comm, step, iterations).await?;
-            let [allowed] = session.hear::<u64, 1>(*leader).await?;
-            Ok(allowed as usize)
-        }
     }
 }
 

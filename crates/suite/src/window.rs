@@ -10,11 +10,11 @@
 use weft_comm::collective::{Choice, Element, Operator, allreduce, barrier, reduce};
 use weft_comm::{CommError, Communicator, Payload, Reduction, Work};
 
+use crate::budget::{Budget, affordable};
 use crate::clock::Clock;
-use crate::request::Request;
 use crate::session::{Session, Step};
 use crate::statistics::Statistics;
-use crate::stopwatch::{affordable, warmup};
+use crate::stopwatch::{fixed_iterations, warmup};
 
 /// Iterations by which times are estimated, after as many in which much happens for the first time.
 const PILOT: usize = 9;
@@ -48,26 +48,38 @@ pub(crate) async fn windowed<C: Communicator>(
 ) -> Result<Option<Windowed>, CommError> {
     let comm = &session.comm;
     let mut pace = Pace::of(session, step).await?;
-    let iterations = match session.request.iterations {
-        Some(iterations) => iterations as usize,
-        None if comm.virtual_time() => Request::VIRTUAL_ITERATIONS as usize,
-        None => affordable(session.request.seconds_per_point, pace.seconds),
+    let seconds = session.request.seconds_per_point;
+    let fixed = fixed_iterations(session);
+    let mut budget = match fixed {
+        Some(iterations) => Budget::within(seconds, pace.seconds, iterations, iterations),
+        None => Budget::new(seconds, pace.seconds),
     };
     let clock = Clock::synchronise(comm).await?;
-    for _ in 0..warmup(session, iterations) {
+    for _ in 0..warmup(session, fixed.unwrap_or_else(|| affordable(seconds, pace.seconds))) {
         step.step(comm).await?;
     }
-    let mut ends = vec![0.0; iterations];
+    let mut ends = Vec::new();
     let mut was_late = false;
-    for end in &mut ends {
-        let start = pace.agree(comm, clock, was_late).await?;
-        was_late = wait_until(comm, clock, start).await;
-        step.step(comm).await?;
-        *end = clock.now(comm) - start;
+    let mut previous = None;
+    while let Some(chunk) = budget.next_chunk() {
+        ends.reserve(chunk);
+        let mut starts = Vec::with_capacity(chunk + 1);
+        starts.extend(previous);
+        for _ in 0..chunk {
+            let start = pace.agree(comm, clock, was_late).await?;
+            was_late = wait_until(comm, clock, start).await;
+            step.step(comm).await?;
+            ends.push(clock.now(comm) - start);
+            starts.push(start);
+        }
+        previous = starts.last().copied();
+        // All ranks have agreed on the same starts, so all decide alike, and nobody has to be told how many iterations follow.
+        let gaps: Vec<f64> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        budget.spend(chunk, if gaps.is_empty() { std::slice::from_ref(&pace.seconds) } else { &gaps });
     }
     pace.agree(comm, clock, was_late).await?;
     let times = last_ends(comm, &ends).await?;
-    Ok(times.map(|times| Windowed { share_late: pace.late as f64 / iterations as f64, times }))
+    Ok(times.map(|times| Windowed { share_late: pace.late as f64 / times.len() as f64, times }))
 }
 
 /// How far ahead the ranks agree to start, the same on all.

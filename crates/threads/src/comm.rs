@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use weft_comm::collective::divide;
@@ -16,6 +16,7 @@ use weft_comm::{
 use crate::fill::{Own, Sender, fill};
 use crate::mailbox::{Contents, Mailbox, Message, Parcel, Slot};
 use crate::request::{Receive, ReceiveState, Send, SendState};
+use crate::sync::MutexGuard;
 use crate::world::World;
 
 /// Messages up to this many bytes are copied under the lock of the receiver's mailbox, which is cheaper than taking it
@@ -147,7 +148,7 @@ impl ThreadComm {
         let mailbox = &self.world().mailboxes[receiver];
         let envelope = Envelope::new(self.0.context, self.0.rank, tag);
         let own = &self.0.state.own;
-        // SAFETY: a communicator stays on the thread of its rank.
+        // SAFETY: a communicator is not `Send` (it holds an `Rc`) and is made by the one thread that runs this rank.
         let payload = match unsafe { mailbox.push(world_rank, envelope, payload) } {
             Ok(copied) => return copied.into_iter().for_each(|payload| own.keep(payload)),
             Err(payload) => payload,

@@ -14,8 +14,11 @@ mod fence;
 mod fill;
 mod lane;
 mod mailbox;
+#[cfg(all(loom, test))]
+mod models;
 mod request;
 mod run;
+mod sync;
 mod watch;
 mod world;
 

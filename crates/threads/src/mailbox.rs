@@ -1,7 +1,7 @@
 //! One rank's mailbox: what it has posted, what has come, and how it waits.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use slab::Slab;
@@ -11,6 +11,7 @@ use weft_comm::{CommError, Payload, Received, TagSelector};
 use crate::fence::Fences;
 use crate::fill::{Own, Sender, fill};
 use crate::lane::{Lane, Taken};
+use crate::sync::{AtomicBool, AtomicU64, Condvar, Mutex, MutexGuard, OnceLock, between_sequential_accesses};
 
 /// A message that came before its receive.
 pub enum Message {
@@ -164,7 +165,8 @@ impl Mailbox {
     /// Called by the thread of rank `sender` of the run only.
     pub unsafe fn push(&self, sender: usize, envelope: Envelope, payload: Payload) -> Result<Option<Payload>, Payload> {
         let Some(lane) = self.lanes.get(sender) else { return Err(payload) };
-        // SAFETY: the caller's.
+        // SAFETY: only the thread of rank `sender` calls this (this function's condition), and no other rank's messages
+        // go by this lane, so that it has one writer.
         let left = unsafe { lane.get_or_init(Lane::new).push(envelope, payload)? };
         // As for `ring`; what it waits for is the lane.
         self.fences.light();
@@ -199,6 +201,7 @@ impl Mailbox {
     /// Tells the rank that something it may wait for has changed.
     pub fn ring(&self) {
         self.bell.rings.fetch_add(1, Ordering::SeqCst);
+        between_sequential_accesses();
         // The rank announces its sleep before it looks at the bell for the last time, and holds the lock from then
         // until it sleeps: either it sees this ring, or it is seen asleep here and is woken.
         if self.bell.asleep.load(Ordering::SeqCst) {

@@ -1,8 +1,10 @@
 //! Who sleeps: how a deadlock is seen without a time-out.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
 
 use weft_comm::{Blocked, RunError};
+
+use crate::sync::Mutex;
 
 /// What a rank does, as far as the watch knows.
 #[derive(Clone, Copy)]

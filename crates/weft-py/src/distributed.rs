@@ -1,5 +1,7 @@
 //! Distributed arrays: geometries, and exchanges over the ranks of this run. Conversions only.
 
+use std::ops::Range;
+
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 use weft_comm::collective::{Choice, alltoall, alltoallv, broadcast};
@@ -11,6 +13,7 @@ use weft_polyshift::exchange::{
 use weft_polyshift::geometry::{Geometry, Layout, Order};
 
 use crate::errors::{RunError, UsageError};
+use crate::memory::{PyMemory, span, stored};
 use crate::mpi::with_world;
 
 pub(crate) fn usage(error: impl std::fmt::Display) -> PyErr {
@@ -95,8 +98,12 @@ impl PyBlocks {
     }
 
     /// The rank of the block at some coordinates.
-    fn rank_of(&self, coordinates: Vec<usize>) -> usize {
-        self.0.rank_of(&coordinates)
+    fn rank_of(&self, coordinates: Vec<usize>) -> PyResult<usize> {
+        let grid = self.0.grid();
+        if coordinates.len() != grid.len() || coordinates.iter().zip(&grid).any(|(found, ranks)| found >= ranks) {
+            return Err(usage(format!("there is no block at {coordinates:?}: the grid is {grid:?}")));
+        }
+        Ok(self.0.rank_of(&coordinates))
     }
 
     /// The shape of what a rank has.
@@ -120,8 +127,12 @@ impl PyBlocks {
     }
 
     /// The rank next to one along an axis; None at an end.
-    fn neighbour(&self, rank: usize, axis: usize, step: i64, circular: bool) -> Option<usize> {
-        self.0.neighbour(rank, axis, step, circular)
+    fn neighbour(&self, rank: usize, axis: usize, step: i64, circular: bool) -> PyResult<Option<usize>> {
+        let axes = self.0.dimensions();
+        if axis >= axes {
+            return Err(usage(format!("there is no axis {axis}: the blocks have {axes}")));
+        }
+        Ok(self.0.neighbour(rank, axis, step, circular))
     }
 }
 
@@ -154,7 +165,8 @@ impl PyRanks {
     #[staticmethod]
     fn of_handle(py: Python<'_>, handle: usize, default_library: &str) -> PyResult<PyRanks> {
         with_world(py, default_library, |world| {
-            // SAFETY: the caller has it from the library itself, as weft.distributed.ranks makes sure.
+            // SAFETY: the handle is that of an mpi4py communicator, which the user holds and whose library
+            // weft.distributed.ranks has found to be the one that this process uses.
             unsafe { world.communicator_of(handle) }.map_err(failed).map(|comm| PyRanks(Some(comm)))
         })
     }
@@ -181,12 +193,23 @@ impl PyRanks {
         }
     }
 
-    /// Divides an array that the root has, at an address with strides, over the ranks, each of which has memory for its
-    /// block at an address. Collective. Raises RunError.
-    fn scatter(&self, blocks: &PyBlocks, root: usize, whole: PyWhole, storage: PyStorage, own: usize) -> PyResult<()> {
-        let (whole, storage, own) = (whole.into(), storage.into(), own as *mut u8);
+    /// Divides an array that the root has, in memory with strides, over the ranks, each of which has memory for its block.
+    /// Collective. Raises UsageError, RunError.
+    fn scatter(
+        &self,
+        blocks: &PyBlocks,
+        root: usize,
+        whole: PyWhole<'_>,
+        storage: PyStorage,
+        own: &PyMemory,
+    ) -> PyResult<()> {
+        let storage = Storage::from(storage);
+        self.check_root(root, &whole)?;
+        let own = own.writable(&stored(&storage, &blocks.0.block())?, "the block")?;
+        let whole = whole.of(&blocks.0, storage.element, PyMemory::readable)?;
         let division = division(blocks, root, &whole, &storage, own);
-        // SAFETY: weft.distributed keeps both arrays, whose shapes it has checked, through the call.
+        // SAFETY: the memory objects, which are held through the call, have been asked for what the division describes
+        // of the whole and of the block.
         unsafe {
             match &self.0 {
                 Some(comm) => done(division.scatter(comm)),
@@ -195,11 +218,22 @@ impl PyRanks {
         }
     }
 
-    /// Puts the blocks of all ranks together in an array that the root has. Collective. Raises RunError.
-    fn gather(&self, blocks: &PyBlocks, root: usize, whole: PyWhole, storage: PyStorage, own: usize) -> PyResult<()> {
-        let (whole, storage, own) = (whole.into(), storage.into(), own as *mut u8);
+    /// Puts the blocks of all ranks together in an array that the root has. Collective. Raises UsageError, RunError.
+    fn gather(
+        &self,
+        blocks: &PyBlocks,
+        root: usize,
+        whole: PyWhole<'_>,
+        storage: PyStorage,
+        own: &PyMemory,
+    ) -> PyResult<()> {
+        let storage = Storage::from(storage);
+        self.check_root(root, &whole)?;
+        let own = own.readable(&stored(&storage, &blocks.0.block())?, "the block")?;
+        let whole = whole.of(&blocks.0, storage.element, PyMemory::writable)?;
         let division = division(blocks, root, &whole, &storage, own);
-        // SAFETY: as above.
+        // SAFETY: the memory objects, which are held through the call, have been asked for what the division describes
+        // of the block and of the whole.
         unsafe {
             match &self.0 {
                 Some(comm) => done(division.gather(comm)),
@@ -208,11 +242,15 @@ impl PyRanks {
         }
     }
 
-    /// Gives all ranks the bytes that the root has at an address, each at its own. Collective. Raises RunError.
-    fn broadcast(&self, root: usize, address: usize, bytes: usize) -> PyResult<()> {
+    /// Gives all ranks the bytes that the root has in memory, each in its own. Collective. Raises UsageError, RunError.
+    fn broadcast(&self, root: usize, memory: &PyMemory) -> PyResult<()> {
+        self.check_rank(root)?;
+        let bytes = memory.after();
+        let start = memory.writable(&(0..bytes as isize), "what is broadcast")?;
         let Some(comm) = &self.0 else { return Ok(()) };
-        // SAFETY: weft.distributed keeps an array of so many bytes there through the call.
-        let own = unsafe { std::slice::from_raw_parts_mut(address as *mut u8, bytes) };
+        // SAFETY: the memory object, which is held through the call, has been asked for so many bytes that may be
+        // written.
+        let own = unsafe { std::slice::from_raw_parts_mut(start, bytes) };
         let payload = done(broadcast(comm, root, Payload::of(own), Choice::Auto))?;
         if let Payload::Data(buffer) = payload {
             own.copy_from_slice(&buffer);
@@ -250,14 +288,43 @@ impl PyRanks {
     }
 }
 
-/// Where an undivided array begins, and its strides in bytes; address 0 where a rank has none.
+/// The memory of an undivided array, and its strides in bytes; None where a rank has none.
 #[derive(FromPyObject)]
 #[pyo3(transparent)]
-pub struct PyWhole((usize, Vec<isize>));
+pub struct PyWhole<'py>((Option<Bound<'py, PyMemory>>, Vec<isize>));
 
-impl From<PyWhole> for Option<Whole> {
-    fn from(PyWhole((address, strides)): PyWhole) -> Option<Whole> {
-        (address != 0).then_some(Whole { start: address as *mut u8, strides })
+impl PyWhole<'_> {
+    /// Where it begins, if its memory has all elements of the geometry's shape.
+    fn of(
+        &self,
+        geometry: &Geometry,
+        element: usize,
+        take: impl Fn(&PyMemory, &Range<isize>, &str) -> PyResult<*mut u8>,
+    ) -> PyResult<Option<Whole>> {
+        let (Some(memory), strides) = &self.0 else { return Ok(None) };
+        let shape = geometry.shape();
+        if strides.len() != shape.len() {
+            return Err(usage(format!("the whole array has {} strides for {} axes", strides.len(), shape.len())));
+        }
+        let axes = shape.iter().zip(strides).map(|(&extent, &stride)| (extent, [0, 0], stride));
+        let needed = span(0, axes, element).ok_or_else(|| usage("the whole array reaches beyond all memory"))?;
+        let start = take(memory.get(), &needed, "the whole array")?;
+        Ok(Some(Whole { start, strides: strides.clone() }))
+    }
+}
+
+impl PyRanks {
+    fn check_rank(&self, rank: usize) -> PyResult<()> {
+        let size = self.size();
+        if rank < size { Ok(()) } else { Err(usage(format!("there is no rank {rank}: there are {size}"))) }
+    }
+
+    fn check_root(&self, root: usize, whole: &PyWhole<'_>) -> PyResult<()> {
+        self.check_rank(root)?;
+        if self.rank() == root && whole.0.0.is_none() {
+            return Err(usage(format!("rank {root} is the root and has no array")));
+        }
+        Ok(())
     }
 }
 
@@ -286,7 +353,8 @@ unsafe fn alone(division: &Division<'_>, direction: impl Fn(Side, Side) -> (Side
         to_strides: to.strides,
         element: storage.element,
     }]);
-    // SAFETY: as the caller promises.
+    // SAFETY: both arrays have the memory that the division describes (this function's condition), of which the one box
+    // is all, and they are two arrays.
     unsafe { copies.run(&[from.start, to.start]) };
     Ok(())
 }
@@ -354,6 +422,12 @@ pub struct PyExchange {
     sent_bytes: usize,
     local_bytes: usize,
     bases: Vec<*mut u8>,
+    /// The bytes of each array's memory that it reads and writes.
+    reached: Vec<Range<isize>>,
+    /// The bytes of each boundary array.
+    boundary_bytes: Vec<usize>,
+    /// The memory of the arrays that it has begun with.
+    held: Vec<Py<PyMemory>>,
 }
 
 enum Way {
@@ -384,6 +458,9 @@ impl PyExchange {
             Pattern::Halos(halos.into_iter().map(halo).collect::<PyResult<_>>()?)
         };
         let rank = ranks.rank();
+        let block = blocks.0.block();
+        let reached = arrays.iter().map(|storage| stored(storage, &block)).collect::<PyResult<_>>()?;
+        let boundary_bytes = pattern.boundary_arrays().into_iter().map(<[u8]>::len).collect();
         let plan = RankPlan::new(&blocks.0, rank, &arrays, &pattern).map_err(usage)?;
         let (messages, sent_bytes, local_bytes) = (plan.messages(), plan.sent_bytes(), plan.local_bytes());
         let bases = vec![std::ptr::null_mut(); plan.arrays + 2];
@@ -394,7 +471,8 @@ impl PyExchange {
             }
             None => Way::Alone { plan: Box::new(plan), under_way: false },
         };
-        Ok(PyExchange { exchange, messages, sent_bytes, local_bytes, bases })
+        let held = Vec::new();
+        Ok(PyExchange { exchange, messages, sent_bytes, local_bytes, bases, reached, boundary_bytes, held })
     }
 
     /// Messages that this rank sends in one exchange.
@@ -433,18 +511,27 @@ impl PyExchange {
         }
     }
 
-    /// Takes over what its boundary arrays hold now, whose elements begin at these addresses in C order. Raises UsageError.
-    fn read_boundaries(&mut self, addresses: Vec<usize>) -> PyResult<()> {
+    /// Takes over what its boundary arrays hold now, whose elements are in this memory in C order. Raises UsageError.
+    fn read_boundaries(&mut self, memories: Vec<Bound<'_, PyMemory>>) -> PyResult<()> {
         if self.under_way() {
             return Err(usage("this exchange has begun already; call end() before the next begin()"));
         }
-        let arrays = addresses.iter().map(|&address| address as *const u8);
+        if memories.len() != self.boundary_bytes.len() {
+            let (wanted, given) = (self.boundary_bytes.len(), memories.len());
+            return Err(usage(format!("this exchange has {wanted} boundary arrays, {given} were given")));
+        }
+        let starts = memories.iter().zip(&self.boundary_bytes).map(|(memory, &bytes)| {
+            memory.get().readable(&(0..bytes as isize), "a boundary array").map(<*mut u8>::cast_const)
+        });
+        let starts: Vec<*const u8> = starts.collect::<PyResult<_>>()?;
+        let arrays = starts.into_iter();
         match &mut self.exchange {
-            // SAFETY: weft.distributed gives arrays of the shapes and types that the exchange was set up with.
+            // SAFETY: each has as many bytes as the array that the exchange was set up with, as was just checked.
             Way::Over(exchange) => unsafe { exchange.read_boundaries(arrays) },
             Way::Alone { plan, .. } => {
                 for (number, whole) in arrays.enumerate().take(plan.boundaries.len()) {
-                    // SAFETY: as above.
+                    // SAFETY: the memory has as many bytes as the boundary array that the plan was made with: they were
+                    // asked for above.
                     unsafe { plan.read_boundary(number, whole) };
                 }
             }
@@ -452,20 +539,23 @@ impl PyExchange {
         Ok(())
     }
 
-    /// Packs and sends, for arrays whose memory begins at these addresses. Raises UsageError, RunError.
-    fn begin(&mut self, addresses: &Bound<'_, PyList>) -> PyResult<()> {
+    /// Packs and sends, for arrays in this memory. Raises UsageError, RunError.
+    fn begin(&mut self, memories: &Bound<'_, PyList>) -> PyResult<()> {
         if self.under_way() {
             return Err(usage("this exchange has begun already; call end() before the next begin()"));
         }
         let arrays = self.bases.len() - 2;
-        if addresses.len() != arrays {
-            return Err(usage(format!("this exchange is of {arrays} arrays, not {}", addresses.len())));
+        if memories.len() != arrays {
+            return Err(usage(format!("this exchange is of {arrays} arrays, not {}", memories.len())));
         }
-        for (base, address) in self.bases.iter_mut().zip(addresses) {
-            *base = address.extract::<usize>()? as *mut u8;
+        self.held.clear();
+        for ((base, memory), reached) in self.bases.iter_mut().zip(memories).zip(&self.reached) {
+            let memory = memory.cast_into::<PyMemory>()?;
+            *base = memory.get().writable(reached, "an array")?;
+            self.held.push(memory.unbind());
         }
         match &mut self.exchange {
-            // SAFETY: weft.distributed keeps the arrays, which have the memory they were described with, until the end.
+            // SAFETY: the arrays have the memory that they were described with, as was just checked, and are held.
             Way::Over(exchange) => unsafe { exchange.begin(&self.bases[..arrays]) }.map_err(failed),
             Way::Alone { under_way, .. } => {
                 *under_way = true;
@@ -482,7 +572,8 @@ impl PyExchange {
         match &mut self.exchange {
             Way::Over(exchange) => {
                 let outcome = without_python(py, || {
-                    // SAFETY: as for begin.
+                    // SAFETY: `begin` has asked the memory objects for what the arrays were described with, and `held`
+                    // keeps them.
                     done(unsafe { exchange.end() })
                 });
                 if outcome.is_err() {
@@ -495,7 +586,9 @@ impl PyExchange {
                 let constants = self.bases.len() - 1;
                 self.bases[constants] = plan.constants.as_mut_ptr();
                 for stage in &plan.stages {
-                    // SAFETY: as for begin; there are no messages.
+                    // SAFETY: `begin` has asked the memory objects for what the arrays were described with, and `held`
+                    // keeps them; the constants, which the copies read too, are the plan's, and no copy names a
+                    // message.
                     unsafe { stage.local.run(&self.bases) };
                 }
                 Ok(())

@@ -1,5 +1,6 @@
 //! Stencils of distributed arrays. Conversions only.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use pyo3::buffer::Element as BufferElement;
@@ -11,21 +12,33 @@ use weft_polyshift::stencil::{Block, Computation, Lying, Memory, Stepper, deep, 
 
 use crate::distributed::{PyBlocks, PyRanks, PyStorage, done, failed, usage, without_python};
 use crate::errors::UsageError;
+use crate::guard::{Signals, checked_threads};
+use crate::memory::{PyMemory, span, stored};
 use crate::stencil::boundary;
 
 /// PyO3's reference to an object of Python.
 type Object<'py> = pyo3::Bound<'py, PyAny>;
-/// A point: its offset, and a number or where a rank's own coefficients begin and their strides in elements.
-type PyPoint = (Vec<isize>, PyCoefficient);
+/// A point: its offset, and a number or the memory of a rank's own coefficients and their strides in elements.
+type PyPoint<'py> = (Vec<isize>, PyCoefficient<'py>);
 
-#[derive(Clone, FromPyObject)]
-pub enum PyCoefficient {
+#[derive(FromPyObject)]
+pub enum PyCoefficient<'py> {
     Number(f64),
-    Array(usize, Vec<isize>),
+    Array(Bound<'py, PyMemory>, Vec<isize>),
+}
+
+impl Clone for PyCoefficient<'_> {
+    fn clone(&self) -> Self {
+        match self {
+            PyCoefficient::Number(value) => PyCoefficient::Number(*value),
+            PyCoefficient::Array(memory, strides) => PyCoefficient::Array(memory.clone(), strides.clone()),
+        }
+    }
 }
 
 /// Ghosts before and after a rank's block along the axes of a stencil's grid, which begin with `first`, for a stencil (or
 /// several steps of one) that reaches so far.
+/// Raises UsageError.
 #[pyfunction]
 pub fn stencil_ghosts(
     blocks: &PyBlocks,
@@ -33,13 +46,43 @@ pub fn stencil_ghosts(
     first: usize,
     reach: Vec<(usize, usize)>,
     circular: Vec<bool>,
-) -> Vec<[usize; 2]> {
-    ghosts(&blocks.0, rank, first, &reach, &circular)
+) -> PyResult<Vec<[usize; 2]>> {
+    check_axes(&blocks.0, first, &reach, &circular)?;
+    Ok(ghosts(&blocks.0, rank, first, &reach, &circular))
+}
+
+/// Steps between two exchanges, at most: ghosts are as many times as wide.
+const MAX_STEPS: usize = 1024;
+
+/// Sites that a stencil may reach along an axis: sums of a few of them are numbers still.
+const MAX_REACH: usize = 1 << 40;
+
+/// Raises UsageError where a stencil's axes are not among those of the geometry.
+fn check_axes(
+    geometry: &weft_polyshift::geometry::Geometry,
+    first: usize,
+    reach: &[(usize, usize)],
+    circular: &[bool],
+) -> PyResult<()> {
+    let (axes, there) = (reach.len(), geometry.dimensions());
+    if axes == 0 || circular.len() != axes || first.checked_add(axes).is_none_or(|end| end > there) {
+        return Err(UsageError::new_err(format!(
+            "a stencil of {axes} axes from axis {first} on, of which {} are circular or not, does not fit a geometry of \
+             {there} axes",
+            circular.len()
+        )));
+    }
+    if reach.iter().any(|&(low, high)| low.max(high) > MAX_REACH) {
+        return Err(UsageError::new_err(format!("a stencil reaches at most {MAX_REACH} sites along an axis")));
+    }
+    Ok(())
 }
 
 struct Typed<T: Element> {
     stepper: Stepper<MpiComm, T>,
     memories: Vec<Memory>,
+    /// The bytes that arrays of each layout have.
+    reached: Vec<Range<isize>>,
 }
 
 enum AnyTyped {
@@ -65,27 +108,50 @@ struct Parts {
     steps_per_exchange: usize,
 }
 
-fn points<T: Element>(given: Vec<PyPoint>, parts: &Parts) -> PyResult<Stencil<T>> {
-    let points = given.into_iter().map(|(offset, coefficient)| Point {
-        offset,
-        coefficient: match coefficient {
+fn points<T: Element>(given: Vec<PyPoint<'_>>, parts: &Parts) -> PyResult<Stencil<T>> {
+    let points = given.into_iter().map(|(offset, coefficient)| {
+        let coefficient = match coefficient {
             PyCoefficient::Number(value) => Coefficient::Constant(T::from_f64(value)),
-            PyCoefficient::Array(address, strides) => {
-                // Sites are counted from the first ghost, coefficients from the first element that is none.
-                let back: isize =
-                    strides.iter().zip(&parts.before).map(|(stride, &[before, _])| before as isize * stride).sum();
-                let values = (address as *const T).wrapping_offset(-back);
-                // SAFETY: weft.distributed keeps the arrays, which have a value for every site of the rank's own.
-                Coefficient::Array(unsafe { Array::borrowed(values, &strides, Arc::new(())) })
-            }
-        },
+            PyCoefficient::Array(memory, strides) => own_array(&memory, &strides, parts)?,
+        };
+        Ok(Point { offset, coefficient })
     });
-    Stencil::new(parts.extents.len(), points.collect()).map_err(usage)
+    Stencil::new(parts.extents.len(), points.collect::<PyResult<_>>()?).map_err(usage)
+}
+
+/// A rank's own coefficients, where their memory has a value for every site that is computed.
+fn own_array<T: Element>(memory: &Bound<'_, PyMemory>, strides: &[isize], parts: &Parts) -> PyResult<Coefficient<T>> {
+    if strides.len() != parts.extents.len() {
+        let (found, wanted) = (strides.len(), parts.extents.len());
+        return Err(UsageError::new_err(format!("coefficients have {found} strides, expected {wanted}")));
+    }
+    let size = size_of::<T>();
+    let last = strides.len() - 1;
+    // What does not lie along the row is copied for the ghosts too, and several steps compute them.
+    let is_along = parts.options.components == 1 && (strides[last] == 1 || parts.extents[last] <= 1);
+    let with_ghosts = parts.steps_per_exchange > 1 || !(strides[last] == 0 || is_along);
+    let axes = parts.extents.iter().zip(&parts.before).zip(strides).map(|((&extent, &[before, after]), &stride)| {
+        let around = if with_ghosts { [before, after] } else { [0, 0] };
+        Some((extent.checked_sub(before)?.checked_sub(after)?, around, stride.checked_mul(size as isize)?))
+    });
+    let needed = axes.collect::<Option<Vec<_>>>().and_then(|axes| span(0, axes.into_iter(), size));
+    let needed = needed.ok_or_else(|| UsageError::new_err("the strides of coefficients reach beyond all memory"))?;
+    let start = memory.get().readable(&needed, "an array of coefficients")?;
+    if !start.cast::<T>().is_aligned() {
+        return Err(UsageError::new_err("an array of coefficients does not begin at a whole element"));
+    }
+    // Sites are counted from the first ghost, coefficients from the first element that is none.
+    let back: isize =
+        strides.iter().zip(&parts.before).map(|(&stride, &[before, _])| (before as isize).wrapping_mul(stride)).sum();
+    let values = start.cast::<T>().cast_const().wrapping_offset(back.wrapping_neg());
+    let owner = Arc::new(memory.clone().unbind());
+    // SAFETY: the memory has a value for every site that is computed, as was just checked, and is held.
+    Ok(Coefficient::Array(unsafe { Array::borrowed(values, strides, owner) }))
 }
 
 fn plan<T: Element + BufferElement>(
     py: Python<'_>,
-    given: Vec<PyPoint>,
+    given: Vec<PyPoint<'_>>,
     boundaries: &[Object<'_>],
     parts: &Parts,
 ) -> PyResult<Plan<T>> {
@@ -107,8 +173,8 @@ fn several(parts: &Parts) -> Parts {
 impl<T: Element + BufferElement> Typed<T> {
     fn computation(
         py: Python<'_>,
-        real: Vec<PyPoint>,
-        imaginary: Vec<PyPoint>,
+        real: Vec<PyPoint<'_>>,
+        imaginary: Vec<PyPoint<'_>>,
         boundaries: &[Object<'_>],
         parts: &Parts,
     ) -> PyResult<Computation<T>> {
@@ -123,11 +189,14 @@ impl<T: Element + BufferElement> Typed<T> {
     }
 
     /// Steps from `source` by way of the two arrays between, which lie as it does, to `target`.
-    fn run(&mut self, source: usize, between: [usize; 2], target: (usize, usize), steps: usize) -> PyResult<()> {
-        let lying = |address: usize, memory: usize| Lying { start: address as *mut u8, memory: &self.memories[memory] };
-        let between = between.map(|address| address as *mut u8);
-        // SAFETY: weft.distributed keeps the arrays, whose memory was described, through the call.
-        done(unsafe { self.stepper.steps(lying(source, 0), between, lying(target.0, target.1), steps) })
+    fn run(&mut self, source: *mut u8, between: [*mut u8; 2], target: (*mut u8, usize), steps: usize) -> PyResult<()> {
+        let lying = |start: *mut u8, memory: usize| Lying { start, memory: &self.memories[memory] };
+        let mut signals = Signals::new();
+        let target = lying(target.0, target.1);
+        let mut goes_on = || signals.goes_on();
+        // SAFETY: `DistributedStencil::run` has checked that all have the memory that was described, and holds it.
+        done(unsafe { self.stepper.steps_while(lying(source, 0), between, target, steps, &mut goes_on) })?;
+        signals.raised()
     }
 }
 
@@ -144,8 +213,8 @@ impl DistributedStencil {
         storage: PyStorage,
         first: usize,
         single: bool,
-        real: Vec<PyPoint>,
-        imaginary: Vec<PyPoint>,
+        real: Vec<PyPoint<'_>>,
+        imaginary: Vec<PyPoint<'_>>,
         boundaries: Vec<Object<'_>>,
         reach: Vec<(usize, usize)>,
         circular: Vec<bool>,
@@ -154,6 +223,18 @@ impl DistributedStencil {
         steps_per_exchange: usize,
         number: u32,
     ) -> PyResult<DistributedStencil> {
+        checked_threads(Some(threads))?;
+        check_axes(&blocks.get().0, first, &reach, &circular)?;
+        let axes = reach.len();
+        if real.iter().chain(&imaginary).any(|(offset, _)| offset.len() != axes) || boundaries.len() != axes {
+            return Err(UsageError::new_err(format!("offsets and boundaries must have {axes} axes, as the reach has")));
+        }
+        if components == 0 || !(1..=MAX_STEPS).contains(&steps_per_exchange) {
+            return Err(UsageError::new_err(format!(
+                "components must be at least 1 and steps_per_exchange 1 to {MAX_STEPS}, not {components} and \
+                 {steps_per_exchange}"
+            )));
+        }
         let rank = ranks.communicator().map_or(0, weft_comm::Communicator::rank);
         let storage = Storage::from(storage);
         let held = blocks.clone_ref(py);
@@ -195,14 +276,22 @@ impl DistributedStencil {
             } else {
                 Some(Typed::<f32>::computation(py, real, imaginary, &boundaries, &parts)?)
             };
-            AnyTyped::Single(Typed { stepper: Stepper { exchange, block, computation }, memories: Vec::new() })
+            AnyTyped::Single(Typed {
+                stepper: Stepper { exchange, block, computation },
+                memories: Vec::new(),
+                reached: Vec::new(),
+            })
         } else {
             let computation = if is_empty {
                 None
             } else {
                 Some(Typed::<f64>::computation(py, real, imaginary, &boundaries, &parts)?)
             };
-            AnyTyped::Double(Typed { stepper: Stepper { exchange, block, computation }, memories: Vec::new() })
+            AnyTyped::Double(Typed {
+                stepper: Stepper { exchange, block, computation },
+                memories: Vec::new(),
+                reached: Vec::new(),
+            })
         };
         let mut stencil = DistributedStencil { typed, blocks, rank, first, summary };
         stencil.add(storage)?;
@@ -214,17 +303,32 @@ impl DistributedStencil {
         self.add(Storage::from(storage))
     }
 
-    /// Applies it `steps` times, from the array whose memory begins at `source` to the one at `target`, which lies as layout
-    /// `layout` says; with several steps by way of two arrays that lie as the source does. Raises RunError.
+    /// Applies it `steps` times, from the array in the memory `source` to the one in `target`, which lies as layout
+    /// `layout` says; with several steps by way of two arrays that lie as the source does. Raises UsageError, RunError.
     fn run(
         &mut self,
         py: Python<'_>,
-        source: usize,
-        between: [usize; 2],
-        target: usize,
+        source: &PyMemory,
+        between: (Option<Bound<'_, PyMemory>>, Option<Bound<'_, PyMemory>>),
+        target: &PyMemory,
         layout: usize,
         steps: usize,
     ) -> PyResult<()> {
+        let reached = match &self.typed {
+            AnyTyped::Single(typed) => &typed.reached,
+            AnyTyped::Double(typed) => &typed.reached,
+        };
+        let Some(wanted) = reached.get(layout) else {
+            return Err(UsageError::new_err(format!("there is no layout {layout}: there are {}", reached.len())));
+        };
+        let source = source.writable(&reached[0], "the source")?;
+        let target = target.writable(wanted, "the result")?;
+        let between_at = |memory: &Option<Bound<'_, PyMemory>>, from: usize| match memory {
+            Some(memory) => memory.get().writable(&reached[0], "an array between"),
+            None if steps < from => Ok(std::ptr::null_mut()),
+            None => Err(UsageError::new_err(format!("{steps} steps need another array between"))),
+        };
+        let between = [between_at(&between.0, 3)?, between_at(&between.1, 2)?];
         match &mut self.typed {
             AnyTyped::Single(typed) => without_python(py, || typed.run(source, between, (target, layout), steps)),
             AnyTyped::Double(typed) => without_python(py, || typed.run(source, between, (target, layout), steps)),
@@ -268,12 +372,29 @@ impl DistributedStencil {
     fn add(&mut self, storage: Storage) -> PyResult<usize> {
         let blocks = self.blocks.get();
         let refused = || UsageError::new_err("the elements of a site do not lie together in this array");
-        let (memories, block, size) = match &mut self.typed {
-            AnyTyped::Single(typed) => (&mut typed.memories, &typed.stepper.block, size_of::<f32>()),
-            AnyTyped::Double(typed) => (&mut typed.memories, &typed.stepper.block, size_of::<f64>()),
+        let reached = stored(&storage, &blocks.0.block())?;
+        let (memories, all, block, size) = match &mut self.typed {
+            AnyTyped::Single(typed) => {
+                (&mut typed.memories, &mut typed.reached, &typed.stepper.block, size_of::<f32>())
+            }
+            AnyTyped::Double(typed) => {
+                (&mut typed.memories, &mut typed.reached, &typed.stepper.block, size_of::<f64>())
+            }
         };
+        let dimensions = blocks.0.dimensions();
+        if self.first + block.extents.len() > dimensions {
+            return Err(UsageError::new_err(format!("the stencil's axes are not among the geometry's {dimensions}")));
+        }
+        let is_wide_enough = |axis: usize| {
+            let (there, needed) = (storage.ghosts[self.first + axis], block.ghosts[axis]);
+            there[0] >= needed[0] && there[1] >= needed[1]
+        };
+        if memories.is_empty() && !(0..block.extents.len()).all(is_wide_enough) {
+            return Err(UsageError::new_err("the array has fewer ghosts than the stencil reaches"));
+        }
         let memory = Memory::new(&blocks.0, self.rank, &storage, self.first, block, size).ok_or_else(refused)?;
         memories.push(memory);
+        all.push(reached);
         Ok(memories.len() - 1)
     }
 }

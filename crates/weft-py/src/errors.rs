@@ -1,6 +1,9 @@
 //! The exceptions of `weft._core`; `str()` of each is the whole message.
 
 use pyo3::exceptions::PyException;
+use pyo3::panic::PanicException;
+use pyo3::prelude::*;
+use pyo3::types::{PyModule, PyTuple};
 use pyo3::{PyErr, create_exception};
 use weft_launch::LaunchError;
 
@@ -25,4 +28,28 @@ pub fn launch_error(error: LaunchError) -> PyErr {
         LaunchError::Usage(message) => UsageError::new_err(message),
         LaunchError::Run(error) => RunError::new_err(error.to_string()),
     }
+}
+
+/// What a panic of the Rust core is in Python.
+const DEFECT: &std::ffi::CStr = c"
+class DefectError(RuntimeError):
+    \"\"\"A defect of weft: its Rust core has met something that it takes for impossible. The call was given up.\"\"\"
+
+    def __str__(self):
+        return f'{super().__str__()}: this is a defect of weft, please report it with what was called'
+
+DefectError.__module__ = 'weft._core'
+";
+
+/// Makes every panic a `DefectError`, which is a RuntimeError, and adds that to the module.
+///
+/// PyO3 catches the panics of everything that is exported and raises a `PanicException`, which derives from BaseException so
+/// that `except Exception` lets it pass. That class belongs to this module alone, so giving it another base is the one
+/// place at which this can be put right for all that is exported now and later.
+pub fn install_defects(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    let made = PyModule::from_code(py, DEFECT, c"weft/_core/defects.py", c"weft._core.defects")?;
+    let defect = made.getattr("DefectError")?;
+    py.get_type::<PanicException>().setattr("__bases__", PyTuple::new(py, [&defect])?)?;
+    module.add("DefectError", defect)
 }

@@ -1,124 +1,133 @@
-//! Running programs in FGHC.
+//! Running programs in FGHC, on one processing element and on many.
 
-use std::io::Write;
-use std::time::Instant;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use serde_json::json;
-use weft_fghc::engine::{DEFAULT_HEAP, Engine, Loaded, Options, Stop};
+use weft_launch::{FghcOptions, FghcRan, FghcRequest, LaunchError, load_fghc};
 
-use crate::errors::{RunError, UsageError};
-use crate::fghc::checked;
-use crate::kept::Kept;
+use crate::errors::{UsageError, launch_error};
+use crate::fghc::sources;
+use crate::interruptible::interruptibly;
+use crate::launch::write_whole;
+use crate::machine::PyMachine;
+use crate::mpi::with_world;
 
-/// Reductions between two looks at signals: some tenths of a second at the slowest.
-const BETWEEN_SIGNALS: u64 = 5_000_000;
-/// Goals shown of a program that is interrupted.
-const SHOWN_GOALS: usize = 10;
-
-/// Options of the engine, whether reductions are counted by predicate, and whether they are interpreted.
-fn options(options_json: &str, kept: Option<&Kept>) -> PyResult<(Options, bool, bool)> {
-    let wanted: serde_json::Value =
-        serde_json::from_str(options_json).map_err(|error| UsageError::new_err(error.to_string()))?;
-    let arguments = wanted["arguments"]
-        .as_array()
-        .map(|all| all.iter().filter_map(|argument| argument.as_str().map(str::to_string)).collect::<Vec<_>>());
-    let output: Box<dyn Write + Send> = match kept {
-        Some(kept) => Box::new(kept.clone()),
-        None => Box::new(std::io::stdout()),
-    };
-    let options = Options {
-        heap: wanted["heap"].as_u64().map_or(DEFAULT_HEAP, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
-        seed: wanted["seed"].as_u64(),
-        collect_every: wanted["collect_every"].as_u64(),
-        arguments: arguments.unwrap_or_default(),
-        output,
-        ..Options::default()
-    };
-    let truth = |name: &str| wanted[name].as_bool().unwrap_or(false);
-    Ok((options, truth("counts"), truth("interpret")))
+fn request(sources_json: &str, goal: &str, options_json: &str, keeps_output: bool) -> PyResult<FghcRequest> {
+    let options: FghcOptions = serde_json::from_str(options_json)
+        .map_err(|error| UsageError::new_err(format!("options of a run in FGHC: {error}")))?;
+    let interrupt = Arc::new(AtomicBool::new(false));
+    Ok(FghcRequest { sources: sources(sources_json)?, goal: goal.to_owned(), options, keeps_output, interrupt })
 }
 
-/// Runs a goal on one processing element. Programs as for `fghc_check`; options as JSON: `heap` (bytes), `seed`,
-/// `collect_every` (reductions), `arguments`, `counts`, `interpret` (no native code). What the program writes goes to standard output or, with
-/// `capture`, into the result. The result as JSON: `status` (`done`, `suspended`, `failed`, `exit`, `interrupted`),
-/// `message`, `exit_code`, `answers`, `output`, `waiting`, `failures`, `counts`, `pes` and `seconds`. Raises UsageError
-/// and RunError.
+/// Runs a request in a thread of its own, and writes its timeline where one was asked for.
+fn result(
+    py: Python<'_>,
+    request: FghcRequest,
+    title: &str,
+    run: impl FnOnce(FghcRequest) -> Result<FghcRan, LaunchError> + Send + 'static,
+) -> PyResult<String> {
+    let interrupt = request.interrupt.clone();
+    let trace = request.options.trace.clone();
+    let ran = interruptibly(py, &interrupt, move || run(request))?.map_err(launch_error)?;
+    if let (Some(path), Some(timeline)) = (trace, &ran.timeline) {
+        write_whole(Path::new(&path), |out| timeline.write_chrome(title, out))
+            .map_err(|error| PyOSError::new_err(format!("cannot write {}: {error}", path.display())))?;
+    }
+    Ok(json(&ran.result))
+}
+
+fn json(result: &weft_launch::FghcResult) -> String {
+    serde_json::to_string(result).expect("a result is plain data")
+}
+
+/// Runs a goal on one processing element. Programs as for `fghc_check`; options as JSON, those of `FghcOptions` that have
+/// a meaning on one PE. What the program writes goes to standard output or, with `capture`, into the result, which is
+/// `FghcResult` as JSON. Ctrl-C ends the run, which is a result, or raises KeyboardInterrupt where it does not end. Raises
+/// UsageError, also for options that are unknown or of a wrong type, and RunError.
 #[pyfunction]
 #[pyo3(signature = (sources_json, goal, options_json, capture = false))]
 pub fn fghc_run(py: Python<'_>, sources_json: &str, goal: &str, options_json: &str, capture: bool) -> PyResult<String> {
-    let kept = capture.then(Kept::default);
-    let (options, counts, interpret) = options(options_json, kept.as_ref())?;
-    let checked = py.detach(|| checked(sources_json, Some(goal)))?;
-    let Some(program) = checked.program.clone() else {
-        return Err(RunError::new_err(format!("the program has errors\n{}", checked.render(false))));
-    };
-    let loaded = py.detach(|| Loaded::new(program, counts)).map_err(|error| UsageError::new_err(error.to_string()))?;
-    let loaded = if interpret { loaded } else { py.detach(|| loaded.translate()) };
-    let limit = options.heap;
-    let Some(mut engine) = Engine::new(&loaded, options) else {
-        return Err(RunError::new_err(format!("there is no memory for a heap (limit {limit} bytes)")));
-    };
-    engine.start();
-    let begin = Instant::now();
-    let stop = loop {
-        match py.detach(|| engine.run(BETWEEN_SIGNALS)) {
-            Stop::Budget => {
-                if let Err(error) = py.check_signals() {
-                    if !error.is_instance_of::<PyKeyboardInterrupt>(py) {
-                        return Err(error);
-                    }
-                    break Stop::Interrupted;
-                }
-            }
-            stop => break stop,
-        }
-    };
-    let seconds = begin.elapsed().as_secs_f64();
-    engine.flush();
-    Ok(result(&engine, &stop, seconds, counts, kept).to_string())
+    result(py, request(sources_json, goal, options_json, capture)?, goal, FghcRequest::alone)
 }
 
-fn result(engine: &Engine, stop: &Stop, seconds: f64, counts: bool, kept: Option<Kept>) -> serde_json::Value {
-    let (status, message, exit_code) = match stop {
-        Stop::Idle if engine.finished() => ("done", String::new(), None),
-        Stop::Idle | Stop::Budget => ("suspended", String::new(), None),
-        Stop::Problem(problem) => ("failed", problem.to_string(), None),
-        Stop::Interrupted => ("interrupted", String::new(), None),
-        Stop::Exit(code) => ("exit", String::new(), Some(*code)),
-    };
-    let waiting: Vec<_> = if matches!(status, "suspended" | "interrupted") {
-        engine.waiting().into_iter().map(|goal| json!({"goal": goal.goal, "variables": goal.variables})).collect()
-    } else {
-        engine.lost().iter().map(|goal| json!({"goal": goal.goal, "variables": goal.variables})).collect()
-    };
-    let counters = engine.counters();
-    json!({
-        "status": status,
-        "message": message,
-        "exit_code": exit_code,
-        "answers": engine.answers(),
-        "output": kept.map(|kept| kept.text()),
-        "waiting": waiting,
-        "ready": if status == "interrupted" { engine.ready_goals(SHOWN_GOALS) } else { Vec::new() },
-        "failures": engine.failures().iter().map(ToString::to_string).collect::<Vec<_>>(),
-        "counts": if counts { json!(engine.counts()) } else { json!(null) },
-        "pes": [{
-            "pe": engine.node(),
-            "reductions": counters.reductions,
-            "suspensions": counters.suspensions,
-            "resumptions": counters.resumptions,
-            "collections": counters.collections,
-            "work_s": seconds,
-            "idle_s": 0.0,
-            "messages": 0,
-            "throw_goal": 0,
-            "communication_s": 0.0,
-            "sent": {},
-            "received": {},
-        }],
-        "sites": [],
-        "seconds": seconds,
+/// Runs a goal on processing elements that are threads of this process. Arguments and result as those of `fghc_run`.
+/// Raises UsageError, RunError, KeyboardInterrupt.
+#[pyfunction]
+#[pyo3(signature = (sources_json, goal, pes, options_json, capture = false))]
+pub fn fghc_run_threads(
+    py: Python<'_>,
+    sources_json: &str,
+    goal: &str,
+    pes: usize,
+    options_json: &str,
+    capture: bool,
+) -> PyResult<String> {
+    let request = request(sources_json, goal, options_json, capture)?;
+    result(py, request, goal, move |request| request.on_threads(pes))
+}
+
+/// Runs a goal on processing elements of a described machine in virtual time. Arguments and result as those of `fghc_run`;
+/// the result also has `assumed`, a line for every cost that nothing gave, `packets` and `reduction_time`. Raises
+/// UsageError, RunError, KeyboardInterrupt.
+#[pyfunction]
+#[pyo3(signature = (sources_json, goal, machine, pes, options_json, capture = false))]
+pub fn fghc_simulate(
+    py: Python<'_>,
+    sources_json: &str,
+    goal: &str,
+    machine: &PyMachine,
+    pes: usize,
+    options_json: &str,
+    capture: bool,
+) -> PyResult<String> {
+    let request = request(sources_json, goal, options_json, capture)?;
+    let machine = machine.0.clone();
+    let title = format!("{goal} on {}", machine.title);
+    result(py, request, &title, move |request| request.simulated(&machine, pes))
+}
+
+/// Every goal with a pragma of a program, as the counts of a run number them: `[file, line, text]`. Raises UsageError,
+/// RunError, KeyboardInterrupt.
+#[pyfunction]
+pub fn fghc_sites(py: Python<'_>, sources_json: &str, goal: &str) -> PyResult<String> {
+    let sources = sources(sources_json)?;
+    let goal = goal.to_owned();
+    let options = FghcOptions { interpret: true, ..FghcOptions::default() };
+    interruptibly(py, &AtomicBool::new(false), move || {
+        let loaded = load_fghc(sources, &goal, &options)?;
+        let sources = &loaded.program.sources;
+        let lines: Vec<_> = sources.iter().map(weft_fghc::ir::Source::lines).collect();
+        let named = loaded.code.starts.iter().map(|start| {
+            let Some(span) = start.span else { return json!(["", 0, ""]) };
+            let source = &sources[span.source as usize];
+            let text = source.text.get(span.start as usize..span.end as usize).unwrap_or_default();
+            json!([
+                source.name,
+                lines[span.source as usize].line_and_column(source, span.start).0,
+                text.split_whitespace().collect::<Vec<_>>().join(" ")
+            ])
+        });
+        Ok(serde_json::Value::Array(named.collect()).to_string())
+    })?
+    .map_err(launch_error)
+}
+
+/// Runs this process's processing element of an MPI job; the result of the whole on the first rank, as that of
+/// `fghc_run`. Raises UsageError, RunError.
+#[pyfunction]
+pub fn fghc_run_mpi(
+    py: Python<'_>,
+    sources_json: &str,
+    goal: &str,
+    options_json: &str,
+    default_library: &str,
+) -> PyResult<Option<String>> {
+    let request = request(sources_json, goal, options_json, false)?;
+    with_world(py, default_library, |world| {
+        Ok(request.as_rank(world).map_err(launch_error)?.map(|result| json(&result)))
     })
 }

@@ -9,21 +9,23 @@ mod distributed_stencil;
 mod errors;
 mod exchange;
 mod fghc;
-mod fghc_pes;
 mod fghc_run;
-mod kept;
+mod guard;
+mod interruptible;
 mod launch;
 mod machine;
+mod memory;
 mod mpi;
 mod node;
 mod primitives;
+mod processor;
 mod router;
 mod shift;
 mod stencil;
 
 use pyo3::prelude::*;
 
-/// The native half of weft.
+/// The Rust core of weft.
 #[pymodule]
 mod _core {
     use super::*;
@@ -45,24 +47,26 @@ mod _core {
     #[pymodule_export]
     use crate::fghc::{fghc_check, fghc_explain};
     #[pymodule_export]
-    use crate::fghc_pes::{fghc_run_mpi, fghc_run_threads, fghc_simulate, fghc_sites};
-    #[pymodule_export]
-    use crate::fghc_run::fghc_run;
+    use crate::fghc_run::{fghc_run, fghc_run_mpi, fghc_run_threads, fghc_simulate, fghc_sites};
     #[pymodule_export]
     use crate::launch::{benchmarks, check_request, halo_messages, run_threads, simulate, stencil_work};
     #[pymodule_export]
     use crate::machine::{PyMachine, catalogue};
+    #[pymodule_export]
+    use crate::memory::PyMemory;
     #[pymodule_export]
     use crate::mpi::{MpiDiagnosis, claim_end, guard_process, locate_calls, mpi_version, rank_left, run_mpi_rank};
     #[pymodule_export]
     use crate::node::{node_benchmarks, node_work, run_node};
     #[pymodule_export]
     use crate::primitives::{
-        array_elementwise, array_gather, array_reduce, array_scan, array_send, array_send_room, array_spread,
+        SendRoom, array_elementwise, array_gather, array_reduce, array_scan, array_send, array_send_room, array_spread,
     };
     #[pymodule_export]
     use crate::shift::{BoundShifts, ShiftPlan};
 
+    #[pymodule_export]
+    use crate::processor::simd;
     #[pymodule_export]
     use crate::router::route_combining;
     #[pymodule_export]
@@ -70,6 +74,7 @@ mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::errors::install_defects(module)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

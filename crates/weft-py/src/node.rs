@@ -33,6 +33,7 @@ pub fn node_work(benchmark: &str, variant: &str, length: Option<u64>) -> Option<
 /// Runs a benchmark of the node suite in this process; rows as JSON. Raises UsageError, RunError.
 #[pyfunction]
 pub fn run_node(py: Python<'_>, benchmark: &str, request_json: &str) -> PyResult<String> {
+    crate::guard::checked_level()?;
     let request: NodeRequest = serde_json::from_str(request_json)
         .map_err(|error| UsageError::new_err(format!("the request is malformed: {error}")))?;
     let rows = py.detach(|| weft_suite::node::run(benchmark, &request, &mut |_| {})).map_err(node_error)?;

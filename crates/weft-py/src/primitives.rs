@@ -1,17 +1,24 @@
 //! The primitives of data-parallel programs on numpy arrays: checks of what they are given, and calls.
 
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::ptr::NonNull;
+use std::sync::Mutex;
+
 use numpy::npyffi::{
     NPY_ARRAY_ALIGNED, NPY_ARRAY_C_CONTIGUOUS, NPY_ARRAY_WRITEABLE, PyArray_Check, PyArrayObject,
     objects::{_PyArray_GET_ITEM_DATA, _PyDataType_GET_ITEM_DATA, PyArrayObject_fields},
 };
 use numpy::{PyArrayDescr, PyArrayDescrMethods};
 use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use weft_kernels::primitives::{
     self, Axis, Collisions, Combination, ElementType, Order, Pointwise, PrimitiveError, Scalar, Scan, View,
 };
+use weft_kernels::{Execution, Stop};
 
 use crate::errors::UsageError;
+use crate::guard::{Pinned, checked_threads, detached};
 
 /// Calls that touch more bytes than this let other threads of Python run meanwhile; that alone costs 50 ns.
 const DETACHED: usize = 128 << 10;
@@ -21,14 +28,15 @@ fn usage(error: PrimitiveError) -> PyErr {
 }
 
 /// A numpy array that these functions can work on.
-struct Array<'a> {
+struct Array<'a, 'py> {
+    object: &'a Bound<'py, PyAny>,
     fields: &'a PyArrayObject_fields,
     kind: ElementType,
 }
 
-impl<'a> Array<'a> {
+impl<'a, 'py> Array<'a, 'py> {
     /// `name` is what messages call it.
-    fn new(object: &'a Bound<'_, PyAny>, name: &str) -> PyResult<Self> {
+    fn new(object: &'a Bound<'py, PyAny>, name: &str) -> PyResult<Self> {
         // SAFETY: the object is alive and this thread is attached.
         if unsafe { PyArray_Check(object.py(), object.as_ptr()) } == 0 {
             let kind = object.get_type().name()?;
@@ -43,14 +51,14 @@ impl<'a> Array<'a> {
                 "{name} is not dense in C order: take numpy.ascontiguousarray({name}) first"
             )));
         }
-        Ok(Self { fields, kind })
+        Ok(Self { object, fields, kind })
     }
 
-    fn output(object: &'a Bound<'_, PyAny>) -> PyResult<Self> {
+    fn output(object: &'a Bound<'py, PyAny>) -> PyResult<Self> {
         Self::writable(object, "out")
     }
 
-    fn writable(object: &'a Bound<'_, PyAny>, name: &str) -> PyResult<Self> {
+    fn writable(object: &'a Bound<'py, PyAny>, name: &str) -> PyResult<Self> {
         let array = Self::new(object, name)?;
         if array.fields.flags & NPY_ARRAY_WRITEABLE == 0 {
             return Err(UsageError::new_err(format!("{name} is read-only")));
@@ -80,7 +88,8 @@ fn element_type(py: Python<'_>, fields: &PyArrayObject_fields, name: &str) -> Py
         let descr = &*_PyDataType_GET_ITEM_DATA(fields.descr);
         (descr.kind as u8, descr.byteorder as u8)
     };
-    // SAFETY: as above.
+    // SAFETY: an array's dtype is an object that is alive as long as the array, of which this takes a reference of its
+    // own.
     let descr = || unsafe { Bound::from_borrowed_ptr(py, fields.descr.cast()).cast_into_unchecked::<PyArrayDescr>() };
     let foreign = if cfg!(target_endian = "little") { b'>' } else { b'<' };
     let kind = match (code, descr().itemsize()) {
@@ -104,11 +113,11 @@ fn element_type(py: Python<'_>, fields: &PyArrayObject_fields, name: &str) -> Py
     })
 }
 
-fn optional<'a>(object: &'a Option<Bound<'_, PyAny>>, name: &str) -> PyResult<Option<Array<'a>>> {
+fn optional<'a, 'py>(object: &'a Option<Bound<'py, PyAny>>, name: &str) -> PyResult<Option<Array<'a, 'py>>> {
     object.as_ref().map(|object| Array::new(object, name)).transpose()
 }
 
-fn same_shape(one: &Array<'_>, name: &str, out: &Array<'_>, other: &str) -> PyResult<()> {
+fn same_shape(one: &Array<'_, '_>, name: &str, out: &Array<'_, '_>, other: &str) -> PyResult<()> {
     if one.shape() == out.shape() {
         return Ok(());
     }
@@ -116,7 +125,7 @@ fn same_shape(one: &Array<'_>, name: &str, out: &Array<'_>, other: &str) -> PyRe
     Err(UsageError::new_err(format!("{name} has shape {found}, {other} has shape {wanted}: they must agree")))
 }
 
-fn selected(selection: &Option<Array<'_>>, out: &Array<'_>, other: &str) -> PyResult<Option<View>> {
+fn selected(selection: &Option<Array<'_, '_>>, out: &Array<'_, '_>, other: &str) -> PyResult<Option<View>> {
     let Some(selection) = selection else { return Ok(None) };
     same_shape(selection, "selection", out, other)?;
     Ok(Some(selection.view()))
@@ -128,10 +137,20 @@ fn tuple(extents: &[usize]) -> String {
     format!("({}{})", list.join(", "), if list.len() == 1 { "," } else { "" })
 }
 
-/// Runs it; where it takes long, other threads of Python may run meanwhile.
+/// Runs it on arrays; where it takes long, other threads of Python may run meanwhile, and signals may end it. Others may
+/// write the arrays then, but not give back their memory.
 #[inline]
-fn call<R: Send>(py: Python<'_>, bytes: usize, work: impl FnOnce() -> Result<R, PrimitiveError> + Send) -> PyResult<R> {
-    if bytes > DETACHED { py.detach(work) } else { work() }.map_err(usage)
+fn call<R: Send>(
+    py: Python<'_>,
+    bytes: usize,
+    arrays: &[Option<&Array<'_, '_>>],
+    work: impl FnOnce(Stop<'_>) -> Result<R, PrimitiveError> + Send,
+) -> PyResult<R> {
+    if bytes <= DETACHED {
+        return work(Stop::NEVER).map_err(usage);
+    }
+    let _pinned = Pinned::new(arrays.iter().flatten().map(|array| array.object));
+    detached(py, bytes, work)?.map_err(usage)
 }
 
 /// Applies an operation of the Python array API to the elements of one or two arrays.
@@ -145,6 +164,7 @@ pub fn array_elementwise(
     selection: Option<Bound<'_, PyAny>>,
     threads: Option<usize>,
 ) -> PyResult<()> {
+    let threads = checked_threads(threads)?;
     let operation = Pointwise::parse(operation).map_err(usage)?;
     let target = Array::output(out)?;
     let mut views = [target.view(); 2];
@@ -153,19 +173,25 @@ pub fn array_elementwise(
         let name = operation.name();
         return Err(UsageError::new_err(format!("{name} has {wanted} operands, {given} were given")));
     }
-    for ((view, object), name) in views.iter_mut().zip(&operands).zip(["operand 0", "operand 1"]) {
+    let mut given = [None, None];
+    let names = ["operand 0", "operand 1"];
+    for (((view, object), name), place) in views.iter_mut().zip(&operands).zip(names).zip(&mut given) {
         let operand = Array::new(object, name)?;
         *view = operand.view();
         if view.length != 1 {
             same_shape(&operand, name, &target, "out")?;
         }
+        *place = Some(operand);
     }
-    let selection = optional(&selection, "selection")?;
-    let selection = selected(&selection, &target, "out")?;
+    let mask = optional(&selection, "selection")?;
+    let selection = selected(&mask, &target, "out")?;
     let (out, views) = (target.view(), &views[..operands.len()]);
-    // SAFETY: the arrays are dense, aligned, and held by the caller. As with numpy's own functions, that nobody else writes
-    // them meanwhile is up to the program.
-    call(py, out.bytes(), || unsafe { primitives::elementwise(operation, views, out, selection.as_ref(), threads) })
+    let arrays = [Some(&target), mask.as_ref(), given[0].as_ref(), given[1].as_ref()];
+    // SAFETY: the arrays are dense and aligned, the output is writable, and `call` keeps their memory. The kernels allow
+    // for others who write it meanwhile.
+    call(py, out.bytes(), &arrays, |stop| unsafe {
+        primitives::elementwise(operation, views, out, selection.as_ref(), Execution { threads, stop })
+    })
 }
 
 /// Combines the selected elements of an array into one number.
@@ -178,13 +204,16 @@ pub fn array_reduce(
     selection: Option<Bound<'_, PyAny>>,
     threads: Option<usize>,
 ) -> PyResult<Option<Py<PyAny>>> {
+    let threads = checked_threads(threads)?;
     let combination = Combination::parse(combination, &[]).map_err(usage)?;
-    let x = Array::new(x, "x")?;
-    let selection = optional(&selection, "selection")?;
-    let selection = selected(&selection, &x, "x")?;
-    let x = x.view();
-    // SAFETY: as in `array_elementwise`.
-    let result = call(py, x.bytes(), || unsafe { primitives::reduce(x, combination, selection.as_ref(), threads) })?;
+    let source = Array::new(x, "x")?;
+    let mask = optional(&selection, "selection")?;
+    let selection = selected(&mask, &source, "x")?;
+    let x = source.view();
+    // SAFETY: the arrays are dense and aligned, and `call` keeps their memory.
+    let result = call(py, x.bytes(), &[Some(&source), mask.as_ref()], |stop| unsafe {
+        primitives::reduce(x, combination, selection.as_ref(), Execution { threads, stop })
+    })?;
     result
         .map(|scalar| match scalar {
             Scalar::Bool(value) => value.into_py_any(py),
@@ -212,10 +241,11 @@ pub fn array_scan(
     downward: bool,
     threads: Option<usize>,
 ) -> PyResult<()> {
+    let threads = checked_threads(threads)?;
     let what = Scan::parse(combination).map_err(usage)?;
-    let (x, target) = (Array::new(x, "x")?, Array::output(out)?);
-    same_shape(&x, "x", &target, "out")?;
-    let (segments, selection) = (optional(&segments, "segments")?, optional(&selection, "selection")?);
+    let (source, target) = (Array::new(x, "x")?, Array::output(out)?);
+    same_shape(&source, "x", &target, "out")?;
+    let (segments, mask) = (optional(&segments, "segments")?, optional(&selection, "selection")?);
     let flags = match &segments {
         None => None,
         Some(segments) => {
@@ -223,12 +253,13 @@ pub fn array_scan(
             Some(segments.view())
         }
     };
-    let selection = selected(&selection, &target, "out")?;
+    let selection = selected(&mask, &target, "out")?;
     let axis = Axis::of(target.shape(), axis).map_err(usage)?;
-    let (x, out, order) = (x.view(), target.view(), Order { downward, exclusive });
-    // SAFETY: as in `array_elementwise`.
-    call(py, out.bytes(), || unsafe {
-        primitives::scan(x, out, what, axis, flags.as_ref(), selection.as_ref(), order, threads)
+    let (x, out, order) = (source.view(), target.view(), Order { downward, exclusive });
+    let arrays = [Some(&source), Some(&target), segments.as_ref(), mask.as_ref()];
+    // SAFETY: the arrays are dense and aligned, the output is writable, and `call` keeps their memory.
+    call(py, out.bytes(), &arrays, |stop| unsafe {
+        primitives::scan(x, out, what, axis, flags.as_ref(), selection.as_ref(), order, Execution { threads, stop })
     })
 }
 
@@ -244,14 +275,17 @@ pub fn array_spread(
     selection: Option<Bound<'_, PyAny>>,
     threads: Option<usize>,
 ) -> PyResult<()> {
-    let (x, target) = (Array::new(x, "x")?, Array::output(out)?);
-    same_shape(&x, "x", &target, "out")?;
-    let selection = optional(&selection, "selection")?;
-    let selection = selected(&selection, &target, "out")?;
+    let threads = checked_threads(threads)?;
+    let (source, target) = (Array::new(x, "x")?, Array::output(out)?);
+    same_shape(&source, "x", &target, "out")?;
+    let mask = optional(&selection, "selection")?;
+    let selection = selected(&mask, &target, "out")?;
     let axis = Axis::of(target.shape(), axis).map_err(usage)?;
-    let (x, out) = (x.view(), target.view());
-    // SAFETY: as in `array_elementwise`.
-    call(py, out.bytes(), || unsafe { primitives::spread(x, out, axis, index, selection.as_ref(), threads) })
+    let (x, out) = (source.view(), target.view());
+    // SAFETY: the arrays are dense and aligned, the output is writable, and `call` keeps their memory.
+    call(py, out.bytes(), &[Some(&source), Some(&target), mask.as_ref()], |stop| unsafe {
+        primitives::spread(x, out, axis, index, selection.as_ref(), Execution { threads, stop })
+    })
 }
 
 /// Each element from where its index says.
@@ -265,13 +299,18 @@ pub fn array_gather(
     selection: Option<Bound<'_, PyAny>>,
     threads: Option<usize>,
 ) -> PyResult<()> {
-    let (x, index, target) = (Array::new(x, "x")?, Array::new(index, "index")?, Array::output(out)?);
+    let threads = checked_threads(threads)?;
+    let (source, index, target) = (Array::new(x, "x")?, Array::new(index, "index")?, Array::output(out)?);
     same_shape(&index, "index", &target, "out")?;
-    let selection = optional(&selection, "selection")?;
-    let selection = selected(&selection, &target, "out")?;
-    let (x, index, out) = (x.view(), index.view(), target.view());
-    // SAFETY: as in `array_elementwise`.
-    call(py, index.bytes(), || unsafe { primitives::gather(x, index, out, selection.as_ref(), threads) })
+    let mask = optional(&selection, "selection")?;
+    let selection = selected(&mask, &target, "out")?;
+    let (x, places, out) = (source.view(), index.view(), target.view());
+    let arrays = [Some(&source), Some(&index), Some(&target), mask.as_ref()];
+    // SAFETY: the arrays are dense and aligned, the output is writable, and `call` keeps their memory. Indices are bounded
+    // where they are used, whoever writes them meanwhile.
+    call(py, places.bytes(), &arrays, |stop| unsafe {
+        primitives::gather(x, places, out, selection.as_ref(), Execution { threads, stop })
+    })
 }
 
 /// Each element to where its index says.
@@ -286,25 +325,90 @@ pub fn array_send(
     combine: Option<&str>,
     selection: Option<Bound<'_, PyAny>>,
     threads: Option<usize>,
-    room: Option<Bound<'_, PyAny>>,
+    room: Option<Bound<'_, SendRoom>>,
 ) -> PyResult<()> {
+    let threads = checked_threads(threads)?;
     let collisions = Collisions::parse(combine).map_err(usage)?;
-    let (x, index, target) = (Array::new(x, "x")?, Array::new(index, "index")?, Array::output(out)?);
-    same_shape(&index, "index", &x, "x")?;
-    let selection = optional(&selection, "selection")?;
-    let selection = selected(&selection, &x, "x")?;
-    let room = room.as_ref().map(|room| Array::writable(room, "room")).transpose()?.map(|room| room.view());
-    let (x, index, out) = (x.view(), index.view(), target.view());
-    // SAFETY: as in `array_elementwise`.
-    call(py, index.bytes(), || unsafe {
-        primitives::send(x, index, out, collisions, selection.as_ref(), room.as_ref(), threads)
+    let (source, index, target) = (Array::new(x, "x")?, Array::new(index, "index")?, Array::output(out)?);
+    same_shape(&index, "index", &source, "x")?;
+    let mask = optional(&selection, "selection")?;
+    let selection = selected(&mask, &source, "x")?;
+    // A room that another thread sorts in is not waited for: this send has one of its own then.
+    let mut held = room.as_ref().and_then(|room| room.get().memory.try_lock().ok());
+    let room = held.as_mut().map(|memory| memory.view());
+    let (x, places, out) = (source.view(), index.view(), target.view());
+    let arrays = [Some(&source), Some(&index), Some(&target), mask.as_ref()];
+    // SAFETY: the arrays are dense and aligned, the output is writable, and `call` keeps their memory; the room is locked.
+    // Indices are bounded where they are used, whoever writes them meanwhile.
+    call(py, places.bytes(), &arrays, |stop| unsafe {
+        let execution = Execution { threads, stop };
+        primitives::send(x, places, out, collisions, selection.as_ref(), room.as_ref(), execution)
     })
+}
+
+/// Memory that sends sort their messages in, which nobody else can see: what is read from it is trusted.
+struct Workspace {
+    start: NonNull<u8>,
+    layout: Layout,
+}
+
+// SAFETY: it is memory of its own, and used through a lock.
+unsafe impl Send for Workspace {}
+
+impl Workspace {
+    /// None where there is no such memory.
+    fn new(bytes: usize) -> Option<Self> {
+        /// Huge pages are asked for from this size on, and begin at multiples of it.
+        const HUGE_PAGE: usize = 2 << 20;
+        const LINES: usize = 2 * weft_simd::CACHE_LINE;
+        let layout = Layout::from_size_align(bytes.max(1), if bytes < HUGE_PAGE { LINES } else { HUGE_PAGE }).ok()?;
+        // SAFETY: the layout is not empty. Zeroed memory is taken page by page when it is used.
+        let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        weft_simd::advise_huge_pages(start.as_ptr(), bytes);
+        Some(Self { start, layout })
+    }
+
+    fn view(&mut self) -> View {
+        View { kind: ElementType::Uint8, pointer: self.start.as_ptr(), length: self.layout.size() }
+    }
+}
+
+impl Drop for Workspace {
+    fn drop(&mut self) {
+        // SAFETY: it was allocated with this layout, in `new`.
+        unsafe { dealloc(self.start.as_ptr(), self.layout) };
+    }
+}
+
+/// Where large sends sort their messages, kept from one to the next.
+#[pyclass(frozen, module = "weft._core")]
+pub struct SendRoom {
+    memory: Mutex<Workspace>,
+    bytes: usize,
+}
+
+#[pymethods]
+impl SendRoom {
+    /// A room of so many bytes. Raises MemoryError.
+    #[new]
+    fn new(bytes: usize) -> PyResult<Self> {
+        let refused = || PyMemoryError::new_err(format!("there is no memory for a room of {bytes} bytes"));
+        let memory = Workspace::new(bytes).ok_or_else(refused)?;
+        Ok(Self { memory: Mutex::new(memory), bytes })
+    }
+
+    /// Its bytes.
+    #[getter]
+    fn nbytes(&self) -> usize {
+        self.bytes
+    }
 }
 
 /// Bytes of a room that a send sorts its messages in.
 #[pyfunction]
 #[pyo3(signature = (x, out, threads = None))]
 pub fn array_send_room(x: &Bound<'_, PyAny>, out: &Bound<'_, PyAny>, threads: Option<usize>) -> PyResult<usize> {
+    let threads = checked_threads(threads)?;
     let (x, out) = (Array::new(x, "x")?.view(), Array::new(out, "out")?.view());
     Ok(primitives::send_room(x.kind, x.length, out.length, threads))
 }

@@ -13,7 +13,10 @@ use pyo3::types::{PyBytes, PyDict, PyTuple};
 use serde_json::json;
 use weft_polyshift::plan::{Edge, Plan, Prepared, Shift, Strided, StridedMut, elements_apart, ranges_meet};
 
+use weft_kernels::{Execution, Stop};
+
 use crate::errors::UsageError;
+use crate::guard::{Pinned, checked_threads, detached};
 
 /// Calls that move more bytes than this let other threads of Python run meanwhile.
 const DETACHED: usize = 1 << 20;
@@ -48,6 +51,8 @@ pub struct BoundShifts {
     sources: Py<PyTuple>,
     /// The constants and boundary arrays that `prepared` reads.
     _inner: Arc<Inner>,
+    /// The memory of all arrays, which `prepared` has the addresses of, stays where it is.
+    _pinned: Pinned,
 }
 
 fn released() -> PyErr {
@@ -66,6 +71,7 @@ impl ShiftPlan {
         threads: Option<usize>,
         elsewhere: bool,
     ) -> PyResult<Self> {
+        let threads = checked_threads(threads)?;
         let mut boundaries = Vec::new();
         let mut all = Vec::with_capacity(shifts.len());
         for (axis, by, edge, source) in shifts {
@@ -104,7 +110,9 @@ impl ShiftPlan {
             return slf.call_method1("_elsewhere", (sources, out));
         }
         let (prepared, outputs) = inner.join(py, sources, out)?;
-        run(py, &prepared, inner.threads);
+        // A call that stays attached lets nobody in who could move the arrays.
+        let _pinned = (prepared.touched() > DETACHED).then(|| inner.pinned(py, sources, &outputs));
+        run(py, &prepared, inner.threads)?;
         Ok(outputs.into_any())
     }
 
@@ -121,8 +129,10 @@ impl ShiftPlan {
             return Err(UsageError::new_err("only plans whose boundary arrays are numpy's can be bound"));
         }
         let (prepared, outputs) = inner.join(py, sources, out)?;
+        let pinned = inner.pinned(py, sources, &outputs);
         Ok(BoundShifts {
             prepared,
+            _pinned: pinned,
             released: Arc::clone(&self.released),
             threads: inner.threads,
             outputs: outputs.unbind(),
@@ -173,7 +183,7 @@ impl BoundShifts {
         if self.released.load(Ordering::Relaxed) {
             return Err(released());
         }
-        run(py, &self.prepared, self.threads);
+        run(py, &self.prepared, self.threads)?;
         Ok(self.outputs.clone_ref(py))
     }
 
@@ -197,10 +207,16 @@ impl BoundShifts {
 }
 
 #[inline]
-fn run(py: Python<'_>, prepared: &Prepared, threads: Option<usize>) {
-    // SAFETY: the arrays were checked when this was prepared, and whoever holds it holds them and the plan. As with
-    // numpy's own functions, that nobody else writes them meanwhile is up to the program.
-    unsafe { if prepared.touched() > DETACHED { py.detach(|| prepared.run(threads)) } else { prepared.run(threads) } }
+fn run(py: Python<'_>, prepared: &Prepared, threads: Option<usize>) -> PyResult<()> {
+    if prepared.touched() <= DETACHED {
+        // SAFETY: the arrays were checked when this was prepared; whoever calls this holds them and the plan. Their memory
+        // is pinned, or nobody can move it before this returns.
+        unsafe { prepared.run(threads) };
+        return Ok(());
+    }
+    // SAFETY: the arrays were checked when this was prepared, whoever calls this holds them and the plan, and their
+    // memory is pinned. Where others write the arrays meanwhile the results are of any bytes.
+    detached(py, prepared.touched(), |stop: Stop<'_>| unsafe { prepared.run(Execution { threads, stop }) })
 }
 
 impl Inner {
@@ -222,8 +238,10 @@ impl Inner {
         for (number, source) in sources.iter_borrowed().enumerate() {
             arrays.push(Array::checked(&source, shape, dtype, || format!("source {number}"))?);
         }
-        for boundary in &self.boundaries {
-            arrays.push(Array::of(boundary.bind(py)));
+        for (number, boundary) in self.boundaries.iter().enumerate() {
+            // Again at each call: numpy lets a program give an array another shape in place.
+            let face = plan.face(number);
+            arrays.push(Array::checked(boundary.bind(py), &face, dtype, || format!("boundary array {number}"))?);
         }
         let outputs = match &out {
             Some(out) => self.given(py, out)?,
@@ -242,6 +260,13 @@ impl Inner {
             check_apart(py, &outputs, written, plan)?;
         }
         Ok((self.prepare(inputs, written), outputs))
+    }
+
+    /// Keeps the memory of all arrays of a call where it is.
+    fn pinned(&self, py: Python<'_>, sources: &Bound<'_, PyTuple>, outputs: &Bound<'_, PyTuple>) -> Pinned {
+        let boundaries = self.boundaries.iter().map(|boundary| boundary.bind(py).clone());
+        let arrays: Vec<_> = sources.iter().chain(outputs.iter()).chain(boundaries).collect();
+        Pinned::new(&arrays)
     }
 
     fn prepare(&self, inputs: &[Array], written: &[Array]) -> Prepared {

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use pyo3::buffer::{Element as BufferElement, PyBuffer};
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
+use weft_kernels::Stop;
 use weft_kernels::stencil::{
     Array, Boundary, Coefficient, Element, Layout, Options, Plan, Point, Source, Stencil, StencilError, Target,
 };
 
 use crate::errors::UsageError;
+use crate::guard::{Pinned, checked_threads, detached};
 
 fn usage(error: StencilError) -> PyErr {
     UsageError::new_err(error.to_string())
@@ -37,6 +39,8 @@ struct Bound<T: Element + BufferElement> {
     source_layout: Layout,
     target_layout: Layout,
     count: usize,
+    /// Both arrays, whose memory stays where it is: numpy lets them be resized in spite of their buffers.
+    _pinned: Pinned,
 }
 
 impl<T: Element + BufferElement> Bound<T> {
@@ -55,18 +59,24 @@ impl<T: Element + BufferElement> Bound<T> {
         if overlap(&source, &target) {
             return Err(UsageError::new_err("x and out share memory: results would overwrite what is still needed"));
         }
-        Ok(Bound { plan: plan.clone(), source, target, source_layout, target_layout, count })
+        let pinned = Pinned::new([x, out]);
+        Ok(Bound { plan: plan.clone(), source, target, source_layout, target_layout, count, _pinned: pinned })
     }
 
-    fn run(&self, py: Python<'_>) {
+    fn run(&self, py: Python<'_>) -> PyResult<()> {
         let (source, target) = (self.source.buf_ptr() as usize, self.target.buf_ptr() as usize);
-        let apply = || {
+        let apply = |stop: Stop<'_>| {
             let source = Source { base: source as *const T, layout: &self.source_layout };
             let target = Target { base: target as *mut T, layout: &self.target_layout };
-            // SAFETY: `new` has checked shapes, strides and that they do not overlap; the buffers are held.
-            unsafe { self.plan.apply(&source, &target, self.count) }
+            // SAFETY: `new` has checked shapes, strides and that they do not overlap; the buffers are held, and pinned.
+            unsafe { self.plan.apply_until(&source, &target, self.count, stop) };
         };
-        if self.plan.bytes(self.count) < SMALL { apply() } else { py.detach(apply) }
+        let bytes = self.plan.bytes(self.count).saturating_mul(self.plan.options().steps);
+        if bytes < SMALL {
+            apply(Stop::NEVER);
+            return Ok(());
+        }
+        detached(py, bytes, apply)
     }
 }
 
@@ -153,8 +163,9 @@ fn coefficient<T: Element + BufferElement>(given: &Object<'_>, extents: &[usize]
     }
     let strides: Vec<isize> = buffer.strides().iter().map(|stride| stride / size).collect();
     let values = buffer.buf_ptr() as *const T;
-    // SAFETY: the buffer has the extents, and is kept.
-    Ok(Coefficient::Array(unsafe { Array::borrowed(values, &strides, Arc::new(buffer)) }))
+    let owner = Arc::new((buffer, Pinned::new([given])));
+    // SAFETY: the buffer has the extents, and is kept and pinned.
+    Ok(Coefficient::Array(unsafe { Array::borrowed(values, &strides, owner) }))
 }
 
 pub(crate) fn boundary<T: Element + BufferElement>(py: Python<'_>, given: &Object<'_>) -> PyResult<Boundary<T>> {
@@ -201,6 +212,7 @@ impl StencilPlan {
         threads: usize,
         steps_at_once: Option<usize>,
     ) -> PyResult<Self> {
+        checked_threads(Some(threads))?;
         let options = Options { components, threads, steps, steps_at_once, ..Options::default() };
         let plan = if single {
             AnyPlan::Single(build(py, &extents, points, boundaries, options)?)
@@ -210,13 +222,13 @@ impl StencilPlan {
         Ok(StencilPlan { plan })
     }
 
-    /// Computes `out` from `x`. Raises UsageError when they do not fit or share memory.
+    /// Computes `out` from `x`. Raises UsageError when they do not fit or share memory. Where a signal ends a long call,
+    /// `out` holds anything.
     fn apply(&self, py: Python<'_>, x: &Object<'_>, out: &Object<'_>) -> PyResult<()> {
         match &self.plan {
             AnyPlan::Single(plan) => Bound::new(plan, x, out)?.run(py),
             AnyPlan::Double(plan) => Bound::new(plan, x, out)?.run(py),
         }
-        Ok(())
     }
 
     /// A call with these arrays, checked once. Raises UsageError.
@@ -259,8 +271,8 @@ pub struct BoundStencil {
 
 #[pymethods]
 impl BoundStencil {
-    /// Computes the result.
-    fn __call__(&self, py: Python<'_>) {
+    /// Computes the result. Where a signal ends a long call, `out` holds anything.
+    fn __call__(&self, py: Python<'_>) -> PyResult<()> {
         match &self.call {
             AnyBound::Single(bound) => bound.run(py),
             AnyBound::Double(bound) => bound.run(py),

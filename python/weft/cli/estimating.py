@@ -204,13 +204,12 @@ def _show_costs(found: MeasuredCosts) -> None:
     )
     if unfinished:
         off, under = quantiles(found.held_out)
-        low, high = 1 / (1 + off) - 1, 1 / (1 + under) - 1
         show(
             Text(
                 f"the budget ended it: {found.about['programs']} programs were timed, each "
-                f"{found.about['visits']:g} times on average; {unfinished} more visits were wanted. Intervals of "
-                f"estimates go from {share(-low)} below to {share(high)} above; a longer --budget, or a machine that "
-                "does nothing else, makes them narrower"
+                f"{found.about['visits']:g} times on average; {unfinished} more visits were wanted. A program that is "
+                f"estimated at 1 s takes {1 / (1 + off):.2f} to {1 / (1 + under):.2f} s (95%); a longer --budget, or a "
+                "machine that does nothing else, makes that narrower"
             )
         )
     slow = float(found.about.get("slow", 0.0))

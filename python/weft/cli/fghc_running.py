@@ -170,8 +170,8 @@ def _bytes(text: str | None) -> int | None:
 
 def _waiting(done: Run, opening: str) -> str:
     lines = [f"    {waiting}" for waiting in done.waiting[:_SHOWN_WAITING]]
-    if len(done.waiting) > _SHOWN_WAITING:
-        lines.append(f"    and {len(done.waiting) - _SHOWN_WAITING} more")
+    if done.waiting_count > len(lines):
+        lines.append(f"    and {done.waiting_count - len(lines):,} more")
     return "\n".join([opening, *lines])
 
 

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import glob
+import os
 import shlex
+import signal
 import sys
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from weft.cli import errors
 
 if TYPE_CHECKING:
     from weft.journal import Journal
@@ -47,6 +54,23 @@ def check_choice(resume: bool, force: bool) -> None:
         raise UsageError("--resume goes on with what is there, --force replaces it: one of the two")
 
 
+def check_unfinished(output: Path | None, resume: bool) -> None:
+    """Refuse to go on with an output that is whole, where a command cannot add to one.
+
+    Raises
+    ------
+    UsageError
+        If the output is there and its journal is not, or `resume` means nothing without an output.
+    """
+    from weft._core import UsageError
+    from weft.journal import path_beside
+
+    if resume and output is None:
+        raise UsageError("--resume goes on with a file; name it with -o")
+    if resume and output is not None and output.exists() and not path_beside(output).exists():
+        raise UsageError(f"{output} is finished, so there is nothing to go on with: --force makes it again")
+
+
 def words() -> str:
     """The command as it was typed."""
     return shlex.join(["weft", *sys.argv[1:]])
@@ -54,7 +78,10 @@ def words() -> str:
 
 @contextlib.contextmanager
 def journal(output: Path | None, request: Mapping[str, Any], *, resume: bool, force: bool) -> Iterator[Journal | None]:
-    """The journal of an output, open; None where there is no output. Says what is kept if the command ends early."""
+    """The journal of an output, open; None where there is no output. Says what is kept if the command ends early.
+
+    A first Ctrl-C keeps what was measured, a second ends the command at once.
+    """
     from weft.journal import Journal
 
     if output is None:
@@ -62,11 +89,53 @@ def journal(output: Path | None, request: Mapping[str, Any], *, resume: bool, fo
         return
     with Journal(output, request, command=words(), resume=resume, force=force) as found:
         try:
-            yield found
+            with _impatience(found, output):
+                yield found
         except BaseException:
             if found.is_there:
-                note(f"what was measured is kept in {found.path}: the same command with --resume goes on with it")
+                note(_kept(found))
             raise
+
+
+def _kept(journal: Journal) -> str:
+    return f"what was measured is kept in {journal.path}: the same command with --resume goes on with it"
+
+
+@contextlib.contextmanager
+def _impatience(journal: Journal, output: Path) -> Iterator[None]:
+    """Within it a second Ctrl-C ends the process at once, as `kill -9` does, since the journal has what was measured.
+
+    To write the output, to draw a table and to end an interpreter takes longer than someone wants to wait who has
+    pressed Ctrl-C twice. Ranks end with this process.
+    """
+    # One that is ignored (nohup) stays so; signals can be handled by the main thread only.
+    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if not usual or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    is_second = False
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        nonlocal is_second
+        if not is_second:
+            is_second = True
+            raise KeyboardInterrupt
+        # Nobody else writes this output, so what is half written of it is ours.
+        for part in output.parent.glob(f".{glob.escape(output.name)}.*.part"):
+            part.unlink(missing_ok=True)
+        shown_cursor = "\x1b[?25h" if sys.stderr.isatty() else ""
+        if journal.is_there:
+            os.write(2, f"{shown_cursor}interrupted twice: {_kept(journal)}\n".encode())
+        else:
+            journal.path.unlink(missing_ok=True)
+            os.write(2, f"{shown_cursor}interrupted twice\n".encode())
+        os._exit(errors.INTERRUPTED)
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def note(text: str) -> None:

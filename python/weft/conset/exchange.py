@@ -261,13 +261,10 @@ def row(
 
 def table(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
     """Samples of rows."""
-    import polars as pl
-
-    from weft.samples import COLUMNS, validate
+    from weft.samples import from_rows
 
     names = (
         "source", "machine", "benchmark", "ranks", "hops", "bytes", "repetition", "pattern", "words", "phases",
         "seconds", "compiler", "iterations",
     )  # fmt: skip
-    columns = {name: [row.get(name) for row in rows] for name in names}
-    return validate(pl.DataFrame(columns, schema={name: COLUMNS[name].dtype for name in names}))
+    return from_rows(rows, names)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from weft import _core
 from weft._core import UsageError
 from weft.distributed.geometry import Geometry
 
@@ -58,8 +59,8 @@ class DistributedArray:
         origin = sum(before * stride for (before, _), stride in zip(self.halo, memory.strides, strict=True))
         skip = -(raw.ctypes.data + origin) % _LINE
         self._memory: NDArray[Any] = np.ndarray(extents, self.dtype, raw.data, offset=skip)
-        self.address = raw.ctypes.data + skip
-        """Where the memory begins."""
+        self.memory = _core.Memory(self._memory)
+        """The memory, for `_core`, which keeps it."""
         self.storage: Storage = (self.dtype.itemsize, list(memory.strides), origin, list(self.halo))
         """How it lies there, for `_core`."""
         lengths = geometry.local_shape()
@@ -108,13 +109,14 @@ class DistributedArray:
 
         target = ranks.agreed("gather", prepare)
         if ranks.rank != target and root is not None:
-            ranks.native.gather(geometry.blocks, target, (0, []), self.storage, self.address)
+            ranks.native.gather(geometry.blocks, target, (None, []), self.storage, self.memory)
             return None
         whole = np.empty(geometry.shape, self.dtype)
-        address = whole.ctypes.data if ranks.rank == target else 0
-        ranks.native.gather(geometry.blocks, target, (address, list(whole.strides)), self.storage, self.address)
+        memory = _core.Memory(whole)
+        given = memory if ranks.rank == target else None
+        ranks.native.gather(geometry.blocks, target, (given, list(whole.strides)), self.storage, self.memory)
         if root is None and ranks.size > 1:
-            ranks.native.broadcast(target, whole.ctypes.data, whole.nbytes)
+            ranks.native.broadcast(target, memory)
         return whole
 
     def __weft_stencil__(
@@ -160,10 +162,10 @@ def scattered(
     if whole is not None:
         word = whole.dtype.str.encode()
         code[: len(word)] = np.frombuffer(word, np.uint8)
-    ranks.native.broadcast(target, code.ctypes.data, code.nbytes)
+    ranks.native.broadcast(target, _core.Memory(code))
     result = DistributedArray(geometry, np.dtype(code.tobytes().rstrip(b"\0").decode()), halo)
-    address, strides = (0, []) if whole is None else (whole.ctypes.data, list(whole.strides))
-    ranks.native.scatter(geometry.blocks, target, (address, strides), result.storage, result.address)
+    given, strides = (None, []) if whole is None else (_core.Memory(whole), list(whole.strides))
+    ranks.native.scatter(geometry.blocks, target, (given, strides), result.storage, result.memory)
     return result
 
 

@@ -29,17 +29,14 @@ class BoundaryArray:
         self._given = given
         is_as_read = given.dtype == dtype and given.dtype.isnative and given.flags.c_contiguous
         self._read = given if is_as_read else np.ascontiguousarray(given, dtype).copy()
+        self.memory = _core.Memory(self._read)
+        """Where its elements are read."""
 
     @property
     def bytes(self) -> bytes:
         """What it holds now."""
         self.refresh()
         return self._read.tobytes()
-
-    @property
-    def address(self) -> int:
-        """Where its elements are read."""
-        return int(self._read.ctypes.data)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -129,11 +126,11 @@ class _Plan:
         if self._boundaries:
             for boundary in self._boundaries:
                 boundary.refresh()
-            self.exchange.read_boundaries([boundary.address for boundary in self._boundaries])
+            self.exchange.read_boundaries([boundary.memory for boundary in self._boundaries])
 
     def _start(self, arrays: Sequence[DistributedArray]) -> None:
         self._read_boundaries()
-        self.exchange.begin([array.address for array in arrays])
+        self.exchange.begin([array.memory for array in arrays])
         self._held = arrays
 
     def _fits(self, array: Any, dtype: np.dtype[Any], what: str) -> None:
@@ -423,19 +420,19 @@ class Bound:
     def __init__(self, plan: _Plan, arrays: Sequence[DistributedArray]) -> None:
         self._plan = plan
         self._arrays = list(arrays)
-        self._addresses = [array.address for array in arrays]
+        self._memories = [array.memory for array in arrays]
 
     def __call__(self) -> None:
         """Do it."""
         exchange = self._plan.exchange
         self._plan._read_boundaries()
-        exchange.begin(self._addresses)
+        exchange.begin(self._memories)
         exchange.end()
 
     def begin(self) -> None:
         """Start it."""
         self._plan._read_boundaries()
-        self._plan.exchange.begin(self._addresses)
+        self._plan.exchange.begin(self._memories)
 
     def end(self) -> None:
         """Complete it."""

@@ -154,7 +154,7 @@ class DistributedStencilPlan(Releasable):
                 f"x has a halo of {x.halo}, the plan was made for {self.halo}: a bound array is not copied"
             )
         count = counted("steps", steps)
-        arguments = (x.address, self._between(out, count), out.address, self._layout(out), count)
+        arguments = (x.memory, self._between(out, count), out.memory, self._layout(out), count)
         held = (self, x, out)
 
         def call() -> None:
@@ -206,19 +206,19 @@ class DistributedStencilPlan(Releasable):
             copied = self._array("copied")
             copied.local[...] = x.local
             x = copied
-        self._live().run(x.address, self._between(out, steps), out.address, self._layout(out), steps)
+        self._live().run(x.memory, self._between(out, steps), out.memory, self._layout(out), steps)
 
     def _array(self, name: str) -> DistributedArray:
         if name not in self._held:
             self._held[name] = DistributedArray(self.geometry, self.dtype, self.halo)
         return self._held[name]
 
-    def _between(self, out: DistributedArray, steps: int) -> tuple[int, int]:
+    def _between(self, out: DistributedArray, steps: int) -> tuple[_core.Memory | None, _core.Memory | None]:
         """Where the results of earlier steps go: every other one into `out` itself where it lies as the source does."""
-        even = 0
+        even = None
         if steps > 2:
-            even = out.address if out.halo == self.halo else self._array("even").address
-        return even, self._array("odd").address if steps > 1 else 0
+            even = out.memory if out.halo == self.halo else self._array("even").memory
+        return even, self._array("odd").memory if steps > 1 else None
 
     def _layout(self, out: DistributedArray) -> int:
         if out.halo not in self._layouts:
@@ -348,7 +348,7 @@ class _Parts:
         return tuple(slice(before, n - after) for n, (before, after) in zip(shape, self.ghosts, strict=True))
 
     def _native(self, fitted: dict[tuple[int, ...], Any], part: Callable[[Any], Any]) -> Points:
-        """As the native half takes them: numbers, or where arrays begin and their strides in elements."""
+        """As the Rust core takes them: numbers, or the memory of arrays and their strides in elements."""
         points: Points = []
         for offset, coefficient in fitted.items():
             own: Any = coefficient if np.ndim(coefficient) == 0 else np.asarray(coefficient)
@@ -365,7 +365,7 @@ class _Parts:
                 ):
                     own = self._padded(own)
                 self.kept.append(own)
-                own = (own.__array_interface__["data"][0], [stride // own.itemsize for stride in own.strides])
+                own = (_core.Memory(own), [stride // own.itemsize for stride in own.strides])
             points.append((offset, own))
         return points
 

@@ -30,7 +30,7 @@ from weft.estimation.kinds import Kind
 from weft.estimation.pace import FAR, FULL, Pace, Probe
 from weft.estimation.random_programs import Timed
 from weft.files import check_output, deliver
-from weft.journal import Journal
+from weft.journal import Journal, path_beside
 
 PROGRAMS = 700
 """How many random programs; by their number every common kind has some dozens of observations."""
@@ -124,6 +124,10 @@ def calibrate(
     if output is None:
         path.parent.mkdir(parents=True, exist_ok=True)
     check_output(path, (".toml",), force=force or resume or output is None, instead="--resume goes on with its journal")
+    if resume and not force and output is not None and path.exists() and not path_beside(path).exists():
+        raise UsageError(
+            f"{path} is finished, so there is nothing to go on with: --force (force=True) measures it again"
+        )
     about = {key: value for key, value in _about().items() if key != "date"}
     with journal(path, {"calibrate": programs, "seed": seed, **about}, resume=resume, force=force) as kept:
         timing = _Timing(programs, seed, [] if kept is None else kept.records)

@@ -230,12 +230,19 @@ def price(counts: Mapping[Counted, int], prices: Pricer, name: str) -> Estimate:
 
 
 def _line(operation: str, parts: list[tuple[int, Time, float]]) -> Line:
-    real = math.fsum(count * time.real for count, time, _ in parts)
-    cm = math.fsum(count * time.cm for count, time, _ in parts)
+    # How operations are counted apart depends on where the run's arrays happened to lie; those of one time are one
+    # product, so that the last digits do not depend on it.
+    alike: dict[tuple[float, float | None, float], int] = {}
+    for count, time, error in parts:
+        key = (time.real, None if math.isnan(time.cm) else time.cm, error)
+        alike[key] = alike.get(key, 0) + count
+    real = math.fsum(count * seconds for (seconds, _, _), count in alike.items())
+    cm = None
+    if all(sequencer is not None for _, sequencer, _ in alike):
+        cm = math.fsum(count * (sequencer or 0.0) for (_, sequencer, _), count in alike.items())
     # Errors of one kind of operation go together: they add, and do not cancel.
-    off = math.fsum(count * time.real * error for count, time, error in parts)
-    number = sum(count for count, _, _ in parts)
-    return Line(operation, number, real, None if math.isnan(cm) else cm, max(0.0, real - off), real + off)
+    off = math.fsum(count * seconds * error for (seconds, _, error), count in alike.items())
+    return Line(operation, sum(alike.values()), real, cm, max(0.0, real - off), real + off)
 
 
 def _total(lines: Sequence[Line], prices: Pricer) -> Line:

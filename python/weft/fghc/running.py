@@ -101,11 +101,15 @@ class Run:
     output: str | None
     """What the program wrote, where it was captured."""
     waiting: list[Waiting]
-    """Goals that are suspended for ever, or were when the run was interrupted."""
+    """Goals that are suspended for ever, or were when the run was interrupted: the first thousand (of each PE)."""
+    waiting_count: int
+    """How many such goals there are."""
     ready: list[str]
     """The next goals of a run that was interrupted."""
     failures: list[str]
-    """Failures under metacalls, which the program saw as results."""
+    """Failures under metacalls, which the program saw as results: the first thousand, of a run on one PE."""
+    failure_count: int
+    """How many such failures there were."""
     counts: dict[str, int] | None
     """Reductions by predicate, where they were asked for."""
     pes: list[ProcessingElement]
@@ -180,7 +184,8 @@ def run(
 ) -> Run:
     """Run a goal of the modules in some files, on one processing element or on several, which are then threads.
 
-    `heap` is the largest number of bytes in use on a processing element. With a `seed`, goals are taken in random
+    `heap` is the largest number of bytes in use on a processing element, of its heap (twice that while it is collected)
+    and of what the program makes beside it. With a `seed`, goals are taken in random
     order, and with `collect_every` there is a collection at least every so many reductions: both are for tests.
     Programs are translated to native code; with `interpret` they are not, and give the same answers and counts.
     With `capture`, what the program writes is part of the result, otherwise it goes to standard output.
@@ -201,23 +206,17 @@ def run(
 
     if trace is not None:
         files.check_output(trace, (), force=force)
-    if (pes > 1 or on is not None) and counts:
-        raise UsageError("reductions by predicate are counted on one PE here only")
     if look_every is not None and look_every < 1:
         raise UsageError(f"a look for messages every {look_every} reductions: give at least 1")
-    for name, value in (("reduction", reduction_time), ("step", step_time)):
-        if value is not None and (on is None or value <= 0.0):
-            why = "only described machines are charged" if on is None else "give more than 0 seconds"
-            raise UsageError(f"a {name} of {value} s: {why}")
     options = _options(seed, heap, arguments, collect_every, interpret)
     options |= {"counts": counts, "slice": look_every, "trace": None if trace is None else os.fspath(trace)}
+    options |= {"reduction_time": reduction_time, "step_time": step_time, "enlarge": enlarge and on is not None}
     named = {"goal": goal, "program": Path(paths[0]).stem if paths else ""}
     text = sources(paths)
     if on is not None:
         from weft.catalogue import machine as find_machine
 
         machine = find_machine(on) if isinstance(on, str | os.PathLike) else on
-        options |= {"reduction_time": reduction_time, "step_time": step_time, "enlarge": enlarge}
         found = fghc_simulate(text, goal, machine, pes, json.dumps(options), capture)
         return _read(found, text, machine=machine.name, **named)
     if pes == 1 and trace is None:
@@ -250,10 +249,6 @@ def run_rank(
 def _options(
     seed: int | None, heap: int | None, arguments: Sequence[str], collect_every: int | None, interpret: bool
 ) -> dict[str, object]:
-    if heap is not None and heap < 65536:
-        from weft._core import UsageError
-
-        raise UsageError(f"a heap of {heap} bytes is too small: give at least 64K")
     return {
         "seed": seed,
         "heap": heap,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import polars as pl
-
-from weft.samples import COLUMNS, validate
+from weft.samples import from_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    import polars as pl
 
     from weft.fghc.running import ProcessingElement, Run
 
@@ -47,8 +47,7 @@ def table(runs: Iterable[Run], repetition: int = 0) -> pl.DataFrame:
         number = numbers[key] = numbers.get(key, repetition - 1) + 1
         rows.append(_row(run, number, None, run.pes))
         rows += [_row(run, number, pe.pe, [pe]) for pe in run.pes]
-    columns = {name: [row[name] for row in rows] for name in _NAMES}
-    return validate(pl.DataFrame(columns, schema={name: COLUMNS[name].dtype for name in _NAMES}))
+    return from_rows(rows, _NAMES)
 
 
 def _row(run: Run, repetition: int, pe: int | None, counted: list[ProcessingElement]) -> dict[str, object]:

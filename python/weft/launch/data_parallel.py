@@ -11,7 +11,7 @@ from weft import _core
 from weft._core import Machine, UsageError
 from weft.launch import primitives, ranges
 from weft.launch.benchmark import Benchmark
-from weft.samples import validate
+from weft.samples import from_rows
 
 GROUP = "data-parallel"
 """The group of the benchmarks of data-parallel machines."""
@@ -131,8 +131,7 @@ def priced(
     lengths = {r: ranges.numbers(length or LENGTHS.get(r, "2:8"), "length", "double", lowest=1) for r in ranks}
     element = _ELEMENTS[precision or "double"]
     rows = [_pshift(machine, r, n, 1 if distance is None else distance, element) for r in ranks for n in lengths[r]]
-    schema = {"ranks": pl.Int64(), "hops": pl.Int64(), "bytes": pl.Int64()}
-    return validate(pl.DataFrame(rows, schema_overrides=schema))
+    return from_rows(rows)
 
 
 def _pshift(machine: Machine, rank: int, length: int, distance: int, element: int) -> dict[str, object]:

@@ -16,13 +16,14 @@ def now() -> str:
 
 
 def processor() -> str:
-    """The processor's model name, or the architecture where the system does not say."""
+    """The processor's model name, or the architecture where the system does not say; and what WEFT_SIMD forces."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         lines = []
     models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(models, platform.machine())
+    forced = os.environ.get("WEFT_SIMD")
+    return next(models, platform.machine()) + (f", WEFT_SIMD={forced}" if forced else "")
 
 
 def cores() -> int:

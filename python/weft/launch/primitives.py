@@ -11,7 +11,7 @@ import polars as pl
 from weft._core import Machine
 from weft.data_parallel import Costs, Operation
 from weft.data_parallel.operation import MOST_COLLISIONS
-from weft.samples import validate
+from weft.samples import from_rows
 
 GROUPS = {
     "processor": "integer and floating-point arithmetic by word length, on every processor at once",
@@ -59,10 +59,7 @@ def priced(machine: Machine, groups: Sequence[str], vp_ratios: Sequence[int] = (
     rows = [
         _row(costs, machine.name, group, operation) for group in groups for operation in operations(group, vp_ratios)
     ]
-    counts = ("ranks", "bytes", "hops", "ratio", "extent")
-    texts = ("pattern", "mode")
-    schema: dict[str, pl.DataType] = dict.fromkeys(counts, pl.Int64()) | dict.fromkeys(texts, pl.String())
-    return validate(pl.DataFrame(rows, schema_overrides=schema))
+    return from_rows(rows)
 
 
 def operations(group: str, vp_ratios: Sequence[int] = ()) -> Iterator[Operation]:

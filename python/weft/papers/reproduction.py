@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -205,7 +206,7 @@ def chosen(
 
 
 def reference_folder(paper: str) -> Path:
-    """The folder with what a paper published.
+    """The folder with what a paper published, which is data of the package `weft.papers`.
 
     Parameters
     ----------
@@ -215,11 +216,9 @@ def reference_folder(paper: str) -> Path:
     Raises
     ------
     PaperError
-        If neither the installed package nor the source tree has it.
+        If the package has no such folder.
     """
-    package = Path(__file__).resolve().parents[1]
-    places = (package / "reference" / paper, package.parents[1] / "reference" / paper)
-    for place in places:
-        if place.is_dir():
-            return place
-    raise PaperError(f"the published figures of {paper} are missing; looked in {places[0]} and {places[1]}")
+    folder = Path(str(files("weft.papers"))) / "reference" / paper
+    if not folder.is_dir():
+        raise PaperError(f"the published figures of {paper} are missing: there is no folder {folder}")
+    return folder

@@ -43,9 +43,9 @@ class Native(Local):
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         super().__init__(shape)
-        self._rooms: list[Array] = []
+        self._rooms: list[_core.SendRoom] = []
 
-    def take_room(self, data: Array, into: Array) -> Array | None:
+    def take_room(self, data: Array, into: Array) -> _core.SendRoom | None:
         """Where a large send sorts its messages: kept for the next, since fresh pages take as long as the send does.
 
         It is out of its place while it is used: a send of another thread must not sort in it too.
@@ -64,9 +64,9 @@ class Native(Local):
                 return room
             del room
         there = memory.available()
-        return np.empty(needed, np.uint8) if there is None or needed <= there else None
+        return _core.SendRoom(needed) if there is None or needed <= there else None
 
-    def keep_room(self, room: Array) -> None:
+    def keep_room(self, room: _core.SendRoom) -> None:
         """Puts back what `take_room` gave."""
         self._rooms[:] = [room]
 

@@ -69,7 +69,7 @@ class OverRanks:
         element = np.empty(1, data.dtype)
         if owner == self._run.rank:
             element[0] = data[at]
-        self._run.native.broadcast(owner, element.ctypes.data, element.nbytes)
+        self._run.native.broadcast(owner, _core.Memory(element))
         return element[0].item()
 
     def write(self, data: Array, place: tuple[int, ...], value: Any) -> None:

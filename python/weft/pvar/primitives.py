@@ -277,7 +277,7 @@ def send(
         "or", "overwrite" (that of the sender with the highest address). Without it several are an error.
     into
         A variable that takes what arrives, combined with what it holds (`combine`) or in place of it, and is returned.
-        Without it there are zeros where nothing arrives.
+        Without it there are zeros where nothing arrives. Where Ctrl-C ends a long send it holds anything.
 
     Raises
     ------

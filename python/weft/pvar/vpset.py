@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import sys
+import threading
 from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,13 +13,15 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from weft._core import UsageError
-from weft.pvar import memory, words
+from weft.pvar import memory, selections, words
 from weft.pvar.meter import Meter, current
 from weft.pvar.variable import ParallelVariable
 
 if TYPE_CHECKING:
     from weft.data_parallel import Time
     from weft.pvar.execution import Execution
+
+_latest, _enter, _frame = selections.LATEST.get, selections.LATEST.set, sys._getframe
 
 Order = Literal["news", "send"]
 
@@ -85,8 +89,6 @@ class VPSet:
         memory.keep_freed_pages()
         self.machine = "here"
         self.processors = self.execution.ranks
-        self.mask: Any = None
-        """Who of this process's is selected: numpy's array of booleans, or None for all."""
         self._irregular = self._elements * 8 >= memory.LARGE
         self._meter = meter if meter is not None else current()
         self._costs: Any = None
@@ -99,15 +101,29 @@ class VPSet:
         self.plain = False
         """Whether nothing is to be done but to compute: no selection, meter, word length or want of memory."""
         self.selecting = False
-        """Whether nothing but a selection is to be thought of."""
+        """Whether nothing but a selection is to be thought of; that of another context perhaps (see `mask`)."""
+        self._open = 0
+        """How many blocks with selections are open, of all contexts."""
+        self._settling = threading.Lock()
         self.alone = self.execution.ranks == 1
         """Whether this process has all elements."""
         self._settle()
 
     def _settle(self) -> None:
-        usual = self._meter is None and not self._irregular
-        self.plain = usual and self.mask is None
-        self.selecting = usual and self.mask is not None
+        with self._settling:
+            usual = self._meter is None and not self._irregular
+            self.plain = usual and not self._open
+            self.selecting = usual and self._open > 0
+
+    @property
+    def mask(self) -> Any:
+        """Who of this process's is selected in this context: numpy's array of booleans, or None for all."""
+        if not self._open:
+            return None
+        entry = _latest()
+        if entry is not None and entry.vp is self and entry.is_open and entry.generator is None:
+            return entry.mask
+        return selections.mask_of(self, entry)
 
     def irregular(self) -> None:
         """Variables of this VP set need checks from now on."""
@@ -241,12 +257,16 @@ class VPSet:
     def where(self, condition: ParallelVariable) -> Selection:
         """Select those of the selected processors on which a condition holds: `with vp.where(x > 0): …`. Nests.
 
-        The selection is made when the block is entered: assignments to `condition` within do not change it.
+        The selection is made when the block is entered: assignments to `condition` within do not change it. It holds
+        while the block is open, in the context that entered it (a thread, a task of asyncio) and those copied from that
+        meanwhile; other threads see all processors. That of a block within a generator holds while the generator runs,
+        not for those who call it, unless it is a context manager's (`contextlib.contextmanager`).
 
         Raises
         ------
         UsageError
-            If the condition is no boolean variable of this VP set.
+            If the condition is no boolean variable of this VP set; when blocks are left in another order than the
+            reverse of that in which they were entered, or in another context.
         """
         if condition.__class__ is not ParallelVariable:
             raise UsageError(
@@ -320,10 +340,6 @@ class VPSet:
             self.irregular()
         return ParallelVariable(self, data, word)
 
-    def _choose(self, mask: Any) -> None:
-        self.mask = mask
-        self._settle()
-
     def __repr__(self) -> str:
         on = "" if self.machine == "here" else f" on {self.machine}, VP ratio {self.vp_ratio}"
         over = f" over {self.execution.ranks} ranks" if self.execution.ranks > 1 else ""
@@ -333,29 +349,47 @@ class VPSet:
 class Selection:
     """A block in which some processors are selected; `VPSet.where` makes it."""
 
-    __slots__ = ("_before", "_condition", "_vp")
+    __slots__ = ("_condition", "_entries", "_vp")
 
     def __init__(self, vp: VPSet, condition: ParallelVariable | None) -> None:
         self._vp = vp
         self._condition = condition
-        self._before: list[Any] = []
+        self._entries: list[selections.Entry] = []
 
     def __enter__(self) -> VPSet:
-        vp, condition = self._vp, self._condition
-        self._before.append(vp.mask)
-        if condition is None:
-            vp._choose(None)
-            return vp
-        # A copy: the condition may be assigned to within the block.
-        vp._choose(condition.data.copy() if vp.mask is None else vp.mask & condition.data)
-        if vp.meter is not None:
-            vp.meter.selected(vp, condition)
+        vp, condition, outer = self._vp, self._condition, _latest()
+        mask = None
+        if condition is not None:
+            around = selections.mask_of(vp, outer) if vp._open else None
+            # A copy: the condition may be assigned to within the block.
+            mask = condition.data.copy() if around is None else around & condition.data
+        entry = selections.Entry(vp, mask, outer, _frame(1))
+        self._entries.append(entry)
+        _enter(entry)
+        with vp._settling:
+            vp._open += 1
+            if vp.plain:
+                vp.plain, vp.selecting = False, True
+        if condition is not None and vp._meter is not None:
+            vp._meter.selected(vp, condition)
         return vp
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._vp._choose(self._before.pop())
+        if not self._entries:
+            raise UsageError("a selection is left that was not entered: use it as a block, `with vp.where(…):`")
+        vp, entry = self._vp, self._entries[-1]
+        if _latest() is entry:
+            _enter(entry.outer)
+        else:
+            selections.unlink(entry)
+        self._entries.pop()
+        entry.is_open = False
+        with vp._settling:
+            vp._open -= 1
+            if vp.selecting and not vp._open:
+                vp.plain, vp.selecting = True, False
 
 
 def vp_ratio(shape: Sequence[int], processors: int) -> int:

@@ -13,6 +13,7 @@ Parquet. A row is one launch of one benchmark at one set of parameters. `COLUMNS
 """
 
 from weft.samples.files import append, content, read, write
+from weft.samples.rows import from_rows
 from weft.samples.schema import COLUMNS, PARAMETERS, REQUIRED, SOURCES, Column, SamplesError, validate
 from weft.samples.summary import DEFAULT_CONFIDENCE, MedianInterval, median_interval, summarise
 
@@ -27,6 +28,7 @@ __all__ = [
     "SamplesError",
     "append",
     "content",
+    "from_rows",
     "median_interval",
     "read",
     "summarise",

@@ -133,6 +133,8 @@ _COLUMNS = (
     Column(
         "vp_ratio", "number", "virtual processors a processor", "a positive number", parameter=True, valid=_positive
     ),
+    Column("rank", "count", "axes of an array", "an integer of at least 1", valid=_at_least(1)),
+    Column("length", "count", "elements along each axis of a subgrid", "an integer of at least 1", valid=_at_least(1)),
     Column("distance", "number", "elements that an array is shifted by", "a number", parameter=True),
     Column("variant", "text", "row of a benchmark of the node suite, as float64_multiply", "a name", parameter=True),
     Column(
@@ -220,6 +222,13 @@ _COLUMNS = (
         "a number of at least 0",
         valid=_not_negative,
     ),
+    Column(
+        "share_late",
+        "number",
+        "share of iterations that a rank came to after the moment agreed on",
+        "a number from 0 to 1",
+        valid=lambda value: value.is_between(0.0, 1.0),
+    ),
     Column("rate_unit", "text", "unit of `rate` where it is not B/s, as Mflop/s", "a unit, or nothing"),
     Column(
         "quiet_seconds",
@@ -255,6 +264,20 @@ _COLUMNS = (
         "a number of at least 0",
         valid=_not_negative,
     ),
+    Column("operation", "text", "primitive of a data-parallel machine, as float_add", "a name, or nothing"),
+    Column("bits", "count", "length of a word of an operation", "an integer of at least 1", valid=_at_least(1)),
+    Column("ratio", "count", "messages for each destination", "an integer of at least 1", valid=_at_least(1)),
+    Column("mode", "text", "how a fetch treats collisions: allowed, many or backward", "a word, or nothing"),
+    Column("extent", "count", "elements along the axis of a spread", "an integer of at least 1", valid=_at_least(1)),
+    Column("real_s", "number", "time that a program sees of an operation, s", "a number", valid=_not_negative),
+    Column("cm_s", "number", "time that the processors are busy with it, s", "a number", valid=_not_negative),
+    *(
+        Column(f"{call}_{time}_s", "number", f"{meaning} of {call.upper()}, s", "a number", valid=_not_negative)
+        for call in ("cshift", "pshift")
+        for time, meaning in (("cm", "CM time"), ("elapsed", "elapsed time"))
+    ),
+    Column("shifts", "count", "shifts of one call", "an integer of at least 1", valid=_at_least(1)),
+    Column("by_exchange", "count", "shifts that need no fallback", "an integer of at least 0", valid=_at_least(0)),
     Column("phases", "count", "phases of a schedule", "an integer of at least 0", valid=_at_least(0)),
     Column("file_kind", "text", "kind of the file system", "a name, or nothing"),
     Column("cache", "text", "what became of the system's copy of a file before it was read", "a word, or nothing"),
@@ -268,6 +291,11 @@ _COLUMNS = (
         "a number of at least 0",
         valid=_not_negative,
     ),
+    Column("time", "text", "when the launch began, UTC", "a date and time, or nothing"),
+    Column("status", "text", "what became of the interval of the point", "converged, …, or nothing"),
+    Column("library", "text", "MPI library", "a name, or nothing"),
+    Column("processor", "text", "processor of the node", "a name, or nothing"),
+    Column("system", "text", "operating system of the node", "a name, or nothing"),
     Column(
         "launch",
         "count",
@@ -278,7 +306,8 @@ _COLUMNS = (
 )
 
 COLUMNS: dict[str, Column] = {column.name: column for column in _COLUMNS}
-"""Every column that weft knows, by name. A table may have others (scalars of any type)."""
+"""Every column that weft knows, by name; weft writes no others. A table of someone else's may have more (scalars of any
+type)."""
 
 REQUIRED: tuple[str, ...] = tuple(column.name for column in _COLUMNS if column.required)
 """The columns of every table."""

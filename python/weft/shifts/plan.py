@@ -63,7 +63,9 @@ class ShiftPlan(_core.ShiftPlan):
     be written; `jax.jit(plan)` and `jax.grad` of what uses it work.
 
     `plan.bind(x, out=[...])` checks the arrays once and returns a callable without arguments: the fastest way for small
-    arrays. The arrays must keep their memory meanwhile, which numpy sees to but for `resize(refcheck=False)`.
+    arrays. While it exists numpy refuses to resize them in place.
+
+    Ctrl-C, or another signal whose handler raises, ends a long call; outputs hold anything then.
 
     A plan is a context manager that ends with `release()`. Attributes: `shape`, `dtype`, `shifts`, `released`.
     """

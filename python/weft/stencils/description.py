@@ -119,6 +119,8 @@ class Stencil:
         `__weft_stencil__(stencil, out=, steps=, threads=)`, as a distributed one does, is handed to it: there every
         rank calls, and `threads` are those of this rank, one where None.
 
+        Ctrl-C, or another signal whose handler raises, ends a long call; `out` holds anything then.
+
         Raises UsageError.
         """
         own = getattr(x, "__weft_stencil__", None)

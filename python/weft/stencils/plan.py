@@ -98,8 +98,9 @@ class StencilPlan(Releasable):
     def __call__(self, x: Any, out: Array | None = None) -> Array:
         """The result for `x`, in `out` where given.
 
-        `x` is copied first where its rows are not contiguous or where it shares memory with `out`. Raises UsageError
-        for another shape or type, and after `release`.
+        `x` is copied first where its rows are not contiguous or where it shares memory with `out`. Ctrl-C, or another
+        signal whose handler raises, ends a long call; `out` holds anything then. Raises UsageError for another shape or
+        type, and after `release`.
         """
         native = self._live()
         x = np.asarray(x)

@@ -207,3 +207,56 @@ def test_stretches_of_a_selection_are_counted(axis, runs):
     with weft.pvar.metered(vp) as meter, vp.where(condition):
         x[...] = y
     assert kinds.of(meter.sequence[-1], 77).work == Work(64, 256, 0.25, runs, since=77)
+
+
+def slow(monkeypatch, take):
+    """Programs that are never at full pace; the clock goes on by what `take` says of each visit."""
+    now = [0.0]
+    visits = []
+
+    def draw(number, seed, pace, earlier=None):
+        visits.append(number)
+        now[0] += take(number)
+        # The first visit of the first program is the only one at full pace.
+        probe = Probe(20e-6, 50e-6) if not visits[1:] else Probe(50e-6, 120e-6)
+        pace.least = pace.least.least(probe)
+        kind = kinds.Kind("add float64", "fast", Work(8 + number, 64))
+        return Timed((8,), ((kind, 1e-6),), probe)
+
+    monkeypatch.setattr(random_programs, "draw", draw)
+    return visits, lambda: now[0]
+
+
+def test_a_budget_ends_a_calibration_that_is_slowed_down(tmp_path, monkeypatch):
+    visits, clock = slow(monkeypatch, lambda number: 1.0)
+    found = calibrating.calibrate(tmp_path / "c.toml", programs=20, budget=50.0, clock=clock)
+    assert len(visits) == 50
+    assert visits[:40] == [*range(20)] * 2, "every program is timed as often as the others"
+    assert (found.about["programs"], found.about["visits"]) == (20, 2.5)
+    assert found.about["unfinished"] > 0
+    assert costs_file.read(tmp_path / "c.toml").about["unfinished"] == found.about["unfinished"]
+
+
+def test_the_fewest_programs_are_timed_whatever_the_budget(tmp_path, monkeypatch):
+    visits, clock = slow(monkeypatch, lambda number: 1.0)
+    found = calibrating.calibrate(tmp_path / "c.toml", programs=30, budget=0.0, clock=clock)
+    assert visits == list(range(calibrating.FEWEST))
+    assert found.about["programs"] == calibrating.FEWEST
+
+
+def test_a_program_that_is_never_at_full_pace_is_timed_a_limited_number_of_times(tmp_path, monkeypatch):
+    visits, clock = slow(monkeypatch, lambda number: 0.0)
+    found = calibrating.calibrate(tmp_path / "c.toml", programs=20, clock=clock)
+    assert max(visits.count(number) for number in range(20)) == calibrating.MORE_VISITS
+    assert min(visits.count(number) for number in range(20)) >= calibrating.VISITS
+    assert "unfinished" not in found.about
+
+
+def test_a_calibration_that_is_finished_is_not_gone_on_with(small, tmp_path):
+    path = tmp_path / "c.toml"
+    path.write_text("mine")
+    with pytest.raises(UsageError, match=r"c\.toml is finished, so there is nothing to go on with: --force"):
+        calibrating.calibrate(path, programs=16, resume=True)
+    with pytest.raises(UsageError, match=r"c\.toml exists: --force"):
+        calibrating.calibrate(path, programs=16)
+    assert path.read_text() == "mine"

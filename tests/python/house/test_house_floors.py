@@ -1,61 +1,45 @@
-"""Edges only point down: what `cargo metadata` and the Python imports say, held against the floors of the house."""
+"""Edges only point down: what `cargo metadata` and the Python imports say, compared with docs/floors.toml."""
 
 import ast
 import json
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
+from floors import END, FLOORS, PAGE, ROOT, TABLE, drawn, shown
 
-ROOT = Path(__file__).parents[3]
 PACKAGE = ROOT / "python" / "weft"
+EXTENSION, EXTENSION_CRATE = "_core", "weft-py"
 
-# docs/ARCHITECTURE.md says why. A crate or package that is not here has no floor yet: give it one.
-CRATE_FLOORS = {
-    "weft-base": 0,
-    "weft-machine": 0.5,  # on floor 0, above the units
-    "weft-comm": 1,
-    "weft-network": 1,
-    "weft-kernels": 1,
-    "weft-sim": 2,
-    "weft-mpi": 2,
-    "weft-threads": 2,
-    "weft-suite": 2.5,  # on floor 2, above the programs that it measures
-    "weft-polyshift": 2,
-    "weft-conset": 2,
-    "weft-fghc": 2,
-    "weft-launch": 3,
-    "weft-py": 4,
-}
-WORLDS = {"weft-sim", "weft-mpi", "weft-threads"}
-PROGRAMS = {"weft-suite", "weft-polyshift", "weft-conset", "weft-fghc"}
 
-PACKAGE_FLOORS = {
-    "_core": 0,
-    "files": 0.5,
-    "journal": 0.7,  # beside a file
-    "units": 1,
-    "releasing": 1,
-    "catalogue": 1,
-    "samples": 1,
-    "model": 2,
-    "papers": 3,
-    "launch": 3,
-    "data_parallel": 2,
-    "shifts": 3,
-    "stencils": 3,
-    "distributed": 3.5,
-    "pvar": 3.6,  # above the geometries that it is distributed by
-    "estimation": 4,
-    "advice": 4.5,  # by what is estimated
-    "conset": 3,
-    "fghc": 3,
-    "reports": 3,
-    "study": 4,
-    "cli": 5,
-}
-RUNTIME = {"launch", "study", "catalogue"}
+def crate_floor(crate):
+    """The floor of a crate by its name."""
+    return floor_of(f"crates/{crate if crate == EXTENSION_CRATE else crate.removeprefix('weft-')}")
+
+
+def package_floor(package):
+    """The floor of a package of weft, or of the extension module."""
+    return floor_of(f"crates/{EXTENSION_CRATE}" if package == EXTENSION else f"python/weft/{package}")
+
+
+def floor_of(part):
+    assert part in FLOORS, f"{part} has no floor: give it one in docs/floors.toml"
+    return FLOORS[part]
+
+
+def named(key):
+    """The crates of one of the lists at the top of the table."""
+    return {f"weft-{part.removeprefix('crates/')}" for part in TABLE[key]}
+
+
+def test_the_page_shows_the_table():
+    assert shown(PAGE.read_text()) == drawn(), "run python tests/python/house/floors.py"
+    assert PAGE.read_text().count(END) == 1
+
+
+def test_the_table_has_only_what_there_is():
+    for part in FLOORS:
+        assert (ROOT / part).is_dir() or (ROOT / f"{part}.py").is_file(), part
 
 
 def crates():
@@ -82,17 +66,17 @@ def crates():
 
 def test_crates_point_down():
     for crate, needed in crates().items():
-        assert crate in CRATE_FLOORS, f"{crate} has no floor"
         for other in needed:
-            assert CRATE_FLOORS[other] < CRATE_FLOORS[crate], f"{crate} must not stand on {other}"
+            assert crate_floor(other) < crate_floor(crate), f"{crate} must not stand on {other}"
 
 
-def test_programs_name_no_world_and_worlds_no_program():
+def test_programs_name_no_backend_and_backends_no_program():
+    programs, backends = named("programs"), named("backends")
     for crate, needed in crates().items():
-        if crate in PROGRAMS:
-            assert not needed & WORLDS, f"{crate} names a world"
-        if crate in WORLDS:
-            assert not needed & (PROGRAMS | WORLDS), f"{crate} names a program or another world"
+        if crate in programs:
+            assert not needed & backends, f"{crate} names a backend"
+        if crate in backends:
+            assert not needed & (programs | backends), f"{crate} names a program or another backend"
 
 
 def imports(path):
@@ -129,18 +113,18 @@ def part(path):
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_python_points_down(path):
     here = part(path)
-    assert here in PACKAGE_FLOORS, f"{here} has no floor"
     for other in imports(path):
-        if other not in PACKAGE_FLOORS or other == here:
-            continue  # a name of weft/__init__.py, or its own package
-        assert PACKAGE_FLOORS[other] < PACKAGE_FLOORS[here], f"{here} must not stand on {other}"
+        if other == here or (other != EXTENSION and f"python/weft/{other}" not in FLOORS):
+            continue  # its own package, or a name of weft/__init__.py
+        assert package_floor(other) < package_floor(here), f"{here} must not stand on {other}"
 
 
-@pytest.mark.parametrize("name", ["reports", "model", "samples"])
-def test_what_reads_samples_imports_no_runtime(name):
-    for path in (PACKAGE / name).rglob("*.py"):
+@pytest.mark.parametrize("reader", TABLE["readers"])
+def test_what_reads_samples_imports_no_runtime(reader):
+    runtime = {part.rsplit("/", 1)[1] for part in TABLE["runtime"]}
+    for path in (ROOT / reader).rglob("*.py"):
         used = set(imports(path))
-        assert not used & RUNTIME, path
+        assert not used & runtime, path
         if "_core" in used:
             text = path.read_text()
             assert not any(f"_core.{word}" in text for word in ("simulate", "run_", "Machine")), path

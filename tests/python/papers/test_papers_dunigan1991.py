@@ -294,5 +294,5 @@ def test_cells_are_tidy_rows() -> None:
 def test_papers_and_their_figures_are_found() -> None:
     assert PAPERS["dunigan-1991"] is dunigan1991
     assert (reference_folder("dunigan-1991") / "data-rates.csv").is_file()
-    with pytest.raises(PaperError, match="the published figures of nobody-2000 are missing; looked in"):
+    with pytest.raises(PaperError, match="the published figures of nobody-2000 are missing: there is no folder"):
         reference_folder("nobody-2000")

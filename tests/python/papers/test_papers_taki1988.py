@@ -1,6 +1,7 @@
 """The reproduction of Taki 1988 with made runs, and what it says of the paper."""
 
 import io
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -107,7 +108,7 @@ def test_the_printed_tables_add_up_as_the_readme_says():
 
 def test_the_programs_are_those_of_the_examples():
     for number in (1, 2):
-        example = taki1988.program(number).parents[2] / "programs" / "fghc" / f"program{number}.fghc"
+        example = Path(__file__).parents[3] / "programs" / "fghc" / f"program{number}.fghc"
         assert example.read_text() == taki1988.program(number).read_text()
 
 

@@ -8,11 +8,8 @@ use crate::tag::CollectiveKind;
 use super::algorithm::{Algorithm, Choice};
 use super::allgather::ring_of_blocks;
 use super::blocks::{Blocks, doublings};
+use super::choose::CHAIN_SEGMENT;
 use super::scope::{Engine, Scope};
-
-/// Bytes of one segment of the chain: its startup is then small against its transfer on today's networks, and a
-/// segment stays in the first-level cache.
-pub const CHAIN_SEGMENT: usize = 8 * 1024;
 
 /// Gives every rank the payload of `root`. All pass payloads of one length; those of the other ranks are overwritten.
 ///

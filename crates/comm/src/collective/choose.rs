@@ -3,7 +3,6 @@
 use crate::tag::CollectiveKind;
 
 use super::algorithm::Algorithm;
-use super::broadcast::CHAIN_SEGMENT;
 
 /// Broadcasts of fewer bytes go along a binomial tree (Thakur, Rabenseifner, Gropp 2005, section 4.2).
 const LONG_BROADCAST: usize = 12 * 1024;
@@ -23,6 +22,10 @@ const SHORT_ALLTOALL: usize = 256;
 const LONG_ALLTOALL: usize = 32 * 1024;
 /// Blocks of a ring allreduce must be this long to be worth its many steps.
 const LONG_RING_BLOCK: usize = 8 * 1024;
+
+/// Bytes of one segment of the chain: its startup is then small against its transfer on today's networks, and a
+/// segment stays in the first-level cache.
+pub const CHAIN_SEGMENT: usize = 8 * 1024;
 
 /// The algorithm for a collective among `size` ranks.
 ///

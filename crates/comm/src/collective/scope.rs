@@ -1,7 +1,8 @@
 //! One call of a collective: its messages, its checks, and leaving it whatever happens.
 
-use crate::communicator::{Communicator, NativeCollectives, Reduction, Source, Work};
+use crate::communicator::{Communicator, NativeCollectives, Reduction};
 use crate::error::{CommError, Failure};
+use crate::message::{Source, Work};
 use crate::payload::Payload;
 use crate::tag::{CollectiveKind, Tag, TagSelector};
 

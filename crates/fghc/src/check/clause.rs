@@ -1,6 +1,6 @@
 //! One clause into normal form: its variables, its terms, its head.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Checker, RawClause, lint};
 use crate::diagnostics::Diagnostic;
@@ -24,6 +24,8 @@ pub(super) struct ClauseBuilder<'a> {
     pub module: String,
     pub variables: Vec<Variable>,
     numbers: FxHashMap<String, VariableId>,
+    /// The next number for a name that no source gives, by what the name begins with.
+    fresh: FxHashMap<String, usize>,
     /// By variable: it has a value, or the caller's variable, from the head or an earlier guard goal.
     pub known: Vec<bool>,
     /// How often each name occurs in the whole clause.
@@ -45,6 +47,7 @@ pub(super) fn normalise(checker: &mut Checker, predicate: PredicateId, raw: &Raw
         module,
         variables: Vec::new(),
         numbers: FxHashMap::default(),
+        fresh: FxHashMap::default(),
         known: Vec::new(),
         totals,
         pending: Vec::new(),
@@ -86,13 +89,14 @@ impl ClauseBuilder<'_> {
 
     /// A variable that no source names, called after what it is for.
     pub fn fresh(&mut self, stem: &str, span: Span) -> VariableId {
-        let mut number = 1;
+        let mut number = self.fresh.get(stem).copied().unwrap_or(1);
         loop {
             let name = format!("_{stem}{number}");
+            number += 1;
             if !self.totals.contains_key(&name) && !self.numbers.contains_key(&name) {
+                self.fresh.insert(stem.to_string(), number);
                 return self.variable(&name, span);
             }
-            number += 1;
         }
     }
 
@@ -111,7 +115,7 @@ impl ClauseBuilder<'_> {
     fn head(&mut self, arguments: &[Tree]) -> Vec<Term> {
         let mut equal = Vec::new();
         let mut patterns: Vec<Term> = Vec::with_capacity(arguments.len());
-        let mut seen = vec![];
+        let mut seen = FxHashSet::default();
         for argument in arguments {
             let mut pattern = self.term(argument);
             self.linearise(&mut pattern, &mut seen, &mut equal, argument.span);
@@ -137,19 +141,19 @@ impl ClauseBuilder<'_> {
     fn linearise(
         &mut self,
         pattern: &mut Term,
-        seen: &mut Vec<VariableId>,
+        seen: &mut FxHashSet<VariableId>,
         equal: &mut Vec<(VariableId, VariableId, Span)>,
         span: Span,
     ) {
         match pattern {
             Term::Variable(variable) => {
-                if seen.contains(variable) {
+                if !seen.insert(*variable) {
                     let name = self.variables[variable.0 as usize].name.trim_start_matches('_').to_string();
                     let second = self.fresh(&name, span);
                     equal.push((*variable, second, span));
                     *variable = second;
+                    seen.insert(second);
                 }
-                seen.push(*variable);
             }
             Term::List(elements, rest) => {
                 elements.iter_mut().for_each(|element| self.linearise(element, seen, equal, span));

@@ -1,10 +1,15 @@
 //! Clauses and declarations into modules and predicates.
 
+use rustc_hash::FxHashSet;
+
 use super::{Checker, GOAL_SOURCE, Module, RawClause, lint, pairs};
 use crate::diagnostics::Diagnostic;
 use crate::ir::{Origin, PredicateId, Separator, Source, Span, quote_atom};
 use crate::library::LibraryModule;
 use crate::syntax::{Kind, Tree, parse_clauses, parse_term};
+
+/// Largest file in bytes: its terms take some fifty times as much memory.
+const MAX_SOURCE: usize = 64 << 20;
 
 /// The module of clauses that stand before any declaration.
 const DEFAULT_MODULE: &str = "main";
@@ -26,8 +31,14 @@ impl Checker {
     pub(super) fn collect_user_modules(&mut self) {
         for index in 0..self.sources.len() {
             let text = self.sources[index].text.clone();
+            if text.len() > MAX_SOURCE {
+                let span = Span { source: index as u32, start: 0, end: 0 };
+                let message = format!("the file has {} bytes; at most {MAX_SOURCE} can be read", text.len());
+                self.report(Diagnostic::error("size", span, message).help("divide it into modules in several files"));
+                continue;
+            }
             self.collect_text(&text, index as u32, false);
-            if text.trim().is_empty() {
+            if text.trim_start_matches(crate::syntax::BYTE_ORDER_MARK).trim().is_empty() {
                 let span = Span { source: index as u32, start: 0, end: 0 };
                 self.report(Diagnostic::error("syntax", span, "the file is empty"));
             }
@@ -63,8 +74,9 @@ impl Checker {
             return None;
         };
         let mut names: Vec<(&str, Span)> = Vec::new();
+        let mut known = FxHashSet::default();
         tree.for_each_variable(&mut |name, span| {
-            if !names.iter().any(|(known, _)| *known == name) {
+            if known.insert(name) {
                 names.push((name, span));
             }
         });

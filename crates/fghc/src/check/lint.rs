@@ -1,6 +1,8 @@
 //! What is allowed but hardly meant.
 
-use rustc_hash::FxHashMap;
+use std::hash::Hasher as _;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Checker;
 use crate::builtins::Mode;
@@ -10,6 +12,9 @@ use crate::ir::{
     quote_atom,
 };
 use crate::syntax::{Kind, Tree};
+
+/// Variables that a finding names beside the first.
+const MAX_NAMED: usize = 9;
 
 /// Variables that occur once, as written: one finding for each clause.
 pub(super) fn variables(head: &Tree, guard: Option<&Tree>, body: Option<&Tree>) -> Vec<Diagnostic> {
@@ -24,20 +29,25 @@ pub(super) fn variables(head: &Tree, guard: Option<&Tree>, body: Option<&Tree>) 
             entry.0 += 1;
         });
     }
-    let mut pairs = Vec::new();
+    let mut pairs = FxHashSet::default();
     pair_names(head, &mut pairs);
     if let Some(body) = body {
         pair_names(body, &mut pairs);
     }
     let mut singletons = order
         .iter()
-        .filter(|name| counts[**name].0 == 1 && !name.starts_with('_') && !pairs.contains(name))
+        .filter(|name| counts[**name].0 == 1 && !name.starts_with('_') && !pairs.contains(**name))
         .map(|name| (*name, counts[*name].1));
     let mut findings = Vec::new();
     if let Some((first, span)) = singletons.next() {
-        let rest: Vec<(&str, Span)> = singletons.collect();
+        let mut rest: Vec<(&str, Span)> = singletons.collect();
+        let more = rest.len().saturating_sub(MAX_NAMED);
+        rest.truncate(MAX_NAMED);
         let names: Vec<&str> = std::iter::once(first).chain(rest.iter().map(|(name, _)| *name)).collect();
         let message = match names.as_slice() {
+            names if more > 0 => {
+                format!("{} and {more} more variables occur only once in this clause", names.join(", "))
+            }
             [one] => format!("{one} occurs only once in this clause"),
             [most @ .., last] => format!("{} and {last} occur only once in this clause", most.join(", ")),
             [] => String::new(),
@@ -53,7 +63,7 @@ pub(super) fn variables(head: &Tree, guard: Option<&Tree>, body: Option<&Tree>) 
 }
 
 /// Names that stand for argument pairs.
-fn pair_names<'a>(tree: &'a Tree, found: &mut Vec<&'a str>) {
+fn pair_names<'a>(tree: &'a Tree, found: &mut FxHashSet<&'a str>) {
     let Kind::Structure(name, _, arguments) = &tree.kind else { return };
     match (name.as_str(), arguments.as_slice()) {
         ("," | ";", _) => tree.operands(name).into_iter().for_each(|goal| pair_names(goal, found)),
@@ -61,7 +71,7 @@ fn pair_names<'a>(tree: &'a Tree, found: &mut Vec<&'a str>) {
         ("@", [goal, _]) | ("@@", [_, goal]) | (":", [_, goal]) | ("+", [goal, _]) => pair_names(goal, found),
         ("-", [goal, pair]) | ("=>", [goal, pair]) | ("<=" | "+=" | "-=" | "*=" | "/=" | "<==", [pair, goal]) => {
             if let Kind::Variable(name) = &pair.kind {
-                found.push(name);
+                found.insert(name.as_str());
             }
             if name == "-" {
                 pair_names(goal, found);
@@ -171,11 +181,13 @@ impl Uses {
 pub(super) fn predicates(checker: &mut Checker) {
     let mut findings = Vec::new();
     for draft in checker.drafts.iter().filter(|draft| draft.origin == Origin::User) {
+        let mut general = General::default();
         for (index, clause) in draft.clauses.iter().enumerate() {
-            let covering = draft.clauses[..index]
-                .iter()
-                .find(|earlier| earlier.guard.is_empty() && all_cover(&earlier.head, &clause.head));
-            if let Some(earlier) = covering {
+            let covering = general.covering(&draft.clauses, &clause.head);
+            if clause.guard.is_empty() {
+                general.add(index, &clause.head);
+            }
+            if let Some(earlier) = covering.map(|index| &draft.clauses[index]) {
                 findings.push(
                     Diagnostic::warning("unreachable", clause.span, "this clause is never needed")
                         .related(earlier.span, "this one takes every goal that it could take")
@@ -207,6 +219,108 @@ pub(super) fn predicates(checker: &mut Checker) {
     findings.into_iter().for_each(|finding| checker.report(finding));
 }
 
+/// Clauses by a key of their heads.
+type ClausesByKey = FxHashMap<u64, Vec<usize>>;
+
+/// Heads of clauses without guards, found by what a head that they cover must have in common with them.
+#[derive(Default)]
+struct General {
+    /// By the sorts of their arguments: clauses by their keys.
+    by_sorts: Vec<(Vec<Sort>, ClausesByKey)>,
+}
+
+/// What an argument of a head asks of one that it covers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sort {
+    /// Nothing.
+    Variable,
+    /// To be the same.
+    Ground,
+    /// To have the same name and as many arguments.
+    Compound,
+}
+
+/// Kinds of heads of one predicate that are told apart; what has others is not looked at.
+const MAX_SORTS: usize = 32;
+/// Clauses with one key that are looked at.
+const MAX_ALIKE: usize = 32;
+
+impl General {
+    fn add(&mut self, index: usize, head: &[Term]) {
+        let sorts: Vec<Sort> = head.iter().map(sort).collect();
+        let key = key(&sorts, head).expect("a head fits itself");
+        if !self.by_sorts.iter().any(|(known, _)| *known == sorts) {
+            if self.by_sorts.len() == MAX_SORTS {
+                return;
+            }
+            self.by_sorts.push((sorts.clone(), FxHashMap::default()));
+        }
+        let Some((_, clauses)) = self.by_sorts.iter_mut().find(|(known, _)| *known == sorts) else { return };
+        let alike = clauses.entry(key).or_default();
+        if alike.len() < MAX_ALIKE {
+            alike.push(index);
+        }
+    }
+
+    /// The first clause whose head covers this one.
+    fn covering(&self, clauses: &[Clause], head: &[Term]) -> Option<usize> {
+        let alike = self.by_sorts.iter().filter_map(|(sorts, clauses)| clauses.get(&key(sorts, head)?)).flatten();
+        alike.copied().filter(|&index| all_cover(&clauses[index].head, head)).min()
+    }
+}
+
+fn sort(term: &Term) -> Sort {
+    if matches!(term, Term::Variable(_)) {
+        return Sort::Variable;
+    }
+    let mut is_ground = true;
+    term.for_each_variable(&mut |_| is_ground = false);
+    if is_ground { Sort::Ground } else { Sort::Compound }
+}
+
+/// What a head has in common with one that has arguments of these sorts and covers it; `None` where nothing of these sorts
+/// covers it.
+fn key(sorts: &[Sort], head: &[Term]) -> Option<u64> {
+    let mut hasher = rustc_hash::FxHasher::default();
+    for (sort, term) in sorts.iter().zip(head) {
+        match sort {
+            Sort::Variable => {}
+            Sort::Ground => hash(term, true, &mut hasher)?,
+            Sort::Compound => hash(term, false, &mut hasher)?,
+        }
+    }
+    Some(hasher.finish())
+}
+
+/// `whole`: the whole term, which must have no variables; otherwise its name and size, or that it is a list.
+fn hash(term: &Term, whole: bool, hasher: &mut rustc_hash::FxHasher) -> Option<()> {
+    match term {
+        Term::Variable(_) => return None,
+        Term::Integer(value) => hasher.write_i64(*value),
+        Term::Float(value) => hasher.write_u64((value + 0.0).to_bits()),
+        Term::Atom(atom) => hasher.write_u32(atom.0),
+        Term::String(bytes) => hasher.write(bytes),
+        Term::Predicate(predicate) => hasher.write_u32(predicate.0),
+        Term::List(elements, rest) => {
+            hasher.write_u8(1);
+            if whole {
+                elements.iter().try_for_each(|element| hash(element, true, hasher))?;
+                hash(rest, true, hasher)?;
+            }
+        }
+        Term::Structure(_, arguments) | Term::Vector(arguments) => {
+            if let Term::Structure(name, _) = term {
+                hasher.write_u32(name.0);
+            }
+            hasher.write_usize(arguments.len());
+            if whole {
+                arguments.iter().try_for_each(|argument| hash(argument, true, hasher))?;
+            }
+        }
+    }
+    Some(())
+}
+
 fn all_cover(general: &[Term], special: &[Term]) -> bool {
     general.len() == special.len() && general.iter().zip(special).all(|(general, special)| covers(general, special))
 }
@@ -215,9 +329,15 @@ fn all_cover(general: &[Term], special: &[Term]) -> bool {
 fn covers(general: &Term, special: &Term) -> bool {
     match (general, special) {
         (Term::Variable(_), _) => true,
-        (Term::List(..), Term::List(..)) => {
-            let ((head, rest), (other_head, other_rest)) = (cell(general), cell(special));
-            covers(&head, &other_head) && covers(&rest, &other_rest)
+        (Term::List(elements, rest), Term::List(others, other_rest)) => {
+            let common = elements.len().min(others.len());
+            all_cover(&elements[..common], &others[..common])
+                && match (elements.len() > common, others.len() > common) {
+                    (false, false) => covers(rest, other_rest),
+                    // What is left of the longer one is a list that goes on.
+                    (false, true) => covers_list(rest, &others[common..], other_rest),
+                    (true, _) => false,
+                }
         }
         (Term::Structure(name, arguments), Term::Structure(other_name, others)) => {
             name == other_name && all_cover(arguments, others)
@@ -227,15 +347,12 @@ fn covers(general: &Term, special: &Term) -> bool {
     }
 }
 
-/// First element and rest of a list.
-fn cell(list: &Term) -> (Term, Term) {
-    match list {
-        Term::List(elements, rest) => match elements.split_first() {
-            Some((first, [])) => (first.clone(), (**rest).clone()),
-            Some((first, more)) => (first.clone(), Term::List(more.into(), rest.clone())),
-            None => (list.clone(), list.clone()),
-        },
-        other => (other.clone(), other.clone()),
+/// Whether a term covers a list of these elements, at least one, and this rest.
+fn covers_list(general: &Term, elements: &[Term], rest: &Term) -> bool {
+    match general {
+        Term::Variable(_) => true,
+        Term::List(..) => covers(general, &Term::List(elements.into(), Box::new(rest.clone()))),
+        _ => false,
     }
 }
 
@@ -246,9 +363,14 @@ fn clash(left: &Term, right: &Term) -> bool {
     };
     match (left, right) {
         (Term::Variable(_), _) | (_, Term::Variable(_)) => false,
-        (Term::List(..), Term::List(..)) => {
-            let ((head, rest), (other_head, other_rest)) = (cell(left), cell(right));
-            clash(&head, &other_head) || clash(&rest, &other_rest)
+        (Term::List(elements, rest), Term::List(others, other_rest)) => {
+            let common = elements.len().min(others.len());
+            any(&elements[..common], &others[..common])
+                || match (elements.len() > common, others.len() > common) {
+                    (false, false) => clash(rest, other_rest),
+                    (true, _) => !may_be_list(other_rest),
+                    (_, true) => !may_be_list(rest),
+                }
         }
         (Term::Structure(name, arguments), Term::Structure(other_name, others)) => {
             name != other_name || any(arguments, others)
@@ -256,4 +378,9 @@ fn clash(left: &Term, right: &Term) -> bool {
         (Term::Vector(elements), Term::Vector(others)) => any(elements, others),
         (left, right) => left != right,
     }
+}
+
+/// Whether a rest of a list may go on; a nested one is not looked into.
+fn may_be_list(rest: &Term) -> bool {
+    matches!(rest, Term::Variable(_) | Term::List(..))
 }

@@ -33,7 +33,7 @@ pub(super) fn expand(head: &Tree, guard: Option<&Tree>, body: Option<&Tree>) -> 
             taken.insert(name.to_string());
         });
     }
-    let mut pairs = Pairs { taken, present: FxHashMap::default() };
+    let mut pairs = Pairs { taken, next: FxHashMap::default(), present: FxHashMap::default() };
     let (base, extras) = peel(head);
     let mut finals = Vec::new();
     let mut added = Vec::new();
@@ -60,19 +60,21 @@ pub(super) fn expand(head: &Tree, guard: Option<&Tree>, body: Option<&Tree>) -> 
 
 struct Pairs {
     taken: FxHashSet<String>,
+    /// The next number of a name.
+    next: FxHashMap<String, usize>,
     /// The variable that holds the present value of a name; a name that was never stepped holds its own.
     present: FxHashMap<String, String>,
 }
 
 impl Pairs {
     fn fresh(&mut self, name: &str) -> String {
-        let mut number = 1;
+        let number = self.next.entry(name.to_string()).or_insert(1);
         loop {
             let candidate = format!("{name}_{number}");
+            *number += 1;
             if self.taken.insert(candidate.clone()) {
                 return candidate;
             }
-            number += 1;
         }
     }
 

@@ -21,9 +21,13 @@ use crate::ir::{
 use super::clause::{Prepared, ValueId};
 use super::constants::Constants;
 use super::decision::{Block, State, Tree};
+use super::literal::{is_literal, literal};
 use super::moves;
 use crate::engine::builtin::runs_in_place;
 use crate::engine::instruction::Boxed;
+
+/// A list with more elements than this is built from its end.
+const LONG: usize = 64;
 
 struct Body<'t, 'a, 's, 'b> {
     tree: &'t mut Tree<'a>,
@@ -86,7 +90,8 @@ impl Body<'_, '_, '_, '_> {
 
     fn fresh(&mut self) -> Register {
         let register = self.state.next;
-        self.state.next += 1;
+        // Where there are too many, that is an error of the whole predicate.
+        self.state.next = self.state.next.saturating_add(1);
         self.tree.registers = self.tree.registers.max(self.state.next as usize);
         register
     }
@@ -127,6 +132,10 @@ impl Body<'_, '_, '_, '_> {
             Term::Float(value) => self.boxed(Boxed::Float(*value)),
             Term::String(bytes) => self.boxed(Boxed::String(bytes.clone())),
             Term::Predicate(predicate) => self.boxed(Boxed::Predicate(predicate.0)),
+            Term::List(..) | Term::Structure(..) | Term::Vector(..) if is_literal(term) => {
+                self.boxed(Boxed::Literal(literal(term)))
+            }
+            Term::List(elements, rest) if elements.len() > LONG => self.long_list(elements, rest),
             Term::List(elements, rest) => self.list(elements, rest),
             Term::Structure(name, arguments) => self.object(Word::structure(name.0, arguments.len()), arguments),
             Term::Vector(elements) => self.object(Word::header(Kind::Vector, elements.len() as u64), elements),
@@ -161,6 +170,22 @@ impl Body<'_, '_, '_, '_> {
             let target = self.fresh();
             self.push(Instruction::Cons { target, head, tail: list });
             list = target;
+        }
+        list
+    }
+
+    /// As [`Body::list`], from the end and with few registers: elements leave theirs to those before them.
+    fn long_list(&mut self, elements: &[Term], rest: &Term) -> Register {
+        let tail = self.register(rest);
+        let list = self.fresh();
+        self.push(Instruction::Move { target: list, source: tail });
+        for element in elements.iter().rev() {
+            let (next, known) = (self.state.next, (self.registers.len(), self.state.registers.len()));
+            let head = self.register(element);
+            self.push(Instruction::Cons { target: list, head, tail: list });
+            if known == (self.registers.len(), self.state.registers.len()) {
+                self.state.next = next;
+            }
         }
         list
     }

@@ -12,6 +12,7 @@ use crate::heap::word::Kind;
 use crate::ir::{BinaryOperation, Clause, Comparison, Expression, Number, Term, Test, UnaryOperation, VariableId};
 
 use super::constants::Constants;
+use super::literal::{is_literal, literal};
 
 /// Number of a value within a predicate.
 pub type ValueId = u32;
@@ -94,7 +95,16 @@ impl Values {
 pub struct Preparation<'a> {
     pub values: Values,
     pub constants: &'a mut Constants,
+    /// A pattern has more cells than instructions have numbers for: so many.
+    pub too_many_cells: Option<usize>,
+    /// The alternatives of a guard make so many clauses of one, more than there may be.
+    pub too_many_alternatives: Option<usize>,
 }
+
+/// Most cells of a pattern with variables.
+const MAX_CELLS: usize = 60_000;
+/// Most clauses that one clause with alternatives in its guard may stand for.
+pub const MAX_ALTERNATIVES: usize = 4096;
 
 impl Preparation<'_> {
     /// The clause as one or, where its guard has alternatives, several lists of tests.
@@ -114,6 +124,11 @@ impl Preparation<'_> {
 
     fn test(&mut self, all: &mut Vec<Prepared>, test: &Test) {
         if let Test::Any(alternatives) = test {
+            let count = all.len().saturating_mul(alternatives.len());
+            if count > MAX_ALTERNATIVES {
+                self.too_many_alternatives = Some(count);
+                return;
+            }
             let mut next = Vec::new();
             for prepared in all.drain(..) {
                 for alternative in alternatives {
@@ -169,6 +184,14 @@ impl Preparation<'_> {
                 let index = self.boxed(pattern);
                 prepared.items.push(Item::Shape(value, Shape::Boxed(index)));
             }
+            Term::List(..) | Term::Structure(..) | Term::Vector(..) if is_literal(pattern) => {
+                if let Term::Vector(elements) = pattern {
+                    self.constants.largest_vector = self.constants.largest_vector.max(elements.len());
+                }
+                let word = self.constants.compared(literal(pattern));
+                let literal = self.values.number(Value::Constant(word));
+                prepared.items.push(Item::Same(value, literal));
+            }
             Term::List(elements, rest) => {
                 let mut value = value;
                 for element in elements {
@@ -193,6 +216,10 @@ impl Preparation<'_> {
 
     fn cells(&mut self, prepared: &mut Prepared, value: ValueId, header: Word, patterns: &[Term]) {
         prepared.items.push(Item::Shape(value, Shape::Header(header.0)));
+        if patterns.len() > MAX_CELLS {
+            self.too_many_cells = Some(patterns.len());
+            return;
+        }
         for (index, pattern) in patterns.iter().enumerate() {
             let cell = self.values.number(Value::Cell(value, index as u16 + 1));
             self.pattern(prepared, cell, pattern);

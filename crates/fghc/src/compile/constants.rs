@@ -1,8 +1,10 @@
 //! Constants of a program: each is kept once.
 
+use std::collections::hash_map::Entry;
+
 use rustc_hash::FxHashMap;
 
-use crate::engine::instruction::Boxed;
+use crate::engine::instruction::{Boxed, Literal};
 use crate::heap::Word;
 use crate::ir::Term;
 
@@ -14,6 +16,15 @@ pub struct Constants {
     pub words: Vec<Word>,
     numbers: FxHashMap<Word, u32>,
     pub boxes: Vec<Boxed>,
+    box_numbers: FxHashMap<Key, u32>,
+}
+
+/// What tells constants of more than one word apart.
+#[derive(PartialEq, Eq, Hash)]
+enum Key {
+    Float(u64),
+    String(Box<[u8]>),
+    Predicate(u32),
 }
 
 impl Constants {
@@ -34,15 +45,29 @@ impl Constants {
     }
 
     pub fn boxed(&mut self, value: Boxed) -> u32 {
-        let same = |other: &Boxed| match (other, &value) {
+        let key = match &value {
             // Bits, so that 0.0 and -0.0 stay apart.
-            (Boxed::Float(left), Boxed::Float(right)) => left.to_bits() == right.to_bits(),
-            (left, right) => left == right,
+            Boxed::Float(value) => Some(Key::Float(value.to_bits())),
+            Boxed::String(bytes) => Some(Key::String(bytes.clone())),
+            Boxed::Predicate(predicate) => Some(Key::Predicate(*predicate)),
+            // To compare large terms would take longer than to keep them twice.
+            Boxed::Literal(_) => None,
         };
-        if let Some(index) = self.boxes.iter().position(same) {
-            return index as u32;
+        let number = self.boxes.len() as u32;
+        if let Some(key) = key {
+            match self.box_numbers.entry(key) {
+                Entry::Occupied(known) => return *known.get(),
+                Entry::Vacant(new) => new.insert(number),
+            };
         }
         self.boxes.push(value);
-        self.boxes.len() as u32 - 1
+        number
+    }
+
+    /// A large term without variables as a constant of one word: a value to compare with, and nothing else.
+    pub fn compared(&mut self, literal: Literal) -> Word {
+        let value = literal.value();
+        self.boxes.push(Boxed::Literal(literal));
+        value
     }
 }

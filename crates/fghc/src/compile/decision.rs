@@ -6,8 +6,9 @@
 //! `T =\= P + D` and `T =:= P + D` in two clauses are one comparison. Equal states are made once.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::engine::instruction::{Code, Guard, Instruction, Label, NOWHERE, Register, Table, Type};
 use crate::heap::Word;
@@ -26,6 +27,17 @@ use calculation::question;
 const MAX_BLOCKS: usize = 400;
 /// From so many different constructors on, a table is used.
 const TABLE_FROM: usize = 4;
+/// Tests of a clause that are looked at together.
+const LOOKED_AT: usize = 128;
+/// Where a predicate has become too much work, clauses are tried so many at a time.
+const CHUNK: usize = 16;
+/// Work, in clauses and facts of states, that any predicate may be; beside that for each of its tests.
+const WORK: usize = 1 << 18;
+const WORK_OF_A_TEST: usize = 64;
+/// A table whose clauses and those that ask nothing of the value make more than so many pairs is followed by the latter.
+const MANY_PAIRS: usize = 1 << 14;
+/// What a value is known not to be is forgotten when it is more than this.
+const MANY_SHAPES: usize = 64;
 
 /// What is known of a value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -48,7 +60,7 @@ type Question = (bool, bool, ValueId, ValueId);
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct State {
     /// Index of a prepared clause and of its tests still to be made.
-    clauses: Vec<(usize, Vec<u16>)>,
+    clauses: Vec<(usize, Pending)>,
     pub facts: BTreeMap<ValueId, Fact>,
     answers: BTreeMap<Question, bool>,
     pub registers: BTreeMap<ValueId, Register>,
@@ -56,6 +68,44 @@ pub struct State {
     /// A variable may have been noted.
     dirty: bool,
     group: usize,
+    /// Where it goes on when none of its clauses is possible.
+    then: Then,
+}
+
+/// What comes when no clause of a state is left.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Then {
+    /// The goal waits, or fails.
+    Suspend,
+    /// Other clauses are tried.
+    Block(Label),
+    /// The clauses of a list are tried, from this one on.
+    List(usize, usize),
+}
+
+/// Tests of a clause that are still to be made, in their order. Only the first are looked at to see what is settled
+/// already: a clause may have as many as there are elements in a list.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Pending {
+    first: Vec<u32>,
+    /// All from this one on follow.
+    rest: u32,
+}
+
+impl Pending {
+    fn all(count: usize) -> Pending {
+        let mut pending = Pending { first: Vec::new(), rest: 0 };
+        pending.refill(count);
+        pending
+    }
+
+    /// Looks at more tests, of `count` in all; false where there are none.
+    fn refill(&mut self, count: usize) -> bool {
+        let more = (count - self.rest as usize).min(LOOKED_AT.saturating_sub(self.first.len()));
+        self.first.extend(self.rest..self.rest + more as u32);
+        self.rest += more as u32;
+        more > 0
+    }
 }
 
 enum Status {
@@ -91,6 +141,14 @@ pub struct Tree<'a> {
     pub blocks: Vec<Block>,
     known: FxHashMap<State, Label>,
     waiting: Vec<(State, Label)>,
+    /// Clauses and facts of all states so far, and how many there may be before less is remembered.
+    work: usize,
+    allowed: usize,
+    /// Clauses that are tried one after the other, and what comes then.
+    lists: Vec<(Rc<[usize]>, Then)>,
+    list_numbers: FxHashMap<(Rc<[usize]>, Then), usize>,
+    /// The block in which the goal waits or fails.
+    end: Option<Label>,
     /// Registers used so far.
     pub registers: usize,
 }
@@ -117,6 +175,11 @@ impl<'a> Tree<'a> {
             blocks: Vec::new(),
             known: FxHashMap::default(),
             waiting: Vec::new(),
+            work: 0,
+            allowed: WORK + WORK_OF_A_TEST * prepared.iter().map(|prepared| 1 + prepared.items.len()).sum::<usize>(),
+            lists: Vec::new(),
+            list_numbers: FxHashMap::default(),
+            end: None,
             registers: predicate.arity,
         }
     }
@@ -133,53 +196,118 @@ impl<'a> Tree<'a> {
     }
 
     fn start(&self) -> State {
-        let mut registers = BTreeMap::new();
-        for (number, value) in self.values.list.iter().enumerate() {
-            if let Value::Argument(argument) = value {
-                registers.insert(number as ValueId, *argument);
-            }
-        }
+        let all: Vec<usize> = (0..self.prepared.len()).collect();
+        self.fresh_state(&all, false, 0, Then::Suspend)
+    }
+
+    /// A state in which nothing is known but which clauses are possible.
+    fn fresh_state(&self, clauses: &[usize], dirty: bool, group: usize, then: Then) -> State {
+        let all = |&index: &usize| (index, Pending::all(self.prepared[index].items.len()));
         State {
-            clauses: self
-                .prepared
-                .iter()
-                .enumerate()
-                .map(|(index, prepared)| (index, (0..prepared.items.len() as u16).collect()))
-                .collect(),
+            clauses: clauses.iter().map(all).collect(),
             facts: BTreeMap::new(),
             answers: BTreeMap::new(),
-            registers,
+            registers: self.arguments(),
             next: self.predicate.arity as Register,
-            dirty: false,
-            group: 0,
+            dirty,
+            group,
+            then,
         }
+    }
+
+    /// The registers that arguments are in.
+    fn arguments(&self) -> BTreeMap<ValueId, Register> {
+        // They were numbered first.
+        let arguments = self.values.list.iter().take(self.predicate.arity).enumerate();
+        arguments
+            .filter_map(|(number, value)| match value {
+                Value::Argument(argument) => Some((number as ValueId, *argument)),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// Whether the predicate has become so much work that less is remembered.
+    fn is_too_much(&self) -> bool {
+        self.work > self.allowed
     }
 
     /// The block for a state.
     fn block(&mut self, mut state: State) -> Label {
-        self.settle(&mut state);
+        loop {
+            self.work += state.clauses.len() + state.facts.len();
+            self.settle(&mut state);
+            if !state.clauses.is_empty() {
+                break;
+            }
+            match state.then {
+                Then::Suspend => return self.end(),
+                Then::Block(label) => return label,
+                Then::List(list, from) => state = self.chunk(list, from, state.dirty, state.group),
+            }
+        }
+        if self.is_too_much() && state.clauses.len() > CHUNK {
+            state = self.in_chunks(&state);
+        }
         if self.blocks.len() > MAX_BLOCKS {
             self.forget(&mut state);
         }
         if let Some(&label) = self.known.get(&state) {
             return label;
         }
-        let label = self.blocks.len() as Label;
-        self.blocks.push(Block::default());
+        let label = self.new_block();
         self.known.insert(state.clone(), label);
         self.waiting.push((state, label));
         label
     }
 
+    fn new_block(&mut self) -> Label {
+        self.blocks.push(Block::default());
+        self.blocks.len() as Label - 1
+    }
+
+    /// The block in which the goal waits, or fails.
+    fn end(&mut self) -> Label {
+        if let Some(label) = self.end {
+            return label;
+        }
+        let label = self.new_block();
+        self.blocks[label as usize].push(Instruction::Suspend { predicate: self.number }, None);
+        self.end = Some(label);
+        label
+    }
+
+    /// The same clauses, a few at a time, of which nothing is known.
+    fn in_chunks(&mut self, state: &State) -> State {
+        let clauses: Rc<[usize]> = state.clauses.iter().map(|(index, _)| *index).collect();
+        let key = (clauses, state.then);
+        let list = match self.list_numbers.get(&key) {
+            Some(&list) => list,
+            None => {
+                self.lists.push(key.clone());
+                self.list_numbers.insert(key, self.lists.len() - 1);
+                self.lists.len() - 1
+            }
+        };
+        self.chunk(list, 0, state.dirty, state.group)
+    }
+
+    /// The clauses of a list from one on, as many as are tried together.
+    fn chunk(&self, list: usize, from: usize, dirty: bool, group: usize) -> State {
+        let (clauses, after) = &self.lists[list];
+        let end = (from + CHUNK).min(clauses.len());
+        let then = if end < clauses.len() { Then::List(list, end) } else { *after };
+        self.fresh_state(&clauses[from..end], dirty, group, then)
+    }
+
     /// Keeps nothing but which clauses are possible.
     fn forget(&self, state: &mut State) {
-        let fresh = self.start();
         state.facts.clear();
         state.answers.clear();
-        state.registers = fresh.registers;
-        state.next = fresh.next;
+        state.registers = self.arguments();
+        state.next = self.predicate.arity as Register;
         for (index, pending) in &mut state.clauses {
-            *pending = (0..self.prepared[*index].items.len() as u16).collect();
+            *pending = Pending::all(self.prepared[*index].items.len());
         }
     }
 
@@ -187,18 +315,39 @@ impl<'a> Tree<'a> {
     fn settle(&self, state: &mut State) {
         let clauses = std::mem::take(&mut state.clauses);
         for (index, mut pending) in clauses {
-            let items = &self.prepared[index].items;
-            let mut possible = true;
-            pending.retain(|&item| match self.status(state, &items[item as usize]) {
-                Status::True => false,
-                Status::False => {
-                    possible = false;
-                    true
-                }
-                Status::Unknown => true,
-            });
-            if possible {
+            if self.settle_clause(state, index, &mut pending) {
                 state.clauses.push((index, pending));
+            }
+        }
+    }
+
+    /// As [`Tree::settle`], for one clause; false when it is not possible.
+    fn settle_clause(&self, state: &State, index: usize, pending: &mut Pending) -> bool {
+        let items = &self.prepared[index].items;
+        let mut from = 0;
+        loop {
+            let mut possible = true;
+            let mut place = 0;
+            pending.first.retain(|&item| {
+                place += 1;
+                if place <= from {
+                    return true;
+                }
+                match self.status(state, &items[item as usize]) {
+                    Status::True => false,
+                    Status::False => {
+                        possible = false;
+                        true
+                    }
+                    Status::Unknown => true,
+                }
+            });
+            if !possible {
+                return false;
+            }
+            from = pending.first.len();
+            if !pending.refill(items.len()) {
+                return true;
             }
         }
     }
@@ -268,9 +417,21 @@ impl<'a> Tree<'a> {
         loop {
             self.settle(&mut state);
             let Some((index, pending)) = state.clauses.first().cloned() else {
-                block.push(Instruction::Suspend { predicate: self.number }, None);
+                block.push(
+                    match state.then {
+                        Then::Suspend => Instruction::Suspend { predicate: self.number },
+                        Then::Block(_) | Then::List(..) => Instruction::Jump { to: self.block(state) },
+                    },
+                    None,
+                );
                 return;
             };
+            self.work += state.clauses.len();
+            if self.is_too_much() && state.clauses.len() > CHUNK {
+                let to = self.block(state);
+                block.push(Instruction::Jump { to }, None);
+                return;
+            }
             let prepared = &self.prepared[index];
             if self.enters_otherwise(&state, prepared.group) && state.dirty {
                 // Whoever gets beyond this has failed every clause before.
@@ -282,7 +443,7 @@ impl<'a> Tree<'a> {
                 return;
             }
             state.group = prepared.group;
-            let Some(&item) = pending.first() else {
+            let Some(&item) = pending.first.first() else {
                 if state.dirty {
                     block.push(Instruction::Forget, None);
                 }
@@ -299,7 +460,7 @@ impl<'a> Tree<'a> {
             if let Some((first, pending)) = state.clauses.first_mut()
                 && *first == index
             {
-                pending.retain(|&other| other != item);
+                pending.first.retain(|&other| other != item);
             }
         }
     }
@@ -312,6 +473,11 @@ impl<'a> Tree<'a> {
 
     /// Branches away from `state` without its first clause.
     fn without_first(&mut self, state: &State, dirty: bool, learn: impl FnOnce(&mut State)) -> Label {
+        if state.clauses.len() == 1 || self.is_too_much() {
+            let others: Vec<usize> = state.clauses[1..].iter().map(|(index, _)| *index).collect();
+            let next = self.fresh_state(&others, state.dirty | dirty, state.group, state.then);
+            return self.block(next);
+        }
         let mut next = state.clone();
         next.clauses.remove(0);
         next.dirty |= dirty;
@@ -396,18 +562,10 @@ impl<'a> Tree<'a> {
             Some(Fact::Not(shapes)) => shapes.clone(),
             _ => Vec::new(),
         };
+        let asked = self.asked(state, value);
         let mut shapes: Vec<Shape> = Vec::new();
-        for (index, pending) in &state.clauses {
-            for item in pending {
-                if let Item::Shape(other, shape) = &self.prepared[*index].items[*item as usize]
-                    && *other == value
-                    && !shapes.contains(shape)
-                    && matches!(self.shape_status(state, value, *shape), Status::Unknown)
-                {
-                    shapes.push(*shape);
-                }
-            }
-        }
+        let mut seen = FxHashSet::default();
+        shapes.extend(asked.iter().flatten().copied().filter(|shape| seen.insert(*shape)));
         let unbound = if bound {
             NOWHERE
         } else {
@@ -427,8 +585,9 @@ impl<'a> Tree<'a> {
                 constants: FxHashMap::default(),
                 headers: FxHashMap::default(),
             };
+            let rows = self.rows(state, value, &asked);
             for shape in &shapes {
-                let mut next = state.clone();
+                let mut next = rows.state(state, shape);
                 known(&mut next, *shape);
                 let label = self.block(next);
                 match shape {
@@ -443,10 +602,7 @@ impl<'a> Tree<'a> {
                 }
             }
             excluded.extend(&shapes);
-            excluded.sort();
-            let mut next = state.clone();
-            next.facts.insert(value, Fact::Not(excluded));
-            table.other = self.block(next);
+            table.other = self.without_shapes(state, value, excluded);
             if table.list == NOWHERE {
                 table.list = table.other;
             }
@@ -455,10 +611,7 @@ impl<'a> Tree<'a> {
             return false;
         }
         excluded.push(first);
-        excluded.sort();
-        let mut next = state.clone();
-        next.facts.insert(value, Fact::Not(excluded));
-        let other = self.block(next);
+        let other = self.without_shapes(state, value, excluded);
         block.push(
             match first {
                 Shape::List => Instruction::List { register, unbound, other },
@@ -476,9 +629,74 @@ impl<'a> Tree<'a> {
         true
     }
 
+    /// Branches to where a value has none of these shapes.
+    fn without_shapes(&mut self, state: &State, value: ValueId, mut excluded: Vec<Shape>) -> Label {
+        excluded.sort();
+        let is_long = excluded.len() > MANY_SHAPES;
+        let mut next = state.clone();
+        next.facts.insert(value, Fact::Not(excluded));
+        if is_long {
+            // The clauses that ask for one of them go now, and nobody else will want to know.
+            self.settle(&mut next);
+            next.facts.insert(value, Fact::Not(Vec::new()));
+        }
+        self.block(next)
+    }
+
+    /// For each clause the shapes that it asks of a value, as far as that is open.
+    fn asked(&self, state: &State, value: ValueId) -> Vec<Vec<Shape>> {
+        let of = |(index, pending): &(usize, Pending)| {
+            let items = pending.first.iter().map(|&item| &self.prepared[*index].items[item as usize]);
+            items
+                .filter_map(|item| match item {
+                    Item::Shape(other, shape)
+                        if *other == value && matches!(self.shape_status(state, value, *shape), Status::Unknown) =>
+                    {
+                        Some(*shape)
+                    }
+                    _ => None,
+                })
+                .collect()
+        };
+        state.clauses.iter().map(of).collect()
+    }
+
+    /// Which clauses are left for each shape of a value. Those that ask nothing of it are left for every shape; where that
+    /// would be much, they are tried after those that do instead, which is as good: the first that can commit may.
+    fn rows(&mut self, state: &State, value: ValueId, asked: &[Vec<Shape>]) -> Rows {
+        let mut rows = Rows { by_shape: FxHashMap::default(), open: Vec::new(), then: state.then };
+        for (place, shapes) in asked.iter().enumerate() {
+            match shapes.first() {
+                Some(shape) => rows.by_shape.entry(*shape).or_default().push(place),
+                None => rows.open.push(place),
+            }
+        }
+        if rows.open.len().saturating_mul(rows.by_shape.len()) <= MANY_PAIRS {
+            return rows;
+        }
+        // Clauses behind `otherwise` or `alternatively` come after all before it.
+        let group = self.prepared[state.clauses[0].0].group;
+        let is_first = |&place: &usize| self.prepared[state.clauses[place].0].group == group;
+        let after = |tree: &mut Self, places: Vec<usize>, then: Then| {
+            let mut next = State { clauses: Vec::new(), then, dirty: true, ..state.clone() };
+            next.clauses = places.iter().map(|&place| state.clauses[place].clone()).collect();
+            next.facts.insert(value, Fact::Not(Vec::new()));
+            Then::Block(tree.block(next))
+        };
+        let later: Vec<usize> = (0..state.clauses.len()).filter(|place| !is_first(place)).collect();
+        let open: Vec<usize> = std::mem::take(&mut rows.open).into_iter().filter(is_first).collect();
+        rows.by_shape.values_mut().for_each(|places| places.retain(is_first));
+        if !later.is_empty() {
+            rows.then = after(self, later, rows.then);
+        }
+        rows.then = after(self, open, rows.then);
+        rows
+    }
+
     fn new_register(&mut self, state: &mut State) -> Register {
         let register = state.next;
-        state.next += 1;
+        // Where there are too many, that is an error of the whole predicate.
+        state.next = state.next.saturating_add(1);
         self.registers = self.registers.max(state.next as usize);
         register
     }
@@ -512,6 +730,31 @@ impl<'a> Tree<'a> {
         let register = state.next - 1;
         state.registers.insert(value, register);
         register
+    }
+}
+
+/// Places of clauses of a state by the shape that they ask of a value.
+struct Rows {
+    by_shape: FxHashMap<Shape, Vec<usize>>,
+    /// Those that ask for none.
+    open: Vec<usize>,
+    then: Then,
+}
+
+impl Rows {
+    /// The state for one shape.
+    fn state(&self, state: &State, shape: &Shape) -> State {
+        let asking = self.by_shape.get(shape).map_or(&[][..], Vec::as_slice);
+        let mut places: Vec<usize> = asking.iter().chain(&self.open).copied().collect();
+        places.sort_unstable();
+        State {
+            clauses: places.into_iter().map(|place| state.clauses[place].clone()).collect(),
+            facts: state.facts.clone(),
+            answers: state.answers.clone(),
+            registers: state.registers.clone(),
+            then: self.then,
+            ..*state
+        }
     }
 }
 

@@ -5,6 +5,7 @@ mod body;
 mod clause;
 mod constants;
 mod decision;
+pub(crate) mod literal;
 mod moves;
 
 use rustc_hash::FxHashMap;
@@ -24,6 +25,12 @@ pub enum CompileError {
     TooManyArguments { predicate: String, arity: usize },
     #[error("the program has {0} predicates; at most {MAX_PREDICATES} are possible")]
     TooManyPredicates(usize),
+    #[error("a pattern of {predicate} has {cells} cells, some of them variables; at most 60,000 are possible")]
+    TooManyCells { predicate: String, cells: usize },
+    #[error(
+        "a clause of {predicate} has alternatives for {clauses} clauses; at most 4096 are possible: divide its guard"
+    )]
+    TooManyAlternatives { predicate: String, clauses: usize },
     #[error("{predicate} needs {registers} registers; at most 65,000 are possible: divide its clauses")]
     TooManyRegisters { predicate: String, registers: usize },
 }
@@ -78,7 +85,12 @@ pub fn compile(program: &Program, counting: bool) -> Result<Code, CompileError> 
     }
     engine_predicates(&mut code);
     for (id, predicate) in program.iter() {
-        let mut preparation = clause::Preparation { values: clause::Values::default(), constants: &mut constants };
+        let mut preparation = clause::Preparation {
+            values: clause::Values::default(),
+            constants: &mut constants,
+            too_many_cells: None,
+            too_many_alternatives: None,
+        };
         for argument in 0..predicate.arity {
             preparation.values.number(clause::Value::Argument(argument as u16));
         }
@@ -87,6 +99,12 @@ pub fn compile(program: &Program, counting: bool) -> Result<Code, CompileError> 
             for index in clauses.clauses.clone() {
                 prepared.extend(preparation.clause(index, group, &predicate.clauses[index]));
             }
+        }
+        if let Some(cells) = preparation.too_many_cells {
+            return Err(CompileError::TooManyCells { predicate: program.indicator(id), cells });
+        }
+        if let Some(clauses) = preparation.too_many_alternatives {
+            return Err(CompileError::TooManyAlternatives { predicate: program.indicator(id), clauses });
         }
         let values = preparation.values;
         let counted = counting && predicate.origin != crate::ir::Origin::Goal;
@@ -132,16 +150,24 @@ fn engine_predicates(code: &mut Code) {
 /// Puts the blocks of a predicate into the code, one after the other, and gives labels their places.
 fn place(code: &mut Code, constants: &constants::Constants, predicate: u32, blocks: Vec<decision::Block>) {
     // Of the blocks that end a clause only one is run.
-    let (mut before, mut clause, mut others) = (0, 0, 0);
+    let (mut before, mut clause, mut others, mut others_of_clause) = (0, 0, 0, 0);
     for block in &blocks {
         let own: usize = block.code.iter().map(|instruction| words_of(code, instruction)).sum();
-        others += block.code.iter().map(|instruction| words_of_others(code, constants, instruction)).sum::<usize>();
+        let own_others =
+            block.code.iter().map(|instruction| words_of_others(code, constants, instruction)).sum::<usize>();
         match block.code.last() {
-            Some(Instruction::Execute { .. } | Instruction::Proceed) => clause = own.max(clause),
-            _ => before += own,
+            Some(Instruction::Execute { .. } | Instruction::Proceed) => {
+                clause = own.max(clause);
+                others_of_clause = own_others.max(others_of_clause);
+            }
+            _ => {
+                before += own;
+                others += own_others;
+            }
         }
     }
     let words = before + clause;
+    let others = others + others_of_clause;
     let record = usize::from(code.predicates[predicate as usize].arity) + RECORD_WORDS;
     let mut at = code.instructions.len();
     code.predicates[predicate as usize].entry = at as Label;
@@ -205,6 +231,7 @@ fn words_of_others(code: &Code, constants: &constants::Constants, instruction: &
         LoadBoxed { constant, .. } => match &constants.boxes[constant as usize] {
             BoxedConstant::String(bytes) => 1 + bytes.len().div_ceil(8),
             BoxedConstant::Float(_) | BoxedConstant::Predicate(_) => 2,
+            BoxedConstant::Literal(literal) => literal.words(),
         },
         Builtin { call } => 2 * WAITING + code.calls[call as usize].arguments.len(),
         Start { start } => 3 * WAITING + 2 * code.starts[start as usize].call.arguments.len(),

@@ -157,7 +157,8 @@ fn first_number(groups: u64, continues: u64) -> Option<(u64, usize)> {
 /// The packet has room for eight bytes.
 #[inline(always)]
 unsafe fn push_word(packet: &mut Vec<u8>, word: u64, length: usize) {
-    // SAFETY: the caller's.
+    // SAFETY: the packet has capacity for eight bytes more (this function's condition), of which the first `length` are
+    // bytes of the word.
     unsafe {
         let end = packet.as_mut_ptr().add(packet.len());
         end.cast::<[u8; 8]>().write_unaligned(word.to_le_bytes());
@@ -217,7 +218,7 @@ impl Write for Vec<u8> {
             return self.push(number as u8);
         }
         let length = groups_of(number);
-        // SAFETY: there is room.
+        // SAFETY: capacity for LONGEST_NUMBER bytes, which are more than eight, was reserved above.
         unsafe {
             push_word(self, with_ends(number, length), length);
         }
@@ -233,7 +234,7 @@ impl Write for Vec<u8> {
         match word_of(byte, number) {
             Some((word, length)) => {
                 self.reserve(LONGEST_NUMBER);
-                // SAFETY: there is room.
+                // SAFETY: capacity for LONGEST_NUMBER bytes, which are more than eight, was reserved above.
                 unsafe { push_word(self, word, length) }
             }
             None => {

@@ -224,6 +224,7 @@ impl Pe {
         }
         // The engine comes back with every goal that it throws: packets wait for company while more is coming.
         let last = self.reductions() + reductions;
+        self.engine.hold_outside(self.bytes());
         self.attend_to_unread();
         let mut left = reductions;
         let stop = loop {
@@ -256,6 +257,11 @@ impl Pe {
             Stop::Interrupted => self.ends(End::Interrupted(Interrupted::default())),
             Stop::Exit(code) => self.ends(End::Exit(code)),
         }
+    }
+
+    /// Bytes of what this PE holds beside its engine.
+    fn bytes(&self) -> usize {
+        self.exports.bytes() + self.imports.bytes() + self.fosters.bytes() + self.exported.bytes() + self.unread.bytes()
     }
 
     /// Whether it is this PE's turn in the search for quiescence, once it rests.

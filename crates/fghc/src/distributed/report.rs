@@ -1,5 +1,6 @@
 //! What a run tells: how it ended, and what every PE counted.
 
+use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use super::message::{KINDS, Malformed, Reader, Write};
@@ -18,7 +19,7 @@ pub enum End {
         message: String,
     },
     /// Perpetual suspension: goals are left, and nothing will ever wake them.
-    Suspended(Vec<StuckGoal>),
+    Suspended(Stuck),
     /// The program called `exit` with this code.
     Exit(i64),
     /// Ctrl-C.
@@ -31,7 +32,16 @@ pub struct Interrupted {
     /// The next goals of each PE.
     pub ready: Vec<String>,
     /// The goals that waited.
-    pub waiting: Vec<StuckGoal>,
+    pub waiting: Stuck,
+}
+
+/// Goals that wait.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Stuck {
+    /// The first of each PE.
+    pub goals: Vec<StuckGoal>,
+    /// How many there are.
+    pub count: u64,
 }
 
 /// A goal that nothing will wake.
@@ -180,7 +190,7 @@ impl End {
         Ok(match reader.byte()? {
             0 => End::Finished,
             1 => End::Problem { pe: reader.index()?, message: reader.text()? },
-            2 => End::Suspended(Vec::new()),
+            2 => End::Suspended(Stuck::default()),
             3 => End::Exit(reader.signed()?),
             4 => End::Interrupted(Interrupted::default()),
             _ => return Err(Malformed("an unknown end")),
@@ -199,6 +209,9 @@ pub(super) struct WaitingGoal {
 #[derive(Clone, Debug)]
 pub(super) struct State {
     pub pe: usize,
+    /// How many goals wait.
+    pub waiting: u64,
+    /// The first of them.
     pub goals: Vec<WaitingGoal>,
     /// Goals that could go on.
     pub ready: Vec<String>,
@@ -210,23 +223,23 @@ pub(super) struct State {
 
 impl State {
     /// The goals of all PEs; variables that live elsewhere with their name there.
-    pub fn waiting(all: &[State]) -> Vec<StuckGoal> {
-        let there = |pe: usize, index: usize| {
-            let home = all.iter().find(|state| state.pe == pe)?;
-            home.exports.iter().find(|(found, _)| *found == index).map(|(_, name)| name)
-        };
-        let mut stuck = Vec::new();
+    pub fn waiting(all: &[State]) -> Stuck {
+        let exports: FxHashMap<(usize, usize), &String> =
+            all.iter().flat_map(|state| state.exports.iter().map(|(index, name)| ((state.pe, *index), name))).collect();
+        let mut stuck = Stuck { goals: Vec::new(), count: all.iter().map(|state| state.waiting).sum() };
         for state in all {
+            let imports: FxHashMap<&String, (usize, usize)> =
+                state.imports.iter().map(|(name, pe, index)| (name, (*pe, *index))).collect();
             for goal in &state.goals {
                 let variables = goal.variables.iter().map(|name| {
-                    let import = state.imports.iter().find(|(known, ..)| known == name);
-                    match import.and_then(|(_, pe, index)| Some((pe, there(*pe, *index)?))) {
+                    let import = imports.get(name);
+                    match import.and_then(|place| Some((place.0, exports.get(place)?))) {
                         Some((pe, other)) => format!("{name}, which is {other} of PE {pe}"),
                         None => name.clone(),
                     }
                 });
                 let variables = variables.collect();
-                stuck.push(StuckGoal { pe: state.pe, goal: goal.goal.clone(), variables });
+                stuck.goals.push(StuckGoal { pe: state.pe, goal: goal.goal.clone(), variables });
             }
         }
         stuck
@@ -242,6 +255,7 @@ impl State {
         packet.number(self.pe as u64);
         packet.number(self.ready.len() as u64);
         self.ready.iter().for_each(|goal| Write::bytes(packet, goal.as_bytes()));
+        packet.number(self.waiting);
         packet.number(self.goals.len() as u64);
         for goal in &self.goals {
             Write::bytes(packet, goal.goal.as_bytes());
@@ -264,6 +278,7 @@ impl State {
     pub fn read(reader: &mut Reader<'_>) -> Result<State, Malformed> {
         let mut state = State {
             pe: reader.index()?,
+            waiting: 0,
             goals: Vec::new(),
             ready: Vec::new(),
             imports: Vec::new(),
@@ -272,6 +287,7 @@ impl State {
         for _ in 0..reader.index()? {
             state.ready.push(reader.text()?);
         }
+        state.waiting = reader.number()?;
         for _ in 0..reader.index()? {
             let goal = reader.text()?;
             let mut variables = Vec::new();

@@ -37,8 +37,10 @@ pub struct Costs {
 /// How a run is done.
 #[derive(Clone)]
 pub struct RunOptions {
-    /// Largest number of bytes of each PE's heap in use.
+    /// Largest number of bytes in use of each PE: see [`Options::heap`].
     pub heap: usize,
+    /// See [`Options::available`].
+    pub available: fn() -> Option<usize>,
     /// Goals are taken in random order, for tests.
     pub seed: Option<u64>,
     /// A collection every so many reductions at the latest, for tests.
@@ -63,6 +65,7 @@ impl Default for RunOptions {
     fn default() -> Self {
         RunOptions {
             heap: DEFAULT_HEAP,
+            available: || None,
             seed: None,
             collect_every: None,
             slice: 10_000,
@@ -124,6 +127,7 @@ impl Program for Run {
             node: comm.rank(),
             nodes: comm.size(),
             heap: self.options.heap,
+            available: self.options.available,
             room: match comm.size() {
                 _ if comm.virtual_time() => ROOM_IN_VIRTUAL_TIME,
                 1 => Options::default().room,

@@ -103,6 +103,11 @@ impl Exports {
         self.entries.iter().enumerate().filter_map(|(index, entry)| entry.as_ref().map(|entry| (index, entry)))
     }
 
+    /// Bytes of memory.
+    pub fn bytes(&self) -> usize {
+        self.entries.capacity() * size_of::<Option<Export>>() + self.free.capacity() * size_of::<usize>()
+    }
+
     /// How many entries there are.
     pub fn len(&self) -> usize {
         self.entries.len() - self.free.len()
@@ -172,6 +177,13 @@ impl Imports {
         Some(import)
     }
 
+    /// Bytes of memory.
+    pub fn bytes(&self) -> usize {
+        self.entries.capacity() * size_of::<Option<Import>>()
+            + self.free.capacity() * size_of::<u64>()
+            + self.known.capacity() * 2 * size_of::<(usize, usize, u64)>()
+    }
+
     /// Imports with their numbers.
     pub fn iter(&self) -> impl Iterator<Item = (u64, Import)> {
         self.entries.iter().enumerate().filter_map(|(number, entry)| entry.map(|entry| (number as u64, entry)))
@@ -228,6 +240,12 @@ impl Fosters {
     pub fn of_node(&mut self, node: u32) -> Option<&mut Foster> {
         let number = *self.by_node.get(&node)?;
         self.get(number)
+    }
+
+    /// Bytes of memory.
+    pub fn bytes(&self) -> usize {
+        // Entries, and both tables that find them.
+        self.entries.capacity() * (size_of::<Option<Foster>>() + 64)
     }
 
     pub fn remove(&mut self, number: u64) -> Option<Foster> {

@@ -56,6 +56,11 @@ impl Exported {
         self.0.clear();
     }
 
+    /// Bytes of memory.
+    pub fn bytes(&self) -> usize {
+        self.0.capacity() * 2 * size_of::<(u64, usize)>()
+    }
+
     /// An entry is gone: the table stays as small as what others refer to.
     pub fn forget(&mut self, index: usize, gone: &Export) {
         if let Entry::Occupied(entry) = self.0.entry(gone.key)
@@ -91,7 +96,7 @@ pub(super) struct Exchange<'a> {
 #[derive(Default)]
 pub(super) struct Places(Vec<*mut Word>);
 
-// SAFETY: empty but while a value is read.
+// SAFETY: the list is empty but while a value is read, which happens on the one thread that has the engine.
 unsafe impl Send for Places {}
 
 /// Parts of the values in messages: what is composed, decomposed and translated.
@@ -110,7 +115,8 @@ pub(super) struct Parts {
 /// An integer as it travels: in a word, of which so many bytes count. `None` for a larger one and for any other value.
 #[inline(always)]
 pub(super) fn small_integer(value: Word) -> Option<(u64, usize)> {
-    // SAFETY: a value of the engine's heap.
+    // SAFETY: values outside the engine (in messages to be, and those that are held) are of its heap: a collection
+    // moves what is held.
     let value = unsafe { dereference(value) };
     if value.is_integer() { word_of(tag::INTEGER, value.value()) } else { None }
 }
@@ -118,7 +124,8 @@ pub(super) fn small_integer(value: Word) -> Option<(u64, usize)> {
 /// Appends an integer or an atom of the program to a packet; false for any other value.
 #[inline(always)]
 pub(super) fn write_atomic(loaded: &Loaded, packet: &mut Vec<u8>, value: Word) -> bool {
-    // SAFETY: a value of the engine's heap.
+    // SAFETY: values outside the engine (in messages to be, and those that are held) are of its heap: a collection
+    // moves what is held.
     let value = unsafe { dereference(value) };
     match value.tag() {
         INT => {
@@ -221,6 +228,8 @@ impl Exchange<'_> {
         copied: bool,
         rest: &mut Vec<(Word, usize)>,
     ) {
+        // SAFETY: `value` is an object of the engine's heap (this function's condition): its pointer is that of a
+        // header, which says how many words follow, and nothing is collected while a packet is written.
         unsafe {
             debug_assert_eq!(value.tag(), OBJECT);
             let place = value.pointer();
@@ -284,7 +293,8 @@ impl Exchange<'_> {
                 let index = *known.get();
                 match self.exports.get(index) {
                     // One that was exported since the last collection has the weight of one more reference.
-                    // SAFETY: a value of the engine's heap.
+                    // SAFETY: values outside the engine (in messages to be, and those that are held) are of its heap: a
+                    // collection moves what is held.
                     Some(entry) if unsafe { dereference(self.engine.held(entry.root)) } == value => {
                         entry.weight += WEIGHT;
                         index
@@ -351,14 +361,14 @@ impl Exchange<'_> {
                     tag::NEW_ATOM => self.new_atom(&reader.text()?).atom_number(),
                     _ => return Err(Malformed("a structure without a name")),
                 };
-                let arity = self.elements(reader)?;
+                let arity = self.elements(reader, rest.len())?;
                 if arity == 0 {
                     return Err(Malformed("a structure without arguments"));
                 }
                 self.object(Word::structure(name, arity), arity, rest)
             }
             tag::VECTOR => {
-                let elements = self.elements(reader)?;
+                let elements = self.elements(reader, rest.len())?;
                 self.object(Word::header(Kind::Vector, elements as u64), elements, rest)
             }
             tag::STRING => self.string(reader.bytes()?),
@@ -367,7 +377,8 @@ impl Exchange<'_> {
                 for byte in &mut bytes {
                     *byte = reader.byte()?;
                 }
-                // SAFETY: as above.
+                // SAFETY: `read` is called with room for what a packet of this length can hold, of which a float of
+                // nine bytes takes two words.
                 unsafe {
                     let place = allocate(self.engine, 2);
                     *place = Word::header(Kind::Float, 0);
@@ -380,7 +391,8 @@ impl Exchange<'_> {
                 if number >= self.loaded.program.predicates.len() as u64 {
                     return Err(Malformed("an unknown predicate"));
                 }
-                // SAFETY: as above.
+                // SAFETY: `read` is called with room for what a packet of this length can hold, of which a predicate of
+                // two bytes takes one word.
                 unsafe {
                     let place = allocate(self.engine, 1);
                     *place = Word::header(Kind::Predicate, number);
@@ -395,10 +407,11 @@ impl Exchange<'_> {
         })
     }
 
-    /// The number of elements of an object: each takes at least a byte.
-    fn elements(&self, reader: &mut Reader<'_>) -> Result<usize, Malformed> {
+    /// The number of elements of an object: each takes at least a byte, and so does each of the `open` cells that were begun
+    /// before, so that a packet never fills more words than [`room_for`] says, whatever it holds.
+    fn elements(&self, reader: &mut Reader<'_>, open: usize) -> Result<usize, Malformed> {
         let elements = reader.index()?;
-        if elements > reader.left() {
+        if elements.saturating_add(open) > reader.left() {
             return Err(Malformed("an object with more elements than bytes"));
         }
         Ok(elements)
@@ -469,7 +482,8 @@ pub(super) fn room_for(bytes: usize) -> usize {
 /// There is room for these words.
 unsafe fn allocate(engine: &mut Engine, words: usize) -> *mut Word {
     let place = engine.registers.free;
-    // SAFETY: by the caller's knowledge.
+    // SAFETY: there is room for these words (this function's condition), so that they lie within the space behind what
+    // was allocated before.
     unsafe {
         engine.registers.free = place.add(words);
         // Whatever happens before they are filled, they hold no values of another time.
@@ -478,4 +492,57 @@ unsafe fn allocate(engine: &mut Engine, words: usize) -> *mut Word {
         }
     }
     place
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::pe::Pe;
+    use super::*;
+    use crate::engine::Options;
+    use crate::ir::Source;
+    use proptest::prelude::*;
+
+    fn pe() -> Pe {
+        let source = Source { name: "test.fghc".to_owned(), text: "go.\n".to_owned() };
+        let program = crate::check::check(vec![source], Some("go")).program.expect("a program");
+        let loaded = Loaded::new(program, false).expect("it compiles");
+        Pe::new(&loaded, Options::default(), CopyLimits::default()).expect("there is memory")
+    }
+
+    /// Reads a value from these bytes and returns the words that it fills, those that room was made for, and whether it is one.
+    fn filled(bytes: &[u8]) -> (usize, usize, bool) {
+        let mut pe = pe();
+        let room = room_for(bytes.len());
+        let mut exchange = pe.exchange();
+        assert!(exchange.engine.make_room(room));
+        let before = exchange.engine.words_in_use();
+        let is_value = exchange.read(&mut Reader::new(bytes)).is_ok();
+        (exchange.engine.words_in_use() - before, room, is_value)
+    }
+
+    #[test]
+    fn vectors_within_vectors_claim_no_byte_twice() {
+        // Each says that it has a hundred elements, which is fewer than the bytes behind it.
+        let bytes = [tag::VECTOR, 100].repeat(150);
+        let (filled, room, is_value) = filled(&bytes);
+        assert!(filled <= room, "{filled} words in room for {room}");
+        assert!(!is_value);
+    }
+
+    proptest! {
+        #[test]
+        fn a_packet_of_any_bytes_fills_no_more_than_its_length_allows(bytes in prop::collection::vec(0u8..120, 0..400)) {
+            let (filled, room, _) = filled(&bytes);
+            prop_assert!(filled <= room, "{} words in room for {}", filled, room);
+        }
+
+        #[test]
+        fn a_packet_of_tags_fills_no_more_than_its_length_allows(
+            tags in prop::collection::vec((0u8..10, 0u8..127), 0..200),
+        ) {
+            let bytes: Vec<u8> = tags.into_iter().flat_map(|(tag, number)| [tag, number]).collect();
+            let (filled, room, _) = filled(&bytes);
+            prop_assert!(filled <= room, "{} words in room for {}", filled, room);
+        }
+    }
 }

@@ -48,7 +48,8 @@ impl Cells {
         match &self.copy {
             // SAFETY: a value of the heap.
             Some(copy) => unsafe { dereference(copy[index]) },
-            // SAFETY: by the caller's knowledge.
+            // SAFETY: the index is below the number of cells and the heap is as it was when these were made (this
+            // function's conditions), so that the cell is one of the row.
             None => unsafe { dereference(Word::reference(self.first.add(index))) },
         }
     }
@@ -59,6 +60,9 @@ impl Cells {
 /// # Safety
 /// `header` opens a vector or array of a live heap.
 pub(crate) unsafe fn elements(header: *mut Word) -> Cells {
+    // SAFETY: `header` opens a vector or an array of a live heap (this function's condition): elements follow it, or it
+    // leads over newer versions, each with the index of a difference, to the one that has them, and all versions have
+    // one number of elements.
     unsafe {
         let count = (*header).payload() as usize;
         if Kind::of(*header) == Kind::Vector {
@@ -82,25 +86,31 @@ pub(crate) unsafe fn elements(header: *mut Word) -> Cells {
     }
 }
 
-/// One element of an array.
+/// One element of an array, and how many versions were looked through for it.
 ///
 /// # Safety
 /// `header` opens an array of a live heap with more than `index` elements.
-pub(crate) unsafe fn element(header: *mut Word, index: usize) -> Word {
+pub(crate) unsafe fn element(header: *mut Word, index: usize) -> (Word, usize) {
+    // SAFETY: `header` opens an array of a live heap with more than `index` elements (this function's condition), from
+    // which newer versions lead to the one that has the elements.
     unsafe {
         let mut version = header;
+        let mut versions = 1;
         while let Some(newer) = newer(version) {
             if (*version.add(ELEMENTS)).value() as usize == index {
-                return dereference(*version.add(OLD_ELEMENT));
+                return (dereference(*version.add(OLD_ELEMENT)), versions);
             }
             version = newer;
+            versions += 1;
         }
-        dereference(*(*version.add(ELEMENTS)).pointer().add(1 + index))
+        (dereference(*(*version.add(ELEMENTS)).pointer().add(1 + index)), versions)
     }
 }
 
 /// The next newer version; `None` for the newest.
 unsafe fn newer(version: *mut Word) -> Option<*mut Word> {
+    // SAFETY: `version` opens an array of a live heap (this function's condition), which has three cells, and one with
+    // an index in the first has a newer version in the third.
     unsafe { (*version.add(ELEMENTS)).is_integer().then(|| (*version.add(NEWER)).pointer()) }
 }
 
@@ -110,6 +120,7 @@ impl Engine {
     /// # Safety
     /// `header` opens a vector or array of this heap.
     pub(crate) unsafe fn words_to_replace(&self, header: *mut Word) -> usize {
+        // SAFETY: `header` opens a vector or array of this heap (this function's condition).
         unsafe {
             let whole = 1 + (*header).payload() as usize;
             match Kind::of(*header) {
@@ -125,6 +136,9 @@ impl Engine {
     /// # Safety
     /// `header` opens a vector or array of this heap with more than `index` elements.
     pub(crate) unsafe fn replace_element(&mut self, header: *mut Word, index: usize, element: Word) -> Word {
+        // SAFETY: `header` opens a vector or array of this heap with more than `index` elements, and there is room for
+        // `words_to_replace` (this function's conditions), which counts what each branch allocates; a place with that
+        // index lies among the elements.
         unsafe {
             let count = (*header).payload();
             if (count as usize) < self.code.least_array {
@@ -154,6 +168,8 @@ impl Engine {
 
     /// A copy of the elements under a header of this kind.
     unsafe fn copied(&mut self, header: *mut Word, kind: Kind) -> *mut Word {
+        // SAFETY: `header` opens a vector or array of this heap, and there is room for a copy of its elements under a
+        // header (this function's conditions).
         unsafe {
             let from = elements(header);
             let new = self.allocate(1 + from.len());

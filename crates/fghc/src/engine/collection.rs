@@ -1,29 +1,46 @@
 //! Collections: what the roots are, and goals that nothing can wake any more.
 
-use super::array::{self, Cells};
+use std::collections::VecDeque;
+
+use super::array::Cells;
+use super::cycles::has_cells;
 use super::report::{Problem, ProblemKind, Waiting};
 use super::tree::NodeState;
-use super::{Engine, Outgoing};
+use super::unify::cells;
+use super::{Engine, MAX_SHOWN, Outgoing};
 use crate::heap::collect::Collection;
 use crate::heap::goal::{ARGUMENTS, HOOKED_GOAL, LINK, goal_arity, goal_predicate, goal_queue, goal_state, state};
-use crate::heap::word::{LIST, OBJECT, dereference};
+use crate::heap::word::dereference;
 use crate::heap::{Exhausted, Kind, Space, Word};
+
+/// Parts of a goal's arguments, and of lists of what waits, that are looked at for what it waits for.
+const MAX_SEARCHED: usize = 10_000;
+
+/// A search for the variables that a goal waits for.
+struct Search {
+    goal: *mut Word,
+    found: Vec<String>,
+    /// Parts that may still be looked at.
+    left: usize,
+}
 
 impl Engine {
     /// Collects garbage. The first `live` registers are roots; `wanted` words must be free afterwards beside the
     /// reserve. False, with a problem noted, when the limit of the heap is too low for that.
     pub(crate) fn collect(&mut self, live: usize, wanted: usize) -> bool {
         self.take_thrown();
-        let Some(space) = self.heap.new_space() else {
-            let needed = self.heap.limit_bytes();
-            return self.exhausted(Exhausted { needed, limit: needed });
+        let space = match self.heap.new_space() {
+            Ok(space) => space,
+            Err(exhausted) => return self.exhausted(exhausted),
         };
         self.copy(live, &space);
-        // SAFETY: both point into the same space.
+        self.reclaim_nodes();
+        // SAFETY: the collection has set `free` to the first free word of `space`.
         let kept = unsafe { self.registers.free.offset_from(space.start()) } as usize;
         self.collections += 1;
         self.words_kept += kept as u64;
-        let result = self.heap.replace(space, kept, wanted);
+        let others = self.others().iter().map(|(_, bytes)| bytes).sum();
+        let result = self.heap.replace(space, kept, wanted, others);
         if let Ok(Some(larger)) = result {
             // One more move, into a larger space.
             self.copy(live, &larger);
@@ -37,10 +54,17 @@ impl Engine {
     }
 
     fn exhausted(&mut self, exhausted: Exhausted) -> bool {
-        self.problem = Some(Box::new(Problem::new(ProblemKind::HeapExhausted {
-            needed: exhausted.needed,
-            limit: exhausted.limit,
-        })));
+        let kind = match exhausted {
+            Exhausted::Limit { needed, limit } => {
+                // What is next to nothing explains nothing.
+                let others = self.others().into_iter().filter(|(_, bytes)| *bytes > limit / 100).collect();
+                ProblemKind::HeapExhausted { needed, others, limit }
+            }
+            Exhausted::System { needed, available } => {
+                ProblemKind::NoMemory { needed, available, limit: self.heap.limit_bytes() }
+            }
+        };
+        self.problem = Some(Box::new(Problem::new(kind)));
         false
     }
 
@@ -110,7 +134,9 @@ impl Engine {
                 moved.is_some()
             });
             unreachable.sort_unstable();
-            for goal in lost {
+            self.lost_count += lost.len() as u64;
+            let more = MAX_SHOWN.saturating_sub(self.lost.len());
+            for goal in lost.into_iter().take(more) {
                 let waiting = self.waiting_goal(goal);
                 self.lost.push(waiting);
             }
@@ -119,8 +145,7 @@ impl Engine {
 
     /// Makes sure of memory for a reduction that takes more words than [`Code::words`](super::instruction::Code::words).
     pub(crate) fn ensure(&mut self, predicate: u32, words: usize) -> bool {
-        // SAFETY: only compared.
-        if unsafe { self.registers.free.add(words) } > self.registers.limit {
+        if self.registers.free.wrapping_add(words) > self.registers.limit {
             let arity = usize::from(self.code.predicates[predicate as usize].arity);
             if !self.collect(arity, words) {
                 return false;
@@ -133,41 +158,66 @@ impl Engine {
 
     /// Asks for room before goals and values are made from outside; false when there is none.
     pub fn make_room(&mut self, words: usize) -> bool {
-        // SAFETY: only compared.
-        if unsafe { self.registers.free.add(words) } <= self.registers.limit {
+        if self.registers.free.wrapping_add(words) <= self.registers.limit {
             return true;
         }
         self.collect(0, words)
     }
 
-    /// Collects garbage now, between two calls of [`Engine::run`]. False when the heap is exhausted.
-    pub fn collect_now(&mut self) -> bool {
-        self.collect(0, 0)
-    }
-
-    /// Goals that a collection found nothing can wake.
+    /// Goals that a collection found nothing can wake: the first [`MAX_SHOWN`].
     pub fn lost(&self) -> &[Waiting] {
         &self.lost
     }
 
-    /// Every goal that waits, and for what; those of [`Engine::lost`] come last.
+    /// How many goals collections found nothing can wake.
+    pub fn lost_count(&self) -> u64 {
+        self.lost_count
+    }
+
+    /// Goals that wait, and for what, the oldest first, [`MAX_SHOWN`] at the most; those of [`Engine::lost`] come last.
     pub fn waiting(&self) -> Vec<Waiting> {
-        let mut all = self.lost.clone();
-        all.reverse();
-        // SAFETY: links of suspended goals.
+        // The list begins with the youngest.
+        let mut oldest = VecDeque::new();
+        self.for_each_waiting(|goal| {
+            if oldest.len() == MAX_SHOWN {
+                oldest.pop_front();
+            }
+            oldest.push_back(goal);
+        });
+        // SAFETY: the goals were found in the list of suspended goals, all of which are records of this heap.
+        let mut all: Vec<Waiting> = oldest.into_iter().rev().map(|goal| unsafe { self.waiting_goal(goal) }).collect();
+        all.extend(self.lost.iter().take(MAX_SHOWN - all.len()).cloned());
+        all
+    }
+
+    /// The name of a value that is an unbound variable.
+    pub fn name_of_variable(&self, value: Word) -> Option<String> {
+        // SAFETY: values that callers have are of this heap, which no collection has moved since.
+        let value = unsafe { dereference(value) };
+        value.is_variable().then(|| self.variable_name(value))
+    }
+
+    /// How many goals wait, those that nothing can wake with them.
+    pub fn waiting_count(&self) -> u64 {
+        let mut count = self.lost_count;
+        self.for_each_waiting(|_| count += 1);
+        count
+    }
+
+    fn for_each_waiting(&self, mut visit: impl FnMut(*mut Word)) {
+        // SAFETY: the list of suspended goals is linked by the word behind their arguments and ends with null; all are
+        // records of this heap.
         unsafe {
             let mut goal = self.registers.suspended;
             while !goal.is_null() {
                 let header = *goal;
                 let node = self.queues[goal_queue(header) as usize].node;
                 if goal_state(header) == state::SUSPENDED && self.nodes[node as usize].state != NodeState::Done {
-                    all.push(self.waiting_goal(goal));
+                    visit(goal);
                 }
                 goal = (*goal.add(ARGUMENTS + goal_arity(header))).pointer();
             }
         }
-        all.reverse();
-        all
     }
 
     /// The next goals of the queues, at most so many: what an interrupted program was about to do.
@@ -176,7 +226,8 @@ impl Engine {
         let heads = std::iter::once(self.registers.ready).chain(self.queues.iter().map(|queue| queue.head));
         for head in heads {
             let mut goal = head;
-            // SAFETY: links of a queue.
+            // SAFETY: the goals of a queue are records of this heap, linked by their second word, and the last link is
+            // null.
             unsafe {
                 while !goal.is_null() && all.len() < most {
                     let arguments: Vec<Word> =
@@ -189,77 +240,72 @@ impl Engine {
         all
     }
 
-    /// How many goals wait.
-    pub fn waiting_count(&self) -> usize {
-        let mut count = self.lost.len();
-        // SAFETY: links of suspended goals.
-        unsafe {
-            let mut goal = self.registers.suspended;
-            while !goal.is_null() {
-                let header = *goal;
-                let node = self.queues[goal_queue(header) as usize].node;
-                let runs = self.nodes[node as usize].state != NodeState::Done;
-                count += usize::from(goal_state(header) == state::SUSPENDED && runs);
-                goal = (*goal.add(ARGUMENTS + goal_arity(header))).pointer();
-            }
-        }
-        count
-    }
-
     unsafe fn waiting_goal(&self, goal: *mut Word) -> Waiting {
+        // SAFETY: `goal` is a goal record of this heap (this function's condition), which has as many arguments as its
+        // header says.
         unsafe {
             let header = *goal;
             let predicate = goal_predicate(header);
             let arguments: Vec<Word> = (0..goal_arity(header)).map(|index| *goal.add(ARGUMENTS + index)).collect();
-            let mut variables = Vec::new();
+            let mut search = Search { goal, found: Vec::new(), left: MAX_SEARCHED };
             for argument in &arguments {
-                self.waited_for(*argument, goal, &mut variables, 64);
+                self.waited_for(*argument, &mut search);
             }
-            Waiting { goal: self.goal_text(predicate, &arguments), variables }
+            Waiting { goal: self.goal_text(predicate, &arguments), variables: search.found }
         }
     }
 
-    /// Names of the variables in a value that a goal waits for.
-    unsafe fn waited_for(&self, value: Word, goal: *mut Word, found: &mut Vec<String>, depth: usize) {
+    /// Names of the variables in a value that a goal waits for, as far as a reader would follow.
+    unsafe fn waited_for(&self, value: Word, search: &mut Search) {
+        let mut rows: Vec<(Cells, usize)> = Vec::new();
+        let mut next = Some(value);
+        // SAFETY: the value is one of this heap (this function's condition), and cells of values lead to values.
         unsafe {
-            let mut value = dereference(value);
-            let mut elements = 0;
-            // Along a list by a loop; as far as a reader would follow.
-            while value.tag() == LIST && depth > 0 && elements < 10_000 {
-                self.waited_for(Word::reference(value.pointer()), goal, found, depth - 1);
-                value = dereference(Word::reference(value.pointer().add(1)));
-                elements += 1;
-            }
-            if value.is_variable() {
-                let mut record = (*value.pointer()).pointer();
-                while !record.is_null() {
-                    let hooked = Kind::of(*record) == Kind::Hook && (*record.add(HOOKED_GOAL)).pointer() == goal;
-                    if record == goal || hooked {
-                        let name = self.variable_name(value);
-                        if !found.contains(&name) {
-                            found.push(name);
-                        }
-                        return;
+            loop {
+                if let Some(value) = next.take() {
+                    let value = dereference(value);
+                    if value.is_variable() {
+                        self.note_waited_for(value, search);
+                    } else if has_cells(value) {
+                        rows.push((cells(value), 0));
                     }
-                    record = (*record.add(LINK)).pointer();
                 }
-            } else if value.tag() == OBJECT && depth > 0 {
-                let header = *value.pointer();
-                let cells = match Kind::of(header) {
-                    Kind::Structure => Cells::new(value.pointer().add(1), header.arity()),
-                    Kind::Vector | Kind::Array => array::elements(value.pointer()),
-                    _ => return,
-                };
-                for index in 0..cells.len().min(10_000) {
-                    self.waited_for(cells.get(index), goal, found, depth - 1);
+                let Some((row, index)) = rows.last_mut() else { return };
+                if *index >= row.len() || search.left == 0 {
+                    rows.pop();
+                    continue;
                 }
+                search.left -= 1;
+                next = Some(row.get(*index));
+                *index += 1;
+            }
+        }
+    }
+
+    /// Notes an unbound variable if the goal is among the first that wait for it.
+    unsafe fn note_waited_for(&self, variable: Word, search: &mut Search) {
+        // SAFETY: the value is an unbound variable of this heap (this function's condition): records hang on its cell in
+        // a list that ends with null.
+        unsafe {
+            let mut record = (*variable.pointer()).pointer();
+            while !record.is_null() && search.left > 0 {
+                search.left -= 1;
+                let hooked = Kind::of(*record) == Kind::Hook && (*record.add(HOOKED_GOAL)).pointer() == search.goal;
+                if record == search.goal || hooked {
+                    let name = self.variable_name(variable);
+                    if !search.found.contains(&name) {
+                        search.found.push(name);
+                    }
+                    return;
+                }
+                record = (*record.add(LINK)).pointer();
             }
         }
     }
 
     /// Words of the heap in use.
     pub fn words_in_use(&self) -> usize {
-        // SAFETY: both point into the same space.
+        // SAFETY: `free` lies within the space that is in use, whose start this is.
         unsafe { self.registers.free.offset_from(self.heap.start()) as usize }
     }
 }

@@ -26,6 +26,8 @@ fn both_integers(left: Word, right: Word) -> bool {
 /// The content of a cell as a value: a reference to the cell where it is unbound.
 #[inline(always)]
 unsafe fn cell_value(cell: *mut Word) -> Word {
+    // SAFETY: the cell is one of a live heap (this function's condition), and cells are written when they are
+    // allocated.
     let content = unsafe { *cell };
     if content.tag() == UNBOUND { Word::reference(cell) } else { content }
 }
@@ -33,6 +35,19 @@ unsafe fn cell_value(cell: *mut Word) -> Word {
 impl Engine {
     /// Runs goals of the present queue until it is empty, the budget is spent or something must be reported.
     pub(crate) fn interpret(&mut self) -> Exit {
+        self.interpret_from::<false>(PROCEED.as_ptr())
+    }
+
+    /// Runs the goal in registers 0 and up, whose reduction has been counted; what it goes on with becomes the next goal of
+    /// the queue. [`Exit::Empty`] when that is done.
+    pub(crate) fn interpret_goal(&mut self, predicate: u32) -> Exit {
+        let code = self.shared_code();
+        let entry = code.predicates[predicate as usize].entry;
+        self.interpret_from::<true>(&code.instructions[entry as usize])
+    }
+
+    /// Runs from an instruction on, with `ONE` to the end of one reduction.
+    fn interpret_from<const ONE: bool>(&mut self, begin: *const Instruction) -> Exit {
         let code = self.shared_code();
         let code_base = code.instructions.as_ptr();
         let x = self.registers.x;
@@ -114,6 +129,11 @@ impl Engine {
             // Enters a predicate whose arguments are in registers.
             macro_rules! enter {
                 ($predicate:expr, $entry:expr) => {{
+                    if ONE {
+                        save!();
+                        self.put_first($predicate);
+                        return Exit::Empty;
+                    }
                     budget -= 1;
                     if budget < 0 {
                         save!();
@@ -129,7 +149,7 @@ impl Engine {
             macro_rules! proceed {
                 () => {{
                     let goal = self.registers.ready;
-                    if goal.is_null() {
+                    if ONE || goal.is_null() {
                         self.registers.free = free;
                         self.registers.budget = budget;
                         return Exit::Empty;
@@ -212,7 +232,7 @@ impl Engine {
                 }};
             }
 
-            at = PROCEED.as_ptr();
+            at = begin;
             loop {
                 match *at {
                     Instruction::List { register, unbound, other } => {
@@ -557,6 +577,8 @@ static PROCEED: [Instruction; 1] = [Instruction::Proceed];
 /// # Safety
 /// `value` is a bound value of a live heap.
 pub(crate) unsafe fn has_type(value: Word, kind: Type) -> bool {
+    // SAFETY: the value is a bound one of a live heap (this function's condition), and the pointer of an object is that
+    // of a header.
     let object = |wanted: Kind| value.tag() == OBJECT && unsafe { Kind::of(*value.pointer()) } == wanted;
     match kind {
         Type::Any => true,

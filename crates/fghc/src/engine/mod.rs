@@ -12,14 +12,18 @@
 //! text         values as text                         report     what went wrong
 //! remote       the seam for references to elsewhere   array      large vectors that change
 //! thrown       goals for other PEs that native code writes down
+//! walk         ends of walks through cyclic values   cycles     where values come back to themselves
+//! memory       what an engine holds beside its heap
 //! ```
 
 pub(crate) mod arithmetic;
 pub(crate) mod array;
 pub(crate) mod builtin;
 mod collection;
+mod cycles;
 pub mod instruction;
 pub(crate) mod interpret;
+mod memory;
 pub(crate) mod registers;
 mod remote;
 mod report;
@@ -29,6 +33,7 @@ mod text;
 pub(crate) mod thrown;
 mod tree;
 pub(crate) mod unify;
+mod walk;
 
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -101,8 +106,10 @@ pub struct Options {
     pub node: usize,
     /// How many PEs there are.
     pub nodes: usize,
-    /// Largest number of bytes of the heap in use; twice that while it is collected.
+    /// Largest number of bytes in use: of the heap, twice that while it is collected, and of what the program makes beside it.
     pub heap: usize,
+    /// How many bytes the system still has for this process, where that is known: asked before a large heap is made larger.
+    pub available: fn() -> Option<usize>,
     /// How many times larger than what a collection keeps a small heap is made before the next.
     pub room: usize,
     /// `Some`: goals are taken in random order, for tests.
@@ -120,6 +127,9 @@ pub struct Options {
 /// The default limit of a heap in bytes.
 pub const DEFAULT_HEAP: usize = 1 << 30;
 
+/// Goals that wait, and failures, are shown one by one up to so many; the rest are counted.
+pub const MAX_SHOWN: usize = 1000;
+
 /// How many times larger than what a collection keeps a small heap is made by default.
 const ROOM: usize = 16;
 
@@ -129,6 +139,7 @@ impl Default for Options {
             node: 0,
             nodes: 1,
             heap: DEFAULT_HEAP,
+            available: || None,
             room: ROOM,
             seed: None,
             collect_every: None,
@@ -202,10 +213,22 @@ pub struct Engine {
     more_counts: Box<[u64]>,
     generator: Option<Xoshiro256PlusPlus>,
     problem: Option<Box<Problem>>,
+    /// Work that is no reduction, since the interrupt was last looked at.
+    steps: usize,
     /// Failures under metacalls, which the program has seen as results.
     failures: Vec<Problem>,
-    /// Goals that a collection found nothing can wake.
+    /// The first failures are kept.
+    failure_count: u64,
+    /// Goals that a collection found nothing can wake: the first of them.
     lost: Vec<Waiting>,
+    lost_count: u64,
+    /// Bytes by which what is beside the heap has grown since the last collection for it, and what others hold for this
+    /// engine.
+    grown: usize,
+    outside: usize,
+    collects_soon: bool,
+    free_nodes: Vec<u32>,
+    free_queues: Vec<u32>,
     exit: Option<i64>,
     outgoing: Vec<Outgoing>,
     /// Arguments of goals in it.
@@ -237,7 +260,7 @@ unsafe impl Send for Engine {}
 impl Engine {
     /// An engine without goals. `None` when there is no memory for its first, small heap.
     pub fn new(loaded: &Loaded, options: Options) -> Option<Engine> {
-        let heap = Heap::new(options.heap, options.room)?;
+        let heap = Heap::new(options.heap, options.room, options.available)?;
         let mut x = vec![Word::NIL; loaded.code.registers].into_boxed_slice();
         let mut more_counts = vec![0u64; loaded.code.predicates.len().saturating_sub(COUNTED)].into_boxed_slice();
         let registers = Box::new(Registers {
@@ -285,8 +308,16 @@ impl Engine {
             more_counts,
             generator: options.seed.map(|seed| weft_base::generator(seed, options.node as u64)),
             problem: None,
+            steps: 0,
             failures: Vec::new(),
+            failure_count: 0,
             lost: Vec::new(),
+            lost_count: 0,
+            grown: 0,
+            outside: 0,
+            collects_soon: false,
+            free_nodes: Vec::new(),
+            free_queues: Vec::new(),
             exit: None,
             outgoing: Vec::new(),
             outgoing_values: Vec::new(),
@@ -366,9 +397,21 @@ impl Engine {
         self.nodes[tree::ROOT as usize].state == NodeState::Done
     }
 
-    /// Failures under metacalls, which the program has seen as results.
+    /// Failures under metacalls, which the program has seen as results: the first [`MAX_SHOWN`].
     pub fn failures(&self) -> &[Problem] {
         &self.failures
+    }
+
+    /// How many failures under metacalls there were.
+    pub fn failure_count(&self) -> u64 {
+        self.failure_count
+    }
+
+    pub(super) fn note_failure(&mut self, problem: Problem) {
+        self.failure_count += 1;
+        if self.failures.len() < MAX_SHOWN {
+            self.failures.push(problem);
+        }
     }
 
     /// Which PE this is.

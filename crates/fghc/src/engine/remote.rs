@@ -97,6 +97,10 @@ impl Externals {
         }
     }
 
+    pub fn bytes(&self) -> usize {
+        self.0.capacity() * size_of::<Option<External>>()
+    }
+
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut External> {
         self.0.iter_mut().flatten()
     }

@@ -7,6 +7,9 @@ use super::{Engine, Exit};
 use crate::heap::Word;
 use crate::ir::{BinaryOperation, ClausePrinter, PredicateId};
 
+/// Clauses that a message shows of the predicate whose goal none takes.
+const MAX_CANDIDATES: usize = 20;
+
 /// A goal that waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
@@ -42,8 +45,21 @@ pub enum ProblemKind {
     Control { message: String },
     /// A pragma names a processing element that does not exist.
     Place { message: String, place: Option<String> },
-    /// The heap would need more than its limit, in bytes.
-    HeapExhausted { needed: usize, limit: usize },
+    /// The heap, with what else the program made, would need more than the limit; in bytes.
+    HeapExhausted {
+        needed: usize,
+        /// What of it is not in the heap, and what that is.
+        others: Vec<(&'static str, usize)>,
+        limit: usize,
+    },
+    /// Something that an operation needs for a moment is larger than the limit of the heap, in bytes.
+    MemoryExhausted { what: &'static str, needed: usize, limit: usize },
+    /// The system gives no more memory, though the limit would allow it, in bytes.
+    NoMemory { needed: usize, available: Option<usize>, limit: usize },
+    /// More of something at once than there are numbers for.
+    TooMany { message: String },
+    /// Ctrl-C came in the middle of an operation.
+    Interrupted,
 }
 
 /// A problem, and the goals that led to it as far as they are known.
@@ -59,7 +75,14 @@ impl Problem {
 
     /// Whether it ends the engine, not only the metacall in which it happened.
     pub fn is_fatal(&self) -> bool {
-        matches!(self.kind, ProblemKind::HeapExhausted { .. })
+        matches!(
+            self.kind,
+            ProblemKind::HeapExhausted { .. }
+                | ProblemKind::MemoryExhausted { .. }
+                | ProblemKind::NoMemory { .. }
+                | ProblemKind::TooMany { .. }
+                | ProblemKind::Interrupted
+        )
     }
 }
 
@@ -103,11 +126,33 @@ impl fmt::Display for Problem {
                 write!(f, "call/3: the control stream has {message}; it takes suspend, resume and stop")
             }
             ProblemKind::Place { message, place } => write!(f, "{}{message}", At(place)),
-            ProblemKind::HeapExhausted { needed, limit } => write!(
+            ProblemKind::HeapExhausted { needed, others, limit } => {
+                write!(f, "the heap is exhausted: {needed} bytes are needed and the limit is {limit}")?;
+                for (index, (what, bytes)) in others.iter().enumerate() {
+                    write!(f, "{}{bytes} of them for {what}", if index == 0 { " (" } else { ", " })?;
+                }
+                if !others.is_empty() {
+                    write!(f, ")")?;
+                }
+                write!(f, "; raise it with --heap, or let the program hold less at once")
+            }
+            ProblemKind::MemoryExhausted { what, needed, limit } => write!(
                 f,
-                "the heap is exhausted: {needed} bytes are needed and the limit is {limit}; raise it with --heap, or let \
-                 the program hold less at once"
+                "the heap is exhausted: {what} needs {needed} bytes and the limit is {limit}; raise it with --heap, or let \
+                 the program make smaller values"
             ),
+            ProblemKind::NoMemory { needed, available, limit } => {
+                write!(f, "the system has no memory for the heap: {needed} bytes are needed")?;
+                if let Some(available) = available {
+                    write!(f, " and {available} are available")?;
+                }
+                write!(
+                    f,
+                    ", below the limit of {limit}; end other programs, use fewer PEs, or let the program hold less at once"
+                )
+            }
+            ProblemKind::TooMany { message } => write!(f, "{message}"),
+            ProblemKind::Interrupted => write!(f, "interrupted"),
         }
     }
 }
@@ -125,7 +170,10 @@ impl Engine {
 
     pub(crate) fn raise(&mut self, kind: ProblemKind) -> Exit {
         self.registers.noted_count = 0;
-        self.problem = Some(Box::new(Problem::new(kind)));
+        // What ended an operation before it had an answer stays the reason.
+        if !self.has_problem() {
+            self.problem = Some(Box::new(Problem::new(kind)));
+        }
         Exit::Problem
     }
 
@@ -144,7 +192,15 @@ impl Engine {
         self.raise(kind)
     }
 
+    /// Whether there is something to report that ends the slice.
+    pub fn has_problem(&self) -> bool {
+        self.problem.is_some()
+    }
+
     pub(crate) fn unification_failed(&mut self, left: Word, right: Word) -> Exit {
+        if self.has_problem() {
+            return Exit::Problem;
+        }
         let kind = ProblemKind::Unification {
             left: self.text(left, true),
             right: self.text(right, true),
@@ -158,11 +214,12 @@ impl Engine {
         let id = PredicateId(predicate);
         let program = self.program.clone();
         let entry = program.predicate(id);
-        // SAFETY: tests leave the arguments as they are.
+        // SAFETY: guards write to registers behind the arguments only, which are still in the first ones.
         let arguments: Vec<Word> = (0..entry.arity).map(|index| unsafe { *self.registers.x.add(index) }).collect();
-        let candidates = entry
+        let mut candidates: Vec<String> = entry
             .clauses
             .iter()
+            .take(MAX_CANDIDATES)
             .map(|clause| {
                 let printer = ClausePrinter::new(&program, clause);
                 let source = program.sources.get(clause.span.source as usize);
@@ -177,6 +234,9 @@ impl Engine {
                 format!("{place}{head} :- {guard} | ...")
             })
             .collect();
+        if entry.clauses.len() > MAX_CANDIDATES {
+            candidates.push(format!("and {} more", entry.clauses.len() - MAX_CANDIDATES));
+        }
         let kind = ProblemKind::Reduction {
             goal: self.goal_text(predicate, &arguments),
             predicate: program.indicator(id),

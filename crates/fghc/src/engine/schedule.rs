@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use rand_xoshiro::rand_core::Rng;
 
+use super::report::{Problem, ProblemKind};
 use super::tree::{self, NodeState};
 use super::{DEFAULT_PRIORITY, Engine, Exit, Stop};
 use crate::heap::Word;
@@ -30,11 +31,13 @@ pub struct Queue {
     pub head: *mut Word,
     /// Whether it is among the runnable ones.
     pub listed: bool,
+    /// Nothing uses it: its number is free for another.
+    pub is_free: bool,
 }
 
 impl Queue {
     pub fn new(node: u32, priority: i32) -> Queue {
-        Queue { node, priority, head: std::ptr::null_mut(), listed: false }
+        Queue { node, priority, head: std::ptr::null_mut(), listed: false, is_free: false }
     }
 }
 
@@ -99,6 +102,11 @@ impl Runnable {
     }
 }
 
+/// Why the engine comes back with a problem: an interrupt is none.
+fn stopped(problem: Box<Problem>) -> Stop {
+    if problem.kind == ProblemKind::Interrupted { Stop::Interrupted } else { Stop::Problem(problem) }
+}
+
 impl Engine {
     /// Reduces goals, at most about `reductions` of them.
     pub fn run(&mut self, reductions: u64) -> Stop {
@@ -106,7 +114,7 @@ impl Engine {
         self.attend();
         loop {
             if let Some(problem) = self.problem.take() {
-                return Stop::Problem(problem);
+                return stopped(problem);
             }
             if let Some(code) = self.exit {
                 return Stop::Exit(code);
@@ -134,7 +142,7 @@ impl Engine {
                     if let Some(problem) = self.problem.take()
                         && let Some(problem) = self.fail_node(*problem)
                     {
-                        return Stop::Problem(Box::new(problem));
+                        return stopped(Box::new(problem));
                     }
                 }
             }
@@ -147,6 +155,9 @@ impl Engine {
 
     fn slice(&mut self, most: i64, left: &mut i64) -> Exit {
         let mut most = most;
+        if std::mem::take(&mut self.collects_soon) && !self.collect(0, 0) {
+            return Exit::Problem;
+        }
         if let Some(every) = self.collect_every {
             most = most.min(i64::try_from(every).unwrap_or(i64::MAX).max(1));
             if !self.collect(0, 0) {
@@ -160,7 +171,8 @@ impl Engine {
         self.slice = most;
         self.registers.grant(most, 0);
         let exit = match self.native.as_ref().map(std::sync::Arc::as_ptr) {
-            // SAFETY: the engine holds it for as long as it lives.
+            // SAFETY: `self.native` keeps the code for as long as the engine lives, and nothing replaces it while it
+            // runs.
             Some(native) => unsafe { &*native }.run(self),
             None => self.interpret(),
         };
@@ -209,13 +221,22 @@ impl Engine {
             self.registers.budget += 1;
             return Some(Exit::Problem);
         }
+        self.spend(self.words_in_use());
         let left = self.registers.left();
         if left >= 0 {
             self.registers.grant(left, 0);
             return None;
         }
         (self.registers.budget, self.registers.rest) = (0, left + 1);
-        // SAFETY: registers hold the arguments; the reserve has room.
+        self.put_first(predicate);
+        Some(Exit::Slice)
+    }
+
+    /// Makes the goal in registers 0 and up the next of the present queue.
+    pub(crate) fn put_first(&mut self, predicate: u32) {
+        let arity = usize::from(self.code.predicates[predicate as usize].arity);
+        // SAFETY: the arguments are in the first registers, and the reserve beyond the limit has the words of a goal
+        // record.
         unsafe {
             let goal = self.allocate(ARGUMENTS + arity);
             *goal = goal_header(predicate, arity, state::READY, 0);
@@ -223,12 +244,13 @@ impl Engine {
             std::ptr::copy_nonoverlapping(self.registers.x, goal.add(ARGUMENTS), arity);
             self.registers.ready = goal;
         }
-        Some(Exit::Slice)
     }
 
     /// Puts a goal on top of a queue other than the one that runs.
     #[inline]
     pub(super) unsafe fn enqueue(&mut self, queue: u32, goal: *mut Word) {
+        // SAFETY: `goal` is a goal record of this heap that is in no queue (this function's condition), so that its
+        // link is free for this one.
         unsafe {
             if queue == self.current {
                 *goal.add(LINK) = Word(self.registers.ready as u64);
@@ -315,9 +337,25 @@ impl Engine {
         if let Some(queue) = known.into_iter().find(|&queue| self.queues[queue as usize].priority == priority) {
             return queue;
         }
-        let queue = self.queues.len() as u32;
-        assert!(u64::from(queue) < MAX_QUEUES, "more than {MAX_QUEUES} metacalls and priorities");
-        self.queues.push(Queue::new(node, priority));
+        let queue = match self.free_queues.pop() {
+            Some(queue) => {
+                self.queues[queue as usize] = Queue::new(node, priority);
+                queue
+            }
+            None if self.queues.len() as u64 >= MAX_QUEUES => {
+                self.too_many(format!(
+                    "more than {MAX_QUEUES} metacalls and priorities at once: let the program wait for some before it \
+                     begins others"
+                ));
+                // Nothing runs any more.
+                return 0;
+            }
+            None => {
+                self.queues.push(Queue::new(node, priority));
+                self.charge(size_of::<Queue>());
+                self.queues.len() as u32 - 1
+            }
+        };
         self.nodes[node as usize].queues.push(queue);
         queue
     }
@@ -369,7 +407,8 @@ impl Engine {
         mut argument: impl FnMut() -> Option<Word>,
     ) -> bool {
         let goal = self.registers.free;
-        // SAFETY: as in `start_goal_in`; what is written before the goal is allocated lies in free memory.
+        // SAFETY: there are at most 255 arguments, for which the reserve has room or `make_room` was asked; what is
+        // written before the goal is allocated lies in free memory, which nothing else allocates meanwhile.
         unsafe {
             for index in 0..arity {
                 let Some(argument) = argument() else { return false };
@@ -399,7 +438,8 @@ impl Engine {
     /// For tests: a random one of the first goals of the present queue goes to its top.
     fn choose_randomly(&mut self) {
         let Some(generator) = &mut self.generator else { return };
-        // SAFETY: links of a queue.
+        // SAFETY: the goals of a queue are records of this heap, linked by their second word, and the last link is
+        // null.
         unsafe {
             let first = self.registers.ready;
             let mut count = 0;

@@ -63,6 +63,7 @@ impl Engine {
         let count = self.registers.noted_count as usize;
         let mut kept = 0;
         for index in 0..count {
+            // SAFETY: what was noted are values of this heap, which nothing has collected since the guards ran.
             let variable = unsafe { dereference(self.registers.noted[index]) };
             if !self.registers.noted[..kept].contains(&variable) {
                 self.registers.noted[kept] = variable;
@@ -73,21 +74,21 @@ impl Engine {
         kept
     }
 
-    /// Where the variable's value is elsewhere and was not asked for yet, asks for it.
+    /// Where the variable's value is elsewhere and was not asked for yet, asks for it. A record has just been put in front of
+    /// those that wait for it.
     unsafe fn ask(&mut self, cell: *mut Word) {
+        // SAFETY: the cell is unbound (this function's condition): its content is null or the first of a list of
+        // records of this heap, which ends with null.
         unsafe {
-            let mut record = (*cell).pointer();
-            while !record.is_null() {
-                if Kind::of(*record) == Kind::External && (*record).payload() & ASKED == 0 {
-                    let number = (*record).payload();
-                    *record = Word::header(Kind::External, number | ASKED);
-                    if let Some(external) = self.externals.get_mut(number) {
-                        external.asked = true;
-                    }
-                    self.tell(Outgoing::Read { external: number });
-                    return;
+            // The external record is the last of a list, and whatever was put directly before it has asked.
+            let before = (*(*cell).pointer().add(LINK)).pointer();
+            if !before.is_null() && Kind::of(*before) == Kind::External && (*before).payload() & ASKED == 0 {
+                let number = (*before).payload();
+                *before = Word::header(Kind::External, number | ASKED);
+                if let Some(external) = self.externals.get_mut(number) {
+                    external.asked = true;
                 }
-                record = (*record.add(LINK)).pointer();
+                self.tell(Outgoing::Read { external: number });
             }
         }
     }
@@ -97,6 +98,8 @@ impl Engine {
     /// # Safety
     /// `cell` is an unbound cell, `value` a value that is no unbound variable.
     pub(crate) unsafe fn bind(&mut self, cell: *mut Word, value: Word) {
+        // SAFETY: the cell is unbound (this function's condition), so that its content is null or the address of a
+        // record of this heap, every one of which has a header and a link.
         unsafe {
             let waiting = (*cell).pointer();
             *cell = value;
@@ -117,6 +120,8 @@ impl Engine {
     /// # Safety
     /// As for [`Engine::bind`].
     pub(crate) unsafe fn bind_answer(&mut self, cell: *mut Word, value: Word) {
+        // SAFETY: the cell is unbound (this function's condition), so that its content is null or the address of the
+        // first record of a list, which is what `wake` asks for.
         unsafe {
             let waiting = (*cell).pointer();
             *cell = value;
@@ -128,6 +133,8 @@ impl Engine {
 
     /// Makes two unbound variables one.
     pub(crate) unsafe fn bind_variables(&mut self, left: *mut Word, right: *mut Word) {
+        // SAFETY: both cells are unbound (this function's condition): their contents are null or lists of records of
+        // this heap; a record's link is read before the record is put into the other list.
         unsafe {
             // One for which nothing waits becomes the other, so that nothing is moved. One that lives elsewhere is told of
             // the other; what waits stays with the one that remains.
@@ -163,6 +170,11 @@ impl Engine {
     }
 
     unsafe fn is_external(&self, cell: *mut Word) -> bool {
+        if self.pes == 1 {
+            return false;
+        }
+        // SAFETY: the cell is unbound (this function's condition): its content is null or the first of a list of
+        // records of this heap, which ends with null.
         unsafe {
             let mut record = (*cell).pointer();
             while !record.is_null() {
@@ -177,6 +189,8 @@ impl Engine {
 
     /// Wakes everything in a list of records. `tell`: whether the owner of an external variable hears the value.
     unsafe fn wake(&mut self, first: *mut Word, value: Option<Word>, tell: bool) {
+        // SAFETY: `first` is null or a record of this heap (this function's condition), and so is every link, which is
+        // read before the record is woken and its link becomes another list's.
         unsafe {
             let mut record = first;
             while !record.is_null() {
@@ -207,6 +221,8 @@ impl Engine {
     }
 
     unsafe fn wake_hook(&mut self, hook: *mut Word) {
+        // SAFETY: `hook` is a hook of this heap (this function's condition), whose goal is null or a record of this
+        // heap.
         unsafe {
             let goal = (*hook.add(HOOKED_GOAL)).pointer();
             if !goal.is_null() {
@@ -216,6 +232,8 @@ impl Engine {
     }
 
     unsafe fn wake_goal(&mut self, goal: *mut Word) {
+        // SAFETY: `goal` is a goal record of this heap (this function's condition); one that is suspended is in no
+        // queue, so that its link is free for one.
         unsafe {
             let header = *goal;
             if goal_state(header) != state::SUSPENDED {
@@ -249,6 +267,8 @@ impl Engine {
     /// # Safety
     /// `variable` is an unbound variable of this heap.
     pub(crate) unsafe fn watch(&mut self, variable: Word, number: u64) {
+        // SAFETY: the variable is unbound and of this heap (this function's condition), and what starts a watch has
+        // made room for its record.
         unsafe {
             let cell = variable.pointer();
             let record = self.allocate(WATCH_WORDS);
@@ -262,7 +282,8 @@ impl Engine {
     /// Words in a row from the heap; whoever asks knows that there is room.
     pub(crate) fn allocate(&mut self, words: usize) -> *mut Word {
         let place = self.registers.free;
-        // SAFETY: within the space or its reserve, by the caller's knowledge.
+        // SAFETY: what allocates has looked at the limit or made room before, or takes no more than the reserve until
+        // the next look, so that the words lie within the space (asserted below in tests).
         self.registers.free = unsafe { place.add(words) };
         debug_assert!(self.registers.free <= self.heap.end());
         place

@@ -44,7 +44,8 @@ impl Engine {
         }
         let words = self.thrown.as_mut_ptr_range();
         self.registers.thrown = words.start;
-        // SAFETY: within what was just allocated.
+        // SAFETY: the array was just made longer than one goal with the most arguments, so that the end of what may
+        // begin lies within it.
         self.registers.thrown_end = unsafe { words.end.sub(1 + MOST_ARGUMENTS) };
     }
 

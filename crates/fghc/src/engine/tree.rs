@@ -6,6 +6,7 @@
 //! counted when they suspend and wake.
 
 use super::report::{Problem, ProblemKind};
+use super::schedule::Queue;
 use super::{Engine, NodeChange, Outgoing};
 use crate::engine::instruction::{MetacallGoal, Operand, Role};
 use crate::heap::word::{LIST, OBJECT, dereference};
@@ -14,6 +15,9 @@ use crate::ir::{AtomId, PredicateId, atoms};
 
 /// The root of the tree.
 pub const ROOT: u32 = 0;
+
+/// Bytes that a new node takes with its queue, twice because tables grow by doubling.
+const BYTES_OF_A_NODE: usize = 2 * (size_of::<Node>() + size_of::<Queue>());
 
 /// What becomes of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +43,10 @@ pub struct Node {
     pub elsewhere: u64,
     /// For a node that stands for one elsewhere: how that is called there.
     pub foreign: Option<u64>,
+    /// Its number means something elsewhere, so no other node gets it.
+    pub is_known_elsewhere: bool,
+    /// It has ended, and its number is free for another.
+    pub is_free: bool,
 }
 
 impl Node {
@@ -53,6 +61,8 @@ impl Node {
             waiting: 0,
             elsewhere: 0,
             foreign: None,
+            is_known_elsewhere: false,
+            is_free: false,
         }
     }
 }
@@ -74,8 +84,19 @@ impl Engine {
     }
 
     fn new_node(&mut self, parent: u32, result: Word, control: Word, foreign: Option<u64>) -> u32 {
-        let node = self.nodes.len() as u32;
-        self.nodes.push(Node { parent, result, control, foreign, queues: Vec::new(), ..Node::root() });
+        let is_known_elsewhere = foreign.is_some();
+        let new = Node { parent, result, control, foreign, is_known_elsewhere, queues: Vec::new(), ..Node::root() };
+        let node = match self.free_nodes.pop() {
+            Some(node) => {
+                self.nodes[node as usize] = new;
+                node
+            }
+            None => {
+                self.nodes.push(new);
+                self.charge(BYTES_OF_A_NODE);
+                self.nodes.len() as u32 - 1
+            }
+        };
         self.nodes[parent as usize].children.push(node);
         node
     }
@@ -88,7 +109,9 @@ impl Engine {
 
     /// Something elsewhere belongs to a node: it does not end before [`Engine::returned`] has taken as much back.
     pub fn lent(&mut self, node: u32, count: u64) {
-        self.nodes[node as usize].elsewhere += count;
+        let entry = &mut self.nodes[node as usize];
+        entry.elsewhere += count;
+        entry.is_known_elsewhere = true;
     }
 
     /// See [`Engine::lent`].
@@ -118,7 +141,8 @@ impl Engine {
     pub(crate) fn metacall_site(&mut self, metacall: u32) {
         let code = self.shared_code();
         let site = &code.metacalls[metacall as usize];
-        // SAFETY: the compiler's registers.
+        // SAFETY: the engine has a register for each that the compiler has numbered (`Code::registers`), and each holds
+        // a value of this heap from the start.
         unsafe {
             let x = self.registers.x;
             let result = *x.add(site.result as usize);
@@ -139,7 +163,8 @@ impl Engine {
     /// A value for a goal's argument.
     pub(crate) fn operand(&self, operand: &Operand) -> Word {
         match *operand {
-            // SAFETY: the compiler's registers.
+            // SAFETY: the engine has a register for each that the compiler has numbered (`Code::registers`), and each
+            // holds a value of this heap from the start.
             Operand::Register(register) => unsafe { *self.registers.x.add(register as usize) },
             Operand::Constant(word) => word,
             Operand::Variable(_) => unreachable!("arguments of goals are no variables in place"),
@@ -158,7 +183,7 @@ impl Engine {
     /// `call(Goal, Result, Control)` whose goal is a term: unbound goals wait, goals that do not exist fail under their
     /// node. Arguments: term, module, result, control. False when it must wait.
     pub(crate) fn metacall_term(&mut self, arguments: &[Word]) -> bool {
-        // SAFETY: values of this heap.
+        // SAFETY: the goal's arguments and the values of its node are of this heap, and nothing is collected meanwhile.
         unsafe {
             let mut module = AtomId(dereference(arguments[1]).atom_number());
             let mut term = dereference(arguments[0]);
@@ -204,7 +229,7 @@ impl Engine {
                     let text = self.text(term, true);
                     let module = self.atoms().name(module).to_string();
                     let kind = ProblemKind::UnknownGoal { goal: text, module };
-                    self.failures.push(Problem::new(kind));
+                    self.note_failure(Problem::new(kind));
                     self.end_node(node, atoms::FAILURE);
                 }
             }
@@ -214,7 +239,7 @@ impl Engine {
 
     /// Reads the control stream of a node as far as it is there.
     pub(crate) fn control(&mut self, node: u32) {
-        // SAFETY: values of this heap.
+        // SAFETY: the goal's arguments and the values of its node are of this heap, and nothing is collected meanwhile.
         unsafe {
             loop {
                 if self.nodes[node as usize].state == NodeState::Done {
@@ -243,7 +268,7 @@ impl Engine {
                     self.change_node(node, NodeChange::Stop);
                 } else {
                     let kind = ProblemKind::Control { message: self.text(message, true) };
-                    self.failures.push(Problem::new(kind));
+                    self.note_failure(Problem::new(kind));
                 }
             }
         }
@@ -273,25 +298,29 @@ impl Engine {
         self.tell_elsewhere(node, change);
     }
 
+    /// Tells of a change of a node wherever goals of it, or of nodes below it, are. By a loop: the tree may be deep.
     fn tell_elsewhere(&mut self, node: u32, change: NodeChange) {
         // Goals that were thrown are elsewhere, too.
         self.take_thrown();
-        if self.nodes[node as usize].elsewhere > 0 {
-            self.tell(Outgoing::NodeChanged { node, change });
-        }
-        for child in self.nodes[node as usize].children.clone() {
-            self.tell_elsewhere(child, change);
+        let mut below = vec![node];
+        while let Some(node) = below.pop() {
+            if self.nodes[node as usize].elsewhere > 0 {
+                self.tell(Outgoing::NodeChanged { node, change });
+            }
+            below.extend(self.nodes[node as usize].children.iter().rev());
         }
     }
 
     fn list_below(&mut self, node: u32) {
-        for queue in self.nodes[node as usize].queues.clone() {
-            if queue != self.current {
-                self.list(queue);
+        let mut below = vec![node];
+        while let Some(node) = below.pop() {
+            for index in 0..self.nodes[node as usize].queues.len() {
+                let queue = self.nodes[node as usize].queues[index];
+                if queue != self.current {
+                    self.list(queue);
+                }
             }
-        }
-        for child in self.nodes[node as usize].children.clone() {
-            self.list_below(child);
+            below.extend(self.nodes[node as usize].children.iter().rev());
         }
     }
 
@@ -329,7 +358,7 @@ impl Engine {
         if node == ROOT || problem.is_fatal() {
             return Some(problem);
         }
-        self.failures.push(problem);
+        self.note_failure(problem);
         let parent = self.nodes[node as usize].parent;
         self.end_node(node, atoms::FAILURE);
         self.park();
@@ -337,21 +366,36 @@ impl Engine {
         None
     }
 
-    /// Ends a node: what is left of it goes, its result is told.
+    /// Ends a node: what is left of it goes, its result is told. Where the caller expected another result, the node of the
+    /// caller fails, and so on.
     pub(crate) fn end_node(&mut self, node: u32, result: AtomId) {
+        let mut next = Some((node, result));
+        while let Some((node, result)) = next {
+            next = self.end_one(node, result);
+        }
+    }
+
+    /// Ends a node; which node that has fail, if it has one.
+    fn end_one(&mut self, node: u32, result: AtomId) -> Option<(u32, AtomId)> {
         self.discard(node);
         if node == ROOT {
-            return;
+            return None;
         }
         let parent = self.nodes[node as usize].parent;
-        self.nodes[parent as usize].children.retain(|child| *child != node);
+        let children = &mut self.nodes[parent as usize].children;
+        if let Some(place) = children.iter().position(|child| *child == node) {
+            children.swap_remove(place);
+        }
         if let Some(foreign) = self.nodes[node as usize].foreign {
             self.tell(Outgoing::NodeEnded { foreign, failed: result == atoms::FAILURE });
             self.preempt();
-            return;
+            return None;
         }
         let variable = std::mem::replace(&mut self.nodes[node as usize].result, Word::NIL);
         if !self.unify(variable, Word::atom(result.0)) {
+            if self.has_problem() {
+                return None;
+            }
             // The caller expected another result: a failed unification among the caller's goals.
             let kind = ProblemKind::Unification {
                 left: self.text(variable, true),
@@ -363,35 +407,37 @@ impl Engine {
                 self.problem = Some(Box::new(problem));
                 self.preempt();
             } else {
-                self.failures.push(problem);
-                self.end_node(parent, atoms::FAILURE);
+                self.note_failure(problem);
+                return Some((parent, atoms::FAILURE));
             }
         }
+        None
     }
 
     /// Takes all goals from a node and from those below it.
     fn discard(&mut self, node: u32) {
         self.take_thrown();
-        if self.nodes[node as usize].elsewhere > 0 {
-            self.tell(Outgoing::NodeChanged { node, change: NodeChange::Stop });
-        }
-        let queues = {
-            let entry = &mut self.nodes[node as usize];
-            entry.state = NodeState::Done;
-            entry.control = Word::NIL;
-            entry.waiting = 0;
-            std::mem::take(&mut entry.queues)
-        };
-        for queue in queues {
-            self.queues[queue as usize].head = std::ptr::null_mut();
-            if queue == self.current {
-                self.registers.ready = std::ptr::null_mut();
-                self.registers.waiting = 0;
-                self.preempt();
+        let mut below = vec![node];
+        while let Some(node) = below.pop() {
+            if self.nodes[node as usize].elsewhere > 0 {
+                self.tell(Outgoing::NodeChanged { node, change: NodeChange::Stop });
             }
-        }
-        for child in std::mem::take(&mut self.nodes[node as usize].children) {
-            self.discard(child);
+            let (queues, children) = {
+                let entry = &mut self.nodes[node as usize];
+                entry.state = NodeState::Done;
+                entry.control = Word::NIL;
+                entry.waiting = 0;
+                (std::mem::take(&mut entry.queues), std::mem::take(&mut entry.children))
+            };
+            for queue in queues {
+                self.queues[queue as usize].head = std::ptr::null_mut();
+                if queue == self.current {
+                    self.registers.ready = std::ptr::null_mut();
+                    self.registers.waiting = 0;
+                    self.preempt();
+                }
+            }
+            below.extend(children.into_iter().rev());
         }
     }
 

@@ -5,14 +5,20 @@ use std::cmp::Ordering;
 use super::Engine;
 use super::array::{Cells, elements};
 use super::interpret::Answer;
+use super::walk::{Meeting, Walk};
 use crate::heap::word::{ATOM, INT, LIST, OBJECT, REF, dereference};
 use crate::heap::{Kind, Word};
+
+/// Parts of a value that count for its hash.
+const HASHED: usize = 1 << 20;
 
 /// Bytes of a string.
 ///
 /// # Safety
 /// `header` opens a string; the bytes live as long as nothing is collected.
 pub unsafe fn string_bytes<'a>(header: *mut Word) -> &'a [u8] {
+    // SAFETY: `header` opens a string (this function's condition): its payload is the number of bytes, which lie packed
+    // in the words behind it.
     unsafe { std::slice::from_raw_parts(header.add(1).cast(), (*header).payload() as usize) }
 }
 
@@ -21,11 +27,14 @@ pub unsafe fn string_bytes<'a>(header: *mut Word) -> &'a [u8] {
 /// # Safety
 /// `header` opens a float.
 pub unsafe fn float_value(header: *mut Word) -> f64 {
+    // SAFETY: `header` opens a float (this function's condition): the word behind it holds the bits of the number.
     unsafe { f64::from_bits((*header.add(1)).0) }
 }
 
 /// Whether two objects without cells are equal.
 unsafe fn equal_without_cells(left: *mut Word, right: *mut Word) -> bool {
+    // SAFETY: both are headers of objects of this heap of one kind (this function's condition), and what is read is
+    // what that kind has behind its header.
     unsafe {
         match Kind::of(*left) {
             Kind::String => string_bytes(left) == string_bytes(right),
@@ -36,7 +45,9 @@ unsafe fn equal_without_cells(left: *mut Word, right: *mut Word) -> bool {
 }
 
 /// Cells of a list or object. None in strings, floats and predicates.
-unsafe fn cells(value: Word) -> Cells {
+pub(super) unsafe fn cells(value: Word) -> Cells {
+    // SAFETY: the value is a list or an object of this heap (this function's condition): two cells, or a header that
+    // says how many cells follow.
     unsafe {
         if value.tag() == LIST {
             return Cells::new(value.pointer(), 2);
@@ -52,6 +63,7 @@ unsafe fn cells(value: Word) -> Cells {
 
 /// Whether two objects are of one kind, name and size; a vector may be of either kind.
 unsafe fn alike(left: *mut Word, right: *mut Word) -> bool {
+    // SAFETY: both are headers of objects of this heap (this function's condition).
     unsafe {
         let is_vector = |header: Word| matches!(Kind::of(header), Kind::Vector | Kind::Array);
         let (left, right) = (*left, *right);
@@ -60,23 +72,26 @@ unsafe fn alike(left: *mut Word, right: *mut Word) -> bool {
 }
 
 impl Engine {
-    /// Active unification: makes both equal by binding variables; false when they cannot be.
+    /// Active unification: makes both equal by binding variables; false when they cannot be, or when [`Engine::problem`]
+    /// says why it ended before. Cyclic values are rational trees: equal where nothing on any path differs.
     pub(crate) fn unify(&mut self, left: Word, right: Word) -> bool {
         // SAFETY: both are values of this heap, and nothing is collected meanwhile.
         unsafe {
             if let Some(done) = self.unify_top(left, right) {
                 return done;
             }
-            let mut pairs = vec![(left, right)];
-            while let Some((left, right)) = pairs.pop() {
+            let mut walk = Walk::equality(self);
+            walk.push(left, right);
+            while let Some((left, right)) = walk.pop() {
                 match self.unify_top(left, right) {
                     Some(true) => {}
                     Some(false) => return false,
                     None => {
-                        let (left, right) = (cells(dereference(left)), cells(dereference(right)));
-                        // Heads are taken first, so the stack does not grow along a list.
-                        for index in (0..left.len()).rev() {
-                            pairs.push((left.get(index), right.get(index)));
+                        let (left, right) = (dereference(left), dereference(right));
+                        match walk.meet(self, left, right) {
+                            Meeting::Known => {}
+                            Meeting::Stop => return false,
+                            Meeting::New => walk.push_cells(cells(left), cells(right)),
                         }
                     }
                 }
@@ -87,6 +102,8 @@ impl Engine {
 
     /// Unifies as far as cells need not be compared; `None` when they must be.
     unsafe fn unify_top(&mut self, left: Word, right: Word) -> Option<bool> {
+        // SAFETY: both are values of this heap (this function's condition), so that after dereferencing REF leads to an
+        // unbound cell and OBJECT to a header.
         unsafe {
             let left = dereference(left);
             let right = dereference(right);
@@ -126,10 +143,11 @@ impl Engine {
     pub(crate) fn same(&mut self, left: Word, right: Word) -> Answer {
         let noted = self.registers.noted_count;
         let mut open = false;
-        let mut pairs = vec![(left, right)];
+        let mut walk = Walk::equality(self);
+        walk.push(left, right);
         // SAFETY: both are values of this heap, and nothing is collected meanwhile.
         unsafe {
-            while let Some((left, right)) = pairs.pop() {
+            while let Some((left, right)) = walk.pop() {
                 let left = dereference(left);
                 let right = dereference(right);
                 if left == right {
@@ -151,9 +169,10 @@ impl Engine {
                     self.registers.noted_count = noted;
                     return Answer::False;
                 }
-                let (first, second) = (cells(left), cells(right));
-                for index in (0..first.len()).rev() {
-                    pairs.push((first.get(index), second.get(index)));
+                match walk.meet(self, left, right) {
+                    Meeting::Known => {}
+                    Meeting::Stop => return Answer::Problem,
+                    Meeting::New => walk.push_cells(cells(left), cells(right)),
                 }
             }
         }
@@ -161,12 +180,13 @@ impl Engine {
     }
 
     /// The standard order of two values: integer, float, atom, string, list, structure, vector, predicate. `None` when
-    /// a variable that was noted keeps it open.
+    /// a variable that was noted keeps it open, or with a problem.
     pub(crate) fn order(&mut self, left: Word, right: Word) -> Option<Ordering> {
-        let mut pairs = vec![(left, right)];
+        let mut walk = Walk::ordered(self);
+        walk.push(left, right);
         // SAFETY: both are values of this heap, and nothing is collected meanwhile.
         unsafe {
-            while let Some((left, right)) = pairs.pop() {
+            while let Some((left, right)) = walk.pop() {
                 let left = dereference(left);
                 let right = dereference(right);
                 if left == right {
@@ -180,9 +200,13 @@ impl Engine {
                 if order != Ordering::Equal {
                     return Some(order);
                 }
-                let (first, second) = (cells(left), cells(right));
-                for index in (0..first.len()).rev() {
-                    pairs.push((first.get(index), second.get(index)));
+                if !matches!(left.tag(), LIST | OBJECT) {
+                    continue;
+                }
+                match walk.meet(self, left, right) {
+                    Meeting::Known => {}
+                    Meeting::Stop => return None,
+                    Meeting::New => walk.push_cells(cells(left), cells(right)),
                 }
             }
         }
@@ -198,6 +222,8 @@ impl Engine {
                 let name = |word: Word| atoms.name(crate::ir::AtomId(word.atom_number()));
                 name(left).cmp(name(right))
             }
+            // SAFETY: both are objects of this heap (this function's condition, and the tag), of one kind as their
+            // ranks are equal, and what is read is what that kind has behind its header.
             OBJECT => unsafe {
                 let (a, b) = (left.pointer(), right.pointer());
                 match Kind::of(*a) {
@@ -215,15 +241,23 @@ impl Engine {
         }
     }
 
-    /// An integer from 0 that is equal for equal values; `None` when a variable that was noted keeps it open.
+    /// An integer from 0 that is equal for equal values; `None` when a variable that was noted keeps it open, or with a
+    /// problem. Of a value with more than [`HASHED`] parts only the first count: two cyclic values may be equal though one
+    /// comes round sooner, and what follows from equal paths is all that they have in common.
     pub(crate) fn hash(&mut self, value: Word) -> Option<i64> {
         use std::hash::Hasher;
         // Names, not numbers of atoms: the same on every rank.
         let mut hasher = rustc_hash::FxHasher::default();
-        let mut values = vec![value];
+        let mut walk = Walk::ordered(self);
+        walk.push(value, Word::NIL);
+        let mut parts = 0;
         // SAFETY: a value of this heap, and nothing is collected meanwhile.
         unsafe {
-            while let Some(value) = values.pop() {
+            while let Some((value, _)) = walk.pop() {
+                parts += 1;
+                if parts > HASHED {
+                    break;
+                }
                 let value = dereference(value);
                 match value.tag() {
                     REF => {
@@ -248,30 +282,32 @@ impl Engine {
                     }
                 }
                 if matches!(value.tag(), LIST | OBJECT) {
-                    let cells = cells(value);
-                    values.extend((0..cells.len()).rev().map(|index| cells.get(index)));
+                    walk.push_cells(cells(value), cells(value));
                 }
             }
         }
+        self.spend(parts);
         Some((hasher.finish() >> 5) as i64)
     }
 
-    /// Whether a value has no variables; notes the first it meets.
+    /// Whether a value has no variables; notes the first it meets. False with a problem, too.
     pub(crate) fn ground(&mut self, value: Word) -> bool {
-        let mut values = vec![value];
+        let mut walk = Walk::ordered(self);
+        walk.push(value, value);
         // SAFETY: a value of this heap, and nothing is collected meanwhile.
         unsafe {
-            while let Some(value) = values.pop() {
+            while let Some((value, _)) = walk.pop() {
                 let value = dereference(value);
                 match value.tag() {
                     REF => {
                         self.registers.note(value);
                         return false;
                     }
-                    LIST | OBJECT => {
-                        let cells = cells(value);
-                        values.extend((0..cells.len()).rev().map(|index| cells.get(index)));
-                    }
+                    LIST | OBJECT => match walk.meet(self, value, value) {
+                        Meeting::Known => {}
+                        Meeting::Stop => return false,
+                        Meeting::New => walk.push_cells(cells(value), cells(value)),
+                    },
                     _ => {}
                 }
             }
@@ -285,6 +321,8 @@ unsafe fn rank(value: Word) -> u8 {
         INT => 0,
         ATOM => 2,
         LIST => 4,
+        // SAFETY: a value of this heap that is bound (this function's condition) and neither integer, atom nor list is
+        // an object, whose pointer is that of a header.
         _ => match unsafe { Kind::of(*value.pointer()) } {
             Kind::Float => 1,
             Kind::String => 3,

@@ -67,6 +67,9 @@ impl Collection {
     /// `word` is a value of the old space.
     #[inline]
     pub unsafe fn value(&mut self, mut word: Word) -> Word {
+        // SAFETY: the tag of a value of the old space (this function's condition) says what its pointer leads to: a
+        // cell, the two of a list, or a header; what has moved from there has left its new address under FORWARD or
+        // HEADER, and `allocate` gives memory of the new space.
         unsafe {
             loop {
                 match word.tag() {
@@ -101,11 +104,15 @@ impl Collection {
     /// # Safety
     /// `variable` refers to a cell of the old space, and everything reachable has been moved.
     pub unsafe fn moved(&self, variable: Word) -> Option<Word> {
+        // SAFETY: the variable refers to a cell of the old space (this function's condition), which is freed only after
+        // the collection.
         let content = unsafe { *variable.pointer() };
         matches!(content.tag(), FORWARD | HEADER).then(|| Word::reference(content.pointer()))
     }
 
     unsafe fn list(&mut self, old: *mut Word) -> Word {
+        // SAFETY: `old` is the first of the two cells of a list of the old space (this function's condition), and `new`
+        // the first of two words that were allocated here.
         unsafe {
             let head = *old;
             if head.tag() == HEADER {
@@ -126,6 +133,8 @@ impl Collection {
     /// # Safety
     /// `old` is the header of one in the old space.
     pub unsafe fn record(&mut self, old: *mut Word) -> *mut Word {
+        // SAFETY: `old` is a header of the old space (this function's condition), which says how many words follow it;
+        // as many are allocated at `new`, and what is written into the old object lies within it.
         unsafe {
             let header = *old;
             if header.tag() == FORWARD {
@@ -169,6 +178,8 @@ impl Collection {
     }
 
     unsafe fn link(&mut self, place: *mut Word) {
+        // SAFETY: `place` is the link of a record in the new space (this function's condition), which holds null or the
+        // address of a record of the old one.
         unsafe {
             let old = (*place).pointer();
             if !old.is_null() {
@@ -182,6 +193,8 @@ impl Collection {
     /// # Safety
     /// Everything moved came from a consistent heap.
     pub unsafe fn finish(&mut self) {
+        // SAFETY: words from `scan` to `top` have been moved here from a consistent heap (this function's condition),
+        // each a value, a cell's content or a header; after a header `inside` goes on behind what is no value.
         unsafe {
             while self.scan < self.top {
                 let place = self.scan;
@@ -206,6 +219,9 @@ impl Collection {
 
     /// Scans the part of an object that differs from a row of values; returns where the scan goes on.
     unsafe fn inside(&mut self, place: *mut Word, header: Word) -> *mut Word {
+        // SAFETY: `place` is the header of an object or record that was moved as a whole (this function's condition),
+        // so that all words that the header speaks of are there; hooks and links hold null or addresses of the old
+        // space, whose objects say by FORWARD where they have gone.
         unsafe {
             match Kind::of(header) {
                 Kind::Structure | Kind::Vector | Kind::Array | Kind::Elements | Kind::Predicate => place.add(1),
@@ -252,6 +268,9 @@ impl Collection {
         first: *mut Word,
         belongs: impl Fn(Word) -> bool,
     ) -> (*mut Word, Vec<*mut Word>) {
+        // SAFETY: `first` heads the list of suspended goals, linked by the word behind their arguments (this function's
+        // condition); a goal that has moved left its new address in its header only, so that the old link can still be
+        // read, and the arity to find it by is that of either copy.
         unsafe {
             let mut kept = std::ptr::null_mut();
             let mut lost = Vec::new();

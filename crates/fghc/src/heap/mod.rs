@@ -30,24 +30,39 @@ pub struct Heap {
     spare: Option<Space>,
     limit_words: usize,
     room: usize,
+    available: fn() -> Option<usize>,
 }
 
-/// The heap would need more than its limit.
+/// Before a space of so many bytes is taken, the system is asked whether it has them.
+const LARGE_BYTES: usize = 32 << 20;
+
+/// The heap cannot hold what it must.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Exhausted {
-    /// Bytes that are reachable or asked for.
-    pub needed: usize,
-    /// The limit in bytes.
-    pub limit: usize,
+pub enum Exhausted {
+    /// Its limit is too low.
+    Limit {
+        /// Bytes that are reachable or asked for.
+        needed: usize,
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// The system has too little memory.
+    System {
+        /// Bytes of the space that is needed.
+        needed: usize,
+        /// Bytes that the system has, where that is known.
+        available: Option<usize>,
+    },
 }
 
 impl Heap {
     /// A heap that holds at most `limit` bytes in use (twice that while it is collected). At least 64 KiB. While it is small, a
     /// space is `room` times larger than what a collection kept, so that few collections copy what is kept again and again.
-    pub fn new(limit: usize, room: usize) -> Option<Heap> {
+    /// `available`: how many bytes the system still has, where that is known.
+    pub fn new(limit: usize, room: usize, available: fn() -> Option<usize>) -> Option<Heap> {
         let limit_words = (limit / 8).max(8 * 1024);
         let used = Space::new(FIRST_WORDS.min(limit_words) + RESERVE)?;
-        Some(Heap { used, spare: None, limit_words, room })
+        Some(Heap { used, spare: None, limit_words, room, available })
     }
 
     pub fn start(&self) -> *mut Word {
@@ -64,7 +79,7 @@ impl Heap {
     pub fn limit(&self, live: usize, wanted: usize) -> *mut Word {
         let size = self.used.words() - RESERVE;
         let comfortable = self.comfortable(live + wanted).max(FIRST_WORDS);
-        // SAFETY: within the space, which is larger than the reserve.
+        // SAFETY: `size` words are in the space, which every `new` and `replace` makes larger than the reserve.
         unsafe { self.used.start().add(comfortable.min(size)) }
     }
 
@@ -79,34 +94,53 @@ impl Heap {
         self.limit_words * 8
     }
 
-    /// A space for what is in use now, `in_use` words. Hand the result to [`Heap::replace`].
-    pub fn new_space(&mut self) -> Option<Space> {
+    /// A space for what is in use now. Hand the result to [`Heap::replace`].
+    pub fn new_space(&mut self) -> Result<Space, Exhausted> {
         match self.spare.take() {
-            Some(space) if space.words() == self.used.words() => Some(space),
-            _ => Space::new(self.used.words()),
+            Some(space) if space.words() == self.used.words() => Ok(space),
+            _ => Space::new(self.used.words())
+                .ok_or(Exhausted::System { needed: self.used.words() * 8, available: None }),
         }
     }
 
     /// After a collection into `space`, of which `live` words are used: goes on there, or, where that is much of it or
-    /// `wanted` more words do not fit, says how large a space the contents should be moved to.
-    pub fn replace(&mut self, space: Space, live: usize, wanted: usize) -> Result<Option<Space>, Exhausted> {
+    /// `wanted` more words do not fit, says how large a space the contents should be moved to. `others`: bytes beside the heap
+    /// that count against its limit.
+    pub fn replace(
+        &mut self,
+        space: Space,
+        live: usize,
+        wanted: usize,
+        others: usize,
+    ) -> Result<Option<Space>, Exhausted> {
         let old = std::mem::replace(&mut self.used, space);
         self.spare = Some(old);
         let size = self.used.words() - RESERVE;
-        let needed = live + wanted;
-        if needed > self.limit_words {
-            return Err(Exhausted { needed: needed * 8, limit: self.limit_words * 8 });
+        let needed = live.saturating_add(wanted);
+        let others = others.div_ceil(8);
+        if needed.saturating_add(others) > self.limit_words {
+            let needed = needed.saturating_add(others).saturating_mul(8);
+            return Err(Exhausted::Limit { needed, limit: self.limit_words * 8 });
         }
+        let limit = self.limit_words - others;
         let comfortable = self.comfortable(needed);
-        if size >= comfortable || size >= self.limit_words {
+        if size >= comfortable || size >= limit && size >= needed {
             return Ok(None);
         }
-        let target = comfortable.next_power_of_two().max(size * 2).min(self.limit_words);
+        let target = comfortable.next_power_of_two().max(size * 2).min(limit).max(needed);
+        self.larger(target, size, needed)
+    }
+
+    /// A space of `target` words beside the reserve; none where the system has no more and those that there are do.
+    fn larger(&mut self, target: usize, size: usize, needed: usize) -> Result<Option<Space>, Exhausted> {
         self.spare = None;
-        match Space::new(target + RESERVE) {
+        let bytes = (target + RESERVE) * 8;
+        let available = if bytes >= LARGE_BYTES { (self.available)() } else { None };
+        let fits = available.is_none_or(|available| bytes <= available);
+        match if fits { Space::new(target + RESERVE) } else { None } {
             Some(space) => Ok(Some(space)),
             None if needed <= size => Ok(None),
-            None => Err(Exhausted { needed: needed * 8, limit: size * 8 }),
+            None => Err(Exhausted::System { needed: bytes, available }),
         }
     }
 

@@ -12,6 +12,8 @@ pub struct Space {
 }
 
 // A space is owned memory; nothing in it belongs to a thread.
+// SAFETY: a space owns its memory, which is not bound to the thread that allocated it, and it is reached through this
+// one owner.
 unsafe impl Send for Space {}
 
 impl Space {

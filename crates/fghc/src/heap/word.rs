@@ -209,6 +209,8 @@ impl fmt::Debug for Word {
 #[inline(always)]
 pub unsafe fn dereference(mut word: Word) -> Word {
     while word.tag() == REF {
+        // SAFETY: a word with the tag REF in a live heap (this function's condition) is the address of a cell of that
+        // heap, which is written when it is allocated.
         let content = unsafe { *word.pointer() };
         if content.tag() == UNBOUND {
             break;

@@ -57,6 +57,22 @@ impl Function<'_> {
         self.proceed();
     }
 
+    /// A predicate that the interpreter runs: one goal, then the next of the queue.
+    pub(super) fn interpreted(&mut self) {
+        self.at = self.code.predicates[self.predicate as usize].entry;
+        let again = self.b.create_block();
+        self.b.ins().jump(again, &[]);
+        self.b.switch_to_block(again);
+        self.count_reduction();
+        self.spill(self.arguments());
+        self.save();
+        let predicate = self.constant(u64::from(self.predicate));
+        let result = self.call("interpret_goal", &[predicate]);
+        self.leave_unless_going_on(result);
+        self.restore();
+        self.proceed();
+    }
+
     pub(super) fn execute(&mut self, predicate: u32) {
         if predicate == self.predicate {
             let facts = self.facts().iter().filter(|(register, _)| usize::from(*register) < self.arity);

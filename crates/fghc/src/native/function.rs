@@ -23,6 +23,15 @@ pub(super) fn is_small(code: &Code, predicate: u32) -> bool {
     predicate.end - predicate.entry <= MANY_INSTRUCTIONS
 }
 
+/// Predicates with more instructions than this are interpreted: what translating takes grows faster than they do.
+const MAX_TRANSLATED: u32 = 2000;
+
+/// Whether a predicate is left to the interpreter.
+pub(super) fn is_interpreted(code: &Code, predicate: u32) -> bool {
+    let predicate = &code.predicates[predicate as usize];
+    predicate.end - predicate.entry > MAX_TRANSLATED
+}
+
 /// Most versions of a predicate.
 const MOST_VERSIONS: usize = 4;
 
@@ -148,6 +157,11 @@ impl<'a> Function<'a> {
         let predicate = &self.code.predicates[self.predicate as usize];
         if predicate.role != Role::Program {
             self.builtin();
+            self.finish();
+            return;
+        }
+        if is_interpreted(self.code, self.predicate) {
+            self.interpreted();
             self.finish();
             return;
         }

@@ -77,7 +77,7 @@ helpers! {
     }
     fn unify(engine, left, right) {
         let (left, right) = (Word(left as u64), Word(right as u64));
-        // SAFETY: values of the heap.
+        // SAFETY: native code calls this with values of the engine's heap.
         unsafe {
             // What a stream does all the time: a variable that one goal waits for is bound.
             let place = crate::heap::word::dereference(left);
@@ -102,7 +102,8 @@ helpers! {
     }
     fn overflow(engine, at) {
         let x = engine.registers.x;
-        // SAFETY: the compiler's registers.
+        // SAFETY: the engine has a register for each that the compiler has numbered (`Code::registers`), and each holds
+        // a value of this heap from the start.
         let register = |register: u16| unsafe { crate::heap::word::dereference(*x.add(register as usize)) };
         number(match engine.code.instructions[at as usize] {
             Instruction::Calculate { operation, left, right, .. } => {
@@ -144,6 +145,14 @@ helpers! {
         let well = engine.builtin_in_place(call as u32);
         went(engine, well)
     }
+    fn interpret_goal(engine, predicate) {
+        let exit = engine.interpret_goal(predicate as u32);
+        engine.registers.tighten();
+        match exit {
+            Exit::Empty => GO_ON,
+            exit => number(exit),
+        }
+    }
     fn builtin_goal(engine, predicate) {
         let well = engine.builtin_goal(predicate as u32);
         went(engine, well)
@@ -162,7 +171,7 @@ helpers! {
         value.0 as i64
     }
     fn equals_boxed(engine, value, constant) {
-        // SAFETY: a bound value.
+        // SAFETY: native code calls this with a value of the engine's heap that it has dereferenced and found bound.
         i64::from(unsafe { engine.equals_boxed(Word(value as u64), constant as u32) })
     }
     fn is_of_type(_engine, value, kind) {
@@ -170,7 +179,7 @@ helpers! {
             Type::Any, Type::Integer, Type::Atom, Type::Float, Type::Atomic, Type::List, Type::Structure, Type::Vector,
             Type::String, Type::Predicate,
         ];
-        // SAFETY: a bound value.
+        // SAFETY: native code calls this with a value of the engine's heap that it has dereferenced and found bound.
         i64::from(unsafe { has_type(Word(value as u64), TYPES[kind as usize]) })
     }
     fn note(engine, variable) {

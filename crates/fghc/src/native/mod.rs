@@ -52,13 +52,15 @@ pub struct Native {
 
 // SAFETY: finished code is only read.
 unsafe impl Send for Native {}
+// SAFETY: finished code and the table of its entries are only read, from whichever threads.
 unsafe impl Sync for Native {}
 
 impl Native {
     /// Translates a program; `None` where this processor is not one that can be translated for.
     pub fn new(code: &Code, translation: &Translation) -> Option<Native> {
         let program::Program { module, entries, enter, left_out } = program::program(code, translation)?;
-        // SAFETY: translated with this signature.
+        // SAFETY: `program::program` has translated the entry with the signature of `Enter`, and `module` keeps its
+        // memory.
         let enter = unsafe { std::mem::transmute::<*const u8, Enter>(enter) };
         Some(Native { entries, enter, left_out, module: Some(module) })
     }

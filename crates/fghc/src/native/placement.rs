@@ -31,12 +31,12 @@ impl JITMemoryProvider for Scattered {
         let align = align.max(1);
         let before = (self.generator.next_u64() % LINE / align * align) as usize;
         let start = self.memory.allocate(size + before, align, kind)?;
-        // SAFETY: within what was allocated.
+        // SAFETY: `before` is less than the bytes that were allocated in addition.
         Ok(unsafe { start.add(before) })
     }
 
     unsafe fn free_memory(&mut self) {
-        // SAFETY: as the caller says.
+        // SAFETY: nothing uses the memory any more (this function's condition), all of which is the provider's.
         unsafe { self.memory.free_memory() }
     }
 

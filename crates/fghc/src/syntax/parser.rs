@@ -1,7 +1,9 @@
 //! From tokens to terms, by operator precedence.
 
 use super::operators::{ARGUMENT, MAXIMUM, infix, prefix};
-use super::token::{Placed, Quoted, Symbol, Token, based_integer, escape, tokens, too_large};
+use super::token::{
+    BYTE_ORDER_MARK, Placed, Quoted, Symbol, Token, based_integer, escape, shortened, tokens, too_large,
+};
 use super::tree::{Kind, Tree};
 use crate::diagnostics::Diagnostic;
 use crate::ir::{LARGEST_INTEGER, SMALLEST_INTEGER, Span};
@@ -121,7 +123,8 @@ impl<'a> Parser<'a> {
     }
 
     fn starts_line(&self, span: Span) -> bool {
-        span.start == 0 || self.text.as_bytes()[span.start as usize - 1] == b'\n'
+        let before = self.text[..span.start as usize].chars().next_back();
+        before.is_none_or(|before| before == '\n' || before == BYTE_ORDER_MARK)
     }
 
     fn begins_clause(&self) -> bool {
@@ -138,7 +141,7 @@ impl<'a> Parser<'a> {
                 Diagnostic::error("syntax", placed.span, format!("the clause ends where {expected} must come"))
             }
             _ => {
-                let found = self.slice(placed.span);
+                let found = shortened(self.slice(placed.span));
                 Diagnostic::error("syntax", placed.span, format!("found {found} where {expected} must come"))
             }
         };

@@ -166,10 +166,26 @@ pub(super) struct Placed {
     pub span: Span,
 }
 
+/// What some editors put at the beginning of a text.
+pub(crate) const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// The beginning of a piece of the source, for a message.
+pub(crate) fn shortened(text: &str) -> std::borrow::Cow<'_, str> {
+    const LENGTH: usize = 60;
+    let line = text.lines().next().unwrap_or_default();
+    match line.char_indices().nth(LENGTH) {
+        Some((end, _)) => format!("{}…", &line[..end]).into(),
+        None if line.len() < text.len() => format!("{line}…").into(),
+        None => line.into(),
+    }
+}
+
 /// The tokens of a text, ended by [`Token::EndOfText`]; what is no token is reported and left out.
 pub(super) fn tokens(text: &str, source: u32, report: &mut dyn FnMut(Diagnostic)) -> Vec<Placed> {
     let mut found = Vec::new();
     let mut lexer = Token::lexer(text);
+    // A byte order mark says only that this is UTF-8.
+    lexer.bump(if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 });
     let place = |range: std::ops::Range<usize>| Span { source, start: range.start as u32, end: range.end as u32 };
     while let Some(token) = lexer.next() {
         let span = place(lexer.span());
@@ -203,7 +219,7 @@ pub(super) fn tokens(text: &str, source: u32, report: &mut dyn FnMut(Diagnostic)
             }
             Ok(token) => found.push(Placed { token, span }),
             Err(()) => report(
-                Diagnostic::error("syntax", span, format!("{:?} means nothing here", lexer.slice()))
+                Diagnostic::error("syntax", span, format!("{:?} means nothing here", shortened(lexer.slice())))
                     .help("quote it if it belongs to a name or a string"),
             ),
         }

@@ -82,7 +82,8 @@ pub(super) trait Combine<T: Element>: Send + Sync + 'static {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn combine_512(one: Lanes, other: Lanes) -> Lanes {
-        // SAFETY: the caller's; any bits are an element.
+        // SAFETY: `T` has eight bytes (this function's condition), so that eight of them are as large as the lanes, and
+        // any bits are an element of a number type.
         unsafe {
             let (mut one, other): ([T; 8], [T; 8]) = (transmute_copy(&one), transmute_copy(&other));
             for (one, &other) in one.iter_mut().zip(&other) {
@@ -154,7 +155,7 @@ macro_rules! floats {
             unsafe fn combine_512(one: Lanes, other: Lanes) -> Lanes {
                 use std::arch::x86_64::{_mm512_add_pd, _mm512_castpd_si512, _mm512_castsi512_pd};
                 debug_assert_eq!(size_of::<$type>(), 8);
-                // SAFETY: the caller's.
+                // SAFETY: the processor has AVX-512F (this function's condition); the casts change no bit.
                 unsafe { _mm512_castpd_si512(_mm512_add_pd(_mm512_castsi512_pd(one), _mm512_castsi512_pd(other))) }
             }
         }

@@ -1,7 +1,8 @@
 //! How much of a block is selected, and stores of what is.
 
+use weft_simd::{Dispatched, dispatch};
+
 use super::element::Truth;
-use super::wide::{Wide, widely};
 
 /// Elements that are looked at before it is asked whether more need be.
 const PORTION: usize = 256;
@@ -18,7 +19,7 @@ pub(super) enum Density {
 pub(super) fn density(truths: &[Truth]) -> Density {
     let (mut any, mut all) = (false, true);
     for portion in truths.chunks(PORTION) {
-        let (some, every) = widely(Portion(portion));
+        let (some, every) = dispatch(Portion(portion));
         any |= some;
         all &= every;
         if any && !all {
@@ -34,7 +35,7 @@ pub(super) fn density(truths: &[Truth]) -> Density {
 
 struct Portion<'a>(&'a [Truth]);
 
-impl Wide for Portion<'_> {
+impl Dispatched for Portion<'_> {
     /// Whether any and whether all hold.
     type Output = (bool, bool);
     #[inline(always)]
@@ -50,7 +51,8 @@ impl Wide for Portion<'_> {
 ///
 /// As many elements of `item` bytes, a power of two up to 8, as truths are readable and writable, and the two are apart.
 pub(super) unsafe fn blend(from: *const u8, to: *mut u8, truths: &[Truth], item: usize) {
-    // SAFETY: the caller's.
+    // SAFETY: as many elements of `item` bytes as truths are readable and writable, and apart (this function's
+    // condition).
     unsafe {
         match item {
             1 => blend_of::<u8>(from, to, truths),
@@ -68,7 +70,8 @@ pub(super) unsafe fn blend(from: *const u8, to: *mut u8, truths: &[Truth], item:
 /// An element of `item` bytes, a power of two up to 8, is readable; so many are writable, and apart from it.
 pub(super) unsafe fn repeat(from: *const u8, to: *mut u8, count: usize, item: usize) {
     // A loop of copies of `item` bytes would be one of calls, each longer than a line of the cache takes.
-    // SAFETY: the caller's.
+    // SAFETY: an element of `item` bytes is readable and `count` are writable, apart from it (this function's
+    // condition).
     unsafe {
         match item {
             1 => to.write_bytes(*from, count),
@@ -80,7 +83,8 @@ pub(super) unsafe fn repeat(from: *const u8, to: *mut u8, count: usize, item: us
 }
 
 unsafe fn repeat_of<T: Copy>(from: *const u8, to: *mut u8, count: usize) {
-    // SAFETY: the caller's.
+    // SAFETY: a `T` is readable and `count` of them are writable, apart from it (conditions of `repeat`, which has
+    // chosen a `T` of the element's size); what is written may be uninitialised.
     let (value, to) = unsafe {
         let value = from.cast::<T>().read_unaligned();
         (value, std::slice::from_raw_parts_mut(to.cast::<std::mem::MaybeUninit<T>>(), count))
@@ -89,14 +93,15 @@ unsafe fn repeat_of<T: Copy>(from: *const u8, to: *mut u8, count: usize) {
 }
 
 unsafe fn blend_of<T: Bits>(from: *const u8, to: *mut u8, truths: &[Truth]) {
-    // SAFETY: the caller's.
+    // SAFETY: as many `T` as truths are readable and writable, and apart (conditions of `blend`, which has chosen a `T`
+    // of the element's size; arrays are aligned to their elements).
     let (from, to) = unsafe {
         (
             std::slice::from_raw_parts(from.cast::<T>(), truths.len()),
             std::slice::from_raw_parts_mut(to.cast::<T>(), truths.len()),
         )
     };
-    widely(Blend { from, to, truths });
+    dispatch(Blend { from, to, truths });
 }
 
 /// An element whose bits are taken from one of two without a branch: where the selection is scattered, a branch is
@@ -124,7 +129,7 @@ struct Blend<'a, T> {
     truths: &'a [Truth],
 }
 
-impl<T: Bits> Wide for Blend<'_, T> {
+impl<T: Bits> Dispatched for Blend<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run(self) {

@@ -3,12 +3,14 @@
 //! An array is worked through in blocks that fit the first-level cache. A block of which nothing is selected is not
 //! touched; of one that is selected in part, the results are computed for all and stored for the selected.
 
+use crate::{Execution, Stop};
+
 use super::density::{Density, blend, density, repeat};
 use super::lines::{self, Ahead, Hint, LINE, Scratch};
 use super::parallel::{in_parts, threads_for_passing};
 use super::pointwise::{Kernel, conversion, kernel};
 use super::view::Selection;
-use super::{Pointwise, PrimitiveError, View};
+use super::{Pointwise, PrimitiveError, View, finished};
 
 /// Elements of a block; with those of three arrays it fits the first-level cache.
 const BLOCK: usize = 1024;
@@ -31,13 +33,14 @@ const PASSING_BYTES: usize = 2048;
 /// # Safety
 ///
 /// The memory of all views is what [`View`] says.
-pub unsafe fn elementwise(
+pub unsafe fn elementwise<'a>(
     operation: Pointwise,
     operands: &[View],
     out: View,
     selection: Option<&View>,
-    threads: Option<usize>,
+    execution: impl Into<Execution<'a>>,
 ) -> Result<(), PrimitiveError> {
+    let Execution { threads, stop } = execution.into();
     let (one, other) = match (operands, operation.operands()) {
         ([one], 1) => (*one, *one),
         ([one, other], 2) => (*one, *other),
@@ -62,19 +65,20 @@ pub unsafe fn elementwise(
             }
         }
     }
-    // SAFETY: the caller's.
+    // SAFETY: the selection's memory is what `View` says (this function's condition).
     let selection = unsafe { Selection::checked(selection, out.length, Some(&out))? };
     let bytes = one.bytes() + other.bytes() * (operation.operands() - 1) + out.bytes();
     let streaming = lines::passes_caches(bytes);
     let largest = one.kind.size().max(out.kind.size());
     let block = if streaming { BLOCK.min(PASSING_BYTES / largest) } else { BLOCK };
     let (two, copies) = (operation.operands() == 2, operation == Pointwise::Copy && one.kind == out.kind);
-    let call = Call { kernel, one, other, two, copies, out, selection, apart, streaming, block };
+    let call = Call { kernel, one, other, two, copies, out, selection, apart, streaming, block, stop };
     in_parts(out.length, BLOCK, threads_for_passing(threads, bytes), |part| {
-        // SAFETY: the caller's; parts are disjoint.
+        // SAFETY: the memory of all views is what `View` says (this function's condition), types and lengths were
+        // checked, and parts of the output are disjoint.
         unsafe { call.run(part.start, part.end) }
     });
-    Ok(())
+    finished(stop)
 }
 
 struct Call<'a> {
@@ -92,12 +96,14 @@ struct Call<'a> {
     streaming: bool,
     /// Elements of a block.
     block: usize,
+    stop: Stop<'a>,
 }
 
 impl Call<'_> {
     unsafe fn run(&self, from: usize, to: usize) {
         let (mut first, mut second) = (Scratch::<BLOCK_BYTES>::new(), Scratch::<BLOCK_BYTES>::new());
-        // SAFETY: the caller's.
+        // SAFETY: `from..to` is a part of the output, of which no other thread has any, and operands have as many
+        // elements or one; blocks of the scratch memory are as long as the longest block.
         unsafe {
             let one = Operand::new(&self.one, self.out.length, to - from, &mut first);
             let other = Operand::new(&self.other, self.out.length, to - from, &mut second);
@@ -108,7 +114,7 @@ impl Call<'_> {
             let mut room = Scratch::<BLOCK_BYTES>::new();
             let head = lines::before_line(self.target(from), self.out.kind.size());
             let mut start = from;
-            while start < to {
+            while start < to && !self.stop.is_asked() {
                 // After the first block, blocks of the output begin at lines.
                 let end = if start == from && head > 0 { to.min(from + head) } else { to.min(start + self.block) };
                 self.block(&one, &other, start, end, &mut room);
@@ -129,7 +135,8 @@ impl Call<'_> {
     unsafe fn block(&self, one: &Operand, other: &Operand, start: usize, end: usize, room: &mut Scratch<BLOCK_BYTES>) {
         let count = end - start;
         let item = self.out.kind.size();
-        // SAFETY: the caller's; the scratch room holds a block.
+        // SAFETY: `start..end` is a block of the part that this thread has, of as many elements as the scratch memory
+        // holds at most, and operands and selection have these elements.
         unsafe {
             let target = self.target(start);
             let density = self.selection.0.map_or(Density::All, |truths| density(&truths[start..end]));

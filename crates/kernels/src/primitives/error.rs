@@ -34,6 +34,9 @@ pub enum PrimitiveError {
     /// Arrays that must be apart.
     #[error("{one} and {other} share memory: results would overwrite what is still needed")]
     Overlap { one: &'static str, other: &'static str },
+    /// The call was given up because whoever made it asked for that; outputs hold anything.
+    #[error("the call was interrupted: its output holds anything now")]
+    Interrupted,
     /// Arguments that contradict each other.
     #[error("{0}")]
     Meaningless(&'static str),

@@ -1,11 +1,13 @@
 //! Gets: each element from where its index says.
 
+use crate::Execution;
+
 use super::density::{Density, density};
 use super::element::Element;
-use super::indices::{Index, Indexing, Moves, range_of, with_indices};
+use super::indices::{Index, Indexing, Moves, range_of, read_index, with_indices};
 use super::lines::{self, Scratch};
 use super::parallel::in_parts;
-use super::{PrimitiveError, View};
+use super::{PrimitiveError, View, finished};
 
 /// Elements of a block.
 const BLOCK: usize = 1024;
@@ -27,15 +29,15 @@ const NEAR: usize = 512 << 10;
 /// # Safety
 ///
 /// The memory of all views is what [`View`] says.
-pub unsafe fn gather(
+pub unsafe fn gather<'a>(
     x: View,
     index: View,
     out: View,
     selection: Option<&View>,
-    threads: Option<usize>,
+    execution: impl Into<Execution<'a>>,
 ) -> Result<(), PrimitiveError> {
-    // SAFETY: the caller's.
-    let moves = unsafe { Moves::checked(x, index, out, out.length, selection, threads)? };
+    // SAFETY: the memory of all views is what `View` says (this function's condition).
+    let moves = unsafe { Moves::checked(x, index, out, out.length, selection, execution.into())? };
     with_indices(&index, Work { moves })
 }
 
@@ -46,9 +48,12 @@ struct Work<'a> {
 impl Indexing for Work<'_> {
     type Output = ();
     fn run<I: Index>(self) -> Result<(), PrimitiveError> {
-        // SAFETY: `gather` was promised readable views.
+        // SAFETY: the index's memory is what `View` says (a condition of `gather`, which made this), and `with_indices`
+        // has chosen its type.
         let index = unsafe { self.moves.index.slice::<I>() };
-        if range_of(index, self.moves.selection, self.moves.x.length, "source", self.moves.threads)?.is_none() {
+        if range_of(index, self.moves.selection, self.moves.x.length, "source", self.moves.threads, self.moves.stop)?
+            .is_none()
+        {
             return Ok(());
         }
         // What is fetched need not be understood.
@@ -58,22 +63,24 @@ impl Indexing for Work<'_> {
             4 => self.fetched::<u32, I>(index),
             _ => self.fetched::<u64, I>(index),
         }
-        Ok(())
+        finished(self.moves.stop)
     }
 }
 
 impl Work<'_> {
     fn fetched<T: Element, I: Index>(&self, index: &[I]) {
-        // SAFETY: `gather` was promised a readable view; any bits are an unsigned number.
+        // SAFETY: the array's memory is what `View` says (a condition of `gather`); `T` is as large as its elements,
+        // and any bits are an unsigned number.
         let x = unsafe { self.moves.x.elements::<T>() };
         let streaming = lines::passes_caches(self.moves.out.bytes() + self.moves.index.bytes());
         in_parts(index.len(), BLOCK, self.moves.threads, |part| {
             let mut room = Scratch::<{ BLOCK * 8 }>::new();
             let head = lines::before_line(self.target::<T>(part.start).cast(), size_of::<T>());
             let mut start = part.start;
-            while start < part.end {
+            while start < part.end && !self.moves.stop.is_asked() {
                 let end = part.end.min(start + if start == part.start && head > 0 { head } else { BLOCK });
-                // SAFETY: parts are disjoint; the output was promised to be writable.
+                // SAFETY: the output's memory is what `View` says (a condition of `gather`), it has the elements of the
+                // part, and parts are disjoint.
                 unsafe {
                     if streaming {
                         self.block::<T, I>(x, index, start, end, room.pointer().cast());
@@ -100,7 +107,8 @@ impl Work<'_> {
     unsafe fn block<T: Element, I: Index>(&self, x: &[T], index: &[I], start: usize, end: usize, target: *mut T) {
         let far = std::mem::size_of_val(x) > NEAR;
         let all = self.moves.selection.0.is_none_or(|truths| density(&truths[start..end]) == Density::All);
-        // SAFETY: the caller's.
+        // SAFETY: `start..end` are elements of the index and of the selection, and `target` is valid for as many (this
+        // function's condition).
         unsafe {
             match (all, far) {
                 (true, true) => self.each::<T, I, true, true>(x, index, start, end, target),
@@ -121,23 +129,20 @@ impl Work<'_> {
         target: *mut T,
     ) {
         let old = self.target::<T>(start);
+        // There is one: `range_of` has found a selected index within the source.
+        let last = x.len() - 1;
         for number in 0..end - start {
             let element = start + number;
-            // SAFETY: selected indices were checked, and others replaced by 0, which there is; the rest is the caller's.
+            // SAFETY: elements of the output have an index each, and what is read of those is bounded by the source, as
+            // they may have been written since they were checked; the target has room for the block.
             unsafe {
                 if FAR {
-                    let ahead = index.get_unchecked((element + AHEAD).min(index.len() - 1)).place();
-                    lines::fetch_to_second(x.as_ptr().wrapping_add(ahead).cast());
+                    let ahead = read_index(index.as_ptr(), (element + AHEAD).min(index.len() - 1));
+                    weft_simd::prefetch_to_second(x.as_ptr().wrapping_add(ahead));
                 }
-                let place = index.get_unchecked(element).place();
-                let value = if ALL {
-                    *x.get_unchecked(place)
-                } else {
-                    let holds = self.moves.selection.holds(element);
-                    let value = *x.get_unchecked(if holds { place } else { 0 });
-                    if holds { value } else { *old.add(number) }
-                };
-                *target.add(number) = value;
+                let value = *x.get_unchecked(read_index(index.as_ptr(), element).min(last));
+                let value = if ALL || self.moves.selection.holds(element) { value } else { *old.add(number) };
+                target.add(number).write(value);
             }
         }
     }

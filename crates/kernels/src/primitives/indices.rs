@@ -1,9 +1,12 @@
 //! Arrays of indices.
 
+use weft_simd::{Dispatched, dispatch, on_threads};
+
+use crate::{Execution, Stop};
+
 use super::element::Element;
-use super::parallel::{on_threads, part, threads_for};
+use super::parallel::{part, threads_for};
 use super::view::Selection;
-use super::wide::{Wide, widely};
 use super::{ElementType, PrimitiveError, View};
 
 /// A type of indices.
@@ -33,6 +36,18 @@ impl Index for i64 {
     }
 }
 
+/// Reads an index once: what is found here is what is bounded and what is used, though another thread may write the
+/// array.
+///
+/// # Safety
+///
+/// The element is readable and aligned.
+#[inline(always)]
+pub(super) unsafe fn read_index<I: Index>(index: *const I, element: usize) -> usize {
+    // SAFETY: the caller has an array with this element.
+    unsafe { index.add(element).read_volatile() }.place()
+}
+
 /// The arrays of a get or a send, checked.
 #[derive(Clone, Copy)]
 pub(super) struct Moves<'a> {
@@ -41,6 +56,7 @@ pub(super) struct Moves<'a> {
     pub out: View,
     pub selection: Selection<'a>,
     pub threads: usize,
+    pub stop: Stop<'a>,
 }
 
 impl<'a> Moves<'a> {
@@ -55,16 +71,16 @@ impl<'a> Moves<'a> {
         out: View,
         asking: usize,
         selection: Option<&View>,
-        threads: Option<usize>,
+        execution: Execution<'a>,
     ) -> Result<Self, PrimitiveError> {
         index.check_length("index", asking)?;
         out.check_type("out", x.kind)?;
         x.check_apart("x", &out, "out")?;
         index.check_apart("index", &out, "out")?;
-        // SAFETY: the caller's.
+        // SAFETY: the selection is readable (this function's condition).
         let selection = unsafe { Selection::checked(selection, asking, Some(&out))? };
-        let threads = threads_for(threads, asking * x.kind.size() + index.bytes());
-        Ok(Self { x, index, out, selection, threads })
+        let threads = threads_for(execution.threads, asking * x.kind.size() + index.bytes());
+        Ok(Self { x, index, out, selection, threads, stop: execution.stop })
     }
 }
 
@@ -100,7 +116,11 @@ impl Range {
 /// Indices of a thread are looked at in portions that end at multiples of this.
 const GRAIN: usize = 4096;
 
-/// The range of the selected indices, None where nothing is selected.
+/// Indices that are looked at before it is asked whether to go on.
+const PORTION: usize = 1 << 20;
+
+/// The range of the selected indices, within `extent`; None where nothing is selected. Another thread may write the
+/// array afterwards, so an index must be bounded again where it is used.
 ///
 /// # Errors
 ///
@@ -111,21 +131,39 @@ pub(super) fn range_of<I: Index>(
     extent: usize,
     array: &'static str,
     threads: usize,
+    stop: Stop<'_>,
 ) -> Result<Option<Range>, PrimitiveError> {
     let ranges = on_threads(threads, |number| {
         let own = part(index.len(), GRAIN, number, threads);
-        widely(RangeOf { index: &index[own.clone()], selection: selection.part(own.start, own.end) })
+        let mut range = Range::NONE;
+        for start in own.clone().step_by(PORTION) {
+            let end = own.end.min(start + PORTION);
+            range = range.join(dispatch(RangeOf { index: &index[start..end], selection: selection.part(start, end) }));
+            if stop.is_asked() {
+                break;
+            }
+        }
+        range
     });
+    super::finished(stop)?;
     let range = ranges.into_iter().fold(Range::NONE, Range::join);
     if range == Range::NONE {
         return Ok(None);
     }
     if range.high < extent {
-        return Ok(Some(range));
+        // The two are of one element at least, but not where it was written between the reads of both.
+        return Ok(Some(Range { low: range.low.min(range.high), high: range.high }));
     }
-    match (0..index.len()).find(|&element| selection.holds(element) && index[element].place() >= extent) {
-        None => Ok(Some(range)),
-        Some(element) => Err(PrimitiveError::Index { index: index[element].wide(), element, array, extent }),
+    let beyond = |element: usize| {
+        // SAFETY: the element is one of the slice.
+        let found = unsafe { index.as_ptr().add(element).read_volatile() };
+        (selection.holds(element) && found.place() >= extent).then_some((element, found.wide()))
+    };
+    match (0..index.len()).find_map(beyond) {
+        // Another thread has written it meanwhile; who uses the range bounds each index again.
+        None if extent == 0 => Ok(None),
+        None => Ok(Some(Range { low: range.low.min(extent - 1), high: extent - 1 })),
+        Some((element, index)) => Err(PrimitiveError::Index { index, element, array, extent }),
     }
 }
 
@@ -134,7 +172,7 @@ struct RangeOf<'a, I> {
     selection: Selection<'a>,
 }
 
-impl<I: Index> Wide for RangeOf<'_, I> {
+impl<I: Index> Dispatched for RangeOf<'_, I> {
     type Output = Range;
     #[inline(always)]
     fn run(self) -> Range {

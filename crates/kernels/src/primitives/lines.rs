@@ -1,9 +1,7 @@
 //! Stores past the caches, for outputs that are larger than those.
 
-use super::super::shift::{Extension, last_level_cache, vector_extension};
-
-/// Bytes of a cache line.
-pub(super) const LINE: usize = 64;
+pub(super) use weft_simd::{CACHE_LINE as LINE, store_fence as fence};
+use weft_simd::{Level, last_level_cache, level, prefetch, prefetch_to_second};
 
 /// Whether what a call touches is so large that its output should not go through the caches.
 pub(super) fn passes_caches(bytes: usize) -> bool {
@@ -82,8 +80,8 @@ impl Ahead {
             while stream.due >= LINE {
                 stream.due -= LINE;
                 match self.hint {
-                    Hint::First => fetch(stream.next),
-                    Hint::Second => fetch_to_second(stream.next),
+                    Hint::First => prefetch(stream.next),
+                    Hint::Second => prefetch_to_second(stream.next),
                 }
                 stream.next = stream.next.wrapping_add(LINE);
             }
@@ -98,7 +96,8 @@ impl Ahead {
 /// `source` is readable and `target` writable for `length` bytes, and the two do not overlap.
 #[inline(always)]
 pub(super) unsafe fn store_past_caches(source: *const u8, target: *mut u8, length: usize) {
-    // SAFETY: the caller's.
+    // SAFETY: `source` is readable and `target` writable for `length` bytes, and they do not overlap (this function's
+    // condition).
     unsafe { store_and_fetch(source, target, length, &mut { Ahead::NOTHING }) }
 }
 
@@ -112,7 +111,8 @@ pub(super) unsafe fn store_and_fetch(source: *const u8, target: *mut u8, length:
     let head = ((LINE - target as usize % LINE) % LINE).min(length);
     let lines = (length - head) / LINE;
     let tail = length - head - lines * LINE;
-    // SAFETY: all within `length` bytes, as the caller vouches; lines are aligned.
+    // SAFETY: `source` is readable and `target` writable for `length` bytes (this function's condition), of which head,
+    // lines and tail are the parts; the lines begin at a line of the target.
     unsafe {
         if head > 0 {
             std::ptr::copy_nonoverlapping(source, target, head);
@@ -128,9 +128,10 @@ pub(super) unsafe fn store_and_fetch(source: *const u8, target: *mut u8, length:
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn store_lines(source: *const u8, target: *mut u8, lines: usize, ahead: &mut Ahead) {
-    // SAFETY: the caller's; the processor has what it is asked for.
+    // SAFETY: `lines` lines are readable and writable and the target is aligned (conditions that `store_and_fetch` has
+    // seen to), and the level says that the processor has AVX-512.
     unsafe {
-        if vector_extension() == Extension::Avx512 {
+        if level() == Level::Avx512 {
             store_lines_512(source, target, lines, ahead);
         } else {
             for line in 0..lines {
@@ -147,7 +148,8 @@ unsafe fn store_lines_512(source: *const u8, target: *mut u8, lines: usize, ahea
     use std::arch::x86_64::{_mm512_loadu_si512, _mm512_stream_si512};
     for line in 0..lines {
         ahead.advance();
-        // SAFETY: the caller's.
+        // SAFETY: the line is one of those that are readable and writable, and the target is aligned to lines
+        // (conditions that `store_and_fetch` has seen to).
         unsafe {
             _mm512_stream_si512(target.add(line * LINE).cast(), _mm512_loadu_si512(source.add(line * LINE).cast()))
         };
@@ -165,7 +167,8 @@ pub(super) unsafe fn store_line(source: *const u8, target: *mut u8) {
     use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
     let (source, target) = (source.cast::<__m128i>(), target.cast::<__m128i>());
     for quarter in 0..4 {
-        // SAFETY: the caller's; every x86-64 has these.
+        // SAFETY: `source` is readable and `target` writable for a line, and aligned (this function's conditions), of
+        // which this is a quarter; every x86-64 has these instructions.
         unsafe { _mm_stream_si128(target.add(quarter), _mm_loadu_si128(source.add(quarter))) };
     }
 }
@@ -173,7 +176,8 @@ pub(super) unsafe fn store_line(source: *const u8, target: *mut u8) {
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
 unsafe fn store_lines(source: *const u8, target: *mut u8, lines: usize, _: &mut Ahead) {
-    // SAFETY: the caller's.
+    // SAFETY: `lines` lines are readable and writable (conditions that `store_and_fetch` has seen to), and do not
+    // overlap.
     unsafe { std::ptr::copy_nonoverlapping(source, target, lines * LINE) };
 }
 
@@ -185,55 +189,9 @@ unsafe fn store_lines(source: *const u8, target: *mut u8, lines: usize, _: &mut 
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
 pub(super) unsafe fn store_line(source: *const u8, target: *mut u8) {
-    // SAFETY: the caller's.
+    // SAFETY: `source` is readable and `target` writable for a line, and the two do not overlap (this function's
+    // condition).
     unsafe { std::ptr::copy_nonoverlapping(source, target, LINE) };
-}
-
-/// Begins to fetch the line of an address, which need not be readable.
-#[inline(always)]
-pub(super) fn fetch(address: *const u8) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch of any address is allowed.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(address.cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = address;
-}
-
-/// As [`fetch`], into the second-level cache and not the first.
-#[inline(always)]
-pub(super) fn fetch_to_second(address: *const u8) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch of any address is allowed.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T1>(address.cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = address;
-}
-
-/// Asks the operating system to make memory of large pages, which are translated faster; it need not.
-pub(super) fn ask_for_large_pages(start: *mut u8, bytes: usize) {
-    #[cfg(target_os = "linux")]
-    // SAFETY: the advice changes nothing that can be seen, and may be given for any pages of this process.
-    unsafe {
-        libc::madvise(start.cast(), bytes, libc::MADV_HUGEPAGE);
-    }
-    #[cfg(not(target_os = "linux"))]
-    let _ = (start, bytes);
-}
-
-/// Makes stores past the caches visible to others.
-#[inline(always)]
-pub(super) fn fence() {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: every x86-64 has it.
-    unsafe {
-        std::arch::x86_64::_mm_sfence()
-    };
 }
 
 /// Room in the first-level cache for a block of results.

@@ -7,6 +7,9 @@
 //! Results do not depend on the number of threads, of floating-point numbers neither: the order of combination is fixed by
 //! the places of the elements. Where outputs are larger than the caches, full lines of them go past the caches.
 //!
+//! A call takes a number of threads or an [`Execution`](crate::Execution), which may also give it up:
+//! [`PrimitiveError::Interrupted`].
+//!
 //! After the operations that M.-Y. Wu and W. Shu, "Performance Study on the Connection Machine" (1989) measure: section 3,
 //! tables 1 to 12.
 
@@ -28,7 +31,6 @@ mod spread;
 #[cfg(test)]
 mod tests;
 mod view;
-mod wide;
 
 pub use axis::Axis;
 pub use combination::Combination;
@@ -42,3 +44,8 @@ pub use scan::{Order, Scan, scan};
 pub use send::{Collisions, send, send_room};
 pub use spread::spread;
 pub use view::View;
+
+/// An error where a call was given up.
+fn finished(stop: crate::Stop<'_>) -> Result<(), PrimitiveError> {
+    if stop.is_asked() { Err(PrimitiveError::Interrupted) } else { Ok(()) }
+}

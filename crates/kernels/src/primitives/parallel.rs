@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::super::shift::processors;
+use weft_simd::{MAX_THREADS, on_threads, processors};
 
 /// Starting a thread takes up to a hundred microseconds: below this many bytes moved a call stays on the thread it came
 /// on.
@@ -24,26 +24,10 @@ pub(super) fn threads_for_passing(asked: Option<usize>, bytes: usize) -> usize {
 
 fn threads_from(worth: usize, asked: Option<usize>, bytes: usize) -> usize {
     match asked {
-        Some(count) => count.max(1),
+        Some(count) => count.clamp(1, MAX_THREADS),
         None if bytes < worth => 1,
         None => processors(),
     }
-}
-
-/// Runs `work` on so many threads, each with its number; the results are in the order of the numbers.
-pub(super) fn on_threads<R: Send>(threads: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
-    if threads <= 1 {
-        return vec![work(0)];
-    }
-    std::thread::scope(|scope| {
-        let work = &work;
-        let others: Vec<_> = (1..threads).map(|number| scope.spawn(move || work(number))).collect();
-        let mut results = vec![work(0)];
-        for other in others {
-            results.push(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        }
-        results
-    })
 }
 
 /// The elements of part `number` of `parts`; all parts but the last end at multiples of `grain`.

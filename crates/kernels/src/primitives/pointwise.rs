@@ -1,6 +1,7 @@
 //! Operations on each element alone, and their loops.
 
-use super::super::shift::{Extension, vector_extension};
+use weft_simd::{Level, level};
+
 use super::element::{Element, Truth};
 use super::{ElementType, PrimitiveError};
 
@@ -123,7 +124,8 @@ trait Apply<T: Element> {
 
 #[inline(always)]
 unsafe fn each<T: Element, O: Apply<T>>(one: *const u8, other: *const u8, out: *mut u8, count: usize) {
-    // SAFETY: the caller's: so many elements are there, and the output is apart.
+    // SAFETY: both operands have `count` elements of `T` and the output memory for as many of its type, apart from both
+    // (conditions of `Kernel`); what is written may be uninitialised.
     let (one, other, out) = unsafe {
         (
             std::slice::from_raw_parts(one.cast::<T>(), count),
@@ -137,30 +139,33 @@ unsafe fn each<T: Element, O: Apply<T>>(one: *const u8, other: *const u8, out: *
 }
 
 unsafe fn each_portable<T: Element, O: Apply<T>>(one: *const u8, other: *const u8, out: *mut u8, count: usize) {
-    // SAFETY: the caller's.
+    // SAFETY: operands and output have `count` elements, and the output is apart (conditions of `Kernel`, which this is
+    // one of).
     unsafe { each::<T, O>(one, other, out, count) }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 unsafe fn each_256<T: Element, O: Apply<T>>(one: *const u8, other: *const u8, out: *mut u8, count: usize) {
-    // SAFETY: the caller's.
+    // SAFETY: operands and output have `count` elements, and the output is apart (conditions of `Kernel`, which
+    // `kernel_of` makes this where the level has AVX2).
     unsafe { each::<T, O>(one, other, out, count) }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 unsafe fn each_512<T: Element, O: Apply<T>>(one: *const u8, other: *const u8, out: *mut u8, count: usize) {
-    // SAFETY: the caller's.
+    // SAFETY: operands and output have `count` elements, and the output is apart (conditions of `Kernel`, which
+    // `kernel_of` makes this where the level has AVX-512).
     unsafe { each::<T, O>(one, other, out, count) }
 }
 
 fn kernel_of<T: Element, O: Apply<T>>() -> (Kernel, ElementType) {
-    let kernel: Kernel = match vector_extension() {
+    let kernel: Kernel = match level() {
         #[cfg(target_arch = "x86_64")]
-        Extension::Avx512 => each_512::<T, O>,
+        Level::Avx512 => each_512::<T, O>,
         #[cfg(target_arch = "x86_64")]
-        Extension::Avx2 => each_256::<T, O>,
+        Level::Avx2 => each_256::<T, O>,
         _ => each_portable::<T, O>,
     };
     (kernel, <O::Out as Element>::TYPE)
@@ -378,9 +383,9 @@ impl<T: Element + ConvertTo<U>, U: Element> Apply<T> for Converted<U> {
 
 /// Conversions are many and rare: there is code for the widest registers and for any.
 fn conversion_of<T: Element + ConvertTo<U>, U: Element>() -> Kernel {
-    match vector_extension() {
+    match level() {
         #[cfg(target_arch = "x86_64")]
-        Extension::Avx512 => each_512::<T, Converted<U>>,
+        Level::Avx512 => each_512::<T, Converted<U>>,
         _ => each_portable::<T, Converted<U>>,
     }
 }

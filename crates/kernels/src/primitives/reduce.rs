@@ -6,13 +6,16 @@
 
 use std::marker::PhantomData;
 
+use weft_simd::{Dispatched, dispatch, on_threads};
+
+use crate::{Execution, Stop};
+
 use super::combination::{Add, Combine, Combining, with_combination};
 use super::element::{Element, Scalar, Truth};
-use super::lines::{self, LINE};
-use super::parallel::{on_threads, part, threads_for_passing};
+use super::lines::LINE;
+use super::parallel::{part, threads_for_passing};
 use super::view::Selection;
-use super::wide::{Wide, widely};
-use super::{Combination, ElementType, PrimitiveError, View};
+use super::{Combination, ElementType, PrimitiveError, View, finished};
 
 const CHUNK: usize = 4096;
 const LANES: usize = 32;
@@ -31,28 +34,30 @@ const FAR: usize = 1 << 20;
 /// # Safety
 ///
 /// The memory of all views is what [`View`] says.
-pub unsafe fn reduce(
+pub unsafe fn reduce<'a>(
     x: View,
     combination: Combination,
     selection: Option<&View>,
-    threads: Option<usize>,
+    execution: impl Into<Execution<'a>>,
 ) -> Result<Option<Scalar>, PrimitiveError> {
-    // SAFETY: the caller's.
+    let Execution { threads, stop } = execution.into();
+    // SAFETY: the selection's memory is what `View` says (this function's condition).
     let selection = unsafe { Selection::checked(selection, x.length, None)? };
     let threads = threads_for_passing(threads, x.bytes());
     let extreme = matches!(combination, Combination::Max | Combination::Min);
     if extreme && selection.0.map_or(x.length == 0, |truths| !truths.iter().any(|truth| truth.holds())) {
         return Ok(None);
     }
-    // SAFETY: the caller's.
-    unsafe {
+    // SAFETY: the array's memory is what `View` says (this function's condition), and each arm reads it as the type
+    // that it has.
+    let result = unsafe {
         macro_rules! sum {
             ($type:ident, $wide:ident, $convert:expr) => {
-                reduced::<$type, $wide, Add>(x.slice(), selection, threads, $convert).scalar()
+                reduced::<$type, $wide, Add>(x.slice(), selection, threads, stop, $convert).scalar()
             };
         }
         if combination == Combination::Add {
-            return Ok(Some(match x.kind {
+            match x.kind {
                 ElementType::Bool => sum!(Truth, i64, |x| x.holds().into()),
                 ElementType::Int8 => sum!(i8, i64, i64::from),
                 ElementType::Int16 => sum!(i16, i64, i64::from),
@@ -64,24 +69,28 @@ pub unsafe fn reduce(
                 ElementType::Uint64 => sum!(u64, u64, |x| x),
                 ElementType::Float32 => sum!(f32, f64, f64::from),
                 ElementType::Float64 => sum!(f64, f64, |x| x),
-            }));
+            }
+        } else {
+            with_combination(x.kind, combination, Reduction { x, selection, threads, stop })?
         }
-        with_combination(x.kind, combination, Reduction { x, selection, threads }).map(Some)
-    }
+    };
+    finished(stop).map(|()| Some(result))
 }
 
 struct Reduction<'a> {
     x: View,
     selection: Selection<'a>,
     threads: usize,
+    stop: Stop<'a>,
 }
 
 impl Combining for Reduction<'_> {
     type Output = Scalar;
     fn run<T: Element, C: Combine<T>>(self) -> Scalar {
-        // SAFETY: `reduce` was promised a readable view, and found its type.
+        // SAFETY: the array's memory is what `View` says (a condition of `reduce`, which made this), and
+        // `with_combination` has chosen a `T` of its type or of its size.
         let x = unsafe { self.x.elements::<T>() };
-        as_signed(reduced::<T, T, C>(x, self.selection, self.threads, |x| x).scalar(), self.x.kind)
+        as_signed(reduced::<T, T, C>(x, self.selection, self.threads, self.stop, |x| x).scalar(), self.x.kind)
     }
 }
 
@@ -101,11 +110,12 @@ fn reduced<T: Element, W: Element, C: Combine<W>>(
     x: &[T],
     selection: Selection<'_>,
     threads: usize,
+    stop: Stop<'_>,
     widen: impl Fn(T) -> W + Copy + Sync,
 ) -> W {
     let chunk = |start: usize, end: usize, far: bool| {
         let selection = selection.part(start, end);
-        widely(Chunk { x: &x[start..end], selection, widen, far, combination: PhantomData::<(C, W)> })
+        dispatch(Chunk { x: &x[start..end], selection, widen, far, combination: PhantomData::<(C, W)> })
     };
     if x.len() <= CHUNK {
         return chunk(0, x.len(), false);
@@ -113,7 +123,11 @@ fn reduced<T: Element, W: Element, C: Combine<W>>(
     let far = std::mem::size_of_val(x) > FAR;
     let parts = on_threads(threads, |number| {
         let own = part(x.len(), CHUNK, number, threads);
-        own.clone().step_by(CHUNK).map(|start| chunk(start, own.end.min(start + CHUNK), far)).collect::<Vec<W>>()
+        own.clone()
+            .step_by(CHUNK)
+            .take_while(|_| !stop.is_asked())
+            .map(|start| chunk(start, own.end.min(start + CHUNK), far))
+            .collect::<Vec<W>>()
     });
     halves::<W, C>(&parts.concat())
 }
@@ -146,13 +160,13 @@ impl<T: Element, F, C> Chunk<'_, T, F, C> {
     fn look_ahead(&self, row: &[T]) {
         if self.far {
             for line in 0..(size_of::<T>() * LANES).div_ceil(LINE) {
-                lines::fetch(row.as_ptr().cast::<u8>().wrapping_add(AHEAD + line * LINE));
+                weft_simd::prefetch(row.as_ptr().cast::<u8>().wrapping_add(AHEAD + line * LINE));
             }
         }
     }
 }
 
-impl<T: Element, W: Element, F: Fn(T) -> W + Copy, C: Combine<W>> Wide for Chunk<'_, T, F, (C, W)> {
+impl<T: Element, W: Element, F: Fn(T) -> W + Copy, C: Combine<W>> Dispatched for Chunk<'_, T, F, (C, W)> {
     type Output = W;
     #[inline(always)]
     fn run(self) -> W {
@@ -196,5 +210,5 @@ impl<T: Element, W: Element, F: Fn(T) -> W + Copy, C: Combine<W>> Wide for Chunk
 /// The selected elements of a chunk, combined by lanes and halves.
 #[inline(always)]
 pub(super) fn folded<T: Element, C: Combine<T>>(x: &[T], selection: Selection<'_>, far: bool) -> T {
-    widely(Chunk { x, selection, widen: |x| x, far, combination: PhantomData::<(C, T)> })
+    dispatch(Chunk { x, selection, widen: |x| x, far, combination: PhantomData::<(C, T)> })
 }

@@ -10,13 +10,15 @@ mod columns;
 mod lanes;
 mod rows;
 
+use crate::{Execution, Stop};
+
 use accumulate::{Accumulate, By, First};
 
 use super::combination::{Combine, Combining, with_combination};
 use super::element::{Element, Truth};
 use super::parallel::threads_for;
 use super::view::Selection;
-use super::{Axis, Combination, ElementType, PrimitiveError, View, lines};
+use super::{Axis, Combination, ElementType, PrimitiveError, View, finished, lines};
 
 /// What a scan does with the elements before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +61,7 @@ pub struct Order {
 ///
 /// The memory of all views is what [`View`] says.
 #[allow(clippy::too_many_arguments)] // arrays, what to do, and under which selection
-pub unsafe fn scan(
+pub unsafe fn scan<'a>(
     x: View,
     out: View,
     what: Scan,
@@ -67,15 +69,16 @@ pub unsafe fn scan(
     segments: Option<&View>,
     selection: Option<&View>,
     order: Order,
-    threads: Option<usize>,
+    execution: impl Into<Execution<'a>>,
 ) -> Result<(), PrimitiveError> {
+    let Execution { threads, stop } = execution.into();
     x.check_length("x", axis.length())?;
     out.check_length("out", axis.length())?;
     out.check_type("out", x.kind)?;
     if x.overlaps(&out) && !x.is_same(&out) {
         return Err(PrimitiveError::Overlap { one: "x", other: "out" });
     }
-    // SAFETY: the caller's.
+    // SAFETY: the selection's memory is what `View` says (this function's condition).
     let selection = unsafe { Selection::checked(selection, out.length, Some(&out))? };
     let segments = match segments {
         None => None,
@@ -83,29 +86,29 @@ pub unsafe fn scan(
             view.check_type("segments", ElementType::Bool)?;
             view.check_length("segments", out.length)?;
             view.check_apart("segments", &out, "out")?;
-            // SAFETY: the caller's.
+            // SAFETY: the segments' memory is what `View` says (this function's condition), and they are of bool.
             Some(unsafe { view.slice::<Truth>() })
         }
     };
     let bytes = x.bytes() + out.bytes();
     let streaming = lines::passes_caches(bytes);
-    let work = Work { x, out, axis, segments, selection, order, threads: threads_for(threads, bytes), streaming };
+    let work = Work { x, out, axis, segments, selection, order, threads: threads_for(threads, bytes), streaming, stop };
     match what {
-        Scan::Combine(combination) => with_combination(x.kind, combination, work),
-        Scan::Copy if order.exclusive => Err(PrimitiveError::Meaningless(
-            "a copy has nothing to begin with, so it cannot be exclusive: shift the result of an inclusive one",
-        )),
-        Scan::Copy => {
-            // What is copied need not be understood.
-            match x.kind.size() {
-                1 => work.accumulated::<u8, First>(),
-                2 => work.accumulated::<u16, First>(),
-                4 => work.accumulated::<u32, First>(),
-                _ => work.accumulated::<u64, First>(),
-            }
-            Ok(())
+        Scan::Combine(combination) => with_combination(x.kind, combination, work)?,
+        Scan::Copy if order.exclusive => {
+            return Err(PrimitiveError::Meaningless(
+                "a copy has nothing to begin with, so it cannot be exclusive: shift the result of an inclusive one",
+            ));
         }
+        // What is copied need not be understood.
+        Scan::Copy => match x.kind.size() {
+            1 => work.accumulated::<u8, First>(),
+            2 => work.accumulated::<u16, First>(),
+            4 => work.accumulated::<u32, First>(),
+            _ => work.accumulated::<u64, First>(),
+        },
     }
+    finished(stop)
 }
 
 /// A scan whose arrays have been checked.
@@ -118,6 +121,7 @@ struct Work<'a> {
     order: Order,
     threads: usize,
     streaming: bool,
+    stop: Stop<'a>,
 }
 
 impl Combining for Work<'_> {

@@ -7,12 +7,14 @@
 mod buckets;
 mod collisions;
 
+use crate::{Execution, Stop};
+
 use super::combination::{Combine, Combining, with_combination};
 use super::element::{Element, Truth};
-use super::indices::{Index, Indexing, Moves, Range, range_of, with_indices};
+use super::indices::{Index, Indexing, Moves, Range, range_of, read_index, with_indices};
 use super::parallel::threads_for;
 use super::view::Selection;
-use super::{Combination, ElementType, PrimitiveError, View};
+use super::{Combination, ElementType, PrimitiveError, View, finished};
 
 /// What happens where several elements are sent to one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,17 +54,17 @@ impl Collisions {
 /// # Safety
 ///
 /// The memory of all views is what [`View`] says.
-pub unsafe fn send(
+pub unsafe fn send<'a>(
     x: View,
     index: View,
     out: View,
     collisions: Collisions,
     selection: Option<&View>,
     room: Option<&View>,
-    threads: Option<usize>,
+    execution: impl Into<Execution<'a>>,
 ) -> Result<(), PrimitiveError> {
-    // SAFETY: the caller's.
-    let moves = unsafe { Moves::checked(x, index, out, x.length, selection, threads)? };
+    // SAFETY: the memory of all views is what `View` says (this function's condition).
+    let moves = unsafe { Moves::checked(x, index, out, x.length, selection, execution.into())? };
     if let Some(room) = room {
         let others = [(Some(&x), "x"), (Some(&index), "index"), (Some(&out), "out"), (selection, "selection")];
         for (view, name) in others.into_iter().filter_map(|(view, name)| Some((view?, name))) {
@@ -87,16 +89,17 @@ struct Work<'a> {
 impl Indexing for Work<'_> {
     type Output = ();
     fn run<I: Index + Element>(self) -> Result<(), PrimitiveError> {
-        let Moves { x, index, out, selection, threads } = self.moves;
-        // SAFETY: `send` was promised readable views.
+        let Moves { x, index, out, selection, threads, stop } = self.moves;
+        // SAFETY: the index's memory is what `View` says (a condition of `send`, which made this), and `with_indices`
+        // has chosen its type.
         let index = unsafe { index.slice::<I>() };
-        let Some(range) = range_of(index, selection, out.length, "destination", threads)? else { return Ok(()) };
+        let Some(range) = range_of(index, selection, out.length, "destination", threads, stop)? else { return Ok(()) };
         if self.collisions == Collisions::Refuse {
-            collisions::refuse(index, selection, range)?;
+            collisions::refuse(index, selection, range, stop)?;
         }
-        let messages = Messages { index, x, out, selection, room: self.room, threads, range };
+        let messages = Messages { index, x, out, selection, room: self.room, threads, stop, range };
         match self.collisions {
-            Collisions::Combine(combination) => with_combination(x.kind, combination, messages),
+            Collisions::Combine(combination) => with_combination(x.kind, combination, messages)?,
             Collisions::Overwrite | Collisions::Refuse => {
                 // What is stored need not be understood.
                 match x.kind.size() {
@@ -105,13 +108,14 @@ impl Indexing for Work<'_> {
                     4 => messages.stored::<u32>(),
                     _ => messages.stored::<u64>(),
                 }
-                Ok(())
             }
         }
+        finished(stop)
     }
 }
 
-/// What is sent where; all indices are within `range`.
+/// What is sent where. All indices of selected elements were within `range` when they were looked at; what another thread
+/// has moved out of it since is not delivered.
 struct Messages<'a, I> {
     index: &'a [I],
     x: View,
@@ -119,6 +123,7 @@ struct Messages<'a, I> {
     selection: Selection<'a>,
     room: Option<&'a View>,
     threads: usize,
+    stop: Stop<'a>,
     range: Range,
 }
 
@@ -146,20 +151,35 @@ impl<I: Index> Messages<'_, I> {
     }
 
     fn delivered<T: Element, C: Combine<T>>(&self) {
-        // SAFETY: `send` was promised such views; types of one size have the same alignment, and any bits are an element.
+        // SAFETY: the memory of both is what `View` says (a condition of `send`), the two are apart, and `T` is as
+        // large as their elements: types of one size have the same alignment, and any bits are an element.
         let (x, out) = unsafe { (self.x.elements::<T>(), self.out.elements_mut::<T>()) };
         let out = &mut out[self.range.low..=self.range.high];
         if buckets::pay(self.index.len(), std::mem::size_of_val(out)) {
-            let senders = buckets::Senders { x, index: self.index, selection: self.selection, low: self.range.low };
+            let senders = buckets::Senders {
+                x,
+                index: self.index,
+                selection: self.selection,
+                low: self.range.low,
+                destinations: out.len(),
+                stop: self.stop,
+            };
             if buckets::deliver::<T, I, C>(&senders, out, self.room, self.threads) {
                 return;
             }
         }
-        direct::<T, I, C>(x, self.index, self.selection, self.range.low, out);
+        for start in (0..x.len()).step_by(PORTION).take_while(|_| !self.stop.is_asked()) {
+            let end = x.len().min(start + PORTION);
+            let selection = self.selection.part(start, end);
+            direct::<T, I, C>(&x[start..end], &self.index[start..end], selection, self.range.low, out);
+        }
     }
 }
 
-/// One sender after another; `out` begins with destination `low`, and all destinations are in it.
+/// Senders that are served one after another before it is asked whether to go on.
+const PORTION: usize = 1 << 20;
+
+/// One sender after another; `out` begins with destination `low`, and messages for others are dropped.
 fn direct<T: Element, I: Index, C: Combine<T>>(
     x: &[T],
     index: &[I],
@@ -167,16 +187,18 @@ fn direct<T: Element, I: Index, C: Combine<T>>(
     low: usize,
     out: &mut [T],
 ) {
-    let mut to = |x: T, index: I| {
-        // SAFETY: all indices of selected elements were found to be in the range that `out` is.
-        let to = unsafe { out.get_unchecked_mut(index.place() - low) };
-        *to = C::combine(*to, x);
+    let mut send = |element: usize, x: T| {
+        // SAFETY: there is an index for each element of `x`.
+        let destination = unsafe { read_index(index.as_ptr(), element) };
+        if let Some(to) = out.get_mut(destination.wrapping_sub(low)) {
+            *to = C::combine(*to, x);
+        }
     };
     match selection.0 {
-        None => x.iter().zip(index).for_each(|(&x, &index)| to(x, index)),
+        None => x.iter().enumerate().for_each(|(element, &x)| send(element, x)),
         Some(truths) => {
-            let all = x.iter().zip(index).zip(truths);
-            all.filter(|(_, truth)| truth.holds()).for_each(|((&x, &index), _)| to(x, index));
+            let all = x.iter().zip(truths).enumerate();
+            all.filter(|(_, (_, truth))| truth.holds()).for_each(|(element, (&x, _))| send(element, x));
         }
     }
 }

@@ -1,11 +1,15 @@
 //! Spreads: the elements at one index of an axis, at every index of it.
 
+use weft_simd::on_threads;
+
+use crate::{Execution, Stop};
+
 use super::density::blend;
 use super::element::Truth;
 use super::lines::{self, LINE};
-use super::parallel::{on_threads, part, threads_for};
+use super::parallel::{part, threads_for};
 use super::view::Selection;
-use super::{Axis, PrimitiveError, View};
+use super::{Axis, PrimitiveError, View, finished};
 
 /// Rows of fewer bytes are repeated into a pattern that is stored in one piece.
 const SHORT: usize = 2048;
@@ -23,19 +27,20 @@ const PIECE: usize = 128 << 10;
 /// # Safety
 ///
 /// The memory of all views is what [`View`] says.
-pub unsafe fn spread(
+pub unsafe fn spread<'a>(
     x: View,
     out: View,
     axis: Axis,
     index: usize,
     selection: Option<&View>,
-    threads: Option<usize>,
+    execution: impl Into<Execution<'a>>,
 ) -> Result<(), PrimitiveError> {
+    let Execution { threads, stop } = execution.into();
     x.check_length("x", axis.length())?;
     out.check_length("out", axis.length())?;
     out.check_type("out", x.kind)?;
     x.check_apart("x", &out, "out")?;
-    // SAFETY: the caller's.
+    // SAFETY: the selection's memory is what `View` says (this function's condition).
     let selection = unsafe { Selection::checked(selection, out.length, Some(&out))? };
     if index >= axis.extent {
         return Err(PrimitiveError::Range { what: "index", given: index, last: axis.extent as isize - 1 });
@@ -45,10 +50,12 @@ pub unsafe fn spread(
     }
     let threads = threads_for(threads, out.bytes());
     let streaming = lines::passes_caches(out.bytes());
-    let call = Call { x, out, axis, index, selection, streaming, item: x.kind.size(), row: axis.after * x.kind.size() };
+    let (item, row) = (x.kind.size(), axis.after * x.kind.size());
+    let call = Call { x, out, axis, index, selection, streaming, item, row, stop };
     let rows = axis.before * axis.extent;
     on_threads(threads, |number| {
-        // SAFETY: the caller's; threads have rows or columns of their own.
+        // SAFETY: the memory of both views is what `View` says (this function's condition), types and lengths were
+        // checked, and threads have rows or columns of their own.
         unsafe {
             if rows >= threads {
                 call.rows(part(rows, 1, number, threads), 0..call.row);
@@ -59,7 +66,7 @@ pub unsafe fn spread(
         }
         lines::fence();
     });
-    Ok(())
+    finished(stop)
 }
 
 struct Call<'a> {
@@ -73,6 +80,7 @@ struct Call<'a> {
     item: usize,
     /// Bytes of the elements that differ in axes after this one only.
     row: usize,
+    stop: Stop<'a>,
 }
 
 impl Call<'_> {
@@ -80,7 +88,7 @@ impl Call<'_> {
     unsafe fn rows(&self, rows: std::ops::Range<usize>, bytes: std::ops::Range<usize>) {
         let mut pattern = Vec::new();
         let mut start = rows.start;
-        while start < rows.end && !bytes.is_empty() {
+        while start < rows.end && !bytes.is_empty() && !self.stop.is_asked() {
             // Rows that have the same source.
             let before = start / self.axis.extent;
             let end = rows.end.min((before + 1) * self.axis.extent);
@@ -107,10 +115,11 @@ impl Call<'_> {
         let mut from = bytes.start;
         while from < bytes.end {
             let to = bytes.end.min(from + PIECE);
-            for row in rows.clone() {
+            for row in rows.clone().take_while(|_| !self.stop.is_asked()) {
                 let first = row * self.axis.after;
                 let truths = &truths[first + from / self.item..first + to / self.item];
-                // SAFETY: the caller's.
+                // SAFETY: `source` is a row of the input and `row` one of the output, of `self.row` bytes, within which
+                // `from..to` lies; both are apart, and the truths are those of these elements.
                 unsafe { blend(source.add(from), self.out.pointer.add(row * self.row + from), truths, self.item) };
             }
             from = to;
@@ -121,8 +130,9 @@ impl Call<'_> {
         let mut from = bytes.start;
         while from < bytes.end {
             let to = bytes.end.min(from + PIECE);
-            for row in rows.clone() {
-                // SAFETY: the caller's.
+            for row in rows.clone().take_while(|_| !self.stop.is_asked()) {
+                // SAFETY: `source` is a row of the input and `row` one of the output, of `self.row` bytes, within which
+                // `from..to` lies; both are apart.
                 unsafe { self.store(source.add(from), self.out.pointer.add(row * self.row + from), to - from) };
             }
             from = to;
@@ -138,13 +148,14 @@ impl Call<'_> {
     ) {
         let width = bytes.len();
         if width < self.row {
-            // SAFETY: the caller's.
+            // SAFETY: `rows` has given a row of the input, rows of the output and bytes within them, which is what
+            // `long` asks.
             return unsafe { self.long(source, rows, bytes) };
         }
         // A whole number of lines, so that pieces of the output begin alike.
         let length = width * LINE.min(rows.len());
         pattern.resize(length, 0);
-        // SAFETY: the caller's: a row is readable.
+        // SAFETY: `source` is a row of the input, of `width` bytes here, and the pattern was made longer than one.
         unsafe { std::ptr::copy_nonoverlapping(source, pattern.as_mut_ptr(), width) };
         let mut filled = width;
         while filled < length {
@@ -154,9 +165,9 @@ impl Call<'_> {
         }
         let mut target = rows.start * self.row;
         let end = rows.end * self.row;
-        while target < end {
+        while target < end && !self.stop.is_asked() {
             let count = length.min(end - target);
-            // SAFETY: the caller's.
+            // SAFETY: the pattern has `length` bytes, and `target` to `end` are those of rows of the output.
             unsafe { self.store(pattern.as_ptr(), self.out.pointer.add(target), count) };
             target += count;
         }
@@ -164,7 +175,8 @@ impl Call<'_> {
 
     #[inline(always)]
     unsafe fn store(&self, source: *const u8, target: *mut u8, length: usize) {
-        // SAFETY: the caller's.
+        // SAFETY: `length` bytes are readable and writable, and apart: pieces of a row or of a pattern, and of the
+        // output.
         unsafe {
             if self.streaming {
                 lines::store_past_caches(source, target, length);

@@ -563,3 +563,4 @@ proptest! {
 }
 
 mod elementwise_operations;
+mod races;

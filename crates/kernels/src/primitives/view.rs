@@ -5,8 +5,10 @@ use super::{ElementType, PrimitiveError};
 
 /// A dense array in C order; where it is only read, `pointer` is not written through.
 ///
-/// The functions that take views are unsafe: the memory must be readable, that of outputs writable, elements aligned, and
-/// nobody else may write it meanwhile.
+/// The functions that take views are unsafe: the memory must be readable, that of outputs writable, and elements aligned,
+/// until they return. Others may write it meanwhile, as another thread of Python can write an array: results are then of
+/// any values, but what is read from memory is never trusted twice. Where an element decides about an address it is read
+/// once, by a volatile read, and bounded then, whatever was found out about the array before.
 #[derive(Clone, Copy, Debug)]
 pub struct View {
     pub kind: ElementType,
@@ -16,7 +18,7 @@ pub struct View {
 
 // SAFETY: a view is an address; those who use it answer for what is there.
 unsafe impl Send for View {}
-// SAFETY: as above.
+// SAFETY: a view is an address, which threads may share; the functions that take views say what must be there.
 unsafe impl Sync for View {}
 
 impl View {
@@ -68,7 +70,8 @@ impl View {
     /// Elements are of type T, readable, and not written meanwhile.
     pub(super) unsafe fn slice<'a, T: Element>(&self) -> &'a [T] {
         debug_assert_eq!(self.kind, T::TYPE);
-        // SAFETY: the caller's.
+        // SAFETY: elements are of type `T` and readable (this function's condition), so that they are as large as a
+        // `T`.
         unsafe { self.elements() }
     }
 
@@ -82,7 +85,8 @@ impl View {
         if self.length == 0 {
             return &[];
         }
-        // SAFETY: the caller's.
+        // SAFETY: `length` elements are readable and aligned, and any bits of one are a `T` of the same size (this
+        // function's condition).
         unsafe { std::slice::from_raw_parts(self.pointer.cast_const().cast(), self.length) }
     }
 
@@ -96,7 +100,8 @@ impl View {
         if self.length == 0 {
             return &mut [];
         }
-        // SAFETY: the caller's.
+        // SAFETY: `length` elements are writable and aligned, any bits of one are a `T` of the same size, and nobody
+        // else uses them (this function's condition).
         unsafe { std::slice::from_raw_parts_mut(self.pointer.cast(), self.length) }
     }
 }
@@ -122,7 +127,8 @@ impl<'a> Selection<'a> {
         if let Some(out) = out {
             out.check_apart("selection", view, "out")?;
         }
-        // SAFETY: the caller's.
+        // SAFETY: the elements are readable (this function's condition) and of bool, which was checked; any bits are a
+        // `Truth`.
         Ok(Self(Some(unsafe { view.slice() })))
     }
 

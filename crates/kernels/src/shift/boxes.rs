@@ -63,7 +63,8 @@ impl BoxCopy {
         if self.empty {
             return;
         }
-        // SAFETY: the caller's.
+        // SAFETY: every element of the box is readable and writable and the two sides do not overlap (this function's
+        // condition), and `M` copies the bytes of a run, at any address.
         unsafe {
             match self.run {
                 1 => self.walk::<Fixed<u8>>(source, target),
@@ -168,7 +169,8 @@ struct Any;
 impl Move for Any {
     #[inline(always)]
     unsafe fn copy(source: *const u8, target: *mut u8, run: usize) {
-        // SAFETY: the caller's.
+        // SAFETY: `run` bytes are readable at `source`, writable at `target`, and do not overlap (a condition of
+        // `Move::copy`), which is what `copy_piece` asks.
         unsafe { copy_piece(source, target, run) };
     }
 }

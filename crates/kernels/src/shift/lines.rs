@@ -6,10 +6,10 @@
 
 use std::ops::Range;
 
-use super::cache::{Extension, vector_extension};
+use weft_simd::{CACHE_LINE as LINE, Level, level};
+
 use super::pieces::copy_piece;
 use super::slabs::{SlabEdge, SlabShift};
-use super::writer::LINE;
 
 /// The most bytes of all outputs together for which a list of lines is worth its own memory.
 pub const LARGEST: usize = 64 << 10;
@@ -138,10 +138,10 @@ impl Lines {
     /// Works out shifts of arrays of `length` bytes; None where that is more than [`LARGEST`] or the machine's masks
     /// cannot say it.
     pub fn new(shifts: &[SlabShift], length: usize) -> Option<Self> {
-        Self::with_extension(shifts, length, vector_extension())
+        Self::at_level(shifts, length, level())
     }
 
-    fn with_extension(shifts: &[SlabShift], length: usize, extension: Extension) -> Option<Self> {
+    fn at_level(shifts: &[SlabShift], length: usize, level: Level) -> Option<Self> {
         if length.checked_mul(shifts.len())? > LARGEST {
             return None;
         }
@@ -149,8 +149,8 @@ impl Lines {
         if all.iter().flatten().any(|piece| i32::try_from(piece.offset + piece.length + LINE).is_err()) {
             return None;
         }
-        let code = match extension {
-            Extension::Avx512 => Code::Masked(Masked::new(shifts, &all)),
+        let code = match level {
+            Level::Avx512 => Code::Masked(Masked::new(shifts, &all)),
             _ => Code::Copies(copies(shifts, &all)),
         };
         Some(Self { code, outputs: shifts.len() })
@@ -178,14 +178,16 @@ impl Lines {
     #[inline]
     pub unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) {
         match &self.code {
-            // SAFETY: masked code is made only where the processor has it; the rest is the caller's.
+            // SAFETY: masked code is made only where the processor has it, and inputs and outputs are those that the
+            // shifts name (this function's condition).
             #[cfg(target_arch = "x86_64")]
             Code::Masked(masked) => unsafe { masked.run(inputs, outputs) },
             #[cfg(not(target_arch = "x86_64"))]
             Code::Masked(_) => unreachable!("made only where there are 64-byte registers"),
             Code::Copies(copies) => {
                 for copy in copies {
-                    // SAFETY: the caller's.
+                    // SAFETY: inputs and outputs are readable and writable for as far as the shifts say, and apart
+                    // (this function's conditions); `Lines::new` has made copies within both.
                     unsafe {
                         copy_piece(
                             inputs[copy.input as usize].add(copy.source_offset as usize),
@@ -356,13 +358,13 @@ pub(super) mod tests {
                     let shift = SlabShift { source: 0, target: 0, slab, distance, upwards, edge: edge.clone() };
                     let expected = by_pieces(&shift, &inputs, 240);
                     assert_eq!(expected.len(), 240);
-                    for extension in [vector_extension(), Extension::Portable] {
-                        let lines = Lines::with_extension(std::slice::from_ref(&shift), 240, extension).unwrap();
+                    for level in Level::available() {
+                        let lines = Lines::at_level(std::slice::from_ref(&shift), 240, level).unwrap();
                         let mut output = vec![0; 240];
                         let from: Vec<_> = inputs.iter().map(|input| input.as_ptr()).collect();
                         // SAFETY: the shift stays within inputs and output.
                         unsafe { lines.run(&from, &[output.as_mut_ptr()]) };
-                        assert_eq!(output, expected, "{shift:?} {extension:?}");
+                        assert_eq!(output, expected, "{shift:?} {level:?}");
                     }
                 }
             }

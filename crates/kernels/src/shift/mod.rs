@@ -14,7 +14,6 @@
 //! CM-200", Scientific Programming 3 (1994): the moves within a node (section 3, step 1) and at its boundaries (step 3).
 
 pub mod boxes;
-mod cache;
 pub mod lines;
 #[cfg(target_arch = "x86_64")]
 mod periods;
@@ -22,5 +21,4 @@ mod pieces;
 pub mod slabs;
 mod writer;
 
-pub use cache::{Extension, last_level_cache, processors, vector_extension};
 pub use pieces::copy_piece;

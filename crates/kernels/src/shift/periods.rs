@@ -10,10 +10,12 @@
 use std::arch::x86_64::*;
 use std::ops::Range;
 
+use weft_simd::CACHE_LINE as LINE;
+
 use super::lines::{Piece, pieces};
 use super::pieces::copy_piece;
 use super::slabs::{Buffers, ShortSlabs, SlabEdge, SlabShift};
-use super::writer::{GROUP, LINE, LookAhead};
+use super::writer::{GROUP, LookAhead};
 
 /// The longest period whose masks are worked out, in bytes.
 const LONGEST: usize = 16 << 10;
@@ -86,7 +88,8 @@ impl<'a, const STREAM: bool> ShortSlabs<'a> for Period<'a, STREAM> {
 
     #[inline(always)]
     unsafe fn advance(&mut self, buffers: Buffers<'_>, end: usize) {
-        // SAFETY: the caller's; lines are within the slabs up to `end`, and so is what they come from.
+        // SAFETY: inputs and outputs are as `run` asks; lines are within the slabs up to `end`, and so is what they
+        // come from, but where masks leave it out.
         unsafe {
             if self.next < self.aligned && self.aligned <= end {
                 self.pieces_until(buffers, self.aligned);
@@ -115,7 +118,7 @@ impl<'a, const STREAM: bool> ShortSlabs<'a> for Period<'a, STREAM> {
     }
 
     unsafe fn finish(&mut self, buffers: Buffers<'_>, to: usize) {
-        // SAFETY: the caller's.
+        // SAFETY: inputs and outputs are as `run` asks, and `to` is the end of the slabs that this was made for.
         unsafe { self.pieces_until(buffers, to) };
     }
 }
@@ -220,7 +223,8 @@ impl<const STREAM: bool> Period<'_, STREAM> {
     ) {
         let within = kept as usize % LINE;
         let read = kept as usize - within..kept as usize - within + (lines + 1) * LINE;
-        // SAFETY: the caller's; lines that are loaded whole are of the source.
+        // SAFETY: `lines` lines of the target are within the slabs (this function's condition); lines that are loaded
+        // whole are of the source, others are loaded under masks.
         unsafe {
             if within != 0 && within.is_multiple_of(LANE) && source.start <= read.start && read.end <= source.end {
                 self.lines_of::<CIRCULAR>(Joined::at(kept), target, other, lines);

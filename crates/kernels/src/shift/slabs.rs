@@ -6,7 +6,10 @@
 //! longer ones follow the source where it is in memory, so that each of its bytes is read from there once whatever the
 //! number of shifts, and the destination where all is in caches and the source near, so that only full lines are stored.
 
-use super::cache::{Extension, last_level_cache, vector_extension};
+use weft_simd::{Level, MAX_THREADS, last_level_cache, level, on_threads};
+
+use crate::Stop;
+
 use super::writer::{LookAhead, Plain, Writer};
 #[cfg(target_arch = "x86_64")]
 use super::{
@@ -60,7 +63,7 @@ pub struct Buffers<'a> {
 
 // SAFETY: the pointers are used as `run` is told they may be, from whichever thread.
 unsafe impl Send for Buffers<'_> {}
-// SAFETY: as above.
+// SAFETY: the pointers are used by `run` only, under whose conditions no two threads write the same byte.
 unsafe impl Sync for Buffers<'_> {}
 
 /// The most bytes that a call may touch and still be written through the caches, whatever the processor declares: the
@@ -99,67 +102,100 @@ fn block_of(shifts: &[SlabShift], most: usize) -> usize {
     most / largest * largest
 }
 
-/// Does all shifts, with up to `threads` threads.
+/// Does all shifts, with up to `threads` threads, unless `stop` is asked for meanwhile: outputs hold anything then.
 ///
 /// # Safety
 ///
 /// Inputs are readable and outputs writable for as far as `shifts` say (sources and outputs: `buffers.length` bytes), no
 /// output overlaps an input or another output, and slabs of the shifts divide each other and the length.
-pub unsafe fn run(shifts: &[SlabShift], buffers: Buffers<'_>, stores: Stores, threads: usize) {
+pub unsafe fn run(shifts: &[SlabShift], buffers: Buffers<'_>, stores: Stores, threads: usize, stop: Stop<'_>) {
+    let threads = threads.clamp(1, MAX_THREADS);
     // A share of a thread may be less than a block.
-    let most = stores.block().min(buffers.length.div_ceil(threads.max(1)).max(1));
+    let most = stores.block().min(buffers.length.div_ceil(threads).max(1));
     let block = block_of(shifts, most);
     let blocks = buffers.length.div_ceil(block);
-    let threads = threads.clamp(1, blocks.max(1));
+    let threads = threads.min(blocks.max(1));
     let part = |number: usize| (blocks * number / threads * block).min(buffers.length);
     if threads == 1 {
-        // SAFETY: the caller's.
-        return unsafe { run_range(shifts, buffers, stores, most, 0, buffers.length) };
+        // SAFETY: inputs and outputs are as far readable and writable as the shifts say (this function's condition), of
+        // which this is all.
+        return unsafe { run_range(shifts, buffers, stores, most, 0, buffers.length, stop) };
     }
-    std::thread::scope(|scope| {
-        for number in 1..threads {
-            // SAFETY: the caller's; each byte of an output belongs to one range.
-            scope.spawn(move || unsafe { run_range(shifts, buffers, stores, most, part(number), part(number + 1)) });
-        }
-        // SAFETY: as above.
-        unsafe { run_range(shifts, buffers, stores, most, part(0), part(1)) };
+    on_threads(threads, |number| {
+        // All of `buffers` goes to the thread, not its fields.
+        let buffers = { buffers };
+        // SAFETY: inputs and outputs are as far readable and writable as the shifts say (this function's condition);
+        // each byte of an output belongs to one range.
+        unsafe { run_range(shifts, buffers, stores, most, part(number), part(number + 1), stop) }
     });
 }
 
-unsafe fn run_range(shifts: &[SlabShift], buffers: Buffers<'_>, stores: Stores, most: usize, from: usize, to: usize) {
-    // SAFETY: the caller's, and the processor has what the variants need.
+unsafe fn run_range(
+    shifts: &[SlabShift],
+    buffers: Buffers<'_>,
+    stores: Stores,
+    most: usize,
+    from: usize,
+    to: usize,
+    stop: Stop<'_>,
+) {
+    // SAFETY: inputs and outputs are as `run` asks, and the level says that the processor has what the variant of an
+    // arm is compiled for.
     unsafe {
-        match (vector_extension(), stores) {
+        match (level(), stores) {
             #[cfg(target_arch = "x86_64")]
-            (Extension::Avx512, Stores::Streaming) => run_streaming512(shifts, buffers, most, from, to),
+            (Level::Avx512, Stores::Streaming) => run_streaming512(shifts, buffers, most, from, to, stop),
             #[cfg(target_arch = "x86_64")]
-            (Extension::Avx512, Stores::Cached) => run_cached512(shifts, buffers, most, from, to),
+            (Level::Avx512, Stores::Cached) => run_cached512(shifts, buffers, most, from, to, stop),
             #[cfg(target_arch = "x86_64")]
-            (Extension::Avx2, Stores::Streaming) => run_streaming256(shifts, buffers, most, from, to),
-            _ => blocks::<Plain, PieceByPiece>(shifts, buffers, most, from, to),
+            (Level::Avx2, Stores::Streaming) => run_streaming256(shifts, buffers, most, from, to, stop),
+            _ => blocks::<Plain, PieceByPiece>(shifts, buffers, most, from, to, stop),
         }
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw")]
-unsafe fn run_streaming512(shifts: &[SlabShift], buffers: Buffers<'_>, most: usize, from: usize, to: usize) {
-    // SAFETY: the caller's.
-    unsafe { blocks::<Lines512<true>, Period<true>>(shifts, buffers, most, from, to) }
+unsafe fn run_streaming512(
+    shifts: &[SlabShift],
+    buffers: Buffers<'_>,
+    most: usize,
+    from: usize,
+    to: usize,
+    stop: Stop<'_>,
+) {
+    // SAFETY: inputs and outputs are as `run` asks, and this is compiled for the instructions that writer and periods
+    // use.
+    unsafe { blocks::<Lines512<true>, Period<true>>(shifts, buffers, most, from, to, stop) }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw")]
-unsafe fn run_cached512(shifts: &[SlabShift], buffers: Buffers<'_>, most: usize, from: usize, to: usize) {
-    // SAFETY: the caller's.
-    unsafe { blocks::<Lines512<false>, Period<false>>(shifts, buffers, most, from, to) }
+unsafe fn run_cached512(
+    shifts: &[SlabShift],
+    buffers: Buffers<'_>,
+    most: usize,
+    from: usize,
+    to: usize,
+    stop: Stop<'_>,
+) {
+    // SAFETY: inputs and outputs are as `run` asks, and this is compiled for the instructions that writer and periods
+    // use without streaming.
+    unsafe { blocks::<Lines512<false>, Period<false>>(shifts, buffers, most, from, to, stop) }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-unsafe fn run_streaming256(shifts: &[SlabShift], buffers: Buffers<'_>, most: usize, from: usize, to: usize) {
-    // SAFETY: the caller's.
-    unsafe { blocks::<Lines256, PieceByPiece>(shifts, buffers, most, from, to) }
+unsafe fn run_streaming256(
+    shifts: &[SlabShift],
+    buffers: Buffers<'_>,
+    most: usize,
+    from: usize,
+    to: usize,
+    stop: Stop<'_>,
+) {
+    // SAFETY: inputs and outputs are as `run` asks, and this is compiled for the instructions that the writer uses.
+    unsafe { blocks::<Lines256, PieceByPiece>(shifts, buffers, most, from, to, stop) }
 }
 
 /// A better way for short slabs than piece by piece, where there is one.
@@ -214,9 +250,11 @@ unsafe fn blocks<'a, W: Writer, S: ShortSlabs<'a>>(
     most: usize,
     from: usize,
     to: usize,
+    stop: Stop<'_>,
 ) {
     let block = block_of(shifts, most);
-    // SAFETY: the caller's.
+    // SAFETY: inputs and outputs are as `run` asks, and `from..to`, of which each `start..end` is a block, lies within
+    // them; the processor has the instructions of writer and short slabs.
     unsafe {
         let mut ways: Vec<(Option<S>, W)> = shifts
             .iter()
@@ -224,7 +262,7 @@ unsafe fn blocks<'a, W: Writer, S: ShortSlabs<'a>>(
             .collect();
         let turns = turns(shifts);
         let mut start = from;
-        while start < to {
+        while start < to && !stop.is_asked() {
             let end = to.min(start + block);
             for ((shift, way), &(part, parts)) in shifts.iter().zip(&mut ways).zip(&turns) {
                 let next = buffers.inputs[shift.source].wrapping_add(end + block * part / parts);
@@ -243,6 +281,10 @@ unsafe fn blocks<'a, W: Writer, S: ShortSlabs<'a>>(
                 }
             }
             start = end;
+        }
+        if stop.is_asked() {
+            W::fence();
+            return;
         }
         for (short, writer) in &mut ways {
             match short {
@@ -271,7 +313,8 @@ fn turns(shifts: &[SlabShift]) -> Vec<(usize, usize)> {
 unsafe fn whole_slabs<W: Writer>(shift: &SlabShift, writer: &mut W, buffers: Buffers<'_>, start: usize, end: usize) {
     let SlabShift { slab, distance, .. } = *shift;
     let kept = slab - distance;
-    // SAFETY: the caller's; all offsets are within a slab.
+    // SAFETY: inputs and outputs are as `run` asks, whole slabs of which lie in `start..end`, and every offset is at
+    // most a slab.
     unsafe {
         writer.seek(buffers.outputs[shift.target].add(start));
         let mut source = buffers.inputs[shift.source].add(start);
@@ -308,7 +351,8 @@ unsafe fn parts_of_slabs<W: Writer>(shift: &SlabShift, writer: &mut W, buffers: 
         let (number, from) = (position / slab, position % slab);
         let to = slab.min(from + end - position);
         let base = number * slab;
-        // SAFETY: the caller's; all offsets are within the slab.
+        // SAFETY: inputs and outputs are as `run` asks, the slab that begins at `base` lies within them, and every
+        // offset and length stays within the slab.
         unsafe {
             let (source, target) = (buffers.inputs[shift.source].add(base), buffers.outputs[shift.target].add(base));
             if from == 0 && upwards && !circular {
@@ -341,7 +385,8 @@ unsafe fn in_order<W: Writer>(shift: &SlabShift, writer: &mut W, buffers: Buffer
     // In a slab of the destination, what comes in is at `edge`, the rest at `rest`; in the source, at `moved`.
     let (edge, rest, moved) = if upwards { (0, distance, 0) } else { (kept, 0, distance) };
     let mut position = start;
-    // SAFETY: the caller's; all offsets are within the slab.
+    // SAFETY: inputs and outputs are as `run` asks, `start..end` lies within the output, and every place of the source
+    // is one of the slab that has the same number.
     unsafe {
         writer.seek(buffers.outputs[shift.target].add(start));
         while position < end {
@@ -374,7 +419,8 @@ unsafe fn push_repeated<W: Writer>(writer: &mut W, from: *const u8, bytes: usize
     while done < length {
         let place = (skipped + done) % bytes;
         let taken = (length - done).min(bytes - place);
-        // SAFETY: the caller's.
+        // SAFETY: `bytes` are readable from `from` on, as the shift's edge says of its input, and `place + taken` does
+        // not exceed them; the writer has as many bytes before it.
         unsafe { writer.push(from.add(place), taken) };
         done += taken;
     }
@@ -388,7 +434,8 @@ unsafe fn push_edge<W: Writer>(shift: &SlabShift, writer: &mut W, buffers: Buffe
         SlabEdge::Fill { input, bytes, .. } => (buffers.inputs[input], bytes),
         SlabEdge::Rows { input, bytes } => (buffers.inputs[input].wrapping_add(number * bytes), bytes),
     };
-    // SAFETY: the caller's.
+    // SAFETY: the edge's input has `bytes` bytes there, as the shift says, and the slab has `distance` bytes at its
+    // edge.
     unsafe { push_repeated(writer, from, bytes, 0, shift.distance) };
 }
 
@@ -420,9 +467,9 @@ mod tests {
         // SAFETY: inputs and outputs are as long as the shifts reach.
         unsafe {
             if portable {
-                blocks::<Plain, PieceByPiece>(shifts, buffers, STREAMING_BLOCK, 0, length)
+                blocks::<Plain, PieceByPiece>(shifts, buffers, STREAMING_BLOCK, 0, length, Stop::NEVER)
             } else {
-                run(shifts, buffers, stores, threads)
+                run(shifts, buffers, stores, threads, Stop::NEVER)
             }
         }
         for (shift, output) in shifts.iter().zip(&outputs) {
@@ -490,7 +537,7 @@ mod tests {
     #[cfg(target_arch = "x86_64")]
     #[test]
     fn registers_of_32_bytes() {
-        if !is_x86_feature_detected!("avx2") {
+        if Level::of_processor() < Level::Avx2 {
             eprintln!("skipped: this processor has no AVX2");
             return;
         }
@@ -505,8 +552,11 @@ mod tests {
         let mut outputs = vec![vec![0_u8; length + 16]; 3];
         let from: Vec<*const u8> = inputs.iter().map(|input| input.as_ptr()).collect();
         let to: Vec<*mut u8> = outputs.iter_mut().map(|output| output[5..].as_mut_ptr()).collect();
-        // SAFETY: as in `check`; AVX2 is there.
-        unsafe { run_streaming256(&shifts, Buffers { inputs: &from, outputs: &to, length }, BLOCK, 0, length) };
+        // SAFETY: inputs and outputs are as long as the shifts reach, in vectors of their own, and AVX2 was found a
+        // moment ago.
+        unsafe {
+            run_streaming256(&shifts, Buffers { inputs: &from, outputs: &to, length }, BLOCK, 0, length, Stop::NEVER)
+        };
         for (shift, output) in shifts.iter().zip(&outputs) {
             assert!(output[5..5 + length] == by_pieces(shift, &inputs, length), "{shift:?}");
         }

@@ -3,10 +3,9 @@
 //! A store that goes past the caches must fill a whole line, and a line of a destination may come from several pieces
 //! (where a row ends, or where a circular shift wraps). So a writer keeps the line it is at and stores it when full.
 
-use super::pieces::copy_piece;
+use weft_simd::CACHE_LINE as LINE;
 
-/// Bytes of a cache line.
-pub(super) const LINE: usize = 64;
+use super::pieces::copy_piece;
 
 /// Lines that are loaded before they are stored: arrays often start at the same place of a page, and a load that is
 /// close above an unfinished store modulo 4096 is made to wait for it.
@@ -32,13 +31,10 @@ impl LookAhead {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(super) fn advance(&mut self, lines: usize) {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-
         self.written += lines;
         while self.written >= self.every {
             self.written -= self.every;
-            // SAFETY: a prefetch of any address is allowed.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(self.next.cast()) };
+            weft_simd::prefetch(self.next);
             self.next = self.next.wrapping_add(LINE);
         }
     }
@@ -71,7 +67,8 @@ pub(super) trait Writer: Sized {
     #[inline(always)]
     unsafe fn seek(&mut self, target: *mut u8) {
         if self.position() != target {
-            // SAFETY: as for the methods used.
+            // SAFETY: what was pushed may be flushed, and `target` is where the next bytes are to go, as whoever seeks
+            // says of the output.
             unsafe {
                 self.flush();
                 *self = Self::at(target);
@@ -98,7 +95,8 @@ impl Writer for Plain {
 
     #[inline(always)]
     unsafe fn push(&mut self, source: *const u8, length: usize) {
-        // SAFETY: the caller's.
+        // SAFETY: `length` bytes are readable at `source` and writable at the writer's position, apart from each other
+        // (conditions of `push`).
         unsafe {
             copy_piece(source, self.0, length);
             self.0 = self.0.add(length);
@@ -199,7 +197,8 @@ mod x86 {
         #[inline(always)]
         unsafe fn seek(&mut self, target: *mut u8) {
             if self.position() != target {
-                // SAFETY: the caller's.
+                // SAFETY: what was pushed may be flushed, `target` is where the next bytes are to go, and the processor
+                // has the writer's instructions, without which there is none.
                 unsafe {
                     self.flush();
                     *self = Self { ahead: self.ahead, ..Self::at(target) };
@@ -278,8 +277,7 @@ mod x86 {
         #[inline(always)]
         unsafe fn fence() {
             if STREAM {
-                // SAFETY: every x86-64 has it.
-                unsafe { _mm_sfence() };
+                weft_simd::store_fence();
             }
         }
     }
@@ -358,8 +356,7 @@ mod x86 {
 
         #[inline(always)]
         unsafe fn fence() {
-            // SAFETY: every x86-64 has it.
-            unsafe { _mm_sfence() };
+            weft_simd::store_fence();
         }
     }
 

@@ -164,7 +164,8 @@ impl<T: Element> Columns<T> {
     /// The sums of the outer columns beside a row's first and last columns, which may lie beyond its ends.
     #[inline(always)]
     pub(super) unsafe fn beside<V: Lanes<Element = T>>(&self, row: &Row<'_, T>, start: usize) -> (T, T) {
-        // SAFETY: the caller's.
+        // SAFETY: the row is as `Row` says for a stencil that has these outer columns, so that the columns beside its
+        // span are in the row, or in memory where the span goes on there.
         unsafe {
             (
                 sum_at::<V>(&self.sides[0], row, start, row.span.from as isize - 1),
@@ -189,7 +190,8 @@ pub(super) unsafe fn sums<V: Lanes, const U: usize, const SYMMETRIC: bool>(
     rows: &[*const V::Element],
     at: usize,
 ) -> Sums<V, U> {
-    // SAFETY: the caller's rows have U vectors from `at`.
+    // SAFETY: every row has U vectors from `at` (this function's condition), and `load` is called with rows of `rows`
+    // only.
     unsafe {
         sums_of::<V, U, SYMMETRIC>(columns, rows, |row| std::array::from_fn(|u| V::load(row.add(at + u * V::LANES))))
     }
@@ -271,7 +273,8 @@ unsafe fn sum_at<V: Lanes>(
                 // SAFETY: `find` gives columns of the row, or beyond where the caller has memory.
                 let mut value = unsafe { *members[0].offset(place) };
                 for member in &members[1..] {
-                    // SAFETY: as above.
+                    // SAFETY: every row of the stencil has the columns that `find` gives, this one of the class like
+                    // its first.
                     value = value + unsafe { *member.offset(place) };
                 }
                 // SAFETY: registers only.
@@ -333,7 +336,8 @@ impl<V: Lanes> Opening<V> {
     /// Stores the first vector of the row that begins `start` elements after the first of `row`, and its last.
     #[inline(always)]
     pub(super) unsafe fn close(&self, row: &Row<'_, V::Element>, start: usize, carry: &Carry<V>) {
-        // SAFETY: the caller's `out` has the row.
+        // SAFETY: `out` has the whole row (this function's condition), of which these are the first and the last
+        // vector.
         unsafe {
             let out = row.out.add(start);
             self.centre.add(self.before.after(carry.before)).add(self.after).put(out, row.store);
@@ -363,7 +367,8 @@ pub(super) unsafe fn complete<V: Lanes, const U: usize>(
     carry: &mut Carry<V>,
 ) {
     let (out, store) = (row.out, row.store);
-    // SAFETY: the caller's `out` has U vectors from `at`.
+    // SAFETY: `out` has U vectors from `at`, and the one before where the block is not the row's first (this function's
+    // condition).
     unsafe {
         let mut first = 0;
         let mut previous = carry.before;
@@ -406,7 +411,8 @@ unsafe fn block<V: Lanes, const U: usize, const SYMMETRIC: bool>(
     first: bool,
     carry: &mut Carry<V>,
 ) {
-    // SAFETY: the caller's rows have U vectors from `at`, and `out` too.
+    // SAFETY: every row and `out` have U vectors from `at`, and `out` the one before where this is not the row's first
+    // block (this function's condition).
     unsafe {
         row.ask_ahead::<V, U>(at);
         let place = if first { Place::First } else { Place::Later };
@@ -425,15 +431,18 @@ unsafe fn columns_row<V: Lanes, const U: usize, const SYMMETRIC: bool>(
     scratch: &mut Scratch<V::Element>,
 ) {
     if let (Some(star), true) = (&columns.star, star::fits::<V>(row)) {
-        // SAFETY: the caller's.
+        // SAFETY: the row is as `Row` says and the processor has the instructions of `V` (this function's conditions),
+        // `rows` has the star's rows as `Columns::order` has them, and it fits.
         return unsafe { star::rows::<V, U>(star, row) };
     }
     if joined::fits::<V>(row) {
-        // SAFETY: the caller's.
+        // SAFETY: the row is as `Row` says and the processor has the instructions of `V` (this function's conditions),
+        // and the rows fit.
         return unsafe { joined::rows::<V, U, SYMMETRIC>(columns, row, scratch) };
     }
     for number in 0..row.repeat {
-        // SAFETY: the caller's.
+        // SAFETY: the row is as `Row` says, with `repeat` rows one after the other of which this is one, and the
+        // processor has the instructions of `V` (this function's conditions).
         unsafe { one_row::<V, U, SYMMETRIC>(columns, row, number * row.span.extent) }
     }
 }
@@ -446,7 +455,8 @@ pub(super) unsafe fn one_row<V: Lanes, const U: usize, const SYMMETRIC: bool>(
     start: usize,
 ) {
     let span = &row.span;
-    // SAFETY: as above.
+    // SAFETY: rows and `out` are valid for the span from `start` on (this function's condition), of which each block
+    // takes vectors that end at `full` or before.
     unsafe {
         let (low, high) = columns.beside::<V>(row, start);
         let mut carry = Carry::begin(low);
@@ -478,7 +488,8 @@ pub(super) unsafe fn end_row<V: Lanes, const SYMMETRIC: bool>(
     let out = row.out.wrapping_add(start);
     let full = span.from + (span.to - span.from) / V::LANES * V::LANES;
     let rest = span.to - full;
-    // SAFETY: as above.
+    // SAFETY: rows and `out` are valid for the span from `start` on (this function's condition); the last full vector
+    // and the `rest` columns behind it are its end, and no more than these are read and written.
     unsafe {
         if rest == 0 {
             if full > span.from {
@@ -507,7 +518,8 @@ macro_rules! compiled {
             row: &Row<'_, V::Element>,
             scratch: &mut Scratch<V::Element>,
         ) {
-            // SAFETY: the caller's.
+            // SAFETY: the plan has chosen a kernel for the instructions that this processor has, with which this
+            // function and `V` are compiled, and gives it a row that is as `Row` says.
             unsafe {
                 if pairs::fits::<V>(columns, row) {
                     return $pairs::<V, SYMMETRIC>(columns, row);
@@ -520,7 +532,8 @@ macro_rules! compiled {
         $(#[target_feature(enable = $features)])?
         #[inline(never)]
         unsafe fn $pairs<V: Lanes, const SYMMETRIC: bool>(columns: &Columns<V::Element>, row: &Row<'_, V::Element>) {
-            // SAFETY: the caller's.
+            // SAFETY: the caller is compiled for the same instructions, and has found that the rows, which are as `Row`
+            // says, fit.
             unsafe { pairs::rows::<V, $unroll, SYMMETRIC>(columns, row) }
         }
     };

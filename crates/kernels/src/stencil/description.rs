@@ -48,9 +48,9 @@ pub struct Array<T> {
     _owner: Arc<dyn Send + Sync>,
 }
 
-// SAFETY: the values are only read, and the owner is kept.
+// SAFETY: the values are only read, and the owner, which is Send, goes along.
 unsafe impl<T: Send + Sync> Send for Array<T> {}
-// SAFETY: as above.
+// SAFETY: the values are only read, by whichever threads, and the owner, which is Sync, is kept.
 unsafe impl<T: Send + Sync> Sync for Array<T> {}
 
 impl<T> std::fmt::Debug for Array<T> {

@@ -63,7 +63,7 @@ pub struct Reach {
 #[inline(always)]
 unsafe fn add_constant<V: Lanes, const U: usize>(sum: &mut [V; U], terms: &[ConstantTerm<V::Element>], at: usize) {
     for term in terms {
-        // SAFETY: the caller's terms can be read there.
+        // SAFETY: the terms' rows have U vectors from `at` plus the term's offset (this function's condition).
         unsafe {
             let (from, factor) = (term.row.offset(term.offset + at as isize), V::splat(term.factor));
             for (u, sum) in sum.iter_mut().enumerate() {
@@ -77,7 +77,8 @@ unsafe fn add_constant<V: Lanes, const U: usize>(sum: &mut [V; U], terms: &[Cons
 #[inline(always)]
 unsafe fn add_varying<V: Lanes, const U: usize>(sum: &mut [V; U], terms: &[VaryingTerm<V::Element>], at: usize) {
     for term in terms {
-        // SAFETY: the caller's terms can be read there.
+        // SAFETY: the terms' rows have U vectors from `at` plus the term's offset, and their coefficients U vectors
+        // from `at` (this function's condition).
         unsafe {
             let (from, factors) = (term.row.offset(term.offset + at as isize), term.factors.add(at));
             for (u, sum) in sum.iter_mut().enumerate() {
@@ -91,7 +92,7 @@ unsafe fn add_varying<V: Lanes, const U: usize>(sum: &mut [V; U], terms: &[Varyi
 /// The sum of `U` vectors from column `at`.
 #[inline(always)]
 unsafe fn sum<V: Lanes, const U: usize>(terms: &Terms<V::Element>, at: usize) -> [V; U] {
-    // SAFETY: the caller's terms can be read there.
+    // SAFETY: all terms can be read for U vectors from `at` (this function's condition).
     unsafe {
         let mut sum = [V::splat(V::Element::ZERO); U];
         add_constant(&mut sum, &terms.constant, at);
@@ -172,7 +173,9 @@ unsafe fn edge<V: Lanes>(
     scratch: &mut Scratch<V::Element>,
 ) {
     let Row { ref span, out, store, .. } = *row;
-    // SAFETY: the caller's; every load is of a full vector in the row or in a copy.
+    // SAFETY: coefficients and `out` are valid for `count` columns from `at` (this function's condition); `gathered`
+    // gives a place where a full vector can be read, and coefficients of fewer than a vector's columns are read from a
+    // copy, which has a vector's elements.
     unsafe {
         ask::<V, 1>(terms, row, at);
         let copies = scratch.vectors(terms.constant.len() + 2 * terms.varying.len(), V::LANES);
@@ -218,7 +221,9 @@ unsafe fn direct_row<V: Lanes, const U: usize>(
     let first_inner = low.saturating_add(reach.low as isize);
     let end_inner = high.saturating_sub(reach.high as isize).min(span.to as isize);
     let mut at = span.from;
-    // SAFETY: as above.
+    // SAFETY: the rows are as `Row` says and the coefficients valid for the span (this function's conditions); between
+    // `first_inner` and `end_inner` every term's vectors lie within what can be read, and at the edges `edge` sees to
+    // it.
     unsafe {
         while (at as isize) < first_inner && at < span.to {
             edge::<V>(terms, row, at, V::LANES.min(span.to - at), scratch);
@@ -275,7 +280,8 @@ unsafe fn by_turns<V: Lanes, const U: usize>(
         let stop = end.min(start + TURN);
         for (number, turn) in turns.clone().enumerate() {
             let mut at = start;
-            // SAFETY: the caller's; `sums` has TURN elements.
+            // SAFETY: vectors from `from` to `end` can be read and written (this function's condition), and the sums of
+            // TURN elements, `at` being less than TURN behind `start`, hold those of a piece.
             unsafe {
                 while at < stop {
                     let held = sums.add(at - start);
@@ -303,7 +309,8 @@ unsafe fn part_of_sum<V: Lanes, const U: usize>(
     at: usize,
     held: *mut V::Element,
 ) {
-    // SAFETY: the caller's.
+    // SAFETY: the terms can be read and `out` written for U vectors from `at`, and `held` has as many elements (this
+    // function's conditions).
     unsafe {
         ask_factors::<V, U>(turn, at);
         let mut sum = [V::splat(V::Element::ZERO); U];
@@ -334,7 +341,8 @@ macro_rules! compiled {
             row: &Row<'_, V::Element>,
             scratch: &mut Scratch<V::Element>,
         ) {
-            // SAFETY: the caller's.
+            // SAFETY: the plan has chosen a kernel for the instructions that this processor has, with which this
+            // function and `V` are compiled, and gives it terms and a row as `direct_row` asks.
             unsafe { direct_row::<V, $unroll>(terms, reach, row, scratch) }
         }
     };

@@ -3,11 +3,13 @@
 use std::fmt::Debug;
 use std::ops::{Add, Mul};
 
+use weft_simd::Level;
+
 use super::columns::{self, ColumnsKernel};
 use super::direct::{self, DirectKernel};
+use super::lanes::Portable;
 #[cfg(target_arch = "x86_64")]
 use super::lanes::{Avx2, Avx512};
-use super::lanes::{Instructions, Portable};
 
 mod sealed {
     use super::*;
@@ -15,36 +17,36 @@ mod sealed {
     /// The kernels that are compiled for an element.
     pub trait Sealed: Sized {
         /// For rows whose neighbours are at most one column away.
-        fn columns_kernel(instructions: Instructions, symmetric: bool) -> ColumnsKernel<Self>;
+        fn columns_kernel(level: Level, symmetric: bool) -> ColumnsKernel<Self>;
         /// For everything else.
-        fn direct_kernel(instructions: Instructions) -> DirectKernel<Self>;
+        fn direct_kernel(level: Level) -> DirectKernel<Self>;
     }
 }
 
 macro_rules! kernels {
     ($element:ty, $portable_lanes:literal) => {
         impl sealed::Sealed for $element {
-            fn columns_kernel(instructions: Instructions, symmetric: bool) -> ColumnsKernel<Self> {
-                match (instructions, symmetric) {
+            fn columns_kernel(level: Level, symmetric: bool) -> ColumnsKernel<Self> {
+                match (level, symmetric) {
                     #[cfg(target_arch = "x86_64")]
-                    (Instructions::Avx512, true) => columns::columns_avx512::<Avx512<$element>, true>,
+                    (Level::Avx512, true) => columns::columns_avx512::<Avx512<$element>, true>,
                     #[cfg(target_arch = "x86_64")]
-                    (Instructions::Avx512, false) => columns::columns_avx512::<Avx512<$element>, false>,
+                    (Level::Avx512, false) => columns::columns_avx512::<Avx512<$element>, false>,
                     #[cfg(target_arch = "x86_64")]
-                    (Instructions::Avx2, true) => columns::columns_avx2::<Avx2<$element>, true>,
+                    (Level::Avx2, true) => columns::columns_avx2::<Avx2<$element>, true>,
                     #[cfg(target_arch = "x86_64")]
-                    (Instructions::Avx2, false) => columns::columns_avx2::<Avx2<$element>, false>,
+                    (Level::Avx2, false) => columns::columns_avx2::<Avx2<$element>, false>,
                     (_, true) => columns::columns_portable::<Portable<$element, $portable_lanes>, true>,
                     (_, false) => columns::columns_portable::<Portable<$element, $portable_lanes>, false>,
                 }
             }
 
-            fn direct_kernel(instructions: Instructions) -> DirectKernel<Self> {
-                match instructions {
+            fn direct_kernel(level: Level) -> DirectKernel<Self> {
+                match level {
                     #[cfg(target_arch = "x86_64")]
-                    Instructions::Avx512 => direct::direct_avx512::<Avx512<$element>>,
+                    Level::Avx512 => direct::direct_avx512::<Avx512<$element>>,
                     #[cfg(target_arch = "x86_64")]
-                    Instructions::Avx2 => direct::direct_avx2::<Avx2<$element>>,
+                    Level::Avx2 => direct::direct_avx2::<Avx2<$element>>,
                     _ => direct::direct_portable::<Portable<$element, $portable_lanes>>,
                 }
             }

@@ -76,7 +76,8 @@ impl<V: Lanes> Run<'_, '_, V> {
         ends: Option<Ends<V::Element>>,
         last: &mut Last<V>,
     ) {
-        // SAFETY: the caller's rows have U vectors from `at`, and `out` the vectors from `to`.
+        // SAFETY: every row has U vectors from `at`, and `out` those from `to` (this function's conditions); lane `by`,
+        // which is not 0, and the one before are lanes of a vector.
         unsafe {
             let (mut before, centre, mut after) = sums::<V, U, SYMMETRIC>(self.columns, rows, at);
             if let Some(ends) = ends {
@@ -102,7 +103,8 @@ impl<V: Lanes> Run<'_, '_, V> {
     ) -> &'s [*const V::Element] {
         let copies = scratch.vectors(self.row.rows.len(), V::LANES);
         for (&row, &copy) in self.row.rows.iter().zip(copies) {
-            // SAFETY: the caller's rows have these elements; a copy has a vector's.
+            // SAFETY: every row has `count` elements from `column` on (this function's condition), and a copy has a
+            // vector's, of which these take the lanes from `lane` on.
             unsafe { std::ptr::copy_nonoverlapping(row.add(column), copy.cast_mut().add(lane), count) };
         }
         copies
@@ -120,7 +122,9 @@ impl<V: Lanes> Run<'_, '_, V> {
         let length = row.span.to - row.span.from;
         let vectors = length / V::LANES;
         let first = start + row.span.from;
-        // SAFETY: the caller's; what is read line by line lies between the first and the last column of the run.
+        // SAFETY: rows and `out` are valid for the run (this function's condition), as rows fit that follow one another
+        // without a gap; what is read line by line lies between the first and the last column of the run, the ends come
+        // from copies.
         unsafe {
             let (mut low, mut high) = self.columns.beside::<V>(row, start);
             let copies = self.copied(first, V::LANES - by, by, scratch);
@@ -175,11 +179,12 @@ pub(super) unsafe fn rows<V: Lanes, const U: usize, const SYMMETRIC: bool>(
     let span = &row.span;
     let run = Run::<V> { columns, row, by: misplaced::<V>(row.rows[0], span.from) };
     if (span.from, span.to) == (0, span.extent) {
-        // SAFETY: the caller's.
+        // SAFETY: the row is as `Row` says and fits (this function's conditions), and all of its `repeat` rows are
+        // whole, one after the other.
         return unsafe { run.run::<U, SYMMETRIC>(0, row.repeat, scratch) };
     }
     for number in 0..row.repeat {
-        // SAFETY: as above.
+        // SAFETY: the row is as `Row` says and fits (this function's conditions), and this is one of its `repeat` rows.
         unsafe { run.run::<U, SYMMETRIC>(number * span.extent, 1, scratch) };
     }
 }

@@ -40,5 +40,5 @@ pub use block::{Halo, Region, interior_and_rim};
 pub use description::{Array, Boundary, Coefficient, MOST_AXES, Point, Stencil};
 pub use element::Element;
 pub use error::StencilError;
-pub use lanes::Instructions;
 pub use plan::{Layout, Options, Plan, Source, Target};
+pub use weft_simd::Level;

@@ -46,7 +46,7 @@ unsafe fn sums<V: Lanes, const U: usize, const SYMMETRIC: bool>(
     at: usize,
     ahead: impl Fn(usize, usize),
 ) -> [Sums<V, U>; 2] {
-    // SAFETY: the caller's rows have U vectors from `at`.
+    // SAFETY: the rows of all fours have U vectors from `at` (this function's condition).
     unsafe {
         let zero = [V::splat(V::Element::ZERO); U];
         let mut pair = [(zero, zero, zero); 2];
@@ -106,7 +106,8 @@ impl<V: Lanes> Pair<'_, '_, V> {
         let at = self.start + at;
         let [one, other] = carries;
         let [place, place_below] = places;
-        // SAFETY: the caller's rows have U vectors from `at`, and `out` too.
+        // SAFETY: rows and `out` have U vectors from `at`, and as many a row later (this function's condition: it is a
+        // pair).
         unsafe {
             let ask = |plane, number| self.ask_ahead::<U>(at, plane, number);
             let [first, second] = sums::<V, U, SYMMETRIC>(self.columns.whole(), self.fours, at, ask);
@@ -126,7 +127,8 @@ impl<V: Lanes> Pair<'_, '_, V> {
             && (span.low, span.high) == (End::Wrap, End::Wrap)
             && full == span.extent
             && full >= U * V::LANES;
-        // SAFETY: the caller's.
+        // SAFETY: both rows of the pair are among the `repeat` rows for which rows and `out` are valid for the span
+        // (this function's condition); each block ends at `full` or before.
         unsafe {
             let zero = V::Element::ZERO;
             let ((mut low, mut high), (mut low_below, mut high_below)) = ((zero, zero), (zero, zero));
@@ -180,7 +182,8 @@ pub(super) unsafe fn rows<V: Lanes, const U: usize, const SYMMETRIC: bool>(
     }
     for number in (0..row.repeat).step_by(2) {
         let start = number * row.span.extent;
-        // SAFETY: the caller's.
+        // SAFETY: the row is as `Row` says and fits (this function's conditions), and one row or the pair are among its
+        // `repeat` rows; the fourth row of each plane is the third of the next result.
         unsafe {
             if number + 1 < row.repeat {
                 Pair::<V> { columns, row, fours: &fours, start }.compute::<U, SYMMETRIC>();
@@ -195,7 +198,7 @@ pub(super) unsafe fn rows<V: Lanes, const U: usize, const SYMMETRIC: bool>(
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::{Boundary, Coefficient, Element, Instructions, Options, Plan, Point, Source, Stencil, Target};
+    use super::super::{Boundary, Coefficient, Element, Level, Options, Plan, Point, Source, Stencil, Target};
 
     /// A cube of three or four axes with a different coefficient at every point, or the same in both outer columns.
     fn cube<T: Element>(axes: usize, symmetric: bool, reversed: bool) -> Vec<Point<T>> {
@@ -260,7 +263,7 @@ mod tests {
         extents: &[usize],
         points: Vec<Point<T>>,
         beyond: Option<f64>,
-        instructions: Instructions,
+        instructions: Level,
         streaming: bool,
     ) -> Plan<T> {
         let boundary = || beyond.map_or(Boundary::Circular, |value| Boundary::Value(T::from_f64(value)));
@@ -274,8 +277,8 @@ mod tests {
     }
 
     /// Processors that fuse products and sums round alike, with vectors of any length.
-    fn fused() -> Vec<Instructions> {
-        Instructions::available().into_iter().filter(|&found| found != Instructions::Portable).collect()
+    fn fused() -> Vec<Level> {
+        Level::available().into_iter().filter(|&found| found != Level::Portable).collect()
     }
 
     fn every_instruction_set_agrees<T: Element>(
@@ -312,7 +315,7 @@ mod tests {
             let beyond = (!circular).then_some(3.0);
             let values = source::<f64>(extents.iter().product(), true);
             let sums = expected(&extents, &cube(axes, symmetric, false), beyond, &values);
-            for found in Instructions::available() {
+            for found in Level::available() {
                 let plan = plan(&extents, cube(axes, symmetric, false), beyond, found, streaming);
                 prop_assert_eq!(&result(&plan, &values, begin), &sums, "{:?}", found);
             }
@@ -333,9 +336,9 @@ mod tests {
 
     #[test]
     fn a_plan_says_that_it_computes_rows_by_twos() {
-        for found in Instructions::available() {
+        for found in Level::available() {
             let text = plan::<f64>(&[8, 8, 64], cube(3, false, true), None, found, false).explain();
-            assert_eq!(text.contains("two rows of results at once"), found == Instructions::Avx512, "{text}");
+            assert_eq!(text.contains("two rows of results at once"), found == Level::Avx512, "{text}");
             let star = cube::<f64>(3, false, false).into_iter().filter(|point| point.offset.contains(&0)).collect();
             let text = plan(&[8, 8, 64], star, None, found, false).explain();
             assert!(!text.contains("two rows"), "{text}");

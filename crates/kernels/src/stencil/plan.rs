@@ -2,12 +2,15 @@
 
 use std::sync::{Arc, Mutex};
 
+use weft_simd::{Level, level};
+
+use crate::Stop;
+
 use super::columns::{Columns, ColumnsKernel};
 use super::description::{Array, Boundary, Coefficient, Stencil};
 use super::direct::{DirectKernel, Reach};
 use super::element::Element;
 use super::error::StencilError;
-use super::lanes::Instructions;
 use super::sweep::{Ahead, Bundle, Ends, Job, View, Work};
 use super::{MOST_AXES, scratch, steps, sweep, tiles};
 
@@ -23,8 +26,8 @@ pub struct Options {
     pub threads: usize,
     /// Time steps of a call: the stencil is applied to its own result.
     pub steps: usize,
-    /// Instructions to use; those of the processor where None.
-    pub instructions: Option<Instructions>,
+    /// Vector instructions to use; those of [`weft_simd::level`] where None.
+    pub instructions: Option<Level>,
     /// Source and result together at which results are written past the caches (bytes).
     pub streaming_from: usize,
     /// Bytes of planes that a sweep keeps in cache for reuse: a core's share of a last-level cache.
@@ -103,7 +106,7 @@ pub struct Plan<T: Element> {
     pub(super) axes: usize,
     pub(super) extents: Vec<usize>,
     pub(super) options: Options,
-    pub(super) instructions: Instructions,
+    pub(super) instructions: Level,
     /// Extents of all axes but the last.
     pub(super) outer: [usize; OUTER],
     /// Elements of a row.
@@ -143,7 +146,7 @@ impl<T: Element> Plan<T> {
         let mut outer = [1; OUTER];
         outer[..axes - 1].copy_from_slice(&extents[..axes - 1]);
         let row = extents[axes - 1] * options.components;
-        let instructions = options.instructions.unwrap_or_else(Instructions::best);
+        let instructions = options.instructions.unwrap_or_else(level);
         let reach = stencil.reach();
         let mut groups: Vec<[isize; OUTER]> = Vec::new();
         for point in stencil.points() {
@@ -276,11 +279,29 @@ impl<T: Element> Plan<T> {
     /// `source` and `target` are valid for every site of every right-hand side, and do not overlap. Strides have one entry
     /// for each axis but the last. Borrowed coefficients are not written meanwhile.
     pub unsafe fn apply(&self, source: &Source<'_, T>, target: &Target<'_, T>, count: usize) {
-        if count == 0 || self.elements() == 0 {
-            return;
+        // SAFETY: source and target are valid and do not overlap, and strides are those of the plan's axes (this
+        // function's conditions), which is all that `apply_until` asks.
+        unsafe { self.apply_until(source, target, count, Stop::NEVER) };
+    }
+
+    /// As [`apply`](Self::apply), unless `stop` is asked for meanwhile: between the planes of axis 0 of every sweep, when
+    /// `target` holds anything afterwards. Whether it was done to its end.
+    ///
+    /// # Safety
+    /// As for [`apply`](Self::apply).
+    pub unsafe fn apply_until(
+        &self,
+        source: &Source<'_, T>,
+        target: &Target<'_, T>,
+        count: usize,
+        stop: Stop<'_>,
+    ) -> bool {
+        if count > 0 && self.elements() > 0 {
+            // SAFETY: source and target are valid for every site of every right-hand side, and do not overlap (this
+            // function's conditions).
+            unsafe { steps::run(self, source, target, count, stop) }
         }
-        // SAFETY: the caller's.
-        unsafe { steps::run(self, source, target, count) }
+        !stop.is_asked()
     }
 
     /// Elements of one array.
@@ -297,10 +318,11 @@ impl<T: Element> Plan<T> {
     ///
     /// # Safety
     /// The job's views are valid for what its ranges and the stencil's reach make it read and write.
-    pub(super) unsafe fn step(&self, job: &Job<T>, work: &mut Work<T>) {
+    pub(super) unsafe fn step(&self, job: &Job<T>, work: &mut Work<T>, stop: Stop<'_>) {
         for tile in tiles::cut(self, job) {
-            // SAFETY: the caller's.
-            unsafe { self.sweep(&tile, work) }
+            // SAFETY: the job's views are valid for its ranges and the stencil's reach (this function's condition), and
+            // tiles are parts of its ranges.
+            unsafe { self.sweep(&tile, work, stop) }
         }
     }
 
@@ -351,7 +373,7 @@ impl<T: Element> Plan<T> {
 
     /// Whether rows that follow one another are computed by twos.
     fn computes_pairs(&self) -> bool {
-        self.instructions == Instructions::Avx512
+        self.instructions == Level::Avx512
             && matches!(&self.kernel, Kernel::Columns { columns, .. } if columns.is_threes())
     }
 
@@ -367,7 +389,7 @@ impl<T: Element> Plan<T> {
         let planes = self.reach[0].0 + self.reach[0].1 + 1;
         let held = planes * self.outer[1] * self.outer[2] * self.row * size_of::<T>();
         let is_star = matches!(&self.kernel, Kernel::Columns { columns, .. } if columns.is_star());
-        let has_kernel = self.instructions == Instructions::Avx512;
+        let has_kernel = self.instructions == Level::Avx512;
         has_kernel && is_star && held > self.options.step_cache
     }
 
@@ -470,7 +492,7 @@ fn check<T: Element>(
         }
     }
     match options.instructions {
-        Some(wanted) if !Instructions::available().contains(&wanted) => {
+        Some(wanted) if !Level::available().contains(&wanted) => {
             refuse(format!("this processor has no {wanted:?} instructions"))
         }
         _ => Ok(()),

@@ -1,5 +1,9 @@
 //! Parts of arrays: the sites of a region, from an array that holds whatever they need.
 
+use weft_simd::{MAX_THREADS, on_threads};
+
+use crate::Stop;
+
 use super::block::Region;
 use super::description::Boundary;
 use super::element::Element;
@@ -56,22 +60,16 @@ impl<T: Element> Plan<T> {
             from_memory,
         };
         let parts = self.parts(&job);
-        let Some((own, others)) = parts.split_first() else { return Ok(()) };
-        std::thread::scope(|scope| {
-            for part in others {
-                // SAFETY: the caller's; parts write different rows.
-                scope.spawn(|| unsafe { self.part(part) });
-            }
-            // SAFETY: as above.
-            unsafe { self.part(own) }
-        });
+        // SAFETY: memory is valid for the region and what the stencil reaches (this function's condition), of which each
+        // part is one, and parts write different rows.
+        on_threads(parts.len(), |number| unsafe { self.part(&parts[number]) });
         Ok(())
     }
 
     /// The parts of a job that threads do, cut along the first axis that is not the row.
     fn parts(&self, job: &Job<T>) -> Vec<Job<T>> {
         let (from, to) = job.ranges[0];
-        let threads = self.options().threads as isize;
+        let threads = self.options().threads.min(MAX_THREADS) as isize;
         if self.axes == 1 || threads < 2 || to - from < 2 {
             return vec![*job];
         }
@@ -89,8 +87,8 @@ impl<T: Element> Plan<T> {
     /// See [`apply_region`](Plan::apply_region).
     unsafe fn part(&self, job: &Job<T>) {
         let mut work = self.work();
-        // SAFETY: the caller's.
-        unsafe { steps::run_part(self, job, self.options().steps, &mut work) };
+        // SAFETY: the part is one of a region for which memory and coefficients are valid (this function's condition).
+        unsafe { steps::run_part(self, job, self.options().steps, &mut work, Stop::NEVER) };
         self.give_back(work);
     }
 

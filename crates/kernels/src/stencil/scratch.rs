@@ -1,5 +1,7 @@
 //! Memory that one thread's kernels reuse from row to row.
 
+use weft_simd::CACHE_LINE;
+
 use super::element::Element;
 
 /// Buffers of one thread.
@@ -44,24 +46,15 @@ impl<T: Element> Scratch<T> {
     }
 }
 
-const CACHE_LINE: usize = 64;
-
 /// Zeros, in huge pages where the system gives them on request and the array is large: numpy asks for its arrays too.
 pub(super) fn array<T: Element>(length: usize) -> Vec<T> {
-    let mut values = Vec::with_capacity(length);
-    #[cfg(target_os = "linux")]
+    let mut values: Vec<T> = Vec::with_capacity(length);
     if length * size_of::<T>() >= LARGE {
-        let start = (values.as_mut_ptr() as usize).next_multiple_of(PAGE);
-        let bytes = (length * size_of::<T>()).saturating_sub(PAGE);
-        // SAFETY: whole pages of memory that is ours; the advice changes nothing of what is there, and may be refused.
-        unsafe { libc::madvise(start as *mut libc::c_void, bytes / PAGE * PAGE, libc::MADV_HUGEPAGE) };
+        weft_simd::advise_huge_pages(values.as_mut_ptr().cast(), length * size_of::<T>());
     }
     values.resize(length, T::ZERO);
     values
 }
 
-/// Bytes from which it is worth asking, and those of an ordinary page.
-#[cfg(target_os = "linux")]
+/// Bytes from which it is worth asking.
 const LARGE: usize = 4 << 20;
-#[cfg(target_os = "linux")]
-const PAGE: usize = 4096;

@@ -1,5 +1,7 @@
 //! One row to compute: where it and its neighbours are, and what lies beyond their ends.
 
+use weft_simd::CACHE_LINE;
+
 use super::element::Element;
 use super::lanes::{Lanes, Store};
 
@@ -68,8 +70,8 @@ impl<T: Element> Span<T> {
             End::Memory => Found::At(column),
             End::Wrap => Found::At(wrapped(column, extent)),
             End::Value(value) => Found::Value(value),
-            // SAFETY: whoever made the span has as many values; they outlive the row's computation.
             End::Site { values, components } => {
+                // SAFETY: whoever made the span has `components` values there, which outlive the row's computation.
                 Found::Value(unsafe { *values.offset(column.rem_euclid(components as isize)) })
             }
         }
@@ -103,8 +105,6 @@ pub struct Row<'a, T> {
     /// So many rows like this follow one another, each beginning where the last ends, in all of these arrays.
     pub repeat: usize,
 }
-
-const CACHE_LINE: usize = 64;
 
 impl<T: Element> Row<'_, T> {
     /// Asks for as many cache lines as `U` vectors from column `at` take, of each row that will be needed soon.

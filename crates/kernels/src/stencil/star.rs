@@ -57,7 +57,8 @@ unsafe fn block<V: Lanes, const U: usize>(
     previous: V,
     next: Option<V>,
 ) -> V {
-    // SAFETY: the caller's rows have U vectors from `at`, and another where there is none given; so has `out`.
+    // SAFETY: the rows have U vectors from `at`, the first another where none is given, and `out` has U (this
+    // function's condition).
     unsafe {
         row.ask_ahead::<V, U>(at);
         let load = |row: *const V::Element| -> [V; U] { std::array::from_fn(|u| V::load(row.add(at + u * V::LANES))) };
@@ -135,7 +136,8 @@ impl<'a, V: Lanes> Whole<'a, V> {
     /// The row that begins `start` elements after the first.
     #[inline(always)]
     unsafe fn compute(&self, start: usize) {
-        // SAFETY: the caller's rows and `out` have WHOLE vectors from `start`.
+        // SAFETY: `Whole::of` has found rows of WHOLE vectors, and `start` begins one of the `repeat` rows for which
+        // rows and `out` are valid, with `out` aligned to vectors, as its store says.
         unsafe {
             let load = |row: *const V::Element| -> [V; WHOLE] {
                 std::array::from_fn(|vector| V::load(row.add(start + vector * V::LANES)))
@@ -173,7 +175,7 @@ pub(super) unsafe fn rows<V: Lanes, const U: usize>(star: &Star<V::Element>, row
     let span = &row.span;
     if let Some(whole) = Whole::<V>::of(star, row) {
         for number in 0..row.repeat {
-            // SAFETY: the caller's.
+            // SAFETY: the row is as `Row` says (this function's condition), and this is one of its `repeat` rows.
             unsafe { whole.compute(number * span.extent) };
         }
         return;
@@ -181,7 +183,8 @@ pub(super) unsafe fn rows<V: Lanes, const U: usize>(star: &Star<V::Element>, row
     for number in 0..row.repeat {
         let start = number * span.extent;
         let (first, end) = (start + span.from, start + span.to);
-        // SAFETY: the caller's.
+        // SAFETY: the row is as `Row` says and its span a whole number of vectors (this function's conditions), from
+        // `first` to `end`, and the last block is given the vector behind it.
         unsafe {
             let high = V::splat(beside(row, start, span.to as isize));
             let mut previous = V::splat(beside(row, start, span.from as isize - 1));
@@ -204,7 +207,7 @@ pub(super) unsafe fn rows<V: Lanes, const U: usize>(star: &Star<V::Element>, row
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::{Boundary, Coefficient, Element, Instructions, Options, Plan, Point, Source, Stencil, Target};
+    use super::super::{Boundary, Coefficient, Element, Level, Options, Plan, Point, Source, Stencil, Target};
 
     /// A star with a different coefficient at every point.
     fn star<T: Element>(axes: usize, has_centre: bool) -> Stencil<T> {
@@ -298,7 +301,7 @@ mod tests {
             let boundaries = circular.map(|circular| if circular { Boundary::Circular } else { Boundary::Value(2.5) });
             let stencil = star::<f64>(4, has_centre);
             let text = Plan::new(&stencil, &extents, boundaries.to_vec(), bundled).unwrap().explain();
-            prop_assert_eq!(text.contains("planes of axis 0: 4 together"), Instructions::best() == Instructions::Avx512);
+            prop_assert_eq!(text.contains("planes of axis 0: 4 together"), weft_simd::level() == Level::Avx512);
             let together = result(&extents, has_centre, boundaries.to_vec(), begin, bundled);
             prop_assert_eq!(together, result(&extents, has_centre, boundaries.to_vec(), begin, options(false)));
         }

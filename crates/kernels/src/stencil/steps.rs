@@ -6,6 +6,10 @@
 //! for another. Every row is computed by the same kernel from the same values as in separate steps: results agree to the
 //! last bit.
 
+use weft_simd::{CACHE_LINE, MAX_THREADS, on_threads};
+
+use crate::Stop;
+
 use super::description::Boundary;
 use super::element::Element;
 use super::plan::{OUTER, Plan, Source, Target};
@@ -102,7 +106,13 @@ pub(super) fn explain<T: Element>(plan: &Plan<T>) -> String {
 ///
 /// # Safety
 /// See [`Plan::apply`].
-pub(super) unsafe fn run<T: Element>(plan: &Plan<T>, source: &Source<'_, T>, target: &Target<'_, T>, count: usize) {
+pub(super) unsafe fn run<T: Element>(
+    plan: &Plan<T>,
+    source: &Source<'_, T>,
+    target: &Target<'_, T>,
+    count: usize,
+    stop: Stop<'_>,
+) {
     let source = plan.view(source.base.cast_mut(), source.layout);
     let target = plan.view(target.base, target.layout);
     let (total, at_once) = (plan.options.steps, plan.depth.steps);
@@ -110,15 +120,16 @@ pub(super) unsafe fn run<T: Element>(plan: &Plan<T>, source: &Source<'_, T>, tar
     let mut held = if sweeps > 1 { plan.take_temporary(count) } else { Vec::new() };
     let between = plan.view(aligned(held.as_mut_ptr()), &plan.contiguous());
     let mut input = source;
-    for sweep in 0..sweeps {
+    for sweep in (0..sweeps).take_while(|_| !stop.is_asked()) {
         let steps = at_once.min(total - sweep * at_once);
         let output = if (sweeps - 1 - sweep) % 2 == 0 { target } else { between };
         let ranges = std::array::from_fn(|axis| (0, plan.outer[axis] as isize));
         let columns = (0, plan.row);
         let streams = plan.streams(count);
         let job = Job { input, output, ranges, columns, count, streaming: streams, from_memory: streams };
-        // SAFETY: the caller's; the temporary array has the shape of the others.
-        unsafe { share(plan, &job, steps) };
+        // SAFETY: source and target are valid for the plan's extents (this function's condition), and the array between
+        // has the elements of the contiguous layout and of an alignment, which `take_temporary` has allocated.
+        unsafe { share(plan, &job, steps, stop) };
         input = output;
     }
     if sweeps > 1 {
@@ -131,17 +142,15 @@ pub(super) fn alignment<T>() -> usize {
     CACHE_LINE / size_of::<T>()
 }
 
-const CACHE_LINE: usize = 64;
-
 /// The first cache line of an allocation.
 pub(super) fn aligned<T>(start: *mut T) -> *mut T {
     start.wrapping_add(start.align_offset(CACHE_LINE))
 }
 
 /// One sweep, shared by the plan's threads along axis 0, or along the row where there is no other axis.
-unsafe fn share<T: Element>(plan: &Plan<T>, job: &Job<T>, steps: usize) {
+unsafe fn share<T: Element>(plan: &Plan<T>, job: &Job<T>, steps: usize, stop: Stop<'_>) {
     let mut jobs = Vec::new();
-    let threads = plan.options.threads;
+    let threads = plan.options.threads.min(MAX_THREADS);
     if plan.axes == 1 {
         let length = plan.row.div_ceil(threads).next_multiple_of(MOST_PER_LINE);
         let starts = (0..plan.row).step_by(length);
@@ -154,52 +163,54 @@ unsafe fn share<T: Element>(plan: &Plan<T>, job: &Job<T>, steps: usize) {
             jobs.push(part);
         }
     }
-    let run = |job: &Job<T>| {
-        let mut work = plan.work();
-        // SAFETY: the caller's; parts write different rows.
-        unsafe { run_part(plan, job, steps, &mut work) };
-        plan.give_back(work);
-    };
-    let Some((own, others)) = jobs.split_first() else { return };
-    if others.is_empty() {
-        return run(own);
+    if jobs.is_empty() {
+        return;
     }
-    std::thread::scope(|scope| {
-        for job in others {
-            scope.spawn(|| run(job));
-        }
-        run(own);
+    on_threads(jobs.len(), |number| {
+        let mut work = plan.work();
+        // SAFETY: the job's views are valid (this function's condition), and its parts write different rows.
+        unsafe { run_part(plan, &jobs[number], steps, &mut work, stop) };
+        plan.give_back(work);
     });
 }
 
 /// Elements of a cache line, at most: rows that threads share are cut between lines.
-const MOST_PER_LINE: usize = 64;
+const MOST_PER_LINE: usize = CACHE_LINE;
 
 /// What one thread does of a sweep of so many steps.
 ///
 /// # Safety
 /// See [`Plan::apply`].
-pub(super) unsafe fn run_part<T: Element>(plan: &Plan<T>, job: &Job<T>, steps: usize, work: &mut Work<T>) {
+pub(super) unsafe fn run_part<T: Element>(
+    plan: &Plan<T>,
+    job: &Job<T>,
+    steps: usize,
+    work: &mut Work<T>,
+    stop: Stop<'_>,
+) {
     // Right-hand sides that share coefficients along rows are computed row by row, so that these are read once.
     if steps == 1 && plan.has_varying() {
-        // SAFETY: the caller's.
-        return unsafe { plan.step(job, work) };
+        // SAFETY: the job's views are valid for its ranges and the stencil's reach (this function's condition), which
+        // one step reads and writes.
+        return unsafe { plan.step(job, work, stop) };
     }
     for side in 0..job.count {
         let mut one = Job { count: 1, ..*job };
         one.input.base = one.input.base.wrapping_offset(side as isize * one.input.between);
         one.output.base = one.output.base.wrapping_offset(side as isize * one.output.between);
         if steps == 1 {
-            // SAFETY: the caller's.
-            unsafe { plan.step(&one, work) };
+            // SAFETY: the job's views are valid for its ranges and the stencil's reach (this function's condition), and
+            // `one` is the job of one of its right-hand sides.
+            unsafe { plan.step(&one, work, stop) };
             continue;
         }
         let second = plan.depth.second as isize;
         let (start, end) = one.ranges[1];
         for from in (start..end).step_by(second as usize) {
             one.ranges[1] = (from, (from + second).min(end));
-            // SAFETY: the caller's.
-            unsafe { several(plan, &one, steps, work) };
+            // SAFETY: the job's views are valid for its ranges and the reach of all steps (this function's condition),
+            // and `one` is a tile of them for one of its right-hand sides.
+            unsafe { several(plan, &one, steps, work, stop) };
         }
     }
 }
@@ -225,7 +236,7 @@ fn widened_columns<T: Element>(plan: &Plan<T>, columns: (usize, usize), later: u
 }
 
 /// Several steps of one tile in one sweep along axis 0.
-unsafe fn several<T: Element>(plan: &Plan<T>, job: &Job<T>, steps: usize, work: &mut Work<T>) {
+unsafe fn several<T: Element>(plan: &Plan<T>, job: &Job<T>, steps: usize, work: &mut Work<T>, stop: Stop<'_>) {
     let (low, high) = plan.reach[0];
     let ring = low + high + 1;
     // Along axis 1 a tile that is the whole axis wraps as the array does; a part of it is widened.
@@ -277,14 +288,14 @@ unsafe fn several<T: Element>(plan: &Plan<T>, job: &Job<T>, steps: usize, work: 
         .collect();
     let first = jobs[0].ranges[0].0;
     let last = job.ranges[0].1 + ((steps - 1) * high) as isize;
-    for front in first..last {
+    for front in (first..last).take_while(|_| !stop.is_asked()) {
         for (behind, step) in jobs.iter().enumerate() {
             let plane = front - (behind * high) as isize;
             if plane >= step.ranges[0].0 && plane < step.ranges[0].1 {
                 let mut one = *step;
                 one.ranges[0] = (plane, plane + 1);
                 // SAFETY: planes of the level before are complete as far as this one reaches, and not yet overwritten.
-                unsafe { plan.sweep(&one, work) };
+                unsafe { plan.sweep(&one, work, stop) };
             }
         }
     }

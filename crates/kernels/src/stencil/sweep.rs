@@ -1,5 +1,9 @@
 //! Sweeps over rows: finds each row's neighbours, calls the kernel.
 
+use weft_simd::Level;
+
+use crate::Stop;
+
 use super::description::{Array, Boundary};
 use super::direct::{ConstantTerm, Terms, VaryingTerm};
 use super::element::Element;
@@ -71,7 +75,8 @@ pub struct Job<T> {
 
 // SAFETY: a job only says where arrays are; whoever runs jobs on threads sees that they write different rows.
 unsafe impl<T: Send + Sync> Send for Job<T> {}
-// SAFETY: as above.
+// SAFETY: a job only says where arrays are, and a shared one is only read; whoever runs jobs on threads sees that they
+// write different rows.
 unsafe impl<T: Send + Sync> Sync for Job<T> {}
 
 /// How far ahead rows are asked for.
@@ -300,15 +305,15 @@ impl<T: Element> Plan<T> {
         (end(view.ends.low[OUTER]), end(view.ends.high[OUTER]))
     }
 
-    /// Computes a job's rows in order.
+    /// Computes a job's rows in order, until it is given up.
     ///
     /// # Safety
     /// The job's views are valid for what its ranges and the stencil's reach make it read and write.
-    pub(super) unsafe fn sweep(&self, job: &Job<T>, work: &mut Work<T>) {
+    pub(super) unsafe fn sweep(&self, job: &Job<T>, work: &mut Work<T>, stop: Stop<'_>) {
         let lanes_bytes = match self.instructions {
-            super::Instructions::Avx512 => 64,
-            super::Instructions::Avx2 => 32,
-            super::Instructions::Portable => 16,
+            Level::Avx512 => 64,
+            Level::Avx2 => 32,
+            Level::Portable => 16,
         };
         let inner = |axis: usize| -> (isize, isize) {
             if axis + 1 >= self.axes {
@@ -338,6 +343,9 @@ impl<T: Element> Plan<T> {
         let bundle = self.bundle_of(job);
         let (start, end) = job.ranges[0];
         for from in (start..end).step_by(bundle.planes) {
+            if stop.is_asked() {
+                break;
+            }
             let planes = (end - from).min(bundle.planes as isize);
             work.planes.clear();
             for first in from..from + planes {
@@ -346,7 +354,8 @@ impl<T: Element> Plan<T> {
             let in_turn = if bundle.planes > 1 { 1 } else { usize::MAX };
             for seconds in tiles::pieces(job.ranges[1], in_turn) {
                 for number in 0..planes {
-                    // SAFETY: the caller's.
+                    // SAFETY: the job's views are valid for its ranges and the stencil's reach (this function's
+                    // condition), of which this is a plane, and `planes` has just been filled for the whole bundle.
                     unsafe {
                         self.rows_of_plane(
                             job,
@@ -358,11 +367,9 @@ impl<T: Element> Plan<T> {
                 }
             }
         }
-        #[cfg(target_arch = "x86_64")]
         if job.streaming {
             // Results that went past the caches are ordered before whatever tells another thread that they are there.
-            // SAFETY: every x86-64 has it.
-            unsafe { std::arch::x86_64::_mm_sfence() };
+            weft_simd::store_fence();
         }
     }
 
@@ -506,7 +513,8 @@ impl<T: Element> Plan<T> {
     unsafe fn run_row(&self, work: &mut Work<T>, span: Span<T>, out: *mut T, store: Store, repeat: usize) {
         let row = Row { rows: &work.rows, ahead: &work.ahead, span, out, store, repeat };
         match &self.kernel {
-            // SAFETY: the kernel was chosen for this processor; the rest is the caller's.
+            // SAFETY: the kernel was chosen for this processor's instructions, and the rows are those of the
+            // neighbours, valid as `Row` says (this function's condition), one for each of the columns' order.
             Kernel::Columns { columns, run } => unsafe { run(columns, &row, &mut work.scratch) },
             Kernel::Direct { terms: points, reach, run } => {
                 let (mut constant, mut varying) = (work.terms.constant.iter_mut(), work.terms.varying.iter_mut());
@@ -525,7 +533,8 @@ impl<T: Element> Plan<T> {
                         }
                     }
                 }
-                // SAFETY: as above.
+                // SAFETY: the kernel was chosen for this processor's instructions, the rows are valid as `Row` says
+                // (this function's condition), and every term has just been given its row and its coefficients.
                 unsafe { run(&work.terms, reach, &row, &mut work.scratch) };
             }
         }

@@ -147,7 +147,7 @@ fn given(axes: usize) -> impl Strategy<Value = Given> {
 }
 
 fn options() -> impl Strategy<Value = Options> {
-    let instructions = prop::sample::select(Instructions::available());
+    let instructions = prop::sample::select(Level::available());
     let cache = prop::sample::select(vec![1usize, 300, 2000, 10_000, 1 << 20]);
     let at_once = prop::sample::select(vec![None, Some(1), Some(2), Some(3)]);
     (1..4usize, 1..4usize, 1..5usize, instructions, any::<bool>(), cache, at_once).prop_map(
@@ -325,7 +325,7 @@ fn circular(axes: usize) -> Vec<Boundary<f64>> {
 
 #[test]
 fn single_precision_is_computed_as_well() {
-    for instructions in Instructions::available() {
+    for instructions in Level::available() {
         let point = |offset: [isize; 2], value: f32| Point {
             offset: offset.to_vec(),
             coefficient: Coefficient::Constant(value),
@@ -429,7 +429,7 @@ fn every_alignment<T: Element>() {
     let values: Vec<T> = (0..sites).map(|place| T::from_f64(pseudo(7, place))).collect();
     let boundaries = vec![Boundary::Circular, Boundary::Value(T::ONE), Boundary::Circular];
     let mut first: Option<Vec<T>> = None;
-    for instructions in Instructions::available() {
+    for instructions in Level::available() {
         let options = Options { instructions: Some(instructions), ..Options::default() };
         let plan = Plan::new(&stencil, &extents, boundaries.clone(), options).unwrap();
         for place in 0..64 / size_of::<T>() {

@@ -42,6 +42,7 @@ impl Symbols {
         let address = self.address(name).ok_or_else(|| LoadError::missing(&self.path, "MPI", name))?;
         // SAFETY: MPI 3.0, section 8.1.1, declares the function so.
         let function: unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int = unsafe { std::mem::transmute(address) };
+        // SAFETY: `text_of` gives a buffer of VERSION_ROOM bytes, as many as the standard asks for, and a live integer.
         Ok(text_of::<VERSION_ROOM>(|buffer, len| unsafe { function(buffer, len) }).unwrap_or_default())
     }
 }
@@ -209,6 +210,7 @@ mod tests {
         assert_eq!(text.as_deref(), Some("hello"));
         assert_eq!(text_of::<16>(|_, _| 1), None);
         assert_eq!(
+            // SAFETY: `text_of` gives a pointer to a live integer.
             text_of::<4>(|_, len| unsafe {
                 *len = 99;
                 0

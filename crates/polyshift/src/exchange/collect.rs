@@ -3,6 +3,7 @@
 use weft_comm::{Buffer, CommError, Communicator, Payload, Source, Tag};
 
 use super::copy::{BoxCopy, Copies, Place};
+use super::driver::other_length;
 use super::pattern::Storage;
 use crate::geometry::Geometry;
 
@@ -64,7 +65,8 @@ impl Division<'_> {
         if rank != root {
             let (block, into) = dense(geometry, rank, storage.element);
             if let Some(mut buffer) = received(comm, (root, SCATTERED), into).await? {
-                // SAFETY: the buffer is the dense block; the caller promises for its own memory.
+                // SAFETY: `received` gives a buffer of the dense block's bytes, and `own` has the memory that `storage`
+                // says (this function's condition).
                 unsafe { between(geometry, rank, &block, storage).run(&[buffer.as_mut_ptr(), own]) };
             }
             return Ok(());
@@ -76,12 +78,14 @@ impl Division<'_> {
             if bytes > 0 {
                 let mut buffer = Buffer::zeroed(bytes);
                 let copies = part(geometry, to, &whole.strides, &block, true);
-                // SAFETY: the buffer is the dense block; the caller promises for the whole.
+                // SAFETY: the buffer has the dense block's bytes, and `whole` has the geometry's shape (this function's
+                // condition), of which a rank's block is a part.
                 unsafe { copies.run(&[whole.start, buffer.as_mut_ptr()]) };
                 sends.push(comm.isend(to, SCATTERED, Payload::Data(buffer)));
             }
         }
-        // SAFETY: the caller promises for both.
+        // SAFETY: `whole` has the geometry's shape and `own` the memory that `storage` says (this function's
+        // conditions); they are two arrays.
         unsafe { part(geometry, rank, &whole.strides, storage, true).run(&[whole.start, own]) };
         for send in sends {
             send.await?;
@@ -103,19 +107,22 @@ impl Division<'_> {
             let (block, bytes) = dense(geometry, rank, storage.element);
             if bytes > 0 {
                 let mut buffer = Buffer::zeroed(bytes);
-                // SAFETY: as in scatter.
+                // SAFETY: the buffer has the dense block's bytes, and `own` has the memory that `storage` says (this
+                // function's condition).
                 unsafe { between(geometry, rank, storage, &block).run(&[own, buffer.as_mut_ptr()]) };
                 comm.send(root, GATHERED, Payload::Data(buffer)).await?;
             }
             return Ok(());
         }
         let Some(whole) = self.whole else { return Err(nothing(rank)) };
-        // SAFETY: the caller promises for both.
+        // SAFETY: `whole` has the geometry's shape and `own` the memory that `storage` says (this function's
+        // conditions); they are two arrays.
         unsafe { part(geometry, rank, &whole.strides, storage, false).run(&[whole.start, own]) };
         for from in (0..comm.size()).filter(|&from| from != root) {
             let (block, into) = dense(geometry, from, storage.element);
             if let Some(mut buffer) = received(comm, (from, GATHERED), into).await? {
-                // SAFETY: as in scatter.
+                // SAFETY: `received` gives a buffer of the dense block's bytes, and `whole` has the geometry's shape
+                // (this function's condition), of which a rank's block is a part.
                 unsafe { part(geometry, from, &whole.strides, &block, false).run(&[whole.start, buffer.as_mut_ptr()]) };
             }
         }
@@ -123,7 +130,7 @@ impl Division<'_> {
     }
 }
 
-/// So many bytes from a rank; nothing is waited for where there are none.
+/// So many bytes from a rank, no fewer; nothing is waited for where there are none.
 async fn received<C: Communicator>(
     comm: &C,
     (from, tag): (usize, Tag),
@@ -134,6 +141,7 @@ async fn received<C: Communicator>(
     }
     let into = Payload::Data(Buffer::zeroed(bytes));
     match comm.recv(Source::Rank(from), tag.into(), into).await?.payload {
+        Payload::Data(buffer) if buffer.len() != bytes => Err(other_length(comm.rank(), from, buffer.len(), bytes)),
         Payload::Data(buffer) => Ok(Some(buffer)),
         Payload::Phantom(_) => Ok(None),
     }

@@ -69,7 +69,8 @@ impl RankPlan {
     /// `whole` begins as many elements, one after the other, as the pattern's array had.
     pub unsafe fn read_boundary(&mut self, number: usize, whole: *const u8) {
         let constants = self.constants.as_mut_ptr();
-        // SAFETY: the caller's; the constants have room for what the copies write.
+        // SAFETY: `whole` begins all elements of the boundary array (this function's condition), within which `lines`
+        // has put every source, and `lines` has made the constants longer by every destination, each its own.
         unsafe { self.boundaries[number].run(&[whole.cast_mut(), constants]) };
     }
 

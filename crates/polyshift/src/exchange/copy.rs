@@ -4,6 +4,8 @@
 //! axis) time is spent on waiting for cache lines, so boxes of equal form are walked together, each line being fetched
 //! once, and lines are asked for some rows ahead.
 
+use weft_simd::prefetch;
+
 /// Where a box begins: so many bytes from the start of a base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -88,7 +90,8 @@ impl Copies {
     /// (destinations) by this thread, and no destination may overlap a source or another destination.
     pub unsafe fn run(&self, bases: &[*mut u8]) {
         for walk in &self.walks {
-            // SAFETY: as the caller promises.
+            // SAFETY: every place of the boxes, of which this walk has some, lies in memory behind its base that may be
+            // read or written, and no destination overlaps another place (this function's conditions).
             unsafe { walk.run(bases) };
         }
     }
@@ -130,6 +133,8 @@ impl Walk {
             && self.outer == other.outer
     }
 
+    /// # Safety
+    /// As [`Copies::run`], for the boxes of this walk.
     unsafe fn run(&self, bases: &[*mut u8]) {
         let mut pointers = [(std::ptr::null::<u8>(), std::ptr::null_mut::<u8>()); MOST_PARTS];
         let count = self.parts.len();
@@ -137,13 +142,18 @@ impl Walk {
             *pointer =
                 (bases[from.base].cast_const().wrapping_offset(from.offset), bases[to.base].wrapping_offset(to.offset));
         }
-        // SAFETY: as the caller of `Copies::run` promises.
+        // SAFETY: the pointers are where the boxes of this walk begin (`Copies::new` joins MOST_PARTS parts at most, so that
+        // none is left out), and the loops are those of the boxes, whose places may be read and written (this
+        // function's condition).
         unsafe { self.descend(&self.outer, &mut pointers[..count]) };
     }
 
+    /// # Safety
+    /// The pointers, MOST_PARTS at most, are where parts of the boxes begin that have the loops `outer` and the two
+    /// innermost ones, whose places may be read and written, and no destination overlaps another place.
     unsafe fn descend(&self, outer: &[Loop], pointers: &mut [(*const u8, *mut u8)]) {
         let Some((first, rest)) = outer.split_first() else {
-            // SAFETY: as the caller promises.
+            // SAFETY: without outer loops the pointers are where planes of the boxes begin (this function's condition).
             return unsafe { self.plane(pointers) };
         };
         let mut here = [(std::ptr::null::<u8>(), std::ptr::null_mut::<u8>()); MOST_PARTS];
@@ -152,14 +162,20 @@ impl Walk {
             for (here, (from, to)) in here.iter_mut().zip(pointers.iter()) {
                 *here = (from.wrapping_offset(turn * first.from), to.wrapping_offset(turn * first.to));
             }
-            // SAFETY: as the caller promises.
+            // SAFETY: each pointer has gone on by less than `count` steps of the outermost loop, to where a part of its
+            // box with the remaining loops begins.
             unsafe { self.descend(rest, here) };
         }
     }
 
     /// The two innermost loops.
+    ///
+    /// # Safety
+    /// The pointers are where planes of the boxes begin, whose places may be read and written for a row, and no destination
+    /// overlaps another place.
     unsafe fn plane(&self, pointers: &mut [(*const u8, *mut u8)]) {
-        // SAFETY: as the caller promises.
+        // SAFETY: the pointers are where planes of the boxes begin (this function's condition), each element or row of
+        // which has the bytes of the type by which it is copied.
         unsafe {
             match (self.row, pointers.len()) {
                 (1, _) => self.elements::<u8>(pointers),
@@ -179,12 +195,16 @@ impl Walk {
     }
 
     /// Two boxes of equal form at a time: both faces across an axis share lines.
+    ///
+    /// # Safety
+    /// As [`plane`](Walk::plane), with rows of `T`'s bytes.
     unsafe fn pairs<T: Copy>(&self, pointers: &[(*const u8, *mut u8)]) {
         let [a, b] = *pointers else { return };
         // What is written next to what the other box reads comes with its lines.
         let is_near = |target: *mut u8, source: *const u8| target.addr().abs_diff(source.addr()) < SHORT_ROW;
         let is_dense = self.inner.to.unsigned_abs() < SHORT_ROW;
-        // SAFETY: as the caller promises.
+        // SAFETY: the pointers are where two planes of the boxes begin, whose rows have the bytes of `T` (this
+        // function's conditions).
         unsafe {
             if is_dense || (is_near(a.1, b.0) && is_near(b.1, a.0)) {
                 self.pairs_asking_for::<T, false>(a, b);
@@ -195,6 +215,9 @@ impl Walk {
     }
 
     /// As `pairs`; lines are asked for where they are read and, if `TARGETS`, where they are written.
+    ///
+    /// # Safety
+    /// As [`plane`](Walk::plane), with rows of `T`'s bytes.
     unsafe fn pairs_asking_for<T: Copy, const TARGETS: bool>(
         &self,
         (from_a, to_a): (*const u8, *mut u8),
@@ -218,8 +241,9 @@ impl Walk {
                         prefetch(ta.wrapping_offset(ahead_to));
                         prefetch(tb.wrapping_offset(ahead_to));
                     }
-                    // SAFETY: both places are of the boxes; the caller promises for them. Elements may lie at any
-                    // address.
+                    // SAFETY: source and target are places of the boxes, `turn` and the number of steps being below the
+                    // counts of the loops, and may be read and written for a row of `T`'s bytes (this function's
+                    // condition), at any address.
                     unsafe {
                         let (a, b) = (fa.cast::<T>().read_unaligned(), fb.cast::<T>().read_unaligned());
                         ta.cast::<T>().write_unaligned(a);
@@ -233,6 +257,9 @@ impl Walk {
     }
 
     /// Elements, or rows of a length known here.
+    ///
+    /// # Safety
+    /// As [`plane`](Walk::plane), with rows of `T`'s bytes.
     unsafe fn elements<T: Copy>(&self, pointers: &[(*const u8, *mut u8)]) {
         let Loop { count, from, to } = self.inner;
         for turn in 0..self.middle.count as isize {
@@ -251,37 +278,32 @@ impl Walk {
                     }
                     let source = source_start.wrapping_offset(turn * self.middle.from + at * from);
                     let target = target_start.wrapping_offset(turn * self.middle.to + at * to);
-                    // SAFETY: as for pairs.
+                    // SAFETY: source and target are places of the boxes, `turn` and `place` being below the counts of
+                    // the loops, and may be read and written for a row of `T`'s bytes (this function's condition), at
+                    // any address.
                     unsafe { target.cast::<T>().write_unaligned(source.cast::<T>().read_unaligned()) };
                 }
             }
         }
     }
 
+    /// Rows of any length.
+    ///
+    /// # Safety
+    /// As [`plane`](Walk::plane).
     unsafe fn rows(&self, pointers: &[(*const u8, *mut u8)]) {
         for &(source, target) in pointers {
             for turn in 0..self.middle.count as isize {
                 for place in 0..self.inner.count as isize {
                     let source = source.wrapping_offset(turn * self.middle.from + place * self.inner.from);
                     let target = target.wrapping_offset(turn * self.middle.to + place * self.inner.to);
-                    // SAFETY: the row is of the box; the caller promises for it, and that the two do not overlap.
+                    // SAFETY: the row is one of the boxes, `turn` and `place` being below the counts of the loops, may
+                    // be read and written, and overlaps no destination (this function's condition).
                     unsafe { std::ptr::copy_nonoverlapping(source, target, self.row) };
                 }
             }
         }
     }
-}
-
-/// Asks for the line at an address, which need not exist.
-#[inline(always)]
-fn prefetch(address: *const u8) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch of any address does nothing but fill caches.
-    unsafe {
-        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(address.cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = address;
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use weft_base::Operation;
 use weft_comm::collective::{Choice, allgather};
-use weft_comm::{CommError, Communicator, Payload, Persistent, Tag, Work};
+use weft_comm::{CommError, Communicator, Ends, Payload, Persistent, Tag, Work};
 
 use super::compile::RankPlan;
 
@@ -22,6 +22,7 @@ pub struct Exchange<C: Communicator> {
     bases: Vec<*mut u8>,
     under_way: bool,
     phantom: bool,
+    rank: usize,
 }
 
 /// What an exchange goes by, where a program wants to say.
@@ -51,7 +52,7 @@ impl<C: Communicator> Exchange<C> {
         });
         let messages = messages.collect::<Result<_, _>>()?;
         let bases = vec![std::ptr::null_mut(); plan.arrays + 2];
-        Ok(Exchange { plan, messages, bases, under_way: false, phantom: options.phantom })
+        Ok(Exchange { plan, messages, bases, under_way: false, phantom: options.phantom, rank: comm.rank() })
     }
 
     /// The plan.
@@ -70,7 +71,8 @@ impl<C: Communicator> Exchange<C> {
     /// Each begins as many elements, one after the other, as the pattern's array had.
     pub unsafe fn read_boundaries(&mut self, arrays: impl IntoIterator<Item = *const u8>) {
         for (number, whole) in arrays.into_iter().enumerate().take(self.plan.boundaries.len()) {
-            // SAFETY: the caller's.
+            // SAFETY: each array begins as many elements as the pattern's had (this function's condition), and `take`
+            // leaves out numbers that the plan does not have.
             unsafe { self.plan.read_boundary(number, whole) };
         }
     }
@@ -99,7 +101,8 @@ impl<C: Communicator> Exchange<C> {
             self.bases[arrays.len() + 1] = self.plan.constants.as_mut_ptr();
         }
         self.under_way = true;
-        // SAFETY: as the caller promises.
+        // SAFETY: the bases of the arrays have the memory that the plan's storages say, or are not looked at (this
+        // function's condition), and that of the constants is the plan's own.
         unsafe { self.send(0) }
     }
 
@@ -116,7 +119,8 @@ impl<C: Communicator> Exchange<C> {
     pub async unsafe fn end(&mut self) -> Result<(), CommError> {
         assert!(self.under_way, "the exchange has not begun");
         for stage in 0..self.plan.stages.len() {
-            // SAFETY: as the caller promises.
+            // SAFETY: the memory of the arrays that `begin` was given is still there (this function's condition); local
+            // copies name arrays and constants, whose bases `begin` has set, and no message.
             unsafe {
                 if stage > 0 {
                     self.send(stage)?;
@@ -136,13 +140,20 @@ impl<C: Communicator> Exchange<C> {
         self.under_way = false;
     }
 
+    /// # Safety
+    /// The bases of the arrays have the memory that the plan's storages say, or there are phantoms.
     unsafe fn send(&mut self, stage: usize) -> Result<(), CommError> {
         let (Some(messages), message) = (self.messages.get_mut(stage), self.plan.message_base()) else { return Ok(()) };
         messages.start()?;
         for (end, pack) in self.plan.stages[stage].pack.iter().enumerate() {
             if let Some(buffer) = messages.send_buffer(end) {
+                let Ends { peer, send_bytes, .. } = self.plan.stages[stage].ends[end];
+                if buffer.len() != send_bytes {
+                    return Err(unfinished(self.rank, peer));
+                }
                 self.bases[message] = buffer.as_mut_ptr();
-                // SAFETY: the buffer has the bytes of the message; the caller promises for the arrays.
+                // SAFETY: the message has the bytes that `pack` writes (checked a moment ago), and the arrays have the
+                // memory that their storages say (this function's condition).
                 unsafe { pack.run(&self.bases) };
             }
             messages.send(end)?;
@@ -150,13 +161,20 @@ impl<C: Communicator> Exchange<C> {
         Ok(())
     }
 
+    /// # Safety
+    /// As [`send`](Exchange::send).
     async unsafe fn receive(&mut self, stage: usize) -> Result<(), CommError> {
         let message = self.plan.message_base();
         for (end, unpack) in self.plan.stages[stage].unpack.iter().enumerate() {
             self.messages[stage].wait(end).await?;
             if let Some(buffer) = self.messages[stage].receive_buffer(end) {
+                let Ends { peer, receive_bytes, .. } = self.plan.stages[stage].ends[end];
+                if buffer.len() != receive_bytes {
+                    return Err(other_length(self.rank, peer, buffer.len(), receive_bytes));
+                }
                 self.bases[message] = buffer.as_ptr().cast_mut();
-                // SAFETY: the message is only read from; the caller promises for the arrays.
+                // SAFETY: the message has the bytes that `unpack` reads (checked a moment ago) and is not written to;
+                // the arrays have the memory that their storages say (this function's condition).
                 unsafe { unpack.run(&self.bases) };
             }
         }
@@ -175,6 +193,23 @@ impl<C: Communicator> Exchange<C> {
         let count = self.plan.copied_bytes()[1];
         comm.compute(Work::Operations { operation: Operation::CopyByte, count }).await;
     }
+}
+
+/// The memory of a message went with a send that has not ended, because the round failed in which it was sent.
+#[cold]
+fn unfinished(rank: usize, peer: usize) -> CommError {
+    let what =
+        format!("the message to rank {peer} is still on its way since this exchange failed; set the exchange up again");
+    CommError::program(rank, what)
+}
+
+/// A message that is not of the length that the plan says would be read beyond its end, or leave elements as they were.
+#[cold]
+pub(super) fn other_length(rank: usize, peer: usize, found: usize, expected: usize) -> CommError {
+    let what = format!(
+        "rank {peer} sent {found} bytes where {expected} are exchanged; all ranks must give arrays of one shape and type"
+    );
+    CommError::program(rank, what)
 }
 
 /// Lets all ranks know whether each of them could do its part: the first error, on every rank. Collective.

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use weft_kernels::Execution;
 use weft_kernels::shift::boxes::{Axis, BoxCopy};
 
 use super::Plan;
@@ -60,9 +61,10 @@ pub struct Prepared {
     running: Mutex<()>,
 }
 
-// SAFETY: the pointers are used by `run` only, under its conditions; own memory under the lock.
+// SAFETY: the pointers are used by `run` only, whose conditions hold on any thread; own memory goes along.
 unsafe impl Send for Prepared {}
-// SAFETY: as above.
+// SAFETY: `run` takes the lock before it writes to own memory, and under its conditions nothing else uses the arrays,
+// from whichever threads it is called.
 unsafe impl Sync for Prepared {}
 
 impl Prepared {
@@ -94,27 +96,35 @@ impl Prepared {
         self.copies.len()
     }
 
-    /// Does the shifts, with up to `threads` threads; None chooses by size.
+    /// Does the shifts, with as many threads as are said, until it is told to stop: outputs hold anything then.
     ///
     /// # Safety
     ///
     /// The arrays and the plan that this was prepared from are still there, the arrays as large as they were; no output
-    /// overlaps another; and nothing else writes the arrays or reads the outputs meanwhile.
+    /// overlaps another. Where somebody else writes the arrays meanwhile, outputs hold any bytes.
     #[inline]
-    pub unsafe fn run(&self, threads: Option<usize>) {
-        // SAFETY: the caller's; inputs that outputs overlap were replaced by copies.
+    pub unsafe fn run<'a>(&self, execution: impl Into<Execution<'a>>) {
+        let execution = execution.into();
+        // SAFETY: the arrays that the pointers and the program's layout were taken from are there, as large as they
+        // were, and outputs overlap no other output (this function's conditions) and no input: inputs that they overlap
+        // were replaced by copies.
         unsafe {
             if self.copies.is_empty() && self.packed.is_empty() {
-                self.program.run(&self.inputs, &self.outputs, threads);
+                self.program.run(&self.inputs, &self.outputs, execution);
             } else {
-                self.run_with_copies(threads);
+                self.run_with_copies(execution);
             }
         }
     }
 
-    unsafe fn run_with_copies(&self, threads: Option<usize>) {
+    /// # Safety
+    ///
+    /// As [`run`](Prepared::run).
+    unsafe fn run_with_copies(&self, execution: Execution<'_>) {
         let _alone = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: the caller's; own memory is as large as what is copied there.
+        // SAFETY: the arrays are there, as large as they were (this function's condition); `FirstCopy::new`
+        // and `Prepared::new` have made own memory as large as what is copied there, and the lock keeps other runs from
+        // it.
         unsafe {
             for first in &self.copies {
                 first.copy.run(first.from, first.memory.pointer());
@@ -122,7 +132,7 @@ impl Prepared {
             for (packed, memory) in self.program.packed.iter().zip(&self.packed) {
                 packed.copy.run(self.inputs[packed.input], memory.pointer());
             }
-            self.program.run(&self.inputs, &self.outputs, threads);
+            self.program.run(&self.inputs, &self.outputs, execution);
         }
     }
 }

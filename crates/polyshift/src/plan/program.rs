@@ -7,6 +7,8 @@
 use weft_kernels::shift::boxes::{Axis, BoxCopy};
 use weft_kernels::shift::lines::Lines;
 use weft_kernels::shift::slabs::{self, Buffers, SlabEdge, SlabShift, Stores};
+use weft_kernels::{Execution, Stop};
+use weft_simd::{MAX_THREADS, on_threads};
 
 use super::layout::{dense_order, dense_strides, is_dense_in, without};
 use super::{Edge, Plan, Shift};
@@ -210,7 +212,7 @@ impl Program {
     /// Threads for a call where the caller does not say.
     pub(super) fn usual_threads(&self) -> usize {
         let wanted = self.touched / BYTES_PER_THREAD;
-        if wanted < 2 { 1 } else { wanted.min(weft_kernels::shift::processors()) }
+        if wanted < 2 { 1 } else { wanted.min(weft_simd::processors()) }
     }
 
     /// Does the shifts.
@@ -219,28 +221,34 @@ impl Program {
     ///
     /// Inputs (see [`Program`]) and outputs are those of the layout, and no output overlaps an input or another output.
     #[inline]
-    pub(super) unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8], threads: Option<usize>) {
-        // SAFETY: the caller's; the program was made for this layout.
+    pub(super) unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8], execution: Execution<'_>) {
+        // SAFETY: inputs and outputs are those of the layout that lines, slabs and boxes were made for, and no output
+        // overlaps an input or another output (this function's conditions).
         unsafe {
             if let Some(lines) = &self.lines {
                 return lines.run(inputs, outputs);
             }
+            let Execution { threads, stop } = execution;
             let threads = threads.unwrap_or_else(|| self.usual_threads());
             if !self.slabs.is_empty() {
-                slabs::run(&self.slabs, Buffers { inputs, outputs, length: self.length }, self.stores, threads);
+                slabs::run(&self.slabs, Buffers { inputs, outputs, length: self.length }, self.stores, threads, stop);
             }
-            self.run_boxes(inputs, outputs, threads);
+            self.run_boxes(inputs, outputs, threads, stop);
         }
     }
 
-    unsafe fn run_boxes(&self, inputs: &[*const u8], outputs: &[*mut u8], threads: usize) {
-        let threads = threads.clamp(1, self.boxes.len().max(1));
+    /// # Safety
+    ///
+    /// As [`run`](Program::run).
+    unsafe fn run_boxes(&self, inputs: &[*const u8], outputs: &[*mut u8], threads: usize, stop: Stop<'_>) {
+        let threads = threads.clamp(1, self.boxes.len().clamp(1, MAX_THREADS));
         let buffers = Buffers { inputs, outputs, length: self.length };
-        let share = move |first: usize| {
+        on_threads(threads, |first| {
             // All of `buffers` goes to the thread, not its fields.
             let buffers = { buffers };
-            for part in self.boxes.iter().skip(first).step_by(threads) {
-                // SAFETY: boxes lie within the arrays; those of one output are apart.
+            for part in self.boxes.iter().skip(first).step_by(threads).take_while(|_| !stop.is_asked()) {
+                // SAFETY: `add_boxes` has made the box within the arrays of the layout that inputs and outputs are of (this
+                // function's condition), and boxes of one output apart, so that threads write different elements.
                 unsafe {
                     part.copy.run(
                         buffers.inputs[part.input].wrapping_offset(part.input_offset),
@@ -248,15 +256,6 @@ impl Program {
                     );
                 }
             }
-        };
-        if threads == 1 {
-            return share(0);
-        }
-        std::thread::scope(|scope| {
-            for first in 1..threads {
-                scope.spawn(move || share(first));
-            }
-            share(0);
         });
     }
 }

@@ -1,7 +1,7 @@
 //! What a plan will do and what it costs, as numbers.
 
 use weft_kernels::shift::slabs::Stores;
-use weft_kernels::shift::vector_extension;
+use weft_simd::level;
 
 use super::program::Program;
 use super::{Edge, Plan};
@@ -66,7 +66,7 @@ impl Summary {
                 None => "one pass",
             },
             moves: program.lines.as_ref().map_or(0, |lines| lines.moves()),
-            vectors: vector_extension().name(),
+            vectors: level().name(),
             streaming: program.lines.is_none() && program.stores == Stores::Streaming,
             threads: if program.lines.is_some() { 1 } else { program.usual_threads() },
             read: plan.bytes * plan.sources,

@@ -104,9 +104,11 @@ impl<T: Element> Computation<T> {
     ) {
         for region in regions.into_iter().filter(|region| region.sites() > 0) {
             let outcome = match &self.several {
-                // SAFETY: the caller's.
+                // SAFETY: memory begins at both pointers as the two `Memory` say, for all sites that the region's steps
+                // read and write (this function's condition).
                 Some(plan) if is_deep => unsafe { apply(plan, from, into, region) },
-                // SAFETY: as above.
+                // SAFETY: memory begins at both pointers as the two `Memory` say, for all sites that the region's one
+                // step reads and writes (this function's condition).
                 _ => unsafe { self.region(from, into, region) },
             };
             outcome.expect("interior and rim are regions of the block");
@@ -132,14 +134,17 @@ impl<T: Element> Computation<T> {
         for (&read, &write) in from.groups.iter().zip(&into.groups) {
             let x = Source { base: source.wrapping_offset(read), layout: &from.layout };
             let y = Target { base: target.wrapping_offset(write), layout: &into.layout };
-            // SAFETY: the caller's.
+            // SAFETY: `read` and `write` are where a group of right-hand sides begins, whose sites may be read and
+            // written as the layouts say (this function's condition).
             unsafe { self.real.apply_region(&x, &y, from.count, region)? };
             let Some((plan, room)) = &mut self.imaginary else { continue };
             let layout = plan.contiguous();
             for side in 0..from.count as isize {
                 let x = Source { base: x.base.wrapping_offset(side * from.layout.between), layout: &from.layout };
                 let part = Target { base: room.as_mut_ptr(), layout: &layout };
-                // SAFETY: as above; the room has the plan's extents.
+                // SAFETY: `side` is below the number of right-hand sides of the group, each of which has the sites that
+                // the layouts say (this function's condition); the memory of the imaginary parts has the plan's extents
+                // and components, contiguous.
                 unsafe {
                     plan.apply_region(&x, &part, 1, region)?;
                     let base = y.base.wrapping_offset(side * into.layout.between);
@@ -162,7 +167,8 @@ unsafe fn apply<T: Element>(
     for (&read, &write) in from.groups.iter().zip(&into.groups) {
         let x = Source { base: source.wrapping_offset(read), layout: &from.layout };
         let y = Target { base: target.wrapping_offset(write), layout: &into.layout };
-        // SAFETY: the caller's.
+        // SAFETY: `read` and `write` are where a group of right-hand sides begins, whose sites may be read and written
+        // as the layouts say (this function's condition).
         unsafe { plan.apply_region(&x, &y, from.count, region)? };
     }
     Ok(())
@@ -190,7 +196,8 @@ unsafe fn add_imaginary<T: Element>(
         };
         let length = (columns.1 - columns.0) * components;
         let from = offset(part_strides) as usize;
-        // SAFETY: the caller's: a row of the region.
+        // SAFETY: the target is valid for the region (this function's condition), and `index` with the region's columns
+        // is a row of it, whose elements are together.
         let row = unsafe { std::slice::from_raw_parts_mut(target.offset(offset(strides)), length) };
         for (into, part) in row.chunks_exact_mut(2).zip(part[from..from + length].chunks_exact(2)) {
             into[0] = into[0] + part[1] * minus;
@@ -243,6 +250,26 @@ impl<C: Communicator, T: Element> Stepper<C, T> {
         target: Lying<'_>,
         steps: usize,
     ) -> Result<(), CommError> {
+        // SAFETY: source, target and the arrays between begin memory as they are said to lie, and do not overlap (this
+        // function's conditions, and all that `steps_while` asks).
+        unsafe { self.steps_while(source, between, target, steps, &mut || true).await }
+    }
+
+    /// As [`steps`](Self::steps), given up before an exchange where `goes_on` says no: arrays then hold anything.
+    ///
+    /// # Errors
+    /// Those of the world.
+    ///
+    /// # Safety
+    /// As for [`steps`](Self::steps).
+    pub async unsafe fn steps_while(
+        &mut self,
+        source: Lying<'_>,
+        between: [*mut u8; 2],
+        target: Lying<'_>,
+        steps: usize,
+        goes_on: &mut dyn FnMut() -> bool,
+    ) -> Result<(), CommError> {
         let longest = self.steps_per_exchange();
         let turns = steps / longest;
         let rest = steps % longest;
@@ -252,8 +279,13 @@ impl<C: Communicator, T: Element> Stepper<C, T> {
         };
         let (mut from, mut done) = (source, 0);
         for turn in std::iter::repeat_n(longest, turns).chain((rest > 0).then_some(rest)) {
+            if !goes_on() {
+                return Ok(());
+            }
             let results = self.results(turn);
-            // SAFETY: the caller's.
+            // SAFETY: `from` is the source or an array between, and the results are arrays between or the target, all
+            // of which begin memory as they are said to lie (this function's condition); no result is the array that
+            // the step reads, as those between alternate.
             unsafe { self.turn(from, (1..=results).map(|number| after(done + number)), turn).await? };
             done += results;
             from = after(done);
@@ -271,6 +303,10 @@ impl<C: Communicator, T: Element> Stepper<C, T> {
     }
 
     /// The steps that follow one exchange, the result of each in the next of `results`.
+    ///
+    /// # Safety
+    /// `source` begins memory as it and the exchange's storage say, and each result as it says; no result overlaps the array
+    /// that its step reads.
     async unsafe fn turn<'a>(
         &mut self,
         source: Lying<'_>,
@@ -278,7 +314,8 @@ impl<C: Communicator, T: Element> Stepper<C, T> {
         steps: usize,
     ) -> Result<(), CommError> {
         if let Some(exchange) = &mut self.exchange {
-            // SAFETY: the caller's.
+            // SAFETY: the source begins memory as the exchange's storage says, which stays until this has returned
+            // (this function's condition).
             unsafe { exchange.begin(&[source.start])? };
         }
         let turn = &self.block.turns[steps - 1];
@@ -288,11 +325,12 @@ impl<C: Communicator, T: Element> Stepper<C, T> {
         let from = (source.start.cast_const().cast(), source.memory);
         let into = (first.start.cast(), first.memory);
         if let Some(computation) = &mut self.computation {
-            // SAFETY: the caller's; what is needed of the source is there.
+            // SAFETY: source and first result begin memory as they are said to lie (this function's condition), and the
+            // interior is the region that reads no ghosts, which have not come yet.
             unsafe { computation.regions(from, into, [interior], is_deep) };
         }
         if let Some(exchange) = &mut self.exchange {
-            // SAFETY: the caller's.
+            // SAFETY: the source that `begin` was given stays until this has returned (this function's condition).
             let outcome = unsafe { exchange.end().await };
             if outcome.is_err() {
                 exchange.abandon();
@@ -300,7 +338,8 @@ impl<C: Communicator, T: Element> Stepper<C, T> {
             outcome?;
         }
         let Some(computation) = &mut self.computation else { return Ok(()) };
-        // SAFETY: as above; the ghosts are there now.
+        // SAFETY: source and first result begin memory as they are said to lie (this function's condition), and the
+        // exchange has filled the ghosts that the rim reads.
         unsafe { computation.regions(from, into, rim, is_deep) };
         if is_deep {
             return Ok(());
@@ -322,7 +361,8 @@ impl<C: Communicator, T: Element> Stepper<C, T> {
     pub unsafe fn interior(&mut self, source: *mut u8, from: &Memory, target: *mut u8, into: &Memory) {
         let Some(computation) = &mut self.computation else { return };
         let region = &self.block.interior;
-        // SAFETY: the caller's.
+        // SAFETY: both arrays lie as they are said to and do not overlap (this function's condition), and the interior
+        // reads sites within the source only.
         unsafe { computation.regions((source.cast(), from), (target.cast(), into), [region], false) };
     }
 
@@ -333,7 +373,8 @@ impl<C: Communicator, T: Element> Stepper<C, T> {
     pub unsafe fn rim(&mut self, source: *mut u8, from: &Memory, target: *mut u8, into: &Memory) {
         let Some(computation) = &mut self.computation else { return };
         let rim = &self.block.rim;
-        // SAFETY: the caller's.
+        // SAFETY: both arrays lie as they are said to and do not overlap, and the ghosts that the rim reads are filled
+        // (this function's condition).
         unsafe { computation.regions((source.cast(), from), (target.cast(), into), rim, false) };
     }
 }

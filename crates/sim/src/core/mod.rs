@@ -263,7 +263,8 @@ impl Core {
     /// the receiver will run, each while an event before it is handled.
     #[inline]
     fn foresee(&self) {
-        // SAFETY (of each call): the queue has no event of a message that is gone.
+        // SAFETY: an event of entry is queued once, when its message is made, and a message is removed only after it
+        // has arrived, which it does after its entry has left the queue.
         let message = |key: MessageKey| unsafe { self.messages.get_unchecked(key as usize) };
         let Some(next) = self.queue.of_this_moment(0) else {
             if let Some(Event::Enter(key)) = self.queue.of_a_later_moment() {

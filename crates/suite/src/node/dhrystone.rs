@@ -187,7 +187,8 @@ fn iterate(state: &mut State, iterations: u64) -> Locals {
 /// `record` and its `next` are valid and not otherwise borrowed.
 #[inline(never)]
 unsafe fn procedure_1(state: &mut State, record: *mut Record) {
-    // SAFETY: as promised by the caller; `next` stays the second record throughout.
+    // SAFETY: `record` and its `next` are valid and not otherwise borrowed (this function's condition), and `next`
+    // stays the second record throughout, as `State::new` made it.
     unsafe {
         let next = (*record).next;
         *next = *record;
@@ -226,7 +227,7 @@ fn procedure_2(state: &State, number: &mut i32) {
 /// `first` (the global pointer) and `target` are valid.
 #[inline(never)]
 unsafe fn procedure_3(global_number: i32, first: *mut Record, target: *mut *mut Record) {
-    // SAFETY: as promised by the caller.
+    // SAFETY: `first` is a valid record and `target` a valid place for a pointer (this function's condition).
     unsafe {
         if !first.is_null() {
             *target = (*first).next;

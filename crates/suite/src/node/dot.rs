@@ -9,11 +9,12 @@
 
 use std::hint::black_box;
 
+#[cfg(target_arch = "x86_64")]
+use weft_simd::{Level, level};
+
 use super::error::NodeError;
 use super::measure::{Case, Repeat, expect_equal, timed};
 use super::request::NodeRequest;
-#[cfg(target_arch = "x86_64")]
-use super::simd::{Level, level};
 
 pub(crate) const ROWS: [&str; 2] = ["float32", "float64"];
 
@@ -138,7 +139,8 @@ mod x86 {
                 let (y_blocks, y) = y.as_chunks::<BLOCK>();
                 for (x, y) in x_blocks.iter().zip(y_blocks) {
                     for (at, sum) in sums.iter_mut().enumerate() {
-                        // SAFETY: the loads lie within the blocks and need no alignment.
+                        // SAFETY: vector `at` lies within the blocks of `SUMS` vectors that `as_chunks` gave, and the
+                        // loads need no alignment.
                         *sum = unsafe {
                             $fma($load(x.as_ptr().add($lanes * at)), $load(y.as_ptr().add($lanes * at)), *sum)
                         };
@@ -149,7 +151,8 @@ mod x86 {
                 let (x_vectors, x_rest) = x.as_chunks::<$lanes>();
                 let (y_vectors, y_rest) = y.as_chunks::<$lanes>();
                 for (x, y) in x_vectors.iter().zip(y_vectors) {
-                    // SAFETY: as above.
+                    // SAFETY: `as_chunks` gave both as arrays of one vector's elements, and the loads need no
+                    // alignment.
                     sum = unsafe { $fma($load(x.as_ptr()), $load(y.as_ptr()), sum) };
                 }
                 let mut lanes = [0.0; $lanes];
@@ -213,11 +216,13 @@ macro_rules! dispatched {
         fn $name(x: &[$type], y: &[$type]) -> $type {
             #[cfg(target_arch = "x86_64")]
             match level() {
-                // SAFETY: `level` has found that the processor has these features.
+                // SAFETY: this arm is reached only where `level` has found AVX-512F, for which the function is
+                // compiled.
                 Level::Avx512 => return unsafe { x86::$at_512(x, y) },
-                // SAFETY: as above.
+                // SAFETY: this arm is reached only where `level` has found AVX2 and FMA, for which the function is
+                // compiled.
                 Level::Avx2 => return unsafe { x86::$at_256(x, y) },
-                Level::Baseline => {}
+                Level::Portable => {}
             }
             $portable(x, y)
         }

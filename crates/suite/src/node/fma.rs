@@ -103,8 +103,11 @@ scalar!(unfused_f32, f32, , |a, b, c| a * b + c);
 
 #[cfg(target_arch = "x86_64")]
 mod wide {
-    use super::*;
     use std::arch::x86_64::*;
+
+    use weft_simd::{Level, level};
+
+    use super::*;
 
     scalar!(scalar_f64, f64, "fma", |a: f64, b, c| a.mul_add(b, c));
     scalar!(scalar_f32, f32, "fma", |a: f32, b, c| a.mul_add(b, c));
@@ -140,29 +143,33 @@ mod wide {
     vector!(f32_512, "avx512f", f32, 16, _mm512_set1_ps, _mm512_fmadd_ps, _mm512_storeu_ps);
 
     pub(super) fn fused() -> bool {
-        is_x86_feature_detected!("fma") && is_x86_feature_detected!("avx")
+        level() >= Level::Avx2
     }
 
-    const NO_FMA: &str = "no 128 and 256 bits: this processor has no FMA";
-    const NO_512: &str = "no 512 bits: this processor has no AVX-512F";
+    const NO_FMA: &str = "no 128 and 256 bits: this processor has no AVX2 with FMA, or WEFT_SIMD forbids it";
+    const NO_512: &str = "no 512 bits: this processor has no AVX-512, or WEFT_SIMD forbids it";
 
     pub(super) fn widths() -> Vec<Width> {
-        // SAFETY of the calls below: each is reached only where its feature has been found.
         let fma = fused();
-        let avx512 = is_x86_feature_detected!("avx512f");
-        let scalar = |fused: fn(u64) -> Vec<f64>, plain: fn(u64) -> Vec<f64>| Some(if fma { fused } else { plain });
-        let at_fma = |run: fn(u64) -> Vec<f64>| fma.then_some(run);
-        let at_512 = |run: fn(u64) -> Vec<f64>| avx512.then_some(run);
+        let avx512 = level() >= Level::Avx512;
+        /// A function that is compiled for the features whose detection is `$found`; none where the processor lacks them.
+        macro_rules! detected {
+            ($found:ident, $name:ident) => {{
+                // SAFETY: this is handed out only where `$found` says that the processor has the features of `$name`.
+                let run: fn(u64) -> Vec<f64> = |turns| unsafe { $name(turns) };
+                $found.then_some(run)
+            }};
+        }
         let width = |at: usize, lanes, run, missing| Width { variant: ROWS[at], lanes, single: at >= 4, run, missing };
         vec![
-            width(0, 1, scalar(|n| unsafe { scalar_f64(n) }, unfused_f64), NO_FMA),
-            width(1, 2, at_fma(|n| unsafe { f64_128(n) }), NO_FMA),
-            width(2, 4, at_fma(|n| unsafe { f64_256(n) }), NO_FMA),
-            width(3, 8, at_512(|n| unsafe { f64_512(n) }), NO_512),
-            width(4, 1, scalar(|n| unsafe { scalar_f32(n) }, unfused_f32), NO_FMA),
-            width(5, 4, at_fma(|n| unsafe { f32_128(n) }), NO_FMA),
-            width(6, 8, at_fma(|n| unsafe { f32_256(n) }), NO_FMA),
-            width(7, 16, at_512(|n| unsafe { f32_512(n) }), NO_512),
+            width(0, 1, detected!(fma, scalar_f64).or(Some(unfused_f64)), NO_FMA),
+            width(1, 2, detected!(fma, f64_128), NO_FMA),
+            width(2, 4, detected!(fma, f64_256), NO_FMA),
+            width(3, 8, detected!(avx512, f64_512), NO_512),
+            width(4, 1, detected!(fma, scalar_f32).or(Some(unfused_f32)), NO_FMA),
+            width(5, 4, detected!(fma, f32_128), NO_FMA),
+            width(6, 8, detected!(fma, f32_256), NO_FMA),
+            width(7, 16, detected!(avx512, f32_512), NO_512),
         ]
     }
 }
@@ -190,7 +197,7 @@ mod wide {
                 }
                 let mut lanes = [[0.0; $lanes]; CHAINS];
                 for (lanes, chain) in lanes.iter_mut().zip(chains) {
-                    // SAFETY: the array has the vector's number of elements.
+                    // SAFETY: the array has the vector's number of elements, and the store needs no alignment.
                     unsafe { $store(lanes.as_mut_ptr(), chain) };
                 }
                 lanes.iter().flatten().map(|&lane| f64::from(lane)).collect()
@@ -211,12 +218,14 @@ mod wide {
         let width = |at: usize, lanes, run| Width { variant: ROWS[at], lanes, single: at >= 4, run, missing: NO_SVE };
         vec![
             width(0, 1, Some(scalar_f64 as fn(u64) -> Vec<f64>)),
-            // SAFETY: every aarch64 processor that Rust's standard library supports has NEON.
+            // SAFETY: the function is compiled for NEON, which the standard library requires of every aarch64
+            // processor.
             width(1, 2, Some(|n| unsafe { f64_128(n) })),
             width(2, 4, None),
             width(3, 8, None),
             width(4, 1, Some(scalar_f32)),
-            // SAFETY: as above.
+            // SAFETY: the function is compiled for NEON, which the standard library requires of every aarch64
+            // processor.
             width(5, 4, Some(|n| unsafe { f32_128(n) })),
             width(6, 8, None),
             width(7, 16, None),

@@ -21,7 +21,7 @@ use super::system;
 pub(crate) const ROWS: [&str; 1] = ["load"];
 
 /// Bytes of a line and so between two pointers.
-const LINE: u64 = 64;
+const LINE: u64 = weft_simd::CACHE_LINE as u64;
 
 /// 4 KiB to 128 MiB: from within the first cache to beyond the last of most processors.
 const SMALLEST: u64 = 4 << 10;

@@ -47,4 +47,5 @@ pub use error::NodeError;
 pub use linearity::{Linearity, linearity};
 pub use request::NodeRequest;
 pub use row::NodeRow;
+pub use system::available_memory;
 pub use work::{megaflops, work};

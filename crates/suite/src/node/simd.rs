@@ -4,34 +4,7 @@
 //! vector unit unused. [`vectorised!`] compiles a function again for AVX2 and AVX-512 and calls the widest that the
 //! processor has. The arithmetic is the same in each: nothing is reassociated or fused unless the source says so.
 
-/// The widest vectors that a function may use on x86-64; other architectures have one level.
-#[cfg(target_arch = "x86_64")]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Level {
-    /// SSE2, which every x86-64 has: 128 bits.
-    Baseline,
-    /// AVX2 and fused multiply-add: 256 bits.
-    Avx2,
-    /// AVX-512 (F, VL, DQ, BW): 512 bits.
-    Avx512,
-}
-
-/// What the processor has. The detection is cached by the standard library.
-#[cfg(target_arch = "x86_64")]
-pub(crate) fn level() -> Level {
-    let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
-    let avx512 = is_x86_feature_detected!("avx512f")
-        && is_x86_feature_detected!("avx512vl")
-        && is_x86_feature_detected!("avx512dq")
-        && is_x86_feature_detected!("avx512bw");
-    match (avx2, avx512) {
-        (true, true) => Level::Avx512,
-        (true, false) => Level::Avx2,
-        (false, _) => Level::Baseline,
-    }
-}
-
-/// Defines a function that is compiled for every [`Level`] and runs at the widest.
+/// Defines a function that is compiled for every [`weft_simd::Level`] and runs at the widest.
 macro_rules! vectorised {
     ($(#[$meta:meta])* $visibility:vis
      fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? $body:block) => {
@@ -51,11 +24,12 @@ macro_rules! vectorised {
                 fn at_256($($argument: $type),*) $(-> $result)? {
                     body($($argument),*)
                 }
-                // SAFETY: `level` has found that the processor has these features.
-                match $crate::node::simd::level() {
-                    $crate::node::simd::Level::Avx512 => return unsafe { at_512($($argument),*) },
-                    $crate::node::simd::Level::Avx2 => return unsafe { at_256($($argument),*) },
-                    $crate::node::simd::Level::Baseline => {}
+                match ::weft_simd::level() {
+                    // SAFETY: `level` has found every feature that `at_512` is compiled for.
+                    ::weft_simd::Level::Avx512 => return unsafe { at_512($($argument),*) },
+                    // SAFETY: `level` has found every feature that `at_256` is compiled for.
+                    ::weft_simd::Level::Avx2 => return unsafe { at_256($($argument),*) },
+                    ::weft_simd::Level::Portable => {}
                 }
             }
             body($($argument),*)
@@ -75,12 +49,14 @@ macro_rules! keep {
         impl Keep for $type {
             #[inline(always)]
             fn keep(&mut self) {
-                // SAFETY: the assembly is a comment; it reads and writes nothing but the operand.
+                // SAFETY: the assembly is a comment of the x86 assembler; it reads and writes nothing but the operand's
+                // register.
                 #[cfg(target_arch = "x86_64")]
                 unsafe {
                     std::arch::asm!($x86_text, inout($x86_class) *self, options(nomem, nostack, preserves_flags));
                 }
-                // SAFETY: as above.
+                // SAFETY: the assembly is a comment of ARM's assembler; it reads and writes nothing but the operand's
+                // register.
                 #[cfg(target_arch = "aarch64")]
                 unsafe {
                     std::arch::asm!($arm_text, inout($arm_class) *self, options(nomem, nostack, preserves_flags));

@@ -22,6 +22,7 @@ use std::sync::atomic::{Ordering, compiler_fence};
 use std::thread;
 
 use aligned_vec::{AVec, ConstAlign};
+use weft_simd::largest_reported_cache;
 
 use super::error::NodeError;
 use super::measure::{Case, Repeat, timed};
@@ -79,7 +80,7 @@ fn thread_counts(request: &NodeRequest) -> Vec<usize> {
 
 /// Far beyond the caches, and three arrays in less than half of the memory.
 fn default_bytes() -> u64 {
-    let beyond_caches = system::largest_cache().map_or(USUAL, |cache| (4 * cache).max(USUAL));
+    let beyond_caches = largest_reported_cache().map_or(USUAL, |cache| (4 * cache as u64).max(USUAL));
     let fits = system::memory().map_or(u64::MAX, |memory| memory.available / 8);
     beyond_caches.min(fits) / 4096 * 4096
 }
@@ -98,9 +99,11 @@ fn case(kernel: Kernel, stores: Stores, bytes: u64, threads: usize, arrays: Rc<R
     case.threads = threads;
     case.bytes = Some(bytes);
     case.rate = Some((moved as f64 * 1e-6, "MB/s"));
-    case.note = match system::largest_cache() {
+    case.note = match largest_reported_cache() {
         None => Some("the size of the caches is not known here".to_owned()),
-        Some(cache) if bytes < 4 * cache => Some(format!("less than four times the largest cache, {cache} bytes")),
+        Some(cache) if bytes < 4 * cache as u64 => {
+            Some(format!("less than four times the largest cache, {cache} bytes"))
+        }
         Some(_) => None,
     };
     case

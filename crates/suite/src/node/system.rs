@@ -40,6 +40,11 @@ pub(crate) fn memory() -> Option<Memory> {
     Some(Memory { total, available: least.available, decided_by: least.name })
 }
 
+/// Bytes of memory that this process can still have; `None` where the system does not say.
+pub fn available_memory() -> Option<u64> {
+    memory().map(|memory| memory.available)
+}
+
 /// Refuses what would take more than half of the memory available; where the system does not say, allows it.
 pub(crate) fn check_memory(benchmark: &'static str, needed: u64) -> Result<(), NodeError> {
     match memory() {
@@ -47,25 +52,6 @@ pub(crate) fn check_memory(benchmark: &'static str, needed: u64) -> Result<(), N
             Err(NodeError::NotEnoughMemory { benchmark, needed, available: memory.available })
         }
         _ => Ok(()),
-    }
-}
-
-/// Bytes of the largest cache that the first processor sees.
-pub(crate) fn largest_cache() -> Option<u64> {
-    let caches = fs::read_dir("/sys/devices/system/cpu/cpu0/cache").ok()?;
-    caches
-        .filter_map(|cache| fs::read_to_string(cache.ok()?.path().join("size")).ok())
-        .filter_map(|size| with_suffix(size.trim()))
-        .max()
-}
-
-fn with_suffix(size: &str) -> Option<u64> {
-    match size.strip_suffix('K') {
-        Some(kilobytes) => kilobytes.parse::<u64>().ok().map(|size| size << 10),
-        None => match size.strip_suffix('M') {
-            Some(megabytes) => megabytes.parse::<u64>().ok().map(|size| size << 20),
-            None => size.parse().ok(),
-        },
     }
 }
 
@@ -160,13 +146,5 @@ mod tests {
         let bound = of_address_space(limits, "VmSize:\t 100 kB\n").unwrap();
         assert_eq!(bound.available, 1_000_000 - 102_400);
         assert!(of_address_space("Max address space         unlimited  unlimited bytes", "VmSize: 1 kB").is_none());
-    }
-
-    #[test]
-    fn sizes_have_suffixes() {
-        assert_eq!(with_suffix("32K"), Some(32768));
-        assert_eq!(with_suffix("2M"), Some(2 << 20));
-        assert_eq!(with_suffix("77"), Some(77));
-        assert_eq!(with_suffix("large"), None);
     }
 }

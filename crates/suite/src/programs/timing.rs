@@ -6,14 +6,15 @@
 use weft_comm::collective::{Choice, Element, Operator, allreduce, barrier};
 use weft_comm::{CommError, Communicator, Payload, Reduction};
 
+use crate::budget::Budget;
 use crate::session::Session;
 use crate::statistics::Statistics;
 
 const MAXIMUM: Reduction = Reduction { element: Element::Float64, operator: Operator::Maximum };
 /// The fewest timed runs where time is real and the budget decides,
-const FEWEST: f64 = 3.0;
+const MIN_RUNS: usize = 3;
 /// and the most.
-const MOST: f64 = 10_000.0;
+const MAX_RUNS: usize = 10_000;
 /// Runs by which the number of runs is chosen.
 const PILOT: usize = 2;
 
@@ -32,18 +33,28 @@ pub(crate) async fn timed_runs<C: Communicator>(
 ) -> Result<Vec<f64>, CommError> {
     let comm = &session.comm;
     let is_virtual = comm.virtual_time();
-    let runs = match session.request.iterations {
-        Some(iterations) => iterations as usize,
-        None if is_virtual => 1,
+    let fixed = match session.request.iterations {
+        Some(iterations) => Some(iterations as usize),
+        None => is_virtual.then_some(1),
+    };
+    let seconds = session.request.seconds_per_point;
+    let mut budget = match fixed {
+        Some(runs) => Budget::within(seconds, 0.0, runs, runs),
         None => {
             let pilot = repeat(comm, program, PILOT).await?;
-            let shortest = pilot.into_iter().fold(f64::INFINITY, f64::min).max(1e-9);
-            (session.request.seconds_per_point / shortest).clamp(FEWEST, MOST) as usize
+            Budget::within(seconds, pilot.into_iter().fold(f64::INFINITY, f64::min), MIN_RUNS, MAX_RUNS)
         }
     };
     let warmup = session.request.warmup.map_or(usize::from(!is_virtual), |warmup| warmup as usize);
     repeat(comm, program, warmup).await?;
-    repeat(comm, program, runs).await
+    let mut times = Vec::new();
+    // All ranks have the same times, so all decide alike.
+    while let Some(runs) = budget.next_chunk() {
+        let new = repeat(comm, program, runs).await?;
+        budget.spend(runs, &new);
+        times.extend(new);
+    }
+    Ok(times)
 }
 
 async fn repeat<C: Communicator>(comm: &C, program: &mut impl Run<C>, runs: usize) -> Result<Vec<f64>, CommError> {

@@ -4,8 +4,8 @@ use weft_comm::{CommError, Communicator, Source, TagSelector};
 
 use super::receive::routing_compute_on_receiver;
 use super::{ASKING, ECHOING, computing};
+use crate::budget::affordable;
 use crate::echo::Asks;
-use crate::request::Request;
 use crate::row::Row;
 use crate::session::{CONTROL, Session, Step, TIMED};
 use crate::signals::{
@@ -13,7 +13,7 @@ use crate::signals::{
 };
 use crate::spin::SpinLoop;
 use crate::statistics::Statistics;
-use crate::stopwatch::{affordable, repeat, timed, warmup};
+use crate::stopwatch::{fixed_iterations, repeat, timed, warmup};
 
 /// A run of the loop is to last this many round trips, so that one message more or less does not show,
 const ROUND_TRIPS: f64 = 100.0;
@@ -21,6 +21,10 @@ const ROUND_TRIPS: f64 = 100.0;
 const SHORTEST: f64 = 1e-3;
 /// Echoes by which a round trip is timed where time is real, after as many that are not.
 const PILOT: usize = 32;
+/// It is timed again while it comes out shorter than before by more than this share,
+const SHORTER: f64 = 0.2;
+/// at most this often: what has taken the processor away does so for some milliseconds.
+const MAX_PILOTS: usize = 16;
 
 /// The time of a loop without messages, and while echoes of `bytes` pass; rank 0 gets the row. The time of an iteration
 /// is that of the slowest computing rank. With two ranks there is none between them, and the one that receives
@@ -53,11 +57,8 @@ pub(super) struct Runs {
 impl Runs {
     /// Runs of `seconds` each, as many as the request says or its time allows for both halves of the measurement.
     pub fn of<C: Communicator>(session: &Session<'_, C>, seconds: f64) -> Runs {
-        let timed = match session.request.iterations {
-            Some(iterations) => iterations as usize,
-            None if session.comm.virtual_time() => Request::VIRTUAL_ITERATIONS as usize,
-            None => affordable(0.5 * session.request.seconds_per_point, seconds),
-        };
+        let timed =
+            fixed_iterations(session).unwrap_or_else(|| affordable(0.5 * session.request.seconds_per_point, seconds));
         Runs { seconds, warmup: warmup(session, timed), timed }
     }
 }
@@ -101,9 +102,40 @@ async fn pass_messages<C: Communicator>(session: &Session<'_, C>, bytes: usize) 
 
 /// An undisturbed one: the lower decile, for a processor that was taken away would make every run of the loop long.
 async fn round_trip<C: Communicator>(comm: &C, asks: &mut Asks) -> Result<f64, CommError> {
-    let echoes = if comm.virtual_time() { 1 } else { PILOT };
+    let (echoes, most) = if comm.virtual_time() { (1, 1) } else { (PILOT, MAX_PILOTS) };
     repeat(comm, asks, echoes).await?;
-    Ok(Statistics::of(&timed(comm, asks, echoes).await?).decile)
+    let mut settling = Settling::default();
+    for _ in 0..most {
+        if settling.is_settled_by(Statistics::of(&timed(comm, asks, echoes).await?).decile) {
+            break;
+        }
+    }
+    Ok(settling.least)
+}
+
+/// A time that is looked at again until it is no longer found to be much shorter: a first look may be one at a machine
+/// that does something else.
+pub(super) struct Settling {
+    /// The least so far, in seconds.
+    pub least: f64,
+    looks: usize,
+}
+
+impl Default for Settling {
+    fn default() -> Settling {
+        Settling { least: f64::INFINITY, looks: 0 }
+    }
+}
+
+impl Settling {
+    /// Looks at a time; whether two looks at least have agreed.
+    pub fn is_settled_by(&mut self, seconds: f64) -> bool {
+        let is_settled =
+            self.looks > 0 && seconds >= (1.0 - SHORTER) * self.least && seconds <= self.least / (1.0 - SHORTER);
+        self.least = self.least.min(seconds);
+        self.looks += 1;
+        is_settled
+    }
 }
 
 fn slowest(so_far: &mut [f64], times: &[f64]) {
@@ -141,4 +173,22 @@ async fn compute<C: Communicator>(session: &Session<'_, C>) -> Result<(), CommEr
     signal(comm, ASKING, DONE).await?;
     send_times(comm, ASKING, &quiet).await?;
     send_times(comm, ASKING, &disturbed).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_settled_when_two_looks_agree() {
+        let looks = |times: &[f64]| {
+            let mut settling = Settling::default();
+            let looks = times.iter().position(|&time| settling.is_settled_by(time));
+            (looks, settling.least)
+        };
+        assert_eq!(looks(&[1.0, 1.1]), (Some(1), 1.0));
+        assert_eq!(looks(&[1000.0, 1.0, 1.1]), (Some(2), 1.0), "the first was disturbed");
+        assert_eq!(looks(&[1.0, 1000.0, 1.0]), (Some(2), 1.0), "the second was");
+        assert_eq!(looks(&[1.0]), (None, 1.0));
+    }
 }

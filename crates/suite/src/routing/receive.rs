@@ -2,7 +2,7 @@
 
 use weft_comm::{CommError, Communicator, Payload, Source, TagSelector};
 
-use super::compute::Runs;
+use super::compute::{Runs, Settling};
 use crate::row::Row;
 use crate::session::{Session, TIMED};
 use crate::signals::{GO, STOP, await_quietly, receive_times, send_times, signal};
@@ -15,8 +15,10 @@ const SENDING: usize = 0;
 const COMPUTING: usize = 1;
 /// Messages that arrive during one run of the loop.
 const BURST: usize = 16;
-/// Bursts by which the length of the loop is chosen where time is real.
+/// Bursts by which the length of the loop is chosen where time is real,
 const PILOT: usize = 16;
+/// looked at again at most this often until two looks agree.
+const MAX_PILOTS: usize = 16;
 /// The shortest run of the loop where time is real.
 const SHORTEST: f64 = 20e-6;
 
@@ -62,13 +64,19 @@ async fn compute<C: Communicator>(session: &Session<'_, C>, bytes: usize) -> Res
         messages: (0..BURST).map(|_| session.buffer(bytes)).collect(),
         requests: Vec::with_capacity(BURST),
     };
-    let (pilot, shortest) = if comm.virtual_time() { (1, 0.0) } else { (PILOT, SHORTEST) };
-    let mut burst_times = Vec::with_capacity(pilot);
-    for _ in 0..pilot {
-        burst_times.push(bursts.during(comm, None).await?);
+    let (pilot, most, shortest) = if comm.virtual_time() { (1, 1, 0.0) } else { (PILOT, MAX_PILOTS, SHORTEST) };
+    let mut settling = Settling::default();
+    for _ in 0..most {
+        let mut burst_times = Vec::with_capacity(pilot);
+        for _ in 0..pilot {
+            burst_times.push(bursts.during(comm, None).await?);
+        }
+        if settling.is_settled_by(Statistics::of(&burst_times).decile) {
+            break;
+        }
     }
     signal(comm, SENDING, STOP).await?;
-    let runs = Runs::of(session, shortest.max(Statistics::of(&burst_times).decile));
+    let runs = Runs::of(session, shortest.max(settling.least));
 
     let spin = SpinLoop::of(comm, runs.seconds);
     spin.timed(comm, runs.warmup).await;

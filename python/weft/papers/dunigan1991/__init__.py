@@ -2,7 +2,7 @@
 
 Reproduces every table and figure: `published.py` has what was printed, `inputs.py` tables 1 to 5, `rates.py` tables 6,
 7 and appendix A, `text.py` the figures given in words, `figures.py` figures 1 to 12, `summary.py` how far ours are off.
-Slips in the published figures are footnotes; see `reference/dunigan-1991/README.md`.
+Slips in the published figures are footnotes; see `weft/papers/reference/dunigan-1991/README.md`.
 """
 
 from __future__ import annotations

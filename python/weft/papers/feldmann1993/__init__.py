@@ -2,7 +2,8 @@
 
 Reproduces tables 1 to 6 and figures 2 to 6 (figure 1 is a drawing): `published.py` has what was printed and the
 paper's formulas, `patterns.py` tables 1 to 3, `finite_elements.py` the solver's. Exchanges are compiled and executed
-by whoever asks (`given.py`). Slips in the published figures are footnotes; see `reference/feldmann-1993/README.md`.
+by whoever asks (`given.py`). Slips in the published figures are footnotes; see
+`weft/papers/reference/feldmann-1993/README.md`.
 """
 
 from __future__ import annotations

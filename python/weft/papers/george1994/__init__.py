@@ -2,7 +2,7 @@
 
 Reproduces tables 1 to 4 and figures 8 to 11: `published.py` has what was printed, `tables.py` and `figures.py` put ours
 beside it, `fitting.py` fits the machine file to ranks 1 and 2 and says how well it foretells what is left out. Slips in
-the published figures are footnotes; see `reference/george-1994/README.md`.
+the published figures are footnotes; see `weft/papers/reference/george-1994/README.md`.
 """
 
 from __future__ import annotations

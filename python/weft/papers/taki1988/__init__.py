@@ -3,7 +3,7 @@
 Reproduces tables 1 to 4 and figures 4 to 6 and 8 to 11 (the others are drawings), on the simulated Multi-PSI/V1
 and V2 and measured here on one and two PEs: `published.py` has what was printed, `runs.py` the runs, `tables.py`
 and `figures.py` what is made of them. Slips in the published figures are footnotes; see
-`reference/taki-1988/README.md`.
+`weft/papers/reference/taki-1988/README.md`.
 """
 
 from __future__ import annotations

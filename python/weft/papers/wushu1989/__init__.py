@@ -2,7 +2,7 @@
 
 Reproduces tables 1 to 15 and figures 2 to 10 on the modelled CM-2: `published.py` has what was printed, `tables.py` and
 `figures.py` put ours beside it, `gauss.py` walks the program of figure 11, `fitting.py` fits the machine file. Slips in
-the published figures are footnotes; see `reference/wu-shu-1989/README.md`.
+the published figures are footnotes; see `weft/papers/reference/wu-shu-1989/README.md`.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 //! The run as a whole: how it ends, and what is left then.
 
+use rustc_hash::FxHashSet;
+
 use super::{Activity, FIRST, Gathering, Pe, SHOWN_GOALS, control};
 use crate::distributed::message::{Kind, Malformed, Reader};
 use crate::distributed::quiescence::Token;
@@ -76,27 +78,30 @@ impl Pe {
 
     pub(super) fn state(&mut self) -> State {
         self.start_all_unread();
-        let mut all = self.engine.waiting();
-        for lost in self.engine.lost() {
-            if !all.contains(lost) {
-                all.push(lost.clone());
-            }
-        }
-        let goals = all.into_iter().map(|goal| WaitingGoal { goal: goal.goal, variables: goal.variables }).collect();
-        let imports: Vec<(u64, usize, usize)> =
-            self.imports.iter().map(|(number, import)| (number, import.pe, import.index)).collect();
-        let imports = imports
+        let goals: Vec<_> = self
+            .engine
+            .waiting()
             .into_iter()
-            .filter_map(|(number, pe, index)| {
-                Some((self.engine.text(self.engine.external_variable(number)?, true), pe, index))
+            .map(|goal| WaitingGoal { goal: goal.goal, variables: goal.variables })
+            .collect();
+        // The names of the variables that these goals wait for, and of those that others may.
+        let wanted: FxHashSet<&str> = goals.iter().flat_map(|goal| goal.variables.iter().map(String::as_str)).collect();
+        let name = |value| self.engine.name_of_variable(value);
+        let imports = self
+            .imports
+            .iter()
+            .filter_map(|(number, import)| {
+                let name = name(self.engine.external_variable(number)?)?;
+                wanted.contains(name.as_str()).then_some((name, import.pe, import.index))
             })
             .collect();
         let exports = self
             .exports
             .iter()
-            .map(|(index, entry)| (index, self.engine.text(self.engine.held(entry.root), true)))
+            .filter_map(|(index, entry)| Some((index, name(self.engine.held(entry.root))?)))
             .collect();
-        State { pe: self.me, goals, ready: self.engine.ready_goals(SHOWN_GOALS), imports, exports }
+        let ready = self.engine.ready_goals(SHOWN_GOALS);
+        State { pe: self.me, waiting: self.engine.waiting_count(), goals, ready, imports, exports }
     }
 
     pub(super) fn controlled(&mut self, reader: &mut Reader<'_>) -> Result<(), Malformed> {

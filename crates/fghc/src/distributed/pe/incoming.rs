@@ -188,7 +188,8 @@ impl Pe {
             counts.reads += 1;
         }
         let value = self.engine.held(entry.root);
-        // SAFETY: a value of the engine's heap.
+        // SAFETY: values outside the engine (in messages to be, and those that are held) are of its heap: a collection
+        // moves what is held.
         if !unsafe { dereference(value) }.is_variable() {
             self.return_value(waiter.0, waiter.1, value);
             return Ok(());

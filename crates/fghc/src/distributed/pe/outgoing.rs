@@ -32,7 +32,7 @@ impl Pe {
         }
     }
 
-    pub(super) fn exchange(&mut self) -> Exchange<'_> {
+    pub(in crate::distributed) fn exchange(&mut self) -> Exchange<'_> {
         let collections = self.engine.counters().collections;
         if collections != self.collections {
             self.collections = collections;
@@ -242,7 +242,8 @@ impl Pe {
     pub(super) fn answer_waiters(&mut self, index: usize) {
         let Some(entry) = self.exports.get(index) else { return };
         let value = self.engine.held(entry.root);
-        // SAFETY: a value of the engine's heap.
+        // SAFETY: values outside the engine (in messages to be, and those that are held) are of its heap: a collection
+        // moves what is held.
         if unsafe { dereference(value) }.is_variable() {
             return;
         }

@@ -31,6 +31,11 @@ impl Unread {
         self.lengths.is_empty()
     }
 
+    /// Bytes of memory.
+    pub fn bytes(&self) -> usize {
+        self.bytes.capacity() + self.lengths.capacity() * size_of::<usize>()
+    }
+
     fn add(&mut self, message: &[u8]) {
         self.bytes.extend_from_slice(message);
         self.lengths.push_back(message.len());
@@ -93,7 +98,8 @@ impl Pe {
     }
 
     pub(super) fn start_all_unread(&mut self) {
-        while self.start_unread() {}
+        // Where there is no room for one there is none for the others.
+        while !self.engine.has_problem() && self.start_unread() {}
     }
 
     /// A step begins.

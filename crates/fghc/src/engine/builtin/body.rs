@@ -23,9 +23,9 @@ impl Engine {
         match builtin {
             Write | Print => {
                 if !self.ground(values[0]) {
-                    return Done::Wait;
+                    return self.undecided_yet();
                 }
-                let mut text = self.whole_text(values[0], builtin == Print);
+                let Some(mut text) = self.whole_text(values[0], builtin == Print) else { return Done::Problem };
                 text.push('\n');
                 let written = self.files.put(1, text.as_bytes());
                 self.written(builtin, written)
@@ -86,11 +86,11 @@ impl Engine {
             NewFunctor => self.new_functor(values),
             ListToStructure => self.list_to_structure(values),
             Compare => match self.order(values[0], values[1]) {
-                None => Done::Wait,
+                None => self.undecided_yet(),
                 Some(order) => self.give(values[2], Word::small(order as i64)),
             },
             Hash => match self.hash(values[0]) {
-                None => Done::Wait,
+                None => self.undecided_yet(),
                 Some(hash) => self.give(values[1], Word::small(hash)),
             },
             CurrentPriority => {
@@ -116,6 +116,11 @@ impl Engine {
             Collect => unreachable!("done as a goal"),
             Open | Put | PutTerm | Get | Unget | Read | AtEnd | Flush | Close => self.stream(builtin, values),
         }
+    }
+
+    /// Something had no answer: because of variables that were noted, or of a problem.
+    fn undecided_yet(&self) -> Done {
+        if self.has_problem() { Done::Problem } else { Done::Wait }
     }
 
     fn fails(&mut self, message: String) -> Done {
@@ -166,9 +171,28 @@ impl Engine {
         Ok(value.value() as usize)
     }
 
-    /// The elements of a list; an error where it is none, `Wait` where its end is unbound.
+    /// The elements of a list; an error where it is none or too long, `Wait` where its end is unbound. There is room for as
+    /// many words as it has elements, and one more.
     fn list_elements(&mut self, builtin: BodyBuiltin, list: Word) -> Result<Vec<Word>, Done> {
-        let mut elements = Vec::new();
+        let length = self.list_length(builtin, list)?;
+        if !self.has_room(length + 1) {
+            return Err(Done::Room(length + 1));
+        }
+        let mut elements = Vec::with_capacity(length);
+        let mut rest = list;
+        // SAFETY: a list of this heap of that length.
+        unsafe {
+            for _ in 0..length {
+                rest = dereference(rest);
+                elements.push(dereference(Word::reference(rest.pointer())));
+                rest = Word::reference(rest.pointer().add(1));
+            }
+        }
+        Ok(elements)
+    }
+
+    fn list_length(&mut self, builtin: BodyBuiltin, list: Word) -> Result<usize, Done> {
+        let mut length = 0;
         let mut rest = list;
         // SAFETY: a value of this heap.
         unsafe {
@@ -179,12 +203,18 @@ impl Engine {
                     return Err(Done::Wait);
                 }
                 if rest == Word::NIL {
-                    return Ok(elements);
+                    self.spend(length);
+                    return Ok(length);
                 }
                 if rest.tag() != LIST {
                     return Err(self.wrong(builtin, "a list or a size", list));
                 }
-                elements.push(dereference(Word::reference(rest.pointer())));
+                length += 1;
+                // A cyclic list is longer, too.
+                if length > MAX_SIZE as usize {
+                    let message = format!("{}: the list has more than {MAX_SIZE} elements, or no end", builtin.name());
+                    return Err(self.fails(message));
+                }
                 rest = Word::reference(rest.pointer().add(1));
             }
         }
@@ -193,7 +223,8 @@ impl Engine {
     /// An object of these cells; there is room.
     fn object(&mut self, header: Word, cells: impl Iterator<Item = Word>) -> Word {
         let object = self.allocate(1);
-        // SAFETY: the caller has made room.
+        // SAFETY: every builtin that makes an object asks `has_room` for it first and comes back when there is, so that
+        // the words lie within the space; each cell is written as it is allocated.
         unsafe {
             *object = header;
             for cell in cells {
@@ -452,7 +483,7 @@ impl Engine {
             [] => Word::atom(name),
             [head, tail] if name == atoms::DOT.0 => {
                 let cells = self.allocate(2);
-                // SAFETY: there is room.
+                // SAFETY: `has_room` was asked for these words too before the first was allocated.
                 unsafe {
                     *cells = *head;
                     *cells.add(1) = *tail;
@@ -492,7 +523,7 @@ impl Engine {
         }
         let value = values[0];
         let cells = if value.is_variable() {
-            // SAFETY: only a difference of addresses.
+            // SAFETY: an unbound variable's cell lies in the space that is in use, whose start the other is.
             let address = unsafe { value.pointer().offset_from(self.heap.start()) } as i64;
             vec![Word::small(self.node as i64), Word::small(address), value]
         } else {
@@ -540,7 +571,12 @@ impl Engine {
         }
         // SAFETY: a string of this heap.
         let name = unsafe { String::from_utf8_lossy(string_bytes(values[0].pointer())).into_owned() };
-        let atom = self.names.write().unwrap_or_else(std::sync::PoisonError::into_inner).intern(&name);
+        let (atom, bytes) = {
+            let mut names = self.names.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let before = names.bytes();
+            (names.intern(&name), names.bytes() - before)
+        };
+        self.charge(bytes);
         self.give(values[1], Word::atom(atom.0))
     }
 
@@ -554,7 +590,7 @@ impl Engine {
         for argument in arguments.iter().rev() {
             let string = self.new_string(argument.as_bytes());
             let cells = self.allocate(2);
-            // SAFETY: there is room.
+            // SAFETY: `has_room` was asked for these words too before the first was allocated.
             unsafe {
                 *cells = string;
                 *cells.add(1) = list;

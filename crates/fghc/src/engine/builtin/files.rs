@@ -101,6 +101,15 @@ impl Files {
         Ok(())
     }
 
+    /// Bytes that were given back and not read again.
+    pub fn bytes(&self) -> usize {
+        let returned = |stream: &Stream| match stream {
+            Stream::Reader { returned, .. } => returned.capacity(),
+            Stream::Writer(_) => 0,
+        };
+        self.streams.iter().flatten().map(returned).sum()
+    }
+
     /// Whether nothing is left to read.
     pub fn at_end(&mut self, handle: i64) -> Result<bool, String> {
         let (reader, returned) = self.reader(handle)?;

@@ -50,7 +50,8 @@ impl Engine {
     }
 
     fn set(&mut self, register: Register, value: Word) {
-        // SAFETY: the compiler's registers.
+        // SAFETY: the engine has a register for each that the compiler has numbered (`Code::registers`), and each holds
+        // a value of this heap from the start.
         unsafe { *self.registers.x.add(register as usize) = value }
     }
 
@@ -98,7 +99,7 @@ impl Engine {
             },
             GuardBuiltin::Less | GuardBuiltin::LessOrEqual | GuardBuiltin::Greater | GuardBuiltin::GreaterOrEqual => {
                 match self.order(values[0], values[1]) {
-                    None => Answer::Unbound,
+                    None => self.undecided(),
                     Some(order) => truth(match builtin {
                         GuardBuiltin::Less => order == Ordering::Less,
                         GuardBuiltin::LessOrEqual => order != Ordering::Greater,
@@ -108,11 +109,11 @@ impl Engine {
                 }
             }
             GuardBuiltin::Compare => match self.order(values[0], values[1]) {
-                None => Answer::Unbound,
+                None => self.undecided(),
                 Some(order) => self.results(outputs, &[Word::small(order as i64)]),
             },
             GuardBuiltin::Hash => match self.hash(values[0]) {
-                None => Answer::Unbound,
+                None => self.undecided(),
                 Some(hash) => self.results(outputs, &[Word::small(hash)]),
             },
             GuardBuiltin::StringLess | GuardBuiltin::StringNotLess => {
@@ -169,6 +170,11 @@ impl Engine {
         }
     }
 
+    /// Something had no answer: because of variables that were noted, or of a problem.
+    fn undecided(&self) -> Answer {
+        if self.has_problem() { Answer::Problem } else { Answer::Unbound }
+    }
+
     fn guard_size(&mut self, value: Word, outputs: &[Register]) -> Answer {
         // SAFETY: a vector or string.
         let size = unsafe { (*value.pointer()).payload() };
@@ -196,7 +202,7 @@ impl Engine {
     }
 
     /// The element of a vector or the byte of a string.
-    pub(super) fn element(&self, value: Word, index: Word) -> Option<Word> {
+    pub(super) fn element(&mut self, value: Word, index: Word) -> Option<Word> {
         if !index.is_integer() || value.tag() != OBJECT {
             return None;
         }
@@ -208,7 +214,11 @@ impl Engine {
                 Kind::Vector if index < (*header).payload() as usize => {
                     Some(dereference(Word::reference(header.add(1 + index))))
                 }
-                Kind::Array if index < (*header).payload() as usize => Some(array::element(header, index)),
+                Kind::Array if index < (*header).payload() as usize => {
+                    let (element, versions) = array::element(header, index);
+                    self.spend(versions);
+                    Some(element)
+                }
                 Kind::String => string_bytes(header).get(index).map(|byte| Word::small(i64::from(*byte))),
                 _ => None,
             }

@@ -90,7 +90,8 @@ impl Engine {
         loop {
             let mut arguments = [Word::NIL; 8];
             for (index, argument) in arguments.iter_mut().take(arity).enumerate() {
-                // SAFETY: registers hold the arguments.
+                // SAFETY: the goal's arguments are in the first registers, of which the engine has one for each
+                // argument of any predicate.
                 *argument = unsafe { *self.registers.x.add(index) };
             }
             let arguments = &arguments[..arity];
@@ -139,7 +140,8 @@ impl Engine {
     fn try_builtin(&mut self, builtin: BodyBuiltin, arguments: &[Word]) -> Done {
         let mut values = [Word::NIL; 8];
         for ((value, argument), mode) in values.iter_mut().zip(arguments).zip(builtin.modes()) {
-            // SAFETY: values of this heap.
+            // SAFETY: the goal's arguments and the values of its node are of this heap, and nothing is collected
+            // meanwhile.
             *value = unsafe { dereference(*argument) };
             if matches!(mode, Mode::Input | Mode::Deep) && value.is_variable() {
                 self.registers.note(*value);
@@ -170,7 +172,8 @@ impl Engine {
     }
 
     /// Whether so many words are free without touching the reserve of the next reduction.
-    pub(crate) fn has_room(&self, words: usize) -> bool {
+    pub(crate) fn has_room(&mut self, words: usize) -> bool {
+        self.spend(words);
         let free = self.registers.free as usize + words * 8;
         free <= self.registers.limit as usize
     }
@@ -185,7 +188,8 @@ impl Engine {
     /// Any other operation with numbers in a body. False when there is a problem.
     pub(crate) fn body_number(&mut self, calculation: u32) -> bool {
         let code = self.shared_code();
-        // SAFETY: the compiler's registers.
+        // SAFETY: the engine has a register for each that the compiler has numbered (`Code::registers`), and each holds
+        // a value of this heap from the start.
         unsafe {
             let x = self.registers.x;
             let (target, value) = match code.calculations[calculation as usize] {
@@ -251,7 +255,8 @@ impl Engine {
     pub(crate) fn number(&mut self, role: Role, operands: &[Word]) -> Calculated {
         let mut values = [Word::NIL; 2];
         for (value, operand) in values.iter_mut().zip(operands) {
-            // SAFETY: values of this heap.
+            // SAFETY: the goal's arguments and the values of its node are of this heap, and nothing is collected
+            // meanwhile.
             *value = unsafe { dereference(*operand) };
             if value.is_variable() {
                 self.registers.note(*value);
@@ -338,7 +343,8 @@ impl Engine {
         let code = self.shared_code();
         let site = &code.starts[start as usize];
         if let (Some((PlaceKind::Node, register)), None) = (site.place, site.priority) {
-            // SAFETY: the compiler's registers.
+            // SAFETY: the engine has a register for each that the compiler has numbered (`Code::registers`), and each
+            // holds a value of this heap from the start.
             let number = unsafe { dereference(*self.registers.x.add(register as usize)) };
             let pe = usize::try_from(number.value()).ok().filter(|pe| *pe < self.pes && *pe != self.node);
             if number.is_integer()
@@ -372,7 +378,8 @@ impl Engine {
             *argument = self.operand(operand);
         }
         let arguments = &*arguments;
-        // SAFETY: the compiler's registers.
+        // SAFETY: the engine has a register for each that the compiler has numbered (`Code::registers`), and each holds
+        // a value of this heap from the start.
         let register = |register: u16| unsafe { dereference(*self.registers.x.add(register as usize)) };
         let place = site.place.map(|(kind, number)| (kind, register(number)));
         let priority = site.priority.map(|(kind, number)| (kind, register(number)));

@@ -46,7 +46,7 @@ impl<T: Element, C: Combine<T>> Accumulate<T> for By<C> {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn step_512(state: Lanes, x: Lanes) -> Lanes {
-        // SAFETY: the caller's.
+        // SAFETY: the processor has AVX-512 and elements have 8 bytes (this function's condition, and `combine_512`'s).
         unsafe { C::combine_512(state, x) }
     }
 

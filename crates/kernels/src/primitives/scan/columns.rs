@@ -2,10 +2,10 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use weft_simd::{Dispatched, dispatch, on_threads};
+
 use super::super::element::{Element, Truth};
 use super::super::lines::{self, Ahead, Hint, LINE};
-use super::super::parallel::on_threads;
-use super::super::wide::{Wide, widely};
 use super::{Accumulate, Work};
 
 /// Lines that are scanned at once; what is carried along them stays in the first-level cache.
@@ -20,7 +20,7 @@ pub(super) fn scan<T: Element, A: Accumulate<T>>(work: &Work<'_>) {
         let mut room = [T::SMALLEST; COLUMNS];
         loop {
             let task = next.fetch_add(1, Ordering::Relaxed);
-            if task >= tasks {
+            if task >= tasks || work.stop.is_asked() {
                 break;
             }
             let first = task % strips * COLUMNS;
@@ -45,6 +45,9 @@ unsafe fn strip<T: Element, A: Accumulate<T>>(
     let extent = work.axis.extent;
     let stride = (work.axis.after * size_of::<T>()) as isize * if work.order.downward { -1 } else { 1 };
     for turn in 0..extent {
+        if work.stop.is_asked() {
+            return;
+        }
         let index = if work.order.downward { extent - 1 - turn } else { turn };
         let start = (before * extent + index) * work.axis.after + first;
         let flags = work.segments.map(|flags| &flags[start..start + width]);
@@ -57,7 +60,7 @@ unsafe fn strip<T: Element, A: Accumulate<T>>(
             let states = &mut *states;
             let results = &mut *room;
             let (downward, exclusive) = (work.order.downward, work.order.exclusive);
-            widely(Row::<T, A> { x, old, results, states, flags, truths, downward, exclusive });
+            dispatch(Row::<T, A> { x, old, results, states, flags, truths, downward, exclusive });
             let bytes = width * size_of::<T>();
             if work.streaming {
                 // The next row of the strip.
@@ -82,7 +85,7 @@ struct Row<'a, T: Element, A: Accumulate<T>> {
     exclusive: bool,
 }
 
-impl<T: Element, A: Accumulate<T>> Wide for Row<'_, T, A> {
+impl<T: Element, A: Accumulate<T>> Dispatched for Row<'_, T, A> {
     type Output = ();
     #[inline(always)]
     fn run(self) {

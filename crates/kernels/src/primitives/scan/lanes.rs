@@ -4,10 +4,10 @@
 use std::arch::x86_64::*;
 use std::mem::transmute_copy;
 
-use super::super::super::shift::{Extension, vector_extension};
+use weft_simd::{Dispatched, Level, level};
+
 use super::super::element::Element;
 use super::super::lines::{self, Ahead, LINE};
-use super::super::wide::Wide;
 use super::Accumulate;
 use super::rows::{CELL, Cells, LANES, ROW};
 
@@ -16,13 +16,13 @@ const STRIP: usize = LANES * LANES;
 
 /// Whether there is code for such elements, and what it needs.
 pub(super) fn fit<T: Element, A: Accumulate<T>>() -> bool {
-    size_of::<T>() == 8 && size_of::<A::State>() == 8 && vector_extension() == Extension::Avx512
+    size_of::<T>() == 8 && size_of::<A::State>() == 8 && level() == Level::Avx512
 }
 
 /// Full cells without a selection, with segments and from high to low.
 pub(super) struct InLanes<C, const SEGMENTS: bool, const DOWNWARD: bool>(pub C);
 
-impl<T, A, const SEGMENTS: bool, const DOWNWARD: bool> Wide for InLanes<Cells<T, A, LANES>, SEGMENTS, DOWNWARD>
+impl<T, A, const SEGMENTS: bool, const DOWNWARD: bool> Dispatched for InLanes<Cells<T, A, LANES>, SEGMENTS, DOWNWARD>
 where
     T: Element,
     A: Accumulate<T>,
@@ -80,7 +80,8 @@ pub(super) unsafe fn store_past_caches(room: *mut u8, target: *mut u8, ahead: &m
     // Lines of the target that two cells share are put together behind the first of them.
     let shared = (LINE - target as usize % LINE) % LINE;
     for cell in 0..LANES {
-        // SAFETY: the caller's; a row has a line more than its cell.
+        // SAFETY: `room` has rows of a cell's results and a line more, and the target is writable for all cells (this
+        // function's conditions); `shared` is less than a line.
         unsafe {
             let row = room.add(cell * ROW * 8);
             let from = if cell == 0 { 0 } else { shared };
@@ -102,14 +103,15 @@ pub(super) unsafe fn store_past_caches(room: *mut u8, target: *mut u8, ahead: &m
 #[inline(always)]
 unsafe fn load(x: *const u64, stride: usize) -> [__m512i; LANES] {
     let half = |row: usize, place: usize| {
-        // SAFETY: the caller's.
+        // SAFETY: eight words of each of eight rows are readable, and the processor has AVX-512 (this function's
+        // conditions); these are four words of two of the rows.
         unsafe {
             let low = _mm256_loadu_si256(x.add(row * stride + place).cast());
             let high = _mm256_loadu_si256(x.add((row + 4) * stride + place).cast());
             _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high)
         }
     };
-    // SAFETY: the caller's.
+    // SAFETY: the processor has AVX-512 (this function's condition), which is all that `four_by_four` asks.
     unsafe {
         let low = four_by_four([half(0, 0), half(1, 0), half(2, 0), half(3, 0)]);
         let high = four_by_four([half(0, 4), half(1, 4), half(2, 4), half(3, 4)]);
@@ -124,7 +126,8 @@ unsafe fn load(x: *const u64, stride: usize) -> [__m512i; LANES] {
 /// As there; the words are writable.
 #[inline(always)]
 unsafe fn store(rows: [__m512i; LANES], target: *mut u64, stride: usize) {
-    // SAFETY: the caller's.
+    // SAFETY: eight words of each of eight rows are writable, and the processor has AVX-512 (this function's
+    // conditions).
     unsafe {
         let low = four_by_four([rows[0], rows[1], rows[2], rows[3]]);
         let high = four_by_four([rows[4], rows[5], rows[6], rows[7]]);
@@ -144,7 +147,7 @@ unsafe fn store(rows: [__m512i; LANES], target: *mut u64, stride: usize) {
 /// The processor has AVX-512.
 #[inline(always)]
 unsafe fn four_by_four(rows: [__m512i; 4]) -> [__m512i; 4] {
-    // SAFETY: the caller's.
+    // SAFETY: the processor has AVX-512 (this function's condition); only registers are used.
     unsafe {
         let even = _mm512_unpacklo_epi64(rows[0], rows[1]);
         let odd = _mm512_unpackhi_epi64(rows[0], rows[1]);

@@ -10,11 +10,13 @@ use std::hint::spin_loop;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use weft_simd::{Dispatched, dispatch_to_masks, on_threads};
+
+use crate::Stop;
+
 use super::super::element::{Element, Truth};
 use super::super::lines::{self, Ahead, Hint, LINE, Scratch};
-use super::super::parallel::on_threads;
 use super::super::view::Selection;
-use super::super::wide::{Wide, with_masks};
 #[cfg(target_arch = "x86_64")]
 use super::lanes::{self, InLanes};
 use super::{Accumulate, Work};
@@ -69,7 +71,9 @@ pub(super) fn scan<T: Element, A: Accumulate<T>>(work: &Work<'_>) {
             let start = place(number) * CHUNK;
             let chunk = Chunk::<T>::new(work, start..length.min(start + CHUNK), &mut flags);
             let folds = chunk.folds::<A>(chunks > 1);
-            wait_for(&carry.turn, number);
+            if !wait_for(&carry.turn, number, work.stop) {
+                break;
+            }
             // SAFETY: it is this chunk's turn.
             let states = unsafe {
                 let state = &mut *carry.state.get();
@@ -95,12 +99,17 @@ fn ahead_of<T: Element>(work: &Work<'_>, start: usize) -> Ahead {
     Ahead::new(&[(x, LINE), truths(work.segments), truths(work.selection.0)], Hint::Second)
 }
 
-fn wait_for(turn: &AtomicUsize, number: usize) {
+/// Whether it has become that number's turn: not where the scan is given up.
+fn wait_for(turn: &AtomicUsize, number: usize, stop: Stop<'_>) -> bool {
     let mut waited = 0;
     while turn.load(Ordering::Acquire) != number {
+        if stop.is_asked() {
+            return false;
+        }
         waited += 1;
         if waited > PATIENCE { std::thread::yield_now() } else { spin_loop() }
     }
+    !stop.is_asked()
 }
 
 /// A stretch of the array; places within it count from its start.
@@ -230,10 +239,10 @@ impl<'a, T: Element> Chunk<'a, T> {
     unsafe fn several<A: Accumulate<T>, const N: usize>(&self, first: usize, states: &[A::State], target: *mut T) {
         let cells = self.abreast::<A, N>(first, states, target);
         match (self.flags.is_some(), self.selection.0.is_some()) {
-            (false, false) => with_masks(Flagged::<_, false, false>(cells)),
-            (false, true) => with_masks(Flagged::<_, false, true>(cells)),
-            (true, false) => with_masks(Flagged::<_, true, false>(cells)),
-            (true, true) => with_masks(Flagged::<_, true, true>(cells)),
+            (false, false) => dispatch_to_masks(Flagged::<_, false, false>(cells)),
+            (false, true) => dispatch_to_masks(Flagged::<_, false, true>(cells)),
+            (true, false) => dispatch_to_masks(Flagged::<_, true, false>(cells)),
+            (true, true) => dispatch_to_masks(Flagged::<_, true, true>(cells)),
         }
     }
 
@@ -242,10 +251,10 @@ impl<'a, T: Element> Chunk<'a, T> {
     unsafe fn in_lanes<A: Accumulate<T>>(&self, first: usize, states: &[A::State], target: *mut T) {
         let cells = self.abreast::<A, LANES>(first, states, target);
         match (self.flags.is_some(), self.downward) {
-            (false, false) => with_masks(InLanes::<_, false, false>(cells)),
-            (false, true) => with_masks(InLanes::<_, false, true>(cells)),
-            (true, false) => with_masks(InLanes::<_, true, false>(cells)),
-            (true, true) => with_masks(InLanes::<_, true, true>(cells)),
+            (false, false) => dispatch_to_masks(InLanes::<_, false, false>(cells)),
+            (false, true) => dispatch_to_masks(InLanes::<_, false, true>(cells)),
+            (true, false) => dispatch_to_masks(InLanes::<_, true, false>(cells)),
+            (true, true) => dispatch_to_masks(InLanes::<_, true, true>(cells)),
         }
     }
 
@@ -289,7 +298,7 @@ pub(super) struct Cells<T: Element, A: Accumulate<T>, const N: usize> {
 /// With segments, and with a selection.
 struct Flagged<C, const SEGMENTS: bool, const SELECTION: bool>(C);
 
-impl<T, A, const N: usize, const SEGMENTS: bool, const SELECTION: bool> Wide
+impl<T, A, const N: usize, const SEGMENTS: bool, const SELECTION: bool> Dispatched
     for Flagged<Cells<T, A, N>, SEGMENTS, SELECTION>
 where
     T: Element,

@@ -11,12 +11,16 @@ use std::alloc::{Layout, alloc, dealloc};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use weft_simd::on_threads;
+
+use crate::Stop;
+
 use super::super::View;
 use super::super::combination::Combine;
 use super::super::element::Element;
-use super::super::indices::Index;
+use super::super::indices::{Index, read_index};
 use super::super::lines::{self, Ahead, Hint, LINE};
-use super::super::parallel::{on_threads, part};
+use super::super::parallel::part;
 use super::super::view::Selection;
 
 /// Fewer senders than this are served one after another: their destinations are in a cache that cores share, if not in
@@ -66,12 +70,14 @@ pub(super) fn pay(senders: usize, destination_bytes: usize) -> bool {
     senders >= MANY && destination_bytes > NEAR
 }
 
-/// Who sends, and where to; destinations count from `low`.
+/// Who sends, and where to; destinations count from `low`, and there are so many.
 pub(super) struct Senders<'a, T, I> {
     pub x: &'a [T],
     pub index: &'a [I],
     pub selection: Selection<'a>,
     pub low: usize,
+    pub destinations: usize,
+    pub stop: Stop<'a>,
 }
 
 /// Messages: values from its start on, and after all of those destinations within the bucket.
@@ -182,7 +188,7 @@ pub(super) fn deliver<T: Element, I: Index, C: Combine<T>>(
     };
     let Some((plan, memory)) = all().or_else(some) else { return false };
     let mut start = 0;
-    while start < count {
+    while start < count && !senders.stop.is_asked() {
         let left = count - start;
         // The last two are alike.
         let end = start + if left <= plan.batch || left >= 2 * plan.batch { left.min(plan.batch) } else { left / 2 };
@@ -213,7 +219,7 @@ fn deliver_batch<T: Element, I: Index, C: Combine<T>>(
         let out = &out;
         let destinations = |bucket: usize| out.0.wrapping_add(bucket << plan.width);
         let mut bucket = next.fetch_add(1, Ordering::Relaxed);
-        while bucket < plan.buckets {
+        while bucket < plan.buckets && !senders.stop.is_asked() {
             let following = next.fetch_add(1, Ordering::Relaxed);
             let messages: usize = sorted.iter().map(|stretch| stretch.counts[bucket]).sum();
             let mut ahead = if following < plan.buckets {
@@ -277,7 +283,7 @@ impl Memory {
         if packets.is_null() {
             return None;
         }
-        lines::ask_for_large_pages(packets.cast(), bytes);
+        weft_simd::advise_huge_pages(packets.cast(), bytes);
         Some(Self { packets, own: Some(layout), streaming: lines::passes_caches(2 * bytes) })
     }
 }
@@ -306,7 +312,7 @@ struct Sorted {
 
 // SAFETY: packets are only read once they are sorted.
 unsafe impl Send for Sorted {}
-// SAFETY: as above.
+// SAFETY: packets are only read once they are sorted, by whichever threads.
 unsafe impl Sync for Sorted {}
 
 /// Fetches what comes `SENDERS_AHEAD` bytes after the `LINE` values from an element on.
@@ -314,7 +320,7 @@ unsafe impl Sync for Sorted {}
 fn fetch_ahead<T>(values: &[T], element: usize) {
     let ahead = values.as_ptr().wrapping_add(element).cast::<u8>().wrapping_add(SENDERS_AHEAD);
     for line in 0..size_of::<T>() {
-        lines::fetch(ahead.wrapping_add(line * LINE));
+        weft_simd::prefetch(ahead.wrapping_add(line * LINE));
     }
 }
 
@@ -338,16 +344,24 @@ unsafe fn sort<T: Element, I: Index>(
     let within = (1_usize << width) - 1;
     for element in stretch {
         if element % LINE == 0 {
+            if senders.stop.is_asked() {
+                break;
+            }
             fetch_ahead(senders.index, element);
             fetch_ahead(senders.x, element);
         }
         if !senders.selection.holds(element) {
             continue;
         }
-        // SAFETY: elements are in range; so are buckets, as all selected destinations are; and there are as many packets
-        // as messages can fill.
+        // SAFETY: there is an index for each element.
+        let destination = unsafe { read_index(senders.index.as_ptr(), element) }.wrapping_sub(senders.low);
+        if destination >= senders.destinations {
+            // Another thread has written the index since it was checked.
+            continue;
+        }
+        // SAFETY: elements are in range, and so are buckets, as the destination is; there are as many packets as messages
+        // can fill.
         unsafe {
-            let destination = senders.index.get_unchecked(element).place() - senders.low;
             let bucket = destination >> width;
             let packet = open.get_unchecked_mut(bucket);
             let filled = filled.get_unchecked_mut(bucket);
@@ -421,7 +435,7 @@ impl Sorted {
                     after.wrapping_add(coming - self.chunk)
                 };
                 for line in 0..PACKET / LINE {
-                    lines::fetch(coming.cast::<u8>().wrapping_add(line * LINE));
+                    weft_simd::prefetch(coming.cast::<u8>().wrapping_add(line * LINE));
                 }
                 ahead.advance();
                 // SAFETY: so many messages were sorted.

@@ -92,7 +92,8 @@ pub trait Lanes: Copy {
     #[inline(always)]
     unsafe fn load_first(from: *const Self::Element, count: usize) -> Self {
         let mut lanes = [Self::Element::ZERO; MOST_LANES];
-        // SAFETY: the caller vouches for `count` elements.
+        // SAFETY: `count` elements are readable (this function's condition), which is fewer than `lanes` has, as no
+        // implementation has more lanes.
         unsafe {
             std::ptr::copy_nonoverlapping(from, lanes.as_mut_ptr(), count);
             Self::load(lanes.as_ptr())
@@ -103,7 +104,8 @@ pub trait Lanes: Copy {
     #[inline(always)]
     unsafe fn store_first(self, count: usize, to: *mut Self::Element) {
         let mut lanes = [Self::Element::ZERO; MOST_LANES];
-        // SAFETY: no implementation has more lanes than `lanes`; the caller vouches for `to`.
+        // SAFETY: no implementation has more lanes than `lanes`, and `to` is valid for `count` elements (this
+        // function's condition), fewer than those.
         unsafe {
             self.store(lanes.as_mut_ptr());
             std::ptr::copy_nonoverlapping(lanes.as_ptr(), to, count);
@@ -113,12 +115,8 @@ pub trait Lanes: Copy {
     /// Asks for the cache line at an address, which need not be valid, into the second-level cache: the first level has
     /// too few misses in flight to hide memory.
     #[inline(always)]
-    unsafe fn ask(_at: *const Self::Element) {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: a hint that every x86-64 has.
-        unsafe {
-            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T1 }>(_at.cast());
-        }
+    unsafe fn ask(at: *const Self::Element) {
+        weft_simd::prefetch_to_second(at);
     }
 
     /// Stores in the given way.
@@ -138,7 +136,8 @@ pub trait Lanes: Copy {
     #[inline(always)]
     unsafe fn put_first(self, count: usize, to: *mut Self::Element, store: Store) {
         let mut lanes = [Self::Element::ZERO; MOST_LANES];
-        // SAFETY: no implementation has more lanes than `lanes`; the caller vouches for `to`.
+        // SAFETY: no implementation has more lanes than `lanes`, and `to` is valid for `count` elements (this
+        // function's condition) and aligned to them.
         unsafe {
             if store == Store::Cached {
                 return self.store_first(count, to);
@@ -154,44 +153,10 @@ pub trait Lanes: Copy {
 /// The most lanes of any implementation: 512 bits of `f32`.
 pub(crate) const MOST_LANES: usize = 16;
 
-/// The instruction sets that kernels are compiled for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Instructions {
-    /// What every processor has.
-    Portable,
-    /// AVX2 with fused multiply-add: 256 bits.
-    Avx2,
-    /// AVX-512 (F, VL, DQ): 512 bits.
-    Avx512,
-}
-
-impl Instructions {
-    /// Those that this processor has, the widest last.
-    pub fn available() -> Vec<Instructions> {
-        let mut found = vec![Instructions::Portable];
-        #[cfg(target_arch = "x86_64")]
-        {
-            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-                found.push(Instructions::Avx2);
-                if is_x86_feature_detected!("avx512f")
-                    && is_x86_feature_detected!("avx512vl")
-                    && is_x86_feature_detected!("avx512dq")
-                {
-                    found.push(Instructions::Avx512);
-                }
-            }
-        }
-        found
-    }
-
-    /// The widest of this processor.
-    pub fn best() -> Instructions {
-        Self::available().pop().unwrap_or(Instructions::Portable)
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use weft_simd::Level;
+
     use super::*;
 
     /// Every operation of `V` against plain arithmetic on small whole numbers, which every rounding keeps exact.
@@ -203,8 +168,11 @@ mod tests {
         let at = (aligned.as_mut_ptr() as usize).next_multiple_of(64) as *mut V::Element;
         let lanes = |write: &dyn Fn(*mut V::Element)| -> Vec<V::Element> {
             write(at);
+            // SAFETY: `at` is the first multiple of 64 bytes in an array with memory for MOST_LANES elements behind it.
             unsafe { std::slice::from_raw_parts(at, V::LANES) }.to_vec()
         };
+        // SAFETY: the processor has the instructions of `V` (this function's condition); what is loaded and stored has
+        // LANES elements, or as many as are counted, and `at` is aligned for every vector.
         unsafe {
             let (a, b) = (V::load(first.as_ptr()), V::load(second.as_ptr()));
             assert_eq!(lanes(&|to| a.store(to)), first);
@@ -252,14 +220,14 @@ mod tests {
             operations_are_lane_by_lane::<Portable<f32, 4>>();
             operations_are_lane_by_lane::<Portable<f64, 2>>();
             #[cfg(target_arch = "x86_64")]
-            for instructions in Instructions::available() {
+            for instructions in Level::available() {
                 match instructions {
-                    Instructions::Portable => {}
-                    Instructions::Avx2 => {
+                    Level::Portable => {}
+                    Level::Avx2 => {
                         operations_are_lane_by_lane::<Avx2<f32>>();
                         operations_are_lane_by_lane::<Avx2<f64>>();
                     }
-                    Instructions::Avx512 => {
+                    Level::Avx512 => {
                         operations_are_lane_by_lane::<Avx512<f32>>();
                         operations_are_lane_by_lane::<Avx512<f64>>();
                     }

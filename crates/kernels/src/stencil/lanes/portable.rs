@@ -18,31 +18,32 @@ impl<T: Element, const N: usize> Lanes for Portable<T, N> {
 
     #[inline(always)]
     unsafe fn load(from: *const T) -> Self {
-        // SAFETY: the caller vouches for N elements; any address will do.
+        // SAFETY: `from` is valid for N elements (a condition of `Lanes`), at any address, as the read is unaligned.
         Portable(unsafe { from.cast::<[T; N]>().read_unaligned() })
     }
 
     #[inline(always)]
     unsafe fn store(self, to: *mut T) {
-        // SAFETY: as in `load`.
+        // SAFETY: `to` is valid for N elements (a condition of `Lanes`), at any address, as the write is unaligned.
         unsafe { to.cast::<[T; N]>().write_unaligned(self.0) }
     }
 
     #[inline(always)]
     unsafe fn stream16(self, to: *mut T) {
-        // SAFETY: as in `load`.
+        // SAFETY: `to` is valid for N elements (a condition of `Lanes`), which is all that `store` asks.
         unsafe { self.store(to) }
     }
 
     #[inline(always)]
     unsafe fn stream(self, to: *mut T) {
-        // SAFETY: as in `load`.
+        // SAFETY: `to` is valid for N elements (a condition of `Lanes`), which is all that this store asks, wherever
+        // they are.
         unsafe { self.store(to) }
     }
 
     #[inline(always)]
     unsafe fn stream_one(value: T, to: *mut T) {
-        // SAFETY: the caller vouches for `to`.
+        // SAFETY: `to` is valid for the element and aligned to it (a condition of `Lanes`).
         unsafe { *to = value }
     }
 

@@ -13,7 +13,20 @@ pub(in crate::stencil) struct Avx2<T: Registers>(T::Held256);
 #[derive(Clone, Copy)]
 pub(in crate::stencil) struct Avx512<T: Registers>(T::Held512);
 
+/// What the processor's functions give, within a method of [`Registers`] or [`Lanes`].
+macro_rules! vouched {
+    ($call:expr) => {
+        // SAFETY: the processor has the instruction set that the implementation is named after, and pointers are valid for
+        // the elements of a vector, or for as many as are masked in, and aligned as the method says: these are the
+        // conditions of the methods of both traits. Every call below is one of that instruction set.
+        unsafe { $call }
+    };
+}
+
 /// What an element needs of the processor: the types that hold vectors of it, and operations on one.
+///
+/// # Safety
+/// `stream` asks for a pointer that is valid for the element, at a multiple of its bytes; `multiply_add` for FMA.
 pub(in crate::stencil) trait Registers: Element {
     /// 256 bits, as the processor's functions know them.
     type Held256: Copy;
@@ -31,12 +44,12 @@ impl Registers for f64 {
 
     #[inline(always)]
     unsafe fn stream(self, to: *mut f64) {
-        unsafe { _mm_stream_si64(to.cast(), self.to_bits() as i64) }
+        vouched!(_mm_stream_si64(to.cast(), self.to_bits() as i64))
     }
 
     #[inline(always)]
     unsafe fn multiply_add(self, factor: f64, sum: f64) -> f64 {
-        unsafe { _mm_cvtsd_f64(_mm_fmadd_sd(_mm_set_sd(self), _mm_set_sd(factor), _mm_set_sd(sum))) }
+        vouched!(_mm_cvtsd_f64(_mm_fmadd_sd(_mm_set_sd(self), _mm_set_sd(factor), _mm_set_sd(sum))))
     }
 }
 
@@ -46,12 +59,12 @@ impl Registers for f32 {
 
     #[inline(always)]
     unsafe fn stream(self, to: *mut f32) {
-        unsafe { _mm_stream_si32(to.cast(), self.to_bits() as i32) }
+        vouched!(_mm_stream_si32(to.cast(), self.to_bits() as i32))
     }
 
     #[inline(always)]
     unsafe fn multiply_add(self, factor: f32, sum: f32) -> f32 {
-        unsafe { _mm_cvtss_f32(_mm_fmadd_ss(_mm_set_ss(self), _mm_set_ss(factor), _mm_set_ss(sum))) }
+        vouched!(_mm_cvtss_f32(_mm_fmadd_ss(_mm_set_ss(self), _mm_set_ss(factor), _mm_set_ss(sum))))
     }
 }
 
@@ -68,67 +81,66 @@ macro_rules! lanes {
         $(; join |$one:ident, $two:ident, $from:ident| $join:expr; with |$held:ident, $lane:ident, $value:ident| $with:expr;
           first $load_first:ident, $store_first:ident)?
     ) => {
-        // SAFETY: callers keep the contract of `Lanes`.
         impl Lanes for $vector<$element> {
             type Element = $element;
             const LANES: usize = $lanes;
 
             #[inline(always)]
             unsafe fn splat(value: $element) -> Self {
-                unsafe { $vector($splat(value)) }
+                vouched!($vector($splat(value)))
             }
 
             #[inline(always)]
             unsafe fn load(from: *const $element) -> Self {
-                unsafe { $vector($load(from)) }
+                vouched!($vector($load(from)))
             }
 
             #[inline(always)]
             unsafe fn store(self, to: *mut $element) {
-                unsafe { $store(to, self.0) }
+                vouched!($store(to, self.0))
             }
 
             #[inline(always)]
             unsafe fn stream16(self, to: *mut $element) {
                 let $cut = self.0;
-                unsafe { $($stream16(to.add($place), $piece);)+ }
+                vouched!({ $($stream16(to.add($place), $piece);)+ })
             }
 
             #[inline(always)]
             unsafe fn stream(self, to: *mut $element) {
-                unsafe { $stream(to, self.0) }
+                vouched!($stream(to, self.0))
             }
 
             #[inline(always)]
             unsafe fn stream_one(value: $element, to: *mut $element) {
-                unsafe { value.stream(to) }
+                vouched!(value.stream(to))
             }
 
             #[inline(always)]
             unsafe fn add(self, other: Self) -> Self {
-                unsafe { $vector($add(self.0, other.0)) }
+                vouched!($vector($add(self.0, other.0)))
             }
 
             #[inline(always)]
             unsafe fn multiply_add(self, factor: Self, sum: Self) -> Self {
-                unsafe { $vector($multiply_add(self.0, factor.0, sum.0)) }
+                vouched!($vector($multiply_add(self.0, factor.0, sum.0)))
             }
 
             #[inline(always)]
             unsafe fn multiply_add_one(value: $element, factor: $element, sum: $element) -> $element {
-                unsafe { value.multiply_add(factor, sum) }
+                vouched!(value.multiply_add(factor, sum))
             }
 
             #[inline(always)]
             unsafe fn after(self, previous: Self) -> Self {
                 let ($low, $high) = (previous.0, self.0);
-                unsafe { $vector($after) }
+                vouched!($vector($after))
             }
 
             #[inline(always)]
             unsafe fn before(self, next: Self) -> Self {
                 let ($first, $second) = (self.0, next.0);
-                unsafe { $vector($before) }
+                vouched!($vector($before))
             }
 
             $(
@@ -137,24 +149,24 @@ macro_rules! lanes {
 
                 #[inline(always)]
                 unsafe fn load_first(from: *const $element, count: usize) -> Self {
-                    unsafe { $vector($load_first(((1u32 << count) - 1) as _, from)) }
+                    vouched!($vector($load_first(((1u32 << count) - 1) as _, from)))
                 }
 
                 #[inline(always)]
                 unsafe fn store_first(self, count: usize, to: *mut $element) {
-                    unsafe { $store_first(to, ((1u32 << count) - 1) as _, self.0) }
+                    vouched!($store_first(to, ((1u32 << count) - 1) as _, self.0))
                 }
 
                 #[inline(always)]
                 unsafe fn join(self, next: Self, $from: usize) -> Self {
                     let ($one, $two) = (self.0, next.0);
-                    unsafe { $vector($join) }
+                    vouched!($vector($join))
                 }
 
                 #[inline(always)]
                 unsafe fn with_lane(self, $lane: usize, $value: $element) -> Self {
                     let $held = self.0;
-                    unsafe { $vector($with) }
+                    vouched!($vector($with))
                 }
             )?
         }

@@ -1,10 +1,11 @@
 //! Gaussian elimination with partial pivoting, recursive over halves of the columns (Toledo 1997, Gustavson 1997):
 //! nearly all of the work is matrix products, which are packed and done in registers ([`Product`]).
 
+#[cfg(target_arch = "x86_64")]
+use weft_simd::{Level, level};
+
 use super::{Matrix, place_of_largest};
 use crate::node::simd::vectorised;
-#[cfg(target_arch = "x86_64")]
-use crate::node::simd::{Level, level};
 
 /// Columns below which factoring is not divided further, and rows below which a triangle is not.
 const BASE: usize = 8;
@@ -21,7 +22,7 @@ pub(super) fn solve(matrix: &mut Matrix, x: &mut [f64]) -> bool {
     let mut pivots = vec![0; n];
     let mut product = Product::new();
     let whole = View { first: matrix.elements.as_mut_ptr(), rows: n, columns: n, stride: n };
-    // SAFETY: the view is the whole of the matrix, which nothing else uses meanwhile.
+    // SAFETY: the view is the whole of the matrix, which is borrowed exclusively, and nothing else uses it meanwhile.
     if !unsafe { factor(whole, &mut pivots, &mut product) } {
         return false;
     }
@@ -68,7 +69,8 @@ impl View {
     /// # Safety
     /// The column is a part of the matrix that nothing else borrows.
     unsafe fn column<'a>(self, column: usize) -> &'a mut [f64] {
-        // SAFETY: promised by the caller.
+        // SAFETY: the column is a part of the matrix that nothing else borrows (this function's condition); its `rows`
+        // elements are together.
         unsafe { std::slice::from_raw_parts_mut(self.first.add(column * self.stride), self.rows) }
     }
 
@@ -76,7 +78,8 @@ impl View {
     /// As [`View::column`], for all columns. Pivots are rows of this view.
     unsafe fn swap_rows(self, pivots: &[usize]) {
         for column in 0..self.columns {
-            // SAFETY: promised by the caller.
+            // SAFETY: nothing else borrows a column of the view (this function's condition), and one is borrowed at a
+            // time here.
             let column = unsafe { self.column(column) };
             for (row, &pivot) in pivots.iter().enumerate() {
                 column.swap(row, pivot);
@@ -91,7 +94,8 @@ impl View {
 /// The view is a part of a matrix that nothing else uses.
 unsafe fn factor(a: View, pivots: &mut [usize], product: &mut Product) -> bool {
     if a.columns <= BASE {
-        // SAFETY: as promised to this function.
+        // SAFETY: nothing else uses the view's part of the matrix (this function's condition, and all that
+        // `factor_columns` asks).
         return unsafe { factor_columns(a, pivots) };
     }
     let left = a.columns / 2;
@@ -120,7 +124,8 @@ unsafe fn factor(a: View, pivots: &mut [usize], product: &mut Product) -> bool {
 /// As [`factor`].
 unsafe fn factor_columns(a: View, pivots: &mut [usize]) -> bool {
     for k in 0..a.columns {
-        // SAFETY: columns are disjoint, and only column k is held while others are changed.
+        // SAFETY: nothing else uses the view (this function's condition), columns are disjoint, and only column k is
+        // held while others are changed.
         let column = unsafe { a.column(k) };
         let pivot = k + place_of_largest(&column[k..]);
         pivots[k] = pivot;
@@ -131,7 +136,8 @@ unsafe fn factor_columns(a: View, pivots: &mut [usize]) -> bool {
         let scale = 1.0 / column[k];
         column[k + 1..].iter_mut().for_each(|multiplier| *multiplier *= scale);
         for other in (0..a.columns).filter(|&other| other != k) {
-            // SAFETY: as above.
+            // SAFETY: `other` is not k, so that this column and the one held are disjoint; it is let go of before the
+            // next is taken.
             let other_column = unsafe { a.column(other) };
             other_column.swap(k, pivot);
             if other > k {
@@ -153,7 +159,8 @@ unsafe fn solve_triangle(l: View, b: View, product: &mut Product) {
         let upper = l.rows / 2;
         let lower = l.rows - upper;
         let (b_upper, b_lower) = (b.part(0, 0, upper, b.columns), b.part(upper, 0, lower, b.columns));
-        // SAFETY: parts of disjoint views are disjoint.
+        // SAFETY: parts of disjoint views are disjoint, as are the upper and the lower half of `b`; nothing else uses
+        // them.
         unsafe {
             solve_triangle(l.part(0, 0, upper, upper), b_upper, product);
             product.subtract(b_lower, l.part(upper, 0, lower, upper), b_upper);
@@ -164,12 +171,14 @@ unsafe fn solve_triangle(l: View, b: View, product: &mut Product) {
     // Filled up with zeros to a fixed size, which the compiler unrolls.
     let mut multipliers = [[0.0; BASE]; BASE];
     for (k, multipliers) in multipliers.iter_mut().take(l.rows).enumerate() {
-        // SAFETY: promised by the caller.
+        // SAFETY: nothing else uses the triangle (this function's condition), and the column is let go of before the
+        // next is taken.
         let column = unsafe { l.column(k) };
         multipliers[k + 1..l.rows].copy_from_slice(&column[k + 1..]);
     }
     for column in 0..b.columns {
-        // SAFETY: promised by the caller.
+        // SAFETY: nothing else uses `b`, which is disjoint from `l` (this function's conditions), and one column is
+        // held at a time.
         let target = unsafe { b.column(column) };
         let mut x = [0.0; BASE];
         x[..l.rows].copy_from_slice(target);
@@ -220,11 +229,14 @@ impl Product {
             let columns = COLUMNS.min(c.columns - column);
             for at in (0..a.columns).step_by(DEPTH) {
                 let depth = DEPTH.min(a.columns - at);
-                // SAFETY: promised by the caller.
+                // SAFETY: the part lies within `b`, as `at + depth` and `column + columns` do not exceed its extents,
+                // and nothing else uses `b`.
                 unsafe { self.pack_right(b.part(at, column, depth, columns)) };
                 for row in (0..c.rows).step_by(ROWS) {
                     let rows = ROWS.min(c.rows - row);
-                    // SAFETY: as above.
+                    // SAFETY: the parts lie within `a` and `c`, which nothing else uses and which do not overlap;
+                    // `rows`, `depth` and `columns` do not exceed what the packed blocks can hold, and the right block
+                    // was packed with this depth.
                     unsafe {
                         self.pack_left(a.part(row, at, rows, depth));
                         self.subtract_block(c.part(row, column, rows, columns), depth);
@@ -235,12 +247,16 @@ impl Product {
     }
 
     /// Strips of `tile_rows` rows, column after column, filled up with zeros.
+    ///
+    /// # Safety
+    /// The view is a part of a matrix that nothing else uses.
     unsafe fn pack_left(&mut self, a: View) {
         let rows = self.kernel.tile_rows;
         for (strip, first) in self.left.chunks_exact_mut(rows * a.columns).zip((0..a.rows).step_by(rows)) {
             let present = rows.min(a.rows - first);
             for (column, packed) in strip.chunks_exact_mut(rows).enumerate() {
-                // SAFETY: promised by the caller of `subtract`.
+                // SAFETY: `a` is a part of a matrix that nothing else uses (this function's condition); it is read here
+                // only, one column at a time.
                 let source = unsafe { a.column(column) };
                 packed[..present].copy_from_slice(&source[first..first + present]);
                 packed[present..].fill(0.0);
@@ -249,6 +265,9 @@ impl Product {
     }
 
     /// Strips of `tile_columns` columns, row after row, filled up with zeros.
+    ///
+    /// # Safety
+    /// The view is a part of a matrix that nothing else uses.
     unsafe fn pack_right(&mut self, b: View) {
         let columns = self.kernel.tile_columns;
         for (strip, first) in self.right.chunks_exact_mut(columns * b.rows).zip((0..b.columns).step_by(columns)) {
@@ -257,7 +276,8 @@ impl Product {
                 strip.fill(0.0);
             }
             for column in 0..present {
-                // SAFETY: promised by the caller of `subtract`.
+                // SAFETY: `b` is a part of a matrix that nothing else uses (this function's condition); it is read here
+                // only, one column at a time.
                 let source = unsafe { b.column(first + column) };
                 strip[column..]
                     .iter_mut()
@@ -269,6 +289,9 @@ impl Product {
     }
 
     /// Whole tiles in place; those at the edges beside the matrix, as their strips are filled up.
+    ///
+    /// # Safety
+    /// The view is a part of a matrix that nothing else uses, and the blocks were packed for its extents with this depth.
     unsafe fn subtract_block(&self, c: View, depth: usize) {
         let Kernel { tile_rows, tile_columns, tile } = self.kernel;
         for (right, column) in self.right.chunks_exact(tile_columns * depth).zip((0..c.columns).step_by(tile_columns)) {
@@ -277,15 +300,18 @@ impl Product {
                 let part = c.part(row, column, rows, columns);
                 let (left, right) = (left.as_ptr(), right.as_ptr());
                 if rows == tile_rows && columns == tile_columns {
-                    // SAFETY: the strips hold `depth` times the extents of a tile, and the part is a whole tile.
+                    // SAFETY: `chunks_exact` gives strips of `depth` times the extents of a tile, the part is a whole
+                    // tile of `c`, which nothing else uses, and `kernel` has chosen a tile for this processor.
                     unsafe { tile(depth, left, right, part.first, part.stride) };
                     continue;
                 }
                 let mut beside = [0.0; LARGEST_TILE];
-                // SAFETY: as above; there is room beside for the largest tile.
+                // SAFETY: `chunks_exact` gives strips of `depth` times the extents of a tile, `beside` has the elements
+                // of the largest tile, columns `tile_rows` apart, and `kernel` has chosen a tile for this processor.
                 unsafe { tile(depth, left, right, beside.as_mut_ptr(), tile_rows) };
                 for (at, differences) in beside.chunks_exact(tile_rows).take(columns).enumerate() {
-                    // SAFETY: promised by the caller of `subtract`.
+                    // SAFETY: the column is one of a part of `c`, which nothing else uses (this function's condition),
+                    // and one is held at a time.
                     let target = unsafe { part.column(at) };
                     target.iter_mut().zip(differences).for_each(|(element, difference)| *element += difference);
                 }
@@ -303,25 +329,30 @@ fn kernel() -> Kernel {
         Level::Avx2 => {
             return Kernel { tile_rows: 8, tile_columns: 6, tile: x86::tile_8x6 };
         }
-        Level::Baseline => {}
+        Level::Portable => {}
     }
     Kernel { tile_rows: 4, tile_columns: 4, tile: tile_4x4 }
 }
 
 /// The tile of processors whose vectors weft does not know.
+///
+/// # Safety
+/// The strips have `4 * depth` elements; the target is a tile of four columns, `stride` apart, of four elements.
 unsafe fn tile_4x4(depth: usize, left: *const f64, right: *const f64, target: *mut f64, stride: usize) {
     let mut sums = [[0.0; 4]; 4];
     for at in 0..depth {
         for (column, sums) in sums.iter_mut().enumerate() {
             for (row, sum) in sums.iter_mut().enumerate() {
-                // SAFETY: the caller's strips are `depth` times four long.
+                // SAFETY: the strips have `4 * depth` elements (this function's condition); `at` is below `depth`, row
+                // and column are below 4.
                 *sum += unsafe { *left.add(4 * at + row) * *right.add(4 * at + column) };
             }
         }
     }
     for (column, sums) in sums.iter().enumerate() {
         for (row, sum) in sums.iter().enumerate() {
-            // SAFETY: the caller's target is a tile.
+            // SAFETY: the target is a tile of four columns, `stride` apart, of four elements (this function's
+            // condition).
             unsafe { *target.add(column * stride + row) -= *sum };
         }
     }
@@ -346,7 +377,8 @@ mod x86 {
             ) {
                 let mut sums = [[$zero(); $vectors]; $columns];
                 for _ in 0..depth {
-                    // SAFETY: promised by the caller.
+                    // SAFETY: the strips have `depth` times the tile's extents (this function's condition); each of the
+                    // `depth` rounds reads one tile's extents and goes on by as much.
                     unsafe {
                         let rows: [_; $vectors] = std::array::from_fn(|vector| $load(left.add($lanes * vector)));
                         for (column, sums) in sums.iter_mut().enumerate() {
@@ -361,7 +393,8 @@ mod x86 {
                 }
                 for (column, sums) in sums.iter().enumerate() {
                     for (vector, sum) in sums.iter().enumerate() {
-                        // SAFETY: promised by the caller.
+                        // SAFETY: the target is a tile (this function's condition), which has this vector of this
+                        // column; loads and stores need no alignment.
                         unsafe {
                             let place = target.add(column * stride + $lanes * vector);
                             $store(place, $subtract($load(place), *sum));
@@ -428,7 +461,8 @@ mod tests {
                 let room = |tile: usize, extent: usize| vec![0.0; extent.next_multiple_of(tile) * DEPTH];
                 let (left, right) = (room(kernel.tile_rows, ROWS), room(kernel.tile_columns, COLUMNS));
                 let mut product = Product { left, right, kernel };
-                // SAFETY: three matrices of their own.
+                // SAFETY: the views are of three vectors that are borrowed exclusively and have as many elements as the
+                // extents say.
                 unsafe {
                     product.subtract(
                         view(&mut c, rows, columns),

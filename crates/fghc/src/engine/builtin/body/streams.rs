@@ -44,9 +44,10 @@ impl Engine {
             }
             PutTerm => {
                 if !self.ground(values[1]) {
-                    return Done::Wait;
+                    return self.undecided_yet();
                 }
-                let text = self.whole_text(values[1], values[2] == Word::small(1));
+                let quoted = values[2] == Word::small(1);
+                let Some(text) = self.whole_text(values[1], quoted) else { return Done::Problem };
                 (values[3], self.files.put(handle, text.as_bytes()).map(|()| zero))
             }
             Get => {
@@ -55,6 +56,7 @@ impl Engine {
             }
             Unget => {
                 let Some(byte) = byte(values[1]) else { return self.wrong(builtin, "a byte, 0 to 255", values[1]) };
+                self.charge(2);
                 (values[2], self.files.unget(handle, byte).map(|()| zero))
             }
             Read => {

@@ -3,42 +3,15 @@
 //! A set of such messages is made once and used many times, as MPI's persistent requests are. A world may do better than
 //! sending and receiving each time ([`Communicator::persistent`]); [`Persistent`] is the one face that programs use.
 
-use crate::communicator::{Communicator, Source};
+pub(crate) mod backend;
+
+use crate::communicator::Communicator;
 use crate::error::{CommError, Failure};
+use crate::message::Source;
 use crate::payload::{Buffer, Payload};
 use crate::tag::{Tag, TagSelector};
 
-/// The two messages between this rank and another in every round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ends {
-    /// The other rank, not this one.
-    pub peer: usize,
-    /// Bytes that go there; 0: no message.
-    pub send_bytes: usize,
-    /// Bytes that come from there; 0: no message.
-    pub receive_bytes: usize,
-}
-
-/// A set of messages as a world has it. A round is: `start`; then in any order, for each end, its send buffer filled and
-/// `send`, and `wait` and its receive buffer read; then `finish`. All calls may block.
-///
-/// Implementations are for [`Persistent`], which keeps to that order; ends are counted from 0.
-pub trait PersistentMessages {
-    /// What the messages go by, for [`Persistent::describe`]: as `MPI persistent requests`.
-    fn describe(&self) -> String;
-    /// Begins a round: messages may come, and send buffers may be filled.
-    fn start(&mut self) -> Result<(), CommError>;
-    /// Where the next message to this end is put together. Its bytes are those of no particular round.
-    fn send_buffer(&mut self, end: usize) -> &mut [u8];
-    /// Sends what the buffer has.
-    fn send(&mut self, end: usize) -> Result<(), CommError>;
-    /// Waits for the message of this end.
-    fn wait(&mut self, end: usize) -> Result<(), CommError>;
-    /// The message that has been waited for.
-    fn receive_buffer(&self, end: usize) -> &[u8];
-    /// Ends a round: all messages have been sent, and those that came are done with.
-    fn finish(&mut self) -> Result<(), CommError>;
-}
+pub use backend::{Ends, PersistentMessages};
 
 /// A set of messages on any world.
 pub struct Persistent<C: Communicator> {

@@ -1,0 +1,42 @@
+"""Ctrl-C ends long calls. Without it none of these would end within hours."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+STENCIL = "weft.stencil({(0, 1): 0.5, (1, 0): 0.5})"
+CALLS = {
+    "stencil": f"{STENCIL}(np.ones((600, 600)), steps=10_000_000)",
+    "stencil on two threads": f"{STENCIL}(np.ones((600, 600)), steps=10_000_000, threads=2)",
+    "varying coefficients": "weft.stencil({0: np.full(90_000, 0.5)})(np.ones(90_000), steps=100_000_000)",
+    "distributed": f"{STENCIL}(weft.Geometry((600, 600)).scatter(np.ones((600, 600))), steps=10_000_000)",
+}
+SCRIPT = """
+import numpy as np
+import weft
+
+print("begins", flush=True)
+try:
+    {call}
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_an_interrupt_ends_a_long_call(call):
+    script = SCRIPT.format(call=call)
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout.readline() == "begins\n"
+            time.sleep(0.5)
+            assert process.poll() is None
+            process.send_signal(signal.SIGINT)
+            out, _ = process.communicate(timeout=30)
+        finally:
+            process.kill()
+    assert out == "interrupted\n"
+    assert process.returncode == 0
