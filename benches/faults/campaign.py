@@ -68,7 +68,14 @@ def main() -> int:
     print(json.dumps(summary, indent=2))
     if given.record:
         about = head("faults", started, load)
-        found = {**about, "seed": given.seed, "mounts": mounts, "seconds": time.monotonic() - begin, **summary}
+        found = {
+            **about,
+            "seed": given.seed,
+            "workers": given.workers,
+            "mounts": mounts,
+            "seconds": time.monotonic() - begin,
+            **summary,
+        }
         given.record.write_text(json.dumps(found, indent=2) + "\n")
     return 1 if summary["failed"] else 0
 

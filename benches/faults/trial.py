@@ -22,6 +22,9 @@ from weft.launch import mpiexec
 HUNG = 30.0
 """Seconds after a fault, and after what an undisturbed run would still take, that a command may take."""
 
+SHARED = 4.0
+"""How many times as long a command takes where several trials share the processors: the undisturbed one ran alone."""
+
 ORPHAN = 5.0
 """Seconds that processes may be there after the one that was started."""
 
@@ -153,7 +156,7 @@ def run(number: int, seed: int, known: dict[str, Undisturbed], root: pathlib.Pat
         else:
             was_hit = running.poll() is None
             store.disturb(fault.sort)
-        left = max(0.0, 2.0 * usual.seconds - (time.monotonic() - begin))
+        left = max(0.0, SHARED * usual.seconds - (time.monotonic() - begin))
         code: int | None
         try:
             code = running.wait(timeout=left + HUNG)
@@ -264,7 +267,7 @@ def _resume(
     """What is wrong with the same command and --resume."""
     running = place.start(kind.command(output, mpiexec.command, resume=True))
     try:
-        code = running.wait(timeout=10 * usual.seconds + HUNG)
+        code = running.wait(timeout=2 * SHARED * usual.seconds + HUNG)
     except subprocess.TimeoutExpired:
         running.kill()
         return ["hung: --resume"]

@@ -66,22 +66,22 @@ class Deaths:
         self._told: set[int] = set()
         self._helpers: set[Process] = set()
         self._files: dict[str, int] = {}
-        self._created = -1
+        self._created = self._memory = -1
+        self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         if sys.platform == "linux":
             self._epoll = select.epoll()
             self._stopped, self._stop = os.pipe()
             self._epoll.register(self._stopped, select.EPOLLIN)
             if first is not None:
-                self._watch_memory()
+                self._watch_folders()
             self._thread = threading.Thread(target=self._listen, daemon=True)
             self._thread.start()
 
     def watch(self, processes: Iterable[tuple[int, int, str]]) -> None:
         """Take those that are new of (rank, process number, host), which ranks have told."""
         for rank, process, host in processes:
-            if rank not in self._seen:
-                self._seen.add(rank)
+            with self._lock:
                 self._add_pipe(rank, self._folder / sign_of_life(process, host))
 
     def look(self) -> list[tuple[Process, int | None, str]]:
@@ -89,15 +89,10 @@ class Deaths:
         if self._thread is None or self._first is None:
             return []
         everyone = self._first.below()
-        new = [process for process in everyone if process not in self._known]
-        # A launcher's own processes are its children; what these start are ranks, whatever they seem to be at first.
-        self._helpers |= set(children(self._first.pid))
-        for process in everyone:
-            # One that was seen before it had become what it is has no rank yet.
-            if self._known.get(process, (None, ""))[0] is None:
-                self._learn(process)
-        for process in new:
-            self._add_end(process)
+        with self._lock:
+            # A launcher's own processes are its children; what these start are ranks, whatever they seem at first.
+            self._helpers |= set(children(self._first.pid))
+            new = [process for process in everyone if self._learn(process)]
         if new:
             keeper().tell(launch=self._first.pid, processes=[(process.pid, process.start) for process in new])
         found = [process for process in (self._first, *everyone) if process.state() == STOPPED]
@@ -122,30 +117,41 @@ class Deaths:
         for path, inode in self._files.items():
             remove(path, inode)
 
+    def _learn(self, process: Process) -> bool:
+        """What a process is; whether it is new. One that was seen before it had become what it is has no rank yet."""
+        is_new = process not in self._known
+        if is_new or self._known[process][0] is None:
+            rank = process.rank()
+            self._known[process] = rank, process.name()
+            if rank is not None and rank not in self._of_rank:
+                # What a rank has started itself has its variables too, and is found later.
+                self._of_rank[rank] = process
+        if is_new and (descriptor := open_end(process)) is not None:
+            self._ends[descriptor] = process
+            self._end_of[process] = descriptor
+            self._epoll.register(descriptor, select.EPOLLIN)
+        return is_new
+
     def _add_pipe(self, rank: int, pipe: Path) -> None:
-        if sys.platform != "linux":
+        if sys.platform != "linux" or rank in self._seen:
             return
+        self._seen.add(rank)
         # A rank of another computer, or one that has ended by now, has no open pipe here; so nothing is known of it.
         with contextlib.suppress(OSError):
             descriptor = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
             self._pipes[descriptor] = rank
             self._epoll.register(descriptor, select.EPOLLHUP)
 
-    def _learn(self, process: Process) -> None:
-        rank = process.rank()
-        self._known[process] = rank, process.name()
-        if rank is not None and rank not in self._of_rank:
-            # What a rank has started itself has its variables too, and is found later.
-            self._of_rank[rank] = process
-
-    def _add_end(self, process: Process) -> None:
-        if sys.platform != "linux":
-            return
-        descriptor = open_end(process)
-        if descriptor is not None:
-            self._ends[descriptor] = process
-            self._end_of[process] = descriptor
-            self._epoll.register(descriptor, select.EPOLLIN)
+    def _look_at_folder(self, names: list[str]) -> None:
+        """Ranks put their pipes there in their first moments: long before they tell of themselves."""
+        host = os.uname().nodename
+        for name in names:
+            process = Process.of(int(name.rpartition("-")[2])) if name.startswith(f"alive-{host}-") else None
+            if process is None or (rank := process.rank()) is None:
+                continue
+            with self._lock:
+                self._add_pipe(rank, self._folder / name)
+                self._learn(process)
 
     def _listen(self) -> None:
         if sys.platform != "linux":
@@ -153,13 +159,13 @@ class Deaths:
         while True:
             # The kernel lists descriptors in the order in which they became ready.
             for descriptor, _ in self._epoll.poll():
+                if descriptor == self._created:
+                    self._look_at_created()
+                    continue
                 if descriptor == self._stopped:
                     if self._created >= 0:
-                        self._look_at_memory()
+                        self._look_at_created()
                     return
-                if descriptor == self._created:
-                    self._look_at_memory()
-                    continue
                 self._epoll.unregister(descriptor)
                 if descriptor in self._pipes:
                     self._rank_died(self._pipes[descriptor])
@@ -170,43 +176,49 @@ class Deaths:
         if rank in self._told:
             return
         self._told.add(rank)
-        process = self._of_rank.get(rank)
-        descriptor = None if process is None else self._end_of.get(process)
+        with self._lock:
+            process = self._of_rank.get(rank)
+            descriptor = None if process is None else self._end_of.get(process)
         self._tell(Death(rank, "", None if descriptor is None else how_it_ended(descriptor, _PATIENCE)))
 
     def _process_died(self, process: Process, descriptor: int) -> None:
-        rank, name = self._known[process]
+        with self._lock:
+            rank, name = self._known[process]
         if rank is not None and self._of_rank[rank] == process:
             self._rank_died(rank)
         elif rank is None and process in self._helpers:
             self._tell(Death(None, name, how_it_ended(descriptor, _PATIENCE)))
 
-    def _watch_memory(self) -> None:
-        """Have the system tell of new files of shared memory: those that a process of this launch makes are its own."""
+    def _watch_folders(self) -> None:
+        """Have the system tell of new files: of ranks' pipes, and of shared memory, of which some is this launch's."""
         if sys.platform != "linux":
             return
         library = ctypes.CDLL(None, use_errno=True)
         descriptor = library.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK)
         if descriptor < 0:
             return
-        if library.inotify_add_watch(descriptor, _SHARED_MEMORY.encode(), _IN_CREATE) < 0:
-            os.close(descriptor)
-            return
         self._created = descriptor
+        self._memory = library.inotify_add_watch(descriptor, _SHARED_MEMORY.encode(), _IN_CREATE)
+        library.inotify_add_watch(descriptor, os.fsencode(self._folder), _IN_CREATE)
         self._epoll.register(descriptor, select.EPOLLIN)
 
-    def _look_at_memory(self) -> None:
+    def _look_at_created(self) -> None:
         try:
             events = os.read(self._created, 1 << 16)
         except OSError:
             return
-        names, at = [], 0
+        names: dict[bool, list[str]] = {True: [], False: []}
+        at = 0
         while at < len(events):
-            *_, length = _EVENT.unpack_from(events, at)
+            watch, _, _, length = _EVENT.unpack_from(events, at)
             at += _EVENT.size
-            names.append(os.fsdecode(events[at : at + length].rstrip(b"\0")))
+            names[watch == self._memory].append(os.fsdecode(events[at : at + length].rstrip(b"\0")))
             at += length
-        if self._first is None:
+        self._look_at_folder(names[False])
+        self._look_at_memory(names[True])
+
+    def _look_at_memory(self, names: list[str]) -> None:
+        if self._first is None or not names:
             return
         ours = self._first.below()
         found = {}

@@ -212,7 +212,7 @@ class Job:
                     looked = now
                 _sort_lines(lines, diagnosis, failure)
                 if (verdict := diagnosis.verdict(time.monotonic())) and not failure.lost:
-                    raise RunError(verdict + (_AGAIN if ": the process " in verdict else ""))
+                    raise RunError(_advised(verdict))
                 if failure.errors:
                     # The launcher may wait for the ranks that wait for this one.
                     raise _error(1, failure, diagnosis)
@@ -341,9 +341,14 @@ def _error(code: int, failure: Failure, diagnosis: _core.MpiDiagnosis | None) ->
     if text.endswith(_SEE_OUTPUT):
         tail = "\n  ".join(failure.output or ["(none)"])
         text = f"{text.removesuffix(_SEE_OUTPUT)}{_AGAIN}. The last of its output:\n  {tail}"
-    elif ": the process " in text or failure.lost:
-        text += _AGAIN
+    else:
+        text = _advised(text) if failure.lost is None else text + _AGAIN
     return RunError(text)
+
+
+def _advised(text: str) -> str:
+    """The message, with what to do where a process was lost."""
+    return text + _AGAIN if ": the process " in text or text.startswith("the process of a rank") else text
 
 
 def _lost(death: Death) -> str:
