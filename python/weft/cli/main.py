@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from typing import Annotated
 
@@ -90,6 +91,8 @@ def main() -> None:
     try:
         app(arguments)
     except KeyboardInterrupt:
+        # Another Ctrl-C while the process ends would only show where it was.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         sys.exit(errors.INTERRUPTED)
     except Exception as error:
         sys.exit(errors.report(error, debug))
