@@ -17,8 +17,10 @@ use crate::machine::PyMachine;
 use crate::mpi::with_world;
 
 fn request(sources_json: &str, goal: &str, options_json: &str, keeps_output: bool) -> PyResult<FghcRequest> {
-    let options: FghcOptions = serde_json::from_str(options_json)
-        .map_err(|error| UsageError::new_err(format!("options of a run in FGHC: {error}")))?;
+    let wrong = |error: serde_json::Error| UsageError::new_err(format!("options of a run in FGHC: {error}"));
+    // An object only: a list would be taken for values in the order of the fields.
+    let fields: serde_json::Map<String, serde_json::Value> = serde_json::from_str(options_json).map_err(wrong)?;
+    let options: FghcOptions = serde_json::from_value(fields.into()).map_err(wrong)?;
     let interrupt = Arc::new(AtomicBool::new(false));
     Ok(FghcRequest { sources: sources(sources_json)?, goal: goal.to_owned(), options, keeps_output, interrupt })
 }

@@ -80,6 +80,11 @@ def run(
     With --on, PEs are nodes of a described machine and time is virtual and repeatable: reductions and the software of
     messages cost what the machine file's table [fghc] says, or what is derived and then said on standard error.
 
+    --heap is what a PE may have in use: its heap, twice that while it is collected, and what the program makes
+    beside it.
+    Unification makes cyclic values without a check, as in Prolog; they are rational trees, equal where nothing on any
+    path differs, and X = f(X) is written @(_S1,[_S1=f(_S1)]).
+
     Exits with 0 when all goals have ended, 1 when one fails or goals wait for ever (they are shown, with the variables
     they wait for), 130 after Ctrl-C, or with the program's own code.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 from typing import Any, NoReturn
 
@@ -32,6 +33,8 @@ def main() -> None:
 
             app(arguments)
     except KeyboardInterrupt:
+        # Another Ctrl-C while the process ends would only show where it was.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         errors.say_interrupted()
         _interrupted()
     except SystemExit as ended:

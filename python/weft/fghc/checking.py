@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
+
+
+_MAX_BYTES = 16 << 20
+"""Largest file, the limit of the checker."""
+_AT_ONCE = 1 << 20
+"""Bytes read between two looks at signals."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,17 +54,33 @@ class Report:
 def sources(paths: Sequence[str | os.PathLike[str]]) -> str:
     """Names and texts of files as the JSON that `weft._core` takes.
 
-    Raises FileNotFoundError and other OSErrors, and UsageError for a file that is no UTF-8 text.
+    Raises FileNotFoundError and other OSErrors, and UsageError for a file that is no UTF-8 text or too large.
     """
     from weft._core import UsageError
 
     found = []
     for path in paths:
         try:
-            found.append((str(path), Path(path).read_text(encoding="utf-8")))
+            found.append((str(path), _text(path)))
         except UnicodeDecodeError as error:
             raise UsageError(f"{path}: byte {error.start} is not UTF-8; FGHC programs are UTF-8 text") from error
     return json.dumps(found)
+
+
+def _text(path: str | os.PathLike[str]) -> str:
+    """A file's text, with newlines for all that end lines; what has no end is read to the limit only."""
+    from weft._core import UsageError
+
+    parts, size = [], 0
+    with open(path, "rb") as file:
+        while part := file.read(_AT_ONCE):
+            parts.append(part)
+            size += len(part)
+            if size > _MAX_BYTES:
+                raise UsageError(
+                    f"{path}: more than {_MAX_BYTES} bytes; divide the program into modules in several files"
+                )
+    return b"".join(parts).decode().replace("\r\n", "\n").replace("\r", "\n")
 
 
 def check(*paths: str | os.PathLike[str], goal: str | None = None, color: bool = False) -> Report:

@@ -8,8 +8,8 @@ use crate::ir::{Origin, PredicateId, Separator, Source, Span, quote_atom};
 use crate::library::LibraryModule;
 use crate::syntax::{Kind, Tree, parse_clauses, parse_term};
 
-/// Largest file in bytes: its terms take some fifty times as much memory.
-const MAX_SOURCE: usize = 64 << 20;
+/// Largest file in bytes: its terms take up to two hundred times as much memory.
+const MAX_SOURCE: usize = 16 << 20;
 
 /// The module of clauses that stand before any declaration.
 const DEFAULT_MODULE: &str = "main";

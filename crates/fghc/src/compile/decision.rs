@@ -15,9 +15,9 @@ use crate::heap::Word;
 use crate::heap::word::Kind;
 use crate::ir::{Predicate, Separator, Span};
 
-use super::body;
 use super::clause::{Item, Prepared, Shape, Value, ValueId, Values};
 use super::constants::Constants;
+use super::{Limits, body};
 
 mod calculation;
 
@@ -31,11 +31,8 @@ const TABLE_FROM: usize = 4;
 const LOOKED_AT: usize = 128;
 /// Where a predicate has become too much work, clauses are tried so many at a time.
 const CHUNK: usize = 16;
-/// Work, in clauses and facts of states, that any predicate may be; beside that for each of its tests.
-const WORK: usize = 1 << 18;
+/// Work, in clauses and facts of states, that a predicate may be for each of its tests.
 const WORK_OF_A_TEST: usize = 64;
-/// A table whose clauses and those that ask nothing of the value make more than so many pairs is followed by the latter.
-const MANY_PAIRS: usize = 1 << 14;
 /// What a value is known not to be is forgotten when it is more than this.
 const MANY_SHAPES: usize = 64;
 
@@ -144,6 +141,8 @@ pub struct Tree<'a> {
     /// Clauses and facts of all states so far, and how many there may be before less is remembered.
     work: usize,
     allowed: usize,
+    /// See [`Limits::pairs`].
+    pairs: usize,
     /// Clauses that are tried one after the other, and what comes then.
     lists: Vec<(Rc<[usize]>, Then)>,
     list_numbers: FxHashMap<(Rc<[usize]>, Then), usize>,
@@ -163,6 +162,7 @@ impl<'a> Tree<'a> {
         constants: &'a mut Constants,
         code: &'a mut Code,
         counting: bool,
+        limits: Limits,
     ) -> Self {
         Tree {
             predicate,
@@ -176,7 +176,11 @@ impl<'a> Tree<'a> {
             known: FxHashMap::default(),
             waiting: Vec::new(),
             work: 0,
-            allowed: WORK + WORK_OF_A_TEST * prepared.iter().map(|prepared| 1 + prepared.items.len()).sum::<usize>(),
+            allowed: match limits.work {
+                0 => 0,
+                work => work + WORK_OF_A_TEST * prepared.iter().map(|prepared| 1 + prepared.items.len()).sum::<usize>(),
+            },
+            pairs: limits.pairs,
             lists: Vec::new(),
             list_numbers: FxHashMap::default(),
             end: None,
@@ -671,7 +675,7 @@ impl<'a> Tree<'a> {
                 None => rows.open.push(place),
             }
         }
-        if rows.open.len().saturating_mul(rows.by_shape.len()) <= MANY_PAIRS {
+        if rows.open.len().saturating_mul(rows.by_shape.len()) <= self.pairs {
             return rows;
         }
         // Clauses behind `otherwise` or `alternatively` come after all before it.

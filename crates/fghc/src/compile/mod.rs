@@ -70,8 +70,23 @@ const BINARY: &[BinaryOperation] = &[
     BinaryOperation::Power,
 ];
 
+/// Where the compiler begins to do with less, so that large predicates do not take much longer than they are larger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Pairs of a constructor and a clause that asks nothing of the value, in one table.
+    pub pairs: usize,
+    /// Clauses and facts in all states of a predicate, beside some for each of its tests.
+    pub work: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { pairs: 1 << 14, work: 1 << 18 }
+    }
+}
+
 /// Compiles a program. With `counting`, commitments are also counted by predicate.
-pub fn compile(program: &Program, counting: bool) -> Result<Code, CompileError> {
+pub fn compile(program: &Program, counting: bool, limits: Limits) -> Result<Code, CompileError> {
     if program.predicates.len() + 200 > MAX_PREDICATES {
         return Err(CompileError::TooManyPredicates(program.predicates.len()));
     }
@@ -108,7 +123,8 @@ pub fn compile(program: &Program, counting: bool) -> Result<Code, CompileError> 
         }
         let values = preparation.values;
         let counted = counting && predicate.origin != crate::ir::Origin::Goal;
-        let mut tree = decision::Tree::new(predicate, id.0, &prepared, &values, &mut constants, &mut code, counted);
+        let mut tree =
+            decision::Tree::new(predicate, id.0, &prepared, &values, &mut constants, &mut code, counted, limits);
         tree.make();
         let (blocks, registers) = (std::mem::take(&mut tree.blocks), tree.registers);
         if registers > 65_000 {

@@ -47,6 +47,7 @@ pub use remote::{News, NodeChange, Outgoing, Root, Throw};
 pub use report::{Problem, ProblemKind, Waiting};
 pub use tree::{NodeState, ROOT};
 
+pub use crate::compile::Limits;
 use crate::compile::{CompileError, compile};
 use crate::heap::{Heap, Word};
 use crate::ir::{AtomTable, Program};
@@ -77,7 +78,12 @@ pub struct Loaded {
 impl Loaded {
     /// Compiles a program. With `counting`, commitments are also counted by predicate, see [`Engine::counts`].
     pub fn new(program: Program, counting: bool) -> Result<Loaded, CompileError> {
-        let code = compile(&program, counting)?;
+        Loaded::limited(program, counting, Limits::default())
+    }
+
+    /// As [`Loaded::new`], where the compiler begins to do with less at other limits than usual.
+    pub fn limited(program: Program, counting: bool, limits: Limits) -> Result<Loaded, CompileError> {
+        let code = compile(&program, counting, limits)?;
         let atoms = program.atoms.clone();
         Ok(Loaded {
             program: Arc::new(program),

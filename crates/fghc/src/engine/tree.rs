@@ -84,8 +84,7 @@ impl Engine {
     }
 
     fn new_node(&mut self, parent: u32, result: Word, control: Word, foreign: Option<u64>) -> u32 {
-        let is_known_elsewhere = foreign.is_some();
-        let new = Node { parent, result, control, foreign, is_known_elsewhere, queues: Vec::new(), ..Node::root() };
+        let new = Node { parent, result, control, foreign, queues: Vec::new(), ..Node::root() };
         let node = match self.free_nodes.pop() {
             Some(node) => {
                 self.nodes[node as usize] = new;
@@ -111,7 +110,8 @@ impl Engine {
     pub fn lent(&mut self, node: u32, count: u64) {
         let entry = &mut self.nodes[node as usize];
         entry.elsewhere += count;
-        entry.is_known_elsewhere = true;
+        // What stands for a node elsewhere is called by that node's name there, too.
+        entry.is_known_elsewhere |= entry.foreign.is_none();
     }
 
     /// See [`Engine::lent`].
