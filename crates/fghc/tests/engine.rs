@@ -351,3 +351,26 @@ fn two_runs_of_one_seed_are_the_same() {
     };
     assert_eq!(go(), go());
 }
+
+/// A goal with more arguments than there are registers in use: where its arguments go round in a circle, the value that
+/// waits must not lie where one of them has been put.
+#[test]
+fn arguments_of_a_wider_goal_are_kept() {
+    let program = "
+module m.
+:- public run/3, turn/4, twice/5, wide/2.
+run(A, B, R) :- f(B, A, 1, R).
+f(X, Y, _, R) :- R = p(X, Y).
+turn(A, B, C, R) :- g(B, C, A, x, y, R).
+g(X, Y, Z, V, W, R) :- R = q(X, Y, Z, V, W).
+twice(A, B, C, D, R) :- h(B, A, D, C, A, R, B, 7).
+h(P, Q, S, T, U, R, V, W) :- R = r(P, Q, S, T, U, V, W).
+wide(A, B) :- i(B, A, 1, 2, 3, 4, 5, 6, 7, 8).
+i(B, A, C, D, E, F, G, H, I, J) :- A = 9, B = s(C, D, E, F, G, H, I, J).
+";
+    let look = |done: &common::Outcome| ["P", "Q", "R", "S"].map(|name| done.answer(name)).join(" ");
+    assert_eq!(
+        every_way(program, "run(1, 2, P), turn(1, 2, 3, Q), twice(1, 2, 3, 4, R), wide(_, S)", look),
+        "p(2,1) q(2,3,1,x,y) r(2,1,4,3,1,2,7) s(1,2,3,4,5,6,7,8)"
+    );
+}

@@ -431,8 +431,11 @@ impl Body<'_, '_, '_, '_> {
 
     /// Arguments into registers 0 and up, all at once, then the goal.
     fn execute(&mut self, predicate: u32, operands: &[Operand]) {
-        let scratch = self.fresh();
-        for instruction in moves::parallel(operands, scratch, self.tree.constants) {
+        let moves = moves::parallel(operands, self.state.next, self.tree.constants);
+        if let Some(scratch) = moves.scratch {
+            self.tree.registers = self.tree.registers.max(usize::from(scratch) + 1);
+        }
+        for instruction in moves.code {
             self.push(instruction);
         }
         self.push(Instruction::Execute { predicate, entry: 0 });
