@@ -12,9 +12,9 @@ use weft_polyshift::stencil::{Block, Computation, Lying, Memory, Stepper, deep, 
 
 use crate::distributed::{PyBlocks, PyRanks, PyStorage, done, failed, usage, without_python};
 use crate::errors::UsageError;
-use crate::guard::{Signals, checked_threads};
+use crate::guard::{Signals, check_memory, checked_threads};
 use crate::memory::{PyMemory, span, stored};
-use crate::stencil::boundary;
+use crate::stencil::{boundary, check_rows};
 
 /// PyO3's reference to an object of Python.
 type Object<'py> = pyo3::Bound<'py, PyAny>;
@@ -155,8 +155,10 @@ fn plan<T: Element + BufferElement>(
     boundaries: &[Object<'_>],
     parts: &Parts,
 ) -> PyResult<Plan<T>> {
-    let boundaries = boundaries.iter().map(|given| boundary(py, given)).collect::<PyResult<_>>()?;
-    Plan::new(&points(given, parts)?, &parts.extents, boundaries, parts.options).map_err(usage)
+    let boundaries: Vec<_> = boundaries.iter().map(|given| boundary(py, given)).collect::<PyResult<_>>()?;
+    let stencil = points(given, parts)?;
+    check_rows(stencil.points(), &parts.extents, &boundaries, parts.options.components)?;
+    Plan::new(&stencil, &parts.extents, boundaries, parts.options).map_err(usage)
 }
 
 /// The same for the steps between two exchanges.
@@ -178,6 +180,10 @@ impl<T: Element + BufferElement> Typed<T> {
         boundaries: &[Object<'_>],
         parts: &Parts,
     ) -> PyResult<Computation<T>> {
+        if !imaginary.is_empty() {
+            let factors = parts.extents.iter().copied().chain([parts.options.components, size_of::<T>()]);
+            check_memory(factors, "the imaginary parts of a block")?;
+        }
         let part = if imaginary.is_empty() { None } else { Some(plan(py, imaginary, boundaries, parts)?) };
         let steps = parts.steps_per_exchange;
         let together = if steps > 1 { Some(plan(py, real.clone(), boundaries, &several(parts))?) } else { None };

@@ -35,6 +35,8 @@ const DEFECT: &std::ffi::CStr = c"
 class DefectError(RuntimeError):
     \"\"\"A defect of weft: its Rust core has met something that it takes for impossible. The call was given up.\"\"\"
 
+    __slots__ = ()  # the layout of instances stays that of BaseException
+
     def __str__(self):
         return f'{super().__str__()}: this is a defect of weft, please report it with what was called'
 

@@ -8,6 +8,7 @@ use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use numpy::npyffi::{PyArray_Check, objects::_PyArray_GET_ITEM_DATA};
+use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use pyo3::types::{PyMemoryView, PyWeakrefReference};
 use weft_kernels::Stop;
@@ -42,6 +43,14 @@ pub fn checked_level() -> PyResult<()> {
         let _ = FINE.set(());
     }
     Ok(())
+}
+
+/// Asks whether the system would give so many bytes, of elements of some size; what is taken afterwards where it would not
+/// ends the process. Raises MemoryError.
+pub fn check_memory(factors: impl IntoIterator<Item = usize>, what: &str) -> PyResult<()> {
+    let bytes = factors.into_iter().try_fold(1_usize, |product, factor| product.checked_mul(factor));
+    let there = bytes.is_some_and(|bytes| Vec::<u8>::new().try_reserve_exact(bytes).is_ok());
+    if there { Ok(()) } else { Err(PyMemoryError::new_err(format!("there is no memory for {what}"))) }
 }
 
 /// Keeps the memory of arrays where it is. numpy's arrays can be resized in place whoever refers to their memory

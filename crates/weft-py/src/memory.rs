@@ -128,6 +128,15 @@ pub fn stored(storage: &Storage, block: &[usize]) -> PyResult<Range<isize>> {
             storage.ghosts.len()
         )));
     }
+    let elements = block.iter().zip(&storage.ghosts).try_fold(storage.element, |product, (&extent, ghosts)| {
+        product.checked_mul(extent.checked_add(ghosts[0])?.checked_add(ghosts[1])?.max(1))
+    });
+    if storage.element == 0 || elements.is_none_or(|bytes| bytes > isize::MAX as usize / 2) {
+        return Err(UsageError::new_err(format!(
+            "an array of blocks of {block:?} elements of {} bytes with ghosts {:?} cannot be",
+            storage.element, storage.ghosts
+        )));
+    }
     let all = block.iter().zip(&storage.ghosts).zip(&storage.strides);
     span(storage.origin, all.map(|((&extent, &ghosts), &stride)| (extent, ghosts, stride)), storage.element)
         .ok_or_else(|| UsageError::new_err("the strides and ghosts of an array reach beyond all memory"))

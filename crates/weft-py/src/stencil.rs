@@ -11,7 +11,7 @@ use weft_kernels::stencil::{
 };
 
 use crate::errors::UsageError;
-use crate::guard::{Pinned, checked_threads, detached};
+use crate::guard::{Pinned, check_memory, checked_threads, detached};
 
 fn usage(error: StencilError) -> PyErr {
     UsageError::new_err(error.to_string())
@@ -178,6 +178,21 @@ pub(crate) fn boundary<T: Element + BufferElement>(py: Python<'_>, given: &Objec
     Ok(Boundary::Array(buffer::<T>(given, "a boundary")?.to_vec(py)?))
 }
 
+/// A plan has a row of each boundary value, as long as a row of the array and what points reach beyond it.
+pub(crate) fn check_rows<T: Element>(
+    points: &[Point<T>],
+    extents: &[usize],
+    boundaries: &[Boundary<T>],
+    components: usize,
+) -> PyResult<()> {
+    if !boundaries.iter().any(|boundary| matches!(boundary, Boundary::Value(_))) {
+        return Ok(());
+    }
+    let reached = points.iter().filter_map(|point| point.offset.last()).map(|offset| offset.unsigned_abs()).max();
+    let sites = extents.last().copied().unwrap_or(0).saturating_add(reached.unwrap_or(0).saturating_mul(2));
+    check_memory([sites, components, size_of::<T>(), boundaries.len()], "rows of boundary values")
+}
+
 fn build<T: Element + BufferElement>(
     py: Python<'_>,
     extents: &[usize],
@@ -189,7 +204,8 @@ fn build<T: Element + BufferElement>(
         .into_iter()
         .map(|(offset, given)| Ok(Point { offset, coefficient: coefficient(&given, extents)? }))
         .collect::<PyResult<_>>()?;
-    let boundaries = boundaries.iter().map(|given| boundary(py, given)).collect::<PyResult<_>>()?;
+    let boundaries: Vec<Boundary<T>> = boundaries.iter().map(|given| boundary(py, given)).collect::<PyResult<_>>()?;
+    check_rows(&points, extents, &boundaries, options.components)?;
     let stencil = Stencil::new(extents.len(), points).map_err(usage)?;
     Ok(Arc::new(Plan::new(&stencil, extents, boundaries, options).map_err(usage)?))
 }
