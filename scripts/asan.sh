@@ -38,13 +38,15 @@ if "$target/asan/beyond" 2> "$target/asan/beyond.txt" || ! grep -q heap-buffer-o
     exit 1
 fi
 
+# The same choice for both parts, so that dependencies have the same features and are built once.
+packages="--locked --lib --tests --package weft-kernels --package weft-polyshift --package weft-fghc"
+
 if [ "$what" != python ]; then
-    ASAN_OPTIONS="${ASAN_OPTIONS:-detect_stack_use_after_return=1}" cargo test --locked --no-fail-fast --lib --tests \
-        --package weft-kernels --package weft-polyshift --package weft-fghc
+    ASAN_OPTIONS="${ASAN_OPTIONS:-detect_stack_use_after_return=1}" cargo test --no-fail-fast $packages
 fi
 
 if [ "$what" != rust ]; then
-    cargo build --locked --package weft-py
+    cargo build $packages --package weft-py
     # A Python package whose core is the checked one: the sources are those of the tree.
     folder="$target/asan/python"
     rm -rf "$folder"
