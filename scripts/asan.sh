@@ -23,13 +23,30 @@ target="${CARGO_TARGET_DIR:-$top/target}"
 export RUSTC_WORKSPACE_WRAPPER="$top/scripts/sanitized-rustc.sh" WEFT_SANITIZER=address
 export PYO3_BUILD_EXTENSION_MODULE=1 PYO3_PYTHON="$python"
 
+# A check that cannot fail checks nothing: an access beyond the end must be reported.
+mkdir -p "$target/asan"
+cat > "$target/asan/beyond.rs" <<'END'
+fn main() {
+    let bytes = vec![1u8; std::env::args().count() * 16];
+    // SAFETY: none; this reads beyond the end, for the sanitizer to find.
+    std::process::exit(i32::from(unsafe { bytes.as_ptr().add(bytes.len()).read_volatile() }));
+}
+END
+"$RUSTC_WORKSPACE_WRAPPER" rustc --edition 2024 -o "$target/asan/beyond" "$target/asan/beyond.rs"
+if "$target/asan/beyond" 2> "$target/asan/beyond.txt" || ! grep -q heap-buffer-overflow "$target/asan/beyond.txt"; then
+    echo "asan.sh: an access beyond the end of memory was not reported: this compiler's sanitizer does nothing" >&2
+    exit 1
+fi
+
+# The same choice for both parts, so that dependencies have the same features and are built once.
+packages="--locked --lib --tests --package weft-kernels --package weft-polyshift --package weft-fghc"
+
 if [ "$what" != python ]; then
-    ASAN_OPTIONS="${ASAN_OPTIONS:-detect_stack_use_after_return=1}" cargo test --locked --no-fail-fast --lib --tests \
-        --package weft-kernels --package weft-polyshift --package weft-fghc
+    ASAN_OPTIONS="${ASAN_OPTIONS:-detect_stack_use_after_return=1}" cargo test --no-fail-fast $packages
 fi
 
 if [ "$what" != rust ]; then
-    cargo build --locked --package weft-py
+    cargo build $packages --package weft-py
     # A Python package whose core is the checked one: the sources are those of the tree.
     folder="$target/asan/python"
     rm -rf "$folder"
