@@ -131,7 +131,7 @@ def _plane() -> Any:
 
 
 def _machine() -> Any:
-    return _core.Machine.load("ipsc860")
+    return _core.Machine.find("ipsc860")
 
 
 EXAMPLES: dict[str, Callable[[], list[Any]]] = {
@@ -185,7 +185,7 @@ EXAMPLES: dict[str, Callable[[], list[Any]]] = {
     "StencilPlan": lambda: [[6, 5], False, [([0, 1], 0.5), ([1, 0], np.ones((6, 5)))], [None, np.ones(6)], 1, 3, 2, 2],
     "StencilPlan.apply": lambda: [_plane(), np.zeros((6, 5))],
     "StencilPlan.bind": lambda: [_plane(), np.zeros((6, 5))],
-    "Machine.load": lambda: ["ipsc860"],
+    "Machine.find": lambda: ["ipsc860"],
     "simulate": lambda: [_machine(), '{"benchmark":"echo","bytes":[8],"hops":[1]}'],
     "check_request": lambda: ['{"benchmark":"echo","bytes":[8],"hops":[1]}'],
     "halo_messages": lambda: [[16, 16], 4],

@@ -123,7 +123,9 @@ except weft.UsageError as error:
 
 
 @pytest.mark.parametrize("word", ["avx1024", "AVX2"])
-@pytest.mark.parametrize("call", ["weft.cshift(np.arange(9), 1)", "weft.stencil({1: 1.0})(np.ones(9))", "_core.simd()"])
+@pytest.mark.parametrize(
+    "call", ["weft.cshift(np.arange(9), 1, 0)", "weft.stencil({1: 1.0})(np.ones(9))", "_core.simd()"]
+)
 def test_an_unknown_level_is_a_usage_error(word, call):
     done = run(word, REFUSED.replace("{call}", call))
     assert done.returncode == 0, done.stderr

@@ -75,7 +75,7 @@ def test_bound_arrays_cannot_be_resized():
         with pytest.raises(ValueError, match="cannot resize"):
             array.resize(10, refcheck=False)
     shifts()
-    np.testing.assert_array_equal(out, np.roll(x, 1))
+    np.testing.assert_array_equal(out, np.roll(x, -1))
     stencil()
     np.testing.assert_array_equal(out, np.roll(x, -1))
 
