@@ -45,6 +45,9 @@ _BATCH = 20e-6
 
 _FEWEST = 5
 
+_LOOKS = 3
+"""Calls by the shortest of which the calls of a sample are chosen."""
+
 Pair = tuple[Callable[[], Any], Callable[[], Any]]
 """The program's call, and the work in it."""
 
@@ -96,9 +99,13 @@ def timed(call: Callable[[], Any], seconds: float) -> list[float]:
     """Seconds of a call, sample by sample; a sample is the mean of as many calls as a short time has."""
     clock = time.perf_counter
     call()
-    start = clock()
-    call()
-    repeats = range(max(1, math.ceil(_BATCH / max(clock() - start, 1e-9))))
+    looks = []
+    # One look may be at a moment at which something else has the processor.
+    for _ in range(_LOOKS):
+        start = clock()
+        call()
+        looks.append(clock() - start)
+    repeats = range(max(1, math.ceil(_BATCH / max(min(looks), 1e-9))))
     samples: list[float] = []
     begin = clock()
     while len(samples) < _FEWEST or clock() - begin < seconds:

@@ -197,3 +197,38 @@ def test_a_measurement_that_is_killed_goes_on_and_comes_to_the_same_launches(nat
     assert len(rows) >= 8
     assert all(seconds[row["benchmark"], row["bytes"], row["repetition"]] == row["seconds"] for row in rows)
     assert [path.name for path in tmp_path.iterdir()] == ["x.csv"]
+
+
+CTRL_C = """
+import os, signal, sys, time
+from pathlib import Path
+from weft.cli import outputs
+output = Path(sys.argv[1])
+with outputs.journal(output, {"test": 1}, resume=False, force=False) as log:
+    if sys.argv[2] == "kept":
+        log.append({"launch": 0})
+    output.with_name(f".{output.name}.abc.part").touch()
+    try:
+        print("ready", flush=True)
+        time.sleep(60)
+    finally:
+        print("ended", flush=True)
+        time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("kept", ["kept", "nothing"])
+def test_a_second_ctrl_c_ends_a_command_at_once_and_keeps_the_journal(tmp_path, kept):
+    path = tmp_path / "x.csv"
+    words = [sys.executable, "-c", CTRL_C, str(path), kept]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGINT)
+    assert process.stdout.readline() == "ended\n"
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    journal = tmp_path / "x.csv.journal"
+    left = f"what was measured is kept in {journal}: the same command with --resume goes on with it"
+    assert err == (f"interrupted twice: {left}\n" if kept == "kept" else "interrupted twice\n")
+    assert list(tmp_path.iterdir()) == ([journal] if kept == "kept" else [])
