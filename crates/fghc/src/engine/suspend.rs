@@ -74,7 +74,7 @@ impl Engine {
     }
 
     /// Where the variable's value is elsewhere and was not asked for yet, asks for it.
-    unsafe fn ask(&mut self, cell: *mut Word) {
+    pub(super) unsafe fn ask(&mut self, cell: *mut Word) {
         unsafe {
             let mut record = (*cell).pointer();
             while !record.is_null() {

@@ -36,7 +36,10 @@ unsafe fn equal_without_cells(left: *mut Word, right: *mut Word) -> bool {
 }
 
 /// Cells of a list or object. None in strings, floats and predicates.
-unsafe fn cells(value: Word) -> Cells {
+///
+/// # Safety
+/// `value` is a list or object of a live heap.
+pub(super) unsafe fn cells(value: Word) -> Cells {
     unsafe {
         if value.tag() == LIST {
             return Cells::new(value.pointer(), 2);
