@@ -1,15 +1,15 @@
 //! Programs on many PEs: packets delivered in random order, random schedules, any number of PEs, any frequency of
 //! collections: the same answers and the same counts.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::io::Write;
-use std::sync::{Arc, Mutex};
+#[path = "common/pes.rs"]
+mod pes;
 
+use std::sync::Arc;
+
+use pes::{Way, run};
 use proptest::prelude::*;
 use weft_fghc::check::check;
-use weft_fghc::distributed::{
-    Activity, CopyLimits, Costs, Counts, End, KINDS, Kind, Outcome, Pe, Run, RunOptions, Stuck,
-};
+use weft_fghc::distributed::{CopyLimits, Costs, Counts, End, KINDS, Kind, Outcome, Pe, Run, RunOptions, Stuck};
 use weft_fghc::engine::{Loaded, Options};
 use weft_fghc::ir::Source;
 
@@ -17,130 +17,6 @@ fn load(text: &str, goal: &str) -> Loaded {
     let checked = check(vec![Source { name: "test.fghc".into(), text: text.into() }], Some(goal));
     let rendered = checked.render(false);
     Loaded::new(checked.program.unwrap_or_else(|| panic!("{rendered}")), false).expect("it compiles")
-}
-
-/// What the program wrote.
-#[derive(Clone, Default)]
-struct Written(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Written {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().expect("no panic").extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Written {
-    fn lines(&self) -> Vec<String> {
-        let bytes = self.0.lock().expect("no panic").clone();
-        let mut lines: Vec<String> = String::from_utf8(bytes).expect("text").lines().map(str::to_string).collect();
-        lines.sort();
-        lines
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Way {
-    pes: usize,
-    seed: u64,
-    random_goals: bool,
-    collect_every: Option<u64>,
-    copy: CopyLimits,
-    slice: u64,
-}
-
-impl Way {
-    fn plain(pes: usize) -> Way {
-        Way { pes, seed: 1, random_goals: false, collect_every: None, copy: CopyLimits::default(), slice: 100 }
-    }
-}
-
-struct Ran {
-    end: End,
-    answers: Vec<(String, String)>,
-    lines: Vec<String>,
-    counts: Vec<Counts>,
-    exported: usize,
-}
-
-impl Ran {
-    fn reductions(&self) -> u64 {
-        self.counts.iter().map(|counts| counts.reductions).sum()
-    }
-
-    fn sent(&self, kind: Kind) -> u64 {
-        self.counts.iter().map(|counts| counts.sent[kind as usize]).sum()
-    }
-}
-
-/// All PEs in turn in one thread: packets of a pair stay in order, everything else is chosen by a generator.
-fn run(loaded: &Loaded, way: Way) -> Ran {
-    let written = Written::default();
-    let mut pes: Vec<Pe> = (0..way.pes)
-        .map(|node| {
-            let options = Options {
-                node,
-                nodes: way.pes,
-                heap: 64 << 20,
-                seed: way.random_goals.then_some(way.seed),
-                collect_every: way.collect_every,
-                output: Box::new(written.clone()),
-                ..Options::default()
-            };
-            let mut pe = Pe::new(loaded, options, way.copy).expect("memory");
-            // Some read thrown goals when they come, some when they have nothing else to do.
-            pe.put_off_goals((way.seed + node as u64) % 2 == 1);
-            pe
-        })
-        .collect();
-    assert!(pes[0].start());
-    let mut network: BTreeMap<(usize, usize), VecDeque<Vec<u8>>> = BTreeMap::new();
-    let mut state = way.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    let mut random = move |below: usize| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 11) as usize % below.max(1)
-    };
-    for _ in 0..20_000_000 {
-        let under_way: Vec<(usize, usize)> =
-            network.iter().filter(|(_, queue)| !queue.is_empty()).map(|(pair, _)| *pair).collect();
-        let choice = random(under_way.len() + way.pes);
-        let pe = if let Some(pair) = under_way.get(choice) {
-            let packet = network.get_mut(pair).and_then(VecDeque::pop_front).expect("not empty");
-            pes[pair.1].receive(&packet).expect("a packet of this program");
-            pair.1
-        } else {
-            choice - under_way.len()
-        };
-        let activity = pes[pe].step(1 + random(way.slice as usize) as u64);
-        let none_for_it = !network.iter().any(|((_, to), queue)| *to == pe && !queue.is_empty());
-        let mut packets = pes[pe].take_packets();
-        if activity == Activity::Resting && none_for_it && packets.is_empty() {
-            pes[pe].rest();
-            packets = pes[pe].take_packets();
-        }
-        for (to, packet) in packets {
-            network.entry((pe, to)).or_default().push_back(packet);
-        }
-        if pes[0].end().is_some() {
-            pes.iter_mut().for_each(Pe::flush);
-        }
-        if let Some(end) = pes[0].end() {
-            return Ran {
-                end: end.clone(),
-                answers: pes[0].answers(),
-                lines: written.lines(),
-                counts: pes.iter().map(Pe::counted).collect(),
-                exported: pes.iter().map(Pe::exported).sum(),
-            };
-        }
-    }
-    panic!("no end: {way:?}");
 }
 
 const PROGRAM_1: &str = include_str!("../../../programs/fghc/program1.fghc");
@@ -290,6 +166,26 @@ fn what_is_read_is_released() {
     let ran = run(&loaded, way);
     assert_eq!(ran.answers, [("Sum".to_string(), "4501500".to_string())]);
     assert!(ran.exported < 100, "{} references are left", ran.exported);
+}
+
+/// Nobody looks at answers but whoever started the run: what limits on copies have left elsewhere is read at its end.
+#[test]
+fn answers_are_read_to_their_end() {
+    let program = "main(R, S) :- make(R, S)@node(1).\n\
+        make(R, S) :- R = f([1,2,3|T], g(h(k))), T = [4], S = {X, _}, far(X)@node(2).\n\
+        far(X) :- X = [a|Z], Z = [b].\n\
+        stuck(R, S) :- make(R, S)@node(1), wants(_)@node(2).\nwants(1).";
+    for levels in [1, 2, usize::MAX] {
+        for seed in 1..8 {
+            let way = Way { seed, copy: CopyLimits { levels, parts: 2 }, ..Way::plain(3) };
+            for (goal, finishes) in [("main(R, S)", true), ("stuck(R, S)", false)] {
+                let ran = run(&load(program, goal), way);
+                assert_eq!(ran.end == End::Finished, finishes, "{:?}", ran.end);
+                assert_eq!(ran.answers[0].1, "f([1,2,3,4],g(h(k)))", "{goal} {way:?}");
+                assert!(ran.answers[1].1.starts_with("{[a,b],_"), "{goal} {way:?}: {}", ran.answers[1].1);
+            }
+        }
+    }
 }
 
 fn way() -> impl Strategy<Value = Way> {

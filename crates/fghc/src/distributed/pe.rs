@@ -5,6 +5,7 @@
 //! in any order and the same code runs in every world.
 
 mod again;
+mod answers;
 mod ending;
 mod incoming;
 mod outgoing;
@@ -21,6 +22,7 @@ use super::value::{CopyLimits, Exported, Parts, Places};
 use crate::engine::{Engine, Loaded, NodeChange, Options, Outgoing, ROOT, Stop};
 use crate::heap::Word;
 use again::{Coming, Leaving};
+use answers::Answers;
 use unread::Unread;
 
 /// The PE that the program starts on, and that ends the run.
@@ -114,6 +116,8 @@ pub struct Pe {
     counts: Vec<Option<Counts>>,
     end: Option<End>,
     told: bool,
+    /// Only on PE 0: what the answers still lack.
+    answers: Answers,
 }
 
 impl Pe {
@@ -163,6 +167,7 @@ impl Pe {
             counts: Vec::new(),
             end: None,
             told: false,
+            answers: Answers::default(),
         })
     }
 
@@ -248,6 +253,9 @@ impl Pe {
         match stop {
             Stop::Budget => Activity::Busy,
             Stop::Idle if self.me == FIRST && self.engine.finished() => {
+                if self.answers_are_missing() {
+                    return Activity::Resting;
+                }
                 self.finish(End::Finished);
                 Activity::Ended
             }
@@ -282,6 +290,9 @@ impl Pe {
                 packet.byte(u8::from(token.black));
                 self.control.push((to, packet));
             }
+            // What the answers lack is on its way now: nothing else moves, and the search begins again.
+            Turn::Rest if self.ask_for_answers() => self.quiescence.begin_again(),
+            Turn::Rest if self.engine.finished() => self.finish(End::Finished),
             Turn::Rest => self.gather(Gathering::Suspended),
         }
     }

@@ -58,6 +58,11 @@ impl Quiescence {
         pes == 1 || self.token.is_some() || me == 0 && !self.started
     }
 
+    /// After [`Turn::Rest`]: something moves again, and another round is wanted when it rests.
+    pub fn begin_again(&mut self) {
+        self.started = false;
+    }
+
     /// Called whenever the PE rests and there is no packet for it.
     pub fn turn(&mut self, me: usize, pes: usize) -> Turn {
         if pes == 1 {

@@ -10,9 +10,12 @@
 
 use std::ops::Range;
 
+use rustc_hash::FxHashSet;
+
 use super::Engine;
+use super::unify::cells;
 use crate::heap::goal::{LINK, WATCH_WORDS};
-use crate::heap::word::dereference;
+use crate::heap::word::{LIST, OBJECT, dereference};
 use crate::heap::{Kind, Word};
 
 /// Something for another processing element. Values in it are roots of the collector until it is taken.
@@ -198,6 +201,44 @@ impl Engine {
             }
             None
         }
+    }
+
+    /// The values of the start goal's variables.
+    pub fn answer_values(&self) -> Vec<Word> {
+        self.answers.iter().map(|(_, root)| self.held(*root)).collect()
+    }
+
+    /// Adds the external variables within a value to `found`, but for what is in `seen`: cells that were looked at since the
+    /// last collection.
+    pub fn externals_within(&self, value: Word, seen: &mut FxHashSet<u64>, found: &mut Vec<Word>) {
+        let mut values = vec![value];
+        while let Some(value) = values.pop() {
+            // SAFETY: what callers hold, and cells of it, are values of this heap.
+            let value = unsafe { dereference(value) };
+            if value.is_variable() {
+                if self.external_number(value).is_some() && seen.insert(value.0) {
+                    found.push(value);
+                }
+            } else if matches!(value.tag(), LIST | OBJECT) && seen.insert(value.0) {
+                // SAFETY: a bound value of this heap, in which nothing changes meanwhile.
+                unsafe {
+                    let cells = cells(value);
+                    values.extend((0..cells.len()).rev().map(|index| cells.get(index)));
+                }
+            }
+        }
+    }
+
+    /// Asks for the value of an external variable; false where it was asked for already.
+    pub fn ask_for(&mut self, variable: Word) -> bool {
+        // SAFETY: a value of this heap.
+        let variable = unsafe { dereference(variable) };
+        let before = self.outgoing.len();
+        if variable.is_variable() {
+            // SAFETY: the value is unbound, so that it is the address of its cell.
+            unsafe { self.ask_unless_asked(variable.pointer()) };
+        }
+        self.outgoing.len() > before
     }
 
     /// Binds an external variable to the value that its owner sent; what waits for it wakes.

@@ -77,14 +77,40 @@ impl Engine {
     /// Where the variable's value is elsewhere and was not asked for yet, asks for it. A record has just been put in front of
     /// those that wait for it.
     unsafe fn ask(&mut self, cell: *mut Word) {
-        // SAFETY: the cell is unbound (this function's condition): its content is null or the first of a list of
-        // records of this heap, which ends with null.
+        // SAFETY: the cell is unbound (this function's condition): its content is the record just put there, the first of
+        // a list of records of this heap, which ends with null.
         unsafe {
             // The external record is the last of a list, and whatever was put directly before it has asked.
-            let before = (*(*cell).pointer().add(LINK)).pointer();
-            if !before.is_null() && Kind::of(*before) == Kind::External && (*before).payload() & ASKED == 0 {
-                let number = (*before).payload();
-                *before = Word::header(Kind::External, number | ASKED);
+            self.ask_by((*(*cell).pointer().add(LINK)).pointer());
+        }
+    }
+
+    /// Where the variable's value is elsewhere and was not asked for yet, asks for it, whatever waits for it.
+    ///
+    /// # Safety
+    /// The cell is an unbound one of this heap.
+    pub(super) unsafe fn ask_unless_asked(&mut self, cell: *mut Word) {
+        // SAFETY: the cell is unbound (this function's condition): its content is null or the first of a list of records
+        // of this heap, which ends with null.
+        unsafe {
+            let mut record = (*cell).pointer();
+            while !record.is_null() && Kind::of(*record) != Kind::External {
+                record = (*record.add(LINK)).pointer();
+            }
+            self.ask_by(record);
+        }
+    }
+
+    /// Asks for the value of an external record, if it is one that was not asked for.
+    ///
+    /// # Safety
+    /// The record is null or one of this heap.
+    unsafe fn ask_by(&mut self, record: *mut Word) {
+        // SAFETY: the record is null or one of this heap (this function's condition).
+        unsafe {
+            if !record.is_null() && Kind::of(*record) == Kind::External && (*record).payload() & ASKED == 0 {
+                let number = (*record).payload();
+                *record = Word::header(Kind::External, number | ASKED);
                 if let Some(external) = self.externals.get_mut(number) {
                     external.asked = true;
                 }

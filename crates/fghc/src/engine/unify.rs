@@ -45,6 +45,9 @@ unsafe fn equal_without_cells(left: *mut Word, right: *mut Word) -> bool {
 }
 
 /// Cells of a list or object. None in strings, floats and predicates.
+///
+/// # Safety
+/// `value` is a list or object of a live heap.
 pub(super) unsafe fn cells(value: Word) -> Cells {
     // SAFETY: the value is a list or an object of this heap (this function's condition): two cells, or a header that
     // says how many cells follow.
