@@ -1,18 +1,15 @@
 """The short form of the fault campaign (benches/faults): nothing hangs, stays or is lost, and messages are clear."""
 
 import random
-import sys
 from pathlib import Path
 
-import pytest
-
-sys.path[:0] = [str(Path(__file__).parents[3] / "benches" / "faults")]
-
 import checks
-import faults
+import pytest
 import trial
-from faults import Fault
 from kinds import KINDS
+
+import faults
+from faults import Fault
 
 pytestmark = [
     pytest.mark.mpi,
@@ -35,7 +32,7 @@ OF_NAME = {kind.name: kind for kind in KINDS}
     ],
 )
 def test_a_fault(native, tmp_path, name, sort, where, moment):
-    usual = trial.Undisturbed(3.0, {()}, 1.0)
+    usual = trial.Undisturbed(3.0, set(), 1.0)
     kind = OF_NAME[name]
     # What comes of --resume is held against an undisturbed run, by the campaign and by the tests of journals.
     kind = kind.without_resuming()
