@@ -41,6 +41,10 @@ class Kind:
     under_mpiexec: int = 0
     weight: int = 1
 
+    def without_resuming(self) -> Kind:
+        """The same, of which only what stands right after a fault is looked at."""
+        return dataclasses.replace(self, resumes=False)
+
     def command(self, output: pathlib.Path, mpiexec: Callable[[], list[str]], resume: bool = False) -> list[str]:
         """The words for an output; those that go on with it have --resume."""
         words = [str(output) if word == "OUT" else word for word in self.words]

@@ -133,10 +133,22 @@ def drawn(number: int, seed: int, mounts: bool, kinds: tuple[Kind, ...] = KINDS)
 
 
 def run(number: int, seed: int, known: dict[str, Undisturbed], root: pathlib.Path, mounts: bool) -> Outcome:
-    """Do one trial."""
+    """Do one trial of a campaign."""
     kind, fault, chance = drawn(number, seed, mounts)
-    usual = known[kind.name]
-    place = Place(root, f"{os.getpid()}-{seed}-{number}", mounts, small=fault.signal is None)
+    return disturbed(number, kind, fault, chance, known[kind.name], root, mounts)
+
+
+def disturbed(
+    number: int,
+    kind: Kind,
+    fault: Fault,
+    chance: random.Random,
+    usual: Undisturbed,
+    root: pathlib.Path,
+    mounts: bool,
+) -> Outcome:
+    """Run a command, disturb it, and look at all that must hold afterwards."""
+    place = Place(root, f"{os.getpid()}-{number}", mounts, small=fault.signal is None)
     output = place.output.path / kind.output
     words = kind.command(output, mpiexec.command)
     failures: list[str] = []

@@ -210,7 +210,10 @@ x.gather()
 @pytest.mark.parametrize(
     ("leaves", "said"),
     [
-        ("os._exit(3)", "weft: rank 1: the process ended with exit code 3 before the run was over: os._exit, PROGRAM:8"),
+        (
+            "os._exit(3)",
+            "weft: rank 1: the process ended with exit code 3 before the run was over: os._exit, PROGRAM:8",
+        ),
         ("1 / 0", "weft: rank 1 ended the run with exit code 1: ZeroDivisionError at PROGRAM:8"),
         ("sys.exit(3)", "  rank 1: it has left the program: sys.exit(3), PROGRAM:8"),
         ("x.gather(); sys.exit()", "  rank 0: PROGRAM:10: x.gather()"),
@@ -223,7 +226,10 @@ def test_a_rank_of_a_program_that_leaves_is_named(native, tmp_path, leaves, said
 
 
 def test_a_program_that_leaves_before_it_starts_mpi_ends_the_others(native, tmp_path):
-    done, _ = run_program(tmp_path, "if os.environ.get('PMI_RANK', os.environ.get('OMPI_COMM_WORLD_RANK')) == '1':\n    sys.exit(0)\n" + PROGRAM)
+    done, _ = run_program(
+        tmp_path,
+        "if os.environ.get('PMI_RANK', os.environ.get('OMPI_COMM_WORLD_RANK')) == '1':\n    sys.exit(0)\n" + PROGRAM,
+    )
     assert done.returncode != 0, done.stderr
     assert "weft: rank 1: the process ended before it had started MPI" in done.stderr, done.stderr
 
