@@ -116,11 +116,11 @@ class Ranks:
         """This process alone: no MPI is loaded."""
 
     @staticmethod
-    def launched(default_library: str) -> Ranks:
-        """All ranks of the MPI run. Collective. Raises RunError."""
+    def launched(default_library: str, describe: Callable[[list[int]], list[str]]) -> Ranks:
+        """All ranks of the MPI run; `describe` gives calls in words, by their digests. Collective. Raises RunError."""
 
     @staticmethod
-    def of_handle(handle: int, default_library: str) -> Ranks:
+    def of_handle(handle: int, default_library: str, describe: Callable[[list[int]], list[str]]) -> Ranks:
         """The ranks of a communicator of the MPI library that this process uses, by its handle. Collective."""
 
     @property
@@ -131,8 +131,16 @@ class Ranks:
     def size(self) -> int:
         """How many there are."""
 
-    def agree(self, error: str | None, digest: int, what: str) -> None:
-        """Lets all ranks know of an error of any, and that all ask for the same. Collective. Raises UsageError."""
+    def agree(self, error: str | None, call: int, digest: int, what: str) -> None:
+        """Lets all ranks know of an error of any, and that all ask for the same: `call` is the digest of the call,
+        `digest` that of what this rank asks for. Collective. Raises UsageError."""
+
+    def meet(self, call: int) -> None:
+        """Begins a call of this digest in which every rank hears that all others do. Collective. Raises UsageError."""
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether ranks were found in different calls for good."""
 
     def scatter(self, blocks: Blocks, root: int, whole: tuple[int, Sequence[int]], storage: _Storage, own: int) -> None:
         """Divides an array that the root has, at an address with strides, over the ranks, each of which has memory for
@@ -144,9 +152,9 @@ class Ranks:
     def broadcast(self, root: int, address: int, bytes: int) -> None:
         """Gives all ranks the bytes that the root has at an address, each at its own. Collective. Raises RunError."""
 
-    def exchange(self, parts: Sequence[bytes]) -> list[bytes]:
-        """Gives every rank its part of these, in rank order, and returns what each has for this one. Collective. Raises
-        UsageError, RunError."""
+    def exchange(self, parts: Sequence[bytes], call: int) -> list[bytes]:
+        """Gives every rank its part of these, in rank order, and returns what each has for this one; `call` is the
+        digest of the call. Collective. Raises UsageError, RunError."""
 
 class ArrayExchange:
     """One rank's exchange, set up: any number of calls of begin and end."""
@@ -159,9 +167,11 @@ class ArrayExchange:
         shifts: Sequence[tuple[int, int, int, int, str, bytes]],
         halos: Sequence[tuple[int, Sequence[tuple[int, int]], Sequence[tuple[str, bytes]], str]],
         number: int,
+        digest: int,
     ) -> None:
         """Sets an exchange up: shifts (source, result, axis, by, boundary, its bytes), or halos (array, widths, edges,
-        corners) where there are no shifts. Collective. Raises UsageError, RunError."""
+        corners) where there are no shifts; `digest` is that of a call of it. Collective. Raises UsageError,
+        RunError."""
 
     @property
     def messages(self) -> int:
@@ -196,7 +206,8 @@ class ArrayExchange:
 class DistributedStencil:
     """One rank's stencil of distributed arrays, set up for arrays that lie in one way; results may lie in others.
 
-    Points are offsets with a number, or with where the rank's own coefficients begin and their strides in elements.
+    Points are offsets with a number, or with where the rank's own coefficients begin, their strides in elements, and
+    whether each element of a site has its own.
     Boundaries are None (circular), a number, or an array for the block and its ghosts. Collective. Raises UsageError,
     RunError.
     """
@@ -217,6 +228,7 @@ class DistributedStencil:
         threads: int,
         steps_per_exchange: int,
         number: int,
+        digest: int,
     ) -> None: ...
     def layout(self, storage: _Storage) -> int:
         """Another way in which results may lie; its number for `run`. Raises UsageError."""

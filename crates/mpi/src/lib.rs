@@ -11,6 +11,7 @@
 //! | `world` | MPI's life in a process; runs of programs; what happens when one fails |
 //! | `comm`, `request`, `native`, `tags`, `scratch` | the [`Communicator`](weft_comm::Communicator) |
 //! | `persistent`, `node` | messages sent again and again: MPI's persistent requests, or memory that ranks of a node share |
+//! | `calls` | whether ranks make the same calls in the same order |
 //! | `activity`, `watchdog` | what this rank is doing, and the thread that notices when that takes long |
 //! | `diagnosis/` | reports of ranks as lines, and the judgement over those of all ranks |
 //!
@@ -30,6 +31,7 @@
 //! die of that instead, as a C program does.
 
 mod activity;
+mod calls;
 mod clock;
 mod comm;
 mod context;
@@ -48,6 +50,7 @@ mod tags;
 mod watchdog;
 mod world;
 
+pub use calls::{Calls, Describe};
 pub use comm::MpiComm;
 pub use diagnosis::{Collective, Diagnosis, Event, MARKER, PATIENCE, Report, SLOWEST_RATE, diagnose};
 pub use node::SHARED_VARIABLE;

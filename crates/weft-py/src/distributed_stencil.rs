@@ -4,24 +4,26 @@ use std::sync::Arc;
 
 use pyo3::buffer::Element as BufferElement;
 use pyo3::prelude::*;
+use weft_comm::block_on;
 use weft_kernels::stencil::{Array, Coefficient, Element, Options, Plan, Point, Region, Stencil};
 use weft_mpi::MpiComm;
 use weft_polyshift::exchange::{Exchange, Pattern, RankPlan, Storage};
 use weft_polyshift::stencil::{Block, Computation, Lying, Memory, Stepper, deep, ghosts, halo};
 
-use crate::distributed::{PyBlocks, PyRanks, PyStorage, done, failed, usage, without_python};
+use crate::distributed::{PyBlocks, PyRanks, PyStorage, enter, failed, stuck, told, usage, without_python};
 use crate::errors::UsageError;
 use crate::stencil::boundary;
 
 /// PyO3's reference to an object of Python.
 type Object<'py> = pyo3::Bound<'py, PyAny>;
-/// A point: its offset, and a number or where a rank's own coefficients begin and their strides in elements.
+/// A point: its offset, and a number or where a rank's own coefficients begin, their strides in elements, and whether each
+/// element of a site has its own, which lie together.
 type PyPoint = (Vec<isize>, PyCoefficient);
 
 #[derive(Clone, FromPyObject)]
 pub enum PyCoefficient {
     Number(f64),
-    Array(usize, Vec<isize>),
+    Array(usize, Vec<isize>, bool),
 }
 
 /// Ghosts before and after a rank's block along the axes of a stencil's grid, which begin with `first`, for a stencil (or
@@ -55,6 +57,8 @@ pub struct DistributedStencil {
     rank: usize,
     first: usize,
     summary: String,
+    /// The ranks, and the digest of a call of this stencil.
+    call: Option<(MpiComm, u64)>,
 }
 
 /// What a plan is made from, apart from its points.
@@ -66,30 +70,30 @@ struct Parts {
 }
 
 fn points<T: Element>(given: Vec<PyPoint>, parts: &Parts) -> PyResult<Stencil<T>> {
+    // SAFETY: weft.distributed keeps the arrays, which have a value for every site of the rank's own.
+    let array = |address: usize, strides: &[isize]| unsafe {
+        // Sites are counted from the first ghost, coefficients from the first element that is none.
+        let back: isize =
+            strides.iter().zip(&parts.before).map(|(stride, &[before, _])| before as isize * stride).sum();
+        Array::borrowed((address as *const T).wrapping_offset(-back), strides, Arc::new(()))
+    };
     let points = given.into_iter().map(|(offset, coefficient)| Point {
         offset,
         coefficient: match coefficient {
             PyCoefficient::Number(value) => Coefficient::Constant(T::from_f64(value)),
-            PyCoefficient::Array(address, strides) => {
-                // Sites are counted from the first ghost, coefficients from the first element that is none.
-                let back: isize =
-                    strides.iter().zip(&parts.before).map(|(stride, &[before, _])| before as isize * stride).sum();
-                let values = (address as *const T).wrapping_offset(-back);
-                // SAFETY: weft.distributed keeps the arrays, which have a value for every site of the rank's own.
-                Coefficient::Array(unsafe { Array::borrowed(values, &strides, Arc::new(())) })
-            }
+            PyCoefficient::Array(address, strides, true) => Coefficient::Elements(array(address, &strides)),
+            PyCoefficient::Array(address, strides, false) => Coefficient::Array(array(address, &strides)),
         },
     });
     Stencil::new(parts.extents.len(), points.collect()).map_err(usage)
 }
 
 fn plan<T: Element + BufferElement>(
-    py: Python<'_>,
     given: Vec<PyPoint>,
     boundaries: &[Object<'_>],
     parts: &Parts,
 ) -> PyResult<Plan<T>> {
-    let boundaries = boundaries.iter().map(|given| boundary(py, given)).collect::<PyResult<_>>()?;
+    let boundaries = boundaries.iter().map(boundary).collect::<PyResult<_>>()?;
     Plan::new(&points(given, parts)?, &parts.extents, boundaries, parts.options).map_err(usage)
 }
 
@@ -106,16 +110,15 @@ fn several(parts: &Parts) -> Parts {
 
 impl<T: Element + BufferElement> Typed<T> {
     fn computation(
-        py: Python<'_>,
         real: Vec<PyPoint>,
         imaginary: Vec<PyPoint>,
         boundaries: &[Object<'_>],
         parts: &Parts,
     ) -> PyResult<Computation<T>> {
-        let part = if imaginary.is_empty() { None } else { Some(plan(py, imaginary, boundaries, parts)?) };
+        let part = if imaginary.is_empty() { None } else { Some(plan(imaginary, boundaries, parts)?) };
         let steps = parts.steps_per_exchange;
-        let together = if steps > 1 { Some(plan(py, real.clone(), boundaries, &several(parts))?) } else { None };
-        let computation = Computation::new(plan(py, real, boundaries, parts)?, part);
+        let together = if steps > 1 { Some(plan(real.clone(), boundaries, &several(parts))?) } else { None };
+        let computation = Computation::new(plan(real, boundaries, parts)?, part);
         Ok(match together {
             Some(plan) => computation.with_several(plan),
             None => computation,
@@ -123,11 +126,21 @@ impl<T: Element + BufferElement> Typed<T> {
     }
 
     /// Steps from `source` by way of the two arrays between, which lie as it does, to `target`.
-    fn run(&mut self, source: usize, between: [usize; 2], target: (usize, usize), steps: usize) -> PyResult<()> {
+    fn run(
+        &mut self,
+        source: usize,
+        between: [usize; 2],
+        target: (usize, usize),
+        steps: usize,
+        call: &Option<(MpiComm, u64)>,
+    ) -> PyResult<()> {
         let lying = |address: usize, memory: usize| Lying { start: address as *mut u8, memory: &self.memories[memory] };
         let between = between.map(|address| address as *mut u8);
         // SAFETY: weft.distributed keeps the arrays, whose memory was described, through the call.
-        done(unsafe { self.stepper.steps(lying(source, 0), between, lying(target.0, target.1), steps) })
+        match block_on(unsafe { self.stepper.steps(lying(source, 0), between, lying(target.0, target.1), steps) }) {
+            Some(outcome) => outcome.map_err(|error| told(call, error)),
+            None => Err(stuck()),
+        }
     }
 }
 
@@ -135,7 +148,7 @@ impl<T: Element + BufferElement> Typed<T> {
 impl DistributedStencil {
     /// Sets a stencil up. Collective. Raises UsageError, RunError.
     #[new]
-    #[pyo3(signature = (ranks, blocks, storage, first, single, real, imaginary, boundaries, reach, circular, components, threads, steps_per_exchange, number))]
+    #[pyo3(signature = (ranks, blocks, storage, first, single, real, imaginary, boundaries, reach, circular, components, threads, steps_per_exchange, number, digest))]
     #[allow(clippy::too_many_arguments)] // keyword arguments of Python
     fn new(
         py: Python<'_>,
@@ -153,6 +166,7 @@ impl DistributedStencil {
         threads: usize,
         steps_per_exchange: usize,
         number: u32,
+        digest: u64,
     ) -> PyResult<DistributedStencil> {
         let rank = ranks.communicator().map_or(0, weft_comm::Communicator::rank);
         let storage = Storage::from(storage);
@@ -190,21 +204,16 @@ impl DistributedStencil {
         };
         let is_empty = geometry.is_idle(rank);
         let typed = if single {
-            let computation = if is_empty {
-                None
-            } else {
-                Some(Typed::<f32>::computation(py, real, imaginary, &boundaries, &parts)?)
-            };
+            let computation =
+                if is_empty { None } else { Some(Typed::<f32>::computation(real, imaginary, &boundaries, &parts)?) };
             AnyTyped::Single(Typed { stepper: Stepper { exchange, block, computation }, memories: Vec::new() })
         } else {
-            let computation = if is_empty {
-                None
-            } else {
-                Some(Typed::<f64>::computation(py, real, imaginary, &boundaries, &parts)?)
-            };
+            let computation =
+                if is_empty { None } else { Some(Typed::<f64>::computation(real, imaginary, &boundaries, &parts)?) };
             AnyTyped::Double(Typed { stepper: Stepper { exchange, block, computation }, memories: Vec::new() })
         };
-        let mut stencil = DistributedStencil { typed, blocks, rank, first, summary };
+        let call = ranks.communicator().map(|comm| (comm.clone(), digest));
+        let mut stencil = DistributedStencil { typed, blocks, rank, first, summary, call };
         stencil.add(storage)?;
         Ok(stencil)
     }
@@ -225,9 +234,13 @@ impl DistributedStencil {
         layout: usize,
         steps: usize,
     ) -> PyResult<()> {
+        if let Some((comm, digest)) = &self.call {
+            enter(comm, digest.wrapping_add(steps as u64))?;
+        }
+        let call = &self.call;
         match &mut self.typed {
-            AnyTyped::Single(typed) => without_python(py, || typed.run(source, between, (target, layout), steps)),
-            AnyTyped::Double(typed) => without_python(py, || typed.run(source, between, (target, layout), steps)),
+            AnyTyped::Single(typed) => without_python(py, || typed.run(source, between, (target, layout), steps, call)),
+            AnyTyped::Double(typed) => without_python(py, || typed.run(source, between, (target, layout), steps, call)),
         }
     }
 

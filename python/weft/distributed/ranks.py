@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
-import hashlib
 import json
 import os
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from types import TracebackType
@@ -14,9 +15,13 @@ from typing import Any, TypeVar
 
 from weft import _core
 from weft._core import UsageError
+from weft.distributed import calls
 from weft.launch import environment, mpiexec
 
 _Value = TypeVar("_Value")
+
+_LAST_WORDS = 0.3
+"""Seconds that a rank which failed leaves the others to say why they do."""
 
 
 class Ranks:
@@ -41,15 +46,15 @@ class Ranks:
         Raises
         ------
         UsageError
-            On every rank, if `prepare` raised on any, or if they differ.
+            On every rank, if `prepare` raised on any, if they differ, or if another rank is in another call.
         """
+        call = calls.digest(what)
         try:
             description, value = prepare()
         except (UsageError, TypeError, ValueError) as error:
-            self.native.agree(str(error), 0, what)
+            self.native.agree(str(error), call, 0, what)
             raise
-        digest = hashlib.blake2b(repr(description).encode(), digest_size=8).digest()
-        self.native.agree(None, int.from_bytes(digest, "little"), what)
+        self.native.agree(None, call, calls.asked(call, description), what)
         return value
 
     def number(self) -> int:
@@ -64,7 +69,9 @@ def of_run() -> Ranks:
     mpi4py = sys.modules.get("mpi4py.MPI")
     if environment.launcher() is None and (mpi4py is None or mpi4py.COMM_WORLD.Get_size() == 1):
         return Ranks(_core.Ranks.alone())
-    ranks = Ranks(_core.Ranks.launched(mpiexec.library()))
+    ranks = Ranks(_core.Ranks.launched(mpiexec.library(), calls.described))
+    if ranks.size > 1:
+        atexit.register(_end_together, ranks)
     if mpi4py is None and ranks.size > 1:
         _end_the_run_on_errors()
     return ranks
@@ -94,11 +101,25 @@ def of_communicator(comm: Any) -> Ranks:
             "libraries in one process do not know each other's communicators. Import mpi4py.MPI before weft uses MPI "
             "and leave WEFT_MPI_LIBRARY unset, or set it to the library of mpi4py"
         )
-    return Ranks(_core.Ranks.of_handle(mpi4py._handleof(comm), mpiexec.library()))
+    return Ranks(_core.Ranks.of_handle(mpi4py._handleof(comm), mpiexec.library(), calls.described))
 
 
 def _name(version: str) -> str:
     return mpiexec.first_line(version.rstrip("\0"))
+
+
+def _end_together(ranks: Ranks) -> None:
+    """The end of the program is a call too: a rank that comes to it while others wait in one has made fewer."""
+    if ranks.native.is_broken:
+        return
+    try:
+        ranks.native.meet(calls.digest("the end of the program"))
+    except UsageError as error:
+        print(f"weft: {error}", file=sys.stderr)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        time.sleep(_LAST_WORDS)
+        os._exit(1)
 
 
 def _end_the_run_on_errors() -> None:
@@ -112,6 +133,8 @@ def _end_the_run_on_errors() -> None:
             traceback.print_exception(kind, error, trace)
         sys.stdout.flush()
         sys.stderr.flush()
+        # Ranks that were found in different calls have the same to say, each with its own traceback.
+        time.sleep(_LAST_WORDS)
         # Ordinary exit would finalise MPI, which waits for ranks that may wait for this one.
         os._exit(1)
 

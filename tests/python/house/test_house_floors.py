@@ -33,6 +33,7 @@ PROGRAMS = {"weft-suite", "weft-polyshift", "weft-conset", "weft-fghc"}
 
 PACKAGE_FLOORS = {
     "_core": 0,
+    "arrays": 1,
     "files": 1,
     "units": 1,
     "releasing": 1,
