@@ -119,11 +119,11 @@ class Ranks:
         """This process alone: no MPI is loaded."""
 
     @staticmethod
-    def launched(default_library: str) -> Ranks:
-        """All ranks of the MPI run. Collective. Raises RunError."""
+    def launched(default_library: str, describe: Callable[[list[int]], list[str]]) -> Ranks:
+        """All ranks of the MPI run; `describe` gives calls in words, by their digests. Collective. Raises RunError."""
 
     @staticmethod
-    def of_handle(handle: int, default_library: str) -> Ranks:
+    def of_handle(handle: int, default_library: str, describe: Callable[[list[int]], list[str]]) -> Ranks:
         """The ranks of a communicator of the MPI library that this process uses, by its handle. Collective."""
 
     @property
@@ -134,8 +134,16 @@ class Ranks:
     def size(self) -> int:
         """How many there are."""
 
-    def agree(self, error: str | None, digest: int, what: str) -> None:
-        """Lets all ranks know of an error of any, and that all ask for the same. Collective. Raises UsageError."""
+    def agree(self, error: str | None, call: int, digest: int, what: str) -> None:
+        """Lets all ranks know of an error of any, and that all ask for the same: `call` is the digest of the call,
+        `digest` that of what this rank asks for. Collective. Raises UsageError."""
+
+    def meet(self, call: int) -> None:
+        """Begins a call of this digest in which every rank hears that all others do. Collective. Raises UsageError."""
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether ranks were found in different calls for good."""
 
     def scatter(
         self, blocks: Blocks, root: int, whole: tuple[Memory | None, Sequence[int]], storage: _Storage, own: Memory
@@ -153,9 +161,9 @@ class Ranks:
         """Gives all ranks the bytes that the root has in memory, each in its own. Collective. Raises UsageError,
         RunError."""
 
-    def exchange(self, parts: Sequence[bytes]) -> list[bytes]:
-        """Gives every rank its part of these, in rank order, and returns what each has for this one. Collective. Raises
-        UsageError, RunError."""
+    def exchange(self, parts: Sequence[bytes], call: int) -> list[bytes]:
+        """Gives every rank its part of these, in rank order, and returns what each has for this one; `call` is the
+        digest of the call. Collective. Raises UsageError, RunError."""
 
 class Memory:
     """The memory of a numpy array, which stays where it is while this exists; of a view also what its base has."""
@@ -184,9 +192,11 @@ class ArrayExchange:
         shifts: Sequence[tuple[int, int, int, int, str, bytes]],
         halos: Sequence[tuple[int, Sequence[tuple[int, int]], Sequence[tuple[str, bytes]], str]],
         number: int,
+        digest: int,
     ) -> None:
         """Sets an exchange up: shifts (source, result, axis, by, boundary, its bytes), or halos (array, widths, edges,
-        corners) where there are no shifts. Collective. Raises UsageError, RunError."""
+        corners) where there are no shifts; `digest` is that of a call of it. Collective. Raises UsageError,
+        RunError."""
 
     @property
     def messages(self) -> int:
@@ -221,7 +231,8 @@ class ArrayExchange:
 class DistributedStencil:
     """One rank's stencil of distributed arrays, set up for arrays that lie in one way; results may lie in others.
 
-    Points are offsets with a number, or with the memory of the rank's own coefficients and their strides in elements.
+    Points are offsets with a number, or with the memory of the rank's own coefficients, their strides in elements, and
+    whether each element of a site has its own.
     Boundaries are None (circular), a number, or an array for the block and its ghosts. Collective. Raises UsageError,
     RunError.
     """
@@ -242,6 +253,7 @@ class DistributedStencil:
         threads: int,
         steps_per_exchange: int,
         number: int,
+        digest: int,
     ) -> None: ...
     def layout(self, storage: _Storage) -> int:
         """Another way in which results may lie; its number for `run`. Raises UsageError."""

@@ -11,6 +11,7 @@ use weft_comm::{
 };
 
 use crate::activity::Mark;
+use crate::calls::{Calls, Describe};
 use crate::clock;
 use crate::context::Context;
 use crate::library::{Handle, Status as RawStatus};
@@ -47,6 +48,8 @@ struct Shared {
     sequence: Cell<u32>,
     /// The ranks that share this rank's memory, once somebody has asked.
     node: OnceCell<Option<Node>>,
+    /// What the ranks call together, once somebody watches that.
+    calls: OnceCell<Calls>,
 }
 
 /// Where a receive looks for its message, in the library's words.
@@ -71,6 +74,7 @@ impl MpiComm {
             world_ranks: None,
             sequence: Cell::new(0),
             node: OnceCell::new(),
+            calls: OnceCell::new(),
         })))
     }
 
@@ -104,6 +108,7 @@ impl MpiComm {
             world_ranks: Some(world_ranks.into()),
             sequence: Cell::new(0),
             node: OnceCell::new(),
+            calls: OnceCell::new(),
         })))
     }
 
@@ -119,6 +124,19 @@ impl MpiComm {
             let _ = self.0.node.set(node);
         }
         Ok(self.0.node.get().and_then(Option::as_ref))
+    }
+
+    /// From here on the ranks' calls are compared; `describe` says what calls are. All ranks do so, before they make
+    /// messages to be sent again and again.
+    pub fn compare_calls(&self, describe: Box<Describe>) {
+        let calls = Calls::new(self.context(), self.0.user, self.0.rank, self.0.size, describe);
+        let _ = self.0.calls.set(calls);
+    }
+
+    /// The calls that ranks compare, where they do.
+    #[inline]
+    pub fn calls(&self) -> Option<&Calls> {
+        self.0.calls.get()
     }
 
     #[inline]
@@ -366,7 +384,8 @@ fn duplicate(context: &Context, comm: Handle) -> Result<Handle, CommError> {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        if std::thread::panicking() || self.context.finalized.get() {
+        let is_broken = self.calls.get().is_some_and(Calls::is_broken);
+        if std::thread::panicking() || self.context.finalized.get() || is_broken {
             return;
         }
         let node = self.node.get_mut().and_then(Option::as_mut).map(|node| &mut node.comm);

@@ -11,6 +11,7 @@
 //! | `world` | MPI's life in a process; runs of programs; what happens when one fails |
 //! | `comm`, `request`, `native`, `tags`, `scratch` | the [`Communicator`](weft_comm::Communicator) |
 //! | `persistent`, `node` | messages sent again and again: MPI's persistent requests, or memory that ranks of a node share |
+//! | `calls` | whether ranks make the same calls in the same order |
 //! | `activity`, `watchdog` | what this rank is doing, and the thread that notices when that takes long |
 //! | `life`, `guard` | processes of the system; the thread that ends a rank whose launcher, watcher or partner is gone |
 //! | `locate` | where in a Python program a blocked rank is |
@@ -36,6 +37,7 @@
 mod abort;
 mod activity;
 mod board;
+mod calls;
 mod clock;
 mod comm;
 mod context;
@@ -57,6 +59,7 @@ mod tags;
 mod watchdog;
 mod world;
 
+pub use calls::{Calls, Describe};
 pub use comm::MpiComm;
 pub use diagnosis::{Collective, Diagnosis, Event, MARKER, PATIENCE, Report, SLOWEST_RATE, diagnose};
 pub use guard::guard_process;

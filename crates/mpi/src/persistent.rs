@@ -11,6 +11,7 @@ use weft_comm::{Buffer, CommError, Ends, PersistentMessages, Source, Tag, TagSel
 use weft_simd::CACHE_LINE as LINE;
 
 use crate::activity::Mark;
+use crate::calls::{Calls, Waiting};
 use crate::comm::MpiComm;
 use crate::library::{Handle, Status as RawStatus};
 use crate::node::Window;
@@ -29,6 +30,8 @@ pub struct Messages {
     ends: Vec<Ends>,
     ways: Vec<Way>,
     round: u64,
+    /// The chain of calls (`calls`) with which the round began; every message has it beside it.
+    chain: u64,
     /// Whether a round has begun and not ended.
     under_way: bool,
     patience: u32,
@@ -60,7 +63,9 @@ struct Shared {
 struct Head {
     /// The last round whose message is there; the sender's.
     sent: AtomicU64,
-    _line: [u8; LINE - 8],
+    /// The sender's chain of calls in the last rounds, by slot.
+    chains: [AtomicU64; SLOTS],
+    _line: [u8; LINE - 8 - 8 * SLOTS],
     /// The last round whose message has been read; the receiver's.
     taken: AtomicU64,
 }
@@ -124,6 +129,7 @@ impl Messages {
             ends: ends.to_vec(),
             ways,
             round: 0,
+            chain: 0,
             under_way: false,
             patience,
             has_requests,
@@ -174,9 +180,11 @@ impl Messages {
     fn requests(comm: &MpiComm, tag: Tag, end: &Ends) -> Result<Requests, CommError> {
         let context = comm.context();
         let null = context.abi().request_null;
+        // The chain of calls travels at the end of a message.
+        let whole = |bytes: usize| bytes + if bytes > 0 && comm.calls().is_some() { size_of::<u64>() } else { 0 };
         let mut requests = Requests {
-            out: Buffer::page_aligned(end.send_bytes),
-            into: Buffer::page_aligned(end.receive_bytes),
+            out: Buffer::page_aligned(whole(end.send_bytes)),
+            into: Buffer::page_aligned(whole(end.receive_bytes)),
             send: null,
             receive: null,
         };
@@ -184,7 +192,7 @@ impl Messages {
         let byte = context.abi().datatypes.byte;
         if end.send_bytes > 0 {
             let route = comm.send_route(end.peer, tag)?;
-            let count = context.count("MPI_Send_init", end.send_bytes)?;
+            let count = context.count("MPI_Send_init", requests.out.len())?;
             let mut handle: Handle = 0;
             // SAFETY: the buffer has `count` bytes, is not moved (its elements are on the heap), and is kept beside the
             // request until that is freed, or for ever.
@@ -197,7 +205,7 @@ impl Messages {
         }
         if end.receive_bytes > 0 {
             let route = comm.receive_route(Source::Rank(end.peer), TagSelector::Only(tag))?;
-            let count = context.count("MPI_Recv_init", end.receive_bytes)?;
+            let count = context.count("MPI_Recv_init", requests.into.len())?;
             let mut handle: Handle = 0;
             // SAFETY: the buffer has `count` bytes, is not moved (its elements are on the heap), and is kept beside the
             // request until that is freed, or for ever.
@@ -223,7 +231,7 @@ impl Messages {
     fn until_later(&self, number: &AtomicU64, round: u64, mark: Mark) -> Result<(), CommError> {
         let context = self.comm.context();
         context.activity.enter(mark);
-        let mut looks = 0u32;
+        let (mut looks, mut waiting) = (0u32, Waiting::default());
         let outcome = loop {
             if number.load(Ordering::Acquire) >= round {
                 break Ok(());
@@ -235,6 +243,11 @@ impl Messages {
             }
             if self.has_requests
                 && let Err(error) = self.progress()
+            {
+                break Err(error);
+            }
+            if let Some(calls) = self.comm.calls()
+                && let Err(error) = calls.look(&mut waiting)
             {
                 break Err(error);
             }
@@ -265,12 +278,27 @@ impl Messages {
 
     fn complete(comm: &MpiComm, handle: &mut Handle, mark: Mark) -> Result<(), CommError> {
         let context = comm.context();
-        let mut status = RawStatus::default();
         context.activity.enter(mark);
-        // SAFETY: the request is live; a persistent request stays so.
-        let code = unsafe { (context.functions().wait)(handle, &mut status) };
+        let outcome = match comm.calls() {
+            Some(calls) => calls.completed(handle, &mut Waiting::default()),
+            None => {
+                let mut status = RawStatus::default();
+                // SAFETY: the request is live; a persistent request stays so.
+                let code = unsafe { (context.functions().wait)(handle, &mut status) };
+                context.check("MPI_Wait", code)
+            }
+        };
         context.activity.leave();
-        context.check("MPI_Wait", code)
+        outcome
+    }
+
+    /// Compares the chain of calls that came with a message with this rank's.
+    #[inline]
+    fn compare(&self, theirs: u64) -> Result<(), CommError> {
+        match self.comm.calls() {
+            Some(calls) if theirs != self.chain => Err(calls.alarm()),
+            _ => Ok(()),
+        }
     }
 
     fn mark_of_receive(&self, end: usize) -> Mark {
@@ -295,6 +323,7 @@ impl PersistentMessages for Messages {
         self.comm.context().check_windows()?;
         self.round += 1;
         self.under_way = true;
+        self.chain = self.comm.calls().map_or(0, Calls::chain);
         for end in 0..self.ways.len() {
             let Ends { peer, send_bytes, receive_bytes } = self.ends[end];
             match &self.ways[end] {
@@ -319,7 +348,7 @@ impl PersistentMessages for Messages {
     fn send_buffer(&mut self, end: usize) -> &mut [u8] {
         let bytes = self.ends[end].send_bytes;
         match &mut self.ways[end] {
-            Way::Requests(requests) => &mut requests.out,
+            Way::Requests(requests) => &mut requests.out[..bytes],
             Way::Shared(_) if bytes == 0 => &mut [],
             // SAFETY: the slot has so many bytes, and since `start` the receiver is done with them.
             Way::Shared(shared) => unsafe {
@@ -329,12 +358,17 @@ impl PersistentMessages for Messages {
     }
 
     fn send(&mut self, end: usize) -> Result<(), CommError> {
-        match &self.ways[end] {
+        match &mut self.ways[end] {
             Way::Shared(shared) => {
-                shared.head_out().sent.store(self.round, Ordering::Release);
+                let head = shared.head_out();
+                head.chains[(self.round % SLOTS as u64) as usize].store(self.chain, Ordering::Relaxed);
+                head.sent.store(self.round, Ordering::Release);
                 Ok(())
             }
             Way::Requests(requests) => {
+                if let Some(word) = requests.out.get_mut(self.ends[end].send_bytes..).filter(|word| !word.is_empty()) {
+                    word.copy_from_slice(&self.chain.to_ne_bytes());
+                }
                 let mut handle = requests.send;
                 self.begin(&mut handle)?;
                 self.comm.context().activity.started(self.ends[end].send_bytes);
@@ -348,11 +382,15 @@ impl PersistentMessages for Messages {
         match &self.ways[end] {
             Way::Shared(shared) => {
                 self.comm.context().check_windows()?;
-                self.until(&shared.head_into().sent, self.round, mark)
+                let head = shared.head_into();
+                self.until(&head.sent, self.round, mark)?;
+                self.compare(head.chains[(self.round % SLOTS as u64) as usize].load(Ordering::Relaxed))
             }
             Way::Requests(requests) => {
                 let mut handle = requests.receive;
-                Messages::complete(&self.comm, &mut handle, mark)
+                Messages::complete(&self.comm, &mut handle, mark)?;
+                let word = requests.into.last_chunk::<8>().map_or(0, |word| u64::from_ne_bytes(*word));
+                self.compare(word)
             }
         }
     }
@@ -360,7 +398,7 @@ impl PersistentMessages for Messages {
     fn receive_buffer(&self, end: usize) -> &[u8] {
         let bytes = self.ends[end].receive_bytes;
         match &self.ways[end] {
-            Way::Requests(requests) => &requests.into,
+            Way::Requests(requests) => &requests.into[..bytes],
             Way::Shared(_) if bytes == 0 => &[],
             // SAFETY: the slot has so many bytes, which the sender leaves alone until `finish`.
             Way::Shared(shared) => unsafe {

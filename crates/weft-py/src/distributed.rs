@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
-use weft_comm::collective::{Choice, alltoall, alltoallv, broadcast};
-use weft_comm::{CommError, Communicator, Payload, block_on};
-use weft_mpi::MpiComm;
+use weft_comm::collective::{Choice, alltoallv, broadcast};
+use weft_comm::{CommError, Communicator, Failure, Payload, block_on};
+use weft_mpi::{Calls, Describe, MpiComm};
 use weft_polyshift::exchange::{
     Boundary, Copies, Corners, Division, Edge, Exchange, Halo, Options, Pattern, RankPlan, Shift, Storage, Whole, agree,
 };
@@ -24,11 +24,52 @@ pub(crate) fn failed(error: CommError) -> PyErr {
     RunError::new_err(error.to_string())
 }
 
+/// An error of ranks that exchange: that they make different calls, where this is why, else the world's.
+fn refused(comm: &MpiComm, error: CommError) -> PyErr {
+    match comm.calls().and_then(Calls::mismatch) {
+        Some(text) if matches!(error.failure(), Failure::Program { .. }) => UsageError::new_err(text),
+        _ => failed(error),
+    }
+}
+
+/// Begins a call of a digest, where ranks compare their calls.
+pub(crate) fn enter(comm: &MpiComm, digest: u64) -> PyResult<()> {
+    comm.calls().map_or(Ok(()), |calls| calls.enter(digest)).map_err(|error| refused(comm, error))
+}
+
+/// Begins a call in which every rank hears from every other.
+fn meet(py: Python<'_>, comm: &MpiComm, digest: u64, words: &[u64]) -> PyResult<Vec<u64>> {
+    let Some(calls) = comm.calls() else { return Err(RunError::new_err("the ranks do not compare their calls")) };
+    without_python(py, || calls.meet(digest, words).map_err(|error| refused(comm, error)))
+}
+
+/// What calls are, in words, by Python's function from a list of digests to a list of texts.
+fn describing(describe: Py<PyAny>) -> Box<Describe> {
+    Box::new(move |digests| {
+        Python::attach(|py| {
+            let texts = describe.bind(py).call1((digests.to_vec(),)).and_then(|texts| texts.extract());
+            texts.unwrap_or_else(|error| vec![format!("a call that cannot be told: {error}"); digests.len()])
+        })
+    })
+}
+
 /// What a call of a world comes to, whose requests block.
 pub(crate) fn done<T>(future: impl Future<Output = Result<T, CommError>>) -> PyResult<T> {
     match block_on(future) {
         Some(outcome) => outcome.map_err(failed),
-        None => Err(RunError::new_err("an exchange waits for something that no message can wake")),
+        None => Err(stuck()),
+    }
+}
+
+pub(crate) fn stuck() -> PyErr {
+    RunError::new_err("an exchange waits for something that no message can wake")
+}
+
+/// An error of an exchange of these ranks.
+pub(crate) fn told(call: &Option<(MpiComm, u64)>, error: CommError) -> PyErr {
+    match call {
+        Some((comm, _)) => refused(comm, error),
+        None => failed(error),
     }
 }
 
@@ -155,19 +196,25 @@ impl PyRanks {
         PyRanks(None)
     }
 
-    /// All ranks of the MPI run. Collective. Raises RunError.
+    /// All ranks of the MPI run; `describe` gives calls in words, by their digests. Collective. Raises RunError.
     #[staticmethod]
-    fn launched(py: Python<'_>, default_library: &str) -> PyResult<PyRanks> {
-        with_world(py, default_library, |world| world.communicator().map_err(failed).map(|comm| PyRanks(Some(comm))))
+    fn launched(py: Python<'_>, default_library: &str, describe: Py<PyAny>) -> PyResult<PyRanks> {
+        with_world(py, default_library, |world| {
+            let comm = world.communicator().map_err(failed)?;
+            comm.compare_calls(describing(describe));
+            Ok(PyRanks(Some(comm)))
+        })
     }
 
     /// The ranks of a communicator of the MPI library that this process uses, by its handle. Collective. Raises RunError.
     #[staticmethod]
-    fn of_handle(py: Python<'_>, handle: usize, default_library: &str) -> PyResult<PyRanks> {
+    fn of_handle(py: Python<'_>, handle: usize, default_library: &str, describe: Py<PyAny>) -> PyResult<PyRanks> {
         with_world(py, default_library, |world| {
             // SAFETY: the handle is that of an mpi4py communicator, which the user holds and whose library
             // weft.distributed.ranks has found to be the one that this process uses.
-            unsafe { world.communicator_of(handle) }.map_err(failed).map(|comm| PyRanks(Some(comm)))
+            let comm = unsafe { world.communicator_of(handle) }.map_err(failed)?;
+            comm.compare_calls(describing(describe));
+            Ok(PyRanks(Some(comm)))
         })
     }
 
@@ -183,14 +230,36 @@ impl PyRanks {
         self.0.as_ref().map_or(1, Communicator::size)
     }
 
-    /// Lets all ranks know of an error of any, and that all ask for the same. Collective. Raises UsageError.
-    #[pyo3(signature = (error, digest, what))]
-    fn agree(&self, error: Option<String>, digest: u64, what: &str) -> PyResult<()> {
-        let part = error.map_or(Ok(digest), Err);
-        match &self.0 {
-            Some(comm) => done(agree(comm, part, what))?.map_err(usage),
-            None => part.map(drop).map_err(usage),
+    /// Lets all ranks know of an error of any, and that all ask for the same: `call` is the digest of the call, `digest`
+    /// that of what this rank asks for. Collective. Raises UsageError.
+    #[pyo3(signature = (error, call, digest, what))]
+    fn agree(&self, py: Python<'_>, error: Option<String>, call: u64, digest: u64, what: &str) -> PyResult<()> {
+        let Some(comm) = &self.0 else { return error.map_or(Ok(()), |text| Err(usage(text))) };
+        // The lowest bit says that there is an error.
+        let own = if error.is_some() { 1 } else { digest << 1 };
+        let words = meet(py, comm, call, &vec![own; comm.size()])?;
+        if words.iter().any(|word| word & 1 == 1) {
+            // Where one rank has an error, what the others ask for is of no importance.
+            return done(agree(comm, error.map_or(Ok(0), Err), what))?.map_err(usage);
         }
+        match comm.calls() {
+            Some(calls) if words.iter().any(|&word| word != own) => {
+                Err(without_python(py, || Ok(refused(comm, calls.disagree(own))))?)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Begins a call of this digest in which every rank hears that all others do. Collective. Raises UsageError.
+    fn meet(&self, py: Python<'_>, call: u64) -> PyResult<()> {
+        let Some(comm) = &self.0 else { return Ok(()) };
+        meet(py, comm, call, &vec![0; comm.size()]).map(drop)
+    }
+
+    /// Whether ranks were found in different calls for good.
+    #[getter]
+    fn is_broken(&self) -> bool {
+        self.0.as_ref().and_then(MpiComm::calls).is_some_and(Calls::is_broken)
     }
 
     /// Divides an array that the root has, in memory with strides, over the ranks, each of which has memory for its block.
@@ -258,21 +327,21 @@ impl PyRanks {
         Ok(())
     }
 
-    /// Gives every rank its part of these, in rank order, and returns what each has for this one. Collective. Raises
-    /// UsageError, RunError.
-    fn exchange<'py>(&self, py: Python<'py>, parts: Vec<Bound<'py, PyBytes>>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+    /// Gives every rank its part of these, in rank order, and returns what each has for this one; `call` is the digest of
+    /// the call. Collective. Raises UsageError, RunError.
+    fn exchange<'py>(
+        &self,
+        py: Python<'py>,
+        parts: Vec<Bound<'py, PyBytes>>,
+        call: u64,
+    ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let size = self.0.as_ref().map_or(1, Communicator::size);
         if parts.len() != size {
             return Err(usage(format!("{} parts were given for {size} ranks", parts.len())));
         }
         let Some(comm) = &self.0 else { return Ok(parts) };
         let lengths: Vec<u64> = parts.iter().map(|part| part.as_bytes().len() as u64).collect();
-        let theirs = done(alltoall(comm, &Payload::of(&lengths), None, Choice::Auto))?;
-        let Payload::Data(theirs) = theirs else { return Err(RunError::new_err("lengths came without their bytes")) };
-        let expected: Vec<usize> = theirs
-            .chunks_exact(size_of::<u64>())
-            .map(|length| length.try_into().map_or(0, |word| u64::from_ne_bytes(word) as usize))
-            .collect();
+        let expected: Vec<usize> = meet(py, comm, call, &lengths)?.into_iter().map(|length| length as usize).collect();
         let given: Vec<usize> = parts.iter().map(|part| part.as_bytes().len()).collect();
         let whole = parts.iter().map(|part| part.as_bytes()).collect::<Vec<_>>().concat();
         let arrived = done(alltoallv(comm, &Payload::of(&whole), &given, &expected, None, Choice::Auto))?;
@@ -418,6 +487,8 @@ fn halo((array, widths, edges, corners): PyHalo) -> PyResult<Halo> {
 #[pyclass(name = "ArrayExchange", module = "weft._core", unsendable)]
 pub struct PyExchange {
     exchange: Way,
+    /// The ranks, and the digest of a call of this exchange.
+    call: Option<(MpiComm, u64)>,
     messages: usize,
     sent_bytes: usize,
     local_bytes: usize,
@@ -450,6 +521,7 @@ impl PyExchange {
         shifts: Vec<PyShift>,
         halos: Vec<PyHalo>,
         number: u32,
+        digest: u64,
     ) -> PyResult<PyExchange> {
         let arrays: Vec<Storage> = arrays.into_iter().map(Storage::from).collect();
         let pattern = if halos.is_empty() {
@@ -472,7 +544,8 @@ impl PyExchange {
             None => Way::Alone { plan: Box::new(plan), under_way: false },
         };
         let held = Vec::new();
-        Ok(PyExchange { exchange, messages, sent_bytes, local_bytes, bases, reached, boundary_bytes, held })
+        let call = ranks.0.clone().map(|comm| (comm, digest));
+        Ok(PyExchange { exchange, call, messages, sent_bytes, local_bytes, bases, reached, boundary_bytes, held })
     }
 
     /// Messages that this rank sends in one exchange.
@@ -554,9 +627,18 @@ impl PyExchange {
             *base = memory.get().writable(reached, "an array")?;
             self.held.push(memory.unbind());
         }
+        if let Some((comm, digest)) = &self.call {
+            enter(comm, *digest)?;
+        }
         match &mut self.exchange {
-            // SAFETY: the arrays have the memory that they were described with, as was just checked, and are held.
-            Way::Over(exchange) => unsafe { exchange.begin(&self.bases[..arrays]) }.map_err(failed),
+            Way::Over(exchange) => {
+                // SAFETY: the arrays have the memory that they were described with, as was just checked, and are held.
+                let outcome = unsafe { exchange.begin(&self.bases[..arrays]) };
+                if outcome.is_err() {
+                    exchange.abandon();
+                }
+                outcome.map_err(|error| told(&self.call, error))
+            }
             Way::Alone { under_way, .. } => {
                 *under_way = true;
                 Ok(())
@@ -574,7 +656,10 @@ impl PyExchange {
                 let outcome = without_python(py, || {
                     // SAFETY: `begin` has asked the memory objects for what the arrays were described with, and `held`
                     // keeps them.
-                    done(unsafe { exchange.end() })
+                    match block_on(unsafe { exchange.end() }) {
+                        Some(outcome) => outcome.map_err(|error| told(&self.call, error)),
+                        None => Err(stuck()),
+                    }
                 });
                 if outcome.is_err() {
                     exchange.abandon();

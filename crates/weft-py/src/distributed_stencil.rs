@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use pyo3::buffer::Element as BufferElement;
 use pyo3::prelude::*;
+use weft_comm::block_on;
 use weft_kernels::stencil::{Array, Coefficient, Element, Options, Plan, Point, Region, Stencil};
 use weft_mpi::MpiComm;
 use weft_polyshift::exchange::{Exchange, Pattern, RankPlan, Storage};
 use weft_polyshift::stencil::{Block, Computation, Lying, Memory, Stepper, deep, ghosts, halo};
 
-use crate::distributed::{PyBlocks, PyRanks, PyStorage, done, failed, usage, without_python};
+use crate::distributed::{PyBlocks, PyRanks, PyStorage, enter, failed, stuck, told, usage, without_python};
 use crate::errors::UsageError;
 use crate::guard::{Signals, check_memory, checked_threads};
 use crate::memory::{PyMemory, span, stored};
@@ -18,20 +19,24 @@ use crate::stencil::{boundary, check_rows};
 
 /// PyO3's reference to an object of Python.
 type Object<'py> = pyo3::Bound<'py, PyAny>;
-/// A point: its offset, and a number or the memory of a rank's own coefficients and their strides in elements.
+/// A point: its offset, and a number or a rank's own coefficients.
 type PyPoint<'py> = (Vec<isize>, PyCoefficient<'py>);
 
 #[derive(FromPyObject)]
 pub enum PyCoefficient<'py> {
     Number(f64),
-    Array(Bound<'py, PyMemory>, Vec<isize>),
+    /// The memory in which coefficients begin, their strides in elements, and whether each element of a site has its own,
+    /// which lie together.
+    Array(Bound<'py, PyMemory>, Vec<isize>, bool),
 }
 
 impl Clone for PyCoefficient<'_> {
     fn clone(&self) -> Self {
         match self {
             PyCoefficient::Number(value) => PyCoefficient::Number(*value),
-            PyCoefficient::Array(memory, strides) => PyCoefficient::Array(memory.clone(), strides.clone()),
+            PyCoefficient::Array(memory, strides, per_element) => {
+                PyCoefficient::Array(memory.clone(), strides.clone(), *per_element)
+            }
         }
     }
 }
@@ -98,6 +103,8 @@ pub struct DistributedStencil {
     rank: usize,
     first: usize,
     summary: String,
+    /// The ranks, and the digest of a call of this stencil.
+    call: Option<(MpiComm, u64)>,
 }
 
 /// What a plan is made from, apart from its points.
@@ -112,15 +119,24 @@ fn points<T: Element>(given: Vec<PyPoint<'_>>, parts: &Parts) -> PyResult<Stenci
     let points = given.into_iter().map(|(offset, coefficient)| {
         let coefficient = match coefficient {
             PyCoefficient::Number(value) => Coefficient::Constant(T::from_f64(value)),
-            PyCoefficient::Array(memory, strides) => own_array(&memory, &strides, parts)?,
+            PyCoefficient::Array(memory, strides, true) => {
+                Coefficient::Elements(own_array(&memory, &strides, parts, parts.options.components)?)
+            }
+            PyCoefficient::Array(memory, strides, false) => Coefficient::Array(own_array(&memory, &strides, parts, 1)?),
         };
         Ok(Point { offset, coefficient })
     });
     Stencil::new(parts.extents.len(), points.collect::<PyResult<_>>()?).map_err(usage)
 }
 
-/// A rank's own coefficients, where their memory has a value for every site that is computed.
-fn own_array<T: Element>(memory: &Bound<'_, PyMemory>, strides: &[isize], parts: &Parts) -> PyResult<Coefficient<T>> {
+/// A rank's own coefficients, where their memory has `together` values, which lie together, for every site that is
+/// computed.
+fn own_array<T: Element>(
+    memory: &Bound<'_, PyMemory>,
+    strides: &[isize],
+    parts: &Parts,
+    together: usize,
+) -> PyResult<Array<T>> {
     if strides.len() != parts.extents.len() {
         let (found, wanted) = (strides.len(), parts.extents.len());
         return Err(UsageError::new_err(format!("coefficients have {found} strides, expected {wanted}")));
@@ -128,13 +144,15 @@ fn own_array<T: Element>(memory: &Bound<'_, PyMemory>, strides: &[isize], parts:
     let size = size_of::<T>();
     let last = strides.len() - 1;
     // What does not lie along the row is copied for the ghosts too, and several steps compute them.
-    let is_along = parts.options.components == 1 && (strides[last] == 1 || parts.extents[last] <= 1);
+    let is_along =
+        together == parts.options.components && (strides[last] == together as isize || parts.extents[last] <= 1);
     let with_ghosts = parts.steps_per_exchange > 1 || !(strides[last] == 0 || is_along);
     let axes = parts.extents.iter().zip(&parts.before).zip(strides).map(|((&extent, &[before, after]), &stride)| {
         let around = if with_ghosts { [before, after] } else { [0, 0] };
         Some((extent.checked_sub(before)?.checked_sub(after)?, around, stride.checked_mul(size as isize)?))
     });
-    let needed = axes.collect::<Option<Vec<_>>>().and_then(|axes| span(0, axes.into_iter(), size));
+    let needed =
+        axes.collect::<Option<Vec<_>>>().and_then(|axes| span(0, axes.into_iter(), size.saturating_mul(together)));
     let needed = needed.ok_or_else(|| UsageError::new_err("the strides of coefficients reach beyond all memory"))?;
     let start = memory.get().readable(&needed, "an array of coefficients")?;
     if !start.cast::<T>().is_aligned() {
@@ -146,16 +164,15 @@ fn own_array<T: Element>(memory: &Bound<'_, PyMemory>, strides: &[isize], parts:
     let values = start.cast::<T>().cast_const().wrapping_offset(back.wrapping_neg());
     let owner = Arc::new(memory.clone().unbind());
     // SAFETY: the memory has a value for every site that is computed, as was just checked, and is held.
-    Ok(Coefficient::Array(unsafe { Array::borrowed(values, strides, owner) }))
+    Ok(unsafe { Array::borrowed(values, strides, owner) })
 }
 
 fn plan<T: Element + BufferElement>(
-    py: Python<'_>,
     given: Vec<PyPoint<'_>>,
     boundaries: &[Object<'_>],
     parts: &Parts,
 ) -> PyResult<Plan<T>> {
-    let boundaries: Vec<_> = boundaries.iter().map(|given| boundary(py, given)).collect::<PyResult<_>>()?;
+    let boundaries: Vec<_> = boundaries.iter().map(boundary).collect::<PyResult<_>>()?;
     let stencil = points(given, parts)?;
     check_rows(stencil.points(), &parts.extents, &boundaries, parts.options.components)?;
     Plan::new(&stencil, &parts.extents, boundaries, parts.options).map_err(usage)
@@ -174,7 +191,6 @@ fn several(parts: &Parts) -> Parts {
 
 impl<T: Element + BufferElement> Typed<T> {
     fn computation(
-        py: Python<'_>,
         real: Vec<PyPoint<'_>>,
         imaginary: Vec<PyPoint<'_>>,
         boundaries: &[Object<'_>],
@@ -184,10 +200,10 @@ impl<T: Element + BufferElement> Typed<T> {
             let factors = parts.extents.iter().copied().chain([parts.options.components, size_of::<T>()]);
             check_memory(factors, "the imaginary parts of a block")?;
         }
-        let part = if imaginary.is_empty() { None } else { Some(plan(py, imaginary, boundaries, parts)?) };
+        let part = if imaginary.is_empty() { None } else { Some(plan(imaginary, boundaries, parts)?) };
         let steps = parts.steps_per_exchange;
-        let together = if steps > 1 { Some(plan(py, real.clone(), boundaries, &several(parts))?) } else { None };
-        let computation = Computation::new(plan(py, real, boundaries, parts)?, part);
+        let together = if steps > 1 { Some(plan(real.clone(), boundaries, &several(parts))?) } else { None };
+        let computation = Computation::new(plan(real, boundaries, parts)?, part);
         Ok(match together {
             Some(plan) => computation.with_several(plan),
             None => computation,
@@ -195,13 +211,23 @@ impl<T: Element + BufferElement> Typed<T> {
     }
 
     /// Steps from `source` by way of the two arrays between, which lie as it does, to `target`.
-    fn run(&mut self, source: *mut u8, between: [*mut u8; 2], target: (*mut u8, usize), steps: usize) -> PyResult<()> {
+    fn run(
+        &mut self,
+        source: *mut u8,
+        between: [*mut u8; 2],
+        target: (*mut u8, usize),
+        steps: usize,
+        call: &Option<(MpiComm, u64)>,
+    ) -> PyResult<()> {
         let lying = |start: *mut u8, memory: usize| Lying { start, memory: &self.memories[memory] };
         let mut signals = Signals::new();
         let target = lying(target.0, target.1);
         let mut goes_on = || signals.goes_on();
         // SAFETY: `DistributedStencil::run` has checked that all have the memory that was described, and holds it.
-        done(unsafe { self.stepper.steps_while(lying(source, 0), between, target, steps, &mut goes_on) })?;
+        match block_on(unsafe { self.stepper.steps_while(lying(source, 0), between, target, steps, &mut goes_on) }) {
+            Some(outcome) => outcome.map_err(|error| told(call, error))?,
+            None => return Err(stuck()),
+        }
         signals.raised()
     }
 }
@@ -210,7 +236,7 @@ impl<T: Element + BufferElement> Typed<T> {
 impl DistributedStencil {
     /// Sets a stencil up. Collective. Raises UsageError, RunError.
     #[new]
-    #[pyo3(signature = (ranks, blocks, storage, first, single, real, imaginary, boundaries, reach, circular, components, threads, steps_per_exchange, number))]
+    #[pyo3(signature = (ranks, blocks, storage, first, single, real, imaginary, boundaries, reach, circular, components, threads, steps_per_exchange, number, digest))]
     #[allow(clippy::too_many_arguments)] // keyword arguments of Python
     fn new(
         py: Python<'_>,
@@ -228,6 +254,7 @@ impl DistributedStencil {
         threads: usize,
         steps_per_exchange: usize,
         number: u32,
+        digest: u64,
     ) -> PyResult<DistributedStencil> {
         checked_threads(Some(threads))?;
         check_axes(&blocks.get().0, first, &reach, &circular)?;
@@ -277,29 +304,24 @@ impl DistributedStencil {
         };
         let is_empty = geometry.is_idle(rank);
         let typed = if single {
-            let computation = if is_empty {
-                None
-            } else {
-                Some(Typed::<f32>::computation(py, real, imaginary, &boundaries, &parts)?)
-            };
+            let computation =
+                if is_empty { None } else { Some(Typed::<f32>::computation(real, imaginary, &boundaries, &parts)?) };
             AnyTyped::Single(Typed {
                 stepper: Stepper { exchange, block, computation },
                 memories: Vec::new(),
                 reached: Vec::new(),
             })
         } else {
-            let computation = if is_empty {
-                None
-            } else {
-                Some(Typed::<f64>::computation(py, real, imaginary, &boundaries, &parts)?)
-            };
+            let computation =
+                if is_empty { None } else { Some(Typed::<f64>::computation(real, imaginary, &boundaries, &parts)?) };
             AnyTyped::Double(Typed {
                 stepper: Stepper { exchange, block, computation },
                 memories: Vec::new(),
                 reached: Vec::new(),
             })
         };
-        let mut stencil = DistributedStencil { typed, blocks, rank, first, summary };
+        let call = ranks.communicator().map(|comm| (comm.clone(), digest));
+        let mut stencil = DistributedStencil { typed, blocks, rank, first, summary, call };
         stencil.add(storage)?;
         Ok(stencil)
     }
@@ -335,9 +357,13 @@ impl DistributedStencil {
             None => Err(UsageError::new_err(format!("{steps} steps need another array between"))),
         };
         let between = [between_at(&between.0, 3)?, between_at(&between.1, 2)?];
+        if let Some((comm, digest)) = &self.call {
+            enter(comm, digest.wrapping_add(steps as u64))?;
+        }
+        let call = &self.call;
         match &mut self.typed {
-            AnyTyped::Single(typed) => without_python(py, || typed.run(source, between, (target, layout), steps)),
-            AnyTyped::Double(typed) => without_python(py, || typed.run(source, between, (target, layout), steps)),
+            AnyTyped::Single(typed) => without_python(py, || typed.run(source, between, (target, layout), steps, call)),
+            AnyTyped::Double(typed) => without_python(py, || typed.run(source, between, (target, layout), steps, call)),
         }
     }
 

@@ -7,7 +7,7 @@ use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
 use weft_kernels::Stop;
 use weft_kernels::stencil::{
-    Array, Boundary, Coefficient, Element, Layout, Options, Plan, Point, Source, Stencil, StencilError, Target,
+    Array, Boundary, Coefficient, Element, Face, Layout, Options, Plan, Point, Source, Stencil, StencilError, Target,
 };
 
 use crate::errors::UsageError;
@@ -149,12 +149,28 @@ fn overlap<T: BufferElement>(first: &PyBuffer<T>, second: &PyBuffer<T>) -> bool 
 }
 
 /// A coefficient: a number, or an array that broadcasts to the plan's extents (0 strides where it does).
-fn coefficient<T: Element + BufferElement>(given: &Object<'_>, extents: &[usize]) -> PyResult<Coefficient<T>> {
+fn coefficient<T: Element + BufferElement>(
+    given: &Object<'_>,
+    extents: &[usize],
+    components: usize,
+) -> PyResult<Coefficient<T>> {
     if let Ok(value) = given.extract::<f64>() {
         return Ok(Coefficient::Constant(T::from_f64(value)));
     }
     let buffer: PyBuffer<T> = buffer(given, "a coefficient")?;
     let size = size_of::<T>() as isize;
+    // One more axis: a value for each element of a site, which lie together.
+    let axes = extents.len();
+    if buffer.shape().len() == axes + 1 && buffer.shape()[..axes] == *extents && buffer.shape()[axes] == components {
+        let strides: Vec<isize> = buffer.strides()[..axes].iter().map(|stride| stride / size).collect();
+        let lies = buffer.strides()[axes] == size && strides[axes - 1] == components as isize;
+        if lies && buffer.strides().iter().all(|stride| stride % size == 0) {
+            let values = buffer.buf_ptr() as *const T;
+            let owner = Arc::new((buffer, Pinned::new([given])));
+            // SAFETY: the buffer has the extents and a value for each element of a site, and is kept and pinned.
+            return Ok(Coefficient::Elements(unsafe { Array::borrowed(values, &strides, owner) }));
+        }
+    }
     if buffer.shape() != extents || buffer.strides().iter().any(|stride| stride % size != 0) {
         return Err(UsageError::new_err(format!(
             "a coefficient of shape {:?} does not fit an array of {extents:?}",
@@ -168,14 +184,22 @@ fn coefficient<T: Element + BufferElement>(given: &Object<'_>, extents: &[usize]
     Ok(Coefficient::Array(unsafe { Array::borrowed(values, &strides, owner) }))
 }
 
-pub(crate) fn boundary<T: Element + BufferElement>(py: Python<'_>, given: &Object<'_>) -> PyResult<Boundary<T>> {
+/// What lies beyond an axis; an array is read at each call, and kept.
+pub(crate) fn boundary<T: Element + BufferElement>(given: &Object<'_>) -> PyResult<Boundary<T>> {
     if given.is_none() {
         return Ok(Boundary::Circular);
     }
     if let Ok(value) = given.extract::<f64>() {
         return Ok(Boundary::Value(T::from_f64(value)));
     }
-    Ok(Boundary::Array(buffer::<T>(given, "a boundary")?.to_vec(py)?))
+    let buffer = buffer::<T>(given, "a boundary")?;
+    if !buffer.is_c_contiguous() {
+        return Err(UsageError::new_err("a boundary is an array whose elements lie together"));
+    }
+    let (values, length) = (buffer.buf_ptr() as *const T, buffer.item_count());
+    let owner = Arc::new((buffer, Pinned::new([given])));
+    // SAFETY: the buffer has so many elements, and is kept and pinned.
+    Ok(Boundary::Array(unsafe { Face::borrowed(values, length, owner) }))
 }
 
 /// A plan has a row of each boundary value, as long as a row of the array and what points reach beyond it.
@@ -194,7 +218,6 @@ pub(crate) fn check_rows<T: Element>(
 }
 
 fn build<T: Element + BufferElement>(
-    py: Python<'_>,
     extents: &[usize],
     points: Vec<(Vec<isize>, Object<'_>)>,
     boundaries: Vec<Object<'_>>,
@@ -202,9 +225,9 @@ fn build<T: Element + BufferElement>(
 ) -> PyResult<Arc<Plan<T>>> {
     let points: Vec<Point<T>> = points
         .into_iter()
-        .map(|(offset, given)| Ok(Point { offset, coefficient: coefficient(&given, extents)? }))
+        .map(|(offset, given)| Ok(Point { offset, coefficient: coefficient(&given, extents, options.components)? }))
         .collect::<PyResult<_>>()?;
-    let boundaries: Vec<Boundary<T>> = boundaries.iter().map(|given| boundary(py, given)).collect::<PyResult<_>>()?;
+    let boundaries: Vec<Boundary<T>> = boundaries.iter().map(boundary).collect::<PyResult<_>>()?;
     check_rows(&points, extents, &boundaries, options.components)?;
     let stencil = Stencil::new(extents.len(), points).map_err(usage)?;
     Ok(Arc::new(Plan::new(&stencil, extents, boundaries, options).map_err(usage)?))
@@ -218,7 +241,6 @@ impl StencilPlan {
     #[pyo3(signature = (extents, single, points, boundaries, components = 1, steps = 1, threads = 1, steps_at_once = None))]
     #[allow(clippy::too_many_arguments)] // keyword arguments of Python
     fn new(
-        py: Python<'_>,
         extents: Vec<usize>,
         single: bool,
         points: Vec<(Vec<isize>, Object<'_>)>,
@@ -231,9 +253,9 @@ impl StencilPlan {
         checked_threads(Some(threads))?;
         let options = Options { components, threads, steps, steps_at_once, ..Options::default() };
         let plan = if single {
-            AnyPlan::Single(build(py, &extents, points, boundaries, options)?)
+            AnyPlan::Single(build(&extents, points, boundaries, options)?)
         } else {
-            AnyPlan::Double(build(py, &extents, points, boundaries, options)?)
+            AnyPlan::Double(build(&extents, points, boundaries, options)?)
         };
         Ok(StencilPlan { plan })
     }

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from weft import _core
 from weft._core import UsageError
+from weft.arrays import refuse_masked
 from weft.distributed.geometry import Geometry
 
 Halo = int | Sequence[int | Sequence[int]]
@@ -149,6 +150,7 @@ def scattered(
             return ("scatter", root), (None, target)
         if array is None:
             raise UsageError(f"scatter: rank {target} is the root and has to give the array")
+        refuse_masked("scatter: the array", array)
         whole = np.asarray(array, dtype)
         geometry.check_shape(whole, "the array")
         if whole.dtype.hasobject:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from weft import _core
 from weft._core import Machine, UsageError
+from weft.arrays import refuse_masked
 from weft.distributed.ranks import Ranks, of_communicator, of_run
 
 if TYPE_CHECKING:
@@ -200,8 +201,9 @@ class Geometry:
         Raises
         ------
         UsageError
-            If the array's shape is not the geometry's.
+            If the array's shape is not the geometry's, and for a masked array.
         """
+        refuse_masked("the array", array)
         whole = np.asarray(array, dtype)
         self.check_shape(whole, "the array")
         result = self.zeros(whole.dtype, halo)

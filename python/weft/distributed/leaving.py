@@ -11,6 +11,7 @@ import faulthandler
 import os
 import signal
 import sys
+import time
 import traceback
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -19,6 +20,9 @@ import weft
 from weft import _core
 
 _FOLDER = str(Path(weft.__file__).parent) + os.sep
+LAST_WORDS = 0.3
+"""Seconds that a rank which failed leaves the others to say why they do."""
+
 _FIRST_SIGNAL = 11
 """After the first of those that no standard gives a meaning."""
 
@@ -115,6 +119,8 @@ def _end_the_run_on_errors(rank: int) -> None:
             _say(f"rank {rank} ended the run with exit code 1: {kind.__name__}{place}; its traceback is above")
         sys.stdout.flush()
         sys.stderr.flush()
+        # Ranks that were found in different calls have the same to say, each with its own traceback.
+        time.sleep(LAST_WORDS)
         # Ordinary exit would finalise MPI, which waits for ranks that may wait for this one.
         leave(1)
 

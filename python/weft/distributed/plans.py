@@ -11,6 +11,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from weft import _core, units
 from weft._core import UsageError
+from weft.arrays import refuse_masked
+from weft.distributed import calls
 from weft.distributed.array import DistributedArray, Halo, widths
 from weft.distributed.geometry import Geometry
 
@@ -153,7 +155,12 @@ class _Plan:
         stored = [DistributedArray(self.geometry, dtype, self.halo).storage for dtype in dict.fromkeys(dtypes)]
         storages = dict(zip(dict.fromkeys(dtypes), stored, strict=True))
         arrays = [storages[dtype] for dtype in dtypes]
-        self._exchange = _core.ArrayExchange(ranks.native, self.geometry.blocks, arrays, shifts, halos, ranks.number())
+        number = ranks.number()
+        # Two plans that do the same have messages of their own, so that they are different calls.
+        of = f"{', '.join(map(str, self.dtypes))} on {self.geometry.shape}"
+        words = f"{self._noun} {number} of {of}, planned at {calls.place()}"
+        digest = calls.remembered(f"{self._noun} {number}", words)
+        self._exchange = _core.ArrayExchange(ranks.native, self.geometry.blocks, arrays, shifts, halos, number, digest)
 
     def _explained(self, what: Iterable[str]) -> str:
         exchange = self.exchange
@@ -533,6 +540,7 @@ def _edges(boundary: Any, geometry: Geometry, dtype: np.dtype[Any]) -> list[tupl
 def _cast(value: Any, dtype: np.dtype[Any], what: str) -> NDArray[Any]:
     if isinstance(value, str):
         raise UsageError(f"{what} is {value!r}; expected 'circular', a scalar or an array")
+    refuse_masked(what, value)
     values = np.asarray(value)
     if isinstance(value, int) and not isinstance(value, bool) and dtype.kind in "iu":
         limits = np.iinfo(dtype)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
-import hashlib
 import json
+import os
 import sys
+import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from weft import _core
 from weft._core import UsageError
+from weft.distributed import calls
+from weft.distributed.leaving import LAST_WORDS, watch
 from weft.launch import environment, mpiexec
 
 _Value = TypeVar("_Value")
@@ -38,15 +42,15 @@ class Ranks:
         Raises
         ------
         UsageError
-            On every rank, if `prepare` raised on any, or if they differ.
+            On every rank, if `prepare` raised on any, if they differ, or if another rank is in another call.
         """
+        call = calls.digest(what)
         try:
             description, value = prepare()
         except (UsageError, TypeError, ValueError) as error:
-            self.native.agree(str(error), 0, what)
+            self.native.agree(str(error), call, 0, what)
             raise
-        digest = hashlib.blake2b(repr(description).encode(), digest_size=8).digest()
-        self.native.agree(None, int.from_bytes(digest, "little"), what)
+        self.native.agree(None, call, calls.asked(call, description), what)
         return value
 
     def number(self) -> int:
@@ -61,8 +65,10 @@ def of_run() -> Ranks:
     mpi4py = sys.modules.get("mpi4py.MPI")
     if environment.launcher() is None and (mpi4py is None or mpi4py.COMM_WORLD.Get_size() == 1):
         return Ranks(_core.Ranks.alone())
-    ranks = Ranks(_core.Ranks.launched(mpiexec.library()))
+    ranks = Ranks(_core.Ranks.launched(mpiexec.library(), calls.described))
     if ranks.size > 1:
+        # What a rank says of its leaving comes first: functions registered later are called earlier.
+        atexit.register(_end_together, ranks)
         # Programs of mpi4py have their own conventions for errors (python -m mpi4py).
         _watch_leaving(ranks.rank, mpi4py is None)
     return ranks
@@ -92,7 +98,7 @@ def of_communicator(comm: Any) -> Ranks:
             "libraries in one process do not know each other's communicators. Import mpi4py.MPI before weft uses MPI "
             "and leave WEFT_MPI_LIBRARY unset, or set it to the library of mpi4py"
         )
-    ranks = Ranks(_core.Ranks.of_handle(mpi4py._handleof(comm), mpiexec.library()))
+    ranks = Ranks(_core.Ranks.of_handle(mpi4py._handleof(comm), mpiexec.library(), calls.described))
     if environment.launcher() is not None:
         _watch_leaving(mpi4py.COMM_WORLD.Get_rank(), False)
     return ranks
@@ -100,10 +106,24 @@ def of_communicator(comm: Any) -> Ranks:
 
 @functools.cache
 def _watch_leaving(rank: int, ends_on_errors: bool) -> None:
-    from weft.distributed import leaving
-
-    leaving.watch(rank, ends_on_errors)
+    watch(rank, ends_on_errors)
 
 
 def _name(version: str) -> str:
     return mpiexec.first_line(version.rstrip("\0"))
+
+
+def _end_together(ranks: Ranks) -> None:
+    """The end of the program is a call too: a rank that comes to it while others wait in one has made fewer."""
+    if ranks.native.is_broken:
+        return
+    try:
+        ranks.native.meet(calls.digest("the end of the program"))
+    except UsageError as error:
+        print(f"weft: {error}", file=sys.stderr)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        time.sleep(LAST_WORDS)
+        # The message above says what ended the run.
+        _core.claim_end()
+        os._exit(1)

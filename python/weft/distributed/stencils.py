@@ -12,12 +12,14 @@ from numpy.typing import DTypeLike, NDArray
 from weft import _core
 from weft._core import Machine, UsageError
 from weft.catalogue import operation_time
+from weft.distributed import calls
 from weft.distributed.array import DistributedArray, Halo, widths
 from weft.distributed.geometry import Geometry
 from weft.model.depth import best_steps_per_exchange
 from weft.releasing import Releasable
 from weft.stencils import Stencil, boundaries
-from weft.stencils.plan import REAL_OF, counted, dtype_of, fit, native
+from weft.stencils.live import Live, coefficients, is_alike, spread
+from weft.stencils.plan import REAL_OF, counted, dtype_of, fit
 
 KEPT_PLANS = 16
 """Plans of earlier calls that a stencil keeps."""
@@ -37,8 +39,8 @@ class DistributedStencilPlan(Releasable):
         That of the arrays, whose axes are right-hand sides (any number), the stencil's grid, and those of a site.
     stencil
         From `weft.stencil`. A coefficient array is one that every rank has as a whole (of which each uses its part), or
-        a `DistributedArray` whose geometry divides the grid alike; it is not copied where its type is the arrays' own,
-        so that changes are seen. Boundary arrays are whole on every rank and read when the plan is made.
+        a `DistributedArray` whose geometry divides the grid alike. Boundary arrays are whole on every rank. All of them
+        are read at each call, as `weft.stencil` says.
     dtype
         float32, float64, complex64 or complex128.
     halo
@@ -49,8 +51,8 @@ class DistributedStencilPlan(Releasable):
     steps_per_exchange
         Time steps between two exchanges: ghosts are as many times as wide, and what later steps need of them is
         computed on both sides, in one sweep through memory where that pays. Results are the same bits. Coefficient
-        arrays are then copied when the plan is made, and cannot be distributed arrays. A machine (`weft.machine`)
-        whose file has the time of `float64_sum_of_products`: as many as a model of it finds fastest
+        arrays are then copied at each call, with what ghosts need, and cannot be distributed arrays. A machine
+        (`weft.machine`) whose file has the time of `float64_sum_of_products`: as many as a model of it finds fastest
         (`weft.model.best_steps_per_exchange`). Default: 1.
 
     Raises
@@ -89,12 +91,16 @@ class DistributedStencilPlan(Releasable):
             return parts.description, parts.with_threads(count)
 
         parts = ranks.agreed("stencil", prepare)
+        number = ranks.number()
+        words = (
+            f"stencil {number} of {stencil.rank} axes on {parts.dtype} of {geometry.shape}, planned at {calls.place()}"
+        )
         self.dtype = parts.dtype
         self.halo = parts.halo
         """Ghosts of arrays that are read where they lie."""
         self.steps_per_exchange = parts.steps_per_exchange
         """Time steps that an exchange serves."""
-        self._kept = parts.kept
+        self._kept, self._copies = parts.kept, parts.copies
         self._native: _core.DistributedStencil | None = _core.DistributedStencil(
             ranks.native,
             geometry.blocks,
@@ -109,7 +115,8 @@ class DistributedStencilPlan(Releasable):
             parts.components,
             parts.threads,
             parts.steps_per_exchange,
-            ranks.number(),
+            number,
+            calls.remembered(f"stencil {number}", words),
         )
         self._layouts = {self.halo: 0}
         self._held: dict[str, DistributedArray] = {}
@@ -158,6 +165,8 @@ class DistributedStencilPlan(Releasable):
         held = (self, x, out)
 
         def call() -> None:
+            if self._copies:
+                self._refresh()
             run(*arguments)
 
         call.__dict__["held"] = held
@@ -179,7 +188,7 @@ class DistributedStencilPlan(Releasable):
     def release(self) -> None:
         """Give back its messages and arrays. Memory that ranks of a node share is given back at the end of the run."""
         self._native = None
-        self._kept, self._held = [], {}
+        self._kept, self._copies, self._held = [], [], {}
 
     def __repr__(self) -> str:
         state = "released " if self.released else ""
@@ -202,11 +211,17 @@ class DistributedStencilPlan(Releasable):
             raise UsageError(f"{name} is of {array.dtype}, but the stencil was planned for {self.dtype}")
 
     def _run(self, x: DistributedArray, out: DistributedArray, steps: int) -> None:
+        self._refresh()
         if x is out or x.halo != self.halo:
             copied = self._array("copied")
             copied.local[...] = x.local
             x = copied
         self._live().run(x.memory, self._between(out, steps), out.memory, self._layout(out), steps)
+
+    def _refresh(self) -> None:
+        """Takes over what arrays hold that the kernels cannot read where they lie."""
+        for live in self._copies:
+            live.refresh()
 
     def _array(self, name: str) -> DistributedArray:
         if name not in self._held:
@@ -272,6 +287,7 @@ class _Parts:
         circular = [boundaries.is_circular(boundary) for boundary in stencil.boundary]
         self.ghosts = _core.stencil_ghosts(geometry.blocks, geometry.rank, self.first, reach, circular)
         self.kept: list[Any] = []
+        self.copies: list[Live] = []
         self.points, self.imaginary = self._points()
         self.boundaries = [self._boundary(axis) for axis in range(rank)]
         self.description = (
@@ -301,15 +317,22 @@ class _Parts:
 
     def _points(self) -> tuple[Points, Points]:
         fitted = {offset: self._own(offset, value) for offset, value in self.stencil.points.items()}
-        if not any(np.iscomplexobj(coefficient) for coefficient in fitted.values()):
-            return self._native(fitted, np.asarray), []
-        return self._native(fitted, np.real), self._native(fitted, np.imag)
+        real = [(offset, self._native(value, np.real)) for offset, value in fitted.items()]
+        values = (value[0] if isinstance(value, tuple) else value for value in fitted.values())
+        if not any(map(np.iscomplexobj, values)):
+            return real, []
+        return real, [(offset, self._native(value, np.imag)) for offset, value in fitted.items()]
 
     def _own(self, offset: tuple[int, ...], coefficient: Any) -> Any:
-        """A number, or this rank's part of an array."""
+        """A number, or an array with whether it is one for a row: this rank's part, and for several steps per exchange
+        the whole."""
         if not isinstance(coefficient, DistributedArray):
             found = fit(offset, coefficient, self.grid, self.dtype)
-            return found if np.ndim(found) == 0 else self._part(found)
+            if np.ndim(found) == 0:
+                return found
+            if self.steps_per_exchange > 1:
+                return found, is_alike(found)
+            return found[self.geometry.local_slices()[self.first :][: len(self.grid)]], is_alike(found)
         if self.steps_per_exchange > 1:
             raise UsageError(
                 f"the coefficients at {offset} are a distributed array, which has no values for the ghosts that "
@@ -327,59 +350,52 @@ class _Parts:
                 f"the coefficients at {offset} are divided as {other}; expected the grid {self.grid} divided as the "
                 f"arrays are: {self.geometry}"
             )
-        return coefficient.local
+        return coefficient.local, False
 
-    def _part(self, whole: NDArray[Any]) -> NDArray[Any]:
-        """This rank's part of an array; for several steps per exchange within a copy of what its ghosts have too."""
+    def _native(self, coefficient: Any, part: Callable[[Any], Any]) -> Any:
+        """As the Rust core takes it: a number, or the memory of an array, its strides in elements, and whether each
+        element of a site has a value of its own."""
+        if not isinstance(coefficient, tuple):
+            return float(part(coefficient))
+        given, alike = coefficient
+        if part is np.imag and not np.iscomplexobj(given):
+            return 0.0
         if self.steps_per_exchange == 1:
-            return whole[self.geometry.local_slices()[self.first :][: len(self.grid)]]
-        # What is one coefficient for a row stays so: it is summed before those along rows.
-        is_alike = whole.strides[-1] == 0
-        whole = whole[..., :1] if is_alike else whole
-        for axis in range(len(self.grid) - is_alike):
-            whole = np.take(whole, self._sites(axis), axis=axis)
+            live, taken = coefficients(given, alike, part, self.real, self.components)
+        else:
+            live, taken = self._with_ghosts(given, alike, part)
+        self._keep(live)
+        strides = [stride // taken.itemsize for stride in taken.strides[: len(self.grid)]]
+        return _core.Memory(taken), strides, taken.ndim > len(self.grid)
+
+    def _with_ghosts(self, whole: NDArray[Any], alike: bool, part: Callable[[Any], Any]) -> tuple[Live, NDArray[Any]]:
+        """This rank's part of an array within a copy of what its ghosts have too."""
+        # What is one coefficient for a row stays so.
+        held = whole[..., :1] if alike else whole
+        is_shared = self.components > 1 and not alike
+
+        def make(given: NDArray[Any]) -> NDArray[Any]:
+            around = part(given)
+            for axis in range(len(self.grid) - alike):
+                around = np.take(around, self._sites(axis), axis=axis)
+            around = np.array(around, self.real, order="C")
+            return np.repeat(around[..., np.newaxis], self.components, axis=-1) if is_shared else around
+
+        live = Live(held, make)
+        around = live.own
+        if alike:
+            around = spread(around, (*around.shape[:-1], len(self._sites(len(self.grid) - 1))), alike)
         # A strided view of the copy finds the ghosts' values around it.
-        around = np.ascontiguousarray(whole, self.dtype if np.iscomplexobj(whole) else self.real)
-        if is_alike:
-            around = np.broadcast_to(around, (*around.shape[:-1], len(self._sites(len(self.grid) - 1))))
-        return around[self._inside(around.shape)]
+        sides = zip(around.shape, self.ghosts, strict=False)
+        return live, around[tuple(slice(before, n - after) for n, (before, after) in sides)]
 
-    def _inside(self, shape: Sequence[int]) -> tuple[slice, ...]:
-        return tuple(slice(before, n - after) for n, (before, after) in zip(shape, self.ghosts, strict=True))
-
-    def _native(self, fitted: dict[tuple[int, ...], Any], part: Callable[[Any], Any]) -> Points:
-        """As the Rust core takes them: numbers, or the memory of arrays and their strides in elements."""
-        points: Points = []
-        for offset, coefficient in fitted.items():
-            own: Any = coefficient if np.ndim(coefficient) == 0 else np.asarray(coefficient)
-            # The imaginary part of what is real would be an array without the ghosts around it.
-            has_part = part is not np.imag or np.iscomplexobj(own)
-            own = native(part(own), self.real) if has_part else 0.0
-            if np.ndim(own) > 0:
-                step = own.strides[-1]
-                # Coefficients that do not lie along the row, or that several elements of a site share, are copied by
-                # the native half, for the ghosts too; so are strides that are no multiple of an element.
-                if self.steps_per_exchange == 1 and (
-                    (step and (step != own.itemsize or self.components > 1))
-                    or any(stride % own.itemsize for stride in own.strides)
-                ):
-                    own = self._padded(own)
-                self.kept.append(own)
-                own = (_core.Memory(own), [stride // own.itemsize for stride in own.strides])
-            points.append((offset, own))
-        return points
-
-    def _padded(self, own: NDArray[Any]) -> NDArray[Any]:
-        """The same within an array that has room for the ghosts."""
-        around = np.zeros(
-            [before + n + after for n, (before, after) in zip(own.shape, self.ghosts, strict=True)], own.dtype
-        )
-        inside = around[self._inside(around.shape)]
-        inside[...] = own
-        return inside
+    def _keep(self, live: Live) -> None:
+        self.kept.append(live.own)
+        if live.is_copy:
+            self.copies.append(live)
 
     def _boundary(self, axis: int) -> Any:
-        """As the native half takes it: None, a number, or a contiguous array for the block and its ghosts."""
+        """As the native half takes it: None, a number, or an array for the block and its ghosts that lies together."""
         boundary = self.stencil.boundary[axis]
         if boundaries.is_circular(boundary):
             return None
@@ -387,10 +403,16 @@ class _Parts:
             if np.iscomplexobj(boundary):
                 raise UsageError(f"the boundary of axis {axis} is complex, the array is {self.dtype.name}")
             return float(boundary)
-        face = boundaries.full(boundary, axis, self.grid, self.site, self.dtype)
-        for place, other in enumerate(other for other in range(len(self.grid)) if other != axis):
-            face = np.take(face, self._sites(other), axis=place)
-        return np.ascontiguousarray(face).reshape(-1).view(self.real)
+
+        def make(given: NDArray[Any]) -> NDArray[Any]:
+            face = boundaries.full(given, axis, self.grid, self.site, self.dtype)
+            for place, other in enumerate(other for other in range(len(self.grid)) if other != axis):
+                face = np.take(face, self._sites(other), axis=place)
+            return np.ascontiguousarray(face)
+
+        live = Live(np.asarray(boundary), make)
+        self._keep(live)
+        return live.own.reshape(-1).view(self.real)
 
     def _sites(self, axis: int) -> NDArray[np.intp]:
         """The sites of the whole array that the block and its ghosts hold along an axis of the grid."""

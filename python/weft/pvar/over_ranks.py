@@ -14,6 +14,7 @@ import numpy as np
 
 from weft import _core
 from weft.distributed import DistributedArray, Geometry, Polyshift
+from weft.distributed.calls import digest
 from weft.pvar import local, words
 from weft.pvar.execution import Array, Scan, Send
 from weft.pvar.native import Native
@@ -44,9 +45,9 @@ class OverRanks:
         self._extents = np.array(shapes, dtype=np.int64)
         """Extents of each rank's block."""
 
-    def agree(self, error: str | None) -> None:
+    def agree(self, error: str | None, what: str = "addresses") -> None:
         """Collective."""
-        self._run.native.agree(error, 0, "an operation on parallel variables")
+        self._run.native.agree(error, digest("{} on {}", what, self._whole), 0, "an operation on parallel variables")
 
     def own(self, whole: Array) -> Array:
         """A view."""
@@ -66,6 +67,7 @@ class OverRanks:
     def read(self, data: Array, place: tuple[int, ...]) -> Any:
         """From the rank that has it. Collective."""
         owner, at = self.geometry.owner(place)
+        self._run.native.meet(digest("read of element {} of {} on {}", place, data.dtype, self._whole))
         element = np.empty(1, data.dtype)
         if owner == self._run.rank:
             element[0] = data[at]
@@ -80,7 +82,8 @@ class OverRanks:
 
     def count(self, mask: Array) -> int:
         """Collective."""
-        return int(np.concatenate(self._from_all(np.array([np.count_nonzero(mask)], dtype=np.int64))).sum())
+        own = np.array([np.count_nonzero(mask)], dtype=np.int64)
+        return int(np.concatenate(self._from_all(own, digest("count of the selected on {}", self._whole))).sum())
 
     def elementwise(self, name: str, operands: list[Any]) -> Array | None:
         """Of the block."""
@@ -90,9 +93,10 @@ class OverRanks:
         """Of each block, then of what they come to, in the order of ranks. Collective."""
         part = self._local.reduce(data, operator, mask)
         dtype = data.dtype
+        call = digest("reduce {} of {}, {}, on {}", operator, dtype, _who(mask), self._whole)
         if operator == "add" and dtype.kind in "iu":
             dtype = np.dtype(np.int64 if dtype.kind == "i" else np.uint64)
-        parts = np.concatenate(self._from_all(np.array([] if part is None else [part], dtype=dtype)))
+        parts = np.concatenate(self._from_all(np.array([] if part is None else [part], dtype=dtype), call))
         return UFUNCS[operator].reduce(parts).item() if parts.size else None
 
     def spread(self, data: Array, axis: int, index: int) -> Array:
@@ -105,7 +109,8 @@ class OverRanks:
             line = data[(slice(None),) * axis + (slice(at, at + 1),)]
             for rank in self._beside(axis):
                 parts[rank] = line.tobytes()
-        came = self._run.native.exchange(parts)
+        call = digest("spread of place {} of axis {} of {} on {}", index, axis, data.dtype, self._whole)
+        came = self._run.native.exchange(parts, call)
         source = self._beside(axis)[index // block]
         shape = (*self.shape[:axis], 1, *self.shape[axis + 1 :])
         result = np.empty(self.shape, data.dtype)
@@ -140,7 +145,12 @@ class OverRanks:
         result, chosen, begins = block.result, *(local.turned(one, axis, down) for one in (mask, starts))
         begun = None if starts is None else local.turned(_any_so_far(starts, axis, down), axis, down)
         ended = np.zeros(result.shape[:-1], bool) if begun is None or not result.size else begun[..., -1]
-        carried, carrying = self._carried(operator, axis, down, block, ended, nothing)
+        form = "down" * down + " exclusive" * exclusive + " segmented" * (segments is not None)
+        call = digest(
+            "scan {} along axis {}{} of {}{}, {}, on {}",
+            *(operator, axis, form, data.dtype, "" if word is None else f" of {word} bits", _who(mask), self._whole),
+        )
+        carried, carrying = self._carried(operator, axis, down, block, ended, nothing, call)
         if operator == "copy":
             continues = carrying[..., None] if begun is None else ~begun & carrying[..., None]
             result = np.where(continues, carried[..., None], result)
@@ -153,7 +163,7 @@ class OverRanks:
         return result if word is None else words.wrap(result, word)
 
     def _carried(
-        self, operator: str, axis: int, down: bool, block: _Block, ended: Array, nothing: Any
+        self, operator: str, axis: int, down: bool, block: _Block, ended: Array, nothing: Any, call: int
     ) -> tuple[Array, Array]:
         """What comes in from the blocks before, for each line along the axis, and whether there is anything."""
         result, value, has = block
@@ -165,7 +175,7 @@ class OverRanks:
         parts = [b""] * self.ranks
         for rank in beside[place + 1 :]:
             parts[rank] = value.tobytes() + has.tobytes() + ended.tobytes()
-        came = self._run.native.exchange(parts)
+        came = self._run.native.exchange(parts, call)
         carried, carrying = np.full(lines, nothing, result.dtype), np.zeros(lines, dtype=bool)
         count = math.prod(lines)
         for rank in beside[:place]:
@@ -182,13 +192,15 @@ class OverRanks:
     def get(self, data: Array, addresses: Array, mask: Array | None) -> Array:
         """Places to the ranks that have them, elements back. Collective."""
         wanted = addresses.reshape(-1) if mask is None else addresses[mask]
-        self.agree(local.outside(wanted, self._size, "get"))
+        what = f"get of {data.dtype}, {_who(mask)}"
+        self.agree(local.outside(wanted, self._size, "get"), what)
         owners, places = self._located(wanted)
         order = np.argsort(owners, kind="stable")
         counts = np.bincount(owners, minlength=self.ranks)
-        asked = self._run.native.exchange(_parts(places[order], counts))
+        call = digest("{} on {}", what, self._whole)
+        asked = self._run.native.exchange(_parts(places[order], counts), call)
         flat = data.reshape(-1)
-        answers = self._run.native.exchange([flat[np.frombuffer(one, np.int64)].tobytes() for one in asked])
+        answers = self._run.native.exchange([flat[np.frombuffer(one, np.int64)].tobytes() for one in asked], call)
         came = np.empty(wanted.shape, data.dtype)
         came[order] = np.frombuffer(b"".join(answers), data.dtype)
         if mask is None:
@@ -201,17 +213,20 @@ class OverRanks:
         """Elements with place and sender to the ranks that have the places. Collective."""
         to, values = how.messages(data, addresses)
         senders = self._own_addresses() if how.mask is None else self._own_addresses()[how.mask.reshape(-1)]
-        self.agree(local.outside(to, self._size, "send"))
+        word = "" if how.word is None else f" of {how.word} bits"
+        what = f"send {how.operator or 'without combining'} of {data.dtype}{word}, {_who(how.mask)}"
+        self.agree(local.outside(to, self._size, "send"), what)
         owners, places = self._located(to)
         order = np.argsort(owners, kind="stable")
         counts = np.bincount(owners, minlength=self.ranks)
         message = np.empty(to.size, dtype=[("place", np.int64), ("sender", np.int64), ("value", data.dtype)])
         message["place"], message["sender"], message["value"] = places[order], senders[order], values[order]
-        came = np.frombuffer(b"".join(self._run.native.exchange(_parts(message, counts))), message.dtype)
+        arrived = self._run.native.exchange(_parts(message, counts), digest("{} on {}", what, self._whole))
+        came = np.frombuffer(b"".join(arrived), message.dtype)
         came = came[np.argsort(came["sender"], kind="stable")]
         if how.operator is None:
             found = local.collision(came["place"])
-            self.agree(None if found is None else local.refusal(found[0], int(self._own_addresses()[found[1]])))
+            self.agree(None if found is None else local.refusal(found[0], int(self._own_addresses()[found[1]])), what)
         local.deliver(came["place"], came["value"], into, how)
 
     def _distributed(self, data: Array) -> DistributedArray:
@@ -219,9 +234,10 @@ class OverRanks:
         array.local[...] = data
         return array
 
-    def _from_all(self, part: Array) -> list[Array]:
+    def _from_all(self, part: Array, call: int) -> list[Array]:
         """A small array of every rank, on every rank."""
-        return [np.frombuffer(one, part.dtype) for one in self._run.native.exchange([part.tobytes()] * self.ranks)]
+        arrived = self._run.native.exchange([part.tobytes()] * self.ranks, call)
+        return [np.frombuffer(one, part.dtype) for one in arrived]
 
     def _beside(self, axis: int) -> list[int]:
         """The ranks along an axis through this one, in the order of their blocks."""
@@ -257,6 +273,10 @@ class _Block(NamedTuple):
     """Of each line, what its last segment comes to in the block."""
     has: Array
     """Whether that has an element."""
+
+
+def _who(mask: Array | None) -> str:
+    return "all" if mask is None else "the selected"
 
 
 def _by_kernel(data: Array, how: Scan, nothing: Any) -> _Block:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from weft._core import UsageError
+from weft.arrays import refuse_masked
 from weft.pvar import memory, selections, words
 from weft.pvar.meter import Meter, current
 from weft.pvar.variable import ParallelVariable
@@ -186,6 +187,7 @@ class VPSet:
             For another shape, a dtype that variables do not have, numbers that the word does not hold, or where
             `copy=False` cannot be.
         """
+        refuse_masked("the array", elements)
         given = np.asarray(elements)
         if bits is not None and dtype is None and given.dtype.kind in "iu":
             dtype = words.type_for(bits, given.dtype.kind == "i")

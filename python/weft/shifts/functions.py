@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from weft._core import UsageError
+from weft.arrays import own_array
 from weft.shifts.array_api import namespace, shifted, stored
 from weft.shifts.description import Shift, checked_axis, checked_dtype, constant, is_number, whole_number, within_extent
 from weft.shifts.plan import ShiftPlan, polyshift
@@ -28,7 +29,8 @@ def cshift(x: Any, by: int, axis: int, out: Any = None) -> Any:
            [4, 5, 3]])
 
     Args:
-        x: an array of numpy, or of another library with the array API (JAX, CuPy, ...), or what numpy makes one of.
+        x: an array of numpy (not masked), or of another library with the array API (JAX, CuPy, PyTorch, Dask, which
+            stays lazy), or a list of numbers. Others, such as those of pandas, are refused.
         by: distance, of either sign and any size.
         axis: the axis, from 0; negative ones count from the last.
         out: an array for the result; where it overlaps `x`, `x` is copied first. None makes a new one, in the order of
@@ -55,7 +57,7 @@ def eoshift(x: Any, by: int, axis: int, boundary: Any = 0, out: Any = None) -> A
         x: as for `cshift`.
         by: distance, of either sign and any size.
         axis: the axis, from 0; negative ones count from the last.
-        boundary: a number, or an array of the dtype of `x` and its shape without `axis`.
+        boundary: a number, or an array of the dtype of `x` and its shape without `axis`, read at each call.
         out: as for `cshift`.
 
     Raises:
@@ -71,7 +73,7 @@ def _one(x: Any, by: int, axis: int, boundary: Any, out: Any) -> Any:
         xp = namespace([x])
         if xp is not None:
             return _one_elsewhere(xp, x, by, axis, boundary, out)
-        x = np.asarray(x)
+        x = own_array("x", x)
     by, axis = whole_number(by, "by"), checked_axis(axis, x.ndim)
     by = within_extent(by, x.shape[axis], circular=boundary is None)
     if boundary is None:

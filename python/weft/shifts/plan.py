@@ -11,6 +11,7 @@ import numpy as np
 
 from weft import _core
 from weft._core import UsageError
+from weft.arrays import own_array
 from weft.shifts.array_api import dtype_name, namespace, shifted, stored
 from weft.shifts.description import (
     Shift,
@@ -59,8 +60,9 @@ class ShiftPlan(_core.ShiftPlan):
     `plan(x)` returns a tuple with a new array for each shift, `plan(x, out=[...])` writes given ones; a plan of several
     sources is called with all of them. Arrays may have any strides. An output may overlap a source or a boundary array,
     which is then copied first, as PSHIFT does (George, Brickner, Johnsson 1994, section 3); outputs may not overlap
-    each other. Arrays of other libraries with the array API are shifted by those libraries, into `out` only if they can
-    be written; `jax.jit(plan)` and `jax.grad` of what uses it work.
+    each other. Boundary arrays are read at each call, also of what is bound. Arrays of other libraries with
+    the array API are shifted by those libraries, into `out` only if they can be written; `jax.jit(plan)` and `jax.grad`
+    of what uses it work.
 
     `plan.bind(x, out=[...])` checks the arrays once and returns a callable without arguments: the fastest way for small
     arrays. While it exists numpy refuses to resize them in place.
@@ -120,6 +122,9 @@ class ShiftPlan(_core.ShiftPlan):
         boundaries = [shift.boundary for shift in self.shifts if _is_elsewhere(shift)]
         if not boundaries and all(isinstance(source, (np.ndarray, list, tuple)) for source in sources):
             return self(*(np.asarray(source) for source in sources), out=out)
+        for number, source in enumerate(sources):
+            if namespace([source]) is None:
+                own_array(f"source {number}", source)
         xp = namespace([*sources, *boundaries])
         wanted = 1 + max(shift.source for shift in self.shifts)
         if len(sources) != wanted:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from weft._core import UsageError
+from weft.arrays import refuse_masked
 
 CIRCULAR = "circular"
 
@@ -36,6 +37,7 @@ def checked(boundary: Any, what: str) -> Any:
         return boundary
     if boundary is None or isinstance(boundary, bool):
         raise UsageError(f"{what} is {boundary}: expected 'circular', a number, or an array")
+    refuse_masked(what, boundary)
     return boundary
 
 
@@ -45,8 +47,10 @@ def is_circular(boundary: Any) -> bool:
 
 
 def is_array(boundary: Any) -> bool:
-    """Whether the boundary has a value for each index of the other axes."""
-    return not is_circular(boundary) and getattr(boundary, "ndim", np.ndim(boundary)) > 0
+    """Whether the boundary has a value for each index of the other axes, or is an array of rank 0."""
+    if is_circular(boundary):
+        return False
+    return isinstance(boundary, np.ndarray) or getattr(boundary, "ndim", np.ndim(boundary)) > 0
 
 
 def shape_of(axis: int, grid: tuple[int, ...], site: tuple[int, ...]) -> tuple[int, ...]:
@@ -74,4 +78,4 @@ def full(boundary: Any, axis: int, grid: tuple[int, ...], site: tuple[int, ...],
             f"the boundary array of axis {axis} has shape {given.shape}; for a grid of {grid} it must have {expected}: "
             "the grid without that axis"
         )
-    return np.ascontiguousarray(np.broadcast_to(fitted, shape), dtype=dtype)
+    return np.require(np.broadcast_to(fitted, shape), dtype, ["C_CONTIGUOUS", "ALIGNED"])

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from weft._core import UsageError
+from weft.arrays import own_array, refuse_masked
 from weft.stencils import boundaries, elsewhere
 from weft.stencils.plan import StencilPlan
 
@@ -35,6 +36,12 @@ def stencil(points: Mapping[Offset, Any], *, boundary: Any = boundaries.CIRCULAR
     grid without that axis). One for all axes, or a tuple with one for each. Because of the order of shifts, a place
     beyond the ends of several axes has the boundary of the last of them; the array of an axis is indexed by the place
     of the result along earlier axes, and of the neighbour along later ones.
+
+    Arrays of coefficients and boundaries are read at each call, whatever their type, as the boundaries of
+    `weft.eoshift` and `weft.polyshift` are: a change is seen by the next call, of a plan and of what is bound too. An
+    array of the array's own (real) type whose elements lie together along the last axis is read where it lies; others,
+    and those of a site of several elements, are converted at each call. Numbers, coefficients of rank 0 and lists are
+    taken over when the stencil is made or planned. Masked arrays are refused.
 
     `site_rank` is the rank of what each grid point holds: 0 for a number, 1 for a vector, 2 for a (3, 2) spinor. These
     axes come last in an array, and all of a site's elements have the same coefficient. Axes before the grid's are
@@ -109,26 +116,29 @@ class Stencil:
         """Applies the stencil to `x`, `steps` times, each to the result of the one before.
 
         `x` is a numpy array of float32, float64, complex64 or complex128 with the axes that `weft.stencil` describes;
-        any strides (an array that is not contiguous along a row is copied first). The result goes into `out` where
-        given (one that shares memory with `x` is allowed: `x` is copied first). Several steps share sweeps through
-        memory where that pays. `threads` share the work; None chooses by size: one for small arrays, else all
+        any strides and alignment (an array that is not contiguous along a row, or not aligned, is copied first). Of a
+        subclass of numpy's arrays the elements are taken, and the result is a plain array. The result goes into `out`
+        where given (one that shares memory with `x` is allowed: `x` is copied first). Several steps share sweeps
+        through memory where that pays. `threads` share the work; None chooses by size: one for small arrays, else all
         processors that this process may use. Plans are kept for further calls.
 
-        An array of another library that follows the array API standard (JAX, CuPy) gives an array of that library;
+        An array of another library that follows the array API standard (JAX, CuPy, PyTorch, Dask, which stays lazy)
+        gives an array of that library;
         under JAX the call can be jitted, differentiated and sharded. An array that has a method
         `__weft_stencil__(stencil, out=, steps=, threads=)`, as a distributed one does, is handed to it: there every
         rank calls, and `threads` are those of this rank, one where None.
 
         Ctrl-C, or another signal whose handler raises, ends a long call; `out` holds anything then.
 
-        Raises UsageError.
+        Raises UsageError; also for masked arrays, and for arrays of other libraries, such as pandas, which numpy would
+        convert without a word.
         """
         own = getattr(x, "__weft_stencil__", None)
         if own is not None:
             return own(self, out=out, steps=steps, threads=threads)
         if elsewhere.is_elsewhere(x):
             return elsewhere.apply(self, x, out=out, steps=steps)
-        x = np.asarray(x)
+        x = own_array("x", x)
         key = (x.shape, x.dtype, steps, threads)
         plan = self._plans.get(key)
         if plan is None:
@@ -143,8 +153,7 @@ class Stencil:
     ) -> StencilPlan:
         """Prepares the stencil for arrays of this shape and type: set up once, called often.
 
-        Coefficient arrays of the same type are not copied: the plan keeps them, and sees when they are changed. Raises
-        UsageError.
+        Coefficient and boundary arrays are read at each call (see `weft.stencil`). Raises UsageError.
         """
         return StencilPlan(self, shape, dtype, steps=steps, threads=threads)
 
@@ -164,6 +173,7 @@ def offset_of(offset: Any) -> tuple[int, ...]:
 
 def check_coefficient(offset: tuple[int, ...], coefficient: Any, rank: int) -> None:
     """Refuses what is no number and no array of numbers. Raises UsageError."""
+    refuse_masked(f"the coefficient at {offset}", coefficient)
     if hasattr(coefficient, "dtype") and hasattr(coefficient, "ndim"):
         numeric, axes = not str(coefficient.dtype).startswith(("bool", "object", "str", "<U")), coefficient.ndim
     else:

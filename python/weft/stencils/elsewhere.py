@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from array_api_compat import array_namespace, is_array_api_obj
 
 from weft._core import UsageError
 from weft.stencils import boundaries
@@ -20,15 +21,15 @@ if TYPE_CHECKING:
 
 
 def is_elsewhere(x: Any) -> bool:
-    """Whether an array belongs to another library than numpy."""
-    return not isinstance(x, (np.ndarray, np.generic)) and hasattr(x, "__array_namespace__")
+    """Whether an array belongs to another library than numpy, one whose arrays follow the array API standard."""
+    return not isinstance(x, (np.ndarray, np.generic)) and is_array_api_obj(x)
 
 
 def apply(stencil: Stencil, x: Any, *, out: Any, steps: int) -> Any:
     """`steps` applications. Raises UsageError."""
     if out is not None:
         raise UsageError(f"out is for numpy arrays: the result for {type(x).__name__} is a new array")
-    xp = x.__array_namespace__()
+    xp = array_namespace(x)
     if not xp.isdtype(x.dtype, ("real floating", "complex floating")):
         raise UsageError(f"a stencil computes in floating point, not in {x.dtype}: convert the array")
     rank, site_rank = stencil.rank, stencil.site_rank
@@ -59,7 +60,7 @@ def coefficient_of(xp: Any, stencil: Stencil, x: Any, coefficient: Any) -> Any:
     if isinstance(coefficient, (int, float, complex)):
         return coefficient
     # Arrays of the library itself stay as they are: they may be differentiated with respect to.
-    given = coefficient if hasattr(coefficient, "__array_namespace__") and not is_numpy(coefficient) else None
+    given = coefficient if is_elsewhere(coefficient) else None
     if given is None:
         values = np.asarray(coefficient)
         complex_in_real = values.dtype.kind == "c" and not xp.isdtype(x.dtype, "complex floating")

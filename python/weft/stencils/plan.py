@@ -12,13 +12,16 @@ import numpy as np
 
 from weft import _core
 from weft._core import UsageError
+from weft.arrays import own_array, refuse_masked
 from weft.releasing import Releasable
 from weft.stencils import boundaries
+from weft.stencils.live import Live, coefficients, is_alike
 
 if TYPE_CHECKING:
     from weft.stencils.description import Stencil
 
 Array = np.ndarray[Any, Any]
+Points = list[tuple[tuple[int, ...], Any]]
 
 REAL_OF = {"float32": "float32", "float64": "float64", "complex64": "float32", "complex128": "float64"}
 """The type of the parts of a number, for every type that a stencil computes in."""
@@ -34,6 +37,7 @@ class StencilPlan(Releasable):
     """A stencil prepared for arrays of one shape and type; `Stencil.plan` makes one.
 
     Call it with an array, or bind it to two arrays once and call that. A context manager: it is released at the end.
+    Coefficient and boundary arrays are read at each call, also of what is bound (see `weft.stencil`).
     """
 
     def __init__(self, stencil: Stencil, shape: Any, dtype: Any, *, steps: int, threads: int | None) -> None:
@@ -51,8 +55,11 @@ class StencilPlan(Releasable):
         self._threads = threads_for(shape, self._dtype) if threads is None else counted("threads", threads)
         self._complex = self._dtype.kind == "c"
         self._real = np.dtype(REAL_OF[self._dtype.name])
-        points, imaginary = split(stencil.points, self._grid, self._dtype, self._real)
+        self._components = math.prod(self._site) * (2 if self._complex else 1)
+        self._copies: list[Live] = []
+        points, imaginary = self._split(stencil.points)
         self._boundary = stencil.boundary
+        self._beyond = [self._native_boundary(axis) for axis in range(rank)]
         # A complex coefficient takes a plan for each part, and steps one at a time: the parts mix in between.
         self._native: _core.StencilPlan | None = self._prepare(points, 1 if imaginary else self._steps)
         self._imaginary = self._prepare(imaginary, 1) if imaginary else None
@@ -62,8 +69,8 @@ class StencilPlan(Releasable):
             self._grid,
             self._real == np.float32,
             points,
-            [self._native_boundary(axis) for axis in range(len(self._grid))],
-            components=math.prod(self._site) * (2 if self._complex else 1),
+            self._beyond,
+            components=self._components,
             steps=steps,
             threads=self._threads,
         )
@@ -77,8 +84,38 @@ class StencilPlan(Releasable):
             if np.iscomplexobj(boundary):
                 raise UsageError(f"the boundary of axis {axis} is complex, the array is {self._dtype.name}")
             return float(boundary)
-        full = boundaries.full(boundary, axis, self._grid, self._site, self._dtype)
-        return full.reshape(-1).view(self._real)
+        live = Live(
+            np.asarray(boundary), lambda given: boundaries.full(given, axis, self._grid, self._site, self._dtype)
+        )
+        return self._kept(live).reshape(-1).view(self._real)
+
+    def _split(self, points: dict[tuple[int, ...], Any]) -> tuple[Points, Points]:
+        """Points with the real parts of their coefficients, and with the imaginary parts where any is complex."""
+        fitted = {offset: fit(offset, coefficient, self._grid, self._dtype) for offset, coefficient in points.items()}
+        real = [(offset, self._coefficient(coefficient, np.real)) for offset, coefficient in fitted.items()]
+        if not any(np.iscomplexobj(coefficient) for coefficient in fitted.values()):
+            return real, []
+        return real, [(offset, self._coefficient(coefficient, np.imag)) for offset, coefficient in fitted.items()]
+
+    def _coefficient(self, coefficient: Any, part: Callable[[Any], Any]) -> Any:
+        """As the native half takes it."""
+        if np.ndim(coefficient) == 0:
+            return float(part(coefficient))
+        if part is np.imag and not np.iscomplexobj(coefficient):
+            return 0.0
+        live, taken = coefficients(coefficient, is_alike(coefficient), part, self._real, self._components)
+        self._kept(live)
+        return taken
+
+    def _kept(self, live: Live) -> Array:
+        if live.is_copy:
+            self._copies.append(live)
+        return live.own
+
+    def _refresh(self) -> None:
+        """Takes over what arrays hold that the kernels cannot read where they lie."""
+        for live in self._copies:
+            live.refresh()
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -98,13 +135,14 @@ class StencilPlan(Releasable):
     def __call__(self, x: Any, out: Array | None = None) -> Array:
         """The result for `x`, in `out` where given.
 
-        `x` is copied first where its rows are not contiguous or where it shares memory with `out`. Ctrl-C, or another
-        signal whose handler raises, ends a long call; `out` holds anything then. Raises UsageError for another shape or
-        type, and after `release`.
+        `x` is copied first where its rows are not contiguous, where it is not aligned, and where it shares memory with
+        `out`. Ctrl-C, or another signal whose handler raises, ends a long call; `out` holds anything then. Raises
+        UsageError for another shape or type, for what is no array of numpy, and after `release`.
         """
         native = self._live()
-        x = np.asarray(x)
+        x = own_array("x", x)
         self._check("x", x)
+        self._refresh()
         if out is None:
             out = empty(x.shape, self._dtype)
         else:
@@ -135,11 +173,13 @@ class StencilPlan(Releasable):
     def bind(self, x: Array, out: Array) -> Callable[[], None]:
         """A call without arguments that computes `out` from what `x` then holds: checked now, cheap each time.
 
-        Raises UsageError where a copy would be needed: rows that are not contiguous, shared memory.
+        Raises UsageError where a copy would be needed: rows that are not contiguous, elements that are not aligned,
+        shared memory.
         """
         native = self._live()
         if not isinstance(x, np.ndarray):
             raise UsageError(f"a plan is bound to numpy arrays, not to {type(x).__name__}")
+        refuse_masked("x", x)
         self._check("x", x)
         self._check_out(x, out)
         if self._imaginary is not None or not x.size:
@@ -152,8 +192,16 @@ class StencilPlan(Releasable):
             return call
         source, target = self._flat(x), self._flat(out)
         if source is None or target is None:
-            raise UsageError("rows of a bound array must be contiguous: bind np.ascontiguousarray(x)")
-        return native.bind(source, target)
+            raise UsageError("rows of a bound array must be contiguous and aligned: bind a copy (x.copy())")
+        bound = native.bind(source, target)
+        if not self._copies:
+            return bound
+
+        def refreshed() -> None:
+            self._refresh()
+            bound()
+
+        return refreshed
 
     def explain(self) -> str:
         """What will be done, and what it moves, in words."""
@@ -188,6 +236,7 @@ class StencilPlan(Releasable):
     def _check_out(self, x: Array, out: Any) -> None:
         if not isinstance(out, np.ndarray):
             raise UsageError(f"out must be a numpy array, not {type(out).__name__}")
+        refuse_masked("out", out)
         self._check("out", out)
         if out.shape != x.shape:
             raise UsageError(f"out has shape {out.shape}, x has {x.shape}")
@@ -197,6 +246,8 @@ class StencilPlan(Releasable):
     def _flat(self, array: Array) -> Array | None:
         """The array as real numbers with at most one axis of right-hand sides, if that needs no copy."""
         rank = len(self._grid)
+        if not array.flags.aligned or any(stride % self._real.itemsize for stride in array.strides):
+            return None
         expected = array.itemsize
         for axis in reversed(range(array.ndim - len(self._tail) + rank - 1, array.ndim)):
             if array.shape[axis] > 1 and array.strides[axis] != expected:
@@ -216,26 +267,14 @@ class StencilPlan(Releasable):
     def _source(self, x: Array) -> Array:
         flat = self._flat(x)
         if flat is None:
-            flat = self._flat(np.ascontiguousarray(x))
+            flat = self._flat(np.array(x, order="C"))
         assert flat is not None  # a contiguous array needs no copy
         return flat
 
 
-def split(
-    points: dict[tuple[int, ...], Any], grid: tuple[int, ...], dtype: np.dtype[Any], real: np.dtype[Any]
-) -> tuple[list[tuple[tuple[int, ...], Any]], list[tuple[tuple[int, ...], Any]]]:
-    """Points with the real parts of their coefficients, and with the imaginary parts where any is complex."""
-    fitted = {offset: fit(offset, coefficient, grid, dtype) for offset, coefficient in points.items()}
-    if not any(np.iscomplexobj(coefficient) for coefficient in fitted.values()):
-        return [(offset, native(coefficient, real)) for offset, coefficient in fitted.items()], []
-    return (
-        [(offset, native(np.real(coefficient), real)) for offset, coefficient in fitted.items()],
-        [(offset, native(np.imag(coefficient), real)) for offset, coefficient in fitted.items()],
-    )
-
-
 def fit(offset: tuple[int, ...], coefficient: Any, grid: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     """A coefficient as a number, or an array with the grid's shape. Raises UsageError."""
+    refuse_masked(f"the coefficient at {offset}", coefficient)
     given = np.asarray(coefficient)
     if np.iscomplexobj(given) and dtype.kind != "c":
         raise UsageError(f"the coefficient at {offset} is complex, the array is {dtype.name}")
@@ -247,17 +286,6 @@ def fit(offset: tuple[int, ...], coefficient: Any, grid: tuple[int, ...], dtype:
         raise UsageError(
             f"the coefficients at {offset} have shape {given.shape}, which does not broadcast to the grid {grid}"
         ) from None
-
-
-def native(coefficient: Any, real: np.dtype[Any]) -> Any:
-    """As the native half takes it; an array of the right type is not copied."""
-    if np.ndim(coefficient) == 0:
-        return float(coefficient)
-    if coefficient.dtype == real:
-        return coefficient
-    # What is broadcast stays so: only the values that are there are converted.
-    held = coefficient[tuple(slice(1) if step == 0 else slice(None) for step in coefficient.strides)]
-    return np.broadcast_to(held.astype(real), coefficient.shape)
 
 
 def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:

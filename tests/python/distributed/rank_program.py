@@ -13,6 +13,7 @@ from weft import UsageError
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from bits import differing
 from reference import shifted, with_ghosts
 
 
@@ -39,6 +40,12 @@ def shifts():
                     got = result.gather(None)
                     assert got.dtype == expected.dtype
                     assert np.array_equal(got, expected), (shape, by, axis, boundary)
+
+
+def small_blocks():
+    """Stencils on grids of a few sites: the bits of one rank."""
+    for seed in range(40):
+        assert differing(seed) == []
 
 
 def overlap():

@@ -45,6 +45,12 @@ def test_several_steps_between_exchanges_are_the_same_bits(native, ranks):
 
 
 @pytest.mark.mpi
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_blocks_of_one_site_are_the_same_bits(native, ranks):
+    succeed(ranks, "small_blocks")
+
+
+@pytest.mark.mpi
 def test_mistakes_in_stencils_are_told_to_all(native):
     succeed(3, "stencil_mistakes")
 

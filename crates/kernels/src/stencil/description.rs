@@ -37,6 +37,8 @@ pub enum Coefficient<T> {
     Constant(T),
     /// A value for each site, or for each index along some of the axes.
     Array(Array<T>),
+    /// A value for each element of each site, which lie together: the stride of the last axis is that of a site.
+    Elements(Array<T>),
 }
 
 /// Values in memory that their owner keeps: nothing is copied.
@@ -105,7 +107,58 @@ pub enum Boundary<T> {
     /// This value: EOSHIFT with a scalar.
     Value(T),
     /// A value for each index of the other axes, in C order: EOSHIFT with an array of one rank less.
-    Array(Vec<T>),
+    Array(Face<T>),
+}
+
+/// The values of a boundary array, in memory of their own or of another owner, who may change them between calls.
+#[derive(Clone)]
+pub struct Face<T> {
+    values: *const T,
+    length: usize,
+    _owner: Arc<dyn Send + Sync>,
+}
+
+// SAFETY: the values are only read, and live as long as their owner, which may be sent and shared.
+unsafe impl<T: Send + Sync> Send for Face<T> {}
+// SAFETY: for the same reason.
+unsafe impl<T: Send + Sync> Sync for Face<T> {}
+
+impl<T> Face<T> {
+    /// Values in memory of another owner.
+    ///
+    /// # Safety
+    /// `values` begins as many of them, and they are not written during a call of a plan, as long as `owner` lives.
+    pub unsafe fn borrowed(values: *const T, length: usize, owner: Arc<dyn Send + Sync>) -> Face<T> {
+        Face { values, length, _owner: owner }
+    }
+}
+
+impl<T> std::ops::Deref for Face<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: as `borrowed` asks; what is collected below is a vector of that length.
+        unsafe { std::slice::from_raw_parts(self.values, self.length) }
+    }
+}
+
+impl<T: Send + Sync + 'static> FromIterator<T> for Face<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Face<T> {
+        let owner: Arc<Vec<T>> = Arc::new(values.into_iter().collect());
+        Face { values: owner.as_ptr(), length: owner.len(), _owner: owner }
+    }
+}
+
+impl<T: PartialEq> PartialEq for Face<T> {
+    fn eq(&self, other: &Face<T>) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: std::fmt::Debug> std::fmt::Debug for Face<T> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.iter().collect::<Vec<_>>().fmt(formatter)
+    }
 }
 
 impl<T: Element> Stencil<T> {
@@ -128,7 +181,7 @@ impl<T: Element> Stencil<T> {
             if points[..number].iter().any(|other| other.offset == point.offset) {
                 return refuse(format!("offset {:?} is there twice", point.offset));
             }
-            if let Coefficient::Array(array) = &point.coefficient
+            if let Coefficient::Array(array) | Coefficient::Elements(array) = &point.coefficient
                 && array.strides.len() != axes
             {
                 return refuse(format!(

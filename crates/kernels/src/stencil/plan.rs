@@ -543,6 +543,7 @@ fn direct_terms<T: Element>(
                 factor: match &point.coefficient {
                     Coefficient::Constant(value) => Factor::Constant(*value),
                     Coefficient::Array(array) => along_rows(array, extents, components),
+                    Coefficient::Elements(array) => Factor::Varying(array.clone()),
                 },
             }
         })

@@ -46,6 +46,7 @@ impl MpiComm {
             world_ranks: Some(world_ranks),
             sequence: Cell::new(0),
             node: OnceCell::new(),
+            calls: OnceCell::new(),
         }))))
     }
 

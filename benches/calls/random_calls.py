@@ -1,0 +1,200 @@
+"""Random programs over ranks, most of them with one call that does not match: is every rank told, and what?
+
+    python benches/calls/random_calls.py [--programs 200] [--seed 1] [--no-record]
+
+Each program is a file of calls (reductions, scans, spreads, sends, gets, shifts, reads, plans, halo exchanges,
+stencils, gathers) that 2 to 4 ranks run. One rank of it makes one call fewer, one more, another one, two in the other
+order, or none from some call on. Every rank has to end with an error within the limit that shows a call of every rank,
+with the program's file and line; a sixth of the programs match, and nothing may be said about them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import datetime
+import json
+import os
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from recording import head
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LIMIT = 60.0
+"""Seconds that a program may take, start and end of Python and MPI on a busy machine among them."""
+
+PREAMBLE = """
+import numpy as np
+import time
+import weft
+vp = weft.VPSet((9, 4))
+x = vp.coordinate(0)
+y = x.astype("float64")
+c = vp.coordinate(1) > 1
+g = weft.Geometry((9, 4))
+rank = g.rank
+a, b = g.distribute(np.arange(36.0).reshape(9, 4), halo=1), g.zeros(halo=1)
+p0 = g.polyshift(shifts=[(1, 0), (-1, 1)], halo=1)
+p1 = g.polyshift(shifts=[(1, 0, 0.0)], halo=1)
+h0 = g.halo_exchange()
+h1 = g.halo_exchange(boundary=0.0, corners="staged")
+b0 = p1.bind(a, out=[b])
+b1 = h0.bind(a)
+s = weft.stencil({(1, 0): 0.5, (0, -1): 0.5}, boundary=(0.0, "circular"))
+s0 = g.stencil(s, halo=1)
+s1 = g.stencil(s, steps_per_exchange=2)
+began = time.monotonic()
+"""
+
+CALLS = [
+    'weft.reduce(x, "sum")',
+    'weft.reduce(x, "max")',
+    'weft.reduce(y, "sum")',
+    "weft.spread(x, 0, 3)",
+    "weft.spread(x, 1, 2)",
+    'weft.scan(x, "add", 0)',
+    'weft.scan(x, "add", 1)',
+    'weft.scan(x, "max", 0, segments=c)',
+    "weft.get(x, vp.address())",
+    "weft.get(y, vp.address())",
+    'weft.send(x, vp.address(), combine="add")',
+    "weft.send(x, (x, 0), combine='max')",
+    "weft.shift(x, 1)",
+    "weft.shift(x, -2, 1)",
+    "weft.shift(y, 1, 0, 0.0)",
+    "x[3, 2]",
+    "x[8, 0]",
+    "x.numpy()",
+    "a.gather()",
+    "p0(a)",
+    "p1(a)",
+    "h0(a)",
+    "h1(a)",
+    "b0()",
+    "b1()",
+    "s0(a)",
+    "s0(a, steps=3)",
+    "s1(g.zeros(halo=s1.halo), steps=2)",
+    "s(a)",
+    "g.polyshift(shifts=[(2, 0)])",
+    "weft.VPSet(7)",
+]
+
+KINDS = ["matching", "other", "fewer", "more", "swapped", "ended"]
+
+
+def program(made: random.Random, ranks: int, kind: str) -> str:
+    """The text of one program."""
+    calls = [made.choice(CALLS) for _ in range(made.randint(3, 12))]
+    at, victim = made.randrange(len(calls) - 1), made.randrange(ranks)
+    own = list(calls)
+    if kind == "other":
+        own[at] = made.choice([call for call in CALLS if call != calls[at]])
+    elif kind == "fewer":
+        del own[at]
+    elif kind == "more":
+        own.insert(at, made.choice(CALLS))
+    elif kind == "swapped":
+        while calls[at] == calls[at + 1]:
+            calls[at + 1] = made.choice(CALLS)
+        own = [*calls[:at], calls[at + 1], calls[at], *calls[at + 2 :]]
+    elif kind == "ended":
+        own = calls[:at]
+    lines = PREAMBLE.strip().splitlines()
+    lines += ["try:", f"    if rank == {victim}:", *(f"        {call}" for call in own), "        pass"]
+    lines += ["    else:", *(f"        {call}" for call in calls), "except weft.UsageError as error:"]
+    lines += ["    print(f'SECONDS {time.monotonic() - began:.2f}', flush=True)", "    raise"]
+    return "\n".join(lines) + "\n"
+
+
+def judged(ranks: int, kind: str, done: subprocess.CompletedProcess[str], name: str) -> str | None:
+    """What is wrong with how a program ended."""
+    if kind == "matching":
+        if done.returncode or "disagree" in done.stderr:
+            return f"code {done.returncode} of a program that matches"
+        return None
+    if not done.returncode:
+        return "no error"
+    said = re.findall(r"the ranks disagree[^\n]*((?:\n  rank \d+: [^\n]*)+)", done.stderr)
+    if len(said) != ranks:
+        return f"{len(said)} of {ranks} ranks said why"
+    if len(set(said)) > 1:
+        return "ranks said different things"
+    lines = re.findall(r"\n  rank (\d+): ([^\n]*)", said[0])
+    unnamed = [rank for rank, text in lines if name not in text and "the end of the program" not in text]
+    if len(lines) != ranks or unnamed:
+        return f"no file and line of ranks {unnamed}"
+    return None
+
+
+def run(options: argparse.Namespace) -> dict[str, object]:
+    made = random.Random(options.seed)
+    counts: collections.Counter[str] = collections.Counter()
+    wrong, seconds, slowest = [], [], 0.0
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(options.programs):
+            ranks, kind = made.choice([2, 2, 3, 4]), made.choice(KINDS)
+            shared = made.choice(["1", "1", "0"])
+            path = pathlib.Path(folder) / f"calls_{number}.py"
+            path.write_text(program(made, ranks, kind))
+            variables = dict(
+                os.environ, PYTHONPATH=str(ROOT / "python"), WEFT_SHARED_MEMORY=shared, WEFT_BLOCKED_LIMIT="0"
+            )
+            words = ["mpiexec", "-n", str(ranks), sys.executable, str(path)]
+            start = time.monotonic()
+            try:
+                done = subprocess.run(words, env=variables, capture_output=True, text=True, timeout=LIMIT, check=False)
+                why = judged(ranks, kind, done, path.name)
+                seconds += [float(found) for found in re.findall(r"SECONDS (\d+\.\d\d)", done.stdout)]
+            except subprocess.TimeoutExpired:
+                why, done = f"not ended after {LIMIT:g} s", None
+            slowest = max(slowest, time.monotonic() - start)
+            counts[f"{kind}, {ranks} ranks"] += 1
+            if why is not None:
+                wrong.append({"program": number, "kind": kind, "ranks": ranks, "shared memory": shared, "why": why})
+                print(f"program {number} ({kind}, {ranks} ranks, shared memory {shared}): {why}")
+                if options.keep:
+                    kept = options.keep / path.name
+                    kept.write_text(path.read_text() + (f"'''\n{done.stderr}\n'''" if done else ""))
+    seconds.sort()
+    return {
+        "programs": options.programs,
+        "seed": options.seed,
+        "by kind": dict(sorted(counts.items())),
+        "wrong": wrong,
+        "seconds from the first call to the error": {
+            "median": seconds[len(seconds) // 2] if seconds else None,
+            "largest": seconds[-1] if seconds else None,
+        },
+        "slowest program (s, start of Python and MPI included)": round(slowest, 1),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--programs", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--keep", type=pathlib.Path, help="a folder for programs that are told wrongly")
+    parser.add_argument("--no-record", action="store_true", help="write no record")
+    options = parser.parse_args()
+    before = os.getloadavg()
+    found = run(options)
+    print(json.dumps(found, indent=1))
+    if not options.no_record:
+        now = datetime.datetime.now(datetime.UTC)
+        path = ROOT / f"benches/records/{now:%Y-%m-%d}-random-calls.json"
+        path.write_text(json.dumps({**head("random-calls", now, before), "results": found}, indent=1) + "\n")
+        print(f"written: {path}")
+    sys.exit(bool(found["wrong"]))
+
+
+if __name__ == "__main__":
+    main()
