@@ -160,15 +160,48 @@ impl Diagnostics {
     pub fn render(&self, sources: &[Source], color: bool) -> String {
         let mut cache = ariadne::FnCache::new(|name: &String| {
             let source = sources.iter().find(|source| source.name == *name);
-            source.map(|source| source.text.clone()).ok_or_else(|| format!("no source {name}"))
+            source.map(|source| displayed(&source.text)).ok_or_else(|| format!("no source {name}"))
         });
         let mut text = Vec::new();
-        for diagnostic in &self.list {
+        for diagnostic in self.list.iter().take(MAX_RENDERED) {
             let report = report(diagnostic, sources, color);
             // Writing into memory cannot fail, and every place is in a known source.
             report.write(&mut cache, &mut text).expect("a report is written into memory");
         }
-        String::from_utf8_lossy(&text).lines().map(|line| format!("{}\n", line.trim_end())).collect()
+        let mut lines: String =
+            String::from_utf8_lossy(&text).lines().map(|line| format!("{}\n", cut(line.trim_end(), color))).collect();
+        if self.list.len() > MAX_RENDERED {
+            lines.push_str(&format!("and {} more findings\n", self.list.len() - MAX_RENDERED));
+        }
+        lines
+    }
+}
+
+/// The most findings that are shown with their excerpts: a file that is no program at all has one in every line.
+const MAX_RENDERED: usize = 100;
+
+/// The most characters of a line that are shown.
+const MAX_LINE: usize = 400;
+
+/// A source with what a terminal reacts to replaced byte by byte, so that places in it stay the same.
+fn displayed(text: &str) -> String {
+    text.chars()
+        .map(|character| match character {
+            '\n' | '\r' | '\t' => character,
+            '\u{061c}' => '\u{bf}',
+            '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}' => '\u{fffd}',
+            _ if !character.is_control() => character,
+            _ if character.len_utf8() == 1 => '?',
+            _ => '\u{bf}',
+        })
+        .collect()
+}
+
+/// The beginning of a line that is longer than a line should be; colors end with it.
+fn cut(line: &str, color: bool) -> String {
+    match line.char_indices().nth(MAX_LINE) {
+        None => line.to_owned(),
+        Some((end, _)) => format!("{}…{}", &line[..end], if color { "\u{1b}[0m" } else { "" }),
     }
 }
 
