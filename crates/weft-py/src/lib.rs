@@ -13,12 +13,14 @@ mod fghc_pes;
 mod fghc_run;
 mod kept;
 mod launch;
+mod limits;
 mod machine;
 mod mpi;
 mod node;
 mod primitives;
 mod router;
 mod shift;
+mod signals;
 mod stencil;
 
 use pyo3::prelude::*;
@@ -50,6 +52,8 @@ mod _core {
     use crate::fghc_run::fghc_run;
     #[pymodule_export]
     use crate::launch::{benchmarks, check_request, halo_messages, run_threads, simulate, stencil_work};
+    #[pymodule_export]
+    use crate::limits::{available_memory, message, require_memory, shown};
     #[pymodule_export]
     use crate::machine::{PyMachine, catalogue};
     #[pymodule_export]
