@@ -34,6 +34,8 @@ PROGRAMS = {"weft-suite", "weft-polyshift", "weft-conset", "weft-fghc"}
 PACKAGE_FLOORS = {
     "_core": 0,
     "files": 1,
+    "inputs": 0.5,  # what reads files stands on it
+    "pages": 1,
     "units": 1,
     "releasing": 1,
     "catalogue": 1,
