@@ -2,6 +2,7 @@
 # make study   measure this machine, fit it, hold it against the catalogue: study/report.html
 # make test    every test, Rust and Python
 # make loom    lanes, mailboxes and fences of crates/threads under a model checker
+# make fuzz    a minute of broken input for every format that weft reads; faults in fuzz-faults/
 # make lint    formatting, clippy, ruff, mypy
 # make clean   removes what make made
 #
@@ -17,7 +18,7 @@ export PYO3_PYTHON := $(abspath $(BIN)/python)
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name '*.toml' 2>/dev/null)
 
-.PHONY: setup study test test-rust test-python loom lint format clean
+.PHONY: setup study test test-rust test-python fuzz loom lint format clean
 
 setup: $(VENV)/installed
 
@@ -78,6 +79,9 @@ loom:
 test-python: setup
 	$(PYTHON_TEST)
 
+fuzz: setup
+	$(BIN)/python benches/fuzz/run.py --keep fuzz-faults
+
 lint: setup
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
@@ -92,5 +96,5 @@ format: setup
 	$(BIN)/ruff format python tests/python
 
 clean:
-	rm -rf $(VENV) target .pytest_cache .hypothesis .ruff_cache .mypy_cache python/weft/_core*.so
+	rm -rf $(VENV) fuzz-faults target .pytest_cache .hypothesis .ruff_cache .mypy_cache python/weft/_core*.so
 	find python tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -502,6 +502,18 @@ def stencil_work(shape: Sequence[int], ranks: int) -> tuple[list[int], tuple[int
 def check_request(request_json: str) -> None:
     """Checks all of a request that can be checked without a machine. Raises UsageError."""
 
+def shown(text: str) -> str:
+    """A piece of input as messages show it: control characters escaped, at most 80 characters of it."""
+
+def message(text: str) -> str:
+    """A whole message fit to be printed: line ends stay, other control characters are escaped, long lines are cut."""
+
+def available_memory() -> tuple[int, str] | None:
+    """Bytes that this process may still take, and what sets the limit; None where that cannot be found out."""
+
+def require_memory(needed: int, what: str, advice: str) -> None:
+    """Refuses what takes about `needed` bytes where so much cannot be had. Raises UsageError with both figures."""
+
 def catalogue() -> list[str]:
     """Names of the catalogue's machines."""
 

@@ -6,7 +6,8 @@ use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
 
 /// A point or a span of virtual time, in picoseconds.
 ///
-/// `u64` reaches 213 days, far beyond any simulated run; arithmetic that leaves the range panics in debug builds.
+/// `u64` reaches 213 days, far beyond any sensible run; sums and products stay at [`Picos::MAX`] where they would leave the
+/// range, so that whoever reads a result can tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Picos(pub u64);
 
@@ -39,13 +40,13 @@ impl Picos {
 impl Add for Picos {
     type Output = Picos;
     fn add(self, other: Picos) -> Picos {
-        Picos(self.0 + other.0)
+        Picos(self.0.saturating_add(other.0))
     }
 }
 
 impl AddAssign for Picos {
     fn add_assign(&mut self, other: Picos) {
-        self.0 += other.0;
+        self.0 = self.0.saturating_add(other.0);
     }
 }
 
@@ -65,7 +66,7 @@ impl SubAssign for Picos {
 impl Mul<u64> for Picos {
     type Output = Picos;
     fn mul(self, count: u64) -> Picos {
-        Picos(self.0 * count)
+        Picos(self.0.saturating_mul(count))
     }
 }
 
@@ -90,6 +91,13 @@ mod tests {
         assert_eq!(Picos::from_seconds(1.5e-12), Picos(2));
         assert_eq!(Picos::from_seconds(75e-6), Picos(75_000_000));
         assert_eq!(Picos(75_000_000).seconds(), 75e-6);
+    }
+
+    #[test]
+    fn what_leaves_the_range_stays_at_its_end() {
+        let mut late = Picos::from_seconds(1e300) + Picos(1);
+        late += Picos(1);
+        assert_eq!((late, Picos(1 << 40) * (1 << 40)), (Picos::MAX, Picos::MAX));
     }
 
     #[test]

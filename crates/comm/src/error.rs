@@ -143,6 +143,12 @@ pub enum RunError {
     /// The run cannot start.
     #[error("{0}")]
     Setup(String),
+    /// Somebody wanted it to end (Ctrl-C).
+    #[error("the run was interrupted")]
+    Interrupted,
+    /// It takes more memory than there is.
+    #[error(transparent)]
+    Memory(#[from] weft_base::memory::MemoryError),
 }
 
 impl RunError {

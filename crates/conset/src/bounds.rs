@@ -23,24 +23,29 @@ pub struct Demand<'a> {
 ///
 /// `unsplit` says that every connection is to be in one phase only.
 pub fn lower_bounds(demand: &Demand, unsplit: bool) -> Vec<LowerBound> {
+    lower_bounds_until(demand, unsplit, &|| false).expect("nobody interrupts it")
+}
+
+/// As [`lower_bounds`]; `None` where `stop` says so before all are found.
+pub fn lower_bounds_until(demand: &Demand, unsplit: bool, stop: &dyn Fn() -> bool) -> Option<Vec<LowerBound>> {
     let mut bounds: Vec<LowerBound> = Vec::new();
     if demand.set.connections.is_empty() {
-        return bounds;
+        return Some(bounds);
     }
     bounds.extend(channel_capacity(demand));
     bounds.extend(weighted_channels(demand, bounds.first().map_or(0.0, |bound| bound.value)));
-    bounds.extend(link_channels(demand));
-    bounds.extend(degree(demand));
-    bounds.extend(access(demand));
-    bounds.extend(link_bandwidth(demand));
-    bounds.extend(cut(demand));
-    bounds.extend(chain(demand));
+    for kind in [link_channels, degree, access, link_bandwidth, cut, chain] {
+        if stop() {
+            return None;
+        }
+        bounds.extend(kind(demand));
+    }
     if unsplit {
         bounds.extend(phases_and_load(demand));
     }
     bounds.extend(open_at_once(demand, &bounds));
     bounds.extend(sum(demand, &bounds));
-    bounds
+    Some(bounds)
 }
 
 /// The best lower bound of the number of phases, at least 1.
@@ -268,28 +273,23 @@ fn cut(demand: &Demand) -> Option<LowerBound> {
 /// The half of an axis, wherever it starts, that most words must leave for each link out of it.
 fn halves(demand: &Demand, grid: &crate::network::Grid, axis: usize, extent: usize) -> Option<(f64, Vec<u32>)> {
     let network = demand.network;
-    // Words and links from each coordinate to each other.
-    let (mut words, mut wires) = (vec![0u64; extent * extent], vec![0u64; extent * extent]);
+    let half = extent / 2;
+    let (mut words, mut wires) = (Leaving::new(extent, half), Leaving::new(extent, half));
     for c in &demand.set.connections {
-        let (x, y) = (grid.coordinate(c.source as usize, axis), grid.coordinate(c.destination as usize, axis));
-        words[x * extent + y] += c.words;
+        words.add(grid.coordinate(c.source as usize, axis), grid.coordinate(c.destination as usize, axis), c.words);
     }
     for from in 0..network.vertices {
         for link in network.out(from) {
             let (x, y) = (grid.coordinate(from, axis), grid.coordinate(network.to[link] as usize, axis));
-            wires[x * extent + y] += u64::from(network.multiplicity[link]);
+            wires.add(x, y, network.multiplicity[link].into());
         }
     }
-    let half = extent / 2;
+    let (words, wires) = (words.sums(), wires.sums());
     let mut best: Option<(f64, usize, bool)> = None;
     for start in 0..if grid.wraps { half } else { 1 } {
         for lower in [true, false] {
-            let inside = |x: usize| ((x + extent - start) % extent < half) == lower;
-            let leaving = |counts: &[u64]| -> u64 {
-                let pairs = (0..extent).filter(|&x| inside(x)).flat_map(|x| (0..extent).map(move |y| (x, y)));
-                pairs.filter(|&(_, y)| !inside(y)).map(|(x, y)| counts[x * extent + y]).sum()
-            };
-            let (words, wires) = (leaving(&words), leaving(&wires));
+            let side = usize::from(!lower);
+            let (words, wires) = (words[side][start], wires[side][start]);
             if wires > 0 && words > 0 {
                 let value = words as f64 / wires as f64;
                 if best.is_none_or(|(known, ..)| value > known) {
@@ -301,6 +301,63 @@ fn halves(demand: &Demand, grid: &crate::network::Grid, axis: usize, extent: usi
     let (value, start, lower) = best?;
     let inside = |&node: &usize| ((grid.coordinate(node, axis) + extent - start) % extent < half) == lower;
     Some((value, (0..network.nodes).filter(inside).map(|node| node as u32).collect()))
+}
+
+/// What leaves each half of an axis: for every coordinate that a half may start at, as differences from one to the next.
+struct Leaving {
+    half: usize,
+    /// What leaves the half that starts there, and what leaves the other half.
+    changes: [Vec<i64>; 2],
+}
+
+impl Leaving {
+    fn new(extent: usize, half: usize) -> Leaving {
+        Leaving { half, changes: [vec![0; extent + 1], vec![0; extent + 1]] }
+    }
+
+    /// `count` from coordinate `x` to coordinate `y`.
+    fn add(&mut self, x: usize, y: usize, count: u64) {
+        self.add_to(0, x, y, count as i64);
+        self.add_to(1, y, x, count as i64);
+    }
+
+    /// To the halves that have `inside` and not `outside`: those that start at most a half below the one, less those that
+    /// start at most a half below the other.
+    fn add_to(&mut self, side: usize, inside: usize, outside: usize, count: i64) {
+        let extent = self.changes[side].len() - 1;
+        let apart = (outside + extent - inside) % extent;
+        if self.half == 0 || apart == 0 {
+            return;
+        }
+        let below = |steps: usize| (inside + extent - steps) % extent;
+        let (first, starts) = if apart < self.half {
+            (below(self.half - 1), apart)
+        } else if apart <= extent - self.half {
+            (below(self.half - 1), self.half)
+        } else {
+            (below(extent - apart - 1), extent - apart)
+        };
+        let changes = &mut self.changes[side];
+        changes[first] += count;
+        if first + starts <= extent {
+            changes[first + starts] -= count;
+        } else {
+            changes[extent] -= count;
+            changes[0] += count;
+            changes[first + starts - extent] -= count;
+        }
+    }
+
+    /// What leaves the half that starts at each coordinate, and what leaves the other half.
+    fn sums(&self) -> [Vec<u64>; 2] {
+        self.changes.each_ref().map(|changes| {
+            let sum = |total: &mut i64, change: &i64| {
+                *total += change;
+                Some(*total as u64)
+            };
+            changes[..changes.len() - 1].iter().scan(0, sum).collect()
+        })
+    }
 }
 
 /// Connections that must come one after the other.
@@ -340,7 +397,7 @@ fn chain(demand: &Demand) -> Option<LowerBound> {
 /// by a linear programme in two variables.
 fn phases_and_load(demand: &Demand) -> Option<LowerBound> {
     let words = demand.set.uniform_words()? as f64;
-    demand.resources.node_channels?;
+    demand.resources.node_channels.filter(|&channels| channels <= MAX_CORNER_CHANNELS)?;
     if demand.network.vertices != demand.network.nodes {
         return None;
     }
@@ -373,6 +430,9 @@ fn phases_and_load(demand: &Demand) -> Option<LowerBound> {
     let (value, hop, connection) = best;
     (value > 0.0).then(|| seconds("phases and load", value, Certificate::PhasesAndLoad { hop, connection }))
 }
+
+/// With more channels a node has too many corners to try pairs of: the bound is then left out.
+const MAX_CORNER_CHANNELS: u32 = 128;
 
 /// What a phase can have at most, hops and connections, and what it then costs: the corners for each largest link load.
 fn phase_corners(resources: &Resources, wires: u64, nodes: u64, words: f64) -> Vec<(f64, f64, f64)> {
@@ -456,4 +516,32 @@ fn sum(demand: &Demand, bounds: &[LowerBound]) -> Option<LowerBound> {
     let certificate =
         Certificate::Sum { phases: count.name.clone(), transfers: transfers.map(|bound| bound.name.clone()) };
     Some(seconds("phases and transfers", value, certificate))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// What leaves a half is counted pair by pair.
+        #[test]
+        fn what_leaves_each_half_is_counted(
+            extent in 1usize..12, pairs in proptest::collection::vec((0usize..12, 0usize..12, 1u64..9), 0..30),
+        ) {
+            let half = extent / 2;
+            let pairs: Vec<_> = pairs.into_iter().map(|(x, y, count)| (x % extent, y % extent, count)).collect();
+            let mut leaving = Leaving::new(extent, half);
+            pairs.iter().for_each(|&(x, y, count)| leaving.add(x, y, count));
+            let sums = leaving.sums();
+            for start in 0..extent {
+                for (side, lower) in [true, false].into_iter().enumerate() {
+                    let inside = |x: usize| ((x + extent - start) % extent < half) == lower;
+                    let expected: u64 =
+                        pairs.iter().filter(|&&(x, y, _)| inside(x) && !inside(y)).map(|&(.., count)| count).sum();
+                    prop_assert_eq!(sums[side][start], expected, "start {}, lower {}", start, lower);
+                }
+            }
+        }
+    }
 }

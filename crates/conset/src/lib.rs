@@ -24,4 +24,4 @@ pub use named::{NAMED, named};
 pub use pattern::{Connection, ConnectionSet, Order, PatternError};
 pub use resources::Resources;
 pub use schedule::{Certificate, LowerBound, Phase, Piece, Schedule, Transfer};
-pub use verify::{Fault, Verified, verify};
+pub use verify::{Fault, Verified, verify, verify_until};

@@ -1,7 +1,7 @@
 //! Patterns that have a name.
 
 use rand_xoshiro::rand_core::Rng;
-use weft_base::generator;
+use weft_base::{generator, memory};
 use weft_machine::Topology;
 use weft_machine::topology::gray;
 
@@ -56,6 +56,12 @@ pub fn named(name: &str, topology: &Topology, words: u64, seed: u64) -> Result<C
         return refuse(format!("{base} has no parameter, found {name}"));
     }
     let nodes = topology.nodes() as u32;
+    let count = most_connections(base, topology, number(4)?);
+    memory::require(
+        count.saturating_mul(CONNECTION_BYTES),
+        format!("{name} of {nodes} nodes"),
+        "ask for a smaller machine",
+    )?;
     let mut orders = Vec::new();
     let pairs = match base {
         "torus" => neighbours(topology, base)?,
@@ -97,6 +103,25 @@ pub fn named(name: &str, topology: &Topology, words: u64, seed: u64) -> Result<C
         .map(|(source, destination)| Connection { source, destination, words })
         .collect();
     ConnectionSet::new(name, nodes, connections)?.with_orders(orders)
+}
+
+/// Bytes of a connection while a pattern is made: its ends in lists of pairs, in the set, and an order.
+const CONNECTION_BYTES: u64 = 64;
+
+/// No pattern of that name has more connections.
+fn most_connections(base: &str, topology: &Topology, degree: u32) -> u64 {
+    let nodes = topology.nodes() as u64;
+    let each = match (base, topology) {
+        ("all-to-all", _) => nodes,
+        ("random", _) => u64::from(degree),
+        ("torus", Topology::Torus { extents } | Topology::Mesh { extents }) => 2 * extents.len() as u64,
+        ("stencil27", Topology::Torus { extents } | Topology::Mesh { extents }) => {
+            3u64.pow(extents.len().min(16) as u32)
+        }
+        ("torus" | "hypercube" | "butterfly", _) => u64::from(nodes.max(1).ilog2()),
+        _ => 1,
+    };
+    nodes.saturating_mul(each)
 }
 
 fn each(nodes: u32, to: impl Fn(u32) -> Vec<u32>) -> Vec<(u32, u32)> {

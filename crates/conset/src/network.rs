@@ -4,6 +4,9 @@ use std::collections::VecDeque;
 
 use weft_machine::{Topology, Vertex};
 
+/// Links between two questions whether there is any use in going on.
+const ASKED_EVERY: usize = 1 << 16;
+
 /// Vertices (nodes first, then switches) and the directed links between them; parallel links are one with a
 /// multiplicity.
 #[derive(Clone, Debug)]
@@ -78,35 +81,64 @@ impl Grid {
 
 impl Network {
     pub fn new(topology: &Topology) -> Network {
+        Network::until(topology, &|| false).expect("nobody interrupts it")
+    }
+
+    /// As [`Network::new`]; `None` where `interrupted` says so before it is made.
+    pub fn until(topology: &Topology, interrupted: &dyn Fn() -> bool) -> Option<Network> {
         let nodes = topology.nodes();
         let vertices = nodes + topology.switches();
         let number = |vertex: Vertex| match vertex {
             Vertex::Node(node) => node as u32,
             Vertex::Switch(switch) => (nodes + switch) as u32,
         };
-        let mut links: Vec<(u32, u32)> = (0..topology.links())
-            .map(|link| {
-                let (from, to) = topology.link_ends(link);
-                (number(from), number(to))
-            })
-            .collect();
-        links.sort_unstable();
-        let (mut first, mut to, mut multiplicity) = (vec![0; vertices + 1], Vec::new(), Vec::new());
-        let mut last = None;
-        for &(from, destination) in &links {
-            if last == Some((from, destination)) {
-                *multiplicity.last_mut().expect("a link came before") += 1;
-                continue;
+        // By vertex: counted, then filled in, so that links are in no list but the last.
+        let mut ends = vec![0u32; vertices + 1];
+        for link in 0..topology.links() {
+            if link.is_multiple_of(ASKED_EVERY) && interrupted() {
+                return None;
             }
-            last = Some((from, destination));
-            to.push(destination);
-            multiplicity.push(1);
-            first[from as usize + 1] = to.len() as u32;
+            ends[number(topology.link_ends(link).0) as usize + 1] += 1;
         }
         for vertex in 1..=vertices {
-            first[vertex] = first[vertex].max(first[vertex - 1]);
+            ends[vertex] += ends[vertex - 1];
         }
-        Network { nodes, vertices, first, to, multiplicity, grid: Grid::of(topology) }
+        let begins = ends;
+        let mut filled = begins.clone();
+        let mut to = vec![0u32; topology.links()];
+        for link in 0..topology.links() {
+            if link.is_multiple_of(ASKED_EVERY) && interrupted() {
+                return None;
+            }
+            let (from, destination) = topology.link_ends(link);
+            let place = &mut filled[number(from) as usize];
+            to[*place as usize] = number(destination);
+            *place += 1;
+        }
+        let mut first = vec![0u32; vertices + 1];
+        let mut multiplicity = Vec::with_capacity(to.len());
+        let mut kept = 0;
+        for vertex in 0..vertices {
+            let own = begins[vertex] as usize..begins[vertex + 1] as usize;
+            to[own.clone()].sort_unstable();
+            for index in own {
+                if kept > first[vertex] as usize && to[kept - 1] == to[index] {
+                    multiplicity[kept - 1] += 1;
+                } else {
+                    to[kept] = to[index];
+                    multiplicity.push(1);
+                    kept += 1;
+                }
+            }
+            first[vertex + 1] = kept as u32;
+        }
+        to.truncate(kept);
+        Some(Network { nodes, vertices, first, to, multiplicity, grid: Grid::of(topology) })
+    }
+
+    /// Bytes that the network of a topology takes while it is made.
+    pub fn bytes(topology: &Topology) -> u64 {
+        12 * (topology.nodes() + topology.switches()) as u64 + 8 * topology.links() as u64
     }
 
     /// Links, parallel ones counted once.

@@ -1,6 +1,7 @@
 //! Connection sets: what is to be communicated.
 
 use serde::{Deserialize, Serialize};
+use weft_base::quoting::{is_plain, shown};
 
 /// A connection from one node to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -51,7 +52,12 @@ pub enum PatternError {
     Cycle { connections: Vec<u32> },
     #[error("{0}")]
     Name(String),
+    #[error(transparent)]
+    Memory(#[from] weft_base::memory::MemoryError),
 }
+
+/// The most characters of the name of a set: it is in tables, messages and drawings.
+const MAX_NAME: usize = 300;
 
 /// Words of a whole set are counted exactly in floating point.
 pub const MAX_WORDS: u64 = 1 << 52;
@@ -87,6 +93,12 @@ impl ConnectionSet {
 
     /// Checks that every connection joins two different nodes of the set and has words, and that orders can be kept.
     pub fn check(&self) -> Result<(), PatternError> {
+        if !is_plain(&self.name) || self.name.chars().count() > MAX_NAME {
+            let found = shown(&self.name);
+            return Err(PatternError::Name(format!(
+                "the name of the set is '{found}'; expected at most {MAX_NAME} characters, none of them a control character"
+            )));
+        }
         let last = i64::from(self.nodes) - 1;
         let mut words = 0u128;
         for (index, &Connection { source, destination, words: own }) in self.connections.iter().enumerate() {

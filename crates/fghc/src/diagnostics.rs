@@ -161,10 +161,10 @@ impl Diagnostics {
     pub fn render(&self, sources: &[Source], color: bool) -> String {
         let mut cache = ariadne::FnCache::new(|name: &String| {
             let source = sources.iter().find(|source| source.name == *name);
-            source.map(|source| source.text.clone()).ok_or_else(|| format!("no source {name}"))
+            source.map(|source| displayed(&source.text)).ok_or_else(|| format!("no source {name}"))
         });
         let mut text = Vec::new();
-        for diagnostic in self.list.iter().take(MAX_SHOWN) {
+        for diagnostic in self.list.iter().take(MAX_RENDERED) {
             if !has_excerpts(diagnostic, sources) {
                 text.extend(without_excerpt(diagnostic, sources).as_bytes());
                 continue;
@@ -173,17 +173,45 @@ impl Diagnostics {
             // Writing into memory cannot fail, and every place is in a known source.
             report.write(&mut cache, &mut text).expect("a report is written into memory");
         }
-        if self.list.len() > MAX_SHOWN {
-            text.extend(format!("and {} more findings\n", self.list.len() - MAX_SHOWN).as_bytes());
+        let mut lines: String =
+            String::from_utf8_lossy(&text).lines().map(|line| format!("{}\n", cut(line.trim_end(), color))).collect();
+        if self.list.len() > MAX_RENDERED {
+            lines.push_str(&format!("and {} more findings\n", self.list.len() - MAX_RENDERED));
         }
-        String::from_utf8_lossy(&text).lines().map(|line| format!("{}\n", line.trim_end())).collect()
+        lines
     }
 }
 
-/// Findings that are shown with excerpts; the rest are counted.
-const MAX_SHOWN: usize = 1000;
-/// Bytes of a line that an excerpt shows.
-const MAX_LINE: usize = 1000;
+/// The most findings that are shown with their excerpts: a file that is no program at all has one in every line.
+const MAX_RENDERED: usize = 100;
+
+/// The most characters of a line that are shown.
+const MAX_LINE: usize = 400;
+
+/// The most bytes that a line may have for an excerpt to be made of it.
+const MAX_EXCERPT: usize = 1000;
+
+/// A source with what a terminal reacts to replaced byte by byte, so that places in it stay the same.
+fn displayed(text: &str) -> String {
+    text.chars()
+        .map(|character| match character {
+            '\n' | '\r' | '\t' => character,
+            '\u{061c}' => '\u{bf}',
+            '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}' => '\u{fffd}',
+            _ if !character.is_control() => character,
+            _ if character.len_utf8() == 1 => '?',
+            _ => '\u{bf}',
+        })
+        .collect()
+}
+
+/// The beginning of a line that is longer than a line should be; colors end with it.
+fn cut(line: &str, color: bool) -> String {
+    match line.char_indices().nth(MAX_LINE) {
+        None => line.to_owned(),
+        Some((end, _)) => format!("{}…{}", &line[..end], if color { "\u{1b}[0m" } else { "" }),
+    }
+}
 
 /// Whether the lines of a finding can be shown: not those that are very long, or would do something to a terminal.
 fn has_excerpts(diagnostic: &Diagnostic, sources: &[Source]) -> bool {
@@ -194,7 +222,7 @@ fn has_excerpts(diagnostic: &Diagnostic, sources: &[Source]) -> bool {
         let start = text[..place.start].rfind('\n').map_or(0, |newline| newline + 1);
         let end = text[place.end..].find('\n').map_or(text.len(), |newline| place.end + newline);
         let lines = &text[start..end];
-        lines.lines().all(|line| line.len() <= MAX_LINE)
+        lines.lines().all(|line| line.len() <= MAX_EXCERPT)
             && !lines.chars().any(|character| character.is_control() && !matches!(character, '\n' | '\t' | '\r'))
     })
 }

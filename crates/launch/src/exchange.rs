@@ -1,6 +1,7 @@
 //! Exchanges and the solver above them: in virtual time, on threads, on the ranks of MPI.
 
 use serde::{Deserialize, Serialize};
+use weft_base::Interrupt;
 use weft_comm::{ElementCost, Program};
 use weft_conset::execute::{ConjugateGradients, Execution, Partitioned, Problem, Solution, Timed};
 use weft_conset::{ConnectionSet, Schedule};
@@ -139,8 +140,14 @@ fn simulated<P: Program>(
     ranks: usize,
     program: &P,
     trace: bool,
+    interrupt: &Interrupt,
 ) -> Result<(P::Output, Option<Trace>), LaunchError> {
-    let outcome = weft_sim::run(machine, &Placement::identity(ranks), program, &Options { trace, traffic: false })?;
+    let outcome = weft_sim::run(
+        machine,
+        &Placement::identity(ranks),
+        program,
+        &Options { trace, traffic: false, interrupt: interrupt.clone() },
+    )?;
     Ok((outcome.outputs.into_iter().next().expect("a run has a rank 0"), outcome.trace))
 }
 
@@ -152,10 +159,11 @@ pub fn simulate_exchange(
     machine: &Machine,
     request: &ExchangeRequest,
     trace: bool,
+    interrupt: &Interrupt,
 ) -> Result<(ExchangeResult, Option<Trace>), LaunchError> {
     let execution = request.execution(Some(machine))?;
     let ranks = execution.plan.ranks;
-    let (timing, trace) = simulated(machine, ranks, &request.timed(execution), trace)?;
+    let (timing, trace) = simulated(machine, ranks, &request.timed(execution), trace, interrupt)?;
     Ok((request.result(timing.seconds, ranks), trace))
 }
 
@@ -203,7 +211,11 @@ impl SolveRequest {
 ///
 /// # Errors
 /// As [`simulate_exchange`]; also where the machine's file gives no time for what the solver computes.
-pub fn solve_simulated(machine: &Machine, request: &SolveRequest) -> Result<Solution, LaunchError> {
+pub fn solve_simulated(
+    machine: &Machine,
+    request: &SolveRequest,
+    interrupt: &Interrupt,
+) -> Result<Solution, LaunchError> {
     let operation = request.problem.precision.operation();
     if machine.operation_time(operation).is_none() {
         return Err(LaunchError::Usage(format!(
@@ -214,7 +226,7 @@ pub fn solve_simulated(machine: &Machine, request: &SolveRequest) -> Result<Solu
         )));
     }
     let (program, ranks) = request.program(Some(machine))?;
-    simulated(machine, ranks, &program, false).map(|(solution, _)| solution)
+    simulated(machine, ranks, &program, false, interrupt).map(|(solution, _)| solution)
 }
 
 /// Solves with ranks as threads of this process.

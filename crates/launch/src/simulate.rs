@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use weft_base::Interrupt;
 use weft_machine::Machine;
 use weft_sim::{Options, Trace, run};
 use weft_suite::programs::operations_charged;
@@ -10,11 +11,13 @@ use weft_suite::{Request, Row, Suite};
 use crate::error::LaunchError;
 use crate::place::place;
 
-/// What a simulated launch records besides its rows.
-#[derive(Clone, Copy, Debug, Default)]
+/// What a simulated launch records besides its rows, and what ends it early.
+#[derive(Clone, Debug, Default)]
 pub struct SimulateOptions {
     /// Every event, for a timeline.
     pub trace: bool,
+    /// Whether somebody wants it to end.
+    pub interrupt: Interrupt,
 }
 
 /// A simulated launch.
@@ -50,7 +53,12 @@ pub fn simulate(machine: &Machine, request: &Request, options: &SimulateOptions)
     let (placement, placed) = place(machine, request, benchmark)?;
     check_operations(machine, request)?;
     let program = Suite { request: placed };
-    let outcome = run(machine, &placement, &program, &Options { trace: options.trace, traffic: false })?;
+    let outcome = run(
+        machine,
+        &placement,
+        &program,
+        &Options { trace: options.trace, traffic: false, interrupt: options.interrupt.clone() },
+    )?;
     let rows = outcome.outputs.into_iter().next().expect("a run has a rank 0");
     let mut rows = rows?;
     let io_nodes = machine.files.as_ref().map(|files| files.attached.len() as u32);

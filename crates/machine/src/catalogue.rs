@@ -116,7 +116,7 @@ fn is_path(name: &str) -> bool {
 
 fn unknown(name: &str, names: &[&str]) -> MachineError {
     let nearest = nearest(name, names.iter().copied()).map(str::to_owned);
-    MachineError::Unknown { name: name.to_owned(), nearest, names: names.join(", ") }
+    MachineError::Unknown { name: weft_base::quoting::shown(name), nearest, names: names.join(", ") }
 }
 
 fn suggestion(nearest: Option<&str>) -> String {

@@ -2,6 +2,8 @@
 
 use weft_base::Picos;
 
+use crate::table::Table;
+
 /// How many messages may enter or leave the memory of each node at once.
 ///
 /// Section 4.4 of Dunigan 1991: on the iPSC/860 'only one channel can be active with the node memory buffers at any
@@ -9,29 +11,35 @@ use weft_base::Picos;
 #[derive(Clone, Debug)]
 pub struct MemoryChannels {
     each: usize,
-    free: Vec<Picos>,
+    /// Of each node, when the channels are free that were used so far: there are never more of them than messages.
+    free: Table<Vec<Picos>>,
 }
 
 impl MemoryChannels {
     /// `each` channels at every one of `nodes` nodes; `None` when there is one for every link and nothing to wait for.
     pub fn new(nodes: usize, each: Option<u32>) -> Option<MemoryChannels> {
         let each = each? as usize;
-        Some(MemoryChannels { each, free: vec![Picos::ZERO; nodes * each] })
+        Some(MemoryChannels { each, free: Table::new(nodes) })
     }
 
     /// When the channel that is free first at `node` is free.
     pub fn free(&self, node: usize) -> Picos {
-        self.free[self.first(node)]
+        let used = &self.free[node];
+        let has_unused = used.len() < self.each;
+        if has_unused {
+            Picos::ZERO
+        } else {
+            used.iter().copied().min().expect("a node has at least one memory channel")
+        }
     }
 
     /// Keeps the channel that is free first at `node` busy until `until`.
     pub fn hold(&mut self, node: usize, until: Picos) {
-        let channel = self.first(node);
-        self.free[channel] = until;
-    }
-
-    fn first(&self, node: usize) -> usize {
-        let channels = node * self.each..(node + 1) * self.each;
-        channels.min_by_key(|&channel| self.free[channel]).expect("a node has at least one memory channel")
+        let used = &mut self.free[node];
+        if used.len() < self.each {
+            used.push(until);
+        } else {
+            *used.iter_mut().min().expect("a node has at least one memory channel") = until;
+        }
     }
 }

@@ -5,10 +5,11 @@
 //! in use; both as max-min fair rates ([`fair`](crate::fair)), so that a phase costs an event for every transfer that
 //! begins or ends, not one for every word.
 
-use weft_base::Picos;
+use weft_base::{Interrupt, Picos};
 use weft_machine::{Access, Machine};
 
 use crate::fair::{FairShares, Use};
+use crate::table::Table;
 
 /// What transfers over connections cost on a machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -136,17 +137,22 @@ impl LogicalChannels {
     /// Every phase costs a synchronisation and its initialisation (section 4.2.1); leaving the last one costs a
     /// synchronisation, because no node may give its channels away before all are through. No phases cost nothing.
     pub fn exchange(&mut self, phases: &[ConnectionPhase]) -> ExchangeTimes {
+        self.exchange_until(phases, &Interrupt::NEVER).expect("nobody interrupts it")
+    }
+
+    /// As [`LogicalChannels::exchange`]; `None` where it was interrupted.
+    pub fn exchange_until(&mut self, phases: &[ConnectionPhase], interrupt: &Interrupt) -> Option<ExchangeTimes> {
         let synchronisation = Picos::from_seconds(self.cost.synchronisation);
         let switch = synchronisation + Picos::from_seconds(self.cost.initialisation);
         let mut at = Picos::ZERO;
         let mut times = Vec::with_capacity(phases.len());
         for ConnectionPhase { transfers, turns, continues } in phases {
-            let phase = self.phase(transfers, *turns, if *continues { at } else { at + switch });
+            let phase = self.phase_until(transfers, *turns, if *continues { at } else { at + switch }, interrupt)?;
             at = phase.end;
             times.push(phase);
         }
         let end = if phases.is_empty() { at } else { at + synchronisation };
-        ExchangeTimes { phases: times, end }
+        Some(ExchangeTimes { phases: times, end })
     }
 
     /// Runs one phase whose connections can be used from `instantiated` on.
@@ -154,6 +160,16 @@ impl LogicalChannels {
     /// # Panics
     /// When a transfer names a node or link that the machine does not have.
     pub fn phase(&mut self, transfers: &[ConnectionTransfer], turns: Turns, instantiated: Picos) -> PhaseTimes {
+        self.phase_until(transfers, turns, instantiated, &Interrupt::NEVER).expect("nobody interrupts it")
+    }
+
+    fn phase_until(
+        &mut self,
+        transfers: &[ConnectionTransfer],
+        turns: Turns,
+        instantiated: Picos,
+        interrupt: &Interrupt,
+    ) -> Option<PhaseTimes> {
         // Rates are fair in portions: of a byte, or of a part of the transfer that is the same for all.
         let portion = |transfer: &ConnectionTransfer| match turns {
             Turns::Proportional if transfer.bytes > 0 => transfer.bytes as f64,
@@ -167,6 +183,9 @@ impl LogicalChannels {
         let mut now = 0.0;
         let mut end = instantiated;
         while !active.is_empty() {
+            if interrupt.is_requested() {
+                return None;
+            }
             let flows: Vec<&[Use]> = active.iter().map(|&transfer| &uses[transfer][..]).collect();
             self.shares.rates(&flows, &mut rates);
             let time_left = |place: usize| left[active[place]] / rates[place];
@@ -195,7 +214,7 @@ impl LogicalChannels {
             }
             active = next;
         }
-        PhaseTimes { instantiated, end, transfers: spans }
+        Some(PhaseTimes { instantiated, end, transfers: spans })
     }
 
     /// The links of a transfer, and the program of its two nodes, with what `bytes` bytes take of them.
@@ -233,7 +252,7 @@ fn add(uses: &mut Vec<Use>, more: Use) {
 /// through is first at both of its ends, so the nodes never wait for each other in a circle.
 struct Queues {
     /// Of every sending and receiving program, its transfers from the last to the first.
-    waiting: Vec<Vec<usize>>,
+    waiting: Table<Vec<usize>>,
     /// The two programs of every transfer.
     ends: Vec<[usize; 2]>,
     all_at_once: bool,
@@ -246,7 +265,7 @@ impl Queues {
             .iter()
             .map(|transfer| [program(channels.sending(transfer.from)), program(channels.receiving(transfer.to))])
             .collect();
-        let mut waiting = vec![Vec::new(); 2 * channels.nodes];
+        let mut waiting: Table<Vec<usize>> = Table::new(2 * channels.nodes);
         for (transfer, ends) in ends.iter().enumerate().rev() {
             waiting[ends[0]].push(transfer);
             if ends[1] != ends[0] {

@@ -5,6 +5,8 @@
 //! cannot use because it is held up elsewhere is divided among those that can (Hahne 1991, Round-robin scheduling for
 //! max-min fairness in data networks). `tests/word_by_word.rs` holds that against a model that moves single words.
 
+use crate::table::Table;
+
 /// A resource that a flow uses, and for how long it needs it for each byte.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Use {
@@ -17,14 +19,25 @@ pub(crate) struct Use {
 /// Divides the time of resources among flows.
 #[derive(Clone, Debug)]
 pub(crate) struct FairShares {
-    /// Of each resource: the share of its time that is left,
-    left: Vec<f64>,
-    /// the seconds a byte of all flows without a rate takes together,
-    wanted: Vec<f64>,
-    /// and its flows.
-    flows: Vec<Vec<u32>>,
+    resources: Table<Resource>,
     /// Resources that some flow uses.
     used: Vec<u32>,
+}
+
+#[derive(Clone, Debug)]
+struct Resource {
+    /// The share of its time that is left.
+    left: f64,
+    /// The seconds that a byte of all flows without a rate takes together.
+    wanted: f64,
+    /// Its flows.
+    flows: Vec<u32>,
+}
+
+impl Default for Resource {
+    fn default() -> Resource {
+        Resource { left: 1.0, wanted: 0.0, flows: Vec::new() }
+    }
 }
 
 /// Resources whose shares differ by less than this part are exhausted together.
@@ -33,12 +46,7 @@ const TIE: f64 = 1e-12;
 impl FairShares {
     /// Shares of `resources` resources, each of which has one second a second.
     pub fn new(resources: usize) -> FairShares {
-        FairShares {
-            left: vec![1.0; resources],
-            wanted: vec![0.0; resources],
-            flows: vec![Vec::new(); resources],
-            used: Vec::new(),
-        }
+        FairShares { resources: Table::new(resources), used: Vec::new() }
     }
 
     /// The rate of every flow in bytes a second: progressive filling, all rates grow alike until a resource is exhausted,
@@ -48,12 +56,12 @@ impl FairShares {
         rates.resize(flows.len(), f64::INFINITY);
         for (flow, uses) in flows.iter().enumerate() {
             for &Use { resource, byte_time } in uses.iter().filter(|each| each.byte_time > 0.0) {
-                let place = resource as usize;
-                if self.flows[place].is_empty() {
+                let used = &mut self.resources[resource as usize];
+                if used.flows.is_empty() {
                     self.used.push(resource);
                 }
-                self.wanted[place] += byte_time;
-                self.flows[place].push(flow as u32);
+                used.wanted += byte_time;
+                used.flows.push(flow as u32);
             }
         }
         let mut open = self.used.clone();
@@ -67,34 +75,35 @@ impl FairShares {
             open.retain(|&resource| self.has_open_flows(resource, rates));
         }
         for &resource in &self.used {
-            let place = resource as usize;
-            self.left[place] = 1.0;
-            self.wanted[place] = 0.0;
-            self.flows[place].clear();
+            let used = &mut self.resources[resource as usize];
+            used.left = 1.0;
+            used.wanted = 0.0;
+            used.flows.clear();
         }
         self.used.clear();
     }
 
     /// The rate at which a resource is exhausted.
     fn level(&self, resource: u32) -> f64 {
-        let place = resource as usize;
-        if self.wanted[place] > 0.0 { self.left[place].max(0.0) / self.wanted[place] } else { f64::INFINITY }
+        let &Resource { left, wanted, .. } = &self.resources[resource as usize];
+        if wanted > 0.0 { left.max(0.0) / wanted } else { f64::INFINITY }
     }
 
     fn has_open_flows(&self, resource: u32, rates: &[f64]) -> bool {
-        self.flows[resource as usize].iter().any(|&flow| rates[flow as usize].is_infinite())
+        self.resources[resource as usize].flows.iter().any(|&flow| rates[flow as usize].is_infinite())
     }
 
     fn exhaust(&mut self, place: usize, level: f64, flows: &[&[Use]], rates: &mut [f64]) {
-        for index in 0..self.flows[place].len() {
-            let flow = self.flows[place][index] as usize;
+        for index in 0..self.resources[place].flows.len() {
+            let flow = self.resources[place].flows[index] as usize;
             if rates[flow].is_finite() {
                 continue;
             }
             rates[flow] = level.min(f64::MAX);
             for &Use { resource, byte_time } in flows[flow].iter().filter(|each| each.byte_time > 0.0) {
-                self.left[resource as usize] -= rates[flow] * byte_time;
-                self.wanted[resource as usize] -= byte_time;
+                let used = &mut self.resources[resource as usize];
+                used.left -= rates[flow] * byte_time;
+                used.wanted -= byte_time;
             }
         }
     }

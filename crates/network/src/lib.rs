@@ -16,6 +16,7 @@ mod fair;
 mod links;
 mod passage;
 mod pools;
+mod table;
 
 pub use channels::MemoryChannels;
 pub use connections::{
@@ -23,4 +24,5 @@ pub use connections::{
 };
 pub use links::{Links, Traffic};
 pub use passage::{LinkCost, Network, Passage};
-pub use pools::{MessageTimes, PooledCost, PooledMessage, pass_messages};
+pub use pools::{MessageTimes, PooledCost, PooledMessage, pass_messages, pass_messages_until};
+pub use table::Table;

@@ -2,6 +2,8 @@
 
 use weft_base::Picos;
 
+use crate::table::Table;
+
 /// A stretch of time in which a link is held.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stretch {
@@ -25,8 +27,8 @@ struct Held {
 /// stretches the delays of `tests/hop_by_hop.rs` are hardly nearer, and the simulator is a fifth slower.)
 #[derive(Clone, Debug)]
 pub struct Links {
-    held: Vec<Held>,
-    traffic: Option<Vec<Traffic>>,
+    held: Table<Held>,
+    traffic: Option<Table<Traffic>>,
 }
 
 /// What a link has carried.
@@ -41,17 +43,17 @@ pub struct Traffic {
 impl Links {
     /// `count` idle links.
     pub fn new(count: usize) -> Links {
-        Links { held: vec![Held::default(); count], traffic: None }
+        Links { held: Table::new(count), traffic: None }
     }
 
     /// Records from now on what every link carries.
     pub fn record_traffic(&mut self) {
-        self.traffic = Some(vec![Traffic::default(); self.held.len()]);
+        self.traffic = Some(Table::new(self.held.len()));
     }
 
     /// What every link has carried, if it was recorded.
-    pub fn traffic(&self) -> Option<&[Traffic]> {
-        self.traffic.as_deref()
+    pub fn traffic(&self) -> Option<&Table<Traffic>> {
+        self.traffic.as_ref()
     }
 
     /// When `link` is free for good, as far as is known.
@@ -94,13 +96,13 @@ impl Held {
     #[inline(always)]
     fn fit(&mut self, reached: u64, duration: u64, now: u64) -> u64 {
         let Held { before, last } = *self;
-        if reached + duration <= last.from {
+        if reached.saturating_add(duration) <= last.from {
             return self.fit_before_the_last(reached, duration, now);
         }
         let from = reached.max(last.until);
         let is_past = before.until <= now;
         self.before = Stretch { from: if is_past { last.from } else { before.from }, until: last.until };
-        self.last = Stretch { from, until: from + duration };
+        self.last = Stretch { from, until: from.saturating_add(duration) };
         from
     }
 
@@ -108,19 +110,19 @@ impl Held {
     fn fit_before_the_last(&mut self, reached: u64, duration: u64, now: u64) -> u64 {
         let Held { before, last } = *self;
         let is_past = before.until <= now;
-        if reached + duration <= before.from {
+        if reached.saturating_add(duration) <= before.from {
             self.before.from = reached;
             return reached;
         }
         let from = reached.max(before.until);
-        let until = from + duration;
+        let until = from.saturating_add(duration);
         if until <= last.from {
             self.before = Stretch { from: if is_past { from } else { before.from }, until };
             return from;
         }
         let from = from.max(last.until);
         self.before = Stretch { from: if is_past { last.from } else { before.from }, until: last.until };
-        self.last = Stretch { from, until: from + duration };
+        self.last = Stretch { from, until: from.saturating_add(duration) };
         from
     }
 }

@@ -5,6 +5,7 @@ use weft_machine::{Machine, Router, Switching, Topology};
 
 use crate::channels::MemoryChannels;
 use crate::links::{Links, Traffic};
+use crate::table::Table;
 
 /// What a message costs on the links it crosses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +62,7 @@ impl Network {
     }
 
     /// What every link has carried, if it was recorded.
-    pub fn traffic(&self) -> Option<&[Traffic]> {
+    pub fn traffic(&self) -> Option<&Table<Traffic>> {
         self.links.traffic()
     }
 

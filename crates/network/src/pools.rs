@@ -16,14 +16,15 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use weft_base::Picos;
+use weft_base::{Interrupt, Picos};
 use weft_machine::{Machine, Switching, Topology};
 
 use crate::fair::{FairShares, Use};
+use crate::table::Table;
 
 mod routes;
 
-use routes::{Pool, datelines, route};
+use routes::{Pool, route};
 
 /// What messages cost on a machine that passes them through pools of logical channels.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -105,7 +106,7 @@ pub struct PooledMessage {
 pub struct MessageTimes {
     /// When each message was received.
     pub received: Vec<Picos>,
-    /// When each node had sent and received all of its messages.
+    /// When each node had sent and received all of its messages; as many nodes as were said to be ready.
     pub finished: Vec<Picos>,
     /// When all nodes had.
     pub end: Picos,
@@ -124,14 +125,28 @@ pub fn pass_messages(
     messages: &[PooledMessage],
     ready: &[Picos],
 ) -> MessageTimes {
-    let mut passing = Passing::new(topology, cost, messages);
-    for node in 0..passing.nodes.len() {
+    pass_messages_until(topology, cost, messages, ready, &Interrupt::NEVER).expect("nobody interrupts it")
+}
+
+/// As [`pass_messages`]; `None` where it was interrupted.
+pub fn pass_messages_until(
+    topology: &Topology,
+    cost: &PooledCost,
+    messages: &[PooledMessage],
+    ready: &[Picos],
+    interrupt: &Interrupt,
+) -> Option<MessageTimes> {
+    // Where it is said when nodes are ready, those at the end that are not spoken of have nothing to do.
+    let named = messages.iter().map(|message| 1 + message.from.max(message.to)).max().unwrap_or(0);
+    let taking_part = if ready.is_empty() { topology.nodes() } else { ready.len().max(named) };
+    let mut passing = Passing::new(topology, cost, messages, taking_part);
+    for node in 0..taking_part {
         let at = ready.get(node).copied().unwrap_or(Picos::ZERO);
         passing.nodes[node].is_busy = true;
         passing.times.finished[node] = at;
         passing.push(at, Event::Ready(node as u32));
     }
-    passing.run()
+    passing.run(interrupt)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -166,9 +181,10 @@ struct Passing<'a> {
     span: Vec<u32>,
     /// Since when its header waits.
     waits_since: Vec<Picos>,
-    free: Vec<u32>,
-    waiting: Vec<VecDeque<u32>>,
-    nodes: Vec<Node>,
+    /// Of each pool: how many of its channels are taken, and the messages that wait for one.
+    busy: Table<u32>,
+    waiting: Table<VecDeque<u32>>,
+    nodes: Table<Node>,
     draining: Vec<Flow>,
     rates: Vec<f64>,
     shares: FairShares,
@@ -198,18 +214,23 @@ struct Flow {
 }
 
 impl<'a> Passing<'a> {
-    fn new(topology: &Topology, cost: &'a PooledCost, messages: &'a [PooledMessage]) -> Passing<'a> {
+    /// `taking_part` nodes have a time in the result.
+    fn new(
+        topology: &Topology,
+        cost: &'a PooledCost,
+        messages: &'a [PooledMessage],
+        taking_part: usize,
+    ) -> Passing<'a> {
         let (nodes, links) = (topology.nodes(), topology.links());
-        let dateline = datelines(topology);
         let mut routes = Vec::with_capacity(messages.len());
         let mut uses = Vec::with_capacity(messages.len());
         let mut span = Vec::with_capacity(messages.len());
-        let mut of_nodes = vec![Node::default(); nodes];
+        let mut of_nodes: Table<Node> = Table::new(nodes);
         for (index, message) in messages.iter().enumerate() {
             let PooledMessage { from, to, .. } = *message;
             assert!(from < nodes && to < nodes && from != to, "a message from node {from} to {to} of {nodes} nodes");
             of_nodes[from].sends.push_back(index as u32);
-            let route = route(topology, &dateline, from, to);
+            let route = route(topology, from, to);
             let channels = (message.bytes + cost.envelope_bytes).div_ceil(cost.channel_bytes.max(1)).max(1);
             let is_short = cost.channel_bytes > 0 && channels <= route.len() as u64;
             let lies_in = if is_short { channels as usize } else { route.len() };
@@ -234,8 +255,8 @@ impl<'a> Passing<'a> {
             left: vec![0; messages.len()],
             span,
             waits_since: vec![Picos::ZERO; messages.len()],
-            free: vec![cost.channels.max(1); 2 * links],
-            waiting: vec![VecDeque::new(); 2 * links],
+            busy: Table::new(2 * links),
+            waiting: Table::new(2 * links),
             nodes: of_nodes,
             draining: Vec::new(),
             rates: Vec::new(),
@@ -246,7 +267,7 @@ impl<'a> Passing<'a> {
             pushed: 0,
             times: MessageTimes {
                 received: vec![Picos::ZERO; messages.len()],
-                finished: vec![Picos::ZERO; nodes],
+                finished: vec![Picos::ZERO; taking_part],
                 end: Picos::ZERO,
                 blocked: Picos::ZERO,
             },
@@ -258,8 +279,11 @@ impl<'a> Passing<'a> {
         self.pushed += 1;
     }
 
-    fn run(mut self) -> MessageTimes {
+    fn run(mut self, interrupt: &Interrupt) -> Option<MessageTimes> {
         while let Some(Reverse((now, _, event))) = self.queue.pop() {
+            if interrupt.is_requested() {
+                return None;
+            }
             match event {
                 Event::Ready(node) => self.go_on(now, node as usize),
                 Event::Sent(message) => {
@@ -280,7 +304,7 @@ impl<'a> Passing<'a> {
         }
         debug_assert!(self.routes.iter().zip(&self.taken).all(|(route, &taken)| taken as usize == route.len()));
         self.times.end = self.times.finished.iter().copied().max().unwrap_or(Picos::ZERO);
-        self.times
+        Some(self.times)
     }
 
     /// The processor of `node` is through with what it did: it takes the next message that has come, or sends the next.
@@ -311,8 +335,8 @@ impl<'a> Passing<'a> {
     fn ask(&mut self, now: Picos, message: u32) {
         let (_, pool) = self.routes[message as usize][self.taken[message as usize] as usize];
         self.waits_since[message as usize] = now;
-        if self.free[pool as usize] > 0 {
-            self.free[pool as usize] -= 1;
+        if self.busy[pool as usize] < self.cost.channels.max(1) {
+            self.busy[pool as usize] += 1;
             self.take(now, message);
         } else {
             self.waiting[pool as usize].push_back(message);
@@ -430,7 +454,7 @@ impl Passing<'_> {
         self.left[message as usize] += 1;
         match self.waiting[pool as usize].pop_front() {
             Some(next) => self.take(now, next),
-            None => self.free[pool as usize] += 1,
+            None => self.busy[pool as usize] -= 1,
         }
         if self.left[message as usize] == 1 {
             self.transmit(now, self.messages[message as usize].from);

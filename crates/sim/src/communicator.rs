@@ -18,6 +18,9 @@ use crate::files::SimFiles;
 use crate::request::{ReceiveKey, SendKey, Taken};
 use crate::trace::TraceKind;
 
+/// The most packets of one message: each is an event a link, and in memory while it is under way.
+const MAX_PACKETS: u64 = 1 << 22;
+
 /// The communicator of a rank in virtual time.
 #[derive(Clone)]
 pub struct SimComm {
@@ -95,6 +98,15 @@ impl SimComm {
         Ok(Pattern::new(self.context, from, tag))
     }
 
+    #[cold]
+    fn too_many_packets(&self, bytes: usize, packets: u64) -> CommError {
+        let message = format!(
+            "a message of {bytes} bytes is {packets} packets on this machine, and at most {MAX_PACKETS} are simulated; \
+             send shorter messages"
+        );
+        CommError::program(self.rank(), message)
+    }
+
     #[inline]
     fn try_send(&self, to: usize, tag: Tag, payload: &Payload) -> Result<Option<SendKey>, CommError> {
         let Some(member) = self.member(to) else {
@@ -102,6 +114,10 @@ impl SimComm {
         };
         if let Some(tag) = SimComm::too_large(tag) {
             return Err(self.tag_too_large(tag));
+        }
+        let packets = self.core.borrow().packets_of(payload.len() as u64);
+        if packets > MAX_PACKETS {
+            return Err(self.too_many_packets(payload.len(), packets));
         }
         let data = match payload {
             Payload::Data(buffer) => Some(Box::new(buffer.clone())),

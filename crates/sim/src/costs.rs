@@ -60,12 +60,17 @@ impl Costs {
         cost_by(protocol, bytes)
     }
 
+    /// How many packets a message of `bytes` bytes is cut into.
+    pub fn packets(&self, bytes: u64) -> u64 {
+        self.packets.map_or(1, |packets| bytes.div_ceil(packets.bytes).max(1))
+    }
+
     /// Bytes on the wire of packet number `index` of a message of `bytes` bytes, or `None` when there is no such packet.
     pub fn packet(&self, bytes: u64, index: u64) -> Option<u64> {
         let Some(packets) = self.packets else {
             return (index == 0).then_some(bytes);
         };
-        let sent = index * packets.bytes;
+        let sent = index.saturating_mul(packets.bytes);
         if index > 0 && sent >= bytes {
             return None;
         }

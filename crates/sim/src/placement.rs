@@ -1,5 +1,6 @@
 //! On which node each rank runs.
 
+use rustc_hash::FxHashMap;
 use weft_machine::Machine;
 
 /// The node of every rank, and whether a last rank runs on the host.
@@ -91,15 +92,14 @@ impl Placement {
         let Nodes::Listed(nodes) = &self.nodes else {
             return Ok(());
         };
-        let mut taken = vec![None; machine.nodes()];
+        let mut taken = FxHashMap::default();
         for (rank, &node) in nodes.iter().enumerate() {
             let node = node as usize;
-            match taken.get_mut(node) {
-                None => {
-                    return Err(PlacementError::NoSuchNode { machine: name(), rank, node, last: machine.nodes() - 1 });
-                }
-                Some(Some(first)) => return Err(PlacementError::NodeTaken { first: *first, second: rank, node }),
-                Some(free) => *free = Some(rank),
+            if node >= machine.nodes() {
+                return Err(PlacementError::NoSuchNode { machine: name(), rank, node, last: machine.nodes() - 1 });
+            }
+            if let Some(first) = taken.insert(node, rank) {
+                return Err(PlacementError::NodeTaken { first, second: rank, node });
             }
         }
         Ok(())

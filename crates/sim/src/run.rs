@@ -7,22 +7,67 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
+use weft_base::{Interrupt, Picos, memory};
 use weft_comm::{CommError, Program, RunError};
 use weft_machine::Machine;
-use weft_network::Traffic;
+use weft_network::{Table, Traffic};
 
 use crate::communicator::SimComm;
-use crate::core::Core;
+use crate::core::{Core, RANK_BYTES};
 use crate::placement::Placement;
 use crate::trace::Trace;
 
-/// What a run records besides its answer.
-#[derive(Clone, Copy, Debug, Default)]
+/// What a run records besides its answer, and what ends it early.
+#[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Every send, receive, wait, computation and message.
     pub trace: bool,
     /// What every link carries.
     pub traffic: bool,
+    /// Whether somebody wants the run to end.
+    pub interrupt: Interrupt,
+}
+
+/// Between two questions whether the run shall end: polls of programs and events, a few milliseconds of them.
+const ASKED_EVERY: u32 = 1 << 14;
+
+/// How many of those questions there are between two looks at the memory that is left.
+const MEMORY_EVERY: u32 = 16;
+
+/// A run ends when less than this is left, in bytes: what it takes until the next look.
+const RESERVE: u64 = 256 << 20;
+
+/// Counts steps of a run, and looks at times whether it may go on.
+struct Watch<'a> {
+    interrupt: &'a Interrupt,
+    steps: Cell<u32>,
+    asked: Cell<u32>,
+}
+
+impl Watch<'_> {
+    #[inline(always)]
+    fn step(&self) -> Result<(), RunError> {
+        let steps = self.steps.get().wrapping_add(1);
+        self.steps.set(steps);
+        if steps % ASKED_EVERY == 0 { self.ask() } else { Ok(()) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn ask(&self) -> Result<(), RunError> {
+        if self.interrupt.is_requested() {
+            return Err(RunError::Interrupted);
+        }
+        self.asked.set(self.asked.get().wrapping_add(1));
+        if self.asked.get() % MEMORY_EVERY == 0 {
+            memory::require(
+                RESERVE,
+                "to go on, a run in virtual time",
+                "ask for fewer ranks, or for fewer messages at once",
+            )?;
+        }
+        Ok(())
+    }
 }
 
 /// A run that came to its end.
@@ -47,7 +92,8 @@ pub struct Outcome<T> {
 /// # Errors
 /// [`RunError::Setup`] when the machine cannot hold the placement or passes no messages; [`RunError::Deadlock`] and
 /// [`RunError::MismatchedCollective`] when no rank can go on, with each blocked rank and its call;
-/// [`RunError::Failed`] and [`RunError::Panicked`] for the first rank that fails.
+/// [`RunError::Failed`] and [`RunError::Panicked`] for the first rank that fails; [`RunError::Interrupted`];
+/// [`RunError::Memory`] where ranks, or messages under way, take more than there is.
 pub fn run<P: Program>(
     machine: &Machine,
     placement: &Placement,
@@ -60,11 +106,14 @@ pub fn run<P: Program>(
         return Err(RunError::Setup(message));
     }
     placement.check(machine).map_err(|error| RunError::Setup(error.to_string()))?;
-    let core = Rc::new(RefCell::new(Core::new(machine, placement, options.trace, options.traffic)));
     let ranks = placement.ranks();
-    let mut programs: Vec<_> =
-        (0..ranks).map(|rank| Some(Box::pin(program.clone().run(SimComm::new(core.clone(), rank as u32))))).collect();
-    let program_bytes = programs.iter().flatten().map(|program| size_of_val(&**program)).next().unwrap_or(0);
+    let start = |core: &Rc<RefCell<Core>>, rank| Box::pin(program.clone().run(SimComm::new(core.clone(), rank as u32)));
+    let nobody = Rc::new(RefCell::new(Core::new(machine, placement, 0, &Options::default())));
+    let program_bytes = size_of_val(&*start(&nobody, 0));
+    let each = program_bytes + RANK_BYTES + size_of::<Option<P::Output>>() + 4 * size_of::<usize>();
+    memory::require(ranks as u64 * each as u64, format!("a run of {ranks} ranks"), "ask for fewer ranks")?;
+    let core = Rc::new(RefCell::new(Core::new(machine, placement, ranks, options)));
+    let mut programs: Vec<_> = (0..ranks).map(|rank| Some(start(&core, rank))).collect();
     let addresses = programs.iter().map(|program| program.as_ref().map_or(0, |program| (&raw const **program).addr()));
     core.borrow_mut().set_programs(addresses, program_bytes);
     let mut outputs: Vec<Option<P::Output>> = (0..ranks).map(|_| None).collect();
@@ -72,8 +121,9 @@ pub fn run<P: Program>(
         core.borrow_mut().make_ready(rank as u32);
     }
     let running = Cell::new(0);
+    let watch = Watch { interrupt: &options.interrupt, steps: Cell::new(0), asked: Cell::new(0) };
     // One for the whole run: around every poll it would cost as much as the poll.
-    let driven = catch_unwind(AssertUnwindSafe(|| drive(&core, &mut programs, &mut outputs, &running)));
+    let driven = catch_unwind(AssertUnwindSafe(|| drive(&core, &mut programs, &mut outputs, &running, &watch)));
     let unfinished = driven
         .unwrap_or_else(|panic| Err(RunError::Panicked { rank: running.get(), message: panic_message(&*panic) }))?;
     if unfinished > 0 {
@@ -81,6 +131,15 @@ pub fn run<P: Program>(
         return Err(RunError::of_blocked(ranks, blocked));
     }
     drop(programs);
+    let beyond = (0..ranks).any(|rank| core.borrow().clock(rank as u32) == Picos::MAX);
+    if beyond {
+        let message = format!(
+            "a run of more than {:.0} days of virtual time on {}",
+            Picos::MAX.seconds() / 86_400.0,
+            machine.name
+        );
+        return Err(RunError::Setup(format!("{message}: ask for shorter messages, or look at the times in its file")));
+    }
     Ok(outcome(&core, outputs, program_bytes))
 }
 
@@ -90,14 +149,16 @@ fn drive<T, F>(
     programs: &mut [Option<Pin<Box<F>>>],
     outputs: &mut [Option<T>],
     running: &Cell<usize>,
+    watch: &Watch<'_>,
 ) -> Result<usize, RunError>
 where
     F: Future<Output = Result<T, CommError>>,
 {
     let mut context = Context::from_waker(Waker::noop());
     let mut unfinished = programs.len();
-    while let Some(rank) = next_ready(core) {
+    while let Some(rank) = next_ready(core, watch)? {
         let rank = rank as usize;
+        watch.step()?;
         let Some(program) = &mut programs[rank] else { continue };
         running.set(rank);
         if let Poll::Ready(output) = program.as_mut().poll(&mut context) {
@@ -110,14 +171,15 @@ where
 }
 
 /// The next rank that can go on, after as many events as that takes; none when no event is left.
-fn next_ready(core: &RefCell<Core>) -> Option<u32> {
+fn next_ready(core: &RefCell<Core>, watch: &Watch<'_>) -> Result<Option<u32>, RunError> {
     let mut core = core.borrow_mut();
     loop {
         if let Some(rank) = core.next_ready() {
-            return Some(rank);
+            return Ok(Some(rank));
         }
+        watch.step()?;
         if !core.step() && !core.tell_quiet() {
-            return None;
+            return Ok(None);
         }
     }
 }
@@ -137,6 +199,6 @@ fn outcome<T>(core: &RefCell<Core>, outputs: Vec<Option<T>>, program_bytes: usiz
         messages: core.entered(),
         program_bytes,
         trace: core.trace.take(),
-        traffic: core.network().traffic().map(<[Traffic]>::to_vec),
+        traffic: core.network().traffic().map(Table::to_vec),
     }
 }

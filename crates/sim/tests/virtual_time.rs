@@ -31,7 +31,7 @@ fn simulate<P: Program>(
     ranks: usize,
     program: P,
 ) -> Result<Outcome<P::Output>, RunError> {
-    run(machine, &Placement::identity(ranks), &program, &Options { trace: true, traffic: true })
+    run(machine, &Placement::identity(ranks), &program, &Options { trace: true, traffic: true, ..Options::default() })
 }
 
 /// Microseconds, rounded to a nanosecond.

@@ -1,19 +1,13 @@
 //! Connection sets, schedules, the compiler.
 
-use std::cell::Cell;
-use std::time::{Duration, Instant};
-
 use pyo3::prelude::*;
 use weft_conset::{
-    Compiler, Connection, ConnectionSet, NAMED, Options, Order, Resources, Schedule, compile, named, verify,
+    Compiler, Connection, ConnectionSet, NAMED, Options, Order, Resources, Schedule, compile, named, verify_until,
 };
 
-use crate::errors::{RunError, UsageError};
+use crate::errors::{RunError, usage};
 use crate::machine::PyMachine;
-
-fn usage(error: impl ToString) -> PyErr {
-    UsageError::new_err(error.to_string())
-}
+use crate::signals::{interruptible, watched};
 
 /// A set of connections between nodes.
 #[pyclass(name = "ConnectionSet", module = "weft._core", frozen)]
@@ -40,8 +34,9 @@ impl PyConnectionSet {
     /// A named pattern between the nodes of a machine, `words` words on every connection. Raises UsageError.
     #[staticmethod]
     #[pyo3(signature = (name, machine, words = 1, seed = 0))]
-    fn named(name: &str, machine: &PyMachine, words: u64, seed: u64) -> PyResult<PyConnectionSet> {
-        named(name, &machine.0.topology, words, seed).map(PyConnectionSet).map_err(usage)
+    fn named(py: Python<'_>, name: &str, machine: &PyMachine, words: u64, seed: u64) -> PyResult<PyConnectionSet> {
+        let topology = &machine.0.topology;
+        py.detach(|| named(name, topology, words, seed)).map(PyConnectionSet).map_err(usage)
     }
 
     /// The set that `to_json` wrote. Raises UsageError.
@@ -88,13 +83,14 @@ impl PyConnectionSet {
 
     /// The set with its parts placed on the machine's nodes so that words cross few links, and the node of each part.
     #[pyo3(signature = (machine, seed = 0))]
-    fn placed(&self, py: Python<'_>, machine: &PyMachine, seed: u64) -> (PyConnectionSet, Vec<u32>) {
+    fn placed(&self, py: Python<'_>, machine: &PyMachine, seed: u64) -> PyResult<(PyConnectionSet, Vec<u32>)> {
         let topology = &machine.0.topology;
-        let (nodes, set) = py.detach(|| {
-            let control = weft_conset::compile::Control::new(60.0, seed, &|| false, &|_| ());
+        let (nodes, set) = interruptible(py, |interrupt| {
+            let asked = || interrupt.is_requested();
+            let control = weft_conset::compile::Control::new(60.0, seed, &asked, &|_| ());
             weft_conset::compile::place(&self.0, topology, &control)
-        });
-        (PyConnectionSet(set), nodes)
+        })?;
+        Ok((PyConnectionSet(set), nodes))
     }
 
     fn __len__(&self) -> usize {
@@ -134,7 +130,7 @@ impl PySchedule {
     #[pyo3(signature = (connections = None))]
     fn verify(&self, py: Python<'_>, connections: Option<&PyConnectionSet>) -> PyResult<()> {
         let set = connections.map(|set| &set.0);
-        py.detach(|| verify(&self.0, set)).map(drop).map_err(usage)
+        interruptible(py, |interrupt| verify_until(&self.0, set, interrupt))?.map(drop).map_err(usage)
     }
 
     /// Name of the machine.
@@ -242,16 +238,8 @@ pub fn compile_connections(
     let options = Options { compiler, effort, seed, phases, split };
     let name = machine.0.name.clone();
     let set = &connections.0;
-    let (schedule, stopped) = py.detach(|| {
-        let stopped = Cell::new(false);
-        let asked = Cell::new(Instant::now());
-        let interrupted = || {
-            if !stopped.get() && asked.get().elapsed() > Duration::from_millis(50) {
-                asked.set(Instant::now());
-                stopped.set(Python::attach(|py| py.check_signals().is_err()));
-            }
-            stopped.get()
-        };
+    let (schedule, raised) = watched(py, |interrupt| {
+        let interrupted = || interrupt.is_requested();
         let tell = |found: &weft_conset::Progress| {
             if let Some(progress) = &progress {
                 let (phases, seconds) =
@@ -260,8 +248,9 @@ pub fn compile_connections(
                 let _ = Python::attach(|py| progress.call1(py, (&found.doing, found.spent, phases, seconds)).map(drop));
             }
         };
-        (compile(set, &resources, &name, &options, &interrupted, &tell), stopped.get())
+        compile(set, &resources, &name, &options, &interrupted, &tell)
     });
+    let stopped = raised.is_some();
     let schedule = schedule.map_err(|error| match error {
         weft_conset::CompileError::Interrupted => RunError::new_err(error.to_string()),
         other => usage(other),

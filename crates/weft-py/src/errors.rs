@@ -5,6 +5,7 @@ use pyo3::panic::PanicException;
 use pyo3::prelude::*;
 use pyo3::types::{PyModule, PyTuple};
 use pyo3::{PyErr, create_exception};
+use weft_base::quoting;
 use weft_launch::LaunchError;
 
 create_exception!(weft._core, WeftError, PyException, "Base of weft's errors; str() is the whole message.");
@@ -22,11 +23,16 @@ create_exception!(
 );
 create_exception!(weft._core, RunError, WeftError, "A run that failed: deadlock, a missing library, a killed rank.");
 
+/// A request that cannot be meant, for the reason given; input in it is shortened and cannot move a terminal's cursor.
+pub fn usage(reason: impl ToString) -> PyErr {
+    UsageError::new_err(quoting::message(&reason.to_string()))
+}
+
 /// A launch's error as the exception for it.
 pub fn launch_error(error: LaunchError) -> PyErr {
     match error {
-        LaunchError::Usage(message) => UsageError::new_err(message),
-        LaunchError::Run(error) => RunError::new_err(error.to_string()),
+        LaunchError::Usage(message) => usage(message),
+        LaunchError::Run(error) => RunError::new_err(quoting::message(&error.to_string())),
     }
 }
 

@@ -7,13 +7,14 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use weft_launch::{ExchangeRequest, SolveRequest};
 
-use crate::errors::{UsageError, launch_error};
+use crate::errors::{launch_error, usage};
 use crate::launch::write_trace;
 use crate::machine::PyMachine;
 use crate::mpi::with_world;
+use crate::signals::interruptible;
 
 fn read<T: DeserializeOwned>(json: &str) -> PyResult<T> {
-    serde_json::from_str(json).map_err(|error| UsageError::new_err(format!("the request is malformed: {error}")))
+    serde_json::from_str(json).map_err(|error| usage(format!("the request is malformed: {error}")))
 }
 
 fn written(result: &impl Serialize) -> String {
@@ -31,8 +32,10 @@ pub fn simulate_exchange(
 ) -> PyResult<String> {
     let request: ExchangeRequest = read(request_json)?;
     let machine = &machine.0;
+    let is_traced = trace_path.is_some();
     let (result, trace) =
-        py.detach(|| weft_launch::simulate_exchange(machine, &request, trace_path.is_some())).map_err(launch_error)?;
+        interruptible(py, |interrupt| weft_launch::simulate_exchange(machine, &request, is_traced, interrupt))?
+            .map_err(launch_error)?;
     if let (Some(path), Some(trace)) = (trace_path, trace) {
         write_trace(&path, &trace, &format!("{} on {}", request.set.name, machine.title))?;
     }
@@ -61,7 +64,8 @@ pub fn exchange_mpi_rank(py: Python<'_>, request_json: &str, default_library: &s
 pub fn solve_simulated(py: Python<'_>, machine: &PyMachine, request_json: &str) -> PyResult<String> {
     let request: SolveRequest = read(request_json)?;
     let machine = &machine.0;
-    py.detach(|| weft_launch::solve_simulated(machine, &request)).map_err(launch_error).map(|found| written(&found))
+    let solution = interruptible(py, |interrupt| weft_launch::solve_simulated(machine, &request, interrupt))?;
+    solution.map_err(launch_error).map(|found| written(&found))
 }
 
 /// Solves a partitioned system with ranks as threads; the solution as JSON. Raises UsageError, RunError.

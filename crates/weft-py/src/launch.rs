@@ -9,12 +9,13 @@ use pyo3::prelude::*;
 use weft_launch::{SimulateOptions, Trace};
 use weft_suite::{Request, Row};
 
-use crate::errors::{UsageError, launch_error};
+use crate::errors::{launch_error, usage};
 use crate::machine::PyMachine;
+use crate::signals::interruptible;
 
 /// Reads a request.
 pub fn request(json: &str) -> PyResult<Request> {
-    Request::from_json(json).map_err(|error| UsageError::new_err(error.to_string()))
+    Request::from_json(json).map_err(|error| usage(error))
 }
 
 /// Rows as JSON.
@@ -31,7 +32,7 @@ pub fn benchmarks() -> String {
 /// The bytes of the messages that each rank sends in one exchange of ghosts of blocks of this shape. Raises UsageError.
 #[pyfunction]
 pub fn halo_messages(shape: Vec<u64>, ranks: usize) -> PyResult<Vec<u64>> {
-    weft_suite::halo_messages(&shape, ranks).map_err(|error| UsageError::new_err(error.to_string()))
+    weft_suite::halo_messages(&shape, ranks).map_err(|error| usage(error))
 }
 
 /// Checks all of a request that can be checked without a machine. Raises UsageError.
@@ -54,9 +55,12 @@ pub fn simulate(
     if seed != 0 {
         request.seed = seed;
     }
-    let options = SimulateOptions { trace: trace_path.is_some() };
+    let trace = trace_path.is_some();
     let machine = &machine.0;
-    let simulated = py.detach(|| weft_launch::simulate(machine, &request, &options)).map_err(launch_error)?;
+    let run = |interrupt: &weft_base::Interrupt| {
+        weft_launch::simulate(machine, &request, &SimulateOptions { trace, interrupt: interrupt.clone() })
+    };
+    let simulated = interruptible(py, run)?.map_err(launch_error)?;
     if let (Some(path), Some(trace)) = (trace_path, &simulated.trace) {
         write_trace(&path, trace, &format!("{} on {}", request.benchmark, machine.title))?;
     }
@@ -101,6 +105,6 @@ pub fn run_threads(py: Python<'_>, request_json: &str) -> PyResult<String> {
 /// need no ghosts, and the others. Raises UsageError.
 #[pyfunction]
 pub fn stencil_work(shape: Vec<u64>, ranks: usize) -> PyResult<(Vec<u64>, [u64; 2], u64, u64)> {
-    let work = weft_suite::stencil_work(&shape, ranks).map_err(|error| UsageError::new_err(error.to_string()))?;
+    let work = weft_suite::stencil_work(&shape, ranks).map_err(|error| usage(error))?;
     Ok((work.messages, work.copied, work.interior, work.rim))
 }

@@ -13,6 +13,7 @@ mod fghc_run;
 mod guard;
 mod interruptible;
 mod launch;
+mod limits;
 mod machine;
 mod memory;
 mod mpi;
@@ -21,6 +22,7 @@ mod primitives;
 mod processor;
 mod router;
 mod shift;
+mod signals;
 mod stencil;
 
 use pyo3::prelude::*;
@@ -50,6 +52,8 @@ mod _core {
     use crate::fghc_run::{fghc_run, fghc_run_mpi, fghc_run_threads, fghc_simulate, fghc_sites};
     #[pymodule_export]
     use crate::launch::{benchmarks, check_request, halo_messages, run_threads, simulate, stencil_work};
+    #[pymodule_export]
+    use crate::limits::{available_memory, message, require_memory, shown};
     #[pymodule_export]
     use crate::machine::{PyMachine, catalogue};
     #[pymodule_export]

@@ -1,9 +1,10 @@
 //! Machine descriptions.
 
 use pyo3::prelude::*;
+use weft_base::quoting;
 use weft_machine::Machine;
 
-use crate::errors::{MachineError, UsageError};
+use crate::errors::{MachineError, usage};
 
 /// A machine description (seam 1).
 #[pyclass(name = "Machine", module = "weft._core", frozen)]
@@ -14,14 +15,14 @@ impl PyMachine {
     /// Reads the text of a machine file; `path` is what messages call it. Raises MachineError.
     #[staticmethod]
     fn parse(text: &str, path: &str) -> PyResult<PyMachine> {
-        let machine = Machine::parse(text, path).map_err(|error| MachineError::new_err(error.to_string()))?;
+        let machine = Machine::parse(text, path).map_err(|error| machine_error(&error))?;
         Ok(PyMachine(machine))
     }
 
     /// A machine of the catalogue by name, or a machine file by path. Raises MachineError.
     #[staticmethod]
     fn find(name_or_path: &str) -> PyResult<PyMachine> {
-        let machine = weft_machine::find(name_or_path).map_err(|error| MachineError::new_err(error.to_string()))?;
+        let machine = weft_machine::find(name_or_path).map_err(|error| machine_error(&error))?;
         Ok(PyMachine(machine))
     }
 
@@ -82,8 +83,12 @@ impl PyMachine {
             return Ok(());
         }
         let message = "is a data-parallel machine: its nodes pass no messages between programs";
-        Err(UsageError::new_err(format!("{} {message}", self.0.name)))
+        Err(usage(format!("{} {message}", self.0.name)))
     }
+}
+
+fn machine_error(error: &impl ToString) -> PyErr {
+    MachineError::new_err(quoting::message(&error.to_string()))
 }
 
 /// Names of the catalogue's machines.

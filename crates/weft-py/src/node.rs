@@ -5,7 +5,7 @@ use serde_json::json;
 use weft_comm::Work;
 use weft_suite::node::{NodeError, NodeRequest};
 
-use crate::errors::{RunError, UsageError};
+use crate::errors::{RunError, usage};
 
 /// Every benchmark of the node suite as a JSON list.
 #[pyfunction]
@@ -34,8 +34,8 @@ pub fn node_work(benchmark: &str, variant: &str, length: Option<u64>) -> Option<
 #[pyfunction]
 pub fn run_node(py: Python<'_>, benchmark: &str, request_json: &str) -> PyResult<String> {
     crate::guard::checked_level()?;
-    let request: NodeRequest = serde_json::from_str(request_json)
-        .map_err(|error| UsageError::new_err(format!("the request is malformed: {error}")))?;
+    let request: NodeRequest =
+        serde_json::from_str(request_json).map_err(|error| usage(format!("the request is malformed: {error}")))?;
     let rows = py.detach(|| weft_suite::node::run(benchmark, &request, &mut |_| {})).map_err(node_error)?;
     Ok(serde_json::to_string(&rows).expect("rows are plain data"))
 }
@@ -46,7 +46,7 @@ fn node_error(error: NodeError) -> PyErr {
         NodeError::UnknownBenchmark { .. }
         | NodeError::UnknownVariant { .. }
         | NodeError::BadLength { .. }
-        | NodeError::BadRequest { .. } => UsageError::new_err(error.to_string()),
+        | NodeError::BadRequest { .. } => usage(error),
         _ => RunError::new_err(error.to_string()),
     }
 }

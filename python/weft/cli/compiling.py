@@ -175,8 +175,9 @@ def _show_patterns() -> None:
 def _summary(schedule: Schedule, connections: int) -> None:
     """The figures of a schedule, each beside its lower bounds."""
     from weft import units
+    from weft.inputs import quoted
 
-    typer.echo(f"{schedule.pattern} on {schedule.machine}: {connections:,} connections")
+    typer.echo(f"{quoted(schedule.pattern)} on {schedule.machine}: {connections:,} connections")
     _line(
         "phases",
         str(schedule.phases),
@@ -225,7 +226,10 @@ def show(
         return
     if shown is Shown.SVG:
         if phase >= len(content["phases"]):
-            raise UsageError(f"there is no phase {phase}: {schedule} has phases 0 to {len(content['phases']) - 1}")
+            last = len(content["phases"]) - 1
+            raise UsageError(
+                f"there is no phase {phase}: {schedule} has {f'phases 0 to {last}' if last >= 0 else 'none'}"
+            )
         files.deliver(drawing.svg(content, phase).encode(), target)
     else:
         files.deliver(drawing.page(content).encode(), target)

@@ -61,7 +61,11 @@ def say(message: str) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    line = Text.assemble(("error: ", "bold red"), message)
+    from weft import _core
+
+    # Whatever is in it comes from somewhere: no line without end, nothing that moves the cursor.
+    plain = _core.message(message.encode("utf-8", "backslashreplace").decode("utf-8"))
+    line = Text.assemble(("error: ", "bold red"), plain)
     Console(stderr=True, highlight=False).print(line, soft_wrap=True)
 
 

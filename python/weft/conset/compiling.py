@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 
-from weft import _core, catalogue, files
+from weft import _core, catalogue, files, inputs
 from weft._core import ConnectionSet, Machine, Schedule, UsageError
 from weft.conset.patterns import pattern as find_pattern
 
@@ -100,11 +99,9 @@ def read(path: str | os.PathLike[str], verified: bool = True) -> Schedule:
     UsageError
         If the file is no schedule, was changed after it was written, or breaks a rule: with the reason.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: expected a schedule in JSON, found bytes that are no text") from error
-    schedule = Schedule.parse(text, str(path))
+    # As text, as JSON of connections with routes, and as what the verifier knows of it.
+    text = inputs.read_text(path, "a schedule in JSON", factor=8)
+    schedule = Schedule.parse(text, inputs.quoted(str(path)))
     if verified:
         try:
             schedule.verify()

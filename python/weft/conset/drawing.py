@@ -9,6 +9,8 @@ from collections import Counter
 from typing import Any
 
 from weft import units
+from weft.inputs import quoted
+from weft.pages import policy
 
 # More phases than these are drawn one by one with `weft show --format svg --phase N`.
 DRAWN_PHASES = 64
@@ -29,7 +31,7 @@ def text(schedule: Content) -> str:
     lines.append("")
     for bound in schedule["lower_bounds"]:
         value = f"{bound['value']:.0f} phases" if bound["unit"] == "phases" else f"{bound['value']:.9f} s"
-        lines.append(f"at least {value} ({bound['name']})")
+        lines.append(f"at least {value} ({quoted(bound['name'])})")
     return "\n".join(lines) + "\n"
 
 
@@ -52,12 +54,14 @@ def page(schedule: Content) -> str:
     note = f"<p>{more} more phases: weft show --format svg --phase N draws them.</p>" if more > 0 else ""
     chooser = (
         f'<label>phase <input type="range" min="0" max="{last}" value="0" '
-        f'oninput="choose(this.value)"> <output id="chosen">0</output></label>'
+        f'id="choice"> <output id="chosen">0</output></label>'
     )
     return f"""<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>{html.escape(_title(schedule))}</title>
+<html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{html.escape(policy([_SCRIPT]))}">
+<title>{html.escape(_title(schedule))}</title>
 <style>{_STYLE}</style></head><body>
-<h1>{html.escape(schedule["pattern"])} on {html.escape(schedule["machine"])}</h1>
+<h1>{html.escape(quoted(schedule["pattern"]))} on {html.escape(quoted(schedule["machine"]))}</h1>
 {_figures(schedule)}
 <h2>Phases on the topology</h2>
 <p>Links are darker the more connections they carry; routes start at a dot.</p>
@@ -66,9 +70,15 @@ def page(schedule: Content) -> str:
 <h2>Timetable of the processors</h2>
 <p>From left to right time; for each processor above what it sends and below what it receives. Grey is switching.</p>
 {_timetable(schedule)}
-<script>function choose(n){{document.querySelectorAll('.phase').forEach(p=>p.hidden=p.id!=='phase-'+n);
-document.getElementById('chosen').value=n}}</script></body></html>
+<script>{_SCRIPT}</script></body></html>
 """
+
+
+_SCRIPT = """const choice = document.getElementById("choice");
+if (choice) choice.addEventListener("input", () => {
+  document.querySelectorAll(".phase").forEach((phase) => { phase.hidden = phase.id !== `phase-${choice.value}`; });
+  document.getElementById("chosen").value = choice.value;
+});"""
 
 
 _STYLE = """body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem}
@@ -81,7 +91,7 @@ svg{max-width:100%;height:auto}input{width:20rem;vertical-align:middle}
 def _title(schedule: Content) -> str:
     phases, seconds = len(schedule["phases"]), units.seconds(schedule["predicted_seconds"])
     plural = "" if phases == 1 else "s"
-    what = f"{schedule['pattern']} on {schedule['machine']}: {schedule['connections']} connections"
+    what = f"{quoted(schedule['pattern'])} on {quoted(schedule['machine'])}: {schedule['connections']} connections"
     return f"{what}, {phases} phase{plural}, {seconds}"
 
 
@@ -91,11 +101,11 @@ def _figures(schedule: Content) -> str:
         ("connections", str(schedule["connections"])),
         ("phases", str(len(schedule["phases"]))),
         ("predicted", seconds),
-        ("compiler", schedule["compiler"]),
+        ("compiler", quoted(schedule["compiler"])),
     ]
     for bound in schedule["lower_bounds"]:
         value = f"{bound['value']:.0f} phases" if bound["unit"] == "phases" else units.seconds(bound["value"])
-        rows.append((f"at least ({bound['name']})", value))
+        rows.append((f"at least ({quoted(bound['name'])})", value))
     cells = "".join(
         f'<tr><td>{html.escape(name)}</td><td class="n">{html.escape(value)}</td></tr>' for name, value in rows
     )

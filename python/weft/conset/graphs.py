@@ -8,16 +8,22 @@ two parts that share a node send each other their contributions to it. A value i
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
+import warnings
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from weft import _core
 from weft._core import ConnectionSet, UsageError
 from weft.conset import mesh_checking
 from weft.conset.patterns import GRAPH, MATRIX
+from weft.inputs import message, quoted, read_text, within_memory
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -50,16 +56,16 @@ def read(
             raise UsageError(f"{path}: the exchange vertex is that of meshes; a matrix or graph has row")
         matrix = _matrix(path) if suffix in MATRIX else _metis(path)
         owner = _partition(path, partition, matrix, parts, seed)
-        return row_exchange(matrix, owner, parts, path.name)
+        return row_exchange(matrix, owner, parts, quoted(path.name))
     points, blocks = _mesh(path)
     mesh_checking.check(str(path), points, blocks)
     cells = [block for _, block in blocks]
     if exchange == "row":
         matrix = node_graph(cells, len(points))
         owner = _partition(path, partition, matrix, parts, seed)
-        return row_exchange(matrix, owner, parts, path.name)
+        return row_exchange(matrix, owner, parts, quoted(path.name))
     owner = _partition(path, partition, dual_graph(cells, points.shape[1]), parts, seed)
-    return vertex_exchange(cells, owner, parts, path.name)
+    return vertex_exchange(cells, owner, parts, quoted(path.name))
 
 
 def row_exchange(matrix: csr_array, owner: np.ndarray, parts: int, name: str) -> ConnectionSet:
@@ -110,13 +116,22 @@ def node_graph(cells: list[np.ndarray], nodes: int) -> csr_array:
 
 
 def _matrix(path: Path) -> csr_array:
-    from scipy.io import mmread
+    from scipy.io import mminfo, mmread
     from scipy.sparse import csr_array
 
+    expected = f"{path}: expected a sparse matrix in Matrix Market format"
     try:
-        matrix = csr_array(mmread(path))
-    except (ValueError, TypeError, OverflowError) as error:
-        raise UsageError(f"{path}: expected a sparse matrix in Matrix Market format: {error}") from error
+        _refuse_large(path, *mminfo(path)[:4])
+        with within_memory():
+            matrix = csr_array(mmread(path))
+    except (UsageError, OSError):
+        raise
+    except MemoryError:
+        raise UsageError(f"{path}: its header asks for more memory than there is") from None
+    except Exception as error:
+        raise UsageError(f"{expected}: {message(error)}") from None
+    if matrix.ndim != 2:
+        raise UsageError(f"{expected}, found {matrix.ndim} axes")
     if matrix.shape[0] != matrix.shape[1]:
         raise UsageError(
             f"{path}: expected a square matrix, found {matrix.shape[0]} rows and {matrix.shape[1]} columns"
@@ -124,34 +139,53 @@ def _matrix(path: Path) -> csr_array:
     return matrix
 
 
+def _refuse_large(path: Path, rows: int, columns: int, entries: int, form: str) -> None:
+    """Refuse a header that promises what the file cannot have, or what takes more memory than there is."""
+    size = path.stat().st_size
+    least = 2 * entries if form == "array" else 4 * entries
+    if least > size:
+        raise UsageError(f"{path}: its header promises {entries} entries, the file has {size} bytes")
+    # Entries as read, by rows, symmetric, and divided into parts; rows as starts of lists.
+    _core.require_memory(
+        120 * entries + 48 * (rows + columns),
+        f"{path}: a matrix of {rows} rows with {entries} entries",
+        "take a smaller one",
+    )
+
+
 def _metis(path: Path) -> csr_array:
     """A METIS graph file: vertices, edges and a format in the first line, then the neighbours of each vertex from 1."""
     from scipy.sparse import csr_array
 
-    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("%")]
+    # Numbers of a line become Python's; a neighbour is a row, a column and a value of a matrix.
+    text = read_text(path, "a graph in METIS's format", factor=64)
+    lines = [line for line in text.splitlines() if not line.startswith("%")]
+    expected = f"{path}: expected the numbers of vertices and edges in the first line"
     try:
         header = [int(word) for word in lines[0].split()]
-    except (ValueError, IndexError) as error:
-        raise UsageError(f"{path}: expected the numbers of vertices and edges in the first line") from error
-    if len(header) < 2:
-        raise UsageError(f"{path}: expected the numbers of vertices and edges in the first line, found {lines[0]!r}")
+    except (ValueError, IndexError):
+        raise UsageError(f"{expected}, found {quoted(lines[0]) if lines else 'nothing'}") from None
+    if len(header) < 2 or header[0] < 1 or min(header) < 0 or max(header[2:], default=0) > 999:
+        raise UsageError(f"{expected}, found {quoted(lines[0])}")
     flags = f"{header[2]:03d}" if len(header) > 2 else "000"
     weights = (header[3] if len(header) > 3 else 1) if flags[-2] == "1" else 0
     skipped, stride = weights + (flags[-3] == "1"), 2 if flags[-1] == "1" else 1
     vertices = lines[1 : 1 + header[0]]
     if len(vertices) != header[0]:
-        raise UsageError(f"{path}: expected {header[0]} lines of neighbours, found {len(vertices)}")
+        raise UsageError(f"{path}: expected {quoted(header[0])} lines of neighbours, found {len(vertices)}")
     rows, columns = [], []
     for vertex, line in enumerate(vertices):
         try:
             neighbours = [int(word) for word in line.split()][skipped::stride]
-        except ValueError as error:
+        except ValueError:
             raise UsageError(
-                f"{path}: expected the neighbours of vertex {vertex + 1} as numbers, found {line!r}"
-            ) from error
+                f"{path}: expected the neighbours of vertex {vertex + 1} as numbers, found {quoted(line)}"
+            ) from None
         for neighbour in neighbours:
             if not 1 <= neighbour <= header[0]:
-                raise UsageError(f"{path}: vertex {vertex + 1} has neighbour {neighbour}, there are 1 to {header[0]}")
+                raise UsageError(
+                    f"{path}: vertex {vertex + 1} has neighbour {quoted(neighbour)}, there are 1 to {header[0]}"
+                )
             rows.append(vertex)
             columns.append(neighbour - 1)
     return csr_array((np.ones(len(rows)), (rows, columns)), shape=(header[0], header[0]))
@@ -160,22 +194,56 @@ def _metis(path: Path) -> csr_array:
 def _mesh(path: Path) -> tuple[np.ndarray, list[tuple[str, np.ndarray]]]:
     """Points and the elements of the highest dimension, by kind."""
     meshio = _package("meshio", path)
+    size = path.stat().st_size
+    _core.require_memory(40 * size, f"{path}: a mesh in a file of {size} bytes", "take a smaller one")
     try:
-        mesh = meshio.read(path)
-    except SystemExit as error:
-        raise UsageError(f"{path}: no format of meshio was recognised") from error
+        with within_memory(), _unheard(), np.errstate(all="ignore"):
+            mesh = meshio.read(path)
+            dimension = max((block.dim for block in mesh.cells), default=0)
+            cells = [
+                (str(block.type), np.asarray(block.data, dtype=np.int64))
+                for block in mesh.cells
+                if block.dim == dimension and len(block.data)
+            ]
+            points = np.asarray(mesh.points, dtype=float)
+    except SystemExit:
+        raise UsageError(f"{path}: no format of meshio was recognised") from None
+    except MemoryError:
+        raise UsageError(f"{path}: reading it takes more memory than there is") from None
+    except OSError:
+        raise
     except Exception as error:
-        raise UsageError(f"{path}: meshio cannot read it: {error}") from error
-    dimension = max((block.dim for block in mesh.cells), default=0)
-    cells = [
-        (str(block.type), np.asarray(block.data, dtype=np.int64))
-        for block in mesh.cells
-        if block.dim == dimension and len(block.data)
-    ]
-    points = np.asarray(mesh.points, dtype=float)
+        raise UsageError(f"{path}: meshio cannot read it: {message(error)}") from None
+    if points.ndim != 2 or not 1 <= points.shape[1] <= 3 or any(block.ndim != 2 for _, block in cells):
+        raise UsageError(f"{path}: expected points of one to three coordinates, and cells with as many nodes each")
     if dimension == 2 and points.shape[1] == 3 and np.ptp(points[:, 2]) == 0:
         points = points[:, :2]
     return points, cells
+
+
+class _Patience(io.StringIO):
+    """Takes what a reader says until that is too much: one that knows none of a file's lines says so of each."""
+
+    _WRITES = 200
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._written = 0
+
+    def write(self, text: str) -> int:
+        self._written += 1
+        if self._written > self._WRITES:
+            raise ValueError("it has too many lines that are not of its format")
+        return len(text)
+
+
+@contextlib.contextmanager
+def _unheard() -> Iterator[None]:
+    """What readers of formats say on the way is for people who read meshes; here the one message counts."""
+    heard = _Patience()
+    with contextlib.redirect_stdout(heard), contextlib.redirect_stderr(heard), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def _package(name: str, path: Path) -> Any:
@@ -194,9 +262,13 @@ def _partition(
     count = graph.shape[0]
     if partition is not None:
         try:
-            owner = np.loadtxt(partition, dtype=np.int64, ndmin=1)
-        except ValueError as error:
-            raise UsageError(f"{partition}: expected a part number a line: {error}") from error
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                owner = np.loadtxt(partition, dtype=np.int64, ndmin=1)
+        except (ValueError, OverflowError) as error:
+            raise UsageError(f"{partition}: expected a part number a line: {message(error)}") from None
+        if owner.ndim != 1:
+            raise UsageError(f"{partition}: expected one part number a line, found {owner.shape[1]}")
         if len(owner) != count:
             raise UsageError(
                 f"{partition}: expected the part of each of the {count} vertices of {path}, found {len(owner)} lines"

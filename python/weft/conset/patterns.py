@@ -24,8 +24,9 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from weft import _core
+from weft import _core, inputs
 from weft._core import ConnectionSet, Machine, UsageError
+from weft.inputs import quoted
 
 TEXT = (".csv", ".txt")
 MATRIX = (".mtx",)
@@ -72,7 +73,7 @@ def pattern(
         _refuse_unknown(text.partition(":")[0])
         return ConnectionSet.named(text, machine, 1 if words is None else words, seed)
     if not path.exists():
-        raise UsageError(f"{path}: there is no such file; named patterns are {', '.join(names())}")
+        raise UsageError(f"{quoted(str(path))}: there is no such file; named patterns are {', '.join(names())}")
     suffix = path.suffix.lower()
     if suffix in TEXT:
         found = from_text(path, machine.nodes)
@@ -93,7 +94,7 @@ def _refuse_unknown(name: str) -> None:
         return
     nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     guess = f"did you mean {nearest[0]}? " if nearest else ""
-    raise UsageError(f"no pattern is called {name}; {guess}there are {', '.join(known)}, and files")
+    raise UsageError(f"no pattern is called {quoted(name)}; {guess}there are {', '.join(known)}, and files")
 
 
 def names() -> list[str]:
@@ -120,20 +121,27 @@ def from_text(path: Path, nodes: int) -> ConnectionSet:
         With file and line.
     """
     connections: list[tuple[int, int, int]] = []
-    with open(path, encoding="utf-8", newline="") as file:
-        try:
-            lines = file.read().splitlines()
-        except UnicodeDecodeError as error:
-            raise UsageError(f"{path}: expected text, found {error.reason}") from error
+    # Each line becomes a string and a tuple of three numbers.
+    lines = inputs.read_text(path, "lines of source, destination and words", factor=24).splitlines()
     for number, line in enumerate(lines, start=1):
         content = line.split("#", 1)[0].strip()
         if not content:
             continue
-        fields = [field.strip() for field in next(csv.reader([content]))] if "," in content else content.split()
+        fields = _fields(path, number, content)
         if not connections and [field.lower() for field in fields[:2]] == ["source", "destination"]:
             continue
         connections.append(_connection(path, number, fields))
     return _checked(path, nodes, connections)
+
+
+def _fields(path: Path, number: int, content: str) -> list[str]:
+    """The fields of a line."""
+    if "," not in content:
+        return content.split()
+    try:
+        return [field.strip() for field in next(csv.reader([content]))]
+    except csv.Error as error:
+        raise UsageError(f"{path}:{number}: expected source, destination and words: {error}") from None
 
 
 def _connection(path: Path, number: int, fields: list[str]) -> tuple[int, int, int]:
@@ -142,19 +150,21 @@ def _connection(path: Path, number: int, fields: list[str]) -> tuple[int, int, i
         raise UsageError(f"{expected}, found {len(fields)} fields")
     try:
         source, destination, words = (int(field) for field in [*fields, "1"][:3])
-    except ValueError as error:
-        raise UsageError(f"{expected}, found {' '.join(fields)}") from error
+    except ValueError:
+        raise UsageError(f"{expected}, found {quoted(' '.join(fields))}") from None
     for value, what in ((source, "source"), (destination, "destination")):
         if not 0 <= value < 2**32:
-            raise UsageError(f"{path}:{number}: node {value} ({what}) does not exist")
-    if not 0 < words < 2**52:
-        raise UsageError(f"{path}:{number}: expected at least one word, found {words}")
+            raise UsageError(f"{path}:{number}: node {quoted(value)} ({what}) does not exist")
+    if words >= 2**52:
+        raise UsageError(f"{path}:{number}: expected fewer than {2**52} words, found {quoted(words)}")
+    if words < 1:
+        raise UsageError(f"{path}:{number}: expected at least one word, found {quoted(words)}")
     return source, destination, words
 
 
 def _checked(path: Path, nodes: int, connections: list[tuple[int, int, int]]) -> ConnectionSet:
     try:
-        return ConnectionSet(nodes, connections, path.name)
+        return ConnectionSet(nodes, connections, quoted(path.name))
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from error
 
@@ -167,10 +177,7 @@ def from_json(path: Path, machine: Machine) -> ConnectionSet:
     UsageError
         If it is neither.
     """
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise UsageError(f"{path}: expected JSON: {error}") from error
+    content = inputs.read_json(path, "JSON")
     if isinstance(content, dict) and "traceEvents" in content:
         return from_trace(path, content["traceEvents"], machine)
     if isinstance(content, dict) and "phases" in content:
@@ -184,12 +191,26 @@ def from_json(path: Path, machine: Machine) -> ConnectionSet:
         raise UsageError(f"{path}: {expected}{error}") from error
 
 
-def from_trace(path: Path, events: list[dict[str, Any]], machine: Machine) -> ConnectionSet:
-    """What each rank sent to each other rank, added up, rank r on node r; bytes are rounded up to words."""
+def from_trace(path: Path, events: Any, machine: Machine) -> ConnectionSet:
+    """What each rank sent to each other rank, added up, rank r on node r; bytes are rounded up to words.
+
+    Raises
+    ------
+    UsageError
+        For events that are none, with the number of the first that is wrong; for a timeline without messages.
+    """
+    if not isinstance(events, list):
+        raise UsageError(f"{path}: traceEvents: expected a list of events, found {quoted(events)}")
     sent: dict[tuple[int, int], int] = defaultdict(int)
-    for event in events:
+    for number, event in enumerate(events):
+        if not isinstance(event, dict):
+            raise UsageError(f"{path}: event {number}: expected an object, found {quoted(event)}")
         if event.get("name") == "send" and event.get("ph") == "X":
-            sent[int(event["tid"]), int(event["args"]["to"])] += int(event["args"]["bytes"])
+            arguments = event.get("args")
+            if not isinstance(arguments, dict):
+                raise UsageError(f"{path}: event {number}, a send: expected args with to and bytes")
+            ends = _count(path, number, "tid", event), _count(path, number, "to", arguments)
+            sent[ends] += _count(path, number, "bytes", arguments)
     between = {ends: count for ends, count in sent.items() if ends[0] != ends[1] and count > 0}
     if not between:
         raise UsageError(f"{path}: the timeline has no messages with data between different ranks")
@@ -197,3 +218,14 @@ def from_trace(path: Path, events: list[dict[str, Any]], machine: Machine) -> Co
     word = int(described["value"])
     connections = [(*ends, math.ceil(count / word)) for ends, count in sorted(between.items())]
     return _checked(path, machine.nodes, connections)
+
+
+def _count(path: Path, number: int, key: str, event: dict[str, Any]) -> int:
+    """A whole number of an event of a timeline."""
+    value = event.get(key)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < (2**52 if key == "bytes" else 2**32):
+        return value
+    found = "nothing" if value is None else quoted(value)
+    raise UsageError(f"{path}: event {number}, a send: expected {key} as a whole number, found {found}")

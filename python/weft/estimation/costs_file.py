@@ -8,9 +8,9 @@ seconds and bytes.
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import Any
 from weft._core import UsageError
 from weft.estimation.curves import SINCE, TERMS, Curve
 from weft.files import write_text
+from weft.inputs import quoted, read_toml
 
 FORMAT = 4
 """Of the file; another number is another format."""
@@ -111,52 +112,92 @@ def read(path: str | os.PathLike[str] | None = None) -> MeasuredCosts:
     """
     path = Path(path) if path is not None else default_path()
     try:
-        text = path.read_text(encoding="utf-8")
+        found = read_toml(path, "a file of weft calibrate")
     except FileNotFoundError:
         raise UsageError(
             f"here has no costs of data-parallel operations yet: there is no {path}; {HOW}, "
             "or name a described machine with --on (cm2-8k)"
         ) from None
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is no text: {error}; {HOW}") from None
-    try:
-        found = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path} is no TOML: {error}; {HOW}") from None
+    except UsageError as error:
+        raise UsageError(f"{error}; {HOW}") from None
     if found.get("format") != FORMAT:
         raise UsageError(
-            f"{path}: format {found.get('format')!r} is not {FORMAT}, that of this weft; {HOW.replace('them', 'again')}"
+            f"{path}: format {quoted(found.get('format'))} is not {FORMAT}, that of this weft; "
+            f"{HOW.replace('them', 'again')}"
         )
     operations = found.get("operations")
     if not isinstance(operations, dict) or not operations:
         raise UsageError(f"{path}: there is no table [operations]; {HOW}")
     curves = {name: _curve(path, name, figures) for name, figures in operations.items()}
-    held_out = found.get("held_out", {}).get("errors", [])
-    return MeasuredCosts(curves, tuple(map(float, held_out)), found.get("about", {}), str(path))
+    return MeasuredCosts(curves, _held_out(path, found.get("held_out", {})), _about(path, found), str(path))
+
+
+def _held_out(path: Path, table: Any) -> tuple[float, ...]:
+    """The errors of programs that the fit has not seen."""
+    errors = table.get("errors", []) if isinstance(table, dict) else None
+    if not isinstance(errors, list):
+        raise UsageError(f"{path}: expected a table [held_out] with a list of errors; {HOW}")
+    return tuple(_number(f"{path}: [held_out], errors", error) for error in errors)
+
+
+def _about(path: Path, found: Mapping[str, Any]) -> dict[str, str | int | float]:
+    """What was measured where."""
+    about = found.get("about", {})
+    if not isinstance(about, dict):
+        raise UsageError(f"{path}: expected a table [about]; {HOW}")
+    wrong = next((key for key, value in about.items() if not isinstance(value, str | int | float)), None)
+    if wrong is not None:
+        raise UsageError(f"{path}: [about], {quoted(wrong)}: expected a text or a number, found {quoted(about[wrong])}")
+    return about
 
 
 def _curve(path: Path, name: str, figures: Any) -> Curve:
     """One table of the file, each figure checked."""
-    where = f"{path}: [operations.{json.dumps(name)}]"
-    try:
-        curve = Curve(
-            knots=tuple(int(knot) for knot in figures["knots"]),
-            element=tuple(float(value) for value in figures["element"]),
-            call=tuple(float(value) for value in figures["call"]),
-            terms={term: float(figures[term]) for term in TERMS if term in figures},
-            error=float(figures["error"]),
-            observations=int(figures["observations"]),
-        )
-    except KeyError as error:
-        raise UsageError(f"{where} has no {error.args[0]}") from None
-    except (TypeError, ValueError) as error:
-        raise UsageError(f"{where}: {error}") from None
+    where = f'{path}: [operations."{quoted(name)}"]'
+    if not isinstance(figures, dict):
+        raise UsageError(f"{where}: expected a table, found {quoted(figures)}")
+    missing = next((key for key in ("knots", "element", "call", "error", "observations") if key not in figures), None)
+    if missing is not None:
+        raise UsageError(f"{where} has no {missing}")
+    curve = Curve(
+        knots=tuple(_whole(f"{where}, knots", knot) for knot in _list(where, figures, "knots")),
+        element=tuple(_number(f"{where}, element", value) for value in _list(where, figures, "element")),
+        call=tuple(_number(f"{where}, call", value) for value in _list(where, figures, "call")),
+        terms={term: _number(f"{where}, {term}", figures[term]) for term in TERMS if term in figures},
+        error=_number(f"{where}, error", figures["error"]),
+        observations=_whole(f"{where}, observations", figures["observations"]),
+    )
     if len(curve.knots) != len(curve.element) or not curve.knots:
         raise UsageError(f"{where}: there must be as many element times as knots")
     if len(curve.call) != len(SINCE):
         raise UsageError(f"{where}: there must be {len(SINCE)} call times")
+    if curve.error < 0 or curve.observations < 0:
+        raise UsageError(f"{where}: neither error nor observations are negative")
     if list(curve.knots) != sorted(set(curve.knots)) or curve.knots[0] < 1:
         raise UsageError(f"{where}: knots must be positive and rise")
     if min([*curve.element, *curve.call, *curve.terms.values()]) < 0:
         raise UsageError(f"{where}: no time is negative")
     return curve
+
+
+def _list(where: str, figures: Mapping[str, Any], key: str) -> list[Any]:
+    """The list under a key."""
+    found = figures[key]
+    if not isinstance(found, list):
+        raise UsageError(f"{where}, {key}: expected a list of numbers, found {quoted(found)}")
+    return found
+
+
+def _number(where: str, value: Any) -> float:
+    """A finite number."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max:
+        return float(value)
+    raise UsageError(f"{where}: expected a finite number, found {quoted(value)}")
+
+
+def _whole(where: str, value: Any) -> int:
+    """A whole number that a count of bytes or of operations can be."""
+    number = _number(where, value)
+    if number != math.floor(number) or abs(number) > 2**53:
+        raise UsageError(f"{where}: expected a whole number, found {quoted(value)}")
+    return int(number)

@@ -121,6 +121,8 @@ def _asked(tables: Sequence[pl.DataFrame], fits: Sequence[Fit]) -> pl.DataFrame:
     columns = ["benchmark", "hops", "bytes"]
     parts = [_aligned(validate(table)).select(columns) for table in tables]
     parts = parts or [fit.residuals.select(columns) for fit in fits]
+    if not parts:
+        raise SamplesError("expected at least one table with rows, or a fit, to compare")
     return pl.concat(parts).filter(_ONE_WAY & pl.col("bytes").is_not_null()).unique(maintain_order=True)
 
 

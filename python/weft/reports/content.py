@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -176,8 +175,3 @@ def _multiply(part: pl.DataFrame, machine: MachineDescription | None) -> float |
     if isinstance(figure, dict):
         figure = figure["value"]
     return None if figure is None else float(figure)
-
-
-def dumps(value: object) -> str:
-    """JSON that may stand within a script element."""
-    return json.dumps(value, allow_nan=False, separators=(",", ":")).replace("</", "<\\/").replace("<!--", "<\\!--")

@@ -15,8 +15,9 @@ from plotly.offline import get_plotlyjs
 from weft import model, units
 from weft._core import __version__
 from weft.files import check_output, deliver
+from weft.pages import data, policy
 from weft.reports import figures, goals, groups, tables
-from weft.reports.content import Content, MachineDescription, Subject, collect, dumps
+from weft.reports.content import Content, MachineDescription, Subject, collect
 from weft.reports.figures import Figure
 
 SPACE = 8 << 20
@@ -43,7 +44,7 @@ class Section:
             self.figures.append(
                 {
                     "id": name,
-                    "json": dumps(figure),
+                    "json": data(figure),
                     "label": label,
                     "caption": caption,
                     "height": height,
@@ -102,6 +103,7 @@ def report(
 
 def render(content: Content, title: str, origin: str) -> str:
     """The page as text."""
+    script, plotly = _asset("figures.js"), get_plotlyjs()
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_asset), autoescape=True, trim_blocks=True, undefined=jinja2.StrictUndefined
     )
@@ -114,8 +116,9 @@ def render(content: Content, title: str, origin: str) -> str:
         origin=origin,
         version=__version__,
         style=_asset("style.css"),
-        script=_asset("figures.js"),
-        plotly=get_plotlyjs(),
+        script=script,
+        plotly=plotly,
+        policy=policy([plotly, script]),
     )
 
 

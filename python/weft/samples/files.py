@@ -5,14 +5,23 @@ from __future__ import annotations
 import csv
 import io
 import os
+from collections import Counter
 from pathlib import Path
 
 import polars as pl
 
-from weft import files
+from weft import _core, files
+from weft.inputs import message, quoted, unheard
 from weft.samples.schema import COLUMNS, REQUIRED, SamplesError, validate
 
 _FORMATS = (".csv", ".parquet")
+
+CSV_FACTOR = 60
+"""Bytes of memory that a byte of a CSV file takes: short cells, each a string of its own."""
+
+_WIDTHS = {pl.Boolean: 1, pl.Int8: 1, pl.UInt8: 1, pl.Int16: 2, pl.UInt16: 2, pl.Int32: 4, pl.UInt32: 4, pl.Float32: 4,
+           pl.Int64: 8, pl.UInt64: 8, pl.Float64: 8, pl.Date: 4, pl.Datetime: 8, pl.Null: 1}  # fmt: skip
+"""Bytes of a value in memory; 64 for others, such as text."""
 
 
 def read(path: str | os.PathLike[str]) -> pl.DataFrame:
@@ -124,7 +133,7 @@ def _suffix(path: Path) -> str:
     suffix = path.suffix.lower()
     if suffix not in _FORMATS:
         raise SamplesError(
-            f"{path}: expected a name that ends in .csv or .parquet, found {path.suffix or 'no suffix'!r}"
+            f"{path}: expected a name that ends in .csv or .parquet, found '{quoted(path.suffix) or 'no suffix'}'"
         )
     return suffix
 
@@ -139,9 +148,19 @@ def _in_order(table: pl.DataFrame) -> pl.DataFrame:
 
 def _read_parquet(path: Path) -> pl.DataFrame:
     try:
-        return pl.read_parquet(path)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise SamplesError(f"{path}: expected a Parquet file: {error}") from None
+        with unheard():
+            return _table_of(path)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, OverflowError) as error:
+        raise SamplesError(f"{path}: expected a Parquet file: {message(error)}") from None
+
+
+def _table_of(path: Path) -> pl.DataFrame:
+    """What a Parquet file has, if there is memory for so many rows: a few bytes of file may say millions of them."""
+    lazy = pl.scan_parquet(path)
+    widths = sum(_WIDTHS.get(dtype.base_type(), 64) for dtype in lazy.collect_schema().dtypes())
+    rows = int(lazy.select(pl.len()).collect().item())
+    _core.require_memory(2 * rows * widths, f"{path}: a table of {rows} rows", "take a part of it")
+    return lazy.collect()
 
 
 def _read_csv(path: Path) -> pl.DataFrame:
@@ -156,6 +175,7 @@ def _read_csv(path: Path) -> pl.DataFrame:
 def _cells(path: Path) -> tuple[list[str], list[list[str]]]:
     """Header and rows of a CSV file, each row as long as the header."""
     try:
+        _core.require_memory(CSV_FACTOR * path.stat().st_size, f"{path}: a table", "take a smaller file, or Parquet")
         with path.open(encoding="utf-8-sig", newline="") as file:
             lines = csv.reader(file, strict=True)
             columns = [name.strip() for name in next(lines, [])]
@@ -169,13 +189,15 @@ def _cells(path: Path) -> tuple[list[str], list[list[str]]]:
                         f"expected {len(columns)} cells as in the header, found {len(cells)}"
                     )
                 rows.append(cells)
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise SamplesError(f"{path}: expected a CSV file in UTF-8: {error}") from None
+    except UnicodeDecodeError as error:
+        raise SamplesError(f"{path}: expected a CSV file in UTF-8: byte {error.start + 1} is no text") from None
+    except csv.Error as error:
+        raise SamplesError(f"{path}: expected a CSV file in UTF-8: {message(error)}") from None
     if not columns:
         raise SamplesError(f"{path}: expected a header line, found an empty file")
-    repeated = sorted({name for name in columns if columns.count(name) > 1})
+    repeated = sorted(name for name, count in Counter(columns).items() if count > 1)
     if repeated:
-        raise SamplesError(f"{path}: the column {repeated[0]!r} appears twice in the header")
+        raise SamplesError(f"{path}: the column '{quoted(repeated[0])}' appears twice in the header")
     return columns, rows
 
 

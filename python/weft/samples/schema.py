@@ -8,6 +8,8 @@ from typing import Literal
 
 import polars as pl
 
+from weft.inputs import quoted
+
 SOURCES = ("measured", "simulated", "predicted", "published")
 """Where a number may come from."""
 
@@ -59,12 +61,19 @@ class Column:
         return _DTYPES[self.kind]
 
 
+_CONTROL = "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x{9f}\\x{200e}\\x{200f}\\x{2028}-\\x{202e}\\x{2066}-\\x{2069}]"
+"""What a terminal reacts to: no name is made of it."""
+
+_LEAST, _MOST = 1e-40, 1e40
+"""Numbers of any sense, whatever their unit: products and quotients of several of them are finite."""
+
+
 def _positive(value: pl.Expr) -> pl.Expr:
-    return value.is_finite() & (value > 0.0)
+    return value.is_between(_LEAST, _MOST)
 
 
 def _not_negative(value: pl.Expr) -> pl.Expr:
-    return value.is_finite() & (value >= 0.0)
+    return value.is_between(0.0, _MOST)
 
 
 def _at_least(limit: int) -> Callable[[pl.Expr], pl.Expr]:
@@ -242,7 +251,7 @@ _COLUMNS = (
         "number",
         "share of speed that the disturbance takes, 1 - quiet_seconds/seconds",
         "a finite number",
-        valid=lambda value: value.is_finite(),
+        valid=lambda value: value.is_between(-_MOST, _MOST),
     ),
     *(
         Column(name, "count", meaning, "an integer of at least 0", valid=_at_least(0))
@@ -342,11 +351,11 @@ def validate(table: pl.DataFrame, origin: str = "the table") -> pl.DataFrame:
         raise SamplesError(
             f"{origin}: the column{'s' if len(missing) > 1 else ''} {', '.join(missing)} "
             f"{'are' if len(missing) > 1 else 'is'} missing; samples have at least {', '.join(REQUIRED)}, "
-            f"found {', '.join(table.columns) or 'none'}"
+            f"found {quoted(', '.join(table.columns)) or 'none'}"
         )
     for name, dtype in table.schema.items():
         if dtype.is_nested() or isinstance(dtype, pl.Object):
-            raise SamplesError(f"{origin}, column {name}: expected one value a row, found {dtype}")
+            raise SamplesError(f"{origin}, column {quoted(name)}: expected one value a row, found {quoted(str(dtype))}")
     known = [COLUMNS[name] for name in table.columns if name in COLUMNS]
     return table.with_columns([_checked(table[column.name], column, origin) for column in known])
 
@@ -357,6 +366,8 @@ def _checked(values: pl.Series, column: Column, origin: str) -> pl.Series:
     lost = typed.is_null() & values.is_not_null()
     if not column.empty:
         lost = lost | values.is_null()
+    if column.kind == "text":
+        lost = lost | typed.str.contains(_CONTROL).fill_null(False)
     if column.valid is not None:
         value = pl.col(column.name)
         wrong = typed.to_frame(column.name).select((column.valid(value).not_() & value.is_not_null()).alias("wrong"))
@@ -365,10 +376,16 @@ def _checked(values: pl.Series, column: Column, origin: str) -> pl.Series:
         row = int(lost.arg_true()[0])
         found = values[row]
         raise SamplesError(
-            f"{origin}, row {row + 1}, column {column.name}: expected {column.expected}, "
-            f"found {'nothing' if found is None or found == '' else repr(found)}"
+            f"{origin}, row {row + 1}, column {column.name}: expected {column.expected}, found {_shown(found)}"
         )
     return typed
+
+
+def _shown(found: object) -> str:
+    """A value as a message names it."""
+    if found is None or found == "":
+        return "nothing"
+    return f"'{quoted(found)}'" if isinstance(found, str) else quoted(found)
 
 
 def _typed(values: pl.Series, column: Column) -> pl.Series:

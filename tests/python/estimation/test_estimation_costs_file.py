@@ -98,8 +98,8 @@ def test_without_a_file_it_says_how_to_get_one(tmp_path, monkeypatch):
             "there must be 4 call times",
         ),
         (
-            'format = 4\n[operations.add]\nknots = ["x"]\nelement = [1]\n' + END,
-            r'\[operations."add"\]: invalid literal',
+            'format = 4\n[operations.add]\nknots = ["x"]\nelement = [1]\ncall = [0]\n' + END,
+            r'\[operations."add"\], knots: expected a finite number, found x',
         ),
     ],
 )
@@ -111,5 +111,5 @@ def test_what_is_wrong_with_a_file(tmp_path, text, message):
 
 def test_bytes_that_are_no_text(tmp_path):
     (tmp_path / "costs.toml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(UsageError, match="is no text"):
+    with pytest.raises(UsageError, match="found bytes that are no UTF-8 text"):
         read(tmp_path / "costs.toml")

@@ -1,5 +1,7 @@
 """Reports: what is in them, that Plotly accepts their figures, and that a browser draws them."""
 
+import base64
+import hashlib
 import html
 import json
 import re
@@ -11,8 +13,9 @@ import pytest
 
 from weft import model
 from weft._core import UsageError
+from weft.pages import data
 from weft.reports import figures, report
-from weft.reports.content import collect, dumps
+from weft.reports.content import collect
 
 LENGTHS = [8 << k for k in range(18)]
 
@@ -159,9 +162,26 @@ def test_no_half_written_file(tmp_path, monkeypatch):
     assert [p.name for p in tmp_path.iterdir()] == ["r.html"]
 
 
-def test_json_cannot_end_its_script():
-    assert "</" not in dumps({"name": "</script><!--"})
-    assert json.loads(dumps({"name": "</script>"}).replace("<\\/", "</")) == {"name": "</script>"}
+@pytest.mark.parametrize("name", ["</script><!--", "<!--<script>", "]]>", "&lt;", "a\u2028b\u2029c", "é\\"])
+def test_json_cannot_end_its_script(name):
+    text = data({"name": name})
+    assert not set("<>&\u2028\u2029") & set(text)
+    assert json.loads(text) == {"name": name}
+
+
+def test_only_the_scripts_of_the_page_may_run(page):
+    text = page.read_text()
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text).group(1)
+    policy = html.unescape(policy)
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe-eval" not in policy
+    scripts = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+    hashes = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
+    assert len(hashes) == 2
+    assert re.findall(r"'sha256-([^']*)'", policy) == hashes
+    assert not re.search(r"\son[a-z]+=", re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)), (
+        "no inline handlers"
+    )
 
 
 def browser():

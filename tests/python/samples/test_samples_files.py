@@ -16,7 +16,7 @@ HEADER = ",".join(REQUIRED)
 GOOD = "measured,here,echo,2,1,8,0,6.4e-7"
 
 names = st.text(
-    st.characters(codec="utf-8", exclude_characters="\0\r", exclude_categories=["Cs"]), min_size=1, max_size=12
+    st.characters(codec="utf-8", exclude_categories=["Cs", "Cc", "Cf", "Zl", "Zp"]), min_size=1, max_size=12
 )
 counts = st.integers(0, 2**53 - 1)
 rows = st.fixed_dictionaries(
@@ -28,7 +28,7 @@ rows = st.fixed_dictionaries(
         "hops": st.integers(0, 100) | st.none(),
         "bytes": counts | st.none(),
         "repetition": counts,
-        "seconds": st.floats(5e-324, 1e308),
+        "seconds": st.floats(1e-40, 1e40),
         "algorithm": names | st.none(),
         "share_above_3x": st.floats(0, 1) | st.none(),
         "iterations": st.integers(1, 2**50) | st.none(),

@@ -1,6 +1,7 @@
 //! How a compilation is steered: effort, seed, interruption, progress.
 
 use std::cell::Cell;
+use std::time::{Duration, Instant};
 
 /// Steps of a router that count as a second of effort.
 const STEPS_PER_SECOND: f64 = 6.0e7;
@@ -15,8 +16,11 @@ pub struct Control<'a> {
     pub seed: u64,
     interrupted: &'a dyn Fn() -> bool,
     progress: &'a dyn Fn(&Progress),
-    stopped: Cell<bool>,
+    stopped: Cell<Option<Instant>>,
 }
+
+/// How long the best so far may take to become a schedule after somebody has had enough.
+const PATIENCE: Duration = Duration::from_millis(1200);
 
 /// How far a compilation is.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,7 +41,7 @@ impl<'a> Control<'a> {
         interrupted: &'a dyn Fn() -> bool,
         progress: &'a dyn Fn(&Progress),
     ) -> Control<'a> {
-        let (spent, stopped) = (Cell::new(0.0), Cell::new(false));
+        let (spent, stopped) = (Cell::new(0.0), Cell::new(None));
         Control { budget: effort * STEPS_PER_SECOND, spent, seed, interrupted, progress, stopped }
     }
 
@@ -53,10 +57,15 @@ impl<'a> Control<'a> {
 
     /// Whether the user has had enough; what is found then is kept.
     pub fn is_interrupted(&self) -> bool {
-        if !self.stopped.get() && (self.interrupted)() {
-            self.stopped.set(true);
+        if self.stopped.get().is_none() && (self.interrupted)() {
+            self.stopped.set(Some(Instant::now()));
         }
-        self.stopped.get()
+        self.stopped.get().is_some()
+    }
+
+    /// Whether the user has had enough for so long that what was found is given up too.
+    pub fn must_end(&self) -> bool {
+        self.is_interrupted() && self.stopped.get().is_some_and(|since| since.elapsed() > PATIENCE)
     }
 
     /// Steps spent so far.

@@ -21,7 +21,9 @@ mod timetable;
 pub use control::{Control, Progress};
 pub use place::place;
 
-use crate::bounds::{Demand, least_phases, lower_bounds};
+use weft_base::memory::{self, MemoryError};
+
+use crate::bounds::{Demand, least_phases, lower_bounds, lower_bounds_until};
 use crate::network::Network;
 use crate::pattern::{ConnectionSet, PatternError};
 use crate::resources::Resources;
@@ -91,6 +93,8 @@ pub enum CompileError {
     NotFound { phases: u32, least: u32 },
     #[error("interrupted before there was a schedule")]
     Interrupted,
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
 }
 
 fn plural(count: u32) -> &'static str {
@@ -120,7 +124,10 @@ pub fn compile(
             return Err(CompileError::NoChannels { what });
         }
     }
-    let network = Network::new(&resources.topology);
+    let nodes = resources.topology.nodes();
+    let smaller = "ask for a smaller machine or fewer connections, or compile on a larger one";
+    memory::require(Network::bytes(&resources.topology), format!("a schedule for {nodes} nodes"), smaller)?;
+    let network = Network::until(&resources.topology, interrupted).ok_or(CompileError::Interrupted)?;
     if set.nodes as usize > network.nodes {
         return Err(CompileError::TooManyNodes { last: set.nodes - 1, nodes: network.nodes });
     }
@@ -128,6 +135,12 @@ pub fn compile(
     let hops = hops(set, &network)?;
     let demand = Demand { set, resources, network: &network, hops: &hops };
     let least = least_phases(&demand);
+    let count = set.connections.len();
+    memory::require(
+        least_bytes(&demand, least),
+        format!("a schedule of {count} connections on {nodes} nodes"),
+        smaller,
+    )?;
     refuse_infeasible(&demand, options, least)?;
     let control = Control::new(options.effort, options.seed, interrupted, progress);
     let compilation = Compilation { demand, least, options, control: &control };
@@ -136,7 +149,16 @@ pub fn compile(
         Compiler::Apr => compilation.baseline()?,
         Compiler::Weft => compilation.best()?,
     };
-    Ok(compilation.schedule(plan, machine))
+    compilation.schedule(plan, machine)
+}
+
+/// About how many bytes a compilation takes at least: places, routes and transfers of all connections, and what every phase
+/// knows of nodes and links. Compilations of all-to-all patterns took three quarters to nine tenths of it.
+fn least_bytes(demand: &Demand, phases: u32) -> u64 {
+    let hops: u64 = demand.hops.iter().map(|&hops| u64::from(hops)).sum();
+    let connections = 256 * demand.hops.len() as u64 + 32 * hops;
+    let phase = 44 * demand.network.vertices as u64 + 20 * demand.network.links() as u64;
+    connections.saturating_add(phase.saturating_mul(phases.into()))
 }
 
 /// Hops of a shortest way of every connection.
@@ -321,7 +343,7 @@ impl Compilation<'_> {
     }
 
     /// The schedule of a plan: its times, its bounds, its digest.
-    fn schedule(&self, plan: Plan, machine: &str) -> Schedule {
+    fn schedule(&self, plan: Plan, machine: &str) -> Result<Schedule, CompileError> {
         let Demand { set, resources, network, .. } = self.demand;
         self.report("timetables", &None);
         let orders = timetable::by_connection(&set.orders);
@@ -329,6 +351,9 @@ impl Compilation<'_> {
         let mut seen = vec![false; set.connections.len()];
         let mut phases = Vec::with_capacity(plan.len());
         for placed in plan {
+            if self.control.must_end() {
+                return Err(CompileError::Interrupted);
+            }
             for part in &placed {
                 split |= std::mem::replace(&mut seen[part.connection as usize], true);
             }
@@ -344,8 +369,10 @@ impl Compilation<'_> {
         }
         self.report("lower bounds", &None);
         let Options { compiler, effort, seed, .. } = self.options;
+        let bounds = lower_bounds_until(&self.demand, !split, &|| self.control.must_end());
+        let lower_bounds = bounds.ok_or(CompileError::Interrupted)?;
         let predicted_seconds = phases.iter().map(|phase| phase.predicted_seconds).sum();
-        Schedule {
+        let schedule = Schedule {
             machine: machine.to_owned(),
             pattern: set.name.clone(),
             compiler: format!("{}, effort {effort} s, seed {seed}", compiler.name()),
@@ -353,11 +380,11 @@ impl Compilation<'_> {
             connections: set.connections.len() as u64,
             orders: set.orders.clone(),
             phases,
-            lower_bounds: lower_bounds(&self.demand, !split),
+            lower_bounds,
             predicted_seconds,
             digest: String::new(),
-        }
-        .sealed()
+        };
+        Ok(schedule.sealed())
     }
 }
 

@@ -12,12 +12,12 @@ use crate::pattern::{Connection, ConnectionSet};
 ///
 /// Parts exchange places as long as that helps, with simulated annealing at the start; the identity is where it begins.
 pub fn place(set: &ConnectionSet, topology: &Topology, control: &Control) -> (Vec<u32>, ConnectionSet) {
-    let network = Network::new(topology);
     let parts = set.nodes as usize;
-    let nodes = network.nodes;
+    let nodes = topology.nodes();
     if parts > nodes || !(2..=4096).contains(&nodes) {
         return ((0..set.nodes).collect(), set.clone());
     }
+    let network = Network::new(topology);
     let hops: Vec<Vec<u32>> = (0..nodes).map(|node| network.hops_from(node)).collect();
     let mut partners: Vec<Vec<(usize, f64)>> = vec![Vec::new(); nodes];
     for c in &set.connections {

@@ -3,10 +3,11 @@
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
+use weft_base::Interrupt;
 use weft_machine::Access;
 
 use super::graph::Graph;
-use super::{Fault, Gathered, ROUNDING, close};
+use super::{Fault, Gathered, ROUNDING, close, go_on};
 use crate::resources::Resources;
 use crate::schedule::{Certificate, LowerBound, Schedule, WeightedLink};
 
@@ -17,10 +18,12 @@ pub fn check_bound(
     connections: &[Gathered],
     graph: &Graph,
     hops: &Hops,
+    interrupt: &Interrupt,
 ) -> Result<(), Fault> {
     let fail = |reason: &str| Fault::Bound { name: bound.name.clone(), reason: reason.to_owned() };
     let resources = &schedule.resources;
-    let check = Check { resources, connections, graph, hops };
+    go_on(interrupt)?;
+    let check = Check { resources, connections, graph, hops, interrupt };
     let (value, unit) = match &bound.certificate {
         Certificate::NodeChannels { weights } => (check.node_channels(weights), "phases"),
         Certificate::LinkChannels { links } => (check.link_channels(links), "phases"),
@@ -33,6 +36,7 @@ pub fn check_bound(
         Certificate::OpenAtOnce { transfers } => (check.open_at_once(transfers.as_deref(), schedule), "s"),
         Certificate::Sum { phases, transfers } => (check.sum(phases, transfers.as_deref(), schedule), "s"),
     };
+    go_on(interrupt)?;
     let value = value.map_err(fail)?;
     if bound.unit != unit {
         return Err(fail(&format!("its unit is {}, its certificate proves {unit}", bound.unit)));
@@ -60,7 +64,14 @@ struct Check<'a> {
     connections: &'a [Gathered],
     graph: &'a Graph,
     hops: &'a Hops,
+    interrupt: &'a Interrupt,
 }
+
+/// What a certificate is said to be when nobody waits for its check any more; the caller asks for that itself.
+const INTERRUPTED: &str = "its check was interrupted";
+
+/// The most channels for which all loads of a phase are gone through.
+const MAX_LOADS: u64 = 1024;
 
 impl Check<'_> {
     /// The sum over the connections of `part` and the weight of the lightest way.
@@ -76,6 +87,9 @@ impl Check<'_> {
         let mut total = 0.0;
         for connection in by_source {
             if connection.source != source {
+                if self.interrupt.is_requested() {
+                    return Err(INTERRUPTED);
+                }
                 source = connection.source;
                 least = self.graph.lightest(source as usize, vertex, link);
             }
@@ -96,6 +110,9 @@ impl Check<'_> {
             let (mut all, mut weighted) = (0.0, 0.0);
             for connection in by_source {
                 if connection.source != source {
+                    if self.interrupt.is_requested() {
+                        return None;
+                    }
                     source = connection.source;
                     hops = self.graph.breadth_first(source as usize);
                 }
@@ -120,7 +137,7 @@ impl Check<'_> {
             Some(&weight) => u64::from(weight),
             None => u64::from(weights.is_empty() && vertex < self.graph.nodes),
         };
-        let capacity = (0..self.graph.nodes).map(weight).sum::<u64>() * u64::from(channels);
+        let capacity = (0..self.graph.nodes).map(|node| u128::from(weight(node))).sum::<u128>() * u128::from(channels);
         let taken = if weights.is_empty() && self.graph.direct {
             self.hops()?.0 + self.connections.len() as f64
         } else {
@@ -154,7 +171,7 @@ impl Check<'_> {
         let (weights, all) = self.weights(links)?;
         let link = |from, to| weights.get(&(from, to)).copied().unwrap_or(0);
         let taken = self.total(&|_| 0, &link, &|_| 1.0)?;
-        Ok((taken / (all * u64::from(channels)) as f64).ceil())
+        Ok((taken / (u128::from(all) * u128::from(channels)) as f64).ceil())
     }
 
     fn link_bandwidth(&self, links: &[WeightedLink]) -> Result<f64, &'static str> {
@@ -257,6 +274,9 @@ impl Check<'_> {
         if !(hop >= 0.0 && connection >= 0.0) {
             return Err("its prices are negative");
         }
+        if channels > MAX_LOADS {
+            return Err("its argument is only checked for at most 1024 channels of a node");
+        }
         let wires: u64 = self.graph.links.iter().flatten().map(|&(_, count)| u64::from(count)).sum();
         let nodes = self.graph.nodes as u64;
         let switching = self.resources.synchronisation_seconds + self.resources.phase_seconds;
@@ -315,6 +335,9 @@ impl Check<'_> {
             // With more phases links and senders are at most busy all the time.
             let busy = wanted / places as f64 * transfer;
             phases += 1.0;
+            if self.interrupt.is_requested() {
+                return Err(INTERRUPTED);
+            }
             if wanted <= full || each == 0 || phases * switching + least.max(busy) >= best {
                 return Ok(best);
             }

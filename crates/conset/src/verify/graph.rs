@@ -3,9 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use weft_base::{Interrupt, memory};
 use weft_machine::Vertex;
 
-use super::Fault;
+use super::{ASKED_EVERY, Fault, go_on};
 use crate::resources::Resources;
 
 /// Vertices and how many links lead from each to each other.
@@ -18,7 +19,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    pub fn of(resources: &Resources) -> Result<Graph, Fault> {
+    pub fn of(resources: &Resources, interrupt: &Interrupt) -> Result<Graph, Fault> {
         let topology = &resources.topology;
         topology.validate().map_err(|error| Fault::Resources(format!("{}: expected {}", error.key, error.expected)))?;
         let limits = [resources.node_channels, resources.link_channels, resources.ports];
@@ -40,8 +41,14 @@ impl Graph {
             Vertex::Node(node) => node,
             Vertex::Switch(switch) => nodes + switch,
         };
+        // A list for each vertex, which grows by doubling from room for four links.
+        let needed = vertices as u64 * 80 + topology.links() as u64 * 16;
+        memory::require(needed, format!("the check of a schedule on {nodes} nodes"), "check it on a larger machine")?;
         let mut links: Vec<Vec<(u32, u32)>> = vec![Vec::new(); vertices];
         for link in 0..topology.links() {
+            if link.is_multiple_of(ASKED_EVERY) {
+                go_on(interrupt)?;
+            }
             let (from, to) = topology.link_ends(link);
             let (from, to) = (number(from), number(to) as u32);
             match links[from].iter_mut().find(|(there, _)| *there == to) {

@@ -9,6 +9,8 @@ mod graph;
 
 use std::collections::HashMap;
 
+use weft_base::Interrupt;
+use weft_base::memory::MemoryError;
 use weft_machine::Access;
 
 use crate::pattern::ConnectionSet;
@@ -16,6 +18,9 @@ use crate::resources::Resources;
 use crate::schedule::{Phase, Schedule, Transfer};
 use certificates::{Hops, check_bound};
 use graph::Graph;
+
+/// Transfers, links or searches between two questions whether the check shall end.
+const ASKED_EVERY: usize = 4096;
 
 /// Relative rounding that times may have.
 const ROUNDING: f64 = 1e-9;
@@ -59,6 +64,10 @@ pub enum Fault {
     OtherSet(String),
     #[error("the file was changed after it was written: its digest is {found}, what it says has {expected}")]
     Digest { found: String, expected: String },
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    #[error("interrupted before all was checked")]
+    Interrupted,
 }
 
 /// What a verified schedule is.
@@ -76,11 +85,24 @@ pub struct Verified {
 /// # Errors
 /// The first rule that is broken.
 pub fn verify(schedule: &Schedule, set: Option<&ConnectionSet>) -> Result<Verified, Fault> {
-    let graph = Graph::of(&schedule.resources)?;
+    verify_until(schedule, set, &Interrupt::NEVER)
+}
+
+/// As [`verify`], until `interrupt` says otherwise.
+///
+/// # Errors
+/// The first rule that is broken; [`Fault::Interrupted`].
+pub fn verify_until(
+    schedule: &Schedule,
+    set: Option<&ConnectionSet>,
+    interrupt: &Interrupt,
+) -> Result<Verified, Fault> {
+    let graph = Graph::of(&schedule.resources, interrupt)?;
     let connections = gather(schedule, &graph)?;
     let mut total = 0.0;
     for (index, phase) in schedule.phases.iter().enumerate() {
-        total += check_phase(index, phase, &schedule.resources, &graph)?;
+        go_on(interrupt)?;
+        total += check_phase(index, phase, &schedule.resources, &graph, interrupt)?;
     }
     if let Some(set) = set {
         same_set(schedule, &connections, set)?;
@@ -92,7 +114,7 @@ pub fn verify(schedule: &Schedule, set: Option<&ConnectionSet>) -> Result<Verifi
     }
     let hops = Hops::default();
     for bound in &schedule.lower_bounds {
-        check_bound(bound, schedule, &connections, &graph, &hops)?;
+        check_bound(bound, schedule, &connections, &graph, &hops, interrupt)?;
     }
     let expected = schedule.computed_digest();
     if schedule.digest != expected {
@@ -104,6 +126,11 @@ pub fn verify(schedule: &Schedule, set: Option<&ConnectionSet>) -> Result<Verifi
         predicted_seconds: schedule.predicted_seconds,
         bounds: schedule.lower_bounds.len(),
     })
+}
+
+/// Whether the check may go on.
+fn go_on(interrupt: &Interrupt) -> Result<(), Fault> {
+    if interrupt.is_requested() { Err(Fault::Interrupted) } else { Ok(()) }
 }
 
 fn close(a: f64, b: f64) -> bool {
@@ -188,12 +215,21 @@ fn same_set(schedule: &Schedule, connections: &[Gathered], set: &ConnectionSet) 
 }
 
 /// Checks one phase; its seconds.
-fn check_phase(index: usize, phase: &Phase, resources: &Resources, graph: &Graph) -> Result<f64, Fault> {
+fn check_phase(
+    index: usize,
+    phase: &Phase,
+    resources: &Resources,
+    graph: &Graph,
+    interrupt: &Interrupt,
+) -> Result<f64, Fault> {
     let mut nodes = vec![0u32; graph.nodes];
     let mut links: HashMap<(u32, u32), u32> = HashMap::new();
     let (mut starts, mut ends) = (vec![0u32; graph.nodes], vec![0u32; graph.nodes]);
     let mut seen = std::collections::HashSet::with_capacity(phase.connections.len());
-    for transfer in &phase.connections {
+    for (number, transfer) in phase.connections.iter().enumerate() {
+        if number.is_multiple_of(ASKED_EVERY) {
+            go_on(interrupt)?;
+        }
         if !seen.insert(transfer.connection) {
             return Err(Fault::Twice { phase: index, connection: transfer.connection });
         }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ops::Range;
 
+use weft_base::quoting::visible;
+
 /// A fault of a machine file.
 ///
 /// Printed, its first line is `FILE:LINE: KEY: expected …` and says everything; the lines after show the place.
@@ -20,6 +22,8 @@ pub struct Diagnostic {
     pub message: String,
     /// The text of the line, and how many of its characters from `column` on are meant.
     excerpt: String,
+    /// Characters of the excerpt before those.
+    indent: usize,
     width: usize,
 }
 
@@ -31,7 +35,9 @@ impl Diagnostic {
         let before = &text[..start];
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         let line_end = text[start..].find('\n').map_or(text.len(), |newline| start + newline);
-        let excerpt = text[line_start..line_end].trim_end_matches('\r').to_owned();
+        let (excerpt, indent) = excerpt(text[line_start..line_end].trim_end_matches('\r'), start - line_start);
+        let width = text[start..end.min(line_end).max(start)].trim_end().chars().count();
+        let shown = excerpt.chars().count().saturating_sub(indent);
         Diagnostic {
             file: file.to_owned(),
             key,
@@ -39,9 +45,27 @@ impl Diagnostic {
             column: text[line_start..start].chars().count() + 1,
             message,
             excerpt,
-            width: text[start..end.min(line_end)].trim_end().chars().count().max(1),
+            indent,
+            width: width.min(shown).max(1),
         }
     }
+}
+
+/// Characters of a line that are shown, and of those how many before the place.
+const MAX_EXCERPT: usize = 120;
+const MAX_BEFORE: usize = 60;
+
+/// The line, or what surrounds byte `at` of a long one, and how many characters of that come before it.
+fn excerpt(line: &str, at: usize) -> (String, usize) {
+    let before = line[..at].chars().count();
+    let skipped = if before > MAX_BEFORE { before - MAX_BEFORE } else { 0 };
+    let mut rest = line.chars().skip(skipped);
+    let mut shown: String = if skipped > 0 { "…".to_owned() } else { String::new() };
+    shown.extend(rest.by_ref().take(MAX_EXCERPT));
+    if rest.next().is_some() {
+        shown.push('…');
+    }
+    (visible(&shown), before - skipped + usize::from(skipped > 0))
 }
 
 /// The last character boundary at or before `index`.
@@ -56,7 +80,7 @@ impl fmt::Display for Diagnostic {
         let number = self.line.to_string();
         let margin = " ".repeat(number.len());
         let indent: String =
-            self.excerpt.chars().take(self.column - 1).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+            self.excerpt.chars().take(self.indent).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
         writeln!(f, "{margin} |")?;
         writeln!(f, "{number} | {}", self.excerpt)?;
         write!(f, "{margin} | {indent}{}", "^".repeat(self.width))

@@ -17,6 +17,7 @@ use std::path::Path;
 
 use toml::de::DeTable;
 use weft_base::Operation;
+use weft_base::quoting::shown;
 
 use crate::catalogue::MachineError;
 use crate::data_parallel::{Primitives, Shifts};
@@ -78,7 +79,7 @@ impl Machine {
     pub fn parse(text: &str, path: &str) -> Result<Machine, Diagnostic> {
         let file = File { path, text };
         let parsed = DeTable::parse(text).map_err(|error| {
-            let message = format!("expected TOML: {}", error.message().replace('\n', ", "));
+            let message = format!("expected TOML: {}", shown(&error.message().replace('\n', ", ")));
             file.fault("syntax", error.span().unwrap_or(0..0), message)
         })?;
         let root = Table::new(file, String::new(), parsed.get_ref(), 0..0, Some(&FILE_KEYS))?;
@@ -124,8 +125,10 @@ fn short_name(root: &Table) -> Result<String, Diagnostic> {
     if name.chars().all(allowed) && !name.ends_with(".toml") {
         Ok(name)
     } else {
-        Err(root
-            .fault("name", format!("expected letters, digits, '-', '_' and '.', not ending in .toml, found {name:?}")))
+        Err(root.fault(
+            "name",
+            format!("expected letters, digits, '-', '_' and '.', not ending in .toml, found \"{}\"", shown(&name)),
+        ))
     }
 }
 

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
+use weft_base::quoting::{is_plain, shown};
 
 use super::Diagnostic;
 use crate::description::{NOT_GIVEN, Sources};
@@ -87,7 +88,7 @@ impl<'a> Table<'a> {
 
     /// The full name of `key` in messages.
     pub fn key_path(&self, key: &str) -> String {
-        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+        if self.path.is_empty() { shown(key) } else { format!("{}.{}", self.path, shown(key)) }
     }
 
     fn find(&self, key: &str) -> Option<Found<'a>> {
@@ -138,6 +139,11 @@ impl<'a> Table<'a> {
             DeValue::String(text) if text.trim().is_empty() => {
                 Err(self.file.fault(self.key_path(key), found.span, "expected a text in quotes, found an empty one"))
             }
+            DeValue::String(text) if !is_plain(text) => Err(self.file.fault(
+                self.key_path(key),
+                found.span,
+                format!("expected a text without control characters, found \"{}\"", shown(text)),
+            )),
             DeValue::String(text) => Ok(text.clone().into_owned()),
             _ => Err(self.wrong(key, &found, expected)),
         }
@@ -199,7 +205,7 @@ impl<'a> Table<'a> {
         let known = words.iter().find(|(known, _)| known == word).map(|(_, value)| *value);
         known.ok_or_else(|| {
             let near = did_you_mean(word, words.iter().map(|(known, _)| *known));
-            let message = format!("expected {}, found \"{word}\"{near}", one_of(words));
+            let message = format!("expected {}, found \"{}\"{near}", one_of(words), shown(word));
             self.file.fault(self.key_path(key), found.span.clone(), message)
         })
     }
@@ -319,7 +325,7 @@ impl<'a> Table<'a> {
         match &sourced.unit {
             Some(found) if found != unit => {
                 let unit = if unit.is_empty() { "none" } else { unit };
-                let message = format!("expected the unit {unit}, found \"{found}\"");
+                let message = format!("expected the unit {unit}, found \"{}\"", shown(found));
                 Err(self.file.fault(self.key_path(key), sourced.found.span.clone(), message))
             }
             _ => Ok(()),
@@ -389,8 +395,8 @@ fn whole(value: &DeValue) -> Option<u64> {
 /// A value as a message names it: numbers, short texts and flags themselves, others by their kind.
 fn name(value: &DeValue) -> String {
     match value {
-        DeValue::Integer(number) => number.to_string(),
-        DeValue::Float(number) => number.as_str().to_owned(),
+        DeValue::Integer(number) => shown(&number.to_string()),
+        DeValue::Float(number) => shown(number.as_str()),
         DeValue::Boolean(flag) => flag.to_string(),
         DeValue::String(text) if text.chars().count() <= 40 => format!("the text {:?}", text.as_ref()),
         DeValue::String(_) => "a text".to_owned(),

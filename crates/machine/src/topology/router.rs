@@ -2,11 +2,14 @@
 //!
 //! A route on a torus costs a division or two for every axis when it is computed from the extents alone. A router looks
 //! coordinates and lines up instead: eight bytes for each node and axis, 16 KiB for a 32x32 torus, never a table of
-//! pairs.
+//! pairs. Where that is more than [`MAX_PLACES`], it is computed.
 
 use super::dragonfly::Dragonfly;
 use super::grid::{step, walk};
 use super::{Topology, crossbar, fat_tree, hypercube};
+
+/// The most entries of a table: a machine of millions of nodes must not cost more than what is done on it.
+const MAX_PLACES: usize = 1 << 20;
 
 /// Routes on one topology, the same as [`Topology::route`] gives, from small tables.
 #[derive(Clone, Debug)]
@@ -49,9 +52,13 @@ struct Place {
 impl Router {
     pub fn new(topology: &Topology) -> Router {
         let kind = match topology {
-            Topology::Torus { .. } | Topology::Mesh { .. } => Kind::Grid(GridRouter::new(topology)),
+            Topology::Torus { extents } | Topology::Mesh { extents }
+                if topology.nodes().saturating_mul(extents.len()) <= MAX_PLACES =>
+            {
+                Kind::Grid(GridRouter::new(topology))
+            }
             Topology::Dragonfly { .. } => Kind::Dragonfly(topology.dragonfly()),
-            Topology::Hypercube { .. } | Topology::FatTree { .. } | Topology::Crossbar { .. } => Kind::Direct,
+            _ => Kind::Direct,
         };
         Router { topology: topology.clone(), kind }
     }

@@ -5,8 +5,8 @@ use super::{Topology, fat_tree};
 /// The most nodes a topology may have, so that every link number fits in 32 bits.
 pub const MAX_NODES: usize = 1 << 24;
 
-/// The most pairs of opposite links.
-const MAX_EDGES: usize = u32::MAX as usize / 2;
+/// The most pairs of opposite links: numbers of links, and of the two ends of nodes behind them, fit in 32 bits.
+const MAX_EDGES: usize = u32::MAX as usize / 2 - MAX_NODES;
 
 /// Why a topology cannot be: the parameter at fault and what it must be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -97,6 +97,7 @@ impl Report {
             RunError::Failed(error) => Event::Failed { error: error.failure().clone() },
             RunError::Panicked { message, .. } => Event::Panicked { message: message.clone() },
             RunError::Setup(message) => Event::Setup { message: message.clone() },
+            RunError::Interrupted | RunError::Memory(_) => Event::Setup { message: error.to_string() },
             RunError::Deadlock { blocked, .. } | RunError::MismatchedCollective { blocked } => {
                 Event::Stuck { collective: blocked.first().and_then(|blocked| blocked.collective).map(Collective::of) }
             }

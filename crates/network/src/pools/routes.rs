@@ -3,20 +3,13 @@
 use weft_machine::{Topology, Vertex};
 
 /// A channel of a link in a pool: what is taken one header at a time.
-pub(super) type Pool = u32;
+pub(super) type Pool = u64;
 
-/// For each link, whether it joins the last coordinate of its axis to the first.
-pub(super) fn datelines(topology: &Topology) -> Vec<bool> {
-    let Topology::Torus { extents } = topology else { return vec![false; topology.links()] };
-    let place = |vertex| match vertex {
-        Vertex::Node(node) => coordinates(extents, node),
-        Vertex::Switch(_) => unreachable!("a torus has no switches"),
-    };
-    let is_wrap = |link| {
-        let (from, to) = topology.link_ends(link);
-        place(from).into_iter().zip(place(to)).any(|(x, y)| x.abs_diff(y) > 1)
-    };
-    (0..topology.links()).map(is_wrap).collect()
+/// Whether a link joins the last coordinate of its axis to the first.
+fn is_dateline(topology: &Topology, link: usize) -> bool {
+    let Topology::Torus { extents } = topology else { return false };
+    let (Vertex::Node(from), Vertex::Node(to)) = topology.link_ends(link) else { return false };
+    coordinates(extents, from).into_iter().zip(coordinates(extents, to)).any(|(x, y)| x.abs_diff(y) > 1)
 }
 
 fn coordinates(extents: &[usize], node: usize) -> Vec<usize> {
@@ -35,7 +28,7 @@ fn coordinates(extents: &[usize], node: usize) -> Vec<usize> {
 }
 
 /// The links of a message with their pools: the second from the dateline to the end of the axis.
-pub(super) fn route(topology: &Topology, dateline: &[bool], from: usize, to: usize) -> Vec<(u32, Pool)> {
+pub(super) fn route(topology: &Topology, from: usize, to: usize) -> Vec<(u32, Pool)> {
     let mut found = Vec::new();
     let (mut axis, mut second) = (None, false);
     topology.route(from, to, |link| {
@@ -43,8 +36,8 @@ pub(super) fn route(topology: &Topology, dateline: &[bool], from: usize, to: usi
         if axis != here {
             (axis, second) = (here, false);
         }
-        second |= dateline[link];
-        found.push((link as u32, 2 * link as u32 + u32::from(second)));
+        second |= is_dateline(topology, link);
+        found.push((link as u32, 2 * link as u64 + u64::from(second)));
     });
     found
 }
@@ -64,9 +57,7 @@ mod tests {
     #[test]
     fn the_second_pool_begins_at_the_dateline_and_ends_with_the_axis() {
         let topology = Topology::Torus { extents: vec![4, 4] };
-        let of = |from, to| -> Vec<u32> {
-            route(&topology, &datelines(&topology), from, to).iter().map(|(_, pool)| pool % 2).collect()
-        };
+        let of = |from, to| -> Vec<u64> { route(&topology, from, to).iter().map(|(_, pool)| pool % 2).collect() };
         assert_eq!(of(0, 5), [0, 0]);
         assert_eq!(of(3 * 4, 4), [1, 1], "over the line and one more");
         assert_eq!(of(2 * 4 + 3, 0), [0, 1, 1], "down to the line of one axis, then over that of the other");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use weft_comm::{ExchangeMethod, ExchangePlan, Payload};
 use weft_network::{
     ConnectionCost, ConnectionPhase, ConnectionTransfer, LogicalChannels, PooledCost, PooledMessage, Turns,
-    pass_messages,
+    pass_messages_until,
 };
 
 use super::*;
@@ -22,6 +22,9 @@ pub(crate) struct Exchanging {
     /// Over connections an exchange lasts equally long every time.
     last: Option<(Arc<ExchangePlan>, Picos)>,
 }
+
+/// Why an exchange has no end.
+const INTERRUPTED: &str = "it was interrupted";
 
 impl Core {
     /// Whether the machine has a model for `method`: every rank on the node of its number.
@@ -131,7 +134,8 @@ impl Core {
                     .map_or(cost, |element| cost.by_element(element.gather_byte_time, element.scatter_byte_time));
                 let phases = self.connection_phases(plan)?;
                 let topology = &self.machine.topology;
-                LogicalChannels::new(topology.nodes(), topology.links(), cost).exchange(&phases).end
+                let mut channels = LogicalChannels::new(topology.nodes(), topology.links(), cost);
+                channels.exchange_until(&phases, &self.interrupt).ok_or(INTERRUPTED)?.end
             }
         };
         self.exchanging.last = Some((plan.clone(), duration));
@@ -178,7 +182,8 @@ impl Core {
             Ok(PooledMessage { from, to, bytes: planned.bytes })
         };
         let messages = plan.transfers().map(message).collect::<Result<Vec<_>, String>>()?;
-        let mut finished = pass_messages(&self.machine.topology, &cost, &messages, ready).finished;
+        let times = pass_messages_until(&self.machine.topology, &cost, &messages, ready, &self.interrupt);
+        let mut finished = times.ok_or(INTERRUPTED)?.finished;
         finished.truncate(ready.len());
         Ok(finished)
     }

@@ -10,11 +10,11 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 use slab::Slab;
-use weft_base::{Operation, Picos};
+use weft_base::{Interrupt, Operation, Picos};
 use weft_comm::matching::{Envelope, MatchQueues, Pattern};
 use weft_comm::{Blocked, Buffer, Call, CollectiveKind};
 use weft_machine::{Completion, Machine, Switching};
-use weft_network::Network;
+use weft_network::{Network, Table};
 
 use crate::costs::{Costs, MessageCost};
 use crate::files::Io;
@@ -22,6 +22,7 @@ use crate::placement::Placement;
 use crate::prefetch::{prefetch, prefetch_bytes};
 use crate::queue::EventQueue;
 use crate::request::{MaybeKey, MaybeTime, Message, MessageKey, Packet, Receive, ReceiveKey, Send, SendKey, Taken};
+use crate::run::Options;
 use crate::trace::{Trace, TraceEvent, TraceKind};
 
 /// A rank with this many messages that have not entered the network waits with its next send: it may run ahead of the
@@ -68,6 +69,9 @@ pub(crate) struct Rank {
     collective_depth: u32,
 }
 
+/// Bytes of what is known of a rank before it does anything.
+pub(crate) const RANK_BYTES: usize = size_of::<Rank>();
+
 /// The processor of a node, as far as routing takes from it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Forwarding {
@@ -106,7 +110,7 @@ pub(crate) struct Core {
     probing: FxHashMap<u32, Pattern>,
     /// Ranks that want to know when nothing can happen any more, and whether they are told.
     quiet: std::collections::BTreeMap<u32, bool>,
-    forwarding: Vec<Forwarding>,
+    forwarding: Table<Forwarding>,
     /// No host, no packets, no store-and-forward: nearly every message takes the short way through [`Core::enter`].
     is_plain: bool,
     self_copy: Line,
@@ -120,16 +124,19 @@ pub(crate) struct Core {
     exchanging: exchanging::Exchanging,
     pub io: Io,
     pub trace: Option<Trace>,
+    /// Asked by what takes long within one event.
+    interrupt: Interrupt,
 }
 
 impl Core {
-    pub fn new(machine: &Machine, placement: &Placement, trace: bool, traffic: bool) -> Core {
+    /// For so many ranks of `placement`.
+    pub fn new(machine: &Machine, placement: &Placement, ranks: usize, options: &Options) -> Core {
         let mut network = Network::new(machine);
-        if traffic {
+        if options.traffic {
             network.record_traffic();
         }
         let steals = machine.switching == Switching::StoreAndForward;
-        let ranks = (0..placement.ranks()).map(|_| Rank::default()).collect();
+        let ranks = (0..ranks).map(|_| Rank::default()).collect();
         Core {
             queue: EventQueue::new(),
             network,
@@ -145,7 +152,7 @@ impl Core {
             probing: FxHashMap::default(),
             quiet: std::collections::BTreeMap::new(),
             is_plain: !steals && machine.packets.is_none() && placement.host_rank().is_none(),
-            forwarding: vec![Forwarding::default(); if steals { machine.nodes() } else { 0 }],
+            forwarding: Table::new(if steals { machine.nodes() } else { 0 }),
             self_copy: Line { startup: machine.self_message.startup, byte_time: machine.self_message.byte_time },
             host: machine.host.as_ref().map(|host| Line { startup: host.startup, byte_time: host.byte_time }),
             host_free: Picos::ZERO,
@@ -154,8 +161,14 @@ impl Core {
             program_bytes: 0,
             exchanging: exchanging::Exchanging::default(),
             io: Io::new(machine),
-            trace: trace.then(Trace::default),
+            trace: options.trace.then(Trace::default),
+            interrupt: options.interrupt.clone(),
         }
+    }
+
+    /// How many packets a message of `bytes` bytes is cut into.
+    pub fn packets_of(&self, bytes: u64) -> u64 {
+        self.costs.packets(bytes)
     }
 
     pub fn size(&self) -> usize {

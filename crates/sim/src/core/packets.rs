@@ -5,7 +5,7 @@ use super::*;
 impl Core {
     pub(super) fn enter_packets(&mut self, now: Picos, key: MessageKey) {
         let bytes = self.messages[key as usize].bytes;
-        let count = (0..).take_while(|&index| self.costs.packet(bytes, index).is_some()).count() as u32;
+        let count = self.costs.packets(bytes) as u32;
         self.messages[key as usize].packets_left = count;
         let at_once = if self.costs.acknowledged() { 1 } else { count };
         for index in 0..at_once {
@@ -89,6 +89,7 @@ impl Core {
         if !takes || self.is_host(rank) {
             return None;
         }
-        self.forwarding.get(self.placement.node(rank as usize)).map(|forwarding| forwarding.stolen)
+        let node = self.placement.node(rank as usize);
+        (node < self.forwarding.len()).then(|| self.forwarding[node].stolen)
     }
 }

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use weft_base::Picos;
 use weft_machine::ConcurrentFiles;
+use weft_network::Table;
 
 /// A block as its disk knows it: its file, and its number among the blocks of the file on this disk.
 pub(crate) type Place = (u32, u64);
@@ -44,13 +45,13 @@ struct IoNode {
 pub(crate) struct IoNodes {
     pub files: ConcurrentFiles,
     nodes: Vec<IoNode>,
-    disks: Vec<Disk>,
+    disks: Table<Disk>,
 }
 
 impl IoNodes {
     pub fn new(files: &ConcurrentFiles) -> IoNodes {
         let nodes = vec![IoNode::default(); files.attached.len()];
-        IoNodes { files: files.clone(), nodes, disks: vec![Disk::default(); files.disks()] }
+        IoNodes { files: files.clone(), nodes, disks: Table::new(files.disks()) }
     }
 
     /// The disk of a file's block and the block's number among the file's blocks there. Files begin on different disks.
@@ -128,7 +129,7 @@ impl IoNodes {
         for node in &mut self.nodes {
             node.cache.retain(|cached| cached.place.0 != file);
         }
-        for disk in self.disks.iter_mut().filter(|disk| disk.next.is_some_and(|(next, _)| next == file)) {
+        for disk in self.disks.written_mut().filter(|disk| disk.next.is_some_and(|(next, _)| next == file)) {
             disk.next = None;
         }
     }

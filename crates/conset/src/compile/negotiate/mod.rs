@@ -43,15 +43,15 @@ const PLAIN: u32 = 16;
 
 /// The occupancy and the prices of one phase.
 struct Copy {
-    node_used: Vec<u16>,
+    node_used: Vec<u32>,
     node_cost: Vec<u32>,
     node_history: Vec<u32>,
-    link_used: Vec<u16>,
+    link_used: Vec<u32>,
     link_words: Vec<u64>,
     link_cost: Vec<u32>,
     link_history: Vec<u32>,
-    starts: Vec<u16>,
-    ends: Vec<u16>,
+    starts: Vec<u32>,
+    ends: Vec<u32>,
     sent: Vec<u64>,
     received: Vec<u64>,
     end_history: Vec<u32>,
@@ -88,7 +88,7 @@ pub fn negotiate(problem: &Problem, control: &Control, stream: u64) -> Option<Pl
         // Ways that are not shortest, for the few that shortest ways leave over.
         let detours = round > 3 && round % 4 == 0 && order.len() * 20 < problem.parts.len().max(2000);
         for (turn, &part) in order.iter().enumerate() {
-            if turn % 1024 == 0 && control.is_interrupted() {
+            if turn % 16 == 0 && control.is_interrupted() {
                 return None;
             }
             state.remove(part);
@@ -96,6 +96,9 @@ pub fn negotiate(problem: &Problem, control: &Control, stream: u64) -> Option<Pl
             let quick = round == 0 && turn * 2 < order.len();
             let steps = state.place(part, detours, quick);
             control.spend(steps);
+        }
+        if control.is_interrupted() {
+            return None;
         }
         let over = state.overused();
         if over.is_empty() {
@@ -242,7 +245,7 @@ impl<'a> State<'a> {
     #[inline]
     fn price_node(&mut self, phase: usize, node: usize) {
         let copy = &mut self.copies[phase];
-        let used = u32::from(copy.node_used[node]);
+        let used = copy.node_used[node];
         let over = match self.problem.resources.node_channels {
             Some(limit) => (used + 1).saturating_sub(limit),
             None => 0,
@@ -256,7 +259,7 @@ impl<'a> State<'a> {
         let unit = self.unit;
         let copy = &mut self.copies[phase];
         let mut over = match self.problem.resources.link_channels {
-            Some(limit) => (u32::from(copy.link_used[link]) + 1).saturating_sub(limit * wires),
+            Some(limit) => (copy.link_used[link] + 1).saturating_sub(limit * wires),
             None => 0,
         };
         if self.count_words {
@@ -461,13 +464,13 @@ impl<'a> State<'a> {
     }
 
     fn node_over(&self, copy: &Copy, node: usize) -> bool {
-        self.problem.resources.node_channels.is_some_and(|limit| u32::from(copy.node_used[node]) > limit)
+        self.problem.resources.node_channels.is_some_and(|limit| copy.node_used[node] > limit)
     }
 
     fn link_over(&self, copy: &Copy, link: usize) -> bool {
         let wires = self.problem.network.multiplicity[link];
         let count = self.problem.resources.link_channels;
-        count.is_some_and(|limit| u32::from(copy.link_used[link]) > limit * wires)
+        count.is_some_and(|limit| copy.link_used[link] > limit * wires)
             || (self.count_words && copy.link_words[link] > copy.link_limit.saturating_mul(wires.into()))
     }
 
@@ -479,7 +482,7 @@ impl<'a> State<'a> {
             Access::Separate => copy.received[node],
             Access::Shared => copy.sent[node] + copy.received[node],
         };
-        resources.ports.is_some_and(|ports| u32::from(count) > ports) || (self.count_words && words > copy.access_limit)
+        resources.ports.is_some_and(|ports| count > ports) || (self.count_words && words > copy.access_limit)
     }
 
     /// The parts that use what is overused.

@@ -1,0 +1,168 @@
+"""What users hand in: files read, parsed and quoted.
+
+Whatever is in a file, reading it ends with its content or with one clear message: of the size of a line, without
+characters that move a terminal's cursor, and before more memory is taken than there is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import resource
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from weft import _core
+from weft._core import UsageError
+
+MAX_SHOWN = 80
+"""Characters of a piece of input that a message shows."""
+
+_JSON_FACTOR, _TOML_FACTOR, _TEXT_FACTOR = 12, 12, 4
+"""Bytes of memory that a byte of a file takes once it is parsed: a list of one-digit numbers takes most."""
+
+
+def quoted(value: object) -> str:
+    """A piece of input as a message shows it: control characters escaped, cut after `MAX_SHOWN` characters."""
+    text = value if isinstance(value, str) else _representation(value)
+    # One character more than is shown says that there are more; lone surrogates (of file names) have no UTF-8.
+    return _core.shown(text[: MAX_SHOWN + 1].encode("utf-8", "backslashreplace").decode("utf-8"))
+
+
+def message(text: object) -> str:
+    """What another library says of an input, as part of a message: one line, shortened as input is."""
+    lines = str(text).strip().splitlines()
+    return quoted(" ".join(line.strip() for line in lines[:2])) if lines else "no reason given"
+
+
+def _representation(value: object) -> str:
+    # A whole number may be too long for Python to write it at all.
+    try:
+        return repr(value)
+    except ValueError:
+        return f"a number of some {int(value.bit_length() * 0.30103)} digits" if isinstance(value, int) else "a value"
+
+
+def read_text(path: str | os.PathLike[str], expected: str, factor: int = _TEXT_FACTOR) -> str:
+    """The text of a file in UTF-8, without a byte order mark.
+
+    Parameters
+    ----------
+    path
+        The file.
+    expected
+        What it should be, for messages: `a schedule in JSON`.
+    factor
+        Bytes of memory that a byte of the file takes until it is read.
+
+    Raises
+    ------
+    UsageError
+        If it is not text in UTF-8, or too large for the memory there is.
+    OSError
+        If it cannot be read.
+    """
+    path = Path(path)
+    size = path.stat().st_size
+    _core.require_memory(factor * size, f"{quoted(str(path))}: reading a file of {size} bytes", "read a smaller one")
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"{quoted(str(path))}: expected {expected}, found bytes that are no UTF-8 text (byte {error.start + 1})"
+        ) from None
+
+
+def read_json(path: str | os.PathLike[str], expected: str) -> Any:
+    """What a file in JSON says.
+
+    Raises
+    ------
+    UsageError
+        If it is not JSON, nested too deeply, or too large.
+    OSError
+        If it cannot be read.
+    """
+    text = read_text(path, expected, _JSON_FACTOR)
+    try:
+        return json.loads(text)
+    except RecursionError:
+        reason = "it is nested too deeply"
+    except ValueError as error:
+        reason = message(error)
+    raise UsageError(f"{quoted(str(path))}: expected {expected}: {reason}")
+
+
+def read_toml(path: str | os.PathLike[str], expected: str) -> dict[str, Any]:
+    """What a file in TOML says.
+
+    Raises
+    ------
+    UsageError
+        If it is not TOML, nested too deeply, or too large.
+    OSError
+        If it cannot be read.
+    """
+    text = read_text(path, expected, _TOML_FACTOR)
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        reason = "it is nested too deeply"
+    except ValueError as error:
+        reason = message(error)
+    raise UsageError(f"{quoted(str(path))} is no TOML: {reason}")
+
+
+@contextlib.contextmanager
+def unheard() -> Iterator[None]:
+    """Within it, what is written to this process's standard error is thrown away.
+
+    For readers of other libraries that panic over a broken file: the panic is caught, but it has been printed by then.
+    """
+    try:
+        kept = os.dup(2)
+    except OSError:
+        yield  # There is no standard error.
+        return
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 2)
+        os.close(nowhere)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+@contextlib.contextmanager
+def within_memory() -> Iterator[None]:
+    """Within it, memory that this process cannot have is refused with a MemoryError.
+
+    For readers of other libraries, which take what a file's header claims: where the system hands out more than it has,
+    the process would be killed as soon as it is used.
+    """
+    found = _core.available_memory()
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    used = _address_space()
+    if found is None or used is None:
+        yield
+        return
+    limit = used + found[0]
+    limits = [limit, *(other for other in (soft, hard) if other != resource.RLIM_INFINITY)]
+    resource.setrlimit(resource.RLIMIT_AS, (min(limits), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def _address_space() -> int | None:
+    """Bytes of address space that this process has; `None` where the system does not say."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    except (OSError, ValueError, IndexError):
+        return None
+    return pages * os.sysconf("SC_PAGE_SIZE")
