@@ -3,7 +3,8 @@
     python awkward_calls.py SEED CALLS LOG
 
 What is called is read from the module itself. Where `EXAMPLES` has arguments that work, one or more of them are
-replaced, so that calls get past the first check. Each call is written to LOG before it is made: its last line is what ended the
+replaced, so that calls get past the first check. Each call is written to LOG before it is made: its last
+line is what ended the
 process, if something did. Exceptions that `except Exception` would not catch are printed, and make the exit code 1.
 """
 
