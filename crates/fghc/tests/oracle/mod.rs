@@ -149,7 +149,7 @@ pub fn evaluate(program: &Program, start: PredicateId, pes: usize, limit: u64) -
     let mut met = Vec::new();
     let answers: Vec<String> =
         arguments.iter().map(|argument| evaluator.store.text(argument, true, &mut met)).collect();
-    if answers.iter().any(|answer| answer.len() > LONGEST) {
+    if answers.iter().any(|answer| answer.len() > LONGEST) || evaluator.store.is_spent() {
         return Err(Unfit::TooLong);
     }
     let mut written = evaluator.written;
@@ -169,6 +169,9 @@ impl Evaluator<'_> {
         // Goals in a row that had to wait since the last that had not.
         let mut idle = 0;
         while !self.failed && idle < self.goals.len() {
+            if self.store.is_spent() {
+                return Err(Unfit::TooLong);
+            }
             let Some(mut goal) = self.goals.pop_front() else { break };
             if self.nodes[goal.node].ended {
                 continue;

@@ -1,5 +1,6 @@
 //! Values as trees, and a store of variables: no words, no heap, no registers.
 
+use std::cell::Cell;
 use std::cmp::Ordering;
 use std::rc::Rc;
 
@@ -30,18 +31,23 @@ pub enum Equal {
     Open,
 }
 
+/// Values that are looked at for one program: shared parts are gone through as often as they are reached, so that a small
+/// program can have a value without end.
+const MOST_LOOKS: u64 = 200_000;
+
 /// Variables and names.
 pub struct Store<'p> {
     bindings: Vec<Option<Value>>,
     /// Bindings so far.
     pub bound: u64,
+    looks: Cell<u64>,
     pub atoms: AtomTable,
     pub program: &'p Program,
 }
 
 impl<'p> Store<'p> {
     pub fn new(program: &'p Program) -> Store<'p> {
-        Store { bindings: Vec::new(), bound: 0, atoms: program.atoms.clone(), program }
+        Store { bindings: Vec::new(), bound: 0, looks: Cell::new(0), atoms: program.atoms.clone(), program }
     }
 
     pub fn fresh(&mut self) -> Value {
@@ -49,8 +55,14 @@ impl<'p> Store<'p> {
         Value::Variable(self.bindings.len() - 1)
     }
 
+    /// Whether so much has been looked at that what was found since says nothing: every search has been cut short.
+    pub fn is_spent(&self) -> bool {
+        self.looks.get() > MOST_LOOKS
+    }
+
     /// What a value is now: a variable only where it is unbound.
     pub fn look(&self, value: &Value) -> Value {
+        self.looks.set(self.looks.get() + 1);
         let mut value = value;
         while let Value::Variable(number) = value {
             match &self.bindings[*number] {
@@ -88,6 +100,9 @@ impl<'p> Store<'p> {
     }
 
     fn occurs(&self, variable: usize, value: &Value) -> bool {
+        if self.is_spent() {
+            return false;
+        }
         match self.look(value) {
             Value::Variable(other) => other == variable,
             value => Self::parts(&value).iter().any(|part| self.occurs(variable, part)),
@@ -96,6 +111,9 @@ impl<'p> Store<'p> {
 
     /// Makes two values equal; false where they cannot be.
     pub fn unify(&mut self, left: &Value, right: &Value) -> Result<bool, Unfit> {
+        if self.is_spent() {
+            return Err(Unfit::TooLong);
+        }
         match (self.look(left), self.look(right)) {
             (Value::Variable(left), Value::Variable(right)) if left == right => Ok(true),
             (Value::Variable(variable), value) | (value, Value::Variable(variable)) => {
@@ -122,6 +140,9 @@ impl<'p> Store<'p> {
 
     /// Whether two values are equal as they are.
     pub fn equal(&self, left: &Value, right: &Value) -> Equal {
+        if self.is_spent() {
+            return Equal::Open;
+        }
         match (self.look(left), self.look(right)) {
             (Value::Variable(left), Value::Variable(right)) if left == right => Equal::Yes,
             (Value::Variable(_), _) | (_, Value::Variable(_)) => Equal::Open,
@@ -157,6 +178,9 @@ impl<'p> Store<'p> {
 
     /// The standard order; `None` where a variable stands before what would decide it.
     pub fn order(&self, left: &Value, right: &Value) -> Option<Ordering> {
+        if self.is_spent() {
+            return None;
+        }
         let (left, right) = (self.look(left), self.look(right));
         if let (Value::Variable(left), Value::Variable(right)) = (&left, &right)
             && left == right
@@ -191,6 +215,9 @@ impl<'p> Store<'p> {
     }
 
     pub fn is_ground(&self, value: &Value) -> bool {
+        if self.is_spent() {
+            return false;
+        }
         match self.look(value) {
             Value::Variable(_) => false,
             value => Self::parts(&value).iter().all(|part| self.is_ground(part)),
@@ -199,6 +226,9 @@ impl<'p> Store<'p> {
 
     /// A value as text; variables are numbered in the order in which they are met.
     pub fn text(&self, value: &Value, quoted: bool, met: &mut Vec<usize>) -> String {
+        if self.is_spent() {
+            return String::new();
+        }
         let atom = |atom: AtomId| {
             let name = self.atoms.name(atom);
             if quoted { quote_atom(name) } else { name.to_string() }
