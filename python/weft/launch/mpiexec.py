@@ -129,6 +129,8 @@ class Job:
         How many are started.
     program
         The words of a rank's command; the job follows as one more.
+    files
+        What is put into the launch's folder for the ranks to read: contents by name.
     alone
         Whether the program is started by itself, without mpiexec and MPI: one process of one node.
 
@@ -139,8 +141,14 @@ class Job:
     """
 
     def __init__(
-        self, requests: Sequence[Request], ranks: int, program: Sequence[str] = RANK, alone: bool = False
+        self,
+        requests: Sequence[Request],
+        ranks: int,
+        program: Sequence[str] = RANK,
+        alone: bool = False,
+        files: Mapping[str, str] | None = None,
     ) -> None:
+        self._files = files or {}
         self._requests = requests
         self._ranks = ranks
         self._program = program
@@ -150,6 +158,8 @@ class Job:
         with tempfile.TemporaryDirectory(prefix="weft-", ignore_cleanup_errors=True) as folder:
             rows = Path(folder, "rows.jsonl")
             rows.touch()
+            for name, content in self._files.items():
+                Path(folder, name).write_text(content, encoding="utf-8")
             process = self._start(rows)
             first = Process.of(process.pid)
             if first is not None:
