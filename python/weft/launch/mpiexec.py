@@ -155,7 +155,7 @@ class Job:
         self._alone = alone
 
     def __iter__(self) -> Iterator[tuple[int, Rows]]:
-        with tempfile.TemporaryDirectory(prefix="weft-", ignore_cleanup_errors=True) as folder:
+        with _folder() as folder:
             rows = Path(folder, "rows.jsonl")
             rows.touch()
             for name, content in self._files.items():
@@ -259,6 +259,23 @@ class _Stopped:
                     f"{who}: the process {process.pid} is stopped (signal SIGSTOP or SIGTSTP), and the launch waits "
                     "for it; find out who stopped it, and measure again"
                 )
+
+
+@contextlib.contextmanager
+def _folder() -> Iterator[str]:
+    """A folder for temporary files, for as long as it is used.
+
+    That of `tempfile.TemporaryDirectory` does not stop to remove itself where nothing may be removed (Python 3.11).
+    """
+    try:
+        path = tempfile.mkdtemp(prefix="weft-")
+    except OSError as error:
+        where = tempfile.gettempdir()
+        raise RunError(f"{where} cannot be used for temporary files: {error.strerror}; set TMPDIR to another") from None
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def _watcher() -> str:
