@@ -39,13 +39,16 @@ def main() -> int:
     words.add_argument("--workers", type=int, default=2, help="trials at one time")
     words.add_argument("--state", type=pathlib.Path, help="where outcomes are kept, a line each, to go on from")
     words.add_argument("--record", type=pathlib.Path, help="where the record is written")
+    words.add_argument("--kept", action="store_true", help="run nothing: the record of what the state holds")
     given = words.parse_args()
     numbers = given.only or list(range(given.first, given.first + given.trials))
+    if given.kept:
+        numbers = sorted(_kept(given.state, given.seed))
     started, load, begin = datetime.datetime.now(datetime.UTC), os.getloadavg(), time.monotonic()
     mounts = faults.can_mount()
     if not mounts:
         print("no folder is filled, removed or made read-only: that needs a user who may mount file systems")
-    done = _kept(given.state, given.seed)
+    done = {} if given.only else _kept(given.state, given.seed)
     with tempfile.TemporaryDirectory(prefix="faults-") as folder:
         root = pathlib.Path(folder)
         wanted = {trial.drawn(number, given.seed, mounts)[0].name for number in numbers if number not in done}
@@ -72,6 +75,7 @@ def main() -> int:
             **about,
             "seed": given.seed,
             "workers": given.workers,
+            "ended_early": given.kept,
             "mounts": mounts,
             "seconds": time.monotonic() - begin,
             **summary,

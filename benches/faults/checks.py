@@ -24,7 +24,7 @@ CLEAR = tuple(
         r"interrupted.*(--resume|run it again|nothing was written)",
         r"interrupted after [\d,]+ reductions",
         r"deadlock: .* cannot go on.*same collective calls",
-        r"(could not be written|cannot be opened|may not be written|cannot write|cannot make|could not be read): ?.*"
+        r"(could not be written|cannot be used|cannot be opened|may not be written|cannot write|cannot make|could not be read)\b.*"
         r"(Make space|make space|move that|set TMPDIR|name another|-o|TMPDIR)",
         r"the journal .* could not be written: .*",
         r": there is no folder ",

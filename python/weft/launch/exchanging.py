@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from weft._core import RunError
@@ -18,7 +16,7 @@ _RANK = (sys.executable, "-P", "-m", "weft.launch.exchange_rank")
 
 @dataclass(frozen=True)
 class _Request:
-    """What a rank is told: what to do, and the file that says with what."""
+    """What a rank is told: what to do, and the file in the launch's folder that says with what."""
 
     kind: str
     file: str
@@ -49,13 +47,10 @@ def run_mpi(kind: str, requests: Sequence[Mapping[str, Any]], ranks: int) -> lis
     UsageError, RunError
         If the launch fails, with the first rank's message: a rank that is lost ends the others.
     """
-    with tempfile.TemporaryDirectory(prefix="weft-") as folder:
-        told = []
-        for index, request in enumerate(requests):
-            path = Path(folder, f"{index}.json")
-            path.write_text(json.dumps(request), encoding="utf-8")
-            told.append(_Request(kind, str(path)))
-        found = {index: rows[0] for index, rows in Job(told, ranks, program=_RANK)}  # type: ignore[arg-type]
+    files = {f"request-{index}.json": json.dumps(request) for index, request in enumerate(requests)}
+    told = [_Request(kind, name) for name in files]
+    job = Job(told, ranks, program=_RANK, files=files)  # type: ignore[arg-type]
+    found = {index: rows[0] for index, rows in job}
     missing = [index for index in range(len(requests)) if index not in found]
     if missing:
         raise RunError(f"request {missing[0]} of {len(requests)} gave no result")

@@ -129,6 +129,8 @@ class Job:
         How many are started.
     program
         The words of a rank's command; the job follows as one more.
+    files
+        What is put into the launch's folder for the ranks to read: contents by name.
     alone
         Whether the program is started by itself, without mpiexec and MPI: one process of one node.
 
@@ -139,17 +141,25 @@ class Job:
     """
 
     def __init__(
-        self, requests: Sequence[Request], ranks: int, program: Sequence[str] = RANK, alone: bool = False
+        self,
+        requests: Sequence[Request],
+        ranks: int,
+        program: Sequence[str] = RANK,
+        alone: bool = False,
+        files: Mapping[str, str] | None = None,
     ) -> None:
+        self._files = files or {}
         self._requests = requests
         self._ranks = ranks
         self._program = program
         self._alone = alone
 
     def __iter__(self) -> Iterator[tuple[int, Rows]]:
-        with tempfile.TemporaryDirectory(prefix="weft-", ignore_cleanup_errors=True) as folder:
+        with _folder() as folder:
             rows = Path(folder, "rows.jsonl")
             rows.touch()
+            for name, content in self._files.items():
+                Path(folder, name).write_text(content, encoding="utf-8")
             process = self._start(rows)
             first = Process.of(process.pid)
             if first is not None:
@@ -249,6 +259,23 @@ class _Stopped:
                     f"{who}: the process {process.pid} is stopped (signal SIGSTOP or SIGTSTP), and the launch waits "
                     "for it; find out who stopped it, and measure again"
                 )
+
+
+@contextlib.contextmanager
+def _folder() -> Iterator[str]:
+    """A folder for temporary files, for as long as it is used.
+
+    That of `tempfile.TemporaryDirectory` does not stop to remove itself where nothing may be removed (Python 3.11).
+    """
+    try:
+        path = tempfile.mkdtemp(prefix="weft-")
+    except OSError as error:
+        where = tempfile.gettempdir()
+        raise RunError(f"{where} cannot be used for temporary files: {error.strerror}; set TMPDIR to another") from None
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def _watcher() -> str:

@@ -26,7 +26,10 @@ def main(text: str) -> int:
     except _core.WeftError as error:
         return fail(type(error).__name__, str(error))
     except OSError as error:
-        return fail("RunError", f"the process that measures the node cannot write its rows: {error}")
+        return fail(
+            "RunError",
+            f"the process that measures the node cannot write its rows: {error}; set TMPDIR to a folder with space",
+        )
     except Exception as error:
         return fail("RunError", f"the process that measures the node failed: {type(error).__name__}: {error}")
     except KeyboardInterrupt:

@@ -32,7 +32,10 @@ def main(text: str) -> int:
     except _core.WeftError as error:
         return fail(type(error).__name__, str(error))
     except OSError as error:
-        return fail("RunError", f"the first rank cannot write its rows: {error}; set TMPDIR to a folder it can reach")
+        return fail(
+            "RunError",
+            f"the first rank cannot write its rows: {error}; set TMPDIR to a folder with space that it can reach",
+        )
     except Exception as error:
         return fail("RunError", f"a rank failed: {type(error).__name__}: {error}")
     except KeyboardInterrupt:
