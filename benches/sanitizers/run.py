@@ -60,6 +60,7 @@ def run(name: str, command: list[str]) -> dict[str, object]:
     outcome = {
         "check": name,
         "command": " ".join(command),
+        "commit": subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip(),
         "exit_code": done.returncode,
         "seconds": round(time.monotonic() - started, 1),
         "tests": counts(done.stdout),
