@@ -147,7 +147,7 @@ fn metacalls_count_against_the_limit_of_the_heap() {
 
 #[test]
 fn a_deep_tree_of_metacalls_can_be_stopped() {
-    assert_eq!(run(TREES, "stopped(100000, R)").done().answer("R"), "stop");
+    assert_eq!(run(TREES, "stopped(5000, R)").done().answer("R"), "stop");
 }
 
 #[test]
