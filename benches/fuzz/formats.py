@@ -57,8 +57,8 @@ FORMATS = {
             words=("hypercube", "torus", "mesh", "fat-tree", "dragonfly", "crossbar", "dimension", "extents", "nodes",
                    "source", "value", "unit", "[topology]", "[[protocols]]", "up_to", "wormhole", "circuit",
                    "store-and-forward", "[packets]", "memory_channels", "rendezvous", "buffered"),
-            seeds=("machines/ipsc860.toml", "machines/iwarp64.toml", "machines/frontera.toml", "machines/cm2-8k.toml",
-                   "machines/hgx-h100.toml", "machines/multi-psi-v1.toml", "machines/tpu-v4.toml"),
+            seeds=(*(f"crates/machine/machines/{name}.toml" for name in (
+                "ipsc860", "iwarp64", "frontera", "cm2-8k", "hgx-h100", "multi-psi-v1", "tpu-v4")),),
         ),
         Format(
             "samples", (".csv",),

@@ -5,15 +5,21 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 use weft_base::Operation;
+use weft_base::quoting::is_plain;
 use weft_machine::{
     Access, Completion, ConcurrentFiles, Connections, Embedding, FghcCosts, Figure, HostFiles, HostLink, Machine,
     MemoryCopy, NOT_GIVEN, Node, Packets, Protocol, Shifts, Sources, Switching, Topology, catalogue, find,
 };
 
+/// Any text that may stand in a machine file.
+fn plain() -> impl Strategy<Value = String> {
+    any::<String>().prop_filter("control characters are refused", |text| is_plain(text))
+}
+
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         "[a-z ]{0,8}[a-z]".prop_map(String::from),
-        any::<String>().prop_filter("a source says something", |text| !text.trim().is_empty() && text != NOT_GIVEN),
+        plain().prop_filter("a source says something", |text| !text.trim().is_empty() && text != NOT_GIVEN),
     ]
 }
 
@@ -287,7 +293,7 @@ fn machine() -> impl Strategy<Value = Machine> {
     let operations = prop::sample::select(&Operation::ALL[..]);
     let operations = prop::collection::btree_map(operations, figure(Just("s".to_owned())), 0..5);
     let name = "[a-z_]{1,8}".prop_filter("not a key of its own", |name| name != "source");
-    let facts = prop::collection::btree_map(prop_oneof![name, any::<String>()], figure(text()), 0..5);
+    let facts = prop::collection::btree_map(prop_oneof![name, plain()], figure(text()), 0..5);
     let parts = (names, network, messages, prop::option::of(shifts()).boxed(), any::<bool>(), operations, facts);
     parts.prop_map(|(names, network, mut messages, shifts, is_silent, operations, mut facts)| {
         facts.remove("source");

@@ -241,7 +241,8 @@ pub fn describe(status: c_int) -> String {
     let signal = libc::WTERMSIG(status);
     // SAFETY: gives a string of the library's own, which lives until the next call of this thread at least.
     let name = unsafe { libc::strsignal(signal) };
-    // SAFETY: as above, where it is not null.
+    // SAFETY: where the name is not null, it is a string of the library's own that ends with a null byte and lives until
+    // the next call of this thread.
     let name = (!name.is_null()).then(|| unsafe { std::ffi::CStr::from_ptr(name) }.to_string_lossy().into_owned());
     name.map_or_else(
         || format!("was killed by signal {signal}"),

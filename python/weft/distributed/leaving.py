@@ -13,6 +13,7 @@ import signal
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType, TracebackType
 
@@ -27,7 +28,7 @@ _FIRST_SIGNAL = 11
 """After the first of those that no standard gives a meaning."""
 
 
-def watch(rank: int, ends_on_errors: bool) -> None:
+def watch(rank: int, ends_on_errors: bool) -> Callable[[], str]:
     """Have this process say how it leaves, and where it waits. Once, after MPI has started.
 
     Parameters
@@ -36,12 +37,18 @@ def watch(rank: int, ends_on_errors: bool) -> None:
         This rank.
     ends_on_errors
         Whether an error that nobody catches ends the whole run, after its traceback.
+
+    Returns
+    -------
+    Callable
+        Says, at the end, how the program was left.
     """
     _locate_calls()
-    _tell_of_exit()
+    how = _tell_of_exit()
     _tell_of_hard_exit(rank)
     if ends_on_errors:
         _end_the_run_on_errors(rank)
+    return how
 
 
 def _locate_calls() -> None:
@@ -65,7 +72,7 @@ def _caller(frame: FrameType | None) -> str:
     return "an unknown place" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
-def _tell_of_exit() -> None:
+def _tell_of_exit() -> Callable[[], str]:
     """`sys.exit` goes on to end MPI in order, which waits for ranks that may wait for this one: they are told of it."""
     leave = sys.exit
     left: list[str] = []
@@ -74,14 +81,15 @@ def _tell_of_exit() -> None:
         left[:] = [f"sys.exit({status!r}), {_caller(sys._getframe(1))}"]
         leave(status)
 
-    def tell() -> None:
+    def how() -> str:
         error = getattr(sys, "last_value", None)
         reached = "its end was reached" if error is None else f"{type(error).__name__}, which nothing caught"
-        _core.rank_left(left[0] if left else reached)
+        return left[0] if left else reached
 
     sys.exit = exit  # type: ignore[assignment]
     # Before MPI is ended, whose own entry is there already.
-    atexit.register(tell)
+    atexit.register(lambda: _core.rank_left(how()))
+    return how
 
 
 def _tell_of_hard_exit(rank: int) -> None:

@@ -67,10 +67,9 @@ def of_run() -> Ranks:
         return Ranks(_core.Ranks.alone())
     ranks = Ranks(_core.Ranks.launched(mpiexec.library(), calls.described))
     if ranks.size > 1:
-        # What a rank says of its leaving comes first: functions registered later are called earlier.
-        atexit.register(_end_together, ranks)
         # Programs of mpi4py have their own conventions for errors (python -m mpi4py).
-        _watch_leaving(ranks.rank, mpi4py is None)
+        how = _watch_leaving(ranks.rank, mpi4py is None)
+        atexit.register(_end_together, ranks, how)
     return ranks
 
 
@@ -105,20 +104,20 @@ def of_communicator(comm: Any) -> Ranks:
 
 
 @functools.cache
-def _watch_leaving(rank: int, ends_on_errors: bool) -> None:
-    watch(rank, ends_on_errors)
+def _watch_leaving(rank: int, ends_on_errors: bool) -> Callable[[], str]:
+    return watch(rank, ends_on_errors)
 
 
 def _name(version: str) -> str:
     return mpiexec.first_line(version.rstrip("\0"))
 
 
-def _end_together(ranks: Ranks) -> None:
+def _end_together(ranks: Ranks, how: Callable[[], str]) -> None:
     """The end of the program is a call too: a rank that comes to it while others wait in one has made fewer."""
     if ranks.native.is_broken:
         return
     try:
-        ranks.native.meet(calls.digest("the end of the program"))
+        ranks.native.meet(calls.remembered("the end of the program", f"the end of the program: {how()}"))
     except UsageError as error:
         print(f"weft: {error}", file=sys.stderr)
         sys.stdout.flush()

@@ -105,7 +105,7 @@ def _memory(ghosts: int = 0) -> Any:
 
 def _exchange() -> Any:
     made = _core.ArrayExchange(
-        _core.Ranks.alone(), _blocks(), [_storage(), _storage()], [(0, 1, 0, 1, "circular", b"")], [], 0
+        _core.Ranks.alone(), _blocks(), [_storage(), _storage()], [(0, 1, 0, 1, "circular", b"")], [], 0, 7
     )
     made.begin([_memory(), _memory()])
     return made
@@ -120,7 +120,23 @@ def _stencil(steps: int = 1) -> Any:
 
 def _distributed() -> list[Any]:
     reach, circular = [(1, 0), (0, 1)], [True, False]
-    return [_core.Ranks.alone(), _blocks(), _storage(), 0, False, _POINTS, [], [None, 0.0], reach, circular, 1, 1, 1, 0]
+    return [
+        _core.Ranks.alone(),
+        _blocks(),
+        _storage(),
+        0,
+        False,
+        _POINTS,
+        [],
+        [None, 0.0],
+        reach,
+        circular,
+        1,
+        1,
+        1,
+        0,
+        7,
+    ]
 
 
 def _shifts() -> Any:
@@ -161,11 +177,11 @@ EXAMPLES: dict[str, Callable[[], list[Any]]] = {
     "Blocks.owner": lambda: [[5, 4]],
     "Blocks.element": lambda: [0, [5, 4]],
     "Blocks.neighbour": lambda: [0, 1, 1, True],
-    "Ranks.agree": lambda: [None, 5, "a call"],
+    "Ranks.agree": lambda: [None, 5, 7, "a call"],
     "Ranks.scatter": lambda: [_blocks(), 0, (_memory(), [40, 8]), _storage(), _memory()],
     "Ranks.gather": lambda: [_blocks(), 0, (_memory(), [40, 8]), _storage(), _memory()],
     "Ranks.broadcast": lambda: [0, _memory()],
-    "Ranks.exchange": lambda: [[b"abc"]],
+    "Ranks.exchange": lambda: [[b"abc"], 5],
     "ArrayExchange": lambda: [
         _core.Ranks.alone(),
         _blocks(),
@@ -173,6 +189,7 @@ EXAMPLES: dict[str, Callable[[], list[Any]]] = {
         [(0, 1, 0, 1, "value", bytes(8))],
         [],
         0,
+        7,
     ],
     "ArrayExchange.begin": lambda: [[_memory(), _memory()]],
     "ArrayExchange.read_boundaries": lambda: [[]],

@@ -12,6 +12,7 @@ import pytest
 
 from weft._core import MpiDiagnosis, RunError, UsageError
 from weft.launch import mpiexec
+from weft.launch.deaths import Deaths
 from weft.launch.mpiexec import Job
 from weft.launch.request import Request
 
@@ -150,7 +151,7 @@ def test_ctrl_c_reaches_weft_alone():
         assert os.getsid(process.pid) != os.getsid(0)
     finally:
         os.kill(process.pid, signal.SIGTERM)
-        mpiexec._stop(process)
+        mpiexec._stop(process, None, Deaths("/nonexistent", lambda death: None))
     assert process.returncode is not None
 
 

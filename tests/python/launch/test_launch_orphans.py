@@ -105,6 +105,8 @@ class Measuring:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "weft.cli.main", *words],
             cwd=folder,
+            # Whoever runs the tests may ignore it, as nohup does.
+            preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # noqa: PLW1509
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
@@ -215,8 +217,8 @@ x.gather()
             "weft: rank 1: the process ended with exit code 3 before the run was over: os._exit, PROGRAM:8",
         ),
         ("1 / 0", "weft: rank 1 ended the run with exit code 1: ZeroDivisionError at PROGRAM:8"),
-        ("sys.exit(3)", "  rank 1: it has left the program: sys.exit(3), PROGRAM:8"),
-        ("x.gather(); sys.exit()", "  rank 0: PROGRAM:10: x.gather()"),
+        ("sys.exit(3)", "  rank 1: the end of the program: sys.exit(3), PROGRAM:8"),
+        ("x.gather(); sys.exit()", "at PROGRAM:10\n  rank 1: the end of the program: sys.exit(None), PROGRAM:8"),
     ],
 )
 def test_a_rank_of_a_program_that_leaves_is_named(native, tmp_path, leaves, said):

@@ -101,7 +101,9 @@ def test_a_boundary_array_that_changes_its_shape_is_refused():
 
 def test_memory_knows_its_bytes():
     ranks, blocks = _core.Ranks.alone(), _core.Blocks([4], 1, [], [], [], None)
-    exchange = _core.ArrayExchange(ranks, blocks, [(8, [8], 0, [(0, 0)])] * 2, [(0, 1, 0, 1, "circular", b"")], [], 0)
+    exchange = _core.ArrayExchange(
+        ranks, blocks, [(8, [8], 0, [(0, 0)])] * 2, [(0, 1, 0, 1, "circular", b"")], [], 0, 7
+    )
     whole, short = _core.Memory(np.zeros(4)), _core.Memory(np.zeros(3))
     with pytest.raises(UsageError, match="an array has the bytes 0 to 24 of its memory, but 0 to 32 are needed"):
         exchange.begin([whole, short])

@@ -217,7 +217,8 @@ impl Literal {
     pub unsafe fn copy(&self, place: *mut Word) -> Word {
         let Image { words, pointers, root } = &*self.0;
         let distance = (place as u64).wrapping_sub(words.as_ptr() as u64);
-        // SAFETY: by the caller's knowledge; the image's own memory is elsewhere.
+        // SAFETY: at `place` there are as many words as the image has (this function's condition), whose own memory is
+        // elsewhere; `pointers` are indices into it.
         unsafe {
             std::ptr::copy_nonoverlapping(words.as_ptr(), place, words.len());
             for &index in pointers {

@@ -132,7 +132,7 @@ impl Walk {
         }
         // The first is taken first, so the stack does not grow along a list.
         for index in (0..left.len()).rev() {
-            // SAFETY: the caller's heap stays as it is.
+            // SAFETY: the index is below the number of cells, whose heap stays as it is (this function's condition).
             unsafe { self.steps.push(Step::Pair(left.get(index), right.get(index))) };
         }
     }
@@ -146,7 +146,8 @@ impl Walk {
         match self.steps.pop()? {
             Step::Pair(left, right) => Some((left, right)),
             Step::Row(row, index) => {
-                // SAFETY: by the caller's knowledge, and the index is below the length.
+                // SAFETY: the index is below the number of cells, whose heap stays as it is while the walk lasts (the
+                // condition of `push_cells`).
                 let pair = unsafe { (row.0.get(index), row.1.get(index)) };
                 if index + 1 < row.0.len() {
                     self.steps.push(Step::Row(row, index + 1));

@@ -219,7 +219,7 @@ impl<'c> Batch<'c> {
         let ran = pes::run(&loaded, way);
         let end = match &ran.end {
             distributed::End::Finished => "finished".to_string(),
-            distributed::End::Suspended(goals) => suspended(goals.iter().map(|goal| goal.goal.clone())),
+            distributed::End::Suspended(stuck) => suspended(stuck.goals.iter().map(|goal| goal.goal.clone())),
             distributed::End::Problem { .. } => "failed".to_string(),
             other => format!("{other:?}"),
         };

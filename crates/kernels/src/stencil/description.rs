@@ -120,7 +120,7 @@ pub struct Face<T> {
 
 // SAFETY: the values are only read, and live as long as their owner, which may be sent and shared.
 unsafe impl<T: Send + Sync> Send for Face<T> {}
-// SAFETY: for the same reason.
+// SAFETY: through a shared face the values are only read.
 unsafe impl<T: Send + Sync> Sync for Face<T> {}
 
 impl<T> Face<T> {

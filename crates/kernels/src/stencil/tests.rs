@@ -364,7 +364,7 @@ fn what_cannot_be_meant_is_refused_with_its_reason() {
     assert_eq!(found, "a stencil of 2 axes cannot be applied to an array of 1: [4]");
     let found = message(plan(&[4, 4], circular(1), Options::default()));
     assert_eq!(found, "a stencil of 2 axes needs 2 boundaries, one for each, not 1");
-    let array = vec![Boundary::Circular, Boundary::Array(vec![0.0; 3])];
+    let array = vec![Boundary::Circular, Boundary::Array([0.0; 3].into_iter().collect())];
     let found = message(plan(&[4, 4], array, Options::default()));
     assert!(found.starts_with("the boundary array of axis 1 has 3 elements;"), "{found}");
     let found = message(plan(&[4, 4], circular(2), Options { threads: 0, ..Options::default() }));
@@ -410,7 +410,7 @@ fn blocks_that_do_not_fit_are_refused_with_their_reason() {
     let found = plan.apply_block(&[0.0; 20], &[(0, 0), (0, 1)], &mut [0.0; 16], &whole).unwrap_err().to_string();
     assert!(found.starts_with("the halo above axis 1 has 1 sites, the stencil reaches 2"), "{found}");
     let corner = Point { offset: vec![1, 1], coefficient: Coefficient::Constant(1.0) };
-    let boundaries = vec![Boundary::Array(vec![0.0; 4]), Boundary::Circular];
+    let boundaries = vec![Boundary::Array([0.0; 4].into_iter().collect()), Boundary::Circular];
     let plan = Plan::new(&Stencil::new(2, vec![corner]).unwrap(), &[4, 4], boundaries, Options::default()).unwrap();
     let found = plan.apply_block(&[0.0; 20], &[(0, 0), (0, 1)], &mut [0.0; 16], &whole).unwrap_err().to_string();
     assert!(found.starts_with("axis 0 has a boundary array, which has no values for the halo of axis 1"), "{found}");
@@ -455,7 +455,7 @@ fn tiles_of_steps_find_boundary_arrays() {
     let rows: Vec<f64> = (0..6 * 16).map(f64::from).collect();
     let case = Case {
         points: vec![(vec![-1, 1, 0], Given::Constant(1)), (vec![1, -1, 0], Given::Constant(-1))],
-        boundaries: vec![Boundary::Array(rows), Boundary::Circular, Boundary::Circular],
+        boundaries: vec![Boundary::Array(rows.into_iter().collect()), Boundary::Circular, Boundary::Circular],
         options: Options { steps: 4, steps_at_once: Some(2), step_cache: 4000, ..Options::default() },
         count: 1,
         seed: 3,
