@@ -534,12 +534,12 @@ mod tests {
             let mut leaving = Leaving::new(extent, half);
             pairs.iter().for_each(|&(x, y, count)| leaving.add(x, y, count));
             let sums = leaving.sums();
-            for start in 0..extent {
-                for (side, lower) in [true, false].into_iter().enumerate() {
+            for (lower, sums) in [true, false].into_iter().zip(sums) {
+                for (start, &found) in sums.iter().enumerate().take(extent) {
                     let inside = |x: usize| ((x + extent - start) % extent < half) == lower;
                     let expected: u64 =
                         pairs.iter().filter(|&&(x, y, _)| inside(x) && !inside(y)).map(|&(.., count)| count).sum();
-                    prop_assert_eq!(sums[side][start], expected, "start {}, lower {}", start, lower);
+                    prop_assert_eq!(found, expected, "start {}, lower {}", start, lower);
                 }
             }
         }

@@ -39,6 +39,9 @@ const HISTORY: u64 = 1024;
 /// The chain of a call in which ranks have found that they disagree.
 const UNKNOWN: u64 = 0;
 
+/// A rank, and the message that came from it.
+type FromPeer = (usize, Box<[u8]>);
+
 /// The calls of one rank on one communicator.
 pub struct Calls {
     context: Rc<Context>,
@@ -307,7 +310,7 @@ impl Calls {
         tag: c_int,
         message: impl Fn(usize) -> Box<[u8]>,
         length: impl Fn(usize) -> usize,
-    ) -> Result<Vec<(usize, Box<[u8]>)>, CommError> {
+    ) -> Result<Vec<FromPeer>, CommError> {
         let mut receives = Vec::with_capacity(self.size);
         let mut sends = Vec::with_capacity(self.size);
         for peer in self.others() {
@@ -317,8 +320,8 @@ impl Calls {
             sends.push(self.begin_send(peer, tag, message(peer))?);
         }
         let mut waiting = Waiting::default();
-        let all = receives.iter_mut().map(|(_, under)| under).chain(&mut sends);
-        let outcome = all.map(|under| self.completed(&mut under.request, &mut waiting)).collect::<Result<(), _>>();
+        let mut all = receives.iter_mut().map(|(_, under)| under).chain(&mut sends);
+        let outcome = all.try_for_each(|under| self.completed(&mut under.request, &mut waiting));
         if let Err(error) = outcome {
             // They may be written to for as long as the library lives.
             std::mem::forget((receives, sends));

@@ -49,7 +49,7 @@ impl Watch<'_> {
     fn step(&self) -> Result<(), RunError> {
         let steps = self.steps.get().wrapping_add(1);
         self.steps.set(steps);
-        if steps % ASKED_EVERY == 0 { self.ask() } else { Ok(()) }
+        if steps.is_multiple_of(ASKED_EVERY) { self.ask() } else { Ok(()) }
     }
 
     #[cold]
@@ -59,7 +59,7 @@ impl Watch<'_> {
             return Err(RunError::Interrupted);
         }
         self.asked.set(self.asked.get().wrapping_add(1));
-        if self.asked.get() % MEMORY_EVERY == 0 {
+        if self.asked.get().is_multiple_of(MEMORY_EVERY) {
             memory::require(
                 RESERVE,
                 "to go on, a run in virtual time",

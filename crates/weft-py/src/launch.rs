@@ -15,7 +15,7 @@ use crate::signals::interruptible;
 
 /// Reads a request.
 pub fn request(json: &str) -> PyResult<Request> {
-    Request::from_json(json).map_err(|error| usage(error))
+    Request::from_json(json).map_err(usage)
 }
 
 /// Rows as JSON.
@@ -32,7 +32,7 @@ pub fn benchmarks() -> String {
 /// The bytes of the messages that each rank sends in one exchange of ghosts of blocks of this shape. Raises UsageError.
 #[pyfunction]
 pub fn halo_messages(shape: Vec<u64>, ranks: usize) -> PyResult<Vec<u64>> {
-    weft_suite::halo_messages(&shape, ranks).map_err(|error| usage(error))
+    weft_suite::halo_messages(&shape, ranks).map_err(usage)
 }
 
 /// Checks all of a request that can be checked without a machine. Raises UsageError.
@@ -105,6 +105,6 @@ pub fn run_threads(py: Python<'_>, request_json: &str) -> PyResult<String> {
 /// need no ghosts, and the others. Raises UsageError.
 #[pyfunction]
 pub fn stencil_work(shape: Vec<u64>, ranks: usize) -> PyResult<(Vec<u64>, [u64; 2], u64, u64)> {
-    let work = weft_suite::stencil_work(&shape, ranks).map_err(|error| usage(error))?;
+    let work = weft_suite::stencil_work(&shape, ranks).map_err(usage)?;
     Ok((work.messages, work.copied, work.interior, work.rim))
 }

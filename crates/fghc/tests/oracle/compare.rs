@@ -154,7 +154,9 @@ impl<'c> Batch<'c> {
                     one.counters, other.counters
                 ));
             }
-            if numbered(&[one.problem.clone()]) != numbered(&[other.problem.clone()]) || one.end != other.end {
+            if numbered(std::slice::from_ref(&one.problem)) != numbered(std::slice::from_ref(&other.problem))
+                || one.end != other.end
+            {
                 found
                     .push(format!("{schedule:?}: interpreter says {:?}, native code {:?}", one.problem, other.problem));
             }

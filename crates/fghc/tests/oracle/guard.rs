@@ -180,7 +180,7 @@ impl Trial<'_, '_, '_> {
                 let truth = self.compare(*number, *comparison, left, right)?;
                 self.meet(truth);
             }
-            Test::Assign(variable, number, expression) => match self.calculate(*number, expression)? {
+            Test::Assign(variable, number, expression) => match self.calculate(expression)? {
                 Ok(value) => {
                     if matches!(expression, Expression::Variable(_)) {
                         let truth = kind_of_number(*number, &value);
@@ -225,7 +225,7 @@ impl Trial<'_, '_, '_> {
     }
 
     /// An expression of a guard: its value, or how the test stands without one.
-    fn calculate(&mut self, number: Number, expression: &Expression) -> Result<Result<Value, Truth>, Unfit> {
+    fn calculate(&mut self, expression: &Expression) -> Result<Result<Value, Truth>, Unfit> {
         let calculated = match expression {
             Expression::Variable(variable) => {
                 let value = build(self.store, &mut self.environment, &Term::Variable(*variable));
@@ -233,13 +233,13 @@ impl Trial<'_, '_, '_> {
             }
             Expression::Integer(value) => return Ok(Ok(Value::Integer(*value))),
             Expression::Float(value) => return Ok(Ok(Value::Float(*value))),
-            Expression::Unary(number, operation, operand) => match self.calculate(*number, operand)? {
+            Expression::Unary(number, operation, operand) => match self.calculate(operand)? {
                 Ok(operand) => arithmetic::unary(*number, *operation, &operand),
                 Err(truth) => return Ok(Err(truth)),
             },
             Expression::Binary(kind, operation, operands) => {
-                let left = self.calculate(number, &operands.0)?;
-                let right = self.calculate(number, &operands.1)?;
+                let left = self.calculate(&operands.0)?;
+                let right = self.calculate(&operands.1)?;
                 match (left, right) {
                     (Ok(left), Ok(right)) => match arithmetic::binary(*kind, *operation, &left, &right) {
                         Calculated::Open if is_wrong(*kind, &left) || is_wrong(*kind, &right) => {
@@ -268,7 +268,7 @@ impl Trial<'_, '_, '_> {
         left: &Expression,
         right: &Expression,
     ) -> Result<Truth, Unfit> {
-        let (left, right) = (self.calculate(number, left)?, self.calculate(number, right)?);
+        let (left, right) = (self.calculate(left)?, self.calculate(right)?);
         Ok(match (left, right) {
             (Ok(left), Ok(right)) => match (&left, &right) {
                 (Value::Variable(_), other) | (other, Value::Variable(_)) => {

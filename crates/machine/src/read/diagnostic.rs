@@ -23,8 +23,8 @@ pub struct Diagnostic {
     /// The text of the line, and how many of its characters from `column` on are meant.
     excerpt: String,
     /// Characters of the excerpt before those.
-    indent: usize,
-    width: usize,
+    indent: u8,
+    width: u8,
 }
 
 impl Diagnostic {
@@ -37,7 +37,7 @@ impl Diagnostic {
         let line_end = text[start..].find('\n').map_or(text.len(), |newline| start + newline);
         let (excerpt, indent) = excerpt(text[line_start..line_end].trim_end_matches('\r'), start - line_start);
         let width = text[start..end.min(line_end).max(start)].trim_end().chars().count();
-        let shown = excerpt.chars().count().saturating_sub(indent);
+        let shown = excerpt.chars().count().saturating_sub(usize::from(indent));
         Diagnostic {
             file: file.to_owned(),
             key,
@@ -46,7 +46,7 @@ impl Diagnostic {
             message,
             excerpt,
             indent,
-            width: width.min(shown).max(1),
+            width: small(width.min(shown).max(1)),
         }
     }
 }
@@ -55,17 +55,22 @@ impl Diagnostic {
 const MAX_EXCERPT: usize = 120;
 const MAX_BEFORE: usize = 60;
 
+/// A number of characters of an excerpt, of which there are at most [`MAX_EXCERPT`] and two ellipses.
+fn small(count: usize) -> u8 {
+    u8::try_from(count).unwrap_or(u8::MAX)
+}
+
 /// The line, or what surrounds byte `at` of a long one, and how many characters of that come before it.
-fn excerpt(line: &str, at: usize) -> (String, usize) {
+fn excerpt(line: &str, at: usize) -> (String, u8) {
     let before = line[..at].chars().count();
-    let skipped = if before > MAX_BEFORE { before - MAX_BEFORE } else { 0 };
+    let skipped = before.saturating_sub(MAX_BEFORE);
     let mut rest = line.chars().skip(skipped);
     let mut shown: String = if skipped > 0 { "…".to_owned() } else { String::new() };
     shown.extend(rest.by_ref().take(MAX_EXCERPT));
     if rest.next().is_some() {
         shown.push('…');
     }
-    (visible(&shown), before - skipped + usize::from(skipped > 0))
+    (visible(&shown), small(before - skipped + usize::from(skipped > 0)))
 }
 
 /// The last character boundary at or before `index`.
@@ -80,10 +85,10 @@ impl fmt::Display for Diagnostic {
         let number = self.line.to_string();
         let margin = " ".repeat(number.len());
         let indent: String =
-            self.excerpt.chars().take(self.indent).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+            self.excerpt.chars().take(usize::from(self.indent)).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
         writeln!(f, "{margin} |")?;
         writeln!(f, "{number} | {}", self.excerpt)?;
-        write!(f, "{margin} | {indent}{}", "^".repeat(self.width))
+        write!(f, "{margin} | {indent}{}", "^".repeat(usize::from(self.width)))
     }
 }
 

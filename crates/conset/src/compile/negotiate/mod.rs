@@ -276,8 +276,8 @@ impl<'a> State<'a> {
         let resources = self.problem.resources;
         let mut over = 0u64;
         if let Some(ports) = resources.ports {
-            over += u64::from((u32::from(copy.starts[source]) + 1).saturating_sub(ports));
-            over += u64::from((u32::from(copy.ends[destination]) + 1).saturating_sub(ports));
+            over += u64::from((copy.starts[source] + 1).saturating_sub(ports));
+            over += u64::from((copy.ends[destination] + 1).saturating_sub(ports));
         }
         let mut cost = copy.end_history[source] + copy.end_history[destination];
         if self.count_words {
