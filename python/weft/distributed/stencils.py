@@ -395,7 +395,7 @@ class _Parts:
             self.copies.append(live)
 
     def _boundary(self, axis: int) -> Any:
-        """As the native half takes it: None, a number, or an array for the block and its ghosts that lies together."""
+        """As the Rust core takes it: None, a number, or an array for the block and its ghosts that lies together."""
         boundary = self.stencil.boundary[axis]
         if boundaries.is_circular(boundary):
             return None

@@ -34,7 +34,7 @@ OF_NAME = {kind.name: kind for kind in KINDS}
 def test_a_fault(native, tmp_path, name, sort, where, moment):
     usual = trial.Undisturbed(3.0, set(), 1.0)
     kind = OF_NAME[name]
-    # What comes of --resume is held against an undisturbed run, by the campaign and by the tests of journals.
+    # What comes of --resume is compared with an undisturbed run, by the campaign and by the tests of journals.
     kind = kind.without_resuming()
     outcome = trial.disturbed(
         0, kind, Fault(sort, where, moment), random.Random(16), usual, tmp_path, faults.can_mount()

@@ -1,4 +1,4 @@
-//! What a program makes beside the heap, which is held against the heap's limit: nodes of the AND-tree, atoms, tables of
+//! What a program makes beside the heap, which counts towards the heap's limit: nodes of the AND-tree, atoms, tables of
 //! references, what waits to be read. It is counted with every collection, and a collection comes soon where it grows.
 
 use super::remote::Outgoing;

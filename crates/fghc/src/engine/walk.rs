@@ -1,5 +1,5 @@
 //! Walks through two values at once, or through one: they end where values are cyclic or share parts, they stop on Ctrl-C,
-//! and what they remember is held against the limit of memory.
+//! and what they remember counts towards the limit of memory.
 //!
 //! A cyclic value is a rational tree: a walk that comes to what it has met before has nothing new to see there. To look up
 //! every pair would cost more than to compare it, so a walk remembers one pair, moved on at ever longer intervals (Brent,
