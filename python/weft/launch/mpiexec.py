@@ -49,6 +49,8 @@ _LOOK = 1.0
 """Seconds between two looks at the processes of a launch, once its ranks have started."""
 _MAX_STOPPED = 8
 """Such looks at which a process is stopped before the launch is given up."""
+_NAMING = 1.0
+"""Seconds after a launcher's end in which the system may still tell how a rank ended."""
 _HELPER = 1.5
 """Seconds that a launcher outlives one of its own processes; less than a rank's death is held back (crates/mpi)."""
 
@@ -116,6 +118,8 @@ class Failure:
     errors: list[dict[str, str]]
     output: deque[str]
     lost: tuple[Death, float] | None = None
+    deaths: int = 0
+    """Ranks whose end the system has told."""
 
 
 class Job:
@@ -222,13 +226,15 @@ class Job:
                     looked = now
                 _sort_lines(lines, diagnosis, failure)
                 if (verdict := diagnosis.verdict(time.monotonic())) and not failure.lost:
-                    raise RunError(_advised(verdict))
+                    raise RunError(_advised(verdict, failure))
                 if failure.errors:
                     # The launcher may wait for the ranks that wait for this one.
                     raise _error(1, failure, diagnosis)
                 if failure.lost and time.monotonic() >= failure.lost[1] + _HELPER:
                     raise RunError(_lost(failure.lost[0]) + _AGAIN)
         _sort_lines(lines, diagnosis, failure, last=True)
+        if process.returncode != 0 and not failure.errors and not self._alone:
+            _await_death(lines, diagnosis, failure)
         if process.returncode != 0 or failure.errors:
             raise _error(process.returncode, failure, None if self._alone else diagnosis)
 
@@ -321,8 +327,19 @@ def _sort_lines(lines: Lines, diagnosis: _core.MpiDiagnosis, failure: Failure, l
         pass
 
 
+def _await_death(lines: Lines, diagnosis: _core.MpiDiagnosis, failure: Failure) -> None:
+    """Takes the first death of a rank, of which the system may tell a moment after the launcher has ended."""
+    deadline = time.monotonic() + _NAMING
+    with contextlib.suppress(queue.Empty):
+        while failure.deaths == 0 and (left := deadline - time.monotonic()) > 0:
+            line = lines.get(timeout=left)
+            if isinstance(line, Death):
+                _take_death(line, diagnosis, failure)
+
+
 def _take_death(death: Death, diagnosis: _core.MpiDiagnosis, failure: Failure) -> None:
     if death.rank is not None:
+        failure.deaths += 1
         diagnosis.died(death.rank, time.monotonic(), death.how)
     elif failure.lost is None and death.how != described(0):
         failure.lost = death, time.monotonic()
@@ -366,16 +383,22 @@ def _error(code: int, failure: Failure, diagnosis: _core.MpiDiagnosis | None) ->
     else:
         text = diagnosis.ended(code)
     if text.endswith(_SEE_OUTPUT):
-        tail = "\n  ".join(failure.output or ["(none)"])
-        text = f"{text.removesuffix(_SEE_OUTPUT)}{_AGAIN}. The last of its output:\n  {tail}"
+        text = text.removesuffix(_SEE_OUTPUT) + _AGAIN + _last_words(failure)
     else:
-        text = _advised(text) if failure.lost is None else text + _AGAIN
+        text = _advised(text, failure) if failure.lost is None else text + _AGAIN
     return RunError(text)
 
 
-def _advised(text: str) -> str:
-    """The message, with what to do where a process was lost."""
-    return text + _AGAIN if ": the process " in text or text.startswith("the process of a rank") else text
+def _advised(text: str, failure: Failure) -> str:
+    """The message, with what to do where a process was lost, and the last words of one that ended by itself."""
+    if ": the process " not in text and not text.startswith("the process of a rank"):
+        return text
+    has_words = " exit code " in text and failure.output
+    return text + _AGAIN + (_last_words(failure) if has_words else "")
+
+
+def _last_words(failure: Failure) -> str:
+    return ". The last of its output:\n  " + "\n  ".join(failure.output or ["(none)"])
 
 
 def _lost(death: Death) -> str:
