@@ -11,7 +11,7 @@ import json
 import os
 import resource
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -87,13 +87,7 @@ def read_json(path: str | os.PathLike[str], expected: str) -> Any:
         If it cannot be read.
     """
     text = read_text(path, expected, _JSON_FACTOR)
-    try:
-        return json.loads(text)
-    except RecursionError:
-        reason = "it is nested too deeply"
-    except ValueError as error:
-        reason = message(error)
-    raise UsageError(f"{quoted(str(path))}: expected {expected}: {reason}")
+    return _parsed(json.loads, text, f"{quoted(str(path))}: expected {expected}")
 
 
 def read_toml(path: str | os.PathLike[str], expected: str) -> dict[str, Any]:
@@ -107,13 +101,19 @@ def read_toml(path: str | os.PathLike[str], expected: str) -> dict[str, Any]:
         If it cannot be read.
     """
     text = read_text(path, expected, _TOML_FACTOR)
+    found: dict[str, Any] = _parsed(tomllib.loads, text, f"{quoted(str(path))} is no TOML")
+    return found
+
+
+def _parsed(parse: Callable[[str], Any], text: str, otherwise: str) -> Any:
+    """What a parser makes of a text; a UsageError that begins with `otherwise` where it makes nothing."""
     try:
-        return tomllib.loads(text)
+        return parse(text)
     except RecursionError:
         reason = "it is nested too deeply"
     except ValueError as error:
         reason = message(error)
-    raise UsageError(f"{quoted(str(path))} is no TOML: {reason}")
+    raise UsageError(f"{otherwise}: {reason}")
 
 
 @contextlib.contextmanager

@@ -54,23 +54,6 @@ def check_choice(resume: bool, force: bool) -> None:
         raise UsageError("--resume goes on with what is there, --force replaces it: one of the two")
 
 
-def check_unfinished(output: Path | None, resume: bool) -> None:
-    """Refuse to go on with an output that is whole, where a command cannot add to one.
-
-    Raises
-    ------
-    UsageError
-        If the output is there and its journal is not, or `resume` means nothing without an output.
-    """
-    from weft._core import UsageError
-    from weft.journal import path_beside
-
-    if resume and output is None:
-        raise UsageError("--resume goes on with a file; name it with -o")
-    if resume and output is not None and output.exists() and not path_beside(output).exists():
-        raise UsageError(f"{output} is finished, so there is nothing to go on with: --force makes it again")
-
-
 def words() -> str:
     """The command as it was typed."""
     return shlex.join(["weft", *sys.argv[1:]])
