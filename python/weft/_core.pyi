@@ -1,4 +1,4 @@
-"""The native half of weft. Requests and rows cross as JSON: `crates/suite` says what is in them."""
+"""The extension module of weft. Requests and rows cross as JSON: `crates/suite` says what is in them."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -12,22 +12,54 @@ _Storage = tuple[int, Sequence[int], int, Sequence[tuple[int, int]]]
 """Bytes of an element, strides, bytes to the first element, ghosts of each axis."""
 
 class WeftError(Exception):
-    """Base of weft's errors; str() is the whole message."""
+    """Base of weft's errors; str() is the whole message.
+
+    >>> try:
+    ...     weft.machine("ipsc806")
+    ... except weft.WeftError as error:
+    ...     print(str(error).partition("?")[0])
+    unknown machine "ipsc806"; did you mean ipsc860
+    """
 
 class UsageError(WeftError):
-    """A request that cannot be meant: wrong name, range or combination."""
+    """A request that cannot be meant: wrong name, range or combination.
+
+    >>> weft.simulate("ipsc860", "echo", hops=9)
+    Traceback (most recent call last):
+    weft._core.UsageError: 9 hops: on ipsc860, with 128 nodes, no node is more than 7 hops from node 0
+    """
 
 class MachineError(UsageError):
-    """A machine description that cannot be read: file, line, key, what was expected."""
+    """A machine description that cannot be read: file, line, key, what was expected.
+
+    >>> weft.Machine.parse("name = 3", "mine.toml")
+    Traceback (most recent call last):
+    weft._core.MachineError: mine.toml:1: topology: expected a table [topology]; the key is missing from the file
+    ...
+    """
 
 class DefectError(RuntimeError):
     """A defect of weft: its Rust core has met something that it takes for impossible. The call was given up."""
 
 class RunError(WeftError):
-    """A run that failed: deadlock, a missing library, a killed rank."""
+    """A run that failed: deadlock, a missing library, a killed rank.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     program = pathlib.Path(folder) / "program.py"
+    ...     _ = program.write_text("1 / 0")
+    ...     weft.estimate(program, "cm2-8k")
+    Traceback (most recent call last):
+    weft._core.RunError: ...program.py, line 1: ZeroDivisionError: division by zero
+    """
 
 class Machine:
-    """A machine description (seam 1)."""
+    """A machine description: topology, costs of messages and operations, each with its source.
+
+    >>> machine = weft.Machine.find("ipsc860")
+    >>> machine.title, machine.message_time(1024, hops=2)
+    ('Intel iPSC/860', 0.000591252)
+    """
 
     @staticmethod
     def parse(text: str, path: str) -> Machine:
@@ -277,6 +309,10 @@ class ConnectionSet:
 
     Raises UsageError for connections of a node to itself or to a missing node, for those without words, and for orders
     that form a cycle.
+
+    >>> pair = weft.ConnectionSet(4, [(0, 1, 8), (1, 2, 8)], name="pair")
+    >>> pair.with_words(2).connections
+    [(0, 1, 2), (1, 2, 2)]
     """
 
     def __init__(
@@ -322,7 +358,13 @@ class ConnectionSet:
     def __len__(self) -> int: ...
 
 class Schedule:
-    """Phases of connections with routes and times (seam 4)."""
+    """Phases of connections with routes and times; `weft.compile` makes them.
+
+    >>> schedule = weft.compile("transpose", "iwarp64", effort=0)
+    >>> schedule.verify()
+    >>> weft.Schedule.parse(schedule.to_json(), "schedule.json").phases
+    1
+    """
 
     @staticmethod
     def parse(text: str, path: str) -> Schedule:
@@ -380,8 +422,12 @@ def compile_connections(
     phases: int | None = None,
     split: bool = True,
     progress: Callable[[str, float, int | None, float | None], object] | None = None,
+    kept: str | None = None,
+    found: Callable[[str], object] | None = None,
 ) -> tuple[Schedule, bool]:
     """Compiles a connection set for a machine; the schedule, and whether Ctrl-C ended the search.
+
+    `found` is called with every plan that is better than all before it, in JSON; `kept` goes on from one.
 
     Raises UsageError, RunError.
     """
@@ -491,6 +537,10 @@ def stencil_ghosts(
 
 def benchmarks() -> str:
     """Every benchmark as a JSON list."""
+
+def parameters() -> tuple[str, list[str]]:
+    """Every parameter as a JSON list: `name`, `kind`, `help`, `unit`, `least`, `greatest`, `default`, `column`; and the
+    names of those that all benchmarks of messages take."""
 
 def halo_messages(shape: Sequence[int], ranks: int) -> list[int]:
     """The bytes of the messages that each rank sends in one exchange of ghosts. Raises UsageError."""
@@ -673,9 +723,9 @@ def simd() -> tuple[str, list[str], bool]:
     environment variable WEFT_SIMD forces it. Raises UsageError where that is no level of this processor."""
 
 def node_benchmarks() -> str:
-    """Every benchmark of the node suite as a JSON list: `name`, `summary`, `variants`, `lengths` (what they mean)."""
+    """Every benchmark of the node suite as a JSON list: `name`, `summary`, `variants`, `takes`, `aliases`."""
 
-def node_work(benchmark: str, variant: str, length: int | None = None) -> tuple[str, int] | None:
+def node_work(benchmark: str, variant: str, size: int | None = None) -> tuple[str, int] | None:
     """The operations that one unit of a row is made of, name and count; None where operation times do not say."""
 
 def run_node(benchmark: str, request_json: str) -> str:

@@ -24,12 +24,27 @@ def machine(name: str | os.PathLike[str]) -> Machine:
     weft.MachineError
         If there is no such machine (with the nearest name), or the file is not a machine description (with file, line,
         key and what was expected).
+
+    Examples
+    --------
+    >>> ipsc = machine("ipsc860")
+    >>> ipsc.nodes, ipsc.message_time(1024, hops=2)
+    (128, 0.000591252)
+    >>> machine("ipsc806")
+    Traceback (most recent call last):
+    weft._core.MachineError: unknown machine "ipsc806"; did you mean ipsc860? ...
     """
     return _core.Machine.find(os.fspath(name))
 
 
 def machines() -> list[Machine]:
-    """Every machine of the catalogue."""
+    """Every machine of the catalogue.
+
+    Examples
+    --------
+    >>> {"ipsc860", "cm200", "tpu-v4"} <= {machine.name for machine in machines()}
+    True
+    """
     return [_core.Machine.find(name) for name in _core.catalogue()]
 
 

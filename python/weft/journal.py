@@ -31,7 +31,7 @@ SUFFIX = ".journal"
 
 Record = dict[str, Any]
 
-_LONGEST_SHOWN = 60
+_MAX_SHOWN = 60
 
 
 def path_beside(output: str | os.PathLike[str]) -> Path:
@@ -325,4 +325,4 @@ def _flat(value: Any, key: str = "") -> dict[str, Any]:
 
 def _shown(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value)
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 1]}…"
+    return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 1]}…"

@@ -1,4 +1,4 @@
-"""What all tests share. Where the native half lacks something, `stand_in.py` takes its place."""
+"""What all tests share. Where the extension module lacks something, `stand_in.py` takes its place."""
 
 import importlib
 import os
@@ -29,7 +29,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture
 def stand_ins(monkeypatch):
-    """The whole native half replaced: results that are known exactly."""
+    """The whole extension module replaced: results that are known exactly."""
     from weft import _core
     from weft.launch import request
 
@@ -50,9 +50,9 @@ def stand_ins(monkeypatch):
 
 @pytest.fixture
 def native():
-    """Skips where the native half is not all there."""
+    """Skips where the extension module is not all there."""
     if STANDING_IN:
-        pytest.skip("the native half lacks what this test needs")
+        pytest.skip("the extension module lacks what this test needs")
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 //! The trait that programs are written over and worlds implement.
 
+use crate::collective::Reduction;
 use crate::error::{Call, CommError};
 use crate::exchange::Exchanges;
 use crate::files::{FileSystem, Files};
@@ -219,13 +220,6 @@ pub trait Communicator: Clone + 'static {
     fn native(&self) -> Option<&dyn NativeCollectives> {
         None
     }
-}
-
-/// An element type and an operator of a reduction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reduction {
-    pub element: crate::collective::Element,
-    pub operator: crate::collective::Operator,
 }
 
 /// Collectives of a library (MPI's own). All block; all take the sizes as MPI does.

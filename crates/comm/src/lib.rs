@@ -10,13 +10,15 @@ mod error;
 mod exchange;
 mod executor;
 pub mod files;
+mod forward;
 pub mod matching;
 mod message;
 mod payload;
 mod persistent;
 mod tag;
 
-pub use communicator::{Communicator, NativeCollectives, Program, Reduction};
+pub use collective::Reduction;
+pub use communicator::{Communicator, NativeCollectives, Program};
 pub use error::{Blocked, Call, CommError, Failure, RunError};
 pub use exchange::{ElementCost, ExchangeMethod, ExchangePlan, Exchanged, Exchanges, PlannedPhase, PlannedTransfer};
 pub use executor::block_on;

@@ -33,7 +33,7 @@ pub fn lower_bounds_until(demand: &Demand, unsplit: bool, stop: &dyn Fn() -> boo
         return Some(bounds);
     }
     bounds.extend(channel_capacity(demand));
-    bounds.extend(weighted_channels(demand, bounds.first().map_or(0.0, |bound| bound.value)));
+    bounds.extend(weighted_channels(demand, bounds.first().map_or(0.0, |bound| bound.value), stop));
     for kind in [link_channels, degree, access, link_bandwidth, cut, chain] {
         if stop() {
             return None;
@@ -79,7 +79,9 @@ fn channel_capacity(demand: &Demand) -> Option<LowerBound> {
 
 /// The same with weights: nodes inside a box of a grid count, those outside do not. Finds crowded regions, such as the
 /// middle of a mesh.
-fn weighted_channels(demand: &Demand, plain: f64) -> Option<LowerBound> {
+///
+/// `None` too where `stop` says so before all are tried.
+fn weighted_channels(demand: &Demand, plain: f64, stop: &dyn Fn() -> bool) -> Option<LowerBound> {
     let channels = u64::from(demand.resources.node_channels?);
     let grid = demand.network.grid.as_ref()?;
     if grid.wraps || demand.set.connections.len() > 200_000 {
@@ -90,6 +92,9 @@ fn weighted_channels(demand: &Demand, plain: f64) -> Option<LowerBound> {
         // A slab x in low..=high: every connection with coordinates a and b on the axis passes through it where [a, b]
         // meets it, in as many nodes as the common part is long.
         for width in 1..extent {
+            if stop() {
+                return None;
+            }
             let low = (extent - width) / 2;
             let high = low + width - 1;
             let mut taken = 0u64;

@@ -19,7 +19,7 @@ pub mod resources;
 pub mod schedule;
 pub mod verify;
 
-pub use compile::{CompileError, Compiler, Options, Progress, compile};
+pub use compile::{CompileError, Compiler, Options, Progress, compile, compile_from};
 pub use named::{NAMED, named};
 pub use pattern::{Connection, ConnectionSet, Order, PatternError};
 pub use resources::Resources;

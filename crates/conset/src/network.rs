@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use weft_machine::{Topology, Vertex};
 
-/// Links between two questions whether there is any use in going on.
-const ASKED_EVERY: usize = 1 << 16;
+/// Links, or connections, between two questions whether there is any use in going on.
+pub const ASKED_EVERY: usize = 1 << 16;
 
 /// Vertices (nodes first, then switches) and the directed links between them; parallel links are one with a
 /// multiplicity.
@@ -186,8 +186,17 @@ impl Network {
     /// The hops of a shortest way for each pair, and for each pair how many nodes are on it at least (switches take no
     /// logical channels); `None` where there is no way.
     pub fn shortest(&self, pairs: &[(u32, u32)]) -> Vec<Option<u32>> {
+        self.shortest_until(pairs, &|| false).expect("nobody interrupts it")
+    }
+
+    /// As [`Network::shortest`]; `None` where `interrupted` says so before all are found.
+    pub fn shortest_until(&self, pairs: &[(u32, u32)], interrupted: &dyn Fn() -> bool) -> Option<Vec<Option<u32>>> {
         if let Some(grid) = &self.grid {
-            return pairs.iter().map(|&(a, b)| Some(grid.distance(a as usize, b as usize) as u32)).collect();
+            let hops = |(index, &(a, b)): (usize, &(u32, u32))| {
+                let goes_on = !index.is_multiple_of(ASKED_EVERY) || !interrupted();
+                goes_on.then(|| Some(grid.distance(a as usize, b as usize) as u32))
+            };
+            return pairs.iter().enumerate().map(hops).collect();
         }
         let mut by_source: Vec<usize> = (0..pairs.len()).collect();
         by_source.sort_unstable_by_key(|&index| pairs[index].0);
@@ -195,12 +204,15 @@ impl Network {
         let (mut source, mut hops) = (u32::MAX, Vec::new());
         for index in by_source {
             if pairs[index].0 != source {
+                if interrupted() {
+                    return None;
+                }
                 source = pairs[index].0;
                 hops = self.hops_from(source as usize);
             }
             let there = hops[pairs[index].1 as usize];
             found[index] = (there != u32::MAX).then_some(there);
         }
-        found
+        Some(found)
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::pattern::Order;
 use crate::resources::Resources;
 
-/// Phases one after the other, each a set of connections with their routes and times, and what it is held against.
+/// Phases one after the other, each a set of connections with their routes and times, and what it is compared with.
 ///
 /// Vertices of routes are nodes by their number; switch s of a topology with n nodes is n + s.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -187,19 +187,32 @@ impl Schedule {
 
     /// The digest of everything but `digest`.
     pub fn computed_digest(&self) -> String {
-        let mut digest = Digest(0xcbf2_9ce4_8422_2325);
+        self.computed_digest_until(&|| false).expect("nobody interrupts it")
+    }
+
+    /// As [`Schedule::computed_digest`]; `None` where `stop` says so before all is read.
+    pub fn computed_digest_until(&self, stop: &dyn Fn() -> bool) -> Option<String> {
+        let digest = Digest { hash: 0xcbf2_9ce4_8422_2325, stop };
+        let mut buffered = std::io::BufWriter::with_capacity(1 << 16, digest);
         let body = (
             (&self.machine, &self.pattern, &self.compiler, &self.resources, self.connections),
             (&self.orders, &self.phases, &self.lower_bounds, self.predicted_seconds),
         );
-        serde_json::to_writer(&mut digest, &body).expect("a schedule is plain data");
-        format!("{:016x}", digest.0)
+        // A schedule is plain data: nothing but `stop` ends it early.
+        serde_json::to_writer(&mut buffered, &body).ok()?;
+        let digest = buffered.into_inner().ok()?;
+        Some(format!("{:016x}", digest.hash))
     }
 
     /// The schedule with its digest.
-    pub fn sealed(mut self) -> Schedule {
-        self.digest = self.computed_digest();
-        self
+    pub fn sealed(self) -> Schedule {
+        self.sealed_until(&|| false).expect("nobody interrupts it")
+    }
+
+    /// As [`Schedule::sealed`]; `None` where `stop` says so before there is a digest.
+    pub fn sealed_until(mut self, stop: &dyn Fn() -> bool) -> Option<Schedule> {
+        self.digest = self.computed_digest_until(stop)?;
+        Some(self)
     }
 
     /// The sum over the phases of their largest link loads.
@@ -215,12 +228,20 @@ impl Schedule {
 }
 
 /// FNV-1a with 64 bits: the same on every machine, enough against accidents and edits by hand.
-struct Digest(u64);
+///
+/// It is fed by a buffer, and asks `stop` once for each.
+struct Digest<'a> {
+    hash: u64,
+    stop: &'a dyn Fn() -> bool,
+}
 
-impl std::io::Write for Digest {
+impl std::io::Write for Digest<'_> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if (self.stop)() {
+            return Err(std::io::Error::other("interrupted"));
+        }
         for &byte in bytes {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+            self.hash = (self.hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         }
         Ok(bytes.len())
     }

@@ -2,11 +2,12 @@
 
 mod common;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use common::{compiled, iwarp, pattern, resources, weft};
 use proptest::prelude::*;
-use weft_conset::{CompileError, Compiler, Connection, ConnectionSet, Options, Order, compile, verify};
+use weft_conset::compile::{Plan, Search};
+use weft_conset::{CompileError, Compiler, Connection, ConnectionSet, Options, Order, compile, compile_from, verify};
 
 fn phases(name: &str, extents: &[usize], channels: u32) -> (usize, f64) {
     let resources = iwarp(extents, channels);
@@ -283,4 +284,38 @@ proptest! {
             prop_assert!(false, "{fault}");
         }
     }
+}
+
+#[test]
+fn a_search_goes_on_from_a_plan_and_tells_only_better_ones() {
+    let resources = iwarp(&[4, 4], 12);
+    let set = pattern("random:6", &resources, 200);
+    let told = RefCell::new(Vec::new());
+    let search = |kept: Option<Plan>, effort: f64| {
+        told.borrow_mut().clear();
+        let found = |plan: &Plan| told.borrow_mut().push(plan.clone());
+        let search = Search { kept, interrupted: &|| false, progress: &|_| (), found: &found };
+        compile_from(&set, &resources, "test", &weft(effort), search)
+    };
+    let long = search(None, 1.0).unwrap();
+    let best = told.borrow().last().cloned().unwrap();
+    assert_eq!(best.len(), long.phases.len());
+    let resumed = search(Some(best.clone()), 0.0).unwrap();
+    verify(&resumed, Some(&set)).unwrap();
+    assert!(resumed.predicted_seconds <= long.predicted_seconds);
+    assert!(told.borrow().is_empty(), "a search without effort finds nothing better");
+
+    let mut short = best.clone();
+    let lost = short[0].pop().unwrap();
+    let error = search(Some(short), 0.0).unwrap_err();
+    let expected = format!(
+        "the plan that was kept is none of this connection set on this machine: connection {} has 0 words",
+        lost.connection
+    );
+    assert_eq!(error.to_string(), expected);
+    let mut astray = best;
+    let far = astray.iter_mut().flatten().find(|placed| placed.route.len() > 2).unwrap();
+    far.route.remove(1);
+    let error = search(Some(astray), 0.0).unwrap_err();
+    assert!(error.to_string().contains("goes over a link that is not there"), "{error}");
 }

@@ -69,7 +69,7 @@ fn main() -> Result<(), String> {
     let Some(program) = checked.program.clone() else { return Err(checked.render(false)) };
     let loaded = Loaded::new(program, chosen.counts).map_err(|error| error.to_string())?;
     let loaded = if chosen.native { loaded.translate_as(&chosen.translation) } else { loaded };
-    if chosen.native && loaded.native.is_none() {
+    if chosen.native && !loaded.is_translated() {
         return Err("no native code for this processor".to_string());
     }
     for _ in 0..chosen.repeat {

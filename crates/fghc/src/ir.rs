@@ -16,7 +16,7 @@
 //!   unbound variables that the undecided clauses met. See [`Group`] for `otherwise` and `alternatively`.
 //! - **Guards** are tested in the order written and never bind what was not made in the clause. A wrong type of an operand,
 //!   an index out of range and a division by zero make a guard goal fail, the same in a body are errors. An integer result
-//!   outside [`SMALLEST_INTEGER`]`..=`[`LARGEST_INTEGER`] is an error in both.
+//!   outside [`MIN_INTEGER`]`..=`[`MAX_INTEGER`] is an error in both.
 //! - **Reductions.** One for each commitment to a clause of a predicate; guard goals, builtins, `=` and `:=` count nothing.
 
 mod print;
@@ -27,9 +27,9 @@ pub use print::{ClausePrinter, quote_atom, quote_string, write_float};
 use rustc_hash::FxHashMap;
 
 /// The smallest integer of the language: integers have 61 bits, so that a value and its tag share a 64-bit word.
-pub const SMALLEST_INTEGER: i64 = -(1 << 60);
+pub const MIN_INTEGER: i64 = -(1 << 60);
 /// The largest integer of the language.
-pub const LARGEST_INTEGER: i64 = (1 << 60) - 1;
+pub const MAX_INTEGER: i64 = (1 << 60) - 1;
 
 /// A number for a name; equal names have equal numbers within one [`AtomTable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -198,7 +198,7 @@ pub struct Variable {
 pub enum Term {
     /// A variable of the clause.
     Variable(VariableId),
-    /// An integer between [`SMALLEST_INTEGER`] and [`LARGEST_INTEGER`].
+    /// An integer between [`MIN_INTEGER`] and [`MAX_INTEGER`].
     Integer(i64),
     /// A 64-bit floating-point number.
     Float(f64),

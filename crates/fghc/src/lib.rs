@@ -10,7 +10,9 @@ pub mod explain;
 pub mod heap;
 pub mod ir;
 mod library;
+#[cfg(feature = "native")]
 mod native;
 pub mod syntax;
+mod translation;
 
 pub use compile::CompileError;

@@ -130,6 +130,23 @@ fn a_unification_that_fails_elsewhere() {
     }
 }
 
+/// The variable is PE 1's, so that what PE 2 and 3 bind it to can still be under way when all their goals have ended.
+#[test]
+fn the_run_does_not_end_before_a_unification_under_way() {
+    let program = "main :- make@node(1).\nmake :- one(X)@node(2), two(X)@node(3).\none(X) :- X = 1.\ntwo(X) :- X = 2.\n\
+                   nested(R) :- call(main, R, _).\n\
+                   bound(R) :- list(R)@node(1).\nlist(R) :- R = [X,Y], one(X)@node(2), alias(X, Y)@node(3).\nalias(X, Y) :- X = Y.";
+    for seed in 1..60 {
+        let ran = run(&load(program, "main"), Way { seed, ..Way::plain(4) });
+        let End::Problem { message, .. } = ran.end else { panic!("seed {seed}: {:?}", ran.end) };
+        assert!(message.contains("cannot be made equal"), "{message}");
+        let ran = run(&load(program, "nested(R)"), Way { seed, ..Way::plain(4) });
+        assert_eq!(ran.answers, [("R".to_string(), "failure".to_string())], "seed {seed}");
+        let ran = run(&load(program, "bound(R)"), Way { seed, ..Way::plain(4) });
+        assert_eq!(ran.answers, [("R".to_string(), "[1,1]".to_string())], "seed {seed}");
+    }
+}
+
 #[test]
 fn suspended_elsewhere_and_resumed() {
     let program = "main(N, T) :- call(count(N, 0, T)@node(1), _, [suspend|C]), wait(C).\nwait(C) :- C = [resume].\n\

@@ -357,3 +357,19 @@ fn a_predicate_too_large_to_translate_is_interpreted_among_others() {
     let look = |done: &common::Outcome| done.answer("S");
     assert_eq!(every_way(&text, "main(200, S)", look), (3 * 200 * 201 / 2).to_string());
 }
+
+/// Of counts by predicate native code leaves one out, which follows from the others: also where that is interpreted.
+#[test]
+fn a_loop_too_large_to_translate_is_counted_once() {
+    let mut text =
+        ":- module m.\n:- public main/2.\nmain(N, S) :- loop(0, N, S).\nloop(I, 0, S) :- S = I.\n".to_string();
+    for i in 0..1500 {
+        text.push_str(&format!("loop({i}, N, S) :- N > 0, M := N - 1 | loop({}, M, S).\n", (i + 1) % 1500));
+    }
+    let checked = check(vec![Source { name: "m.fghc".into(), text: text.into() }], Some("main(40, S)"));
+    let interpreted = Loaded::new(checked.program.expect("no errors"), true).expect("it compiles");
+    let native = interpreted.clone().translate();
+    let counts = [interpreted, native].map(|loaded| run_loaded(&loaded, Options::default()).engine.counts());
+    assert_eq!(counts[0], counts[1]);
+    assert_eq!(counts[0].iter().find(|(name, _)| name == "m:loop/3").map(|(_, count)| *count), Some(41));
+}

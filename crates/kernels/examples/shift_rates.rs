@@ -6,7 +6,7 @@
 //! A shape is written 16x16x16x16. Arrays of float64; medians over rounds, in which everything takes turns: one call
 //! of the shifts, copies of the source into every output (what moving the same lines costs at least, where they are not
 //! read and written better), and a store into every line of the outputs. `benches/polyshift/shifts.py` is the benchmark
-//! with peers.
+//! with baselines.
 
 use std::time::Instant;
 

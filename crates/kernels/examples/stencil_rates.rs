@@ -5,7 +5,7 @@
 //!     [--divide N] [--aligned 1] [--huge 1] [--step-cache BYTES] [--extents 16x16x256 --calls 100]
 //!
 //! Prints the share of the copy's rate, for the bytes that a step must move at least; medians over rounds, in which copy
-//! and cases take turns. `benches/polyshift/stencils.py` is the benchmark with peers.
+//! and cases take turns. `benches/polyshift/stencils.py` is the benchmark with baselines.
 
 use std::time::Instant;
 

@@ -2,12 +2,15 @@
 
 mod error;
 mod exchange;
+#[cfg(feature = "fghc")]
 mod fghc;
+#[cfg(feature = "fghc")]
 mod fghc_costs;
+#[cfg(feature = "fghc")]
 mod fghc_options;
+#[cfg(feature = "fghc")]
 mod fghc_result;
 mod mpi;
-mod place;
 mod simulate;
 mod threads;
 
@@ -16,11 +19,15 @@ pub use exchange::{
     ExchangeRequest, ExchangeResult, SolveRequest, exchange_mpi_rank, exchange_threads, simulate_exchange,
     solve_mpi_rank, solve_simulated, solve_threads,
 };
+#[cfg(feature = "fghc")]
 pub use fghc::{
     FghcRan, FghcRequest, SimulatedFghc, enlarged, load_fghc, run_fghc_mpi, run_fghc_threads, simulate_fghc,
 };
+#[cfg(feature = "fghc")]
 pub use fghc_costs::{GivenCosts, OPERATIONS_OF_A_REDUCTION, PeCosts, REDUCTIONS_OF_A_STEP, pe_costs};
+#[cfg(feature = "fghc")]
 pub use fghc_options::{FghcBackend, FghcOptions, FghcOutput};
+#[cfg(feature = "fghc")]
 pub use fghc_result::{FghcPe, FghcResult, FghcSite, FghcWaiting};
 pub use mpi::run_mpi_rank;
 pub use simulate::{SimulateOptions, Simulated, simulate};

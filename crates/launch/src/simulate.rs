@@ -4,12 +4,10 @@ use std::borrow::Cow;
 
 use weft_base::Interrupt;
 use weft_machine::Machine;
-use weft_sim::{Options, Trace, run};
-use weft_suite::programs::operations_charged;
-use weft_suite::{Request, Row, Suite};
+use weft_sim::{Options, Placement, Trace, run};
+use weft_suite::{Description, Group, Nodes, Request, Row, Suite};
 
 use crate::error::LaunchError;
-use crate::place::place;
 
 /// What a simulated launch records besides its rows, and what ends it early.
 #[derive(Clone, Debug, Default)]
@@ -51,7 +49,7 @@ pub fn simulate(machine: &Machine, request: &Request, options: &SimulateOptions)
     }
     let machine = &with_io_nodes(machine, request)?;
     let (placement, placed) = place(machine, request, benchmark)?;
-    check_operations(machine, request)?;
+    check_operations(machine, request, benchmark)?;
     let program = Suite { request: placed };
     let outcome = run(
         machine,
@@ -66,6 +64,25 @@ pub fn simulate(machine: &Machine, request: &Request, options: &SimulateOptions)
         row.io_nodes = io_nodes;
     }
     Ok(Simulated { rows, messages: outcome.messages, makespan: outcome.makespan, trace: outcome.trace })
+}
+
+/// The nodes of the ranks, and the request with what the machine decides where it says nothing.
+fn place(machine: &Machine, request: &Request, benchmark: &Description) -> Result<(Placement, Request), LaunchError> {
+    let mut request = request.clone();
+    let ranks = request.ranks.unwrap_or_else(|| default_ranks(machine, benchmark));
+    let placement = match benchmark.placement(machine, &mut request, ranks)? {
+        Nodes::ByNumber(ranks) => Placement::identity(ranks),
+        Nodes::Listed(nodes) => Placement::listed(&nodes),
+    };
+    Ok((if benchmark.host { placement.with_host() } else { placement }, request))
+}
+
+fn default_ranks(machine: &Machine, benchmark: &Description) -> usize {
+    match benchmark.group {
+        // A smaller machine runs a program on all of its nodes.
+        Group::Program | Group::Files => benchmark.default_ranks.min(machine.nodes()),
+        _ => benchmark.default_ranks,
+    }
 }
 
 /// The machine with as many I/O nodes as are asked for.
@@ -85,8 +102,8 @@ fn with_io_nodes<'a>(machine: &'a Machine, request: &Request) -> Result<Cow<'a, 
 }
 
 /// A program is charged by operations; one that the machine's file gives no time for would be free.
-fn check_operations(machine: &Machine, request: &Request) -> Result<(), LaunchError> {
-    let charged = operations_charged(request);
+fn check_operations(machine: &Machine, request: &Request, benchmark: &Description) -> Result<(), LaunchError> {
+    let charged = benchmark.operations(request);
     let missing: Vec<&str> = charged
         .iter()
         .filter(|&&operation| machine.operation_time(operation).is_none())
@@ -95,10 +112,11 @@ fn check_operations(machine: &Machine, request: &Request) -> Result<(), LaunchEr
     if missing.is_empty() {
         return Ok(());
     }
-    let (name, benchmark, missing) = (&machine.name, &request.benchmark, missing.join(" and "));
+    let (name, missing) = (&machine.name, missing.join(" and "));
     Err(LaunchError::Usage(format!(
-        "{benchmark} on {name}: the machine's file gives no time of {missing}, which the program is charged by; \
+        "{} on {name}: the machine's file gives no time of {missing}, which the program is charged by; \
          add it under [operations]{}",
-        if benchmark.starts_with("stencil") { "" } else { ", or ask for the other precision" }
+        benchmark.name,
+        if benchmark.takes("precision").is_some() { ", or ask for the other precision" } else { "" }
     )))
 }

@@ -13,7 +13,7 @@ pub fn run_threads(request: &Request) -> Result<Vec<Row>, LaunchError> {
     let ranks = request.ranks.unwrap_or_else(|| match benchmark.group {
         // Programs compute and files are copied: more threads than processors would only take turns.
         Group::Program | Group::Files => std::thread::available_parallelism().map_or(1, usize::from),
-        _ => benchmark.parameters.default_ranks,
+        _ => benchmark.default_ranks,
     });
     let outputs = weft_threads::run(ranks, &Suite { request: request.clone() }, &weft_threads::Options::default())?;
     Ok(outputs.into_iter().next().expect("a run has a rank 0")?)

@@ -1,7 +1,7 @@
 //! Every benchmark on every world that needs no launcher, from the one list.
 
 use weft_launch::{LaunchError, SimulateOptions, run_threads, simulate};
-use weft_suite::{Benchmark, Group, PayloadSort, Request, Row, catalogue, find};
+use weft_suite::{Description, Group, PayloadSort, Request, Row, catalogue, find};
 
 type World = (&'static str, fn(&Request) -> Result<Vec<Row>, LaunchError>);
 
@@ -21,21 +21,21 @@ fn requests() -> Vec<Request> {
     let mut requests = Vec::new();
     for benchmark in catalogue() {
         for payload in [PayloadSort::Data, PayloadSort::Phantom] {
-            for ranks in [2, 3, 8].into_iter().filter(|&ranks| ranks >= benchmark.parameters.min_ranks) {
-                let (takes_bytes, takes_n) = (benchmark.parameters.bytes.is_some(), benchmark.parameters.n.is_some());
+            for ranks in [2, 3, 8].into_iter().filter(|&ranks| ranks >= benchmark.min_ranks) {
+                let (takes_bytes, takes_n) = (benchmark.takes("bytes").is_some(), benchmark.takes("extent").is_some());
                 // One load and one number of neighbours, so that there is one row a length.
                 let (fans, is_loaded) =
-                    (!benchmark.parameters.neighbours.is_empty(), !benchmark.parameters.background_bytes.is_empty());
+                    (benchmark.takes("neighbours").is_some(), benchmark.takes("background_bytes").is_some());
                 requests.push(Request {
                     benchmark: benchmark.name.to_owned(),
                     ranks: Some(ranks),
                     bytes: if takes_bytes { vec![8, 24, 4096] } else { Vec::new() },
-                    n: if takes_n { vec![8, 21] } else { Vec::new() },
+                    extent: if takes_n { vec![8, 21] } else { Vec::new() },
                     file_bytes: (benchmark.group == Group::Files).then_some(8192),
                     iterations: Some(2),
                     warmup: Some(1),
                     payload: Some(payload),
-                    shapes: if benchmark.parameters.shapes.is_empty() { Vec::new() } else { vec![vec![6, 5, 4]] },
+                    shape: if benchmark.takes("shape").is_none() { Vec::new() } else { vec![vec![6, 5, 4]] },
                     neighbours: if fans { vec![6.min(ranks as u32 - 1)] } else { Vec::new() },
                     background_bytes: if is_loaded { vec![512] } else { Vec::new() },
                     ..Request::default()
@@ -47,16 +47,15 @@ fn requests() -> Vec<Request> {
 }
 
 /// What a world says to a request that it cannot meet.
-fn refusal(world: &str, request: &Request, benchmark: &Benchmark) -> Option<&'static str> {
-    let parameters = &benchmark.parameters;
+fn refusal(world: &str, request: &Request, benchmark: &Description) -> Option<&'static str> {
     let is_phantom = request.payload == Some(PayloadSort::Phantom);
     match (world, benchmark.group) {
         ("tpu-v4", Group::Program) => Some("the machine's file gives no time of float32_"),
         ("tpu-v4", _) if benchmark.name.starts_with("stencil") => Some("gives no time of float64_sum_of_products"),
         ("tpu-v4", Group::Files) => Some("; this world has none"),
         ("threads", Group::Program) if is_phantom => Some("with phantoms computes nothing"),
-        ("threads", Group::Files) if parameters.file_systems == ["host"] => Some("; this world has posix"),
-        ("tpu-v4" | "threads", _) if parameters.host => Some("host"),
+        ("threads", Group::Files) if benchmark.choices("file_system") == ["host"] => Some("; this world has posix"),
+        ("tpu-v4" | "threads", _) if benchmark.host => Some("host"),
         _ => None,
     }
 }
@@ -74,10 +73,10 @@ fn every_benchmark_runs_on_every_world() {
                 }
                 (outcome, expected) => panic!("{world}, {request:?}: {outcome:?}, not {expected:?}"),
             };
-            let points = request.bytes.len().max(request.n.len()).max(1);
+            let points = request.bytes.len().max(request.extent.len()).max(1);
             assert_eq!(rows.len(), points, "{world}, {request:?}");
             assert!(rows.iter().all(|row| row.seconds > 0.0 && row.seconds.is_finite()), "{world}: {rows:?}");
-            assert!(rows.iter().zip(&request.n).all(|(row, &n)| row.n == Some(n)), "{world}: {rows:?}");
+            assert!(rows.iter().zip(&request.extent).all(|(row, &n)| row.extent == Some(n)), "{world}: {rows:?}");
         }
     }
 }

@@ -99,7 +99,7 @@ fn rows_say_what_was_read_and_from_where() {
         (row.file_system.as_deref(), row.file_kind.as_deref()),
         (Some("concurrent"), Some("4 I/O nodes, 4 disks"))
     );
-    assert_eq!((row.io_nodes, row.cache.as_deref(), row.preallocated), (Some(4), Some("dropped"), None));
+    assert_eq!((row.io_nodes, row.cache.as_deref(), row.preallocate), (Some(4), Some("dropped"), None));
     assert_eq!((row.bytes, row.file_bytes), (Some(5000), Some((1 << 20) / 5000 * 5000)));
     assert!((row.rate.unwrap() * row.seconds / (2 * row.file_bytes.unwrap()) as f64 - 1.0).abs() < 1e-9);
     let row = &rows(&machine("ncube6400"), &request("file-host", 1, &[5000]))[0];
@@ -111,7 +111,7 @@ fn data_take_the_time_of_phantoms_and_come_back_as_they_were_written() {
     for benchmark in ["file-read", "file-write", "jacobi"] {
         let bytes: &[u64] = if benchmark == "jacobi" { &[] } else { &[3000] };
         let n = if benchmark == "jacobi" { vec![33] } else { Vec::new() };
-        let request = Request { n, ..request(benchmark, 3, bytes) };
+        let request = Request { extent: n, ..request(benchmark, 3, bytes) };
         let phantom = rows(&machine("ipsc860"), &request);
         let data = rows(&machine("ipsc860"), &Request { payload: Some(PayloadSort::Data), ..request });
         assert_eq!(phantom, data);
@@ -121,7 +121,7 @@ fn data_take_the_time_of_phantoms_and_come_back_as_they_were_written() {
 #[test]
 fn jacobi_runs_from_the_hosts_files_too_and_slower() {
     let machine = machine("ipsc860");
-    let request = Request { n: vec![64], payload: Some(PayloadSort::Data), ..request("jacobi", 8, &[]) };
+    let request = Request { extent: vec![64], payload: Some(PayloadSort::Data), ..request("jacobi", 8, &[]) };
     let concurrent = rows(&machine, &request)[0].seconds;
     let host = rows(&machine, &Request { file_system: Some("host".to_owned()), ..request })[0].seconds;
     assert!(host > concurrent, "{host} and {concurrent}");

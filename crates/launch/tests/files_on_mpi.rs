@@ -19,15 +19,15 @@ fn request(benchmark: &str) -> Request {
 #[test]
 fn cholesky_gives_the_right_factor() {
     for (ranks, precision) in [(1, Precision::Single), (2, Precision::Double), (3, Precision::Single)] {
-        let asked = Request { n: vec![7, 50], precision: Some(precision), ..request("cholesky") };
+        let asked = Request { extent: vec![7, 50], precision: Some(precision), ..request("cholesky") };
         let Some(rows) = rows(ranks, asked) else { return };
         assert_eq!(
-            rows.iter().map(|row| (row.ranks, row.n)).collect::<Vec<_>>(),
+            rows.iter().map(|row| (row.ranks, row.extent)).collect::<Vec<_>>(),
             [(ranks, Some(7)), (ranks, Some(50))]
         );
         assert!(rows.iter().all(|row| row.algorithm.as_deref() == Some("native") && row.rate.is_some()));
     }
-    let by_name = Request { n: vec![20], algorithm: Some("binomial".to_owned()), ..request("cholesky") };
+    let by_name = Request { extent: vec![20], algorithm: Some("binomial".to_owned()), ..request("cholesky") };
     assert_eq!(rows(3, by_name).unwrap()[0].algorithm.as_deref(), Some("binomial"));
 }
 
@@ -35,7 +35,7 @@ fn cholesky_gives_the_right_factor() {
 fn jacobi_and_the_file_benchmarks_run_by_both_ways_to_files() {
     for system in ["posix", "mpi-io"] {
         let file_system = Some(system.to_owned());
-        let jacobi = Request { n: vec![9, 30], file_system: file_system.clone(), ..request("jacobi") };
+        let jacobi = Request { extent: vec![9, 30], file_system: file_system.clone(), ..request("jacobi") };
         let Some(found) = rows(3, jacobi) else { return };
         assert!(found.iter().all(|row| row.file_system.as_deref() == Some(system)));
         for benchmark in ["file-read", "file-write"] {

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Outcome, mpiexec, on_mpi};
 use weft_launch::{LaunchError, run_threads};
-use weft_suite::{Benchmark, Group, PayloadSort, Request, Row, catalogue, find};
+use weft_suite::{Description, Group, PayloadSort, Request, Row, catalogue, find};
 
 fn on_threads(request: &Request) -> Outcome {
     run_threads(request).map_err(|error| match error {
@@ -49,27 +49,27 @@ fn check_against_threads(ranks: usize, requests: &[Request]) -> Vec<Outcome> {
     outcomes
 }
 
-fn request(benchmark: &Benchmark, ranks: usize, payload: PayloadSort) -> Request {
-    let takes_bytes = benchmark.parameters.bytes.is_some();
+fn request(benchmark: &Description, ranks: usize, payload: PayloadSort) -> Request {
+    let takes_bytes = benchmark.takes("bytes").is_some();
     Request {
         benchmark: benchmark.name.to_owned(),
         ranks: Some(ranks),
         bytes: if takes_bytes { vec![8] } else { Vec::new() },
-        n: if benchmark.parameters.n.is_some() { vec![21] } else { Vec::new() },
+        extent: if benchmark.takes("extent").is_some() { vec![21] } else { Vec::new() },
         file_bytes: (benchmark.group == Group::Files).then_some(8192),
         iterations: Some(2),
         warmup: Some(1),
         payload: Some(payload),
-        shapes: if benchmark.parameters.shapes.is_empty() { Vec::new() } else { vec![vec![6, 5, 4]] },
-        window: benchmark.parameters.window.map(|_| 4),
-        background_bytes: benchmark.parameters.background_bytes.iter().copied().take(1).collect(),
+        shape: if benchmark.takes("shape").is_none() { Vec::new() } else { vec![vec![6, 5, 4]] },
+        window: benchmark.takes("window").map(|_| 4),
+        background_bytes: benchmark.default("background_bytes").iter().copied().take(1).collect(),
         ..Request::default()
     }
 }
 
 fn every_benchmark(ranks: usize) -> Vec<Request> {
     let sorts = [PayloadSort::Data, PayloadSort::Phantom];
-    let with_files_of_nodes = catalogue().iter().filter(|benchmark| benchmark.parameters.file_systems != ["host"]);
+    let with_files_of_nodes = catalogue().into_iter().filter(|benchmark| benchmark.choices("file_system") != ["host"]);
     with_files_of_nodes.flat_map(|benchmark| sorts.map(|sort| request(benchmark, ranks, sort))).collect()
 }
 
@@ -80,7 +80,7 @@ fn every_benchmark_gives_the_rows_of_threads() {
         let outcomes = check_against_threads(ranks, &requests);
         for (request, outcome) in requests.iter().zip(outcomes) {
             let benchmark = find(&request.benchmark).expect("of the catalogue");
-            let needed = benchmark.parameters;
+            let needed = benchmark;
             let has_phantoms = request.payload == Some(PayloadSort::Phantom);
             match outcome {
                 Ok(rows) => assert!(!rows.is_empty(), "{request:?}"),
@@ -100,9 +100,9 @@ fn every_benchmark_gives_the_rows_of_threads() {
 #[test]
 fn collectives_give_the_rows_of_threads_natively_and_by_messages() {
     let mut requests = Vec::new();
-    for benchmark in catalogue().iter().filter(|benchmark| benchmark.group == Group::Collective) {
+    for benchmark in catalogue().into_iter().filter(|benchmark| benchmark.group == Group::Collective) {
         requests.push(request(benchmark, 4, PayloadSort::Data));
-        let algorithm = benchmark.parameters.algorithms.first().map(|name| (*name).to_owned());
+        let algorithm = benchmark.choices("algorithm").get(2).map(|name| (*name).to_owned());
         requests.push(Request { algorithm, ..request(benchmark, 4, PayloadSort::Phantom) });
     }
     for (request, outcome) in requests.iter().zip(check_against_threads(4, &requests)) {

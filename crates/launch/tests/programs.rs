@@ -11,7 +11,7 @@ fn machine(name: &str) -> Machine {
 }
 
 fn cholesky(n: &[u64]) -> Request {
-    Request { benchmark: "cholesky".to_owned(), n: n.to_vec(), ..Request::default() }
+    Request { benchmark: "cholesky".to_owned(), extent: n.to_vec(), ..Request::default() }
 }
 
 fn rows(machine: &Machine, request: &Request) -> Vec<Row> {

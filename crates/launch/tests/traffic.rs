@@ -8,8 +8,8 @@ fn request(benchmark: &str) -> Request {
     Request { benchmark: benchmark.to_owned(), ..Request::default() }
 }
 
-fn of_group() -> impl Iterator<Item = &'static weft_suite::Benchmark> {
-    weft_suite::catalogue().iter().filter(|benchmark| benchmark.group == Group::Traffic)
+fn of_group() -> impl Iterator<Item = &'static weft_suite::Description> {
+    weft_suite::catalogue().into_iter().filter(|benchmark| benchmark.group == Group::Traffic)
 }
 
 fn check(row: &Row, name: &str) {

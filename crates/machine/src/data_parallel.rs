@@ -3,10 +3,10 @@
 //! Such a machine passes no messages between programs, so its file may leave out `[[protocols]]` and `[self_message]`; it
 //! has the costs of what all nodes do at once instead.
 
-use crate::description::Sources;
 use crate::read::Diagnostic;
 use crate::read::table::Table;
-use crate::sheet::{self, Value};
+use crate::sheet::table::{Table as SheetTable, Value};
+use crate::sources::Sources;
 
 /// Defines a table of figures: a struct with a field a key and the source of each, how it is read, how it is written.
 macro_rules! figures {
@@ -42,9 +42,9 @@ macro_rules! figures {
                 }))
             }
 
-            pub(crate) fn sheet(&self) -> sheet::Table {
+            pub(crate) fn sheet(&self) -> SheetTable {
                 let sources = &self.sources;
-                sheet::Table::new($table)
+                SheetTable::new($table)
                     $(.entry(stringify!($count), Value::Count(self.$count), $count_unit, sources))*
                     $(.entry(stringify!($cost), Value::Number(self.$cost), $cost_unit, sources))*
             }

@@ -5,13 +5,8 @@ use std::collections::BTreeMap;
 use weft_base::Operation;
 
 use crate::data_parallel::{Primitives, Shifts};
+use crate::sources::Sources;
 use crate::topology::{Embedding, Topology};
-
-/// Where each figure of a table comes from, by key: paper and table, a data sheet, or "fitted from FILE on DATE".
-pub type Sources = BTreeMap<String, String>;
-
-/// The source of a figure that a machine file leaves out and that is therefore zero.
-pub const NOT_GIVEN: &str = "not given: 0";
 
 /// A figure of a machine and where it comes from.
 #[derive(Clone, Debug, PartialEq)]

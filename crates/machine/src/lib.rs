@@ -24,6 +24,7 @@ mod data_parallel;
 mod description;
 mod read;
 mod sheet;
+mod sources;
 mod suggest;
 pub mod topology;
 
@@ -31,7 +32,8 @@ pub use catalogue::{Catalogue, MachineError, catalogue, find};
 pub use data_parallel::{Primitives, Shifts};
 pub use description::{
     Access, Completion, ConcurrentFiles, Connections, FghcCosts, Figure, HostFiles, HostLink, Machine, MemoryCopy,
-    NOT_GIVEN, Node, Packets, Protocol, Sources, Switching,
+    Node, Packets, Protocol, Switching,
 };
 pub use read::Diagnostic;
+pub use sources::{NOT_GIVEN, Sources};
 pub use topology::{Embedding, Router, Topology, Vertex};

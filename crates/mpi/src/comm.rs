@@ -15,10 +15,15 @@ use crate::calls::{Calls, Describe};
 use crate::clock;
 use crate::context::Context;
 use crate::library::{Handle, Status as RawStatus};
-use crate::node::Node;
-use crate::persistent::Messages;
-use crate::request::{ReceiveRequest, SendRequest};
+use node::Node;
+pub use node::SHARED_VARIABLE;
+use persistent::Messages;
+pub use request::{ReceiveRequest, SendRequest};
 
+mod files;
+mod node;
+mod persistent;
+mod request;
 mod split;
 
 /// The ranks of an MPI run, or some of them.

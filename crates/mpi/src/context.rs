@@ -9,9 +9,9 @@ use weft_comm::files::PosixFiles;
 use weft_comm::{CommError, Failure, Payload};
 
 use crate::activity::Activity;
-use crate::files::Open;
 use crate::layout::Layouts;
 use crate::library::{Abi, Functions, Handle, Library, Status};
+use crate::open_files::Open;
 use crate::scratch::{Area, Scratch};
 use crate::tags::TagMap;
 

@@ -1,7 +1,7 @@
 //! The thread that ends this process when those it belongs to are gone.
 //!
 //! A rank belongs to the launcher's process that started it, to the process that started the launcher and watches
-//! ([`WATCHED_VARIABLE`](crate::WATCHED_VARIABLE)), if it is on this computer, and to the other ranks. Launchers end the
+//! ([`WATCHED_VARIABLE`]), if it is on this computer, and to the other ranks. Launchers end the
 //! ranks of one that dies, but not all of them, not before MPI has started, and not when they are killed themselves.
 //! Each rank watches one other, so that the effort does not grow with their number; ranks of other computers are left to
 //! the launcher there.
@@ -47,7 +47,12 @@ pub struct Others {
     pub here: Option<usize>,
 }
 
-/// The process that watches this run, of what [`WATCHED_VARIABLE`](crate::WATCHED_VARIABLE) says: `HOST PID START`.
+/// The environment variable with which the process that starts the ranks says that it reads their reports and judges
+/// them with a [`Diagnosis`](crate::Diagnosis): any value but the empty one. `HOST PID START` names that process, its
+/// start in ticks since boot: ranks on the same computer end when it is gone.
+pub const WATCHED_VARIABLE: &str = "WEFT_WATCHED";
+
+/// The process that watches this run, of what [`WATCHED_VARIABLE`] says: `HOST PID START`.
 /// `None` where it is on another computer, or not told.
 pub fn watcher(told: &str, host: &str) -> Option<Process> {
     let words: Vec<&str> = told.split_ascii_whitespace().collect();
@@ -58,7 +63,7 @@ pub fn watcher(told: &str, host: &str) -> Option<Process> {
 /// Has this process end when the one that watches its run, as the environment names it, or its launcher's is gone. For
 /// what a launch starts, as early as possible: ranks, and processes without MPI.
 pub fn guard_process() {
-    let told = std::env::var(crate::WATCHED_VARIABLE).unwrap_or_default();
+    let told = std::env::var(WATCHED_VARIABLE).unwrap_or_default();
     start(watcher(&told, &crate::launcher::host()), None, Arc::default());
 }
 

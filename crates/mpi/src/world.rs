@@ -15,18 +15,13 @@ use crate::board::{Board, Reader};
 use crate::comm::MpiComm;
 use crate::context::Context;
 use crate::diagnosis::{Collective, Diagnosis, Event, Report};
-use crate::guard;
+use crate::guard::{self, WATCHED_VARIABLE};
 use crate::launcher;
 use crate::library::{AbiKind, Handle, Library};
 use crate::locate::{Locate, Locator};
 use crate::panics;
 use crate::tags::TagMap;
 use crate::watchdog::{Notice, Watchdog, Watcher};
-
-/// The environment variable with which the process that starts the ranks says that it reads their reports and judges
-/// them with a [`Diagnosis`](crate::Diagnosis): any value but the empty one. `HOST PID START` names that process, its
-/// start in ticks since boot: ranks on the same computer end when it is gone.
-pub const WATCHED_VARIABLE: &str = "WEFT_WATCHED";
 
 /// The environment variable for the longest time, in seconds, that an unwatched rank may be blocked in one call;
 /// 0 for no limit.

@@ -1,4 +1,4 @@
-//! Logical channels as fair rates, held against a model that moves single words.
+//! Logical channels as fair rates, compared with a model that moves single words.
 //!
 //! In the model every link, every sending and every receiving program moves one word in a tick, of the next channel in
 //! turn that has a word before it and room behind it; programs that know lengths take the channel that is furthest behind

@@ -1,4 +1,4 @@
-//! Message passing over pools of channels, held against a model that moves single words.
+//! Message passing over pools of channels, compared with a model that moves single words.
 //!
 //! In the model a tick moves at most one word over a link, of its channels in turn, where one is before it and room is
 //! behind it; a sender's transmitter and a receiver's processor move one a tick. A channel is free when the last word has

@@ -14,7 +14,7 @@ use weft_comm::{
 };
 
 use crate::core::Core;
-use crate::files::SimFiles;
+use crate::core::files::SimFiles;
 use crate::request::{ReceiveKey, SendKey, Taken};
 use crate::trace::TraceKind;
 

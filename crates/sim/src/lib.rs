@@ -18,7 +18,7 @@ mod communicator;
 mod core;
 mod costs;
 mod exchange;
-mod files;
+mod options;
 mod placement;
 mod prefetch;
 mod queue;
@@ -27,6 +27,7 @@ mod run;
 mod trace;
 
 pub use communicator::SimComm;
+pub use options::Options;
 pub use placement::{Placement, PlacementError};
-pub use run::{Options, Outcome, run};
+pub use run::{Outcome, run};
 pub use trace::{Trace, TraceEvent, TraceKind};

@@ -14,19 +14,9 @@ use weft_network::{Table, Traffic};
 
 use crate::communicator::SimComm;
 use crate::core::{Core, RANK_BYTES};
+use crate::options::Options;
 use crate::placement::Placement;
 use crate::trace::Trace;
-
-/// What a run records besides its answer, and what ends it early.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// Every send, receive, wait, computation and message.
-    pub trace: bool,
-    /// What every link carries.
-    pub traffic: bool,
-    /// Whether somebody wants the run to end.
-    pub interrupt: Interrupt,
-}
 
 /// Between two questions whether the run shall end: polls of programs and events, a few milliseconds of them.
 const ASKED_EVERY: u32 = 1 << 14;

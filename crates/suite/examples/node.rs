@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo run --release -p weft-suite --example node -- [--json] [--linearity] [--seconds S]
-//!     [--lengths A,B] [--threads A,B] [--variants A,B] [NAME…]
+//!     [--extent A,B] [--bytes A,B] [--threads A,B] [--variant A,B] [NAME…]
 //! ```
 //!
 //! Without a name all benchmarks run.
@@ -45,10 +45,11 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, Strin
         match argument.as_str() {
             "--json" => options.json = true,
             "--linearity" => options.linearity = true,
-            "--seconds" => options.request.seconds_per_row = parsed(&value()?)?,
-            "--lengths" => options.request.lengths = list(&value()?)?,
+            "--seconds" => options.request.seconds_per_point = parsed(&value()?)?,
+            "--extent" => options.request.extent = list(&value()?)?,
+            "--bytes" => options.request.bytes = list(&value()?)?,
             "--threads" => options.request.threads = list(&value()?)?,
-            "--variants" => options.request.variants = list(&value()?)?,
+            "--variant" => options.request.variant = list(&value()?)?,
             _ if argument.starts_with("--") => return Err(format!("unknown option {argument}")),
             _ => options.names.push(argument),
         }
@@ -78,7 +79,7 @@ fn print_rows(name: &str, options: &Options) -> Result<(), NodeError> {
 }
 
 fn print_row(row: &NodeRow) {
-    let length = row.length.or(row.bytes).map(|length| length.to_string()).unwrap_or_default();
+    let length = row.extent.or(row.bytes).map(|length| length.to_string()).unwrap_or_default();
     let rate = row.rate.map(|rate| format!("{rate:.1} {}", row.rate_unit.as_deref().unwrap_or(""))).unwrap_or_default();
     println!(
         "{:<15} {:<24} {:>12} {:>2} {:>12.4e} {:>12.4e} s {:<22} {:>6} {:.2} {rate} {}",
@@ -97,7 +98,7 @@ fn print_row(row: &NodeRow) {
 
 fn print_linearity(name: &str, options: &Options) -> Result<(), NodeError> {
     for line in node::linearity(name, &options.request)? {
-        let length = line.length.or(line.bytes).map(|length| length.to_string()).unwrap_or_default();
+        let length = line.extent.or(line.bytes).map(|length| length.to_string()).unwrap_or_default();
         println!(
             "{name:<15} {:<24} {length:>12} slope {:.3}  {:.3e} s at {}",
             line.variant, line.slope, line.seconds[0], line.counts[0]

@@ -7,7 +7,7 @@ use crate::session::CLOCK;
 /// Exchanges without a shorter one before them that end the comparison of two clocks,
 const PATIENCE: usize = 32;
 /// or exchanges in all.
-const MOST_EXCHANGES: usize = 500;
+const MAX_EXCHANGES: usize = 500;
 
 /// A rank asks for the time,
 const MORE: u8 = 1;
@@ -58,7 +58,7 @@ impl Clock {
         let mut reply = Payload::of(&[0.0f64; 2]);
         let (mut least_delay, mut difference, mut of_parent) = (f64::INFINITY, 0.0, 0.0);
         let (mut exchanges, mut since_least) = (0, 0);
-        while since_least < PATIENCE && exchanges < MOST_EXCHANGES {
+        while since_least < PATIENCE && exchanges < MAX_EXCHANGES {
             let asked = comm.wtime();
             comm.send(parent, CLOCK, Payload::of(&[MORE])).await?;
             reply = comm.recv(Source::Rank(parent), TagSelector::Only(CLOCK), reply).await?.payload;

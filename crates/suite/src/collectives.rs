@@ -6,6 +6,8 @@ use weft_comm::collective::{
 };
 use weft_comm::{CollectiveKind, CommError, Communicator, Payload, Reduction};
 
+use crate::benchmark::{Benchmark, Point, Prepared};
+use crate::description::{Group, Takes, takes};
 use crate::row::Row;
 use crate::session::{Session, Step};
 use crate::window::windowed;
@@ -13,13 +15,112 @@ use crate::window::windowed;
 /// The rank that sends, receives or combines where one does.
 const ROOT: usize = 0;
 
-/// The collective that a benchmark of this name measures.
-pub(crate) fn kind_of(name: &str) -> Option<CollectiveKind> {
-    CollectiveKind::ALL.into_iter().find(|kind| kind.name() == name)
+/// Powers of four from 8 bytes to 128 KiB: collectives hold up to `ranks` times as much.
+const BLOCKS: &[u64] = &[8, 32, 128, 512, 2048, 8192, 32768, 131_072];
+
+/// That a benchmark takes the algorithms of a collective, besides `auto` and `native`.
+macro_rules! algorithm {
+    ($kind:ident) => {
+        $crate::description::takes("algorithm").choices({
+            const ALGORITHMS: &[weft_comm::collective::Algorithm] =
+                weft_comm::collective::algorithms(weft_comm::CollectiveKind::$kind);
+            const NAMES: [&str; ALGORITHMS.len() + 2] = {
+                let mut names = ["auto"; ALGORITHMS.len() + 2];
+                names[1] = "native";
+                let mut index = 0;
+                while index < ALGORITHMS.len() {
+                    names[index + 2] = ALGORITHMS[index].name();
+                    index += 1;
+                }
+                names
+            };
+            &NAMES
+        })
+    };
+}
+pub(crate) use algorithm;
+
+/// A benchmark of one collective: its kind, name, summary, aliases, what it takes, and an example.
+macro_rules! collective {
+    ($kind:ident, $name:literal, $summary:literal, [$($alias:literal),*], [$($takes:expr),*], $example:literal) => {
+        #[doc = $summary]
+        pub struct $kind(Choice);
+
+        impl Benchmark for $kind {
+            const NAME: &'static str = $name;
+            const SUMMARY: &'static str = $summary;
+            const GROUP: Group = Group::Collective;
+            const ALIASES: &'static [&'static str] = &[$($alias),*];
+            const TAKES: &'static [Takes] = &[$($takes),*];
+            const EXAMPLE: &'static str = $example;
+
+            async fn prepare<C: Communicator>(session: &Session<'_, C>) -> Prepared<$kind> {
+                Ok(session.request.choice().map(|choice| Some($kind(choice))))
+            }
+
+            async fn measure<C: Communicator>(
+                &self,
+                session: &Session<'_, C>,
+                point: Point,
+            ) -> Result<Option<Row>, CommError> {
+                collective(session, CollectiveKind::$kind, self.0, point.size).await
+            }
+        }
+    };
+}
+
+collective! {
+    Barrier, "barrier", "no rank goes on before all have come",
+    ["osu-barrier", "imb-barrier", "mpi-barrier"], [algorithm!(Barrier)], "weft measure barrier --ranks 2:16"
+}
+
+collective! {
+    Broadcast, "broadcast", "one rank's message to all",
+    ["bcast", "osu-bcast", "imb-bcast", "mpi-bcast"], [takes("bytes").of("message").default(BLOCKS).least(1), algorithm!(Broadcast)], "weft measure broadcast --ranks 2:16 --bytes 8,1K,64K"
+}
+
+collective! {
+    Reduce, "reduce", "the sum of all ranks' vectors on one rank",
+    ["osu-reduce", "imb-reduce", "mpi-reduce"], [takes("bytes").of("vector").default(BLOCKS).least(1).multiple_of(8), algorithm!(Reduce)], "weft measure reduce --ranks 2:16 --bytes 8,1K,64K"
+}
+
+collective! {
+    Allreduce, "allreduce", "the sum of all ranks' vectors on all ranks",
+    ["osu-allreduce", "imb-allreduce", "mpi-allreduce"], [takes("bytes").of("vector").default(BLOCKS).least(1).multiple_of(8), algorithm!(Allreduce)], "weft measure allreduce --ranks 2:16 --bytes 8,1K,64K"
+}
+
+collective! {
+    Gather, "gather", "a block of every rank to one rank",
+    ["osu-gather", "imb-gather", "mpi-gather"], [takes("bytes").of("block of one rank").default(BLOCKS).least(1), algorithm!(Gather)], "weft measure gather --ranks 2:16 --bytes 8,1K,64K"
+}
+
+collective! {
+    Scatter, "scatter", "a block for every rank from one rank",
+    ["osu-scatter", "imb-scatter", "mpi-scatter"], [takes("bytes").of("block of one rank").default(BLOCKS).least(1), algorithm!(Scatter)], "weft measure scatter --ranks 2:16 --bytes 8,1K,64K"
+}
+
+collective! {
+    Allgather, "allgather", "a block of every rank to all ranks",
+    ["osu-allgather", "imb-allgather", "mpi-allgather"], [takes("bytes").of("block of one rank").default(BLOCKS).least(1), algorithm!(Allgather)], "weft measure allgather --ranks 2:16 --bytes 8,1K,64K"
+}
+
+collective! {
+    Alltoall, "alltoall", "a block of every rank for every rank",
+    ["osu-alltoall", "imb-alltoall", "mpi-alltoall"], [takes("bytes").of("block for one rank").default(BLOCKS).least(1), algorithm!(Alltoall)], "weft measure alltoall --ranks 2:16 --bytes 8,1K,64K"
+}
+
+collective! {
+    Alltoallv, "alltoallv", "as alltoall, with blocks of 0 to 2 times the length (the same at every run of a seed)",
+    ["osu-alltoallv", "imb-alltoallv", "mpi-alltoallv"], [takes("bytes").of("block for one rank, on average").default(BLOCKS).least(1), algorithm!(Alltoallv)], "weft measure alltoallv --ranks 2:16 --bytes 8,1K,64K"
+}
+
+collective! {
+    Scan, "scan", "the sums of the vectors of ranks 0 to r on every rank r",
+    ["osu-scan", "imb-scan", "mpi-scan"], [takes("bytes").of("vector").default(BLOCKS).least(1).multiple_of(8), algorithm!(Scan)], "weft measure scan --ranks 2:16 --bytes 8,1K,64K"
 }
 
 /// One collective on all ranks of the session; rank 0 gets the row.
-pub(crate) async fn collective<C: Communicator>(
+async fn collective<C: Communicator>(
     session: &Session<'_, C>,
     kind: CollectiveKind,
     choice: Choice,

@@ -3,10 +3,88 @@
 use weft_comm::collective::{Choice, broadcast};
 use weft_comm::{CommError, Communicator, Payload, Source, TagSelector};
 
-use crate::request::UsageError;
+use crate::benchmark::{Benchmark, Point, Prepared};
+use crate::description::{Group, Takes, takes};
 use crate::row::Row;
-use crate::session::{Session, Step, TIMED, rate};
+use crate::session::{Session, Step, TIMED, nodes, rate};
 use crate::stopwatch::{Part, stopwatch};
+use crate::usage::UsageError;
+
+/// Powers of two from 8 bytes to 1 MiB: what messages are measured with where nobody says.
+pub(crate) const MESSAGES: &[u64] =
+    &[8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131_072, 262_144, 524_288, 1_048_576];
+
+/// The one-way time of a message by length and distance.
+pub struct Echo {
+    partners: Vec<Partner>,
+}
+
+impl Benchmark for Echo {
+    const NAME: &'static str = "echo";
+    const SUMMARY: &'static str = "one message to a partner and back: one-way time by length and hops";
+    const GROUP: Group = Group::PointToPoint;
+    const ALIASES: &'static [&'static str] =
+        &["pingpong", "ping-pong", "latency", "osu-latency", "imb-pingpong", "netpipe"];
+    const NEAREST_OF: &'static [&'static str] = &["osu-multi-lat", "multi-lat", "imb-pingping", "pingping"];
+    const TAKES: &'static [Takes] = &[takes("bytes").of("message").default(MESSAGES), takes("hops")];
+    const EXAMPLE: &'static str = "weft measure echo --on ipsc860 --hops 1:6 --bytes 8:8192";
+
+    async fn prepare<C: Communicator>(session: &Session<'_, C>) -> Prepared<Echo> {
+        Ok(partners(session).await?.map(|partners| partners.map(|partners| Echo { partners })))
+    }
+
+    fn variants(&self) -> usize {
+        self.partners.len()
+    }
+
+    async fn measure<C: Communicator>(&self, session: &Session<'_, C>, point: Point) -> Result<Option<Row>, CommError> {
+        echo(session, self.partners[point.variant], point.bytes()).await
+    }
+}
+
+/// The same to a machine's host.
+pub struct EchoHost(Partner);
+
+impl Benchmark for EchoHost {
+    const NAME: &'static str = "echo-host";
+    const SUMMARY: &'static str = "one message from rank 0 to the host and back: one-way time by length";
+    const GROUP: Group = Group::PointToPoint;
+    const TAKES: &'static [Takes] = &[takes("bytes").of("message").default(MESSAGES)];
+    const EXAMPLE: &'static str = "weft measure echo-host --on ipsc1 --bytes 8:8192";
+    const MIN_RANKS: usize = 1;
+    const DEFAULT_RANKS: usize = 1;
+    const HOST: bool = true;
+
+    async fn prepare<C: Communicator>(session: &Session<'_, C>) -> Prepared<EchoHost> {
+        let host = session.comm.host().ok_or_else(|| session.error("the host is gone".to_owned()))?;
+        Ok(Ok(Some(EchoHost(Partner { rank: host, hops: hops_to(&session.comm, host) }))))
+    }
+
+    async fn measure<C: Communicator>(&self, session: &Session<'_, C>, point: Point) -> Result<Option<Row>, CommError> {
+        echo(session, self.0, point.bytes()).await
+    }
+}
+
+/// A message of a rank to itself.
+pub struct EchoSelf;
+
+impl Benchmark for EchoSelf {
+    const NAME: &'static str = "echo-self";
+    const SUMMARY: &'static str = "one message of a rank to itself: the software's share of a message";
+    const GROUP: Group = Group::PointToPoint;
+    const TAKES: &'static [Takes] = &[takes("bytes").of("message").default(MESSAGES)];
+    const EXAMPLE: &'static str = "weft measure echo-self --bytes 8:64K";
+    const MIN_RANKS: usize = 1;
+    const DEFAULT_RANKS: usize = 1;
+
+    async fn prepare<C: Communicator>(_: &Session<'_, C>) -> Prepared<EchoSelf> {
+        Ok(Ok(Some(EchoSelf)))
+    }
+
+    async fn measure<C: Communicator>(&self, session: &Session<'_, C>, point: Point) -> Result<Option<Row>, CommError> {
+        echo_self(session, point.bytes()).await
+    }
+}
 
 /// Whom rank 0 exchanges messages with, and how far away it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +95,7 @@ pub(crate) struct Partner {
 
 /// The partners of the distances asked for: for each the lowest rank at that distance from rank 0, or rank 1 where no
 /// distance was asked for. Collective; rank 0 finds out what is impossible, the others then get `None`.
-pub(crate) async fn partners<C: Communicator>(
+async fn partners<C: Communicator>(
     session: &Session<'_, C>,
 ) -> Result<Result<Option<Vec<Partner>>, UsageError>, CommError> {
     let (comm, hops) = (&session.comm, &session.request.hops);
@@ -74,11 +152,10 @@ fn no_such_distance(hops: u32, nearest: &[(u32, u64)]) -> UsageError {
 }
 
 /// Messages of `bytes` between rank 0 and a partner; rank 0 gets the row. Ranks that are neither do nothing.
-pub(crate) async fn echo<C: Communicator>(
+async fn echo<C: Communicator>(
     session: &Session<'_, C>,
     partner: Partner,
     bytes: usize,
-    ranks: usize,
 ) -> Result<Option<Row>, CommError> {
     let rank = session.comm.rank();
     if rank != 0 && rank != partner.rank {
@@ -95,6 +172,7 @@ pub(crate) async fn echo<C: Communicator>(
     asks.check(session).await?;
     let times = stopwatch(session, Part::Leads { followers: &[partner.rank] }, &mut asks).await?;
     let one_way = times.unwrap_or_default().into_iter().map(|there_and_back| 0.5 * there_and_back).collect();
+    let ranks = session.request.ranks.unwrap_or_else(|| nodes(&session.comm));
     let row = session.row(one_way, ranks, Some(bytes as u64));
     Ok(Some(Row { hops: partner.hops, rate: rate(bytes as u64, row.seconds), ..row }))
 }
@@ -138,16 +216,13 @@ impl<C: Communicator> Step<C> for Echoes {
 }
 
 /// Messages of rank 0 to itself; it gets the row.
-pub(crate) async fn echo_self<C: Communicator>(
-    session: &Session<'_, C>,
-    bytes: usize,
-) -> Result<Option<Row>, CommError> {
+async fn echo_self<C: Communicator>(session: &Session<'_, C>, bytes: usize) -> Result<Option<Row>, CommError> {
     let comm = &session.comm;
     if comm.rank() != 0 {
         return Ok(None);
     }
     let turns = if comm.virtual_time() { 1 } else { TURNS };
-    let mut talks = TalksToItself { out: session.buffer(bytes), into: session.buffer(bytes), turns };
+    let mut talks = SelfMessages { out: session.buffer(bytes), into: session.buffer(bytes), turns };
     fill(&mut talks.out);
     talks.step(comm).await?;
     check(&talks.into).map_err(|what| session.error(what))?;
@@ -161,13 +236,13 @@ pub(crate) async fn echo_self<C: Communicator>(
 /// the clock of some processors, and reading that clock takes a fifth of it.
 const TURNS: usize = 16;
 
-struct TalksToItself {
+struct SelfMessages {
     out: Payload,
     into: Payload,
     turns: usize,
 }
 
-impl<C: Communicator> Step<C> for TalksToItself {
+impl<C: Communicator> Step<C> for SelfMessages {
     async fn step(&mut self, comm: &C) -> Result<(), CommError> {
         let own = comm.rank();
         for _ in 0..self.turns {

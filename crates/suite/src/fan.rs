@@ -9,19 +9,120 @@
 
 use weft_comm::{CommError, Communicator};
 
-use crate::request::{Request, UsageError, refuse_if};
+use weft_machine::Machine;
+
+use crate::benchmark::{Benchmark, Point, Prepared};
+use crate::description::Nodes;
+use crate::description::{Description, Group, Takes, takes};
+use crate::placement::among_neighbours;
+use crate::request::Request;
+use crate::routing::TRAFFIC;
 use crate::row::Row;
 use crate::session::{ACKNOWLEDGE, Session, Step, rate};
 use crate::signals::{GO, await_all, await_quietly, signal_all};
 use crate::stopwatch::{Part, stopwatch};
 use crate::stream::{Incoming, Outgoing, drain};
+use crate::usage::{UsageError, refuse_if};
 
 /// The node that all messages have in common; its neighbours are the ranks after it.
 const CENTRE: usize = 0;
 
+/// Numbers of neighbours where nobody says (figure 9: '1, 2, 4, and 6 nearest neighbors').
+const NEIGHBOURS: &[u64] = &[1, 2, 4, 6];
+
+const FAN: &[Takes] = &[
+    takes("bytes").of("message").default(TRAFFIC).least(1),
+    takes("window").default(&[64]),
+    takes("neighbours").default(NEIGHBOURS),
+];
+
+/// To one node, its neighbours at once.
+pub struct FanIn(Fan);
+
+impl Benchmark for FanIn {
+    const NAME: &'static str = "fan-in";
+    const SUMMARY: &'static str =
+        "1, 2, 4 and 6 neighbours send to one rank at once: time of one message there and the rate of all";
+    const GROUP: Group = Group::Traffic;
+    const TAKES: &'static [Takes] = FAN;
+    const EXAMPLE: &'static str = "weft measure fan-in --neighbours 1,2,4,6 --bytes 1K --on ipsc860";
+    const DEFAULT_RANKS: usize = 7;
+
+    fn check_ranks(request: &Request, ranks: usize) -> Result<(), UsageError> {
+        neighbours(request, ranks).map(drop)
+    }
+
+    fn placement(machine: &Machine, request: &mut Request, _: usize) -> Result<Nodes, UsageError> {
+        among_neighbours(machine, request, &const { Description::new::<FanIn>() })
+    }
+
+    async fn prepare<C: Communicator>(session: &Session<'_, C>) -> Prepared<FanIn> {
+        Ok(Fan::new(session, Direction::In).map(|fan| Some(FanIn(fan))))
+    }
+
+    fn variants(&self) -> usize {
+        self.0.neighbours.len()
+    }
+
+    async fn measure<C: Communicator>(&self, session: &Session<'_, C>, point: Point) -> Result<Option<Row>, CommError> {
+        self.0.measure(session, point).await
+    }
+}
+
+/// From one node, its neighbours at once.
+pub struct FanOut(Fan);
+
+impl Benchmark for FanOut {
+    const NAME: &'static str = "fan-out";
+    const SUMMARY: &'static str =
+        "one rank sends to 1, 2, 4 and 6 neighbours at once: time of one message there and the rate of all";
+    const GROUP: Group = Group::Traffic;
+    const TAKES: &'static [Takes] = FAN;
+    const EXAMPLE: &'static str = "weft measure fan-out --neighbours 1,2,4,6 --bytes 1K --on ipsc860";
+    const DEFAULT_RANKS: usize = 7;
+
+    fn check_ranks(request: &Request, ranks: usize) -> Result<(), UsageError> {
+        neighbours(request, ranks).map(drop)
+    }
+
+    fn placement(machine: &Machine, request: &mut Request, _: usize) -> Result<Nodes, UsageError> {
+        among_neighbours(machine, request, &const { Description::new::<FanOut>() })
+    }
+
+    async fn prepare<C: Communicator>(session: &Session<'_, C>) -> Prepared<FanOut> {
+        Ok(Fan::new(session, Direction::Out).map(|fan| Some(FanOut(fan))))
+    }
+
+    fn variants(&self) -> usize {
+        self.0.neighbours.len()
+    }
+
+    async fn measure<C: Communicator>(&self, session: &Session<'_, C>, point: Point) -> Result<Option<Row>, CommError> {
+        self.0.measure(session, point).await
+    }
+}
+
+/// Either of them.
+struct Fan {
+    direction: Direction,
+    neighbours: Vec<u32>,
+    window: usize,
+}
+
+impl Fan {
+    fn new<C: Communicator>(session: &Session<'_, C>, direction: Direction) -> Result<Fan, UsageError> {
+        let neighbours = neighbours(session.request, session.comm.size())?;
+        Ok(Fan { direction, neighbours, window: session.window() })
+    }
+
+    async fn measure<C: Communicator>(&self, session: &Session<'_, C>, point: Point) -> Result<Option<Row>, CommError> {
+        fan(session, self.direction, self.neighbours[point.variant], self.window, point.bytes()).await
+    }
+}
+
 /// Which way the messages go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Direction {
+enum Direction {
     /// To the centre.
     In,
     /// From the centre.
@@ -32,7 +133,7 @@ pub(crate) enum Direction {
 ///
 /// # Errors
 /// [`UsageError`] for more neighbours than there are ranks besides the centre.
-pub(crate) fn neighbours(request: &Request, defaults: &[u32], size: usize) -> Result<Vec<u32>, UsageError> {
+fn neighbours(request: &Request, size: usize) -> Result<Vec<u32>, UsageError> {
     let most = size - 1;
     for &wanted in &request.neighbours {
         refuse_if(wanted as usize > most, || {
@@ -40,14 +141,14 @@ pub(crate) fn neighbours(request: &Request, defaults: &[u32], size: usize) -> Re
         })?;
     }
     if request.neighbours.is_empty() {
-        return Ok(defaults.iter().copied().filter(|&count| count as usize <= most).collect());
+        return Ok(NEIGHBOURS.iter().filter(|&&count| count <= most as u64).map(|&count| count as u32).collect());
     }
     Ok(request.neighbours.clone())
 }
 
 /// A window of messages of each neighbour at once, to or from rank 0, which gets the row. The time is that of one
 /// message at rank 0, so the rate is that of all neighbours together.
-pub(crate) async fn fan<C: Communicator>(
+async fn fan<C: Communicator>(
     session: &Session<'_, C>,
     direction: Direction,
     neighbours: u32,

@@ -6,43 +6,79 @@
 //! too, are charged by the machine's time of `copy_byte`, and cost nothing where its file has none.
 
 use weft_comm::{Buffer, CommError, Communicator};
-use weft_polyshift::exchange::{Corners, Edge, Exchange, Halo, Options, Pattern, RankPlan, Storage};
+use weft_polyshift::exchange::{Corners, Edge, Exchange, Halo as Ghosts, Options, Pattern, RankPlan, Storage};
 use weft_polyshift::geometry::{Geometry, Layout};
 
-use crate::request::{Request, UsageError, refuse_if};
+use crate::benchmark::{Benchmark, Point, Prepared};
+use crate::description::{Group, Takes, takes};
+use crate::request::Request;
 use crate::row::Row;
 use crate::session::{Session, Step, Traced, rate};
+use crate::usage::{UsageError, refuse_if};
 use crate::window::windowed;
+
+/// Cubes of three axes and one of four: from what startup decides to what bytes decide.
+pub(crate) const BLOCK_SHAPES: &[&[u64]] =
+    &[&[4, 4, 4], &[8, 8, 8], &[16, 16, 16], &[32, 32, 32], &[64, 64, 64], &[128, 128, 128], &[16, 16, 16, 16]];
+
+/// The exchange of ghosts, by shapes of the block of one rank.
+pub struct Halo(Vec<Vec<u64>>);
+
+impl Benchmark for Halo {
+    const NAME: &'static str = "halo";
+    const SUMMARY: &'static str =
+        "ghosts across all faces between the blocks of a distributed array: time of one exchange by shape";
+    const GROUP: Group = Group::Exchange;
+    const ALIASES: &'static [&'static str] = &["halo-exchange"];
+    const TAKES: &'static [Takes] = &[takes("shape").of("block").shapes(BLOCK_SHAPES)];
+    const EXAMPLE: &'static str = "weft measure halo --shape 8x8x8:128x128x128 --ranks 2:64 --on ipsc860";
+    const MIN_RANKS: usize = 1;
+
+    fn check(request: &Request) -> Result<(), UsageError> {
+        check_shapes(&request.shape, MAX_AXES, "block")
+    }
+
+    async fn prepare<C: Communicator>(session: &Session<'_, C>) -> Prepared<Halo> {
+        Ok(Ok(Some(Halo(session.benchmark.shapes(session.request)))))
+    }
+
+    fn variants(&self) -> usize {
+        self.0.len()
+    }
+
+    async fn measure<C: Communicator>(&self, session: &Session<'_, C>, point: Point) -> Result<Option<Row>, CommError> {
+        halo(session, &self.0[point.variant]).await
+    }
+}
 
 /// Ghosts on each side.
 const WIDTH: usize = 1;
 /// Bytes of an element: numbers of double precision.
 pub(crate) const ELEMENT: usize = size_of::<f64>();
 /// The most bytes of a block, where there is data.
-const MOST_BYTES: u64 = 1 << 32;
+const MAX_BYTES: u64 = 1 << 32;
 /// The most axes of a block.
-const MOST_AXES: usize = 8;
+const MAX_AXES: usize = 8;
 
 /// A shape as rows have it and people write it: `128x128x128`.
 pub(crate) fn shape_text(shape: &[u64]) -> String {
     shape.iter().map(u64::to_string).collect::<Vec<String>>().join("x")
 }
 
-/// Checks the shapes of a request.
-pub(crate) fn check_shapes(request: &Request) -> Result<(), UsageError> {
-    for shape in &request.shapes {
+/// Checks shapes of blocks for something that has at most so many axes.
+pub(crate) fn check_shapes(shapes: &[Vec<u64>], axes: usize, what: &str) -> Result<(), UsageError> {
+    for shape in shapes {
         let text = shape_text(shape);
-        refuse_if(shape.is_empty() || shape.len() > MOST_AXES, || {
-            format!("a block has 1 to {MOST_AXES} axes, as 128x128x128; '{text}' has {}", shape.len())
+        refuse_if(shape.is_empty() || shape.len() > MAX_AXES, || {
+            format!("a block has 1 to {MAX_AXES} axes, as 128x128x128; '{text}' has {}", shape.len())
         })?;
-        let most = weft_kernels::stencil::MOST_AXES;
-        refuse_if(request.benchmark.starts_with("stencil") && shape.len() > most, || {
-            format!("a stencil has 1 to {most} axes; a block of '{text}' has {}", shape.len())
+        refuse_if(shape.len() > axes, || {
+            format!("a {what} has 1 to {axes} axes; a block of '{text}' has {}", shape.len())
         })?;
         refuse_if(shape.contains(&0), || format!("a block of {text} has no elements; every extent is 1 or more"))?;
         let bytes = shape.iter().try_fold(ELEMENT as u64, |bytes, extent| bytes.checked_mul(extent + 2 * WIDTH as u64));
-        refuse_if(bytes.is_none_or(|bytes| bytes > MOST_BYTES), || {
-            format!("a block of {text} has more than {} GiB; ask for a smaller one", MOST_BYTES >> 30)
+        refuse_if(bytes.is_none_or(|bytes| bytes > MAX_BYTES), || {
+            format!("a block of {text} has more than {} GiB; ask for a smaller one", MAX_BYTES >> 30)
         })?;
     }
     Ok(())
@@ -66,7 +102,7 @@ pub(crate) fn geometry(block: &[usize], ranks: usize) -> Result<Geometry, String
 /// # Errors
 /// [`UsageError`] for a shape that cannot be.
 pub fn halo_messages(shape: &[u64], ranks: usize) -> Result<Vec<u64>, UsageError> {
-    check_shapes(&Request { shapes: vec![shape.to_vec()], ..Request::default() })?;
+    check_shapes(&[shape.to_vec()], MAX_AXES, "block")?;
     let block: Vec<usize> = shape.iter().map(|&extent| extent as usize).collect();
     let geometry = geometry(&block, ranks).map_err(UsageError)?;
     let plan = plan(&geometry, 0, &storage(&block)).map_err(UsageError)?;
@@ -80,7 +116,7 @@ fn storage(block: &[usize]) -> Storage {
 
 fn plan(geometry: &Geometry, rank: usize, storage: &Storage) -> Result<RankPlan, String> {
     let axes = geometry.dimensions();
-    let halo = Halo {
+    let halo = Ghosts {
         array: 0,
         widths: vec![[WIDTH, WIDTH]; axes],
         edges: vec![Edge::Circular; axes],
@@ -91,7 +127,7 @@ fn plan(geometry: &Geometry, rank: usize, storage: &Storage) -> Result<RankPlan,
 }
 
 /// One exchange on all ranks of the session; rank 0 gets the row.
-pub(crate) async fn halo<C: Communicator>(session: &Session<'_, C>, shape: &[u64]) -> Result<Option<Row>, CommError> {
+async fn halo<C: Communicator>(session: &Session<'_, C>, shape: &[u64]) -> Result<Option<Row>, CommError> {
     let comm = &session.comm;
     let block: Vec<usize> = shape.iter().map(|&extent| extent as usize).collect();
     let geometry = geometry(&block, comm.size()).map_err(|text| session.error(text))?;
@@ -181,13 +217,16 @@ mod tests {
     #[test]
     fn shapes_that_are_none_are_refused() {
         let refused = |shape: &[u64]| {
-            let request = Request { benchmark: "halo".to_owned(), shapes: vec![shape.to_vec()], ..Request::default() };
+            let request = Request { benchmark: "halo".to_owned(), shape: vec![shape.to_vec()], ..Request::default() };
             request.validate().unwrap_err().to_string()
         };
         assert_eq!(refused(&[]), "a block has 1 to 8 axes, as 128x128x128; '' has 0");
         assert_eq!(refused(&[4, 0]), "a block of 4x0 has no elements; every extent is 1 or more");
         assert_eq!(refused(&[65536, 65536]), "a block of 65536x65536 has more than 4 GiB; ask for a smaller one");
-        let request = Request { shapes: vec![vec![4]], ..Request::default() };
-        assert_eq!(request.validate().unwrap_err().to_string(), "echo takes no shapes; halo and stencil do");
+        let request = Request { shape: vec![vec![4]], ..Request::default() };
+        assert_eq!(
+            request.validate().unwrap_err().to_string(),
+            "echo takes no shape; halo and stencil and stencil-in-turn do"
+        );
     }
 }

@@ -1,8 +1,9 @@
 //! The benchmark programs: one source each, for every world.
 //!
 //! A [`Request`] names one benchmark of the [`catalogue`] and its parameters for one launch, [`Suite`] is the program
-//! that meets it on any [`Communicator`](weft_comm::Communicator), a [`Row`] is what the launch found out about one
-//! point.
+//! that meets it on any [`Communicator`], a [`Row`] is what the launch found out about one point. A benchmark is one
+//! file with one implementation of [`Benchmark`] and a line in the catalogue; a parameter is one row of
+//! [`parameters::TABLE`].
 //!
 //! # The protocol inside a launch
 //! Points (lengths, distances, loads) come in an order shuffled by the seed. Buffers are page-aligned and made before
@@ -12,18 +13,24 @@
 //! disturbance costs (routing, contention) is measured without and with it, one after the other in one launch. A row has
 //! the median and the lower decile; no iteration is thrown away.
 
+mod benchmark;
 mod budget;
 mod catalogue;
+mod checks;
 mod clock;
 mod collectives;
 mod contention;
+mod description;
 mod echo;
 mod fan;
 mod files;
 mod halo;
 pub mod node;
+pub mod parameters;
+mod placement;
 mod program;
 pub mod programs;
+mod registry;
 mod request;
 mod ring;
 mod routing;
@@ -36,11 +43,19 @@ mod stencil;
 mod stopwatch;
 mod stream;
 mod throughput;
+mod usage;
 mod window;
 
-pub use catalogue::{Benchmark, Group, Lengths, Parameters, catalogue, find};
+pub use benchmark::{Benchmark, Point, Prepared, measure_points};
+pub use catalogue::{BuiltIn, catalogue, find};
+pub use description::{COMMON, Description, Group, Nodes, Takes, takes};
 pub use halo::halo_messages;
-pub use program::Suite;
-pub use request::{PayloadSort, Request, UsageError};
+pub use parameters::PayloadSort;
+pub use program::{Suite, measure};
+pub use registry::Registry;
+pub use request::Request;
 pub use row::Row;
+pub use session::Session;
 pub use stencil::{StencilWork, stencil_work};
+pub use usage::UsageError;
+pub use weft_comm::{CommError, Communicator};

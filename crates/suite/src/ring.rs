@@ -3,9 +3,44 @@
 use weft_comm::collective::{Choice, Element, Operator, allreduce};
 use weft_comm::{CommError, Communicator, Payload, Reduction};
 
+use weft_machine::Machine;
+
+use crate::benchmark::{Benchmark, Point, Prepared};
+use crate::description::Nodes;
+use crate::description::{Group, Takes, takes};
+use crate::echo::MESSAGES;
+use crate::placement::around_ring;
+use crate::request::Request;
 use crate::row::Row;
 use crate::session::{Session, Step, TIMED, rate};
 use crate::stopwatch::{Part, stopwatch};
+use crate::usage::UsageError;
+
+/// A step around a ring.
+pub struct Ring(Neighbours);
+
+impl Benchmark for Ring {
+    const NAME: &'static str = "ring";
+    const SUMMARY: &'static str =
+        "every rank sends to the next of a ring (Gray code where the machine embeds it): time of one step";
+    const GROUP: Group = Group::PointToPoint;
+    const ALIASES: &'static [&'static str] = &["imb-sendrecv", "sendrecv"];
+    const NEAREST_OF: &'static [&'static str] = &["imb-exchange"];
+    const TAKES: &'static [Takes] = &[takes("bytes").of("message").default(MESSAGES)];
+    const EXAMPLE: &'static str = "weft measure ring --on ncube3200 --ranks 16 --bytes 8:8K";
+
+    fn placement(machine: &Machine, _: &mut Request, ranks: usize) -> Result<Nodes, UsageError> {
+        Ok(around_ring(machine, ranks))
+    }
+
+    async fn prepare<C: Communicator>(session: &Session<'_, C>) -> Prepared<Ring> {
+        Ok(Ok(Some(Ring(neighbours(&session.comm).await?))))
+    }
+
+    async fn measure<C: Communicator>(&self, session: &Session<'_, C>, point: Point) -> Result<Option<Row>, CommError> {
+        ring(session, self.0, point.bytes()).await
+    }
+}
 
 /// A rank's neighbours on the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +85,7 @@ fn place_of_gray(code: usize) -> usize {
 
 /// The ring of the fewest links in all: by Gray code where that is shorter than by number (it needs a number of ranks
 /// that is a power of two and a world that knows distances), else by number. Collective.
-pub(crate) async fn neighbours<C: Communicator>(comm: &C) -> Result<Neighbours, CommError> {
+async fn neighbours<C: Communicator>(comm: &C) -> Result<Neighbours, CommError> {
     let (rank, size) = (comm.rank(), comm.size());
     let natural = Order::Natural.neighbours(rank, size);
     if !size.is_power_of_two() {
@@ -65,7 +100,7 @@ pub(crate) async fn neighbours<C: Communicator>(comm: &C) -> Result<Neighbours, 
 }
 
 /// Messages of `bytes` around the ring; rank 0 gets the row.
-pub(crate) async fn ring<C: Communicator>(
+async fn ring<C: Communicator>(
     session: &Session<'_, C>,
     neighbours: Neighbours,
     bytes: usize,

@@ -19,9 +19,9 @@ pub struct Row {
     /// Shape of the block of one rank (halo, stencil), as `16x16x16`.
     #[serde(default)]
     pub shape: Option<String>,
-    /// Order of a matrix or points along an edge of a grid (programs).
+    /// Elements along each axis of a matrix or grid (programs).
     #[serde(default)]
-    pub n: Option<u64>,
+    pub extent: Option<u64>,
     /// What a program computes in.
     #[serde(default)]
     pub precision: Option<Precision>,
@@ -37,9 +37,9 @@ pub struct Row {
     /// What became of the system's copy of a file before it was read: `dropped`, `kept` or `unknown` (file benchmarks).
     #[serde(default)]
     pub cache: Option<String>,
-    /// Whether a file had its room before it was written (file benchmarks).
+    /// Whether a file had its space before it was written (file benchmarks).
     #[serde(default)]
-    pub preallocated: Option<bool>,
+    pub preallocate: Option<bool>,
     /// I/O nodes of a described machine (file benchmarks in virtual time).
     #[serde(default)]
     pub io_nodes: Option<u32>,

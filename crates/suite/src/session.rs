@@ -2,8 +2,9 @@
 
 use weft_comm::{Buffer, CommError, Communicator, Payload, Source, Tag, TagSelector};
 
-use crate::catalogue::Benchmark;
-use crate::request::{PayloadSort, Request};
+use crate::description::Description;
+use crate::parameters::PayloadSort;
+use crate::request::Request;
 use crate::row::Row;
 use crate::statistics::Statistics;
 
@@ -28,14 +29,31 @@ pub(crate) trait Traced<C: Communicator>: Step<C> {
     fn memory(&mut self) -> &mut Buffer;
 }
 
-/// One launch of one benchmark on the ranks that take part.
-pub(crate) struct Session<'a, C> {
+/// One launch of one benchmark on the ranks that take part: what a benchmark measures with.
+pub struct Session<'a, C> {
     pub comm: C,
     pub request: &'a Request,
-    pub benchmark: &'static Benchmark,
+    pub benchmark: &'static Description,
+}
+
+/// Ranks that are not the host.
+pub(crate) fn nodes<C: Communicator>(comm: &C) -> usize {
+    comm.size() - usize::from(comm.host().is_some())
 }
 
 impl<C: Communicator> Session<'_, C> {
+    /// The extents or lengths that are measured, as given or the benchmark's own; empty where it takes none.
+    pub fn sizes(&self) -> Vec<u64> {
+        let (request, benchmark) = (self.request, self.benchmark);
+        if benchmark.takes("extent").is_some() { benchmark.extents(request) } else { benchmark.lengths(request) }
+    }
+
+    /// The messages in flight, as given or the benchmark's own.
+    pub fn window(&self) -> usize {
+        let own = self.benchmark.default("window").first().map_or(1, |&window| window as usize);
+        self.request.window.unwrap_or(own)
+    }
+
     /// Whether messages are phantoms.
     pub fn is_phantom(&self) -> bool {
         let default = if self.comm.virtual_time() { PayloadSort::Phantom } else { PayloadSort::Data };
@@ -56,13 +74,13 @@ impl<C: Communicator> Session<'_, C> {
             hops: None,
             bytes,
             shape: None,
-            n: None,
+            extent: None,
             precision: None,
             file_system: None,
             file_kind: None,
             file_bytes: None,
             cache: None,
-            preallocated: None,
+            preallocate: None,
             io_nodes: None,
             algorithm: None,
             seconds: median,
@@ -92,7 +110,7 @@ impl<C: Communicator> Session<'_, C> {
 
     /// One step of double-precision memory that holds the rank's own number everywhere; whether there is a result to look
     /// at, which phantoms do not have.
-    pub async fn traced_step(&self, steps: &mut impl Traced<C>) -> Result<bool, CommError> {
+    pub(crate) async fn traced_step(&self, steps: &mut impl Traced<C>) -> Result<bool, CommError> {
         if !self.is_phantom() {
             steps.memory().values_mut::<f64>().fill(self.comm.rank() as f64);
         }

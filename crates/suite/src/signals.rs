@@ -19,10 +19,10 @@ pub(crate) const DONE: Tag = Tag::User(8);
 const TIMES: Tag = Tag::User(9);
 
 /// How long a quiet wait sleeps before it looks again: at first,
-const SHORTEST_NAP: Duration = Duration::from_micros(100);
+const MIN_NAP: Duration = Duration::from_micros(100);
 /// and at most, each time twice as long as before. Waking up every 50 microseconds takes up to a third of the processor
 /// from whoever computes on it, on a virtual machine; every 5 milliseconds it does not show.
-const LONGEST_NAP: Duration = Duration::from_millis(5);
+const MAX_NAP: Duration = Duration::from_millis(5);
 
 /// Sends a signal.
 pub(crate) async fn signal<C: Communicator>(comm: &C, to: usize, tag: Tag) -> Result<(), CommError> {
@@ -62,13 +62,13 @@ pub(crate) async fn probe_quietly<C: Communicator>(comm: &C, from: usize, tag: T
     if comm.virtual_time() {
         return comm.probe(from, tag).await;
     }
-    let mut nap = SHORTEST_NAP;
+    let mut nap = MIN_NAP;
     loop {
         if let Some(status) = comm.iprobe(from, tag).await? {
             return Ok(status);
         }
         std::thread::sleep(nap);
-        nap = LONGEST_NAP.min(2 * nap);
+        nap = MAX_NAP.min(2 * nap);
     }
 }
 

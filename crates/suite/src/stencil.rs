@@ -11,19 +11,91 @@
 
 use weft_base::Operation;
 use weft_comm::{Buffer, CommError, Communicator, Work};
-use weft_kernels::stencil::{Boundary, Coefficient, Options as PlanOptions, Plan, Point, Region, Stencil};
+use weft_kernels::stencil::{Boundary, Coefficient, Options as PlanOptions, Plan, Point as Neighbour, Region, Stencil};
 use weft_polyshift::exchange::{Exchange, Options, Pattern, RankPlan, Storage};
 use weft_polyshift::geometry::Geometry;
 use weft_polyshift::stencil::{Block, Computation, Memory, Stepper, halo};
 
-use crate::halo::{ELEMENT, check_shapes, geometry, shape_text};
-use crate::request::{Request, UsageError};
+use crate::benchmark::{Benchmark, Point, Prepared};
+use crate::description::{Group, Takes, takes};
+use crate::halo::{BLOCK_SHAPES, ELEMENT, check_shapes, geometry, shape_text};
+use crate::request::Request;
 use crate::row::Row;
 use crate::session::{Session, Step, Traced};
+use crate::usage::UsageError;
 use crate::window::windowed;
 
+/// A step that computes while faces travel.
+pub struct StencilStep(Vec<Vec<u64>>);
+
+impl Benchmark for StencilStep {
+    const NAME: &'static str = "stencil";
+    const SUMMARY: &'static str =
+        "one step of nearest neighbours on a distributed array, faces travelling while the interior is computed";
+    const GROUP: Group = Group::Exchange;
+    const TAKES: &'static [Takes] = &[takes("shape").of("block").shapes(BLOCK_SHAPES)];
+    const EXAMPLE: &'static str = "weft measure stencil --shape 32x32x32 --ranks 1:64 --on iwarp64";
+    const MIN_RANKS: usize = 1;
+
+    fn check(request: &Request) -> Result<(), UsageError> {
+        check_shapes(&request.shape, MAX_STENCIL_AXES, "stencil")
+    }
+
+    fn operations(_: &Request) -> Vec<Operation> {
+        vec![ARITHMETIC]
+    }
+
+    async fn prepare<C: Communicator>(session: &Session<'_, C>) -> Prepared<StencilStep> {
+        Ok(Ok(Some(StencilStep(session.benchmark.shapes(session.request)))))
+    }
+
+    fn variants(&self) -> usize {
+        self.0.len()
+    }
+
+    async fn measure<C: Communicator>(&self, session: &Session<'_, C>, point: Point) -> Result<Option<Row>, CommError> {
+        stencil(session, &self.0[point.variant], true).await
+    }
+}
+
+/// A step that computes after the exchange.
+pub struct StencilInTurn(Vec<Vec<u64>>);
+
+impl Benchmark for StencilInTurn {
+    const NAME: &'static str = "stencil-in-turn";
+    const SUMMARY: &'static str =
+        "as stencil, but the exchange first and the computation afterwards: what overlapping them gains";
+    const GROUP: Group = Group::Exchange;
+    const TAKES: &'static [Takes] = &[takes("shape").of("block").shapes(BLOCK_SHAPES)];
+    const EXAMPLE: &'static str = "weft measure stencil,stencil-in-turn --shape 32x32x32 --ranks 1:64 --on ipsc860";
+    const MIN_RANKS: usize = 1;
+
+    fn check(request: &Request) -> Result<(), UsageError> {
+        check_shapes(&request.shape, MAX_STENCIL_AXES, "stencil")
+    }
+
+    fn operations(_: &Request) -> Vec<Operation> {
+        vec![ARITHMETIC]
+    }
+
+    async fn prepare<C: Communicator>(session: &Session<'_, C>) -> Prepared<StencilInTurn> {
+        Ok(Ok(Some(StencilInTurn(session.benchmark.shapes(session.request)))))
+    }
+
+    fn variants(&self) -> usize {
+        self.0.len()
+    }
+
+    async fn measure<C: Communicator>(&self, session: &Session<'_, C>, point: Point) -> Result<Option<Row>, CommError> {
+        stencil(session, &self.0[point.variant], false).await
+    }
+}
+
+/// The most axes of a stencil.
+const MAX_STENCIL_AXES: usize = weft_kernels::stencil::MAX_AXES;
+
 /// The operation that arithmetic is charged by.
-pub(crate) const ARITHMETIC: Operation = Operation::Float64SumOfProducts;
+const ARITHMETIC: Operation = Operation::Float64SumOfProducts;
 
 /// The reach of the stencil along each axis.
 const REACH: (usize, usize) = (1, 1);
@@ -60,8 +132,7 @@ pub struct StencilWork {
 /// # Errors
 /// [`UsageError`] for a shape that cannot be.
 pub fn stencil_work(shape: &[u64], ranks: usize) -> Result<StencilWork, UsageError> {
-    let request = Request { benchmark: "stencil".to_owned(), shapes: vec![shape.to_vec()], ..Request::default() };
-    check_shapes(&request)?;
+    check_shapes(&[shape.to_vec()], MAX_STENCIL_AXES, "stencil")?;
     let extents: Vec<usize> = shape.iter().map(|&extent| extent as usize).collect();
     let geometry = geometry(&extents, ranks).map_err(UsageError)?;
     let block = block(&geometry, 0);
@@ -104,11 +175,11 @@ fn plan(geometry: &Geometry, rank: usize, storage: &Storage) -> Result<Option<Ra
 fn computation(block: &Block) -> Result<Computation<f64>, String> {
     let axes = block.extents.len();
     let neighbour = (1.0 - CENTRE) / (2 * axes) as f64;
-    let mut points = vec![Point { offset: vec![0; axes], coefficient: Coefficient::Constant(CENTRE) }];
+    let mut points = vec![Neighbour { offset: vec![0; axes], coefficient: Coefficient::Constant(CENTRE) }];
     for axis in 0..axes {
         for by in [-1, 1] {
             let offset = (0..axes).map(|other| if other == axis { by } else { 0 }).collect();
-            points.push(Point { offset, coefficient: Coefficient::Constant(neighbour) });
+            points.push(Neighbour { offset, coefficient: Coefficient::Constant(neighbour) });
         }
     }
     let text = |error: weft_kernels::stencil::StencilError| error.to_string();
@@ -119,7 +190,7 @@ fn computation(block: &Block) -> Result<Computation<f64>, String> {
 }
 
 /// Steps on all ranks of the session; rank 0 gets the row.
-pub(crate) async fn stencil<C: Communicator>(
+async fn stencil<C: Communicator>(
     session: &Session<'_, C>,
     shape: &[u64],
     is_overlapped: bool,

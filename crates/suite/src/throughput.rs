@@ -2,14 +2,61 @@
 
 use weft_comm::{CommError, Communicator, Payload, Source, TagSelector};
 
+use crate::benchmark::{Benchmark, Point, Prepared};
+use crate::description::{Group, Takes, takes};
+use crate::echo::MESSAGES;
 use crate::row::Row;
 use crate::session::{ACKNOWLEDGE, Session, Step, TIMED, rate};
 use crate::stopwatch::{Part, stopwatch};
 use crate::window::windowed;
 
+/// Many messages one way.
+pub struct Bandwidth;
+
+impl Benchmark for Bandwidth {
+    const NAME: &'static str = "bandwidth";
+    const SUMMARY: &'static str =
+        "a window of messages in flight one way, then an acknowledgement: time of one message";
+    const GROUP: Group = Group::Throughput;
+    const ALIASES: &'static [&'static str] = &["bw", "osu-bw", "imb-uniband", "uniband"];
+    const TAKES: &'static [Takes] =
+        &[takes("bytes").of("message").default(MESSAGES).least(1), takes("window").default(&[64])];
+    const EXAMPLE: &'static str = "weft measure bandwidth --bytes 8:1M --window 64 -o here.csv";
+
+    async fn prepare<C: Communicator>(_: &Session<'_, C>) -> Prepared<Bandwidth> {
+        Ok(Ok(Some(Bandwidth)))
+    }
+
+    async fn measure<C: Communicator>(&self, session: &Session<'_, C>, point: Point) -> Result<Option<Row>, CommError> {
+        bandwidth(session, session.window(), point.bytes()).await
+    }
+}
+
+/// Many messages both ways, across the middle.
+pub struct Bisection;
+
+impl Benchmark for Bisection {
+    const NAME: &'static str = "bisection";
+    const SUMMARY: &'static str =
+        "the ranks of one half exchange with those of the other, all at once: time of one exchange";
+    const GROUP: Group = Group::Throughput;
+    const NEAREST_OF: &'static [&'static str] =
+        &["bibw", "osu-bibw", "mbw-mr", "osu-mbw-mr", "imb-biband", "biband", "message-rate"];
+    const TAKES: &'static [Takes] = &[takes("bytes").of("message").default(MESSAGES).least(1)];
+    const EXAMPLE: &'static str = "weft measure bisection --ranks 2:64 --bytes 64K --on ipsc860";
+
+    async fn prepare<C: Communicator>(_: &Session<'_, C>) -> Prepared<Bisection> {
+        Ok(Ok(Some(Bisection)))
+    }
+
+    async fn measure<C: Communicator>(&self, session: &Session<'_, C>, point: Point) -> Result<Option<Row>, CommError> {
+        bisection(session, point.bytes()).await
+    }
+}
+
 /// A window of messages from rank 0 to rank 1 and an acknowledgement; rank 0 gets the row, whose time is that of one
 /// message.
-pub(crate) async fn bandwidth<C: Communicator>(
+async fn bandwidth<C: Communicator>(
     session: &Session<'_, C>,
     window: usize,
     bytes: usize,
@@ -68,10 +115,7 @@ impl<C: Communicator> Step<C> for Drain<C> {
 
 /// Rank r of the lower half and rank r + half exchange messages, all at once and both ways; rank 0 gets the row. With
 /// an odd number of ranks the last one only keeps time.
-pub(crate) async fn bisection<C: Communicator>(
-    session: &Session<'_, C>,
-    bytes: usize,
-) -> Result<Option<Row>, CommError> {
+async fn bisection<C: Communicator>(session: &Session<'_, C>, bytes: usize) -> Result<Option<Row>, CommError> {
     let (rank, size) = (session.comm.rank(), session.comm.size());
     let half = size / 2;
     let partner = if rank < half { Some(rank + half) } else { (rank < 2 * half).then(|| rank - half) };

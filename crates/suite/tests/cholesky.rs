@@ -138,13 +138,13 @@ fn request() -> Request {
 #[test]
 fn rows_carry_order_precision_and_rate() {
     for precision in [None, Some(Precision::Double)] {
-        let rows = rows(3, Request { n: vec![40, 7], precision, ..request() }).unwrap();
-        assert_eq!(rows.iter().map(|row| row.n).collect::<Vec<_>>(), [Some(40), Some(7)]);
+        let rows = rows(3, Request { extent: vec![40, 7], precision, ..request() }).unwrap();
+        assert_eq!(rows.iter().map(|row| row.extent).collect::<Vec<_>>(), [Some(40), Some(7)]);
         for row in rows {
             assert_eq!((row.ranks, row.iterations, row.bytes), (3, 2, None));
             assert_eq!(row.precision, Some(precision.unwrap_or(Precision::Single)));
             assert_eq!((row.rate_unit.as_deref(), row.algorithm.as_deref()), (Some("flop/s"), Some("binomial")));
-            let operations = (row.n.unwrap() as f64).powi(3) / 3.0;
+            let operations = (row.extent.unwrap() as f64).powi(3) / 3.0;
             assert!((row.rate.unwrap() * row.seconds / operations - 1.0).abs() < 1e-9, "{row:?}");
         }
     }
@@ -152,19 +152,22 @@ fn rows_carry_order_precision_and_rate() {
 
 #[test]
 fn the_time_to_be_spent_decides_the_runs() {
-    let request = Request { n: vec![10], iterations: None, seconds_per_point: 0.02, ..request() };
+    let request = Request { extent: vec![10], iterations: None, seconds_per_point: 0.02, ..request() };
     assert!(rows(2, request).unwrap()[0].iterations >= 3);
 }
 
 #[test]
 fn impossible_requests_are_explained() {
     let cases = [
-        (Request { n: vec![0], ..request() }, "cholesky with n = 0: n must be between 1 and 65536"),
-        (Request { bytes: vec![8], ..request() }, "cholesky takes no bytes; its n decides"),
-        (Request { benchmark: "echo".to_owned(), n: vec![8], ..request() }, "echo takes no n; cholesky does"),
+        (Request { extent: vec![0], ..request() }, "cholesky with an extent of 0: it must be between 1 and 65536"),
+        (Request { bytes: vec![8], ..request() }, "cholesky takes no bytes; its extent decides"),
+        (
+            Request { benchmark: "echo".to_owned(), extent: vec![8], ..request() },
+            "echo takes no extent; cholesky and jacobi do",
+        ),
         (
             Request { benchmark: "ring".to_owned(), precision: Some(Precision::Double), ..request() },
-            "ring takes no precision; cholesky does",
+            "ring takes no precision; cholesky and jacobi do",
         ),
         (
             Request { payload: Some(PayloadSort::Phantom), ..request() },
@@ -176,5 +179,5 @@ fn impossible_requests_are_explained() {
         let refused = rows(2, request).unwrap_err().to_string();
         assert!(refused.contains(message), "{refused}");
     }
-    assert!(Request::from_json(r#"{"benchmark": "cholesky", "n": [5], "precision": "double"}"#).is_ok());
+    assert!(Request::from_json(r#"{"benchmark": "cholesky", "extent": [5], "precision": "double"}"#).is_ok());
 }

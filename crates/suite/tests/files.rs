@@ -38,7 +38,7 @@ fn rows_carry_the_rate_of_all_ranks_and_what_is_known_of_the_cache() {
                         row.cache.is_some_and(|cache| known.contains(&cache.as_str())),
                         benchmark == "file-read"
                     );
-                    assert_eq!(row.preallocated, (benchmark == "file-write").then_some(false));
+                    assert_eq!(row.preallocate, (benchmark == "file-write").then_some(false));
                 }
             }
         }
@@ -48,7 +48,7 @@ fn rows_carry_the_rate_of_all_ranks_and_what_is_known_of_the_cache() {
 #[test]
 fn a_file_can_have_its_room_beforehand() {
     let rows = rows(2, Request { preallocate: true, ..request("file-write") }).unwrap();
-    assert!(rows.iter().all(|row| row.preallocated == Some(true)));
+    assert!(rows.iter().all(|row| row.preallocate == Some(true)));
 }
 
 #[test]
@@ -59,11 +59,17 @@ fn impossible_requests_are_explained() {
         (Request { bytes: vec![0], ..of("file-read") }, "file-read with a block of zero bytes means nothing"),
         (Request { file_bytes: Some(0), ..of("file-read") }, "file_bytes must be 1 or more"),
         (Request { file_bytes: Some(1 << 40), ..of("file-read") }, "file-read with files of more than 16 GiB in all"),
-        (Request { preallocate: true, ..of("file-read") }, "file-read does not preallocate; file-write does"),
+        (Request { preallocate: true, ..of("file-read") }, "file-read takes no preallocate; file-write does"),
         (Request { io_nodes: Some(2), ..of("file-read") }, "only the I/O nodes of a described machine can be chosen"),
         (Request { io_nodes: Some(0), ..of("file-read") }, "io_nodes must be 1 or more"),
-        (Request { io_nodes: Some(2), ..Request::default() }, "echo uses no I/O nodes; file-read does"),
-        (Request { file_bytes: Some(2), ..Request::default() }, "echo takes no file_bytes; file-read does"),
+        (
+            Request { io_nodes: Some(2), ..Request::default() },
+            "echo takes no io_nodes; file-read and file-write and jacobi do",
+        ),
+        (
+            Request { file_bytes: Some(2), ..Request::default() },
+            "echo takes no file_bytes; file-host and file-read and file-write do",
+        ),
         (
             Request { file_system: Some("concurrent".to_owned()), ..of("file-write") },
             "file-write needs files by concurrent; this world has posix",
@@ -92,7 +98,7 @@ fn with_directory(directory: &str, test: &str) -> (bool, String) {
 fn run_in_the_directory_of_the_environment() {
     rows(2, request("file-write")).unwrap();
     rows(2, request("file-read")).unwrap();
-    rows(2, Request { bytes: vec![], file_bytes: None, n: vec![8], ..request("jacobi") }).unwrap();
+    rows(2, Request { bytes: vec![], file_bytes: None, extent: vec![8], ..request("jacobi") }).unwrap();
 }
 
 const IN_DIRECTORY: &str = "run_in_the_directory_of_the_environment";

@@ -99,7 +99,7 @@ fn rows(ranks: usize, request: Request) -> Result<Vec<Row>, UsageError> {
 }
 
 fn request() -> Request {
-    Request { benchmark: "jacobi".to_owned(), n: vec![9, 20], iterations: Some(2), ..Request::default() }
+    Request { benchmark: "jacobi".to_owned(), extent: vec![9, 20], iterations: Some(2), ..Request::default() }
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn rows_name_the_file_system() {
         for row in rows(3, Request { precision: Some(precision), ..request() }).unwrap() {
             assert_eq!((row.file_system.as_deref(), row.precision), (Some("posix"), Some(precision)));
             assert!(row.file_kind.is_some_and(|kind| !kind.is_empty()));
-            let operations = 100.0 * 4.0 * (row.n.unwrap() as f64).powi(2);
+            let operations = 100.0 * 4.0 * (row.extent.unwrap() as f64).powi(2);
             assert!((row.rate.unwrap() * row.seconds / operations - 1.0).abs() < 1e-9);
         }
     }
@@ -117,18 +117,18 @@ fn rows_name_the_file_system() {
 #[test]
 fn impossible_requests_are_explained() {
     let cases = [
-        (request(), "jacobi with n = 9 on 10 ranks: every rank needs a row; use n of 10 or more"),
+        (request(), "jacobi with an extent of 9 on 10 ranks: every rank needs a row; use 10 or more"),
         (
-            Request { file_system: Some("mpi-io".to_owned()), n: vec![30], ..request() },
+            Request { file_system: Some("mpi-io".to_owned()), extent: vec![30], ..request() },
             "jacobi needs files by mpi-io; this world has posix",
         ),
         (
             Request { file_system: Some("ftp".to_owned()), ..request() },
-            "jacobi has no file system 'ftp'; it takes posix,",
+            "jacobi has no file system 'ftp'; it has posix,",
         ),
         (
             Request { benchmark: "cholesky".to_owned(), file_system: Some("posix".to_owned()), ..request() },
-            "cholesky uses no files, but 'posix' was asked for",
+            "cholesky takes no file_system; file-host and file-read and file-write and jacobi do",
         ),
     ];
     for (request, message) in cases {

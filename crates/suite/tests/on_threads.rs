@@ -1,10 +1,7 @@
 //! Every benchmark on threads, plainly and dressed up as a hypercube with a host.
 
-use weft_comm::{
-    CollectiveKind, CommError, Communicator, NativeCollectives, Payload, Program, Received, RunError, Source, Status,
-    Tag, TagSelector, Work,
-};
-use weft_suite::{Benchmark, Group, PayloadSort, Request, Row, Suite, UsageError, catalogue};
+use weft_comm::{CommError, Communicator, Payload, Program, Received, RunError, Source, TagSelector};
+use weft_suite::{Description, Group, PayloadSort, Request, Row, Suite, UsageError, catalogue};
 use weft_threads::{Options, run};
 
 /// A communicator whose ranks are said to be the nodes of a hypercube, the last one its host if it has one.
@@ -19,54 +16,33 @@ impl<C: Communicator> Communicator for Cube<C> {
     type Send = C::Send;
     type Receive = C::Receive;
 
-    fn rank(&self) -> usize {
-        self.inner.rank()
-    }
-    fn size(&self) -> usize {
-        self.inner.size()
-    }
-    fn wtime(&self) -> f64 {
-        self.inner.wtime()
-    }
+    weft_comm::forward_to_inner!(
+        rank,
+        size,
+        wtime,
+        isend,
+        irecv,
+        probe,
+        iprobe,
+        compute,
+        world_rank,
+        enter_collective,
+        leave_collective,
+        native
+    );
+
     fn virtual_time(&self) -> bool {
         self.is_virtual
-    }
-    fn isend(&self, to: usize, tag: Tag, payload: Payload) -> C::Send {
-        self.inner.isend(to, tag, payload)
-    }
-    fn irecv(&self, from: Source, tag: TagSelector, into: Payload) -> C::Receive {
-        self.inner.irecv(from, tag, into)
-    }
-    async fn probe(&self, from: Source, tag: TagSelector) -> Result<Status, CommError> {
-        self.inner.probe(from, tag).await
-    }
-    async fn iprobe(&self, from: Source, tag: TagSelector) -> Result<Option<Status>, CommError> {
-        self.inner.iprobe(from, tag).await
-    }
-    async fn compute(&self, work: Work) {
-        self.inner.compute(work).await;
     }
     async fn split(&self, color: Option<u32>, key: i64) -> Result<Option<Self>, CommError> {
         let part = self.inner.split(color, key).await?;
         Ok(part.map(|inner| Cube { inner, has_host: false, is_virtual: self.is_virtual }))
-    }
-    fn world_rank(&self) -> usize {
-        self.inner.world_rank()
     }
     fn hops_to(&self, rank: usize) -> Option<usize> {
         Some((self.rank() ^ rank).count_ones() as usize)
     }
     fn host(&self) -> Option<usize> {
         self.has_host.then(|| self.size() - 1)
-    }
-    fn enter_collective(&self, kind: CollectiveKind) -> u32 {
-        self.inner.enter_collective(kind)
-    }
-    fn leave_collective(&self) {
-        self.inner.leave_collective();
-    }
-    fn native(&self) -> Option<&dyn NativeCollectives> {
-        self.inner.native()
     }
 }
 
@@ -85,8 +61,10 @@ impl Program for OnCube {
 }
 
 /// Everything but what has tests of its own.
-fn message_benchmarks() -> impl Iterator<Item = &'static Benchmark> {
-    catalogue().iter().filter(|benchmark| !matches!(benchmark.group, Group::Program | Group::Files | Group::Exchange))
+fn message_benchmarks() -> impl Iterator<Item = &'static Description> {
+    catalogue()
+        .into_iter()
+        .filter(|benchmark| !matches!(benchmark.group, Group::Program | Group::Files | Group::Exchange))
 }
 
 /// Few iterations, for machines that have better things to do.
@@ -95,12 +73,12 @@ fn request(benchmark: &str) -> Request {
 }
 
 /// One row a length of any benchmark.
-fn one_variant(benchmark: &Benchmark, ranks: usize) -> Request {
+fn one_variant(benchmark: &Description, ranks: usize) -> Request {
     let mut request = Request { bytes: lengths(benchmark), ..request(benchmark.name) };
-    if !benchmark.parameters.neighbours.is_empty() {
+    if benchmark.takes("neighbours").is_some() {
         request.neighbours = vec![ranks as u32 - 1];
     }
-    if !benchmark.parameters.background_bytes.is_empty() {
+    if benchmark.takes("background_bytes").is_some() {
         request.background_bytes = vec![5000];
     }
     request
@@ -129,11 +107,11 @@ fn on_cube(ranks: usize, request: Request) -> Result<Vec<Row>, UsageError> {
     first_of(ranks, &OnCube { suite: Suite { request }, has_host: false, is_virtual: false })
 }
 
-fn lengths(benchmark: &Benchmark) -> Vec<u64> {
-    if benchmark.parameters.bytes.is_some() { vec![8, 24, 40_000] } else { Vec::new() }
+fn lengths(benchmark: &Description) -> Vec<u64> {
+    if benchmark.takes("bytes").is_some() { vec![8, 24, 40_000] } else { Vec::new() }
 }
 
-fn check_rows(benchmark: &Benchmark, ranks: usize, rows: &[Row]) {
+fn check_rows(benchmark: &Description, ranks: usize, rows: &[Row]) {
     let bytes: Vec<Option<u64>> = rows.iter().map(|row| row.bytes).collect();
     let expected: Vec<Option<u64>> = match lengths(benchmark) {
         lengths if lengths.is_empty() => vec![None],
@@ -145,14 +123,14 @@ fn check_rows(benchmark: &Benchmark, ranks: usize, rows: &[Row]) {
         assert!(row.seconds > 0.0 && row.seconds < 10.0, "{row:?}");
         assert!(row.seconds_p10 <= row.seconds, "{row:?}");
         assert!((0.0..=1.0).contains(&row.share_above_3x));
-        assert_eq!(row.algorithm.is_some(), !benchmark.parameters.algorithms.is_empty());
+        assert_eq!(row.algorithm.is_some(), benchmark.takes("algorithm").is_some());
     }
 }
 
 #[test]
 fn every_benchmark_runs_at_2_to_5_ranks_with_data_and_phantoms() {
-    for benchmark in message_benchmarks().filter(|benchmark| !benchmark.parameters.host) {
-        for ranks in benchmark.parameters.min_ranks.max(2)..=5 {
+    for benchmark in message_benchmarks().filter(|benchmark| !benchmark.host) {
+        for ranks in benchmark.min_ranks.max(2)..=5 {
             for payload in [PayloadSort::Data, PayloadSort::Phantom] {
                 let rows = rows(ranks, Request { payload: Some(payload), ..one_variant(benchmark, ranks) });
                 check_rows(benchmark, ranks, &rows);
@@ -166,7 +144,7 @@ fn ghosts_are_exchanged_by_shape() {
     for ranks in 1..=5 {
         for payload in [PayloadSort::Data, PayloadSort::Phantom] {
             let shapes = vec![vec![5, 4, 3], vec![7], vec![3, 3, 3, 3]];
-            let rows = rows(ranks, Request { shapes, payload: Some(payload), ..request("halo") });
+            let rows = rows(ranks, Request { shape: shapes, payload: Some(payload), ..request("halo") });
             let found: Vec<&str> = rows.iter().filter_map(|row| row.shape.as_deref()).collect();
             assert_eq!(found, ["5x4x3", "7", "3x3x3x3"]);
             assert!(rows.iter().all(|row| row.ranks == ranks && row.iterations == 3 && row.seconds > 0.0), "{rows:?}");
@@ -182,7 +160,7 @@ fn ghosts_are_exchanged_by_shape() {
 #[test]
 fn every_algorithm_can_be_asked_for_by_name() {
     for benchmark in message_benchmarks() {
-        for &algorithm in benchmark.parameters.algorithms {
+        for &algorithm in benchmark.choices("algorithm").iter().filter(|name| !["auto", "native"].contains(name)) {
             let bytes = lengths(benchmark);
             let rows = rows(3, Request { algorithm: Some(algorithm.to_owned()), bytes, ..request(benchmark.name) });
             assert!(rows.iter().all(|row| row.algorithm.as_deref() == Some(algorithm)), "{}", benchmark.name);
@@ -217,7 +195,7 @@ fn the_ring_of_a_cube_runs() {
 
 #[test]
 fn where_time_is_virtual_few_iterations_do() {
-    for benchmark in message_benchmarks().filter(|benchmark| !benchmark.parameters.host) {
+    for benchmark in message_benchmarks().filter(|benchmark| !benchmark.host) {
         let request = Request { iterations: None, warmup: None, ..one_variant(benchmark, 4) };
         let rows = first_of(4, &OnCube { suite: Suite { request }, has_host: false, is_virtual: true }).unwrap();
         check_rows(benchmark, 4, &rows);
@@ -311,13 +289,16 @@ fn impossible_requests_are_explained() {
         (bytes(8, "barrier"), "barrier sends no data, so it takes no bytes"),
         (Request { hops: vec![1], ..request("ring") }, "ring takes no hops; echo does"),
         (Request { hops: vec![0], ..request("echo") }, "for a rank's messages to itself use echo-self"),
-        (Request { window: Some(4), ..request("echo") }, "echo takes no window; bandwidth does"),
+        (Request { window: Some(4), ..request("echo") }, "echo takes no window; bandwidth and fan-in and fan-out do"),
         (Request { window: Some(0), ..request("bandwidth") }, "bandwidth with a window of 0 sends nothing"),
         (
             Request { algorithm: Some("ring".into()), ..request("barrier") },
             "barrier has no algorithm 'ring'; it has auto,",
         ),
-        (Request { algorithm: Some("ring".into()), ..request("echo") }, "echo has no algorithms to choose from"),
+        (
+            Request { algorithm: Some("ring".into()), ..request("echo") },
+            "echo takes no algorithm; barrier, broadcast, reduce and 8 others do",
+        ),
         (
             Request { algorithm: Some("native".into()), ..request("scan") },
             "scan by 'native': this world has no library",

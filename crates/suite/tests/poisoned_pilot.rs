@@ -3,10 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use weft_comm::{
-    CollectiveKind, CommError, Communicator, NativeCollectives, Payload, Program, Source, Status, Tag, TagSelector,
-    Work,
-};
+use weft_comm::{CommError, Communicator, Program};
 use weft_suite::{Request, Row, Suite, UsageError};
 use weft_threads::{Options, run};
 
@@ -27,56 +24,33 @@ impl<C: Communicator> Communicator for Disturbed<C> {
     type Send = C::Send;
     type Receive = C::Receive;
 
+    weft_comm::forward_to_inner!(
+        rank,
+        size,
+        isend,
+        irecv,
+        probe,
+        iprobe,
+        compute,
+        world_rank,
+        hops_to,
+        host,
+        enter_collective,
+        leave_collective,
+        native
+    );
+
     fn wtime(&self) -> f64 {
         let looks = 1 + self.looks.fetch_add(1, Ordering::Relaxed);
         let slow = looks.min(self.disturbed);
         1e-9 * (slow * DISTURBED + (looks - slow) * QUIET) as f64
     }
-    fn rank(&self) -> usize {
-        self.inner.rank()
-    }
-    fn size(&self) -> usize {
-        self.inner.size()
-    }
     fn virtual_time(&self) -> bool {
         false
-    }
-    fn isend(&self, to: usize, tag: Tag, payload: Payload) -> C::Send {
-        self.inner.isend(to, tag, payload)
-    }
-    fn irecv(&self, from: Source, tag: TagSelector, into: Payload) -> C::Receive {
-        self.inner.irecv(from, tag, into)
-    }
-    async fn probe(&self, from: Source, tag: TagSelector) -> Result<Status, CommError> {
-        self.inner.probe(from, tag).await
-    }
-    async fn iprobe(&self, from: Source, tag: TagSelector) -> Result<Option<Status>, CommError> {
-        self.inner.iprobe(from, tag).await
-    }
-    async fn compute(&self, work: Work) {
-        self.inner.compute(work).await;
     }
     async fn split(&self, color: Option<u32>, key: i64) -> Result<Option<Self>, CommError> {
         let part = self.inner.split(color, key).await?;
         Ok(part.map(|inner| Disturbed { inner, looks: Arc::clone(&self.looks), disturbed: self.disturbed }))
-    }
-    fn world_rank(&self) -> usize {
-        self.inner.world_rank()
-    }
-    fn hops_to(&self, rank: usize) -> Option<usize> {
-        self.inner.hops_to(rank)
-    }
-    fn host(&self) -> Option<usize> {
-        self.inner.host()
-    }
-    fn enter_collective(&self, kind: CollectiveKind) -> u32 {
-        self.inner.enter_collective(kind)
-    }
-    fn leave_collective(&self) {
-        self.inner.leave_collective();
-    }
-    fn native(&self) -> Option<&dyn NativeCollectives> {
-        self.inner.native()
     }
 }
 
@@ -99,7 +73,7 @@ fn iterations(benchmark: &str, ranks: usize, disturbed: u64) -> u32 {
     let mut request = Request { benchmark: benchmark.to_owned(), seconds_per_point: 2e-4, ..Request::default() };
     match benchmark {
         "barrier" => {}
-        "halo" => request.shapes = vec![vec![4, 4]],
+        "halo" => request.shape = vec![vec![4, 4]],
         _ => request.bytes = vec![8],
     }
     if benchmark.starts_with("fan") {

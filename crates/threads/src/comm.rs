@@ -1,5 +1,7 @@
 //! The communicator of a rank that is a thread.
 
+mod request;
+
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -15,9 +17,10 @@ use weft_comm::{
 
 use crate::fill::{Own, Sender, fill};
 use crate::mailbox::{Contents, Mailbox, Message, Parcel, Slot};
-use crate::request::{Receive, ReceiveState, Send, SendState};
 use crate::sync::MutexGuard;
 use crate::world::World;
+pub use request::{Receive, Send};
+use request::{ReceiveState, SendState};
 
 /// Messages up to this many bytes are copied under the lock of the receiver's mailbox, which is cheaper than taking it
 /// twice.

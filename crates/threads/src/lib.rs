@@ -16,12 +16,11 @@ mod lane;
 mod mailbox;
 #[cfg(all(loom, test))]
 mod models;
-mod request;
 mod run;
 mod sync;
 mod watch;
 mod world;
 
 pub use comm::ThreadComm;
-pub use request::{Receive, Send};
+pub use comm::{Receive, Send};
 pub use run::{Options, run};

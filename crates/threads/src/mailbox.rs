@@ -106,7 +106,7 @@ struct Bell {
 }
 
 /// More ranks than these have no lanes: a waiting rank looks at all of its own.
-const MOST_LANES: usize = 16;
+const MAX_LANES: usize = 16;
 
 /// Where the messages of one rank come in: what has been matched or kept, under a lock, and lanes of what was given away.
 ///
@@ -124,7 +124,7 @@ pub struct Mailbox {
 
 impl Mailbox {
     pub fn new(ranks: usize, fences: Fences) -> Mailbox {
-        let lanes = if ranks <= MOST_LANES { ranks } else { 0 };
+        let lanes = if ranks <= MAX_LANES { ranks } else { 0 };
         Mailbox {
             contents: Mutex::default(),
             wake: Condvar::new(),

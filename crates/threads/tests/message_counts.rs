@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use weft_comm::collective::*;
-use weft_comm::{CollectiveKind, CommError, Communicator, Payload, Program, Reduction, Source, Status, Tag};
-use weft_comm::{TagSelector, Work};
+use weft_comm::{CollectiveKind, CommError, Communicator, Payload, Program, Reduction, Tag};
 use weft_threads::{Options, run};
 
 /// A communicator that counts what is sent.
@@ -19,46 +18,27 @@ impl<C: Communicator> Communicator for Counted<C> {
     type Send = C::Send;
     type Receive = C::Receive;
 
-    fn rank(&self) -> usize {
-        self.inner.rank()
-    }
-    fn size(&self) -> usize {
-        self.inner.size()
-    }
-    fn wtime(&self) -> f64 {
-        self.inner.wtime()
-    }
+    weft_comm::forward_to_inner!(
+        rank,
+        size,
+        wtime,
+        irecv,
+        probe,
+        iprobe,
+        compute,
+        world_rank,
+        hops_to,
+        enter_collective,
+        leave_collective
+    );
+
     fn isend(&self, to: usize, tag: Tag, payload: Payload) -> C::Send {
         self.sent.fetch_add(1, Ordering::Relaxed);
         self.inner.isend(to, tag, payload)
     }
-    fn irecv(&self, from: Source, tag: TagSelector, into: Payload) -> C::Receive {
-        self.inner.irecv(from, tag, into)
-    }
-    async fn probe(&self, from: Source, tag: TagSelector) -> Result<Status, CommError> {
-        self.inner.probe(from, tag).await
-    }
-    async fn iprobe(&self, from: Source, tag: TagSelector) -> Result<Option<Status>, CommError> {
-        self.inner.iprobe(from, tag).await
-    }
-    async fn compute(&self, work: Work) {
-        self.inner.compute(work).await;
-    }
     async fn split(&self, color: Option<u32>, key: i64) -> Result<Option<Self>, CommError> {
         let part = self.inner.split(color, key).await?;
         Ok(part.map(|inner| Counted { inner, sent: Arc::clone(&self.sent) }))
-    }
-    fn world_rank(&self) -> usize {
-        self.inner.world_rank()
-    }
-    fn hops_to(&self, rank: usize) -> Option<usize> {
-        self.inner.hops_to(rank)
-    }
-    fn enter_collective(&self, kind: CollectiveKind) -> u32 {
-        self.inner.enter_collective(kind)
-    }
-    fn leave_collective(&self) {
-        self.inner.leave_collective();
     }
 }
 

@@ -78,7 +78,7 @@ proptest! {
     }
 }
 
-/// Wildcards, probes, dropped requests, messages to oneself and phantoms.
+/// Wildcards, probes, dropped requests, self-messages and phantoms.
 #[derive(Clone)]
 struct Odds;
 

@@ -1,17 +1,29 @@
 //! Connection sets, schedules, the compiler.
 
+use std::sync::Arc;
+
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
+use weft_base::Interrupt;
+use weft_conset::compile::{Plan, Search};
 use weft_conset::{
-    Compiler, Connection, ConnectionSet, NAMED, Options, Order, Resources, Schedule, compile, named, verify_until,
+    Compiler, Connection, ConnectionSet, NAMED, Options, Order, Progress, Resources, Schedule, compile_from, named,
+    verify_until,
 };
 
 use crate::errors::{RunError, usage};
+use crate::interruptible::{interruptible, with_progress};
 use crate::machine::PyMachine;
-use crate::signals::{interruptible, watched};
 
 /// A set of connections between nodes.
 #[pyclass(name = "ConnectionSet", module = "weft._core", frozen)]
-pub struct PyConnectionSet(pub ConnectionSet);
+pub struct PyConnectionSet(pub Arc<ConnectionSet>);
+
+impl From<ConnectionSet> for PyConnectionSet {
+    fn from(set: ConnectionSet) -> PyConnectionSet {
+        PyConnectionSet(Arc::new(set))
+    }
+}
 
 #[pymethods]
 impl PyConnectionSet {
@@ -28,15 +40,16 @@ impl PyConnectionSet {
         let orders = orders.into_iter().map(|(before, after)| Order { before, after }).collect();
         let set =
             ConnectionSet::new(name, nodes, connections).and_then(|set| set.with_orders(orders)).map_err(usage)?;
-        Ok(PyConnectionSet(set))
+        Ok(set.into())
     }
 
     /// A named pattern between the nodes of a machine, `words` words on every connection. Raises UsageError.
     #[staticmethod]
     #[pyo3(signature = (name, machine, words = 1, seed = 0))]
     fn named(py: Python<'_>, name: &str, machine: &PyMachine, words: u64, seed: u64) -> PyResult<PyConnectionSet> {
-        let topology = &machine.0.topology;
-        py.detach(|| named(name, topology, words, seed)).map(PyConnectionSet).map_err(usage)
+        let (name, topology) = (name.to_owned(), machine.0.topology.clone());
+        let set = interruptible(py, move |_| named(&name, &topology, words, seed))?;
+        set.map(PyConnectionSet::from).map_err(usage)
     }
 
     /// The set that `to_json` wrote. Raises UsageError.
@@ -44,12 +57,12 @@ impl PyConnectionSet {
     fn from_json(text: &str) -> PyResult<PyConnectionSet> {
         let set: ConnectionSet = serde_json::from_str(text).map_err(usage)?;
         set.check().map_err(usage)?;
-        Ok(PyConnectionSet(set))
+        Ok(set.into())
     }
 
     /// The set as JSON: name, nodes, connections, orders.
     fn to_json(&self) -> String {
-        serde_json::to_string(&self.0).expect("a set is plain data")
+        serde_json::to_string(&*self.0).expect("a set is plain data")
     }
 
     /// What people call it.
@@ -78,19 +91,19 @@ impl PyConnectionSet {
 
     /// The same with `words` words on every connection. Raises UsageError.
     fn with_words(&self, words: u64) -> PyResult<PyConnectionSet> {
-        self.0.clone().with_words(words).map(PyConnectionSet).map_err(usage)
+        ConnectionSet::clone(&self.0).with_words(words).map(PyConnectionSet::from).map_err(usage)
     }
 
     /// The set with its parts placed on the machine's nodes so that words cross few links, and the node of each part.
     #[pyo3(signature = (machine, seed = 0))]
     fn placed(&self, py: Python<'_>, machine: &PyMachine, seed: u64) -> PyResult<(PyConnectionSet, Vec<u32>)> {
-        let topology = &machine.0.topology;
-        let (nodes, set) = interruptible(py, |interrupt| {
+        let (set, topology) = (self.0.clone(), machine.0.topology.clone());
+        let (nodes, set) = interruptible(py, move |interrupt| {
             let asked = || interrupt.is_requested();
             let control = weft_conset::compile::Control::new(60.0, seed, &asked, &|_| ());
-            weft_conset::compile::place(&self.0, topology, &control)
+            weft_conset::compile::place(&set, &topology, &control)
         })?;
-        Ok((PyConnectionSet(set), nodes))
+        Ok((set.into(), nodes))
     }
 
     fn __len__(&self) -> usize {
@@ -109,7 +122,7 @@ impl PyConnectionSet {
 
 /// Phases of connections with routes and times (seam 4).
 #[pyclass(name = "Schedule", module = "weft._core", frozen)]
-pub struct PySchedule(pub Schedule);
+pub struct PySchedule(pub Arc<Schedule>);
 
 #[pymethods]
 impl PySchedule {
@@ -117,20 +130,22 @@ impl PySchedule {
     /// UsageError.
     #[staticmethod]
     fn parse(text: &str, path: &str) -> PyResult<PySchedule> {
-        Schedule::from_json(text, path).map(PySchedule).map_err(usage)
+        Schedule::from_json(text, path).map(|schedule| PySchedule(Arc::new(schedule))).map_err(usage)
     }
 
     /// The schedule as JSON.
-    fn to_json(&self, py: Python<'_>) -> String {
-        py.detach(|| self.0.to_json())
+    fn to_json(&self, py: Python<'_>) -> PyResult<String> {
+        let schedule = self.0.clone();
+        interruptible(py, move |_| schedule.to_json())
     }
 
     /// Checks every rule and every lower bound with code of its own, against the connection set too where it is given.
     /// Raises UsageError with the first rule that is broken.
     #[pyo3(signature = (connections = None))]
     fn verify(&self, py: Python<'_>, connections: Option<&PyConnectionSet>) -> PyResult<()> {
-        let set = connections.map(|set| &set.0);
-        interruptible(py, |interrupt| verify_until(&self.0, set, interrupt))?.map(drop).map_err(usage)
+        let (schedule, set) = (self.0.clone(), connections.map(|set| set.0.clone()));
+        let verify = move |interrupt: &Interrupt| verify_until(&schedule, set.as_deref(), interrupt).map(drop);
+        interruptible(py, verify)?.map_err(usage)
     }
 
     /// Name of the machine.
@@ -187,14 +202,26 @@ pub fn patterns() -> String {
     serde_json::Value::from(list).to_string()
 }
 
+/// What a compilation says while it runs.
+enum Said {
+    Progress(Progress),
+    Found(String),
+}
+
+/// Vertices of all routes of a plan that is kept: one that is larger takes longer to write than to find again.
+const MAX_KEPT: usize = 1 << 22;
+
 /// Compiles a connection set for a machine; the schedule, and whether Ctrl-C ended the search. Raises UsageError, RunError.
 ///
 /// `channels`, `link_channels` and `ports` replace those of the machine file; `access_time` (s a word) and `access`
 /// (`separate` or `shared`) as well. `progress` is called with what is done, the share of the effort spent, and phases and
-/// seconds of the best so far.
+/// seconds of the best so far; an Exception of its own does not end the work.
+/// `found` is called with every plan that is better than all before it, in JSON, unless that is very long; what it raises
+/// ends the work. Such a plan is what `kept` goes on from: the schedule is no worse.
 #[pyfunction]
 #[pyo3(signature = (connections, machine, channels = None, link_channels = None, ports = None, access = None,
-    access_time = None, compiler = "weft", effort = 1.0, seed = 0, phases = None, split = true, progress = None))]
+    access_time = None, compiler = "weft", effort = 1.0, seed = 0, phases = None, split = true, progress = None,
+    kept = None, found = None))]
 #[expect(clippy::too_many_arguments, reason = "the settings of a compilation, by name")]
 pub fn compile_connections(
     py: Python<'_>,
@@ -211,6 +238,8 @@ pub fn compile_connections(
     phases: Option<u32>,
     split: bool,
     progress: Option<Py<PyAny>>,
+    kept: Option<&str>,
+    found: Option<Py<PyAny>>,
 ) -> PyResult<(PySchedule, bool)> {
     let mut resources = Resources::of(&machine.0).map_err(usage)?;
     resources.node_channels = channels.or(resources.node_channels);
@@ -237,23 +266,35 @@ pub fn compile_connections(
     }
     let options = Options { compiler, effort, seed, phases, split };
     let name = machine.0.name.clone();
-    let set = &connections.0;
-    let (schedule, raised) = watched(py, |interrupt| {
+    let set = connections.0.clone();
+    let kept: Option<Plan> = kept.map(serde_json::from_str).transpose().map_err(usage)?;
+    let is_kept = found.is_some();
+    let compile = move |interrupt: &Interrupt, tell: &dyn Fn(Said)| {
         let interrupted = || interrupt.is_requested();
-        let tell = |found: &weft_conset::Progress| {
-            if let Some(progress) = &progress {
-                let (phases, seconds) =
-                    found.best.map_or((None, None), |(phases, seconds)| (Some(phases), Some(seconds)));
-                // What shows progress must not end the work.
-                let _ = Python::attach(|py| progress.call1(py, (&found.doing, found.spent, phases, seconds)).map(drop));
+        let progress = |progress: &Progress| tell(Said::Progress(progress.clone()));
+        let keep = |plan: &Plan| {
+            if is_kept && plan.iter().flatten().map(|placed| placed.route.len()).sum::<usize>() <= MAX_KEPT {
+                tell(Said::Found(serde_json::to_string(plan).expect("a plan is plain data")));
             }
         };
-        compile(set, &resources, &name, &options, &interrupted, &tell)
-    });
+        let search = Search { kept, interrupted: &interrupted, progress: &progress, found: &keep };
+        compile_from(&set, &resources, &name, &options, search)
+    };
+    let show = |said: Said| match (said, &progress, &found) {
+        (Said::Progress(said), Some(progress), _) => {
+            let (phases, seconds) = said.best.map_or((None, None), |(phases, seconds)| (Some(phases), Some(seconds)));
+            let shown = progress.call1(py, (&said.doing, said.spent, phases, seconds)).map(drop);
+            // What shows progress must not end the work; Ctrl-C while it does so must.
+            shown.or_else(|error| if error.is_instance_of::<PyException>(py) { Ok(()) } else { Err(error) })
+        }
+        (Said::Found(plan), _, Some(found)) => found.call1(py, (plan,)).map(drop),
+        _ => Ok(()),
+    };
+    let (schedule, raised) = with_progress(py, compile, show)?;
     let stopped = raised.is_some();
     let schedule = schedule.map_err(|error| match error {
         weft_conset::CompileError::Interrupted => RunError::new_err(error.to_string()),
         other => usage(other),
     })?;
-    Ok((PySchedule(schedule), stopped))
+    Ok((PySchedule(Arc::new(schedule)), stopped))
 }

@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use pyo3::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use weft_base::Interrupt;
 use weft_launch::{ExchangeRequest, SolveRequest};
 
 use crate::errors::{launch_error, usage};
+use crate::interruptible::interruptible;
 use crate::launch::write_trace;
 use crate::machine::PyMachine;
 use crate::mpi::with_world;
-use crate::signals::interruptible;
 
 fn read<T: DeserializeOwned>(json: &str) -> PyResult<T> {
     serde_json::from_str(json).map_err(|error| usage(format!("the request is malformed: {error}")))
@@ -31,13 +32,14 @@ pub fn simulate_exchange(
     trace_path: Option<PathBuf>,
 ) -> PyResult<String> {
     let request: ExchangeRequest = read(request_json)?;
-    let machine = &machine.0;
+    let title = format!("{} on {}", request.set.name, machine.0.title);
+    let machine = machine.0.clone();
     let is_traced = trace_path.is_some();
-    let (result, trace) =
-        interruptible(py, |interrupt| weft_launch::simulate_exchange(machine, &request, is_traced, interrupt))?
-            .map_err(launch_error)?;
+    let simulate =
+        move |interrupt: &Interrupt| weft_launch::simulate_exchange(&machine, &request, is_traced, interrupt);
+    let (result, trace) = interruptible(py, simulate)?.map_err(launch_error)?;
     if let (Some(path), Some(trace)) = (trace_path, trace) {
-        write_trace(&path, &trace, &format!("{} on {}", request.set.name, machine.title))?;
+        write_trace(&path, &trace, &title)?;
     }
     Ok(written(&result))
 }
@@ -63,8 +65,9 @@ pub fn exchange_mpi_rank(py: Python<'_>, request_json: &str, default_library: &s
 #[pyfunction]
 pub fn solve_simulated(py: Python<'_>, machine: &PyMachine, request_json: &str) -> PyResult<String> {
     let request: SolveRequest = read(request_json)?;
-    let machine = &machine.0;
-    let solution = interruptible(py, |interrupt| weft_launch::solve_simulated(machine, &request, interrupt))?;
+    let machine = machine.0.clone();
+    let solution =
+        interruptible(py, move |interrupt: &Interrupt| weft_launch::solve_simulated(&machine, &request, interrupt))?;
     solution.map_err(launch_error).map(|found| written(&found))
 }
 

@@ -2,11 +2,13 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
+use weft_base::Interrupt;
 
 use crate::errors::RunError;
 
@@ -17,9 +19,15 @@ const GRACE: Duration = Duration::from_millis(1000);
 /// Stack of the thread that works: terms of the language are nested as deep as its parser allows.
 const STACK: usize = 64 << 20;
 
+/// What the thread that works says.
+enum Message<P, T> {
+    Progress(P),
+    Result(T),
+}
+
 /// Does something in a thread of its own while Python's thread looks at signals. Ctrl-C sets `interrupt`; what has not ended
 /// soon after that, or when Ctrl-C comes again, is left to itself, and KeyboardInterrupt is raised: it may wait for input, or be in
-/// the middle of something that does not look.
+/// the middle of something that does not look. A result that comes in time is kept.
 ///
 /// Raises RunError where the system gives no thread, and for a defect of weft; what a signal handler raises.
 pub fn interruptibly<T: Send + 'static>(
@@ -27,44 +35,89 @@ pub fn interruptibly<T: Send + 'static>(
     interrupt: &AtomicBool,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> PyResult<T> {
-    let (tell, told) = channel();
+    let (value, _) = supervised(py, interrupt, |_: &dyn Fn(())| work(), |()| Ok(()))?;
+    Ok(value)
+}
+
+/// As [`interruptibly`], for work that asks an [`Interrupt`] and whose result is worth nothing when it was interrupted.
+///
+/// Raises as that does, and KeyboardInterrupt also where the work ended by itself.
+pub fn interruptible<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce(&Interrupt) -> T + Send + 'static,
+) -> PyResult<T> {
+    match with_progress(py, |interrupt, _: &dyn Fn(())| work(interrupt), |()| Ok(()))? {
+        (_, Some(raised)) => Err(raised),
+        (value, None) => Ok(value),
+    }
+}
+
+/// As [`interruptibly`], for work that asks an [`Interrupt`] and says how far it is, which `show` is called with on Python's
+/// thread. A KeyboardInterrupt that is raised there counts as one from a signal. With the result comes what was raised.
+pub fn with_progress<P: Send + 'static, T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce(&Interrupt, &dyn Fn(P)) -> T + Send + 'static,
+    show: impl FnMut(P) -> PyResult<()>,
+) -> PyResult<(T, Option<PyErr>)> {
+    let flag = Arc::new(AtomicBool::new(false));
+    let asked = flag.clone();
+    let work = move |tell: &dyn Fn(P)| {
+        let interrupt = Interrupt::new(move || asked.load(Ordering::Relaxed));
+        work(&interrupt, tell)
+    };
+    supervised(py, &flag, work, show)
+}
+
+fn supervised<P: Send + 'static, T: Send + 'static>(
+    py: Python<'_>,
+    interrupt: &AtomicBool,
+    work: impl FnOnce(&dyn Fn(P)) -> T + Send + 'static,
+    mut show: impl FnMut(P) -> PyResult<()>,
+) -> PyResult<(T, Option<PyErr>)> {
+    let (sender, receiver) = channel();
     let working = thread::Builder::new()
-        .name("fghc".to_owned())
+        .name("weft".to_owned())
         .stack_size(STACK)
         .spawn(move || {
             // Nobody listens any more where it was left to itself.
-            let _ = tell.send(work());
+            let tell = |progress| drop(sender.send(Message::Progress(progress)));
+            let value = work(&tell);
+            let _ = sender.send(Message::Result(value));
         })
         .map_err(|error| RunError::new_err(format!("the system gives no thread to work in: {error}")))?;
-    let mut interrupted: Option<Instant> = None;
+    let mut interrupted: Option<(Instant, PyErr)> = None;
     // A receiver of this thread only; the closure that waits runs on this very thread.
-    let told = std::sync::Mutex::new(told);
+    let receiver = Mutex::new(receiver);
     loop {
-        let came = py.detach(|| {
-            let told = told.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            told.recv_timeout(BETWEEN_SIGNALS)
+        let message = py.detach(|| {
+            let receiver = receiver.lock().unwrap_or_else(PoisonError::into_inner);
+            receiver.recv_timeout(BETWEEN_SIGNALS)
         });
-        match came {
-            Ok(value) => return Ok(value),
-            Err(RecvTimeoutError::Disconnected) => {
-                let panic = py.detach(|| working.join()).err();
-                let message = panic.as_ref().and_then(|panic| {
-                    panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied())
-                });
-                let message = message.unwrap_or("it ended without a result");
-                return Err(RunError::new_err(format!("a defect of weft: {message}")));
-            }
-            Err(RecvTimeoutError::Timeout) => {}
-        }
-        if let Err(error) = py.check_signals() {
+        let shown = match message {
+            Ok(Message::Result(value)) => return Ok((value, interrupted.map(|(_, raised)| raised))),
+            Ok(Message::Progress(progress)) => show(progress),
+            Err(RecvTimeoutError::Disconnected) => return Err(defect(&py.detach(|| working.join()))),
+            Err(RecvTimeoutError::Timeout) => Ok(()),
+        };
+        if let Err(error) = shown.and_then(|()| py.check_signals()) {
             interrupt.store(true, Ordering::Relaxed);
             if interrupted.is_some() || !error.is_instance_of::<PyKeyboardInterrupt>(py) {
                 return Err(error);
             }
-            interrupted = Some(Instant::now());
+            interrupted = Some((Instant::now(), error));
         }
-        if interrupted.is_some_and(|since| since.elapsed() > GRACE) {
-            return Err(PyKeyboardInterrupt::new_err(()));
+        if let Some((_, raised)) = interrupted.take_if(|(since, _)| since.elapsed() > GRACE) {
+            return Err(raised);
         }
     }
+}
+
+/// What a thread that ended without a result is reported as.
+fn defect(joined: &thread::Result<()>) -> PyErr {
+    let message = joined
+        .as_ref()
+        .err()
+        .and_then(|panic| panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied()));
+    let message = message.unwrap_or("it ended without a result");
+    RunError::new_err(format!("a defect of weft: {message}"))
 }

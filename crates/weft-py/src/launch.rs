@@ -10,8 +10,8 @@ use weft_launch::{SimulateOptions, Trace};
 use weft_suite::{Request, Row};
 
 use crate::errors::{launch_error, usage};
+use crate::interruptible::interruptible;
 use crate::machine::PyMachine;
-use crate::signals::interruptible;
 
 /// Reads a request.
 pub fn request(json: &str) -> PyResult<Request> {
@@ -26,7 +26,14 @@ pub fn rows_json(rows: &[Row]) -> String {
 /// Every benchmark as a JSON list.
 #[pyfunction]
 pub fn benchmarks() -> String {
-    serde_json::to_string(weft_suite::catalogue()).expect("the catalogue is plain data")
+    serde_json::to_string(&weft_suite::catalogue()).expect("the catalogue is plain data")
+}
+
+/// Every parameter as a JSON list, and the names of those that all benchmarks of messages take.
+#[pyfunction]
+pub fn parameters() -> (String, Vec<&'static str>) {
+    let table = serde_json::to_string(weft_suite::parameters::TABLE).expect("the table is plain data");
+    (table, weft_suite::COMMON.iter().map(|takes| takes.name).collect())
 }
 
 /// The bytes of the messages that each rank sends in one exchange of ghosts of blocks of this shape. Raises UsageError.
@@ -56,13 +63,14 @@ pub fn simulate(
         request.seed = seed;
     }
     let trace = trace_path.is_some();
-    let machine = &machine.0;
-    let run = |interrupt: &weft_base::Interrupt| {
-        weft_launch::simulate(machine, &request, &SimulateOptions { trace, interrupt: interrupt.clone() })
+    let title = format!("{} on {}", request.benchmark, machine.0.title);
+    let machine = machine.0.clone();
+    let run = move |interrupt: &weft_base::Interrupt| {
+        weft_launch::simulate(&machine, &request, &SimulateOptions { trace, interrupt: interrupt.clone() })
     };
     let simulated = interruptible(py, run)?.map_err(launch_error)?;
     if let (Some(path), Some(trace)) = (trace_path, &simulated.trace) {
-        write_trace(&path, trace, &format!("{} on {}", request.benchmark, machine.title))?;
+        write_trace(&path, trace, &title)?;
     }
     Ok(rows_json(&simulated.rows))
 }

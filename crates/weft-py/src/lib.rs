@@ -8,7 +8,9 @@ mod distributed;
 mod distributed_stencil;
 mod errors;
 mod exchange;
+#[cfg(feature = "fghc")]
 mod fghc;
+#[cfg(feature = "fghc")]
 mod fghc_run;
 mod guard;
 mod interruptible;
@@ -22,7 +24,6 @@ mod primitives;
 mod processor;
 mod router;
 mod shift;
-mod signals;
 mod stencil;
 
 use pyo3::prelude::*;
@@ -46,12 +47,14 @@ mod _core {
     use crate::exchange::{
         exchange_mpi_rank, exchange_threads, simulate_exchange, solve_mpi_rank, solve_simulated, solve_threads,
     };
+    #[cfg(feature = "fghc")]
     #[pymodule_export]
     use crate::fghc::{fghc_check, fghc_explain};
+    #[cfg(feature = "fghc")]
     #[pymodule_export]
     use crate::fghc_run::{fghc_run, fghc_run_mpi, fghc_run_threads, fghc_simulate, fghc_sites};
     #[pymodule_export]
-    use crate::launch::{benchmarks, check_request, halo_messages, run_threads, simulate, stencil_work};
+    use crate::launch::{benchmarks, check_request, halo_messages, parameters, run_threads, simulate, stencil_work};
     #[pymodule_export]
     use crate::limits::{available_memory, message, require_memory, shown};
     #[pymodule_export]

@@ -13,7 +13,10 @@ pub fn node_benchmarks() -> String {
     let entries: Vec<_> = weft_suite::node::catalogue()
         .iter()
         .map(|entry| {
-            json!({"name": entry.name, "summary": entry.summary, "variants": entry.rows, "lengths": entry.lengths})
+            json!({
+                "name": entry.name, "summary": entry.summary, "variants": entry.rows, "takes": entry.takes,
+                "aliases": entry.aliases,
+            })
         })
         .collect();
     serde_json::to_string(&entries).expect("the catalogue is plain data")
@@ -22,9 +25,9 @@ pub fn node_benchmarks() -> String {
 /// The operations that one unit of a row of the node suite is made of: name and count; None where operation times do
 /// not determine it.
 #[pyfunction]
-#[pyo3(signature = (benchmark, variant, length = None))]
-pub fn node_work(benchmark: &str, variant: &str, length: Option<u64>) -> Option<(&'static str, u64)> {
-    match weft_suite::node::work(benchmark, variant, length)? {
+#[pyo3(signature = (benchmark, variant, size = None))]
+pub fn node_work(benchmark: &str, variant: &str, size: Option<u64>) -> Option<(&'static str, u64)> {
+    match weft_suite::node::work(benchmark, variant, size)? {
         Work::Operations { operation, count } => Some((operation.name(), count)),
         _ => None,
     }

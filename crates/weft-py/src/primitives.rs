@@ -1,6 +1,6 @@
 //! The primitives of data-parallel programs on numpy arrays: checks of what they are given, and calls.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;
 use std::sync::Mutex;
 
@@ -362,8 +362,10 @@ impl Workspace {
         const HUGE_PAGE: usize = 2 << 20;
         const LINES: usize = 2 * weft_simd::CACHE_LINE;
         let layout = Layout::from_size_align(bytes.max(1), if bytes < HUGE_PAGE { LINES } else { HUGE_PAGE }).ok()?;
-        // SAFETY: the layout is not empty. Zeroed memory is taken page by page when it is used.
-        let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        // Not zeroed, which would touch every page before the system is asked for huge ones, as an aligned layout is
+        // zeroed by hand. Sends read nothing that they have not written.
+        // SAFETY: the layout is not empty.
+        let start = NonNull::new(unsafe { alloc(layout) })?;
         weft_simd::advise_huge_pages(start.as_ptr(), bytes);
         Some(Self { start, layout })
     }

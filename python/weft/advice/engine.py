@@ -123,6 +123,17 @@ def advise(
         If the machine has no costs of data-parallel operations, or the program no operations.
     RunError
         If the program fails.
+
+    Examples
+    --------
+    >>> import weft
+    >>> def program():
+    ...     x = weft.VPSet((64, 64)).zeros("float32")
+    ...     for _ in range(10):
+    ...         x = weft.get(x, x.vp.address())
+    >>> (suggestion,) = advise(program, "cm2-8k").suggestions
+    >>> suggestion.rule.name, round(suggestion.factor, 1)
+    ('fetch or store', 3.6)
     """
     prices = pricer(machine, costs)
     return suggest(record(program, arguments, vp_sets), prices, name_of(program), rules)

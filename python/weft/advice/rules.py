@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from weft.advice import forms
 from weft.advice.forms import Form
-from weft.data_parallel.operation import MOST_COLLISIONS
+from weft.data_parallel.operation import MAX_COLLISIONS
 from weft.pvar import Record
 from weft.pvar.facts import Facts
 
@@ -70,10 +70,10 @@ def _modes(record: Record) -> Iterator[Form]:
     if record.kind != "multiple_broadcast" or record.facts is None:
         return
     for mode, name in forms.MODES.items():
-        if mode != record.mode and (mode != "allowed" or record.facts.most <= MOST_COLLISIONS):
+        if mode != record.mode and (mode != "allowed" or record.facts.most <= MAX_COLLISIONS):
             other = dataclasses.replace(record, mode=mode)
             condition = {
-                "allowed": f"never more than {MOST_COLLISIONS} processors fetch from one",
+                "allowed": f"never more than {MAX_COLLISIONS} processors fetch from one",
                 "backward": "there is memory for the ways back",
             }
             yield Form(name, forms.code_of(other), (other,), condition=condition.get(mode, ""))

@@ -1,4 +1,4 @@
-"""Both forms of a suggestion, measured here on data like the program's, and held against one another.
+"""Both forms of a suggestion, measured here on data like the program's, and compared with one another.
 
 Operands are made from what the meter recorded: grid, word length, how many are selected, and what addresses are like.
 Both forms run in turn, so that what else the machine does falls on both; and their results have to be equal, which is
@@ -27,7 +27,7 @@ Run = Callable[[], Any]
 SECONDS = 0.2
 """For each suggestion."""
 
-LEAST_ROUNDS = 5
+MIN_ROUNDS = 5
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def verify(suggestion: Suggestion, seconds: float = SECONDS) -> Measured:
         )
     taken: tuple[list[float], list[float]] = ([], [])
     end = time.perf_counter() + seconds
-    while len(taken[0]) < LEAST_ROUNDS or time.perf_counter() < end:
+    while len(taken[0]) < MIN_ROUNDS or time.perf_counter() < end:
         for run, times in zip((made.now, made.better), taken, strict=True):
             start = time.perf_counter()
             run()

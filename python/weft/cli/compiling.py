@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +13,7 @@ from weft.cli import errors, outputs, teaching
 
 if TYPE_CHECKING:
     from weft._core import Schedule
+    from weft.journal import Journal
 
 _COMPILE_EXAMPLES = """
 weft compile all-to-all --on iwarp64 -o schedule.json  # 4032 connections on 64 cells, in 27 phases
@@ -22,6 +24,7 @@ weft compile exchange.csv --on iwarp64 --effort 10  # source, destination, words
 weft compile plate.msh --on iwarp64  # a mesh divided into 64 parts by METIS, its exchange of shared nodes
 weft compile timeline.json --on iwarp64  # what a program sent, recorded by weft measure --trace
 weft compile all-to-all --on palomar --words 1000000  # matchings on a switch of optical circuits
+weft compile random:8 --on iwarp64 --effort 600 -o long.json --resume  # goes on with what a killed one had found
 weft compile --patterns  # the named patterns
 """
 
@@ -61,7 +64,8 @@ def compile(
         str | None, typer.Option("--on", help="The machine: a name of the catalogue or a machine file.")
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the schedule here (.json).")] = None,
-    force: outputs.Replace = False,
+    resume: outputs.Resume = False,
+    force: outputs.Force = False,
     channels: Annotated[int | None, typer.Option(min=1, help="Logical channels of a node.")] = None,
     link_channels: Annotated[int | None, typer.Option(min=1, help="Channels of a link.")] = None,
     ports: Annotated[int | None, typer.Option(min=1, help="Circuits that a node may start, and end, at once.")] = None,
@@ -109,25 +113,42 @@ def compile(
         raise UsageError("expected a pattern: a name (weft compile --patterns lists them) or a file")
     if on is None:
         raise UsageError("expected a machine: --on iwarp64, say (weft machines lists them)")
+    outputs.check_choice(resume, force)
     outputs.check(output, (".json",), force=force)
     machine = catalogue.machine(on)
     found = find_pattern(
         pattern, machine, words=words, seed=seed, parts=parts, partition=partition, exchange=exchange, place=place
     )
-    with _Status(quiet) as status:
-        schedule, interrupted = compile_connections(
-            found, machine, channels, link_channels, ports, access, access_time,
-            compiler.value, effort, seed, phases, split, status.tell,
-        )  # fmt: skip
-    schedule.verify(found)
-    if output is not None:
-        deliver(compiling.content(schedule), output)
+    settings = (
+        channels, link_channels, ports, access, access_time, compiler.value, effort, seed, phases, split
+    )  # fmt: skip
+    request = {
+        "command": "compile", "pattern": pattern, "connections": compiling.fingerprint(found), "machine": on,
+        "settings": [None if value is None else str(value) for value in settings],
+    }  # fmt: skip
+    with outputs.journal(output, request, resume=resume, force=force) as journal:
+        with _Status(quiet) as status:
+            schedule, interrupted = compile_connections(
+                found, machine, *settings, status.tell, *_candidates(journal)
+            )  # fmt: skip
+        schedule.verify(found)
+        if journal is not None and output is not None:
+            deliver(compiling.content(schedule), output)
+            journal.finish()
     _summary(schedule, len(found))
     if output is not None:
         typer.echo(f"written to {output}")
     if interrupted:
         typer.echo("interrupted: this is the best so far", err=True)
         raise typer.Exit(errors.INTERRUPTED)
+
+
+def _candidates(journal: Journal | None) -> tuple[str | None, Callable[[str], object] | None]:
+    """The best plan that a journal has, and what appends a better one; of a plan only the last counts."""
+    if journal is None:
+        return None, None
+    kept = journal.records[-1]["plan"] if journal.records else None
+    return kept, lambda plan: journal.append({"plan": plan}, every=1.0)
 
 
 class _Status:

@@ -75,7 +75,7 @@ def show_shifts(table: pl.DataFrame) -> None:
         shown.add_column(name, justify="left" if name == "array" else "right")
     left = 0
     for row in table.iter_rows(named=True):
-        cells = ["x".join([str(row["length"])] * row["rank"]), f"±{row['distance']:g}"]
+        cells = ["x".join([str(row["extent"])] * row["axes"]), f"±{row['distance']:g}"]
         for kind in ("elapsed", "cm"):
             single, planned = row[f"cshift_{kind}_s"], row[f"pshift_{kind}_s"]
             cells += [units.seconds(single), units.seconds(planned), f"{single / planned:.1f}"]

@@ -63,7 +63,7 @@ def words() -> str:
 def journal(output: Path | None, request: Mapping[str, Any], *, resume: bool, force: bool) -> Iterator[Journal | None]:
     """The journal of an output, open; None where there is no output. Says what is kept if the command ends early.
 
-    A first Ctrl-C keeps what was measured, a second ends the command at once.
+    A first Ctrl-C keeps what was found, a second ends the command at once.
     """
     from weft.journal import Journal
 
@@ -81,12 +81,12 @@ def journal(output: Path | None, request: Mapping[str, Any], *, resume: bool, fo
 
 
 def _kept(journal: Journal) -> str:
-    return f"what was measured is kept in {journal.path}: the same command with --resume goes on with it"
+    return f"what was found is kept in {journal.path}: the same command with --resume goes on with it"
 
 
 @contextlib.contextmanager
 def _impatience(journal: Journal, output: Path) -> Iterator[None]:
-    """Within it a second Ctrl-C ends the process at once, as `kill -9` does, since the journal has what was measured.
+    """Within it a second Ctrl-C ends the process at once, as `kill -9` does, since the journal has what was found.
 
     To write the output, to draw a table and to end an interpreter takes longer than someone wants to wait who has
     pressed Ctrl-C twice. Ranks end with this process.

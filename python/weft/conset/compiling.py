@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Callable
 
 from weft import _core, catalogue, files, inputs
 from weft._core import ConnectionSet, Machine, Schedule, UsageError
 from weft.conset.patterns import pattern as find_pattern
+
+_MAX_SUMMED = 1 << 21
 
 Progress = Callable[[str, float, "int | None", "float | None"], object]
 
@@ -66,6 +69,12 @@ def compile(
         For what cannot be compiled, with the reason.
     RunError
         If it was interrupted before there was any schedule.
+
+    Examples
+    --------
+    >>> schedule = compile("hypercube", "iwarp64", effort=0)
+    >>> schedule.phases, schedule.lower_bounds[0]
+    (2, ('channel capacity', 2.0, 'phases'))
     """
     found = catalogue.machine(machine) if isinstance(machine, str) else machine
     connections = (
@@ -89,6 +98,15 @@ def compile(
         progress,
     )
     return schedule
+
+
+def fingerprint(connections: ConnectionSet) -> str:
+    """What tells a connection set from others, for journals: its name, its length and a checksum.
+
+    Of one so large that no journal keeps its plans there is no checksum, which would take seconds.
+    """
+    text = connections.to_json() if len(connections) <= _MAX_SUMMED else ""
+    return f"{connections.name}, {len(connections)} connections, {zlib.crc32(text.encode()):08x}"
 
 
 def read(path: str | os.PathLike[str], verified: bool = True) -> Schedule:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from weft import _core, files
 from weft._core import Machine, UsageError
+from weft.parameters import Benchmark, Takes, taking
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,6 +28,23 @@ METHODS = {
     "messages": "a message for every connection, by the machine's message passing",
 }
 """The benchmarks of an exchange."""
+
+BENCHMARKS = {
+    name: Benchmark(
+        name=name,
+        summary=summary,
+        group="exchanges of connection sets (with --pattern)",
+        default_ranks=2,
+        min_ranks=2,
+        takes={
+            **taking("pattern", "words", "ranks", "iterations"),
+            **({"compiler": Takes("compiler", choices=("weft", "apr"))} if name == "conset" else {}),
+        },
+        example="weft measure conset,messages --on iwarp64 --pattern hypercube --words 32,256,2048,16384",
+    )
+    for name, summary in METHODS.items()
+}
+"""The same as lists, help and checks see them."""
 
 RANDOM_ORDER = ("all-to-all",)
 """Patterns whose messages are sent in random order, as in section 5.1.3 of the paper."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import mmap
 import os
 import warnings
 from collections import defaultdict
@@ -122,8 +123,8 @@ def _matrix(path: Path) -> csr_array:
     expected = f"{path}: expected a sparse matrix in Matrix Market format"
     try:
         _refuse_large(path, *mminfo(path)[:4])
-        with within_memory():
-            matrix = csr_array(mmread(path))
+        with within_memory(), _terminated(path) as file:
+            matrix = csr_array(mmread(file))
     except (UsageError, OSError):
         raise
     except MemoryError:
@@ -137,6 +138,23 @@ def _matrix(path: Path) -> csr_array:
             f"{path}: expected a square matrix, found {matrix.shape[0]} rows and {matrix.shape[1]} columns"
         )
     return matrix
+
+
+@contextlib.contextmanager
+def _terminated(path: Path) -> Iterator[Path | io.BytesIO]:
+    """A matrix as scipy can read it.
+
+    Its reader looks for the newline after each number; where none follows, or a NUL byte comes first, it runs on behind
+    the end of the file.
+    """
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        null = content.find(b"\0")
+        if null >= 0:
+            line = content[:null].count(b"\n") + 1
+            raise UsageError(f"{path}, line {line}: a byte 0, which no matrix in text has")
+        ended = content[-1:] == b"\n"
+        unended = b"" if ended else content[:]
+    yield path if ended else io.BytesIO(unended + b"\n")
 
 
 def _refuse_large(path: Path, rows: int, columns: int, entries: int, form: str) -> None:
@@ -196,6 +214,8 @@ def _mesh(path: Path) -> tuple[np.ndarray, list[tuple[str, np.ndarray]]]:
     meshio = _package("meshio", path)
     size = path.stat().st_size
     _core.require_memory(40 * size, f"{path}: a mesh in a file of {size} bytes", "take a smaller one")
+    if path.suffix.lower() == ".ply":
+        _check_header(path)
     try:
         with within_memory(), _unheard(), np.errstate(all="ignore"):
             mesh = meshio.read(path)
@@ -219,6 +239,13 @@ def _mesh(path: Path) -> tuple[np.ndarray, list[tuple[str, np.ndarray]]]:
     if dimension == 2 and points.shape[1] == 3 and np.ptp(points[:, 2]) == 0:
         points = points[:, :2]
     return points, cells
+
+
+def _check_header(path: Path) -> None:
+    """Refuse a PLY file that ends in its header, at whose end meshio would wait for more lines for ever."""
+    with path.open("rb") as file:
+        if not any(line.strip() == b"end_header" for line in file):
+            raise UsageError(f"{path}: expected a PLY file, whose header ends with the line end_header; it has none")
 
 
 class _Patience(io.StringIO):

@@ -35,6 +35,10 @@ FACES: dict[str, tuple[tuple[int, ...], ...]] = {
 """Faces of a cell of each kind; in two dimensions its edges."""
 
 
+MAX_COORDINATE = 1e100
+"""Volumes are products of three coordinates, and must not overflow."""
+
+
 class MeshError(UsageError):
     """A mesh that no solver should be given; the message says where it is wrong."""
 
@@ -54,9 +58,9 @@ def check(name: str, points: Points, blocks: Blocks) -> None:
     Raises
     ------
     MeshError
-        For no cells, nodes that there are not, coordinates that are no numbers, duplicate nodes, faces of more than two
-        cells, cells without area or volume, and hanging nodes (nodes in the middle of an edge or face of a cell that
-        does not have them).
+        For no cells, nodes that there are not, coordinates that are no numbers or beyond `MAX_COORDINATE`, duplicate
+        nodes, faces of more than two cells, cells without area or volume, and hanging nodes (nodes in the
+        middle of an edge or face of a cell that does not have them).
     """
     blocks = [(kind, cells) for kind, cells in blocks if cells.size]
     if not blocks:
@@ -80,6 +84,12 @@ def _check_nodes(name: str, points: Points, blocks: Blocks) -> None:
     if not np.isfinite(points).all():
         node = int(np.nonzero(~np.isfinite(points))[0][0])
         raise MeshError(f"{name}: a coordinate of node {node} is no number")
+    if np.abs(points).max(initial=0.0) > MAX_COORDINATE:
+        node = int(np.nonzero(np.abs(points) > MAX_COORDINATE)[0][0])
+        raise MeshError(
+            f"{name}: a coordinate of node {node} is beyond {MAX_COORDINATE:g}: distances could not be computed; "
+            "take another unit of length"
+        )
 
 
 def _edges(kind: str, cells: Cells) -> Cells:

@@ -31,7 +31,7 @@ WAYS = ("direct", "phased", "combined")
 _TAG = 0x77EF
 _PHASED_FROM = 4
 """Edges from which phases are tried."""
-_MOST_PLANS = 64
+_MAX_PLANS = 64
 """Prepared exchanges that a communicator keeps; the one used longest ago goes first."""
 
 Bytes = NDArray[np.uint8]
@@ -159,6 +159,16 @@ def neighbor_alltoallv(comm: Any, sendbuf: Any, recvbuf: Any, *, way: str | None
     See Also
     --------
     neighbor_choice : what was measured.
+
+    Examples
+    --------
+    Under `mpiexec -n 2`, each rank to its neighbour and itself around a ring:
+
+    >>> import numpy as np
+    >>> from mpi4py import MPI  # doctest: +SKIP
+    >>> ring = MPI.COMM_WORLD.Create_cart([MPI.COMM_WORLD.size], periods=[True])  # doctest: +SKIP
+    >>> sent, received = np.full(2, ring.rank), np.empty(2, int)  # doctest: +SKIP
+    >>> neighbor_alltoallv(ring, [sent, [1, 1]], [received, [1, 1]])  # doctest: +SKIP
     """
     last = _Last.call
     if last is not None and way is None and last.is_again(comm, sendbuf, recvbuf):
@@ -211,7 +221,7 @@ def _key(sendbuf: Any, recvbuf: Any) -> tuple[object, ...]:
 
 def _remember(comm: Any, state: _State, key: tuple[object, ...], sendbuf: Any, recvbuf: Any) -> _Plan:
     plan = _prepare(comm, state.choice.way, state.edges, sendbuf, recvbuf)
-    while len(state.plans) >= _MOST_PLANS:
+    while len(state.plans) >= _MAX_PLANS:
         _Last.call = None
         _free(state.plans.pop(next(iter(state.plans))))
     state.plans[key] = plan

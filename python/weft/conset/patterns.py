@@ -66,6 +66,12 @@ def pattern(
     ------
     UsageError
         If there is no such pattern, or the file is none, with the line and what was expected.
+
+    Examples
+    --------
+    >>> import weft
+    >>> pattern("transpose", weft.machine("iwarp64"), words=8)
+    <weft connection set transpose: 56 connections between 64 nodes>
     """
     text = os.fspath(name)
     path = Path(text)

@@ -50,7 +50,7 @@ KINDS = {
 }
 """What there is, by name."""
 
-MOST_COLLISIONS = 32
+MAX_COLLISIONS = 32
 """'At most 32 processors can access a single processor' with collisions allowed (Wu and Shu 1989, section 3)."""
 
 Pattern = Literal["clustering", "distributing"]
@@ -111,8 +111,8 @@ class Operation:
             raise UsageError(f"{self.kind}: pattern '{self.pattern}' is neither clustering nor distributing")
         if self.mode not in ("allowed", "many", "backward"):
             raise UsageError(f"{self.kind}: mode '{self.mode}' is none of allowed, many, backward")
-        if self.kind == "multiple_broadcast" and self.mode == "allowed" and self.ratio > MOST_COLLISIONS:
+        if self.kind == "multiple_broadcast" and self.mode == "allowed" and self.ratio > MAX_COLLISIONS:
             raise UsageError(
-                f"{self.kind}: with collisions allowed at most {MOST_COLLISIONS} processors fetch from one, "
+                f"{self.kind}: with collisions allowed at most {MAX_COLLISIONS} processors fetch from one, "
                 f"not {self.ratio}; use many or backward"
             )

@@ -44,6 +44,14 @@ class DistributedArray:
         The same with the ghosts around them.
     padded
         All of this rank's memory but the ghosts: a full block, elements and padding (see `Geometry.garbage_mask`).
+
+    Examples
+    --------
+    >>> import weft
+    >>> x = weft.DistributedArray(weft.Geometry((4, 6)), float, halo=1)
+    >>> x.local[...] = 1.0
+    >>> x.local.shape, x.local_with_halo.shape
+    ((4, 6), (6, 8))
     """
 
     def __init__(self, geometry: Geometry, dtype: DTypeLike = np.float64, halo: Halo = 0) -> None:

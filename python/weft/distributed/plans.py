@@ -23,8 +23,8 @@ Shift = tuple[int, int, int, int, str, bytes]
 class BoundaryArray:
     """An array that comes in at an end, read again at each exchange.
 
-    It is the caller's, who may change it; what the native half reads are its elements in C order and the exchange's
-    type: the array itself where it lies so, else a copy that is made each time.
+    It is the caller's, who may change it; what the extension module reads are its elements in C order and the
+    exchange's type: the array itself where it lies so, else a copy that is made each time.
     """
 
     def __init__(self, given: NDArray[Any], dtype: np.dtype[Any]) -> None:

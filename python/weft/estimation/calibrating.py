@@ -117,6 +117,13 @@ def calibrate(
         is measured.
     NotWrittenError
         If the file cannot be written at the end: the costs are then in another, which the message names.
+
+    Examples
+    --------
+    >>> costs = calibrate("here-costs.toml")  # doctest: +SKIP
+    >>> calibrate(programs=3)
+    Traceback (most recent call last):
+    weft._core.UsageError: a calibration needs at least 16 programs, not 3; the default is 700
     """
     if programs < FEWEST:
         raise UsageError(f"a calibration needs at least {FEWEST} programs, not {programs}; the default is {PROGRAMS}")

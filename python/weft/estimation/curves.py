@@ -85,7 +85,7 @@ LEARNED = 2048
 """Of so many stretches about half have ends that a processor foresees, which has seen them in a loop before: predictors
 of branches have tables of some thousands. Of a few all are foreseen, of many times as many none."""
 
-MOST_SLOWER = 10
+MAX_SLOWDOWN = 10
 """Kinds of a group differ by no more than this in the time of an element."""
 
 ROUNDS = 12
@@ -215,7 +215,7 @@ class Curve:
             whole = self.seconds(work)
             calls = self.seconds(work.without_elements())
             if whole - calls > calls:
-                ratios.append(max(seconds - calls, MOST_SLOWER**-1 * (whole - calls)) / (whole - calls))
+                ratios.append(max(seconds - calls, MAX_SLOWDOWN**-1 * (whole - calls)) / (whole - calls))
         if not ratios:
             return self
         # Few say little: as if one more had been as the prior.
@@ -268,7 +268,7 @@ def fit(observations: Sequence[tuple[Work, float]], knots: Sequence[int], prior:
     extra, wanted = _beside_observations(knots, columns, seconds, prior)
     found = np.zeros(columns.shape[1])
     found[used] = _robust(columns[:, used], seconds, extra[:, used], wanted)
-    most = np.concatenate([np.full(len(knots), np.inf), _MOST_OF])
+    most = np.concatenate([np.full(len(knots), np.inf), _MAX_OF])
     beyond = used & (found > most)
     if beyond.any():
         # At their bounds; the others make up for the rest.
@@ -290,7 +290,7 @@ def fit(observations: Sequence[tuple[Work, float]], knots: Sequence[int], prior:
     )
 
 
-_MOST_OF = np.array([np.inf] * len(SINCE) + [MOST.get(name, np.inf) for name in TERMS])
+_MAX_OF = np.array([np.inf] * len(SINCE) + [MOST.get(name, np.inf) for name in TERMS])
 
 
 def _columns(works: Sequence[Work], knots: Sequence[int]) -> Array:

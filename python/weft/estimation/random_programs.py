@@ -48,7 +48,7 @@ TURN = 1e-3
 """Seconds that a pass is repeated for, without a look at the pace in between: loops of programs go on for so long and
 longer, so that branches are predicted and code is in caches. Right after a probe a short pass takes some 15% more."""
 
-MOST_TURNS, FEWEST_TURNS = 25, 2
+MAX_ROUNDS, MIN_ROUNDS = 25, 2
 """Repetitions of a pass at most, and at least: right after a probe a pass of many megabytes takes some 5%
 more, too."""
 
@@ -238,7 +238,7 @@ def _times(steps: Sequence[Step], nothing: Step, passes: int, pace: Pace) -> tup
     for number in range(-WARM_UP, AGAIN * passes):
         before, stamps = pace.probe(), _repeated_pass(steps, turns)
         if number < 0:
-            turns = min(MOST_TURNS, max(FEWEST_TURNS, round(TURN / max(stamps.sum() * 1e-9, 1e-9))))
+            turns = min(MAX_ROUNDS, max(MIN_ROUNDS, round(TURN / max(stamps.sum() * 1e-9, 1e-9))))
             continue
         found.append((before.most(pace.probe()), stamps))
         if len(found) >= passes and sum(pace.full(probe) for probe, _ in found) >= enough:

@@ -88,8 +88,19 @@ def check(*paths: str | os.PathLike[str], goal: str | None = None, color: bool =
 
     With `color`, the text has escape sequences for a terminal. Raises UsageError and OSError for files that cannot be
     read; what is wrong with the program is in the report.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     program = Path(folder) / "hello.fghc"
+    ...     _ = program.write_text(":- module hello. :- public main/1. main(X) :- true | X = Y.")
+    ...     (finding,) = check(program).findings
+    >>> finding.severity, finding.message
+    ('warning', 'Y occurs only once in this clause')
     """
-    from weft._core import fghc_check
+    from weft.fghc.core import fghc_check
 
     found = json.loads(fghc_check(sources(paths), goal, color))
     findings = [Finding(**finding) for finding in found["findings"]]
@@ -101,6 +112,6 @@ def explain(*paths: str | os.PathLike[str], library: bool = False) -> str:
 
     With `library`, also those parts of weft's library that it uses. Raises RunError for a program with errors.
     """
-    from weft._core import fghc_explain
+    from weft.fghc.core import fghc_explain
 
     return fghc_explain(sources(paths), library)

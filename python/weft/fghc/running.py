@@ -201,8 +201,19 @@ def run(
 
     Raises UsageError for options that cannot be meant, RunError for a program with errors. A program that fails,
     deadlocks or is interrupted (Ctrl-C) is a result, see `Run.status`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     program = Path(folder) / "hello.fghc"
+    ...     _ = program.write_text(":- module hello. :- public main/1. main(X) :- true | X = [1,2].")
+    ...     run(program, goal="main(X)").answers
+    [('X', '[1,2]')]
     """
-    from weft._core import UsageError, fghc_run, fghc_run_threads, fghc_simulate
+    from weft._core import UsageError
+    from weft.fghc.core import fghc_run, fghc_run_threads, fghc_simulate
 
     if trace is not None:
         files.check_output(trace, (), force=force)
@@ -238,7 +249,7 @@ def run_rank(
     `library` is the MPI library to use where the environment names none. The first rank gets the result, the others
     `None`; what the program writes goes to each rank's standard output. Raises UsageError, RunError.
     """
-    from weft._core import fghc_run_mpi
+    from weft.fghc.core import fghc_run_mpi
 
     options = _options(seed, heap, arguments, None, interpret)
     text = sources(paths)
@@ -272,7 +283,7 @@ def _read(result: str, text: str, **named: str) -> Run:
 def _sites(counts: list[dict[str, int]], text: str, goal: str) -> list[Site]:
     if not any(any(count.values()) for count in counts):
         return []
-    from weft._core import fghc_sites
+    from weft.fghc.core import fghc_sites
 
     places = json.loads(fghc_sites(text, goal))
     # A clause that is compiled twice has its goals twice.

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 ORDER = 1000
-LARGEST_RESIDUAL = 20.0
+MAX_RESIDUAL = 20.0
 """A normalised residual above this is wrong (as in crates/suite, `node::linpack`)."""
 
 MINIMUM_SAMPLES = 5
@@ -15,7 +15,7 @@ MINIMUM_SAMPLES = 5
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
-def row(seconds_per_row: float, seed: int) -> dict[str, Any]:
+def row(seconds_per_point: float, seed: int) -> dict[str, Any]:
     """Solve a random dense system of order 1000 in double precision, each time with another right-hand side.
 
     Operations are counted as LINPACK does, 2/3 n^3 + 2 n^2 (Dongarra, Performance of various computers using standard
@@ -23,7 +23,7 @@ def row(seconds_per_row: float, seed: int) -> dict[str, Any]:
 
     Parameters
     ----------
-    seconds_per_row
+    seconds_per_point
         Time for repetitions, s; at least `MINIMUM_SAMPLES` are made.
     seed
         Of the matrix.
@@ -51,23 +51,23 @@ def row(seconds_per_row: float, seed: int) -> dict[str, Any]:
     np.linalg.solve(matrix, sums)  # Untimed: pages of the work space, and threads that a library starts.
     samples: list[float] = []
     begin = time.perf_counter()
-    while len(samples) < MINIMUM_SAMPLES or time.perf_counter() - begin < seconds_per_row:
+    while len(samples) < MINIMUM_SAMPLES or time.perf_counter() - begin < seconds_per_point:
         right = sums * (1 + len(samples))
         start = time.perf_counter()
         solution = np.linalg.solve(matrix, right)
         samples.append(time.perf_counter() - start)
         residual = float(np.abs(right - matrix @ solution).max() / (scale * np.abs(solution).max()))
-        if not residual <= LARGEST_RESIDUAL:
+        if not residual <= MAX_RESIDUAL:
             raise RunError(
                 f"linpack: numpy.linalg.solve gave a wrong result, nothing is reported: the residual is "
-                f"{residual:.3g}, expected at most {LARGEST_RESIDUAL:g}"
+                f"{residual:.3g}, expected at most {MAX_RESIDUAL:g}"
             )
     name, version = _library(np)
     median = float(np.median(samples))
     return {
         "benchmark": "linpack",
         "variant": f"n1000_blas_{name}",
-        "length": ORDER,
+        "extent": ORDER,
         "bytes": None,
         "threads": 1,
         "seconds": median,

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
 from weft import _core
 from weft._core import Machine, UsageError
 from weft.launch import primitives, ranges
-from weft.launch.benchmark import Benchmark
+from weft.parameters import Benchmark, Takes, taking
 from weft.samples import from_rows
 
 GROUP = "data-parallel"
@@ -23,24 +24,30 @@ BENCHMARKS = {
         name="pshift",
         summary="shifts in both directions along every axis of an array, planned (PSHIFT) and one by one (CSHIFT)",
         group=GROUP,
-        default_ranks=1,
+        example="weft measure pshift --on cm200 --axes 3 --extent 2,4,8,16",
+        takes={
+            **taking("axes", "distance"),
+            "extent": Takes("extent", of="node's subgrid"),
+            "precision": Takes("precision", choices=("single", "double")),
+        },
     ),
     **{
         name: Benchmark(
             name=name,
             summary=summary,
             group=GROUP,
-            default_ranks=1,
-            fields=("vp_ratios",),
+            example=f"weft measure {name} --on cm2-8k --vp-ratio 1,4",
+            takes=taking("vp_ratio", "variant", "seconds_per_point"),
             variants=primitives.variants(name),
+            alone=True,
         )
         for name, summary in primitives.GROUPS.items()
     },
 }
 """What data-parallel machines have, by name."""
 
-LENGTHS = {1: "4:16384", 2: "2:128", 3: "2:16", 4: "2:8"}
-"""Lengths of the subgrid's axes where nobody says, by rank: those of tables 1 to 4 of George 1994."""
+EXTENTS = {1: "4:16384", 2: "2:128", 3: "2:16", 4: "2:8"}
+"""Extents of the subgrid's axes where nobody says, by number of axes: those of tables 1 to 4 of George 1994."""
 
 _ELEMENTS = {"single": 4, "double": 8}
 
@@ -60,46 +67,19 @@ def refuse_here(names: Sequence[str]) -> None:
             )
 
 
-def refuse(names: Sequence[str], given: Sequence[str]) -> None:
-    """Parameters that these benchmarks do not take.
-
-    Raises
-    ------
-    UsageError
-        If there are any.
-    """
-    if given:
-        takes = "rank, length, distance and precision" if "pshift" in names else "vp-ratio"
-        raise UsageError(f"{names[0]} takes no {given[0]}; it takes {takes}")
-
-
-def priced(
-    machine: Machine,
-    names: Sequence[str],
-    rank: Numbers | None = None,
-    length: Numbers | None = None,
-    distance: int | None = None,
-    precision: str | None = None,
-    vp_ratio: Numbers | None = None,
-) -> pl.DataFrame:
+def priced(machine: Machine, benchmarks: Sequence[Benchmark], given: Mapping[str, Any]) -> pl.DataFrame:
     """What benchmarks of data-parallel machines take on one.
 
     Parameters
     ----------
     machine
         A machine whose file has the costs.
-    names
-        The benchmarks.
-    rank
-        Numbers of axes of the array. Default: 1 to 4.
-    length
-        Elements along each axis of the subgrid in a node; one array for each. Default: those of George 1994.
-    distance
-        By how many elements. Default: 1.
-    precision
-        `single` (4 bytes an element) or `double` (8, the default).
-    vp_ratio
-        Of the groups of primitives: virtual processors a processor.
+    benchmarks
+        What is priced.
+    given
+        Parameters as :func:`weft.launch.request.parsed` gives them: of `pshift` `axes` (default: 1 to 4), `extent` (one
+        array for each; default: those of George 1994), `distance` and `precision`; of the groups of primitives
+        `vp_ratio`.
 
     Returns
     -------
@@ -111,39 +91,45 @@ def priced(
     Raises
     ------
     UsageError
-        For a machine without the costs, other benchmarks among `names`, or numbers that mean nothing.
+        For a machine without the costs, other benchmarks among these, or what they do not take.
     """
+    names = [benchmark.name for benchmark in benchmarks]
     others = [name for name in names if name not in BENCHMARKS]
     if others:
         raise UsageError(f"{names[0]} is priced and {others[0]} runs in virtual time: ask for one kind at a time")
-    if "pshift" not in names:
-        shifts = {"rank": rank, "length": length, "distance": distance, "precision": precision}
-        refuse(names, [name for name, value in shifts.items() if value is not None])
-        return primitives.priced(machine, names, ranges.numbers(vp_ratio, "vp-ratio", "double", lowest=1))
-    if len(set(names)) > 1:
+    if "pshift" in names and len(set(names)) > 1:
         raise UsageError("pshift has columns of its own: ask for it alone")
-    refuse(names, [] if vp_ratio is None else ["vp-ratio"])
-    if precision not in (None, *_ELEMENTS):
+    priced_by = set(BENCHMARKS[names[0]].takes) - {"variant", "seconds_per_point"}
+    for name in given:
+        if name not in priced_by:
+            takes = ", ".join(name for name in BENCHMARKS[names[0]].takes if name in priced_by)
+            raise UsageError(f"{names[0]} takes no {name}; on a described machine it takes {takes}")
+    if names[0] != "pshift":
+        return primitives.priced(machine, names, given.get("vp_ratio", ()))
+    return _shifts(machine, given)
+
+
+def _shifts(machine: Machine, given: Mapping[str, Any]) -> pl.DataFrame:
+    precision = given.get("precision", "double")
+    if precision not in _ELEMENTS:
         raise UsageError(f"precision: '{precision}' is neither single nor double")
-    ranks = ranges.numbers(rank, "rank", "one", lowest=1) or tuple(LENGTHS)
-    if max(ranks) > 31:
-        raise UsageError(f"rank: an array has at most 31 axes, not {max(ranks)}")
-    lengths = {r: ranges.numbers(length or LENGTHS.get(r, "2:8"), "length", "double", lowest=1) for r in ranks}
-    element = _ELEMENTS[precision or "double"]
-    rows = [_pshift(machine, r, n, 1 if distance is None else distance, element) for r in ranks for n in lengths[r]]
-    return from_rows(rows)
+    counts = given.get("axes") or tuple(EXTENTS)
+    own = {axes: ranges.numbers(EXTENTS.get(axes, "2:8"), "extent", "double", lowest=1) for axes in counts}
+    distance, element = given.get("distance", 1), _ELEMENTS[precision]
+    extents = {axes: given.get("extent") or own[axes] for axes in counts}
+    return from_rows([_pshift(machine, axes, n, distance, element) for axes in counts for n in extents[axes]])
 
 
-def _pshift(machine: Machine, rank: int, length: int, distance: int, element: int) -> dict[str, object]:
-    shifts = [(axis, sign * distance) for axis in range(rank) for sign in (1, -1)]
-    found = json.loads(_core.shift_times(machine, [length] * rank, element, shifts))
+def _pshift(machine: Machine, axes: int, extent: int, distance: int, element: int) -> dict[str, object]:
+    shifts = [(axis, sign * distance) for axis in range(axes) for sign in (1, -1)]
+    found = json.loads(_core.shift_times(machine, [extent] * axes, element, shifts))
     return {
         "source": "predicted",
         "machine": machine.name,
         "benchmark": "pshift",
-        "rank": rank,
-        "length": length,
-        "shape": "x".join([str(length)] * rank),
+        "axes": axes,
+        "extent": extent,
+        "shape": "x".join([str(extent)] * axes),
         "distance": distance,
         "cshift_cm_s": found["cshift"]["cm_s"],
         "pshift_cm_s": found["pshift"]["cm_s"],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
@@ -13,17 +12,17 @@ import polars as pl
 from weft import _core
 from weft._core import UsageError
 from weft.journal import Journal
-from weft.launch import environment, mpiexec, node, primitives, protocol, ranges
-from weft.launch.protocol import Plan, Progress, Row
-from weft.launch.request import Request, Settings, by_ranks, requests
-from weft.launch.simulate import Numbers, simulate
+from weft.launch import environment, mpiexec, node, primitives
+from weft.launch import protocol as measuring
+from weft.launch.protocol import Progress, Protocol, Row
+from weft.launch.request import Request, by_ranks
 from weft.launch.table import table
 from weft.samples import median_interval
 
 HERE = "here"
 """What this machine is called where nobody says otherwise."""
 
-_PROTOCOL_COLUMNS = (*protocol.POINT, "repetition", "seconds")
+_PROTOCOL_COLUMNS = (*measuring.POINT, "repetition", "seconds")
 
 
 @dataclass
@@ -57,8 +56,8 @@ class Measurement:
     @property
     def widest(self) -> float | None:
         """The largest half-width of an interval as a share of its median, of points with two launches or more."""
-        rows = [row for row in _protocol_rows(self.table) if row["benchmark"] not in protocol.ASKED]
-        values = protocol.seconds_by_point(rows).values()
+        rows = [row for row in _protocol_rows(self.table) if row["benchmark"] not in measuring.ASKED]
+        values = measuring.seconds_by_point(rows).values()
         widths = [median_interval(launches).half_width for launches in values if len(launches) > 1]
         return max(widths, default=None)
 
@@ -67,130 +66,23 @@ class Measurement:
         return sum(value == status for value in self.status.values())
 
 
-def measure(
-    benchmark: str | Sequence[str],
-    *,
-    on: str | os.PathLike[str] | _core.Machine = HERE,
-    ranks: Numbers | None = None,
-    bytes: Numbers | None = None,
-    hops: Numbers | None = None,
-    algorithm: str | None = None,
-    iterations: int | None = None,
-    warmup: int | None = None,
-    window: int | None = None,
-    lengths: Numbers | None = None,
-    threads: Numbers | None = None,
-    variants: Sequence[str] = (),
-    neighbours: Numbers | None = None,
-    background: str | None = None,
-    background_bytes: Numbers | None = None,
-    probe: str | tuple[int, int] | None = None,
-    shape: str | Iterable[Iterable[int]] | None = None,
-    vp_ratio: Numbers | None = None,
-    seconds_per_point: float | None = None,
-    name: str = HERE,
-    launches: int = 6,
-    half_width: float = 0.05,
-    budget: float = 60.0,
-    progress: Progress | None = None,
-) -> pl.DataFrame:
-    """Measure benchmarks here over MPI, or run them in virtual time on another machine.
-
-    Parameters
-    ----------
-    benchmark
-        One or more names; `weft measure --help` lists them.
-    on
-        `here`, or a machine as for :func:`weft.simulate`.
-    ranks
-        How many ranks, or several numbers. Default: the benchmark's own (2, or 1 for messages to oneself).
-    bytes, hops
-        Lengths and distances: one number, several, or text such as `8:8192`. Default: the benchmark's own.
-    algorithm
-        Of collectives: `auto`, `native` (the MPI library's own) or a name.
-    iterations, warmup, window
-        Timed and untimed iterations of a point; messages in flight (bandwidth). Default: the benchmark's own.
-    lengths, threads, variants
-        Of the node suite: elements of vectors or bytes of arrays, numbers of threads (stream), names of rows.
-    neighbours
-        Numbers of neighbours (fan-in, fan-out).
-    background, background_bytes, probe
-        Of contention: the pattern of background traffic (`stream`, `shift:2`, `random`, `all-to-all`, `0-7,2-6`), the
-        lengths of its messages, and between which ranks the probe sends (`1-3`).
-    vp_ratio
-        Of the groups of primitives (processor, router, …): virtual processors in units of 8192.
-    shape
-        Shapes of the block of one rank (halo, stencil): `128x128x128`, `8x8:64x64`, or sequences of extents.
-    seconds_per_point
-        Time for the timed iterations of one point.
-    name
-        What the samples call this machine.
-    launches, half_width, budget
-        The protocol: at least so many separate launches, until the half-width of every point's 95% interval is within
-        this share of its median, or so many seconds are spent.
-    progress
-        Who is told how it comes along.
-
-    Returns
-    -------
-    polars.DataFrame
-        Samples: one row a point and launch. On ranks other than the first of a job that started Python itself, none.
-
-    Raises
-    ------
-    weft.UsageError
-        For unknown names and impossible requests.
-    weft.RunError
-        If MPI is missing or a launch fails.
-    """
-    if on != HERE:
-        return simulate(
-            on, benchmark, ranks=ranks, bytes=bytes, hops=hops, algorithm=algorithm, iterations=iterations,
-            window=window, lengths=lengths, variants=variants, neighbours=neighbours, background=background,
-            background_bytes=background_bytes, probe=probe, shape=shape, vp_ratio=vp_ratio, progress=progress,
-        )  # fmt: skip
-    settings = Settings(
-        algorithm=algorithm, iterations=iterations, warmup=warmup, window=window, seconds_per_point=seconds_per_point,
-        words=ranges.numbers(lengths, "lengths", "double", lowest=1),
-        threads=ranges.numbers(threads, "threads", "double", lowest=1),
-        variants=tuple(variants),
-        neighbours=ranges.numbers(neighbours, "neighbours", "one", lowest=1),
-        background=background,
-        background_bytes=ranges.numbers(background_bytes, "background-bytes", "double"),
-        probe=ranges.pair(probe, "probe"),
-        shapes=ranges.shapes(shape, "shape"),
-        vp_ratios=ranges.numbers(vp_ratio, "vp-ratio", "double", lowest=1),
-    )  # fmt: skip
-    wanted = requests(
-        [benchmark] if isinstance(benchmark, str) else list(benchmark),
-        ranges.numbers(ranks, "ranks", "double", lowest=1),
-        ranges.numbers(bytes, "bytes", "double"),
-        ranges.numbers(hops, "hops", "one", lowest=1),
-        settings,
-    )
-    found = measure_requests(wanted, Plan(launches, half_width, budget), name=name, progress=progress)
-    if found.failure is not None:
-        raise found.failure
-    return found.table
-
-
 def measure_requests(
     wanted: Sequence[Request],
-    plan: Plan,
+    protocol: Protocol,
     *,
     name: str = HERE,
     progress: Progress | None = None,
     before: pl.DataFrame | None = None,
     journal: Journal | None = None,
 ) -> Measurement:
-    """As :func:`measure`, for requests; continues the launches of `before`, and says how well points are known.
+    """Measure requests here; continues the launches of `before`, and says how well points are known.
 
     Every launch is kept in `journal` when it ends; launches of these requests that the journal has are continued too.
     """
     for request in wanted:
         check(request)
     if launcher := environment.launcher():
-        return _in_place(wanted, plan, name, before, journal, launcher)
+        return _in_place(wanted, protocol, name, before, journal, launcher)
     earlier = _rows(before, name)
     kept = _kept(journal, wanted, earlier)
     constants = conditions()
@@ -199,8 +91,8 @@ def measure_requests(
         if journal is not None:
             journal.append({"launch": number, "rows": [{**constants, **row} for row in rows]})
 
-    outcome = protocol.run(wanted, _launch, plan, progress, [*earlier, *kept], keep=keep)
-    status = protocol.status([*earlier, *kept, *outcome.rows], plan, outcome.interrupted, in_place=False)
+    outcome = measuring.run(wanted, _launch, protocol, progress, [*earlier, *kept], keep=keep)
+    status = measuring.status([*earlier, *kept, *outcome.rows], protocol, outcome.interrupted, in_place=False)
     return Measurement(
         _joined(before, [*kept, *outcome.rows], name, status, constants),
         outcome.interrupted,
@@ -249,7 +141,7 @@ def _program(request: Request) -> tuple[str, ...]:
 
 def _in_place(
     wanted: Sequence[Request],
-    plan: Plan,
+    protocol: Protocol,
     name: str,
     before: pl.DataFrame | None,
     journal: Journal | None,
@@ -270,7 +162,7 @@ def _in_place(
     interrupted = False
     start = time.monotonic()
     try:
-        found.extend(protocol.launched(wanted, _run_rank, 0))
+        found.extend(measuring.launched(wanted, _run_rank, 0))
     except KeyboardInterrupt:
         interrupted = True
     if launcher.rank != 0:
@@ -286,7 +178,7 @@ def _in_place(
             journal.append({"launch": number, "rows": rows})
         except _core.RunError as error:
             failure = error
-    status = protocol.status([*earlier, *kept, *rows], plan, interrupted, in_place=True)
+    status = measuring.status([*earlier, *kept, *rows], protocol, interrupted, in_place=True)
     joined = _joined(before, [*kept, *rows], name, status, constants)
     spent = time.monotonic() - start
     return Measurement(joined, interrupted, in_place=True, spent=spent, status=status, failure=failure)
@@ -313,9 +205,9 @@ def _kept(journal: Journal | None, wanted: Sequence[Request], earlier: Sequence[
     if journal is None:
         return []
     names = {request.benchmark for request in wanted}
-    known = {(protocol.point(row), row["repetition"]) for row in earlier}
+    known = {(measuring.point(row), row["repetition"]) for row in earlier}
     rows = [row for record in journal.records if "launch" in record for row in record["rows"]]
-    return [row for row in rows if row["benchmark"] in names and (protocol.point(row), row["repetition"]) not in known]
+    return [row for row in rows if row["benchmark"] in names and (measuring.point(row), row["repetition"]) not in known]
 
 
 def request_of(wanted: Sequence[Request], name: str) -> Row:
@@ -341,7 +233,7 @@ def _joined(
     if before is not None:
         joined = pl.concat([before, joined], how="diagonal_relaxed")
     ended = [
-        status.get(protocol.point(row)) if (row["source"], row["machine"]) == ("measured", name) else row["status"]
+        status.get(measuring.point(row)) if (row["source"], row["machine"]) == ("measured", name) else row["status"]
         for row in joined.iter_rows(named=True)
     ]
     return joined.with_columns(pl.Series("status", ended, pl.String))

@@ -179,7 +179,7 @@ class Job:
         job: dict[str, Any] = {"requests": [json.loads(r.to_json()) for r in self._requests], "rows": str(rows)}
         if self._alone:
             job["benchmarks"] = [request.benchmark for request in self._requests]
-            job["variants"] = [request.variants for request in self._requests]
+            job["variants"] = [request.several("variant") for request in self._requests]
             words = [*self._program, json.dumps(job)]
         else:
             job["library"] = library()

@@ -32,8 +32,9 @@ def priced(machine: Machine, request: Request) -> tuple[list[Row], list[str]]:
     rows: list[Row] = []
     whole: list[str] = []
     lacking: dict[str, list[str]] = {}
-    for variant in request.variants or find(request.benchmark).variants:
-        lengths: tuple[int | None, ...] = request.words or LENGTHS.get(request.benchmark) or (None,)
+    for variant in request.several("variant") or find(request.benchmark).variants:
+        asked = request.several("extent") or request.several("bytes")
+        lengths: tuple[int | None, ...] = asked or LENGTHS.get(request.benchmark) or (None,)
         for length in lengths:
             work = _core.node_work(request.benchmark, variant, length)
             if work is None:
@@ -72,7 +73,7 @@ def _row(benchmark: str, variant: str, length: int | None, count: int, seconds: 
     return {
         "benchmark": benchmark,
         "variant": variant,
-        "length": None if arrays else length,
+        "extent": None if arrays else length,
         "bytes": length if arrays else None,
         "threads": 1,
         "ranks": 1,

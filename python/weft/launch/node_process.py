@@ -1,8 +1,8 @@
 """One launch of the node suite: `python -m weft.launch.node_process JOB`.
 
 JOB is JSON: `benchmarks`, `requests` (objects as `_core.run_node` reads them) and `variants`, one of each a request,
-and `rows`, the file that gets one line a request. What goes wrong is said as ranks say it. Imports the native half, and
-numpy only where its BLAS is asked for.
+and `rows`, the file that gets one line a request. What goes wrong is said as ranks say it. Imports the extension
+module, and numpy only where its BLAS is asked for.
 """
 
 import json
@@ -45,7 +45,7 @@ def measured(benchmark: str, request: dict[str, object], variants: list[str]) ->
     if benchmark == "linpack" and (not variants or any(variant.startswith(BLAS) for variant in variants)):
         from weft.launch import blas
 
-        budget, seed = request.get("seconds_per_row", 0.25), request.get("seed", 1991)
+        budget, seed = request.get("seconds_per_point", 0.25), request.get("seed", 1991)
         rows.append(blas.row(float(str(budget)), int(str(seed))))
     return [{**row, "ranks": 1} for row in rows]
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from weft._core import Machine
 from weft.data_parallel import Costs, Operation
-from weft.data_parallel.operation import MOST_COLLISIONS
+from weft.data_parallel.operation import MAX_COLLISIONS
 from weft.samples import from_rows
 
 GROUPS = {
@@ -104,7 +104,7 @@ def _operations(group: str) -> Iterator[Operation]:
 def _by_groups(kind: str, mode: str) -> Iterator[Operation]:
     for pattern in _PATTERNS:
         for ratio in _RATIOS:
-            if mode != "allowed" or ratio <= MOST_COLLISIONS:
+            if mode != "allowed" or ratio <= MAX_COLLISIONS:
                 yield Operation(kind, pattern=pattern, mode=mode, ratio=ratio)  # type: ignore[arg-type]
 
 

@@ -11,9 +11,10 @@ import math
 import random
 import statistics
 import time
+import typing
 from collections.abc import Callable, Container, Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 from weft._core import RunError
 from weft.launch.environment import LaunchConditions
@@ -39,7 +40,7 @@ ASKED = ("memory",)
 
 
 @dataclass(frozen=True)
-class Plan:
+class Protocol:
     """How long to go on.
 
     Attributes
@@ -64,7 +65,7 @@ class Plan:
     limit: float = math.inf
 
 
-class Progress(Protocol):
+class Progress(typing.Protocol):
     """Who is told how a measurement comes along."""
 
     def launch(self, number: int, points: int, remaining: int) -> None:
@@ -111,7 +112,7 @@ def point(row: Row) -> tuple[Any, ...]:
 
 def _parameter(row: Row, name: str) -> Any:
     """As a table has it, whether the row is one of a table or fresh from a launch."""
-    value = row.get("length" if name == "words" and "length" in row else name)
+    value = row.get(name)
     return str(value).lower() if isinstance(value, bool) else value
 
 
@@ -123,18 +124,18 @@ def seconds_by_point(rows: Iterable[Row]) -> dict[tuple[Any, ...], list[float]]:
     return values
 
 
-def is_converged(values: Sequence[float], plan: Plan) -> bool:
+def is_converged(values: Sequence[float], protocol: Protocol) -> bool:
     """Whether the median of one point over launches is known well enough."""
-    if len(values) < plan.launches:
+    if len(values) < protocol.launches:
         return False
     interval = median_interval(values)
-    return interval.coverage >= 0.95 and interval.half_width <= plan.half_width
+    return interval.coverage >= 0.95 and interval.half_width <= protocol.half_width
 
 
 def run(
     requests: Sequence[Request],
     launch: Launch,
-    plan: Plan,
+    protocol: Protocol,
     progress: Progress | None = None,
     before: Sequence[Row] = (),
     clock: Callable[[], float] = time.monotonic,
@@ -150,7 +151,7 @@ def run(
     ----------
     requests, launch
         What is measured, and how one launch is done.
-    plan
+    protocol
         When to stop.
     progress
         Who is told.
@@ -171,18 +172,18 @@ def run(
     outcome = Outcome()
     first = max((row["repetition"] for row in before), default=0)
     try:
-        for number in range(first, plan.most):
+        for number in range(first, protocol.most):
             rows = [*before, *outcome.rows]
-            left = _to_launch(requests, rows, plan, number)
+            left = _to_launch(requests, rows, protocol, number)
             if not left:
                 if number > first or not before:
                     break
                 continue
-            enough = number - first >= plan.launches or _launches(left, rows) >= plan.launches
-            if enough and clock() - start >= plan.budget:
+            enough = number - first >= protocol.launches or _launches(left, rows) >= protocol.launches
+            if enough and clock() - start >= protocol.budget:
                 break
             points = sum(request.points for request in left)
-            progress.launch(number, points, points * max(1, plan.launches - number))
+            progress.launch(number, points, points * max(1, protocol.launches - number))
             measured: list[Row] = []
             try:
                 with contextlib.closing(launched(left, launch, number)) as found:
@@ -190,12 +191,12 @@ def run(
                         measured.append(row)
                         outcome.rows.append(row)
                         progress.rows(1)
-                        if number > first and clock() - start >= plan.limit:
+                        if number > first and clock() - start >= protocol.limit:
                             break
             finally:
                 if measured:
                     keep(number, measured)
-            if clock() - start >= plan.limit:
+            if clock() - start >= protocol.limit:
                 break
     except KeyboardInterrupt:
         outcome.interrupted = True
@@ -259,23 +260,20 @@ def _one(rows: Sequence[Row]) -> Row:
 def _shuffled(request: Request, number: int, i: int) -> Request:
     """What launch `number` is asked in its pass `i`."""
     order = random.Random(number * request.passes + i)
-    lengths, words = list(request.bytes), list(request.words)
-    order.shuffle(lengths)
-    order.shuffle(words)
-    seconds = request.seconds_per_point
-    return replace(
-        request,
-        bytes=tuple(lengths),
-        words=tuple(words),
-        seed=number * request.passes + i + 1,
-        seconds_per_point=None if seconds is None else seconds / request.passes,
-    )
+    shuffled: dict[str, Any] = {}
+    for name in ("bytes", "extent"):
+        if sizes := list(request.several(name)):
+            order.shuffle(sizes)
+            shuffled[name] = tuple(sizes)
+    if (seconds := request.parameters.get("seconds_per_point")) is not None:
+        shuffled["seconds_per_point"] = seconds / request.passes
+    return replace(request.with_parameters(**shuffled), seed=number * request.passes + i + 1)
 
 
-def _to_launch(requests: Sequence[Request], rows: Sequence[Row], plan: Plan, number: int) -> list[Request]:
+def _to_launch(requests: Sequence[Request], rows: Sequence[Row], protocol: Protocol, number: int) -> list[Request]:
     """What launch `number` measures: what was not known well enough before it, less what it has measured already."""
     earlier = seconds_by_point(row for row in rows if row["repetition"] < number)
-    done = {key for key, seconds in earlier.items() if key[0] in ASKED or is_converged(seconds, plan)}
+    done = {key for key, seconds in earlier.items() if key[0] in ASKED or is_converged(seconds, protocol)}
     done |= {point(row) for row in rows if row["repetition"] == number}
     return _unfinished(requests, {point(row): None for row in rows}, done)
 
@@ -298,7 +296,8 @@ def _is_of(request: Request, parameters: Row) -> bool:
         return False
     if request.node:
         return request.wants(parameters["variant"])
-    return not request.bytes or parameters["bytes"] in request.bytes
+    lengths = request.several("bytes")
+    return not lengths or parameters["bytes"] in lengths
 
 
 def _unfinished(
@@ -324,8 +323,8 @@ def _narrowed(request: Request, points: Sequence[tuple[Row, bool]]) -> Request |
     done: dict[int | None, bool] = {}
     for parameters, is_done in points:
         done[parameters["bytes"]] = done.get(parameters["bytes"], True) and is_done
-    lengths: Sequence[int | None] = request.bytes or (None,)
-    if not request.bytes and points:
+    lengths: Sequence[int | None] = request.several("bytes") or (None,)
+    if not request.several("bytes") and points:
         # Programs and other benchmarks that take no lengths but have several points.
         return None if all(is_done for _, is_done in points) else request
     missing = [n for n in lengths if not done.get(n, False)]
@@ -340,17 +339,17 @@ def _narrowed_node(request: Request, points: Sequence[tuple[Row, bool]]) -> Requ
     if not wanted:
         return request
     loose = dict.fromkeys(parameters["variant"] for parameters, done in wanted if not done)
-    return replace(request, variants=tuple(loose)) if loose else None
+    return request.with_parameters(variant=tuple(loose)) if loose else None
 
 
-def status(rows: Sequence[Row], plan: Plan, interrupted: bool, in_place: bool) -> dict[tuple[Any, ...], str]:
+def status(rows: Sequence[Row], protocol: Protocol, interrupted: bool, in_place: bool) -> dict[tuple[Any, ...], str]:
     """For each point what the protocol came to: `CONVERGED`, `NOT_CONVERGED`, `INTERRUPTED`, `ONE_LAUNCH` or, where the
     system was asked and nothing timed, `ASKED_ONCE`."""
     found = {}
     for key, values in seconds_by_point(rows).items():
         if key[0] in ASKED:
             found[key] = ASKED_ONCE
-        elif is_converged(values, plan):
+        elif is_converged(values, protocol):
             found[key] = CONVERGED
         elif interrupted:
             found[key] = INTERRUPTED

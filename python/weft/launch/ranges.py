@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
-from typing import Literal
+from typing import Any, Literal
 
 from weft._core import UsageError
+from weft.parameters import Parameter
 
 Step = Literal["double", "one"]
 
@@ -57,6 +59,53 @@ def numbers(given: str | int | Iterable[int] | None, what: str, step: Step, lowe
         return ()
     text = given if isinstance(given, str) else str(given) if isinstance(given, int) else ",".join(map(str, given))
     return parse(text, what, step, lowest)
+
+
+def values(parameter: Parameter, given: Any) -> Any:
+    """The values of a parameter as a request has them, of what a person or a program says.
+
+    Raises
+    ------
+    UsageError
+        For what is no value of its kind, with an example.
+    """
+    what, least = parameter.option.removeprefix("--"), parameter.least
+    match parameter.kind:
+        case "counts" | "doublings":
+            found = numbers(given, what, "one" if parameter.kind == "counts" else "double", lowest=least)
+            if parameter.greatest is not None and max(found) > parameter.greatest:
+                raise UsageError(f"{what}: {max(found)} is more than {parameter.greatest}, the greatest that is taken")
+            return found
+        case "count":
+            return _one(numbers(given, what, "double", lowest=least), given, what)
+        case "real":
+            return _real(given, what)
+        case "shapes":
+            return shapes(given, what)
+        case "pair":
+            return pair(given, what)
+        case "names":
+            return (given,) if isinstance(given, str) else tuple(given)
+        case "flag":
+            return bool(given)
+        case "name":
+            return str(given)
+
+
+def _one(found: tuple[int, ...], given: object, what: str) -> int:
+    if len(found) != 1:
+        raise UsageError(f"{what}: one number, not the {len(found)} of '{given}'")
+    return found[0]
+
+
+def _real(given: Any, what: str) -> float:
+    try:
+        found = float(given)
+    except (TypeError, ValueError):
+        found = math.nan
+    if not (math.isfinite(found) and found > 0):
+        raise UsageError(f"{what}: '{given}' is not a positive number; expected for example '0.05'")
+    return found
 
 
 def pair(given: str | tuple[int, int] | None, what: str) -> tuple[int, int] | None:

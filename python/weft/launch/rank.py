@@ -2,7 +2,7 @@
 
 JOB is JSON: `requests` (objects as `_core` reads them), `library` (the MPI library to use where the environment names
 none) and `rows`, the file to which the rank that has results appends one line a request. What goes wrong is said in
-one line on standard error, which starts with `weft-error`. Imports nothing but the native half: ranks start fast.
+one line on standard error, which starts with `weft-error`. Imports nothing but the extension module: ranks start fast.
 """
 
 import fcntl

@@ -1,4 +1,4 @@
-"""Rows of the native half as a table of samples."""
+"""Rows of the extension module as a table of samples."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def table(rows: Iterable[Row], source: str, machine: str, constants: Mapping[str
     Parameters
     ----------
     rows
-        Rows of the native half, with `repetition` and whatever else the protocol added.
+        Rows of the extension module, with `repetition` and whatever else the protocol added.
     source, machine
         Values of these columns.
     constants
@@ -42,8 +42,8 @@ def table(rows: Iterable[Row], source: str, machine: str, constants: Mapping[str
 
 
 def _named(row: Row) -> Row:
-    """A row with the names of the schema: words where the node suite says length, text where it says yes or no."""
-    named = {"words" if name == "length" else name: row[name] for name in row if name not in _NOT_SAMPLES}
-    if named.get("preallocated") is not None:
-        named["preallocated"] = str(named["preallocated"]).lower()
+    """A row as the schema has it: text where the Rust core says yes or no."""
+    named = {name: row[name] for name in row if name not in _NOT_SAMPLES}
+    if named.get("preallocate") is not None:
+        named["preallocate"] = str(named["preallocate"]).lower()
     return named

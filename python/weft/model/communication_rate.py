@@ -50,6 +50,11 @@ def performance(ideal: float, work_rate: float, communication_rate: float, relat
     -------
     float
         Reductions a second.
+
+    Examples
+    --------
+    >>> round(performance(ideal=1e6, work_rate=0.8, communication_rate=0.02, relative_time=5.0))
+    727273
     """
     return ideal * work_rate / (1.0 + communication_rate * relative_time)
 

@@ -38,6 +38,13 @@ def compare(*subjects: pl.DataFrame | Fit, labels: Sequence[str] | None = None) 
     ------
     SamplesError
         If there are fewer than two machines, or the number of labels differs.
+
+    Examples
+    --------
+    >>> import weft
+    >>> old, new = (weft.simulate(name, "echo", bytes=8) for name in ("ipsc2", "ipsc860"))
+    >>> round(compare(old, new)["ratio ipsc860"].item(), 2)
+    0.19
     """
     tables: list[tuple[str, str, pl.DataFrame]] = []
     wanted = _asked([s for s in subjects if isinstance(s, pl.DataFrame)], [s for s in subjects if isinstance(s, Fit)])

@@ -13,7 +13,7 @@ from weft.model.curve import Curve, Estimate, FitError, Piece, Switching
 from weft.model.lines import EXACT, Floats
 from weft.model.points import Points
 from weft.model.refine import Refined, determined, refine
-from weft.model.segments import FEWEST_POINTS, RESOLUTION, divide
+from weft.model.segments import MIN_POINTS, RESOLUTION, divide
 
 ONE, BYTES, HOPS, HOP_BYTES = range(4)
 """Indices of the coefficients of `1, n, h, h n`."""
@@ -342,8 +342,8 @@ def _notes(curve: Curve, parts: Sequence[Points], active: Sequence[tuple[int, ..
             )
     if curve.freedom == 0:
         notes.append(f"{name}: as many coefficients as points, so nothing to check the fit by; intervals are infinite")
-    elif any(len(np.unique(part.bytes)) < FEWEST_POINTS for part in parts):
-        notes.append(f"{name}: a piece has fewer than {FEWEST_POINTS} lengths")
+    elif any(len(np.unique(part.bytes)) < MIN_POINTS for part in parts):
+        notes.append(f"{name}: a piece has fewer than {MIN_POINTS} lengths")
     return notes
 
 

@@ -9,7 +9,7 @@ from weft.model.exchange import exchange_times
 from weft.model.fitting import Fit
 from weft.model.prediction import DescribedMachine
 
-MOST_STEPS = 16
+MAX_STEPS = 16
 """Steps per exchange that are looked at."""
 
 
@@ -79,7 +79,7 @@ def best_steps_per_exchange(
     *,
     site: float,
     bytes_per_site: int,
-    most: int = MOST_STEPS,
+    most: int = MAX_STEPS,
 ) -> int:
     """The steps per exchange whose time per step is least; the fewest among equals. Parameters as `time_per_step`.
 

@@ -12,7 +12,7 @@ from weft.model.curve import Curve, Estimate, FitError
 from weft.model.curves import FittedCurve, fit_curve
 from weft.model.lines import Floats
 from weft.model.points import Points, points_of
-from weft.model.segments import MOST_PIECES
+from weft.model.segments import MAX_PIECES
 from weft.samples import DEFAULT_CONFIDENCE, validate
 
 BENCHMARKS = ("echo", "echo-self", "echo-host")
@@ -45,7 +45,7 @@ class Fit:
     held_out
         The same, without `outlier`, of the lengths that were held out of the fit.
     lines
-        By benchmark: one straight line through all lengths, as a machine file has for messages to oneself and the host.
+        By benchmark: one straight line through all lengths, as a machine file has for self-messages and the host.
     notes
         What the samples could not determine and where the fit fails, in words.
     """
@@ -148,7 +148,7 @@ def fit(
     machine: str | None = None,
     source: str | None = None,
     *,
-    most_pieces: int = MOST_PIECES,
+    most_pieces: int = MAX_PIECES,
     breaks: Sequence[int] | None = None,
     confidence: float = DEFAULT_CONFIDENCE,
     seed: int = 0,
@@ -184,7 +184,7 @@ def fit(
         then depend less on which of several finer divisions happens to fit best. Default 0, and where no division is
         within it: as many pieces as the Bayesian information criterion finds.
     held_out
-        Lengths, in bytes, that the fit does not see and is held against.
+        Lengths, in bytes, that the fit does not see and is compared with.
 
     Returns
     -------
@@ -196,6 +196,13 @@ def fit(
         If the samples do not determine a startup and a byte time, or several machines or sources are mixed.
     SamplesError
         If the table is not one of samples.
+
+    Examples
+    --------
+    >>> import weft
+    >>> found = fit(weft.simulate("ipsc860", "echo", bytes="8:8K"))
+    >>> f"{found.startup.value:.3g} s, {found.byte_time.value:.3g} s/B"
+    '7.2e-05 s, 3.73e-07 s/B'
     """
     if most_pieces < 1:
         raise FitError(f"a fit has at least 1 piece, and at most {most_pieces} were asked for")
@@ -245,7 +252,7 @@ def fit_all(
     samples: pl.DataFrame,
     source: str | None = None,
     *,
-    most_pieces: int = MOST_PIECES,
+    most_pieces: int = MAX_PIECES,
     confidence: float = DEFAULT_CONFIDENCE,
     seed: int = 0,
 ) -> dict[str, Fit]:
@@ -262,6 +269,13 @@ def fit_all(
     -------
     dict
         Fits by machine, in the order of the table. Machines without echo samples are left out.
+
+    Examples
+    --------
+    >>> import polars as pl, weft
+    >>> both = pl.concat([weft.simulate(name, "echo", bytes="8:8K") for name in ("ipsc2", "ipsc860")])
+    >>> list(fit_all(both))
+    ['ipsc2', 'ipsc860']
     """
     table = validate(samples)
     names = table.filter(pl.col("benchmark") == "echo")["machine"].unique(maintain_order=True)

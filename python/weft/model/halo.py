@@ -44,6 +44,13 @@ def predict_halo(model: Fit | DescribedMachine, shapes: Iterable[Sequence[int]],
     ------
     FitError
         If the model knows nothing of messages between two ranks.
+
+    Examples
+    --------
+    >>> import weft
+    >>> found = predict_halo(weft.machine("ipsc860"), shapes=[(64, 64)], ranks=[16])
+    >>> round(found["seconds"].item(), 6)
+    0.002434
     """
     rows = []
     for shape in shapes:

@@ -44,6 +44,13 @@ def machine_text(fit: Fit, name: str, origin: str, date: str | None = None) -> s
     ------
     FitError
         If the name is not one.
+
+    Examples
+    --------
+    >>> import weft
+    >>> found = weft.fit(weft.simulate("ipsc860", "echo", bytes="8:8K"))
+    >>> weft.Machine.parse(machine_text(found, "mine", "a simulated run"), "mine.toml")
+    <weft machine mine: ipsc860 (simulated), 2 nodes>
     """
     if not re.fullmatch(r"[A-Za-z0-9_.-]+", name) or name.endswith(".toml"):
         raise FitError(
@@ -117,7 +124,7 @@ def _protocol(piece: Piece, source: str) -> list[str]:
 
 
 def _own(fit: Fit, source: str) -> list[str]:
-    """Messages to oneself, which every machine file has."""
+    """Self-messages, which every machine file has."""
     if "echo-self" in fit.lines:
         return _copy("self_message", fit.lines["echo-self"], source)
     assumed = "assumed to cost as much as between nodes: no samples of echo-self"

@@ -9,7 +9,7 @@ import polars as pl
 
 from weft.model.lines import Floats
 
-FEWEST_LAUNCHES = 4
+MIN_LAUNCHES = 4
 """The fewest launches that are resampled: fewer say too little of what another launch would give."""
 
 
@@ -79,7 +79,7 @@ def _weights(launches: Floats, seconds: Floats) -> Floats:
     error is added to each, so that no point has more than sqrt(2) times the weight of a typical one.
     """
     counts = np.sum(~np.isnan(launches), axis=0)
-    if counts.min() < FEWEST_LAUNCHES:
+    if counts.min() < MIN_LAUNCHES:
         return np.ones(len(seconds))
     spread = np.nanmedian(np.abs(launches - seconds), axis=0) / 0.6744897501960817 / seconds
     # The standard error of a median of n normal values is sqrt(pi/2 n) deviations.

@@ -68,6 +68,13 @@ def predict(
     ------
     FitError
         If the model knows nothing of the benchmark or the number of hops, or a length is negative.
+
+    Examples
+    --------
+    >>> import weft
+    >>> found = predict(weft.machine("ipsc860"), "echo", bytes=[1024], hops=[1, 2])
+    >>> found["seconds"].round(9).to_list()
+    [0.000558252, 0.000591252]
     """
     lengths = list(bytes)
     if any(length < 0 for length in lengths):

@@ -10,7 +10,7 @@ from scipy import optimize, stats
 
 from weft.model.curve import Estimate
 from weft.model.lines import EXACT, Floats, huber
-from weft.model.points import FEWEST_LAUNCHES, Points
+from weft.model.points import MIN_LAUNCHES, Points
 
 RESAMPLES = 200
 """Bootstrap samples of launches."""
@@ -133,7 +133,7 @@ def _bootstrap(
 ) -> Floats:
     """Coefficients for launches drawn with replacement."""
     count = len(points.launches)
-    if generator is None or np.sum(~np.isnan(points.launches), axis=0).min() < FEWEST_LAUNCHES:
+    if generator is None or np.sum(~np.isnan(points.launches), axis=0).min() < MIN_LAUNCHES:
         return np.empty((0, 4))
     design = _design(points)[:, list(active)]
     draws = np.zeros((RESAMPLES, 4))

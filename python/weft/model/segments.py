@@ -13,10 +13,10 @@ import numpy as np
 
 from weft.model.lines import EXACT, Floats, huber, least_absolute
 
-MOST_PIECES = 4
+MAX_PIECES = 4
 """The most pieces of a curve."""
 
-FEWEST_POINTS = 3
+MIN_POINTS = 3
 """The fewest lengths of a piece: two determine a line and leave nothing to check it by."""
 
 BREAKS = 64
@@ -45,8 +45,8 @@ def divide(
     lengths: Floats,
     seconds: Floats,
     weights: Floats,
-    most: int = MOST_PIECES,
-    fewest: int = FEWEST_POINTS,
+    most: int = MAX_PIECES,
+    fewest: int = MIN_POINTS,
     tolerance: float = 0.0,
 ) -> list[Segment]:
     """Divide points into straight pieces, as few as describe them.

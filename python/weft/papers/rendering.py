@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-import polars as pl
 from rich import box
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table as RichTable
@@ -122,7 +121,7 @@ def render_table(table: ReproducedTable) -> RenderableType:
 def render_summary(reproduction: Reproduction) -> RenderableType:
     """The summary of a reproduction."""
     if reproduction.summary.is_empty():
-        return Text("Nothing here is foretold by the simulator.", style="dim")
+        return Text("Nothing here is predicted by the simulator.", style="dim")
     found = RichTable(title=reproduction.summary_title, title_justify="left", box=box.SIMPLE_HEAD)
     for name in ("of", "cells", "median", "worst", "worst at"):
         found.add_column(name, justify="left" if name in ("of", "worst at") else "right")
@@ -158,12 +157,3 @@ def _share(value: float | None) -> Text:
     if value is None:
         return Text("-")
     return Text(f"{value:.1%}", style="green" if value <= GOOD else "red" if value > POOR else "yellow")
-
-
-def cells_as_text(table: ReproducedTable) -> pl.DataFrame:
-    """The cells with `published`, `ours` and `error` as they are printed, for reports."""
-    return table.cells.with_columns(
-        pl.col("published").map_elements(_number, pl.String, skip_nulls=False),
-        pl.col("ours").map_elements(_number, pl.String, skip_nulls=False),
-        pl.col("error").map_elements(lambda e: f"{e:+.1%}", pl.String).fill_null("-"),
-    )

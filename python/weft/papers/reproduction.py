@@ -166,7 +166,7 @@ def summary_row(of: str, cells: pl.DataFrame, heads: Sequence[str]) -> tuple[obj
     return of, len(sized), sized["size"].median(), worst["size"], ", ".join(str(worst[name]) for name in heads)
 
 
-def foretold(table: ReproducedTable) -> pl.DataFrame:
+def predicted(table: ReproducedTable) -> pl.DataFrame:
     """The cells of a table that the simulator foretells and the paper gives."""
     return table.cells.filter((pl.col("kind") == SIMULATED) & pl.col("error").is_not_null())
 

@@ -174,7 +174,15 @@ def _name(call: Any, function: Function, arguments: str) -> None:
 
 
 def where(condition: ParallelVariable, x: Any, y: Any, /) -> ParallelVariable:
-    """The element of `x` where a boolean variable is true, else that of `y`."""
+    """The element of `x` where a boolean variable is true, else that of `y`.
+
+    Examples
+    --------
+    >>> import numpy as np, weft
+    >>> x = weft.VPSet((4,)).array(np.array([3, 1, 4, 1]))
+    >>> where(x > 2, x, 0)
+    <ParallelVariable (4,) of int64: [3 0 4 0]>
+    """
     if condition.__class__ is not ParallelVariable or condition.data.dtype.kind != "b":
         raise UsageError("where: the condition has to be a boolean parallel variable")
     return apply(_WHERE, condition, x, y)
@@ -184,7 +192,14 @@ _WHERE = Function("where", np.where, "add", "add", 3, "")
 
 
 def astype(x: ParallelVariable, dtype: Any, /, *, bits: int | None = None) -> ParallelVariable:
-    """The same elements in another dtype or word length; see `ParallelVariable.astype`."""
+    """The same elements in another dtype or word length; see `ParallelVariable.astype`.
+
+    Examples
+    --------
+    >>> import numpy as np, weft
+    >>> astype(weft.VPSet((4,)).array(np.array([3, 1, 4, 1])), "float32")
+    <ParallelVariable (4,) of float32: [3. 1. 4. 1.]>
+    """
     return x.astype(dtype, bits=bits)
 
 

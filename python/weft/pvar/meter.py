@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weft._core import UsageError
-from weft.data_parallel.operation import MOST_COLLISIONS
+from weft.data_parallel.operation import MAX_COLLISIONS
 from weft.pvar import facts
 
 if TYPE_CHECKING:
@@ -277,10 +277,10 @@ class Meter:
         run, addresses = vp.execution, moved[1]
         converted = addresses.dtype != np.int64
         found = facts.of(run.whole(addresses), None if vp.mask is None else run.whole(vp.mask), vp.shape)
-        if mode == "allowed" and found.most > MOST_COLLISIONS and vp.machine != "here":
+        if mode == "allowed" and found.most > MAX_COLLISIONS and vp.machine != "here":
             raise UsageError(
                 f"get: {found.most} processors fetch from one; with collisions allowed {vp.machine} takes at most "
-                f"{MOST_COLLISIONS}: use 'many' or 'backward'"
+                f"{MAX_COLLISIONS}: use 'many' or 'backward'"
             )
         many = found.ratio > 1 or found.most > 1
         if name == "get":

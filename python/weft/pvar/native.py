@@ -35,7 +35,7 @@ _EXACT = {bool: "b", int: "iuf", float: "f"}
 
 
 class Native(Local):
-    """As `Local`, which numpy computes and this is held against.
+    """As `Local`, which numpy computes and this is compared with.
 
     What the kernels do not have (float16, words of other lengths than numpy's where they need neutral elements, shifts
     of small arrays) is left to numpy.

@@ -40,6 +40,13 @@ def reduce(x: ParallelVariable, operator: str, *, initial: Any = None) -> Any:
     ------
     UsageError
         For an operator that there is not, or not for this dtype; for max and min where no processor is selected.
+
+    Examples
+    --------
+    >>> import numpy as np, weft
+    >>> vp = weft.VPSet((4,))
+    >>> reduce(vp.array(np.array([3, 1, 4, 1])), "sum")
+    9
     """
     vp = _vp(x, "reduce")
     operator = operators.check(operator, x.data.dtype, "reduce")
@@ -69,6 +76,14 @@ def spread(x: ParallelVariable, axis: int, index: int) -> ParallelVariable:
     ------
     UsageError
         For an axis or a place that there is not.
+
+    Examples
+    --------
+    >>> import numpy as np, weft
+    >>> vp = weft.VPSet((2, 2))
+    >>> spread(vp.array(np.array([[1, 2], [3, 4]])), axis=0, index=1).data
+    array([[3, 4],
+           [3, 4]])
     """
     vp = _vp(x, "spread")
     axis = vp.axis(axis, "spread")
@@ -115,6 +130,13 @@ def shift(
     ------
     UsageError
         For an axis or form that there is not, and a boundary that is no number of the variable's dtype.
+
+    Examples
+    --------
+    >>> import numpy as np, weft
+    >>> vp = weft.VPSet((4,))
+    >>> shift(vp.array(np.array([3, 1, 4, 1])), 1, boundary=0)
+    <ParallelVariable (4,) of int64: [1 4 1 0]>
     """
     vp = _vp(x, "shift")
     if axis.__class__ is not int or not 0 <= axis < vp.ndim:
@@ -187,6 +209,13 @@ def scan(
     UsageError
         For an operator, axis or direction that there is not, a dtype without the operator, and segments that are no
         boolean variable of this VP set.
+
+    Examples
+    --------
+    >>> import numpy as np, weft
+    >>> vp = weft.VPSet((4,))
+    >>> scan(vp.array(np.array([3, 1, 4, 1])), "add")
+    <ParallelVariable (4,) of int64: [3 4 8 9]>
     """
     vp = _vp(x, "scan")
     operator = operators.check(operator, x.data.dtype, "scan", ("copy",))
@@ -248,6 +277,13 @@ def get(x: ParallelVariable, address: Any, *, collisions: Collisions = "many") -
     UsageError
         For addresses of no processor where one is selected, and, on a machine that has such a limit, more than 32
         processors that fetch from one with collisions allowed.
+
+    Examples
+    --------
+    >>> import numpy as np, weft
+    >>> vp = weft.VPSet((4,))
+    >>> get(vp.array(np.array([3, 1, 4, 1])), 3 - vp.address())
+    <ParallelVariable (4,) of int64: [1 4 1 3]>
     """
     vp = _vp(x, "get")
     if collisions not in ("allowed", "many", "backward"):
@@ -284,6 +320,13 @@ def send(
     UsageError
         For collisions without `combine`, addresses of no processor, a dtype without the operator, and a target of
         another dtype, word length or VP set.
+
+    Examples
+    --------
+    >>> import numpy as np, weft
+    >>> vp = weft.VPSet((4,))
+    >>> send(vp.array(np.array([3, 1, 4, 1])), vp.address() // 2, combine="add")
+    <ParallelVariable (4,) of int64: [4 5 0 0]>
     """
     vp = _vp(x, "send")
     operator = None if combine is None else operators.check(combine, x.data.dtype, "send", ("overwrite",))

@@ -1,8 +1,8 @@
 """The tests of Wu and Shu 1989 on this machine: one launch, `python -m weft.pvar.timing JOB`.
 
 JOB is JSON as for `weft.launch.node_process`: `benchmarks` (names of groups), `requests` (objects with
-`seconds_per_row`, `seed` and `vp_ratios`), `variants`, one of each a request, and `rows`, the file that gets one line a
-request. Every operation is timed twice. Real time is that of the program's call. The counterpart of CM time, the time
+`seconds_per_point`, `seed` and `vp_ratio`), `variants`, one of each a request, and `rows`, the file that gets one line
+a request. Every operation is timed twice. Real time is that of the program's call. The counterpart of CM time, the time
 in which the machine's parallel part works, is that of the same work on the arrays, without what stands before it: the
 front end is here Python, and issues an instruction too.
 
@@ -72,9 +72,9 @@ def main(text: str) -> int:
 
 def measured(group: str, request: dict[str, Any], variants: list[str]) -> Iterator[dict[str, object]]:
     """The rows of one group."""
-    seconds = float(request.get("seconds_per_row") or SECONDS_PER_ROW)
+    seconds = float(request.get("seconds_per_point") or SECONDS_PER_ROW)
     seed = int(request.get("seed", 1))
-    for operation in primitives.operations(group, request.get("vp_ratios") or ()):
+    for operation in primitives.operations(group, request.get("vp_ratio") or ()):
         described = primitives.described(group, operation)
         if variants and described["variant"] not in variants:
             continue

@@ -29,6 +29,15 @@ class ParallelVariable:
         The VP set.
     data
         This process's elements as numpy's array: all of them, or this rank's block. Writing to it writes the variable.
+
+    Examples
+    --------
+    >>> import numpy as np, weft
+    >>> vp = weft.VPSet((4,))
+    >>> x = vp.array(np.array([3, 1, 4, 1]))
+    >>> x[x > 2] = 0
+    >>> x + 1
+    <ParallelVariable (4,) of int64: [1 2 1 2]>
     """
 
     __slots__ = ("__weakref__", "data", "record", "vp", "word")

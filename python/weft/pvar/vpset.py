@@ -26,7 +26,7 @@ _latest, _enter, _frame = selections.LATEST.get, selections.LATEST.set, sys._get
 
 Order = Literal["news", "send"]
 
-MOST_AXES = 31
+MAX_AXES = 31
 """'n-dimensional NEWS grids, where n is any positive integer less than 32' (Wu and Shu 1989, section 3)."""
 
 
@@ -408,8 +408,8 @@ def vp_ratio(shape: Sequence[int], processors: int) -> int:
 
 def _extents(shape: Any) -> tuple[int, ...]:
     given: Sequence[Any] = [shape] if isinstance(shape, int | np.integer) else list(shape)
-    if not 1 <= len(given) <= MOST_AXES:
-        raise UsageError(f"a VP set has 1 to {MOST_AXES} axes, not {len(given)}")
+    if not 1 <= len(given) <= MAX_AXES:
+        raise UsageError(f"a VP set has 1 to {MAX_AXES} axes, not {len(given)}")
     for extent in given:
         if isinstance(extent, bool) or not isinstance(extent, int | np.integer) or extent < 1:
             raise UsageError(f"the shape has {extent!r}; expected whole numbers of 1 or more")

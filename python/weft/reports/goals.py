@@ -14,9 +14,9 @@ from weft.reports.figures import Figure, Trace, drawn, made
 from weft.reports.tables import Cell, Column, Row, Table
 
 BENCHMARK = "fghc"
-MOST_PES = 64
+MAX_PES = 64
 """Runs on more PEs have no bars."""
-MOST_RUNS = 12
+MAX_RUNS = 12
 """Of more runs, those on the most PEs have bars."""
 _PARTS = (("goals", 3), ("messages", 2), ("idle", 8))
 """What bars are made of, with the colours of the page."""
@@ -35,7 +35,7 @@ def _points(subject: Subject) -> pl.DataFrame:
 def pe_times(content: Content) -> Figure:
     """Stacked bars, one for each PE of a run: shares of the elapsed time for goals, messages and nothing."""
     bars: dict[str, tuple[list[list[str]], list[float]]] = {name: ([[], []], []) for name, _ in _PARTS}
-    runs = sorted(_runs(content), key=lambda run: -run[2])[:MOST_RUNS]
+    runs = sorted(_runs(content), key=lambda run: -run[2])[:MAX_RUNS]
     for label, found, _ in runs:
         for row in found.iter_rows(named=True):
             messages = row.get("communication_s") or 0.0
@@ -68,7 +68,7 @@ def _runs(content: Content) -> Iterator[tuple[str, pl.DataFrame, int]]:
         points = _points(subject)
         if points.is_empty():
             continue
-        of_pes = points.filter(pl.col("pe").is_not_null() & (pl.col("ranks") <= MOST_PES) & (pl.col("ranks") > 1))
+        of_pes = points.filter(pl.col("pe").is_not_null() & (pl.col("ranks") <= MAX_PES) & (pl.col("ranks") > 1))
         for (program, goal, ranks), found in of_pes.group_by("program", "goal", "ranks", maintain_order=True):
             yield f"{subject.machine}, {program}: {goal}, {ranks} PEs", found.sort("pe"), int(str(ranks))
 
@@ -124,4 +124,4 @@ def scales(content: Content) -> Table | None:
         return None
     names = ("PEs", "performance", "of the ideal", "work rate", "messages a reduction", "reductions a message")
     columns = [Column("run", text=True), *(Column(name) for name in names)]
-    return Table(columns, rows, folded=f"{len(rows)} runs" if len(rows) > MOST_RUNS else "")
+    return Table(columns, rows, folded=f"{len(rows)} runs" if len(rows) > MAX_RUNS else "")

@@ -19,7 +19,7 @@ _DRAWN = ("ipsc860", "ncube6400")
 
 def dot_product(content: Content) -> Figure:
     """Rate against the length of the vectors, by precision."""
-    return _lines(content, "dot_product", "words", "rate", "elements", "Mflop/s", by="variant")
+    return _lines(content, "dot_product", "extent", "rate", "elements", "Mflop/s", by="variant")
 
 
 def memory_latency(content: Content) -> Figure:
@@ -82,7 +82,7 @@ def fan(content: Content, benchmark: str) -> Figure:
 
 def program(content: Content, benchmark: str) -> Figure:
     """Rate of a program against its order (figure 12)."""
-    return _lines(content, benchmark, "n", "rate", "n", "flop/s", by="precision")
+    return _lines(content, benchmark, "extent", "rate", "extent", "flop/s", by="precision")
 
 
 def files_by_ranks(content: Content, benchmark: str) -> Figure:
@@ -171,7 +171,7 @@ def _axis(known: Sequence[float], column: str, title: str) -> dict[str, Any]:
     """A log axis of lengths or counts with about seven ticks."""
     if not known:
         return {"title": {"text": title}}
-    if column in ("neighbours", "ranks", "n"):
+    if column in ("neighbours", "ranks") or title == "extent":
         return {"title": {"text": title}, "tickvals": list(known)[:12]}
     low, high = max(1.0, known[0]), max(2.0, known[-1])
     step = max(1, round(math.log2(high / low) / 7)) if high > low else 1

@@ -95,6 +95,15 @@ def report(
         If the table is not one of samples.
     OSError
         If the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile, weft
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     report(weft.simulate("ipsc860", "echo", bytes="8:1K"), Path(folder) / "report.html")
+    ...     print((Path(folder) / "report.html").read_text()[:15])
+    <!doctype html>
     """
     check_output(path, (), force=force, space=SPACE)
     content = collect(samples, machines, fits)

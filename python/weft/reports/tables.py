@@ -112,8 +112,8 @@ def node(subject: Subject) -> Table | None:
     columns += [Column("time"), Column("half-width"), Column("rate")]
     rows = []
     for row in found.iter_rows(named=True):
-        words = row.get("words")
-        size = units.length(row["bytes"]) if row["bytes"] is not None else "" if words is None else f"{words:,}"
+        extent = row.get("extent")
+        size = units.length(row["bytes"]) if row["bytes"] is not None else "" if extent is None else f"{extent:,}"
         threads = row.get("threads")
         cells = [
             Cell(row["benchmark"]),

@@ -29,6 +29,15 @@ def from_rows(rows: Iterable[Mapping[str, object]], columns: Sequence[str] = REQ
     ------
     SamplesError
         For a column that the schema does not know, and for values that are not what their column expects.
+
+    Examples
+    --------
+    >>> table = from_rows([
+    ...     {"source": "published", "machine": "ipsc1", "benchmark": "echo", "ranks": 2, "hops": 1, "bytes": 8,
+    ...      "repetition": 0, "seconds": 1.1e-3},
+    ... ])
+    >>> table["seconds"].item()
+    0.0011
     """
     kept = [dict(row) for row in rows]
     filled = {name for row in kept for name, value in row.items() if value is not None}

@@ -9,6 +9,8 @@ from typing import Literal
 import polars as pl
 
 from weft.inputs import quoted
+from weft.parameters import Kind as Values
+from weft.parameters import Parameter, table
 
 SOURCES = ("measured", "simulated", "predicted", "published")
 """Where a number may come from."""
@@ -84,6 +86,41 @@ def _named(value: pl.Expr) -> pl.Expr:
     return value.str.len_bytes() > 0
 
 
+_KINDS: dict[Values, tuple[Kind, str]] = {
+    "counts": ("count", "an integer of at least {least}"),
+    "doublings": ("count", "an integer of at least {least}"),
+    "count": ("count", "an integer of at least {least}"),
+    "real": ("number", "a positive number"),
+    "shapes": ("text", "a shape, or nothing"),
+    "pair": ("text", "a pair of ranks"),
+    "name": ("text", "a name, or nothing"),
+    "names": ("text", "a name, or nothing"),
+    "flag": ("text", "true or false"),
+}
+"""The kind of a column, and what a valid value of it is, by the kind of a parameter."""
+
+_OUTCOMES = ("iterations",)
+"""Parameters that do not tell points apart: a launch decides on them."""
+
+
+def column_of(parameter: Parameter) -> Column:
+    """The column of a parameter of benchmarks."""
+    kind, expected = _KINDS[parameter.kind]
+    # A row may say 0 where a request may not: a load of nothing, a message over no link.
+    least = 1 if parameter.name in ("ranks", "iterations", "axes") else 0
+    return Column(
+        parameter.name,
+        kind,
+        parameter.column or parameter.help,
+        expected.format(least=least),
+        required=parameter.name in ("ranks", "hops", "bytes"),
+        parameter=parameter.name not in _OUTCOMES,
+        valid=_at_least(least) if kind == "count" else _positive if kind == "number" else None,
+    )
+
+
+_OF_PARAMETERS = tuple(column_of(parameter) for parameter in table().values() if parameter.column is not None)
+
 _COLUMNS = (
     Column(
         "source",
@@ -97,18 +134,6 @@ _COLUMNS = (
     ),
     Column("machine", "text", "name of the machine", "a name", True, False, True, _named),
     Column("benchmark", "text", "name of the benchmark", "a name", True, False, True, _named),
-    Column("ranks", "count", "ranks that took part", "an integer of at least 1", True, True, True, _at_least(1)),
-    Column(
-        "hops",
-        "count",
-        "links a message crossed",
-        "an integer of at least 0, or nothing",
-        True,
-        True,
-        True,
-        _at_least(0),
-    ),
-    Column("bytes", "count", "bytes of a message", "an integer of at least 0", True, True, True, _at_least(0)),
     Column(
         "repetition",
         "count",
@@ -129,57 +154,6 @@ _COLUMNS = (
         False,
         _positive,
     ),
-    Column("algorithm", "text", "algorithm of a collective", "a name, or nothing", parameter=True),
-    Column(
-        "words",
-        "count",
-        "words of an operation on arrays",
-        "an integer of at least 0",
-        parameter=True,
-        valid=_at_least(0),
-    ),
-    Column("shape", "text", "shape of an array, as 8x8", "a shape, or nothing", parameter=True),
-    Column(
-        "vp_ratio", "number", "virtual processors a processor", "a positive number", parameter=True, valid=_positive
-    ),
-    Column("rank", "count", "axes of an array", "an integer of at least 1", valid=_at_least(1)),
-    Column("length", "count", "elements along each axis of a subgrid", "an integer of at least 1", valid=_at_least(1)),
-    Column("distance", "number", "elements that an array is shifted by", "a number", parameter=True),
-    Column("variant", "text", "row of a benchmark of the node suite, as float64_multiply", "a name", parameter=True),
-    Column(
-        "threads",
-        "count",
-        "threads of a benchmark of one node",
-        "an integer of at least 1",
-        parameter=True,
-        valid=_at_least(1),
-    ),
-    Column(
-        "neighbours",
-        "count",
-        "ranks that exchange with rank 0 at once",
-        "an integer of at least 1",
-        parameter=True,
-        valid=_at_least(1),
-    ),
-    Column("background", "text", "pattern of background traffic", "a pattern, or nothing", parameter=True),
-    Column(
-        "background_bytes",
-        "count",
-        "bytes of a background message",
-        "an integer of at least 0",
-        parameter=True,
-        valid=_at_least(0),
-    ),
-    Column("probe", "text", "ranks between which the probe sends, as 1-3", "a pair of ranks", parameter=True),
-    Column(
-        "n",
-        "count",
-        "order of a matrix, points along an edge of a grid",
-        "an integer of at least 0",
-        parameter=True,
-        valid=_at_least(0),
-    ),
     Column("program", "text", "a program in FGHC, by its file", "a name, or nothing", parameter=True),
     Column("goal", "text", "the goal that a program was started with", "a goal, or nothing", parameter=True),
     Column(
@@ -190,33 +164,9 @@ _COLUMNS = (
         parameter=True,
         valid=_at_least(0),
     ),
-    Column("pattern", "text", "pattern of connections that are exchanged", "a name, or nothing", parameter=True),
-    Column("compiler", "text", "compiler of a schedule", "a name, or nothing", parameter=True),
-    Column("precision", "text", "what a program computes in", "single or double, or nothing", parameter=True),
-    Column("file_system", "text", "how files were reached", "a name, or nothing", parameter=True),
-    Column(
-        "file_bytes",
-        "count",
-        "bytes of the file of one rank",
-        "an integer of at least 0",
-        parameter=True,
-        valid=_at_least(0),
-    ),
-    Column(
-        "preallocated", "text", "whether a file had its room before it was written", "true or false", parameter=True
-    ),
-    Column(
-        "io_nodes",
-        "count",
-        "I/O nodes of a described machine",
-        "an integer of at least 0",
-        parameter=True,
-        valid=_at_least(0),
-    ),
     Column(
         "seconds_p10", "number", "lower decile within the launch, s", "a positive number of seconds", valid=_positive
     ),
-    Column("iterations", "count", "timed iterations of the launch", "an integer of at least 1", valid=_at_least(1)),
     Column(
         "share_above_3x",
         "number",
@@ -277,7 +227,6 @@ _COLUMNS = (
     Column("bits", "count", "length of a word of an operation", "an integer of at least 1", valid=_at_least(1)),
     Column("ratio", "count", "messages for each destination", "an integer of at least 1", valid=_at_least(1)),
     Column("mode", "text", "how a fetch treats collisions: allowed, many or backward", "a word, or nothing"),
-    Column("extent", "count", "elements along the axis of a spread", "an integer of at least 1", valid=_at_least(1)),
     Column("real_s", "number", "time that a program sees of an operation, s", "a number", valid=_not_negative),
     Column("cm_s", "number", "time that the processors are busy with it, s", "a number", valid=_not_negative),
     *(
@@ -314,14 +263,16 @@ _COLUMNS = (
     ),
 )
 
-COLUMNS: dict[str, Column] = {column.name: column for column in _COLUMNS}
+_ALL = (*_COLUMNS[:3], *_OF_PARAMETERS, *_COLUMNS[3:])
+
+COLUMNS: dict[str, Column] = {column.name: column for column in _ALL}
 """Every column that weft knows, by name; weft writes no others. A table of someone else's may have more (scalars of any
 type)."""
 
-REQUIRED: tuple[str, ...] = tuple(column.name for column in _COLUMNS if column.required)
+REQUIRED: tuple[str, ...] = tuple(column.name for column in _ALL if column.required)
 """The columns of every table."""
 
-PARAMETERS: tuple[str, ...] = tuple(column.name for column in _COLUMNS if column.parameter)
+PARAMETERS: tuple[str, ...] = tuple(column.name for column in _ALL if column.parameter)
 """The columns that say what was run: rows that agree in them are repetitions of each other."""
 
 
@@ -345,6 +296,13 @@ def validate(table: pl.DataFrame, origin: str = "the table") -> pl.DataFrame:
     SamplesError
         If a required column is missing or a value is not what its column expects. Rows are counted from 1, without
         the header.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> validate(pl.DataFrame({"source": ["guessed"]}))
+    Traceback (most recent call last):
+    weft.samples.schema.SamplesError: ...
     """
     missing = [name for name in REQUIRED if name not in table.columns]
     if missing:

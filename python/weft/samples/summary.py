@@ -65,6 +65,12 @@ def median_interval(values: ArrayLike, confidence: float = DEFAULT_CONFIDENCE) -
         At least one value.
     confidence
         Coverage asked for, between 0 and 1.
+
+    Examples
+    --------
+    >>> found = median_interval([1.0, 1.1, 1.2, 1.3, 1.4, 9.0])
+    >>> found.median, found.low, found.high, round(found.coverage, 3)
+    (1.25, 1.0, 9.0, 0.969)
     """
     ordered = np.sort(np.asarray(values, dtype=float))
     count = len(ordered)
@@ -117,6 +123,13 @@ def summarise(
         operation over `seconds`, in `rate_unit`, B/s where that is empty), `seconds_p10`, `share_above_3x`,
         `quiet_seconds` and `slowdown` where the table has them (medians; largest share over launches), and `note`.
         Sorted by `by`.
+
+    Examples
+    --------
+    >>> import weft
+    >>> found = summarise(weft.simulate("ipsc860", "echo", bytes=(8, 1024)))
+    >>> found["bytes"].to_list()
+    [8, 1024]
     """
     table = validate(table)
     keys = [name for name in PARAMETERS if name in table.columns] if by is None else list(by)

@@ -25,6 +25,13 @@ class Shift:
         axis: the axis, from 0; negative ones count from the last.
         boundary: None (circular), a number, or an array of rank one less (a rank-0 array is read at each call too).
         source: which of the plan's arrays is shifted.
+
+    Examples
+    --------
+    >>> import numpy as np, weft
+    >>> (pushed,) = weft.polyshift(4, int, [Shift(by=-1, axis=0, boundary=9)])(np.arange(4))
+    >>> pushed
+    array([9, 0, 1, 2])
     """
 
     by: int

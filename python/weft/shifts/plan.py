@@ -70,6 +70,16 @@ class ShiftPlan(_core.ShiftPlan):
     Ctrl-C, or another signal whose handler raises, ends a long call; outputs hold anything then.
 
     A plan is a context manager that ends with `release()`. Attributes: `shape`, `dtype`, `shifts`, `released`.
+
+    Examples
+    --------
+    >>> import numpy as np, weft
+    >>> x, out = np.arange(4), [np.empty(4, int)]
+    >>> with weft.polyshift(4, int, [(1, 0)]) as plan:
+    ...     call = plan.bind(x, out=out)
+    ...     _ = call()
+    >>> out
+    [array([1, 2, 3, 0])]
     """
 
     shape: tuple[int, ...]
@@ -187,7 +197,7 @@ def _check_boundary_array(boundary: Any, shape: tuple[int, ...], axis: int, dtyp
 
 
 def _native(shift: Shift, shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[int, int, Any, int]:
-    """Axis, distance, edge and source, as the native half takes them."""
+    """Axis, distance, edge and source, as the extension module takes them."""
     circular = shift.boundary is None
     by = within_extent(shift.by, shape[shift.axis], circular)
     if circular:
@@ -195,7 +205,7 @@ def _native(shift: Shift, shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple
     if is_number(shift.boundary):
         return shift.axis, by, constant(shift.boundary, dtype).tobytes(), shift.source
     if _is_elsewhere(shift):
-        return shift.axis, by, None, shift.source  # for the summary only: the native half never does it
+        return shift.axis, by, None, shift.source  # for the summary only: the extension module never does it
     face = shape[: shift.axis] + shape[shift.axis + 1 :]
     return shift.axis, by, np.broadcast_to(shift.boundary, face), shift.source
 

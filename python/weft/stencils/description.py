@@ -13,7 +13,7 @@ from weft.arrays import own_array, refuse_masked
 from weft.stencils import boundaries, elsewhere
 from weft.stencils.plan import StencilPlan
 
-MOST_AXES = 4
+MAX_AXES = 4
 """Axes that a stencil may have."""
 
 KEPT_PLANS = 16
@@ -75,8 +75,8 @@ class Stencil:
         if len(ranks) > 1:
             raise UsageError(f"offsets have different numbers of axes: {', '.join(map(str, self._points))}")
         self._rank = ranks.pop()
-        if not 1 <= self._rank <= MOST_AXES:
-            raise UsageError(f"a stencil has 1 to {MOST_AXES} axes, not {self._rank}")
+        if not 1 <= self._rank <= MAX_AXES:
+            raise UsageError(f"a stencil has 1 to {MAX_AXES} axes, not {self._rank}")
         if len(self._points) < len(points):
             raise UsageError("an offset is there twice")
         if not isinstance(site_rank, int) or isinstance(site_rank, bool) or site_rank < 0:

@@ -76,7 +76,7 @@ class StencilPlan(Releasable):
         )
 
     def _native_boundary(self, axis: int) -> Any:
-        """As the native half takes it: None, a number or a contiguous array of parts."""
+        """As the extension module takes it: None, a number or a contiguous array of parts."""
         boundary = self._boundary[axis]
         if boundaries.is_circular(boundary):
             return None
@@ -98,7 +98,7 @@ class StencilPlan(Releasable):
         return real, [(offset, self._coefficient(coefficient, np.imag)) for offset, coefficient in fitted.items()]
 
     def _coefficient(self, coefficient: Any, part: Callable[[Any], Any]) -> Any:
-        """As the native half takes it."""
+        """As the extension module takes it."""
         if np.ndim(coefficient) == 0:
             return float(part(coefficient))
         if part is np.imag and not np.iscomplexobj(coefficient):

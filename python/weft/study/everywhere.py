@@ -21,7 +21,7 @@ ARITHMETIC = "float64_sum_of_products"
 
 @dataclass(frozen=True)
 class Everywhere:
-    """How one benchmark of blocks is held against many machines.
+    """How one benchmark of blocks is compared with many machines.
 
     Attributes
     ----------

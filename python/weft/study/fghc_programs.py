@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -41,10 +42,14 @@ class FghcPrograms:
 
     def text(self, machine: str, text: str, goal: str, pes: int) -> pl.DataFrame:
         """As `simulate`, of a program that is no file."""
-        with tempfile.TemporaryDirectory() as folder:
+        folder = tempfile.mkdtemp(prefix="weft-")
+        try:
             path = Path(folder) / "exchange.fghc"
             path.write_text(text, encoding="utf-8")
             return fghc.table([finished(fghc.run(path, goal=goal, pes=pes, on=machine))])
+        finally:
+            # `TemporaryDirectory` does not stop to remove itself where nothing may be removed (Python 3.11).
+            shutil.rmtree(folder, ignore_errors=True)
 
     def measure(self, program: str, goal: str, pes: int) -> pl.DataFrame | None:
         """Samples of several runs here, or None where nothing is measured."""

@@ -60,7 +60,7 @@ def conclusion(subjects: Sequence[str] = ()) -> tuple[pl.DataFrame, list[str]]:
 def _machine(machine: Machine) -> tuple[pl.DataFrame | None, list[str]]:
     """What a described machine does in virtual time, and what its file does not say."""
     try:
-        multiply = simulate(machine, "arithmetic", variants=["float64_multiply"])
+        multiply = simulate(machine, "arithmetic", variant=["float64_multiply"])
     except UsageError:
         return None, [f"{machine.name}: its machine file gives no time of float64_multiply"]
     try:

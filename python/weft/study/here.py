@@ -1,14 +1,14 @@
-"""The study of this machine: measured, fitted, held against lengths the fit has not seen and against the catalogue."""
+"""The study of this machine: measured, fitted, compared with lengths the fit has not seen and against the catalogue."""
 
 from __future__ import annotations
 
 import json
 import os
+import typing
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
 
 import polars as pl
 
@@ -19,20 +19,20 @@ from weft.catalogue import operation_time
 from weft.files import NotWrittenError, check_output, deliver
 from weft.journal import Journal
 from weft.launch import environment
-from weft.launch.benchmark import Benchmark
 from weft.launch.measure import HERE, Measurement, conditions, measure_requests, request_of
-from weft.launch.protocol import NOT_CONVERGED, Plan
+from weft.launch.protocol import NOT_CONVERGED, Protocol
 from weft.launch.protocol import Progress as Rows
 from weft.launch.request import Request, benchmarks, every
 from weft.launch.simulate import simulate
 from weft.launch.table import table
 from weft.model.grain import grains
 from weft.papers import dunigan1991
+from weft.parameters import Benchmark
 from weft.reports import report
 from weft.study.undisturbed import undisturbed
 
 SHORTEST, LONGEST = 8, 1 << 21
-LONGEST_SELF = 1 << 20
+MAX_SELF = 1 << 20
 """Longest message of a rank to itself, in bytes: of longer ones, two buffers of which outgrow a processor's own cache,
 a copy is measured."""
 
@@ -43,7 +43,7 @@ SWEPT = ("barrier", "broadcast", "allreduce", "alltoall")
 """Collectives that are simulated on several numbers of ranks."""
 
 
-class Progress(Rows, Protocol):
+class Progress(Rows, typing.Protocol):
     """Who is told how a study comes along."""
 
     def title(self, title: str) -> None:
@@ -70,7 +70,7 @@ class Extent:
         Time for the timed iterations of one point in one launch, s.
     thin
         Of the lengths of everything but echo every so manieth is measured.
-    plan
+    protocol
         When measuring ends.
     echo
         The same for echo, which the fit needs well: launches differ more than the iterations of one, so there are many
@@ -81,8 +81,8 @@ class Extent:
 
     seconds_per_point: float
     thin: int
-    plan: Plan
-    echo: Plan
+    protocol: Protocol
+    echo: Protocol
     groups: tuple[str, ...] = MESSAGES
 
 
@@ -95,21 +95,24 @@ ECHO_PASSES = 2
 
 TOLERANCE = 0.125
 """Relative error of a length that is good enough: finer pieces follow the caches and pages of some launches, and two
-studies of one machine put them at different lengths. Two lines come within 9 to 11% of messages to oneself, whose
+studies of one machine put them at different lengths. Two lines come within 9 to 11% of self-messages, whose
 buffers outgrow a first-level cache little by little, so that a tenth would draw them in one study and not in another.
 """
 
 KNOWN = 6
 """The fewest undisturbed launches that tell what is fitted: those with a 95% interval of the median, as
-`Plan.launches`."""
+`Protocol.launches`."""
 
-_SHORT_ECHO = Plan(launches=12, half_width=0.02, budget=14.0, limit=20.0)
+_SHORT_ECHO = Protocol(launches=12, half_width=0.02, budget=14.0, limit=20.0)
 
 FULL = Extent(
-    0.02, 1, Plan(budget=50.0, limit=70.0), Plan(launches=60, most=400, half_width=0.02, budget=100.0, limit=110.0)
+    0.02,
+    1,
+    Protocol(budget=50.0, limit=70.0),
+    Protocol(launches=60, most=400, half_width=0.02, budget=100.0, limit=110.0),
 )
-QUICK = Extent(0.006, 3, Plan(budget=18.0, limit=24.0), _SHORT_ECHO)
-SUITE = Extent(0.01, 3, Plan(budget=120.0, limit=180.0), _SHORT_ECHO, WHOLE)
+QUICK = Extent(0.006, 3, Protocol(budget=18.0, limit=24.0), _SHORT_ECHO)
+SUITE = Extent(0.01, 3, Protocol(budget=120.0, limit=180.0), _SHORT_ECHO, WHOLE)
 
 
 @dataclass
@@ -158,12 +161,12 @@ def _belongs(benchmark: Benchmark, extent: Extent) -> bool:
 
 
 def _request(benchmark: Benchmark, extent: Extent) -> Request:
-    if benchmark.node:
+    if benchmark.alone:
         variants = _PLAIN if benchmark.name == "stream" else ()
         seconds = extent.seconds_per_point
-        return Request(benchmark.name, node=True, variants=variants, seconds_per_point=seconds)
+        return Request(benchmark.name, parameters={"variant": variants, "seconds_per_point": seconds})
     fitted = benchmark.name in model.BENCHMARKS
-    longest = LONGEST_SELF if benchmark.name == "echo-self" else LONGEST
+    longest = MAX_SELF if benchmark.name == "echo-self" else LONGEST
     drawn = tuple(sorted(n for n in sum(lengths(), ()) if n <= longest))
     chosen = drawn if fitted else benchmark.lengths[:: extent.thin]
     ranks = min(RANKS, benchmark.default_ranks)
@@ -172,8 +175,10 @@ def _request(benchmark: Benchmark, extent: Extent) -> Request:
     return Request(
         benchmark.name,
         ranks=ranks,
-        bytes=chosen,
-        seconds_per_point=ECHO_SECONDS if fitted else extent.seconds_per_point,
+        parameters={
+            "bytes": chosen,
+            "seconds_per_point": ECHO_SECONDS if fitted else extent.seconds_per_point,
+        },
         passes=ECHO_PASSES if benchmark.name == "echo" else 1,
     )
 
@@ -181,7 +186,7 @@ def _request(benchmark: Benchmark, extent: Extent) -> Request:
 def _fewest(benchmark: Benchmark) -> int:
     """The fewest ranks that mean something here."""
     # The probe is between ranks 1 and 3, and two others load the network.
-    return max(4, benchmark.min_ranks) if "probe" in benchmark.fields else benchmark.min_ranks
+    return max(4, benchmark.min_ranks) if "probe" in benchmark.takes else benchmark.min_ranks
 
 
 FILES = ("samples.csv", "here.toml", "report.html")
@@ -278,7 +283,7 @@ def _measured(
 ) -> Measurement:
     """Echo by its own plan, then everything else; what was measured before an interruption is kept."""
     parts: list[Measurement] = []
-    for is_fitted, plan in ((True, extent.echo), (False, extent.plan)):
+    for is_fitted, plan in ((True, extent.echo), (False, extent.protocol)):
         chosen = [request for request in wanted if (request.benchmark in model.BENCHMARKS) == is_fitted]
         fitted = pl.col("benchmark").is_in(model.BENCHMARKS)
         earlier = None if before is None else before.filter(fitted == is_fitted)
@@ -308,11 +313,11 @@ def multiplications(extent: Extent, journal: Journal | None = None) -> list[pl.D
 
     For the ratio of table 7 of Dunigan 1991. Those that a journal has are taken from it, the others added to it.
     """
-    request = json.dumps({"variants": ["float64_multiply"], "seconds_per_row": 10 * extent.seconds_per_point})
+    request = json.dumps({"variant": ["float64_multiply"], "seconds_per_point": 10 * extent.seconds_per_point})
     records = [] if journal is None else journal.records
     known = {record["multiplication"]: record["rows"] for record in records if "multiplication" in record}
     parts = []
-    for repetition in range(extent.plan.launches):
+    for repetition in range(extent.protocol.launches):
         rows = known.get(repetition)
         if rows is None:
             found = json.loads(_core.run_node("arithmetic", request))
@@ -418,7 +423,7 @@ def _tried(machine: Machine, name: str, **parameters: object) -> list[pl.DataFra
 
 
 def fit(measured: pl.DataFrame) -> model.Fit:
-    """The fit of the launches that nothing disturbed, held against the lengths held out of it."""
+    """The fit of the launches that nothing disturbed, compared with the lengths held out of it."""
     steady = undisturbed(measured, model.BENCHMARKS)
     found = model.fit(steady, HERE, tolerance=TOLERANCE, held_out=lengths()[1])
     few, of = fitted_launches(measured, found)

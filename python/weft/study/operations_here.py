@@ -11,8 +11,8 @@ import polars as pl
 from weft._core import UsageError
 from weft.data_parallel import Operation
 from weft.launch import primitives
-from weft.launch.measure import measure
-from weft.launch.protocol import Progress
+from weft.launch.protocol import Progress, Protocol
+from weft.study.measuring import measure
 
 _KEYS = ("operation", "bits", "vp_ratio", "pattern", "ratio", "mode", "hops", "extent")
 
@@ -55,4 +55,4 @@ class OperationsHere:
 
 def measured_now(progress: Progress | None = None) -> pl.DataFrame:
     """Samples of all groups, measured on this machine: about a minute."""
-    return measure(list(primitives.GROUPS), launches=3, budget=60.0, progress=progress)
+    return measure(list(primitives.GROUPS), protocol=Protocol(launches=3, budget=60.0), progress=progress)

@@ -111,7 +111,7 @@ def same_points(machine: Machine, wanted: pl.DataFrame) -> tuple[pl.DataFrame, l
         known = benchmarks().get(str(name))
         if known is None:
             continue
-        hops = part["hops"].drop_nulls().unique().sort().to_list() if known.hops else []
+        hops = part["hops"].drop_nulls().unique().sort().to_list() if "hops" in known.takes else []
         try:
             parts.append(
                 simulate(
@@ -119,7 +119,7 @@ def same_points(machine: Machine, wanted: pl.DataFrame) -> tuple[pl.DataFrame, l
                     known.name,
                     ranks=None if hops or ranks is None else int(str(ranks)),
                     bytes=part["bytes"].drop_nulls().unique().sort().to_list() or None,
-                    hops=hops or ([1] if known.hops else None),
+                    hops=hops or ([1] if "hops" in known.takes else None),
                 )
             )
         except (UsageError, RunError) as error:

@@ -35,7 +35,7 @@ QUICK = 0.05
 """Launches whose short messages are within this share of those of the quickest launches were disturbed now and then:
 most lengths have launches in which they were not."""
 
-MOST_MISSING = 0.5
+MAX_MISSING = 0.5
 """A launch without more than this share of the points, as one that went back to a few lengths, is in no state."""
 
 QUICKER = 2.0 / 3.0
@@ -97,7 +97,7 @@ def _launches(rows: pl.DataFrame) -> tuple[list[int], bool]:
     wide = times.pivot("repetition", index=list(POINT), values="decile", sort_columns=True)
     launches = np.array([int(name) for name in wide.columns[len(POINT) :]])
     table = wide.drop(POINT).to_numpy().T
-    complete = np.isnan(table).mean(axis=1) <= MOST_MISSING
+    complete = np.isnan(table).mean(axis=1) <= MAX_MISSING
     launches, table = launches[complete], table[complete]
     if len(launches) < FEWEST:
         return [int(number) for number in launches], True

@@ -6,11 +6,14 @@ import shutil
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from waiting import until
-from weft import files
+from weft import _core, catalogue, files
+from weft.conset import pattern as find_pattern
+from weft.conset.compiling import read as read_schedule
 from weft.samples import read
 
 
@@ -199,6 +202,37 @@ def test_a_measurement_that_is_killed_goes_on_and_comes_to_the_same_launches(nat
     assert [path.name for path in tmp_path.iterdir()] == ["x.csv"]
 
 
+def is_searching(pid):
+    """Whether the thread of the compiler has begun."""
+    return any(name.read_text().strip() == "weft" for name in Path(f"/proc/{pid}/task").glob("*/comm"))
+
+
+def test_a_compilation_that_is_killed_goes_on_from_the_best_it_had(tmp_path):
+    path, journal = tmp_path / "s.json", tmp_path / "s.json.journal"
+    words = [sys.executable, "-m", "weft.cli.main", "compile", "random:12", "--on", "iwarp64", "--words", "500", "-q"]
+    words += ["--effort", "600", "-o", str(path)]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    until(lambda: journal.exists() and journal.read_bytes().count(b"\n") >= 3, process)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate(timeout=60)
+    kept = [json.loads(json.loads(line.partition(b" ")[2])["plan"]) for line in journal.read_bytes().splitlines()[1:]]
+    assert all(len([placed for phase in plan for placed in phase]) >= 64 * 12 for plan in kept)
+    again = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
+    assert again.returncode == 2
+    assert "of an unfinished run (begun by `weft compile random:12" in again.stderr.replace("\n", " ")
+    resumed = subprocess.Popen([*words, "--resume"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    until(lambda: is_searching(resumed.pid), resumed)
+    resumed.send_signal(signal.SIGINT)
+    _, err = resumed.communicate(timeout=60)
+    assert resumed.returncode == 130
+    assert err == "interrupted: this is the best so far\n"
+    machine = catalogue.machine("iwarp64")
+    found = find_pattern("random:12", machine, words=500)
+    before, _ = _core.compile_connections(found, machine, effort=0.0, kept=json.dumps(kept[-1]))
+    assert read_schedule(path).predicted_seconds <= before.predicted_seconds
+    assert [found.name for found in tmp_path.iterdir()] == ["s.json"]
+
+
 CTRL_C = """
 import os, signal, sys, time
 from pathlib import Path
@@ -229,6 +263,6 @@ def test_a_second_ctrl_c_ends_a_command_at_once_and_keeps_the_journal(tmp_path, 
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     journal = tmp_path / "x.csv.journal"
-    left = f"what was measured is kept in {journal}: the same command with --resume goes on with it"
+    left = f"what was found is kept in {journal}: the same command with --resume goes on with it"
     assert err == (f"interrupted twice: {left}\n" if kept == "kept" else "interrupted twice\n")
     assert list(tmp_path.iterdir()) == ([journal] if kept == "kept" else [])

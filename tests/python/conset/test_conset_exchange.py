@@ -114,7 +114,7 @@ def test_the_command_measures_both(native):
     [
         (["conset", "--on", "iwarp64"], "say what is exchanged with --pattern"),
         (["conset,echo", "--on", "iwarp64", "--pattern", "torus"], "measure conset and echo one after the other"),
-        (["echo", "--on", "iwarp64", "--pattern", "torus"], "--pattern is of exchanges: conset, messages"),
+        (["echo", "--on", "iwarp64", "--pattern", "torus"], "echo takes no pattern; conset and messages do"),
         (["conset", "--on", "ipsc860", "--pattern", "torus"], "no table \\[connections\\]|has no connections"),
         (["conset", "--on", "iwarp64", "--pattern", "torus", "--ranks", "4"], "is between all of its nodes"),
         (["messages", "--on", "iwarp64", "--pattern", "torous"], "torous"),

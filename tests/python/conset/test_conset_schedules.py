@@ -5,7 +5,8 @@ import json
 import pytest
 
 import weft
-from weft.conset import compiling, drawing
+from weft import _core, catalogue
+from weft.conset import compiling, drawing, pattern
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +49,28 @@ def test_settings_take_the_place_of_the_machine_files():
 def test_what_cannot_be_compiled(settings, message):
     with pytest.raises(weft.UsageError, match=message):
         weft.compile("hypercube", **{"machine": "iwarp64", **settings})
+
+
+def test_ctrl_c_while_progress_is_shown_ends_the_search_and_a_mistake_there_does_not():
+    calls = []
+
+    def interrupted(doing, spent, phases, seconds):
+        calls.append(doing)
+        if phases is not None:
+            raise KeyboardInterrupt
+
+    found = pattern("random:20", catalogue.machine("iwarp64"), words=500)
+    settings = {"effort": 3600.0, "progress": interrupted}
+    schedule, is_interrupted = _core.compile_connections(found, catalogue.machine("iwarp64"), **settings)
+    assert is_interrupted
+    schedule.verify(found)
+
+    def mistaken(*_):
+        calls.clear()
+        raise ValueError("not the compiler's concern")
+
+    weft.compile("random:6", "iwarp64", words=500, effort=0.1, progress=mistaken)
+    assert not calls
 
 
 def test_progress_is_told():

@@ -1,4 +1,4 @@
-"""Shifts and ghosts of whole arrays, in a few lines of numpy: what distributed ones are held against."""
+"""Shifts and ghosts of whole arrays, in a few lines of numpy: what distributed ones are compared with."""
 
 import numpy as np
 

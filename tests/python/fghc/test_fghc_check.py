@@ -2,11 +2,12 @@
 
 import functools
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
-from weft import UsageError, fghc
+from weft import UsageError, _core, fghc
 
 PROGRAMS = Path(__file__).parents[3] / "programs" / "fghc"
 
@@ -81,3 +82,12 @@ def test_from_python(tmp_path):
     (tmp_path / "latin.fghc").write_bytes(b"\xff")
     with pytest.raises(UsageError, match="not UTF-8"):
         fghc.check(tmp_path / "latin.fghc")
+
+
+def test_a_build_without_the_language_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "any.fghc"
+    program.write_text("main.\n")
+    monkeypatch.delattr(_core, "fghc_run")
+    monkeypatch.delitem(sys.modules, "weft.fghc.core", raising=False)
+    with pytest.raises(UsageError, match="without FGHC: build it with the Cargo feature `fghc`"):
+        fghc.check(program)

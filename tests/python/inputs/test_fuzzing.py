@@ -4,39 +4,21 @@
 """
 
 import random
-import sys
 from pathlib import Path
 
 import pytest
 
+from benches.fuzz import calls, campaign, formats, mutation, worker
 from weft.cli import errors
 
 ROOT = Path(__file__).parents[3]
 MUTATIONS = 25
 
 
-@pytest.fixture(scope="module")
-def fuzzing():
-    """The modules of benches/fuzz, which are a script's."""
-    sys.path.insert(0, str(ROOT / "benches" / "fuzz"))
-    try:
-        import calls
-        import formats
-        import mutation
-        import run
-        import worker
-    finally:
-        sys.path.pop(0)
-    yield calls, formats, mutation, run, worker
-    for name in ("calls", "formats", "mutation", "run", "worker"):
-        sys.modules.pop(name, None)
-
-
 def _formats():
     folder = ROOT / "tests" / "data" / "fuzz"
     return [
         *sorted(path.name for path in folder.iterdir() if path.is_dir()),
-        "parquet",
         "request",
         "sources",
         "machine",
@@ -45,12 +27,11 @@ def _formats():
 
 @pytest.mark.parametrize("name", _formats())
 @pytest.mark.filterwarnings("ignore")
-def test_no_input_is_a_defect(fuzzing, tmp_path, capfd, name):
-    calls, formats, mutation, run, worker = fuzzing
+def test_no_input_is_a_defect(tmp_path, capfd, name):
     found = formats.FORMATS[name]
-    worker._places(tmp_path)
+    worker.needed_files(tmp_path)
     rng = random.Random(name)
-    seeds = run.seeds(found)
+    seeds = campaign.seeds(found)
     texts = [text for text, _ in seeds]
     inputs = list(seeds)
     for _ in range(MUTATIONS):
@@ -61,7 +42,7 @@ def test_no_input_is_a_defect(fuzzing, tmp_path, capfd, name):
         file.write_bytes(text)
         for call in found.calls:
             code, message = _taken(getattr(calls, call), str(file))
-            fault = worker._fault(code, None, message, capfd.readouterr().out)
+            fault = worker.fault(code, None, message, capfd.readouterr().out)
             assert fault is None, f"{call}: {fault}\n{text[:2000]!r}"
 
 

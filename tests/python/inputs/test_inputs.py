@@ -3,6 +3,7 @@
 import contextlib
 import json
 import resource
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -14,6 +15,8 @@ from weft._core import UsageError
 from weft.conset import compiling, graphs, pattern
 from weft.estimation import costs_file
 from weft.estimation.curves import SINCE
+
+ROOT = Path(__file__).parents[3]
 
 
 def status(key):
@@ -191,6 +194,22 @@ def test_costs_that_are_none_are_refused(tmp_path, old, new, reason):
             "takes more memory than there is",
         ),
         ("m.su2", b"nonsense of a line\n" * 5000, "meshio cannot read it"),
+        (
+            "m.mtx",
+            b"%%MatrixMarket matrix coordinate real general\n4 4 3\n2 1 1\0r\n",
+            "line 3: a byte 0, which no matrix in text has",
+        ),
+        (
+            "m.mtx",
+            b"%%MatrixMarket matrix coordinate real general\n4 4 3\n2 1 1 behind",
+            "expected a sparse matrix in Matrix Market format",
+        ),
+        ("m.ply", b"ply\nformat ascii 1.0\ncomment end_header\n", "whose header ends with the line end_header"),
+        (
+            "m.obj",
+            b"v 0 0 0\nv 1e200 0 0\nv 0 1 0\nf 1 2 3\n",
+            "a coordinate of node 1 is beyond 1e+100: distances could not be computed",
+        ),
     ],
     ids=lambda value: repr(value)[:20],
 )
@@ -204,6 +223,27 @@ def test_graphs_that_are_none_are_refused(tmp_path, machine, name, text, reason)
     assert len(str(refused.value)) < 500
 
 
+def test_a_last_line_of_a_matrix_needs_no_end(tmp_path):
+    path = tmp_path / "m.mtx"
+    path.write_bytes(b"%%MatrixMarket matrix coordinate real general\n2 2 2\n2 1 1\n1 2 5 ")
+    assert len(graphs.read(path, 2, partition=_each_its_own(tmp_path))) == 2
+
+
+def _each_its_own(folder):
+    path = folder / "partition"
+    path.write_text("0\n1\n", encoding="ascii")
+    return path
+
+
+def test_a_table_over_which_its_reader_ends_the_process_is_refused():
+    """A page that says it has 2^58 values: polars asks for memory for them and aborts."""
+    path = ROOT / "tests/data/fuzz/parquet/allocation.parquet"
+    with pytest.raises(
+        samples.SamplesError, match=r"allocation\.parquet: expected a Parquet file: memory allocation of \d+ bytes"
+    ):
+        samples.read(path)
+
+
 def test_a_table_of_more_rows_than_memory_is_refused(tmp_path):
     import polars as pl
 
@@ -213,7 +253,7 @@ def test_a_table_of_more_rows_than_memory_is_refused(tmp_path):
     assert path.stat().st_size < 200_000, "a constant column takes hardly any room in the file"
     with (
         only(48 << 20),
-        pytest.raises(UsageError, match=r"a table of 4000000 rows takes about 61\.0 MiB of memory, and .* can be had"),
+        pytest.raises(UsageError, match=r"a table of 4000000 rows takes about 122 MiB of memory, and .* can be had"),
     ):
         samples.read(path)
 

@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 import weft
 from weft.cli.main import app
 from weft.launch import data_parallel, primitives
+from weft.launch.protocol import Protocol
 
 
 def test_every_group_is_priced_with_real_and_cm_time(native):
@@ -37,15 +38,15 @@ def test_vp_ratios_are_asked_for(native):
     ("machine", "benchmark", "given", "message"),
     [
         ("cm200", "router", {}, "cm200 has no costs of data-parallel operations"),
-        ("cm2-8k", "router", {"rank": 3}, "router takes no rank; it takes vp-ratio"),
+        ("cm2-8k", "router", {"axes": 3}, "router takes no axes; on a described machine it takes vp_ratio"),
         (
             "cm2-8k",
             "pshift",
             {"vp_ratio": 2},
-            "pshift takes no vp-ratio; it takes rank, length, distance and precision",
+            "pshift takes no vp_ratio; on a described machine it takes axes, distance, extent, precision",
         ),
         ("cm2-8k", ["pshift", "news"], {}, "pshift has columns of its own: ask for it alone"),
-        ("ipsc860", "echo", {"vp_ratio": 2}, "and no vp-ratio"),
+        ("ipsc860", "echo", {"vp_ratio": 2}, "echo takes no vp_ratio; processor and front-end"),
     ],
 )
 def test_what_cannot_be_meant_is_said(native, machine, benchmark, given, message):
@@ -62,9 +63,9 @@ def test_they_are_listed_with_the_others(native):
 @pytest.mark.parametrize(
     ("words", "shown"),
     [
-        (["pshift", "--on", "cm200", "--rank", "2", "--length", "2"], "PSHIFT CM"),
+        (["pshift", "--on", "cm200", "--axes", "2", "--extent", "2"], "PSHIFT CM"),
         (["processor", "--on", "cm2-8k"], "float_divide"),
-        (["pshift", "--on", "cm200", "--rank", "2", "--length", "4", "--distance", "9"], "4 shifts fall back"),
+        (["pshift", "--on", "cm200", "--axes", "2", "--extent", "4", "--distance", "9"], "4 shifts fall back"),
     ],
 )
 def test_they_are_shown(native, words, shown):
@@ -74,10 +75,10 @@ def test_they_are_shown(native, words, shown):
 
 
 def test_the_csv_has_the_columns_that_programs_read(native):
-    words = ["measure", "pshift", "--on", "cm200", "--rank", "3", "--length", "2,4,8,16", "--format", "csv"]
+    words = ["measure", "pshift", "--on", "cm200", "--axes", "3", "--extent", "2,4,8,16", "--format", "csv"]
     result = CliRunner().invoke(app, words)
     lines = result.output.splitlines()
-    wanted = "source,machine,benchmark,rank,length,cshift_cm_s,pshift_cm_s,cshift_elapsed_s,pshift_elapsed_s"
+    wanted = "source,machine,benchmark,axes,extent,cshift_cm_s,pshift_cm_s,cshift_elapsed_s,pshift_elapsed_s"
     assert set(wanted.split(",")) <= set(lines[0].split(","))
     assert len(lines) == 5
 
@@ -92,7 +93,9 @@ def test_a_message_has_no_time_there(native):
 def test_the_groups_are_measured_here_with_the_same_rows(native):
     """Two launches of two groups: the same columns as priced ones have, so that both are points of one table."""
     variants = ["add 16 bits", "float_divide 32 bits", "store", "multiple_broadcast clustering 3 allowed"]
-    here = weft.measure(["processor", "router"], variants=variants, launches=2, budget=0, seconds_per_point=1e-6)
+    here = weft.measure(
+        ["processor", "router"], variant=variants, protocol=Protocol(launches=2, budget=0), seconds_per_point=1e-6
+    )
     there = weft.simulate("cm2-8k", ["processor", "router"]).filter(pl.col("variant").is_in(variants))
     assert here["source"].unique().to_list() == ["measured"]
     assert sorted(here["repetition"].unique()) == [0, 1]
@@ -141,7 +144,7 @@ def test_the_work_is_that_of_the_call(native, operator):
 def test_pshift_is_not_measured_here(native):
     with pytest.raises(weft.UsageError, match="pshift is of data-parallel machines and nothing runs it here"):
         weft.measure("pshift")
-    with pytest.raises(weft.UsageError, match="echo takes no vp_ratios; processor and front-end"):
+    with pytest.raises(weft.UsageError, match="echo takes no vp_ratio; processor and front-end"):
         weft.measure("echo", vp_ratio=2)
 
 

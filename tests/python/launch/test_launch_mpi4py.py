@@ -25,7 +25,7 @@ if rows is not None:
 
 @pytest.mark.skipif(importlib.util.find_spec("mpi4py") is None, reason="mpi4py is not installed")
 def test_ranks_of_mpi4py_measure(native):
-    request = Request("echo", 2, bytes=(8,), iterations=2, warmup=1).to_json()
+    request = Request("echo", 2, {"bytes": (8,), "iterations": 2, "warmup": 1}).to_json()
     words = [*mpiexec.command(), "-n", "2", sys.executable, "-c", PROGRAM, request]
     out = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True).stdout
     total, rows = out.split(maxsplit=1)

@@ -27,7 +27,7 @@ WRITE = (
 
 
 def job(code, ranks=2, lengths=((8,), (16,))):
-    return Job([Request("echo", ranks, bytes=n) for n in lengths], ranks, (sys.executable, "-c", ROWS + code))
+    return Job([Request("echo", ranks, {"bytes": n}) for n in lengths], ranks, (sys.executable, "-c", ROWS + code))
 
 
 def running(marker):

@@ -7,17 +7,17 @@ import pytest
 
 from weft import _core
 from weft.launch import blas, node_process, protocol
-from weft.launch.measure import measure
-from weft.launch.protocol import Plan, run, status
-from weft.launch.request import Request, Settings, node_benchmarks, requests
+from weft.launch.protocol import Protocol, run, status
+from weft.launch.request import Request, node_benchmarks, parsed, requests
 from weft.launch.simulate import simulate
 from weft.samples import summarise
+from weft.study.measuring import measure
 
 
 def test_every_benchmark_of_the_native_half_is_there(native):
     names = list(node_benchmarks())
     assert names[:3] == ["arithmetic", "sieve", "floatmath"]
-    assert node_benchmarks()["dot_product"].words == "elements of a vector"
+    assert node_benchmarks()["dot_product"].takes["extent"].of == "vector"
 
 
 def test_the_caltech_rows_of_a_machine_are_its_operation_times(native):
@@ -31,16 +31,16 @@ def test_the_caltech_rows_of_a_machine_are_its_operation_times(native):
 
 @pytest.mark.parametrize("length", [1, 8, 4096])
 def test_a_dot_product_is_twice_its_length_in_sums_of_products(native, length):
-    found = simulate("ipsc2", "dot_product", lengths=length, variants=["float64"])
+    found = simulate("ipsc2", "dot_product", extent=length, variant=["float64"])
     assert found["seconds"].to_list() == pytest.approx([2 * length * 3.8e-6])
-    assert found["words"].to_list() == [length]
+    assert found["extent"].to_list() == [length]
 
 
 def test_what_a_machine_file_does_not_price_is_said(native):
     with pytest.raises(_core.UsageError, match=r"ipsc860 has no sieve \(.*\): it is more than its operations"):
         simulate("ipsc860", "sieve")
     with pytest.raises(_core.UsageError, match="its machine file does not price copy_byte"):
-        simulate("multi-psi-v1", "stream", variants=["copy"])
+        simulate("multi-psi-v1", "stream", variant=["copy"])
     with pytest.raises(_core.UsageError, match="priced, not run: it has no timeline"):
         simulate("ipsc860", "arithmetic", trace="t.json")
 
@@ -48,28 +48,27 @@ def test_what_a_machine_file_does_not_price_is_said(native):
 @pytest.mark.parametrize(
     ("names", "options", "message"),
     [
-        (["arithmetic"], {"ranks": (4,)}, "arithmetic runs on one rank"),
-        (["arithmetic"], {"lengths": (8,)}, "sends no messages, so it takes no bytes"),
-        (["sieve"], {"words": (8,)}, "sieve takes no --lengths; dot_product and stream and memory_latency do"),
-        (["sieve"], {"threads": (2,)}, "sieve takes no threads; stream does"),
-        (["arithmetic"], {"variants": ("int64_add",)}, "arithmetic has no row 'int64_add'; there are int16_add"),
-        (["echo"], {"neighbours": (2,)}, "echo takes no neighbours; fan-in and fan-out do"),
-        (["echo"], {"probe": (1, 3)}, "echo takes no probe; contention does"),
+        (["arithmetic"], {"ranks": 4}, "arithmetic runs on one rank"),
+        (["arithmetic"], {"bytes": 8}, "sends no messages, so it takes no bytes"),
+        (["sieve"], {"extent": 8}, "sieve takes no extent; dot_product and cholesky and jacobi and pshift do"),
+        (["sieve"], {"threads": 2}, "sieve takes no threads; stream does"),
+        (["arithmetic"], {"variant": "int64_add"}, "arithmetic has no row 'int64_add'; there are int16_add"),
+        (["echo"], {"neighbours": 2}, "echo takes no neighbours; fan-in and fan-out do"),
+        (["echo"], {"probe": "1-3"}, "echo takes no probe; contention does"),
         (["barrier"], {"window": 4}, "barrier takes no window; bandwidth and fan-in and fan-out do"),
     ],
 )
 def test_what_no_benchmark_takes_is_refused(native, names, options, message):
-    ranks, lengths = options.pop("ranks", ()), options.pop("lengths", ())
     with pytest.raises(_core.UsageError, match=message):
-        requests(names, ranks, lengths, (), Settings(**options))
+        requests(names, parsed(options))
 
 
 def test_parameters_go_to_those_that_take_them(native):
-    settings = Settings(words=(64,), neighbours=(1, 2), window=3)
-    dot, echo, fan = requests(["dot_product", "echo", "fan-in"], (), (8,), (), settings)
-    assert (dot.words, dot.bytes, dot.ranks) == ((64,), (), 1)
-    assert (echo.neighbours, echo.window, echo.words) == ((), None, ())
-    assert (fan.neighbours, fan.window, fan.bytes) == ((1, 2), 3, (8,))
+    given = parsed({"extent": 64, "neighbours": "1:2", "window": 3, "bytes": 8})
+    dot, echo, fan = requests(["dot_product", "echo", "fan-in"], given)
+    assert (dot.parameters, dot.ranks) == ({"extent": (64,)}, 1)
+    assert echo.parameters == {"bytes": (8,)}
+    assert fan.parameters == {"neighbours": (1, 2), "window": 3, "bytes": (8,)}
     for request in (echo, fan):
         _core.check_request(request.to_json())
 
@@ -81,14 +80,14 @@ class World:
         self.asked = []
 
     def __call__(self, wanted):
-        self.asked.append([(request.benchmark, request.variants) for request in wanted])
+        self.asked.append([(request.benchmark, request.several("variant")) for request in wanted])
         for index, request in enumerate(wanted):
             number = request.seed
             rows = [("steady", 1.0), ("loose", float(1 + number % 7))]
             yield (
                 index,
                 [
-                    {"benchmark": request.benchmark, "ranks": 1, "variant": name, "length": 8, "seconds": seconds}
+                    {"benchmark": request.benchmark, "ranks": 1, "variant": name, "extent": 8, "seconds": seconds}
                     for name, seconds in rows
                     if request.wants(name)
                 ],
@@ -97,12 +96,12 @@ class World:
 
 def test_only_loose_rows_are_launched_again_and_memory_once():
     world = World()
-    wanted = [Request("arithmetic", node=True), Request("memory", node=True)]
-    found = run(wanted, world, Plan(budget=1e9, most=9))
+    wanted = [Request("arithmetic"), Request("memory")]
+    found = run(wanted, world, Protocol(budget=1e9, most=9))
     assert world.asked[0] == [("arithmetic", ()), ("memory", ())]
     assert all(asked == [("arithmetic", ("steady", "loose"))] for asked in world.asked[1:6])
     assert all(asked == [("arithmetic", ("loose",))] for asked in world.asked[6:])
-    ended = status(found.rows, Plan(), False, False)
+    ended = status(found.rows, Protocol(), False, False)
     kinds = {(key[0], dict(zip(protocol.POINT, key, strict=True))["variant"]): how for key, how in ended.items()}
     assert kinds["arithmetic", "steady"] == protocol.CONVERGED
     assert kinds["arithmetic", "loose"] == protocol.NOT_CONVERGED
@@ -110,13 +109,15 @@ def test_only_loose_rows_are_launched_again_and_memory_once():
 
 
 def test_a_row_of_a_table_is_the_point_that_was_launched():
-    fresh = {"benchmark": "file-write", "ranks": 1, "length": 5, "preallocated": True}
-    kept = {"benchmark": "file-write", "ranks": 1, "words": 5, "preallocated": "true", "variant": None}
+    fresh = {"benchmark": "file-write", "ranks": 1, "extent": 5, "preallocate": True}
+    kept = {"benchmark": "file-write", "ranks": 1, "extent": 5, "preallocate": "true", "variant": None}
     assert protocol.point(fresh) == protocol.point(kept)
 
 
 def test_rows_land_in_the_table_with_their_rates(native):
-    found = measure("arithmetic", variants=["float64_add", "int32_add"], seconds_per_point=1e-3, budget=0.0)
+    found = measure(
+        "arithmetic", variant=["float64_add", "int32_add"], seconds_per_point=1e-3, protocol=Protocol(budget=0.0)
+    )
     assert len(found) == 12
     assert set(found["variant"]) == {"float64_add", "int32_add"}
     assert set(found["rate_unit"]) <= {"Mflop/s", "Mop/s"}
@@ -127,7 +128,7 @@ def test_rows_land_in_the_table_with_their_rates(native):
 
 def test_a_length_that_cannot_be_is_said_by_the_process(native):
     with pytest.raises(_core.UsageError, match="a length of 8 cannot be measured"):
-        measure("stream", lengths=8, launches=1, budget=0.0)
+        measure("stream", bytes=8, protocol=Protocol(launches=1, budget=0.0))
 
 
 def test_numpys_blas_is_a_row_with_its_name(native):
@@ -135,7 +136,7 @@ def test_numpys_blas_is_a_row_with_its_name(native):
     assert found["variant"].startswith("n1000_blas_")
     assert found["checked"]
     assert found["rate"] * found["seconds"] == pytest.approx((2e9 / 3 + 2e6) * 1e-6)
-    rows = node_process.measured("linpack", {"seconds_per_row": 1e-3, "variants": ["n100"]}, ["n100"])
+    rows = node_process.measured("linpack", {"seconds_per_point": 1e-3, "variant": ["n100"]}, ["n100"])
     assert [row["variant"] for row in rows] == ["n100"]
 
 
@@ -154,9 +155,9 @@ def test_a_process_that_dies_is_named(native, monkeypatch):
 
     monkeypatch.setattr(node, "PROGRAM", (sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"))
     with pytest.raises(_core.RunError, match="the process that measures the node was killed by signal 9"):
-        measure("sieve", launches=1, budget=0.0)
+        measure("sieve", protocol=Protocol(launches=1, budget=0.0))
 
 
 def test_a_request_crosses_as_the_native_half_reads_it(native):
-    request = Request("linpack", node=True, variants=("n100", "n1000_blas_x"), seconds_per_point=0.1)
-    assert json.loads(request.to_json())["variants"] == ["n100"]
+    request = Request("linpack", 1, {"variant": ("n100", "n1000_blas_x"), "seconds_per_point": 0.1})
+    assert json.loads(request.to_json())["variant"] == ["n100"]

@@ -186,7 +186,7 @@ def test_a_rank_that_is_lost_before_mpi_has_started_is_named(native, leaves):
         f"    time.sleep(1); {leaves}\n"
         "sys.exit(rank.main(sys.argv[1]))\n"
     )
-    job = Job([Request("echo", ranks=2, bytes=(8,))], 2, program=(sys.executable, "-P", "-c", code))
+    job = Job([Request("echo", 2, {"bytes": (8,)})], 2, program=(sys.executable, "-P", "-c", code))
     with pytest.raises(RunError) as error:
         list(job)
     how = r"was killed by signal 9 \(Killed\)" if "kill" in leaves else "ended with exit code 3 before the run was over"

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from weft._core import RunError
 from weft.launch import protocol
-from weft.launch.protocol import Plan, run, status
+from weft.launch.protocol import Protocol, run, status
 from weft.launch.request import Request
 
-ECHO = Request("echo", 2, bytes=(8, 64, 512))
+ECHO = Request("echo", 2, {"bytes": (8, 64, 512)})
 
 
 class World:
@@ -26,7 +26,7 @@ class World:
 
     def __call__(self, requests):
         number = requests[0].seed - 1
-        self.launches.append([r.bytes for r in requests])
+        self.launches.append([r.several("bytes") for r in requests])
         if number == self.fail_at:
             raise self.failure
         for index, request in enumerate(requests):
@@ -35,7 +35,7 @@ class World:
                     "benchmark": request.benchmark, "ranks": request.ranks, "hops": None, "bytes": n,
                     "algorithm": None, "seconds": self.seconds(n, number),
                 }
-                for n in request.bytes or (None,)
+                for n in request.several("bytes") or (None,)
             ]  # fmt: skip
 
 
@@ -50,11 +50,11 @@ class Clock:
 
 def test_steady_points_take_the_fewest_launches():
     world = World(lambda n, launch: 1e-6)
-    found = run([ECHO], world, Plan(budget=1e9))
+    found = run([ECHO], world, Protocol(budget=1e9))
     assert len(world.launches) == 6
     assert len(found.rows) == 18
     assert {row["repetition"] for row in found.rows} == set(range(6))
-    assert set(status(found.rows, Plan(), False, False).values()) == {protocol.CONVERGED}
+    assert set(status(found.rows, Protocol(), False, False).values()) == {protocol.CONVERGED}
 
 
 class Passes:
@@ -75,19 +75,19 @@ class Passes:
                     "seconds": median, "seconds_p10": median - 1e-6, "iterations": 10, "share_above_3x": 0.1 * i,
                     "rate": n / median,
                 }
-                for n in request.bytes
+                for n in request.several("bytes")
             ]  # fmt: skip
 
 
 def test_passes_of_a_launch_are_one_row_a_point():
     world = Passes()
-    several = Request("echo", 2, bytes=tuple(1 << k for k in range(3, 13)), seconds_per_point=0.004, passes=4)
+    several = Request("echo", 2, {"bytes": tuple(1 << k for k in range(3, 13)), "seconds_per_point": 0.004}, passes=4)
     rows = list(protocol.launched([several, replace(ECHO, benchmark="ring")], world, 3))
     (asked,) = world.asked
     assert [request.benchmark for request in asked] == ["echo", "ring", "echo", "echo", "echo"]
     echoes = [request for request in asked if request.benchmark == "echo"]
-    assert {request.seconds_per_point for request in echoes} == {0.001}
-    assert len({request.bytes for request in echoes}) == 4, "every pass has an order of its own"
+    assert {request.parameters["seconds_per_point"] for request in echoes} == {0.001}
+    assert len({request.several("bytes") for request in echoes}) == 4, "every pass has an order of its own"
     assert len({request.seed for request in echoes}) == 4
     assert [row["benchmark"] for row in rows] == ["ring"] * 3 + ["echo"] * 10, "passes are joined when the last is done"
     for row in rows[3:]:
@@ -107,7 +107,7 @@ def test_every_launch_has_an_order_of_its_own_and_the_same_again():
     orders = [
         world.launches
         for world in (World(lambda n, launch: 1.0), World(lambda n, launch: 1.0))
-        if run([Request("echo", 2, bytes=tuple(1 << k for k in range(16)))], world, Plan())
+        if run([Request("echo", 2, {"bytes": tuple(1 << k for k in range(16))})], world, Protocol())
     ]
     assert orders[0] == orders[1]
     assert len({tuple(launch[0]) for launch in orders[0]}) == 6
@@ -116,7 +116,7 @@ def test_every_launch_has_an_order_of_its_own_and_the_same_again():
 def test_only_loose_points_are_launched_again():
     noise = random.Random(1)
     world = World(lambda n, launch: noise.lognormvariate(0, 0.2) if n == 64 else 1.0)
-    found = run([ECHO], world, Plan(budget=1e9, most=40))
+    found = run([ECHO], world, Protocol(budget=1e9, most=40))
     assert all(set(launch[0]) == {64} for launch in world.launches[6:])
     values = protocol.seconds_by_point(found.rows)
     assert len(values[protocol.point({"benchmark": "echo", "ranks": 2, "bytes": 8})]) == 6
@@ -125,58 +125,58 @@ def test_only_loose_points_are_launched_again():
 
 def test_a_spent_budget_ends_it_and_is_said():
     world = World(lambda n, launch: 1.0 + launch)
-    found = run([ECHO], world, Plan(budget=30.0), clock=Clock(4.0))
+    found = run([ECHO], world, Protocol(budget=30.0), clock=Clock(4.0))
     assert 6 <= len(world.launches) < 60
-    assert set(status(found.rows, Plan(), False, False).values()) == {protocol.NOT_CONVERGED}
+    assert set(status(found.rows, Protocol(), False, False).values()) == {protocol.NOT_CONVERGED}
 
 
 def test_a_machine_too_busy_for_the_fewest_launches_does_not_take_for_ever():
     world = World(lambda n, launch: 1.0 + launch)
-    found = run([ECHO], world, Plan(budget=20.0, limit=40.0), clock=Clock(4.0))
+    found = run([ECHO], world, Protocol(budget=20.0, limit=40.0), clock=Clock(4.0))
     assert 1 <= len(world.launches) < 6
     assert found.rows
     assert not found.interrupted
-    assert set(status(found.rows, Plan(), False, False).values()) == {protocol.NOT_CONVERGED}
+    assert set(status(found.rows, Protocol(), False, False).values()) == {protocol.NOT_CONVERGED}
 
 
 def test_the_fewest_launches_are_made_whatever_the_budget():
     world = World(lambda n, launch: 1.0 + launch)
-    run([ECHO], world, Plan(budget=0.0))
+    run([ECHO], world, Protocol(budget=0.0))
     assert len(world.launches) == 6
 
 
 def test_an_interrupt_keeps_what_was_measured_and_a_resumed_run_goes_on():
     world = World(lambda n, launch: 1e-6, fail_at=3)
-    found = run([ECHO], world, Plan())
+    found = run([ECHO], world, Protocol())
     assert found.interrupted
     assert len(found.rows) == 9
-    assert set(status(found.rows, Plan(), True, False).values()) == {protocol.INTERRUPTED}
+    assert set(status(found.rows, Protocol(), True, False).values()) == {protocol.INTERRUPTED}
     again = World(lambda n, launch: 1e-6)
-    rest = run([ECHO], again, Plan(), before=found.rows)
+    rest = run([ECHO], again, Protocol(), before=found.rows)
     assert [row["repetition"] for row in rest.rows[::3]] == [3, 4, 5]
-    assert set(status([*found.rows, *rest.rows], Plan(), False, False).values()) == {protocol.CONVERGED}
+    assert set(status([*found.rows, *rest.rows], Protocol(), False, False).values()) == {protocol.CONVERGED}
 
 
 def test_a_launch_that_fails_loses_nothing_that_was_measured():
     failure = RunError("rank 1 was killed")
-    found = run([ECHO], World(lambda n, launch: 1e-6, fail_at=3, failure=failure), Plan())
+    found = run([ECHO], World(lambda n, launch: 1e-6, fail_at=3, failure=failure), Protocol())
     assert found.failure is failure
     assert not found.interrupted
     assert len(found.rows) == 9
     with pytest.raises(RunError, match="rank 1 was killed"):
-        run([ECHO], World(lambda n, launch: 1e-6, fail_at=0, failure=failure), Plan())
+        run([ECHO], World(lambda n, launch: 1e-6, fail_at=0, failure=failure), Protocol())
 
 
 def test_a_finished_measurement_is_not_begun_again():
     world = World(lambda n, launch: 1e-6)
-    found = run([ECHO], world, Plan())
+    found = run([ECHO], world, Protocol())
     again = World(lambda n, launch: 1e-6)
-    assert run([ECHO], again, Plan(), before=found.rows).rows == []
+    assert run([ECHO], again, Protocol(), before=found.rows).rows == []
     assert again.launches == []
 
 
 def test_benchmarks_without_lengths_are_points_too():
-    found = run([Request("barrier", 2)], World(lambda n, launch: 1e-6), Plan())
+    found = run([Request("barrier", 2)], World(lambda n, launch: 1e-6), Protocol())
     assert len(found.rows) == 6
 
 
@@ -208,7 +208,7 @@ class Breaks(World):
             yield found
 
 
-SEVERAL = [ECHO, Request("ring", 2, bytes=(8, 64)), Request("barrier", 2), Request("echo", 4, bytes=(8,))]
+SEVERAL = [ECHO, Request("ring", 2, {"bytes": (8, 64)}), Request("barrier", 2), Request("echo", 4, {"bytes": (8,)})]
 
 
 def _noisy(n, launch):
@@ -230,7 +230,7 @@ def _sortable(row):
 @given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 3)), min_size=1, max_size=4), st.booleans())
 def test_a_measurement_that_was_ended_anywhere_comes_to_the_same_launches(ends, kept_all):
     """Whether the launch that was ended is kept as far as it came (Ctrl-C), or is lost (kill -9)."""
-    plan = Plan(budget=1e9, most=9)
+    plan = Protocol(budget=1e9, most=9)
     undisturbed = run(SEVERAL, World(_noisy), plan).rows
     rows = []
     for number, after in sorted(ends):
@@ -250,9 +250,9 @@ def test_a_measurement_that_was_ended_anywhere_comes_to_the_same_launches(ends, 
 
 
 def test_a_benchmark_that_is_added_gets_its_fewest_launches_whatever_the_budget():
-    found = run([ECHO], World(lambda n, launch: 1e-6), Plan(budget=0.0))
-    ring = Request("ring", 2, bytes=(8,))
-    more = run([ECHO, ring], World(lambda n, launch: 1e-6), Plan(budget=0.0), before=found.rows)
+    found = run([ECHO], World(lambda n, launch: 1e-6), Protocol(budget=0.0))
+    ring = Request("ring", 2, {"bytes": (8,)})
+    more = run([ECHO, ring], World(lambda n, launch: 1e-6), Protocol(budget=0.0), before=found.rows)
     assert [row["benchmark"] for row in more.rows] == ["ring"] * 6
 
 
@@ -262,7 +262,7 @@ def test_rows_that_cannot_be_kept_end_a_measurement_and_are_not_lost():
             raise RunError("the journal x could not be written: No space left on device")
 
     world = World(lambda n, launch: 1e-6)
-    found = run([ECHO], world, Plan(), keep=full)
+    found = run([ECHO], world, Protocol(), keep=full)
     assert "No space left" in str(found.failure)
     assert [row["repetition"] for row in found.rows] == [0] * 3 + [1] * 3 + [2] * 3
     assert len(world.launches) == 3

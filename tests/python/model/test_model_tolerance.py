@@ -50,7 +50,7 @@ def test_a_length_that_is_slow_in_some_launches_moves_neither_break_nor_figures(
 
 @pytest.mark.parametrize("between", [1.0, 1.1, 1.12, 1.15])
 def test_a_jump_is_put_at_a_power_of_two_where_that_is_good_enough(between: float) -> None:
-    """As of messages to oneself, where 14336 bytes are on one line in some launches and near the other in others."""
+    """As of self-messages, where 14336 bytes are on one line in some launches and near the other in others."""
 
     def seconds(n: np.ndarray, _: np.ndarray) -> np.ndarray:
         short, long = 1.79e-7 + 9.8e-12 * n, 1.25e-7 + 1.9e-11 * n
@@ -64,7 +64,7 @@ def test_a_jump_is_put_at_a_power_of_two_where_that_is_good_enough(between: floa
 
 @pytest.mark.parametrize("startup", [1.5e-8, 2.5e-8, 8e-8])
 def test_a_startup_of_long_messages_that_cannot_be_told_from_0_is_0(startup: float) -> None:
-    """As of messages to oneself beyond a first-level cache; that of the shortest is kept, however small it is."""
+    """As of self-messages beyond a first-level cache; that of the shortest is kept, however small it is."""
 
     def seconds(n: np.ndarray, _: np.ndarray) -> np.ndarray:
         waves = 1.0 + 0.07 * np.sin(2.5 * np.log2(n))

@@ -125,10 +125,10 @@ def test_equation_2_passes_through_three_points():
 
 
 def test_pshift_is_priced_as_samples(native):
-    found = weft.simulate("cm200", "pshift", rank=3, length="2:16")
+    found = weft.simulate("cm200", "pshift", axes=3, extent="2:16")
     assert found["source"].unique().to_list() == ["predicted"]
-    assert found["length"].to_list() == [2, 4, 8, 16]
-    assert {"machine", "benchmark", "rank", *PREDICTED} <= set(found.columns)
+    assert found["extent"].to_list() == [2, 4, 8, 16]
+    assert {"machine", "benchmark", "axes", *PREDICTED} <= set(found.columns)
     assert (found["pshift_elapsed_s"] >= found["pshift_cm_s"]).all()
     assert (found["cshift_cm_s"] > found["pshift_cm_s"]).all()
     for name in PREDICTED:
@@ -137,17 +137,17 @@ def test_pshift_is_priced_as_samples(native):
 
 def test_single_precision_has_half_the_slices_in_as_many_exchanges_of_pairs(native):
     double, single = (
-        weft.simulate("cm200", "pshift", rank=1, length=4096, precision=precision) for precision in (None, "single")
+        weft.simulate("cm200", "pshift", axes=1, extent=4096, precision=precision) for precision in (None, "single")
     )
     ratio = single["pshift_cm_s"][0] / double["pshift_cm_s"][0]
     assert ratio == pytest.approx(0.5, abs=0.02)
 
 
 def test_shifts_that_fall_back_gain_nothing(native):
-    found = weft.simulate("cm200", "pshift", rank=2, length=4, distance=9)
+    found = weft.simulate("cm200", "pshift", axes=2, extent=4, distance=9)
     assert found["by_exchange"].to_list() == [0]
     assert found["cshift_cm_s"][0] == found["pshift_cm_s"][0]
-    power = weft.simulate("cm200", "pshift", rank=2, length=4, distance=16)
+    power = weft.simulate("cm200", "pshift", axes=2, extent=4, distance=16)
     assert power["by_exchange"].to_list() == [4]
 
 
@@ -157,11 +157,16 @@ def test_shifts_that_fall_back_gain_nothing(native):
         ("ipsc860", "pshift", {}, "ipsc860 has no costs of shifts: its machine file has no table"),
         ("cm200", ["pshift", "echo"], {}, "pshift is priced and echo runs in virtual time"),
         ("cm200", "echo", {}, "echo on cm200: it is a data-parallel machine, whose nodes pass no messages"),
-        ("cm200", "pshift", {"bytes": 8}, "pshift takes no bytes; it takes rank, length, distance and precision"),
-        ("cm200", "pshift", {"rank": 32}, "rank: an array has at most 31 axes, not 32"),
+        (
+            "cm200",
+            "pshift",
+            {"bytes": 8},
+            "pshift takes no bytes; on a described machine it takes axes, distance, extent, precision",
+        ),
+        ("cm200", "pshift", {"axes": 32}, "axes: 32 is more than 31, the greatest that is taken"),
         ("cm200", "pshift", {"precision": "half"}, "precision: 'half' is neither single nor double"),
-        ("ipsc860", "echo", {"rank": 3}, "echo takes no rank, length or distance of an array and no vp-ratio; pshift"),
-        ("cm200", "pshift", {"rank": 31, "length": 8}, "is too large: its slices cannot be counted"),
+        ("ipsc860", "echo", {"axes": 3}, "echo takes no axes; pshift does"),
+        ("cm200", "pshift", {"axes": 31, "extent": 8}, "is too large: its slices cannot be counted"),
     ],
 )
 def test_what_cannot_be_meant_is_said(native, machine, benchmark, given, message):
@@ -175,11 +180,11 @@ def test_nothing_of_it_runs_here(native):
 
 
 def test_the_cm2_is_slower_by_its_clock(native):
-    ours = {name: weft.simulate(name, "pshift", rank=2, length=32)["pshift_cm_s"][0] for name in ("cm200", "cm2-8k")}
+    ours = {name: weft.simulate(name, "pshift", axes=2, extent=32)["pshift_cm_s"][0] for name in ("cm200", "cm2-8k")}
     assert ours["cm2-8k"] / ours["cm200"] == pytest.approx(10 / 6.7, rel=0.01)
 
 
 def test_every_rank_of_the_machine_is_deterministic(native):
     first, second = (weft.simulate("cm200", "pshift") for _ in range(2))
     assert first.equals(second)
-    assert first.group_by("rank").agg(pl.len()).sort("rank")["len"].to_list() == [13, 7, 4, 3]
+    assert first.group_by("axes").agg(pl.len()).sort("axes")["len"].to_list() == [13, 7, 4, 3]

@@ -1,4 +1,4 @@
-"""The array primitives of the native half, beside numpy."""
+"""The array primitives of the extension module, beside numpy."""
 
 from __future__ import annotations
 

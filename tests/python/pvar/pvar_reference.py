@@ -1,4 +1,4 @@
-"""Parallel variables element by element: what every execution is held against."""
+"""Parallel variables element by element: what every execution is compared with."""
 
 import numpy as np
 

@@ -27,7 +27,7 @@ def made():
         found.append(row(source, machine, "arithmetic", 1e-9, rate=1000.0, rate_unit="Mflop/s", **more))
     for machine, source in (("here", "measured"), ("cube", "simulated")):
         for words in (8, 64):
-            more = {"variant": "float64", "words": words, "rate": 500.0, "rate_unit": "Mflop/s", "ranks": 1}
+            more = {"variant": "float64", "extent": words, "rate": 500.0, "rate_unit": "Mflop/s", "ranks": 1}
             found.append(row(source, machine, "dot_product", 1e-8 * words, **more))
         for length in (8, 1024):
             found.append(row(source, machine, "routing-compute", 1e-3, bytes=length, slowdown=0.3, quiet_seconds=7e-4))
@@ -39,7 +39,7 @@ def made():
                 for count in (1, 2)
             ]
         for n in (100, 1000):
-            more = {"n": n, "precision": "single", "rate": 1e8, "rate_unit": "flop/s", "ranks": 16}
+            more = {"extent": n, "precision": "single", "rate": 1e8, "rate_unit": "flop/s", "ranks": 16}
             found.append(row(source, machine, "cholesky", 1.0, **more))
         for ranks in (1, 4):
             more = {"bytes": 4096, "rate": 1e6, "ranks": ranks, "io_nodes": 4, "file_system": "concurrent"}

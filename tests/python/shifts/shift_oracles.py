@@ -66,7 +66,7 @@ end subroutine
 def gfortran():
     found = shutil.which("gfortran")
     if found is None:
-        pytest.skip("no gfortran in PATH: CSHIFT and EOSHIFT are held against numpy only")
+        pytest.skip("no gfortran in PATH: CSHIFT and EOSHIFT are compared with numpy only")
     return found
 
 

@@ -1,4 +1,4 @@
-"""Stencils as sums of shifted copies: ten lines that the real thing is held against."""
+"""Stencils as sums of shifted copies: ten lines that the real thing is compared with."""
 
 import numpy as np
 

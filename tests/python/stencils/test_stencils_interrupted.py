@@ -29,14 +29,14 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_an_interrupt_ends_a_long_call(call):
     script = SCRIPT.format(call=call)
-    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
+    command, pipe = [sys.executable, "-c", script], subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
         try:
             assert process.stdout.readline() == "begins\n"
             time.sleep(0.5)
             assert process.poll() is None
             process.send_signal(signal.SIGINT)
-            out, _ = process.communicate(timeout=30)
+            out, err = process.communicate(timeout=30)
         finally:
             process.kill()
-    assert out == "interrupted\n"
-    assert process.returncode == 0
+    assert (process.returncode, out, err) == (0, "interrupted\n", "")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.study.here import KNOWN, LONGEST, LONGEST_SELF, SHORTEST, agreement, fit, fitted_launches, lengths
+from weft.study.here import KNOWN, LONGEST, MAX_SELF, SHORTEST, agreement, fit, fitted_launches, lengths
 from weft.study.undisturbed import undisturbed
 
 BYTES = [8, 64, 256, 1024, 4096, 16384, 65536, 262144]
@@ -173,15 +173,15 @@ def study_of(*states) -> pl.DataFrame:
 
 @pytest.mark.parametrize("between", [0.94, 0.96, 0.98, 1.0, 1.025, 1.04])
 def test_a_length_at_which_buffers_may_outgrow_a_cache_moves_no_break(between):
-    """Messages to oneself as a processor with 32 KiB of first-level cache was found to take them.
+    """Self-messages as a processor with 32 KiB of first-level cache was found to take them.
 
     Two buffers of 14336 bytes and what the MPI library keeps are about as long as that cache: they took 0.94 to 1.03
     times as long in one study as in another, where other lengths agreed within 2%.
     """
-    known = [8, 1024, 10240, 14336, 16384, 20480, 262144, 524288, LONGEST_SELF]
+    known = [8, 1024, 10240, 14336, 16384, 20480, 262144, 524288, MAX_SELF]
     nanoseconds = np.array([180.0, 193.0, 284.0, 368.0 * between, 427.0, 558.0, 4848.0, 10989.0, 22061.0])
     echo = study_of((KNOWN, (1.0, 1.0)))
-    own = echo.filter(pl.col("bytes") <= LONGEST_SELF).with_columns(benchmark=pl.lit("echo-self"), ranks=1, hops=0)
+    own = echo.filter(pl.col("bytes") <= MAX_SELF).with_columns(benchmark=pl.lit("echo-self"), ranks=1, hops=0)
     seconds = pl.Series(1e-9 * np.interp(own["bytes"], known, nanoseconds))
     found = fit(pl.concat([echo, own.with_columns(seconds=seconds)], how="vertical_relaxed"))
     assert [piece.up_to for piece in found.curves["echo-self"].pieces] == [16383, None]

@@ -1,6 +1,7 @@
 //! Allreduce.
 
-use crate::communicator::{Communicator, Reduction};
+use crate::collective::Reduction;
+use crate::communicator::Communicator;
 use crate::error::CommError;
 use crate::payload::Payload;
 use crate::tag::CollectiveKind;

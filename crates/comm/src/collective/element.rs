@@ -3,7 +3,6 @@
 use bytemuck::Pod;
 use weft_base::Operation;
 
-use crate::communicator::Reduction;
 use crate::payload::Payload;
 
 /// The type of the elements of a reduction.
@@ -85,6 +84,13 @@ impl Operator {
     const fn is_bitwise(self) -> bool {
         matches!(self, Operator::BitAnd | Operator::BitOr | Operator::BitXor)
     }
+}
+
+/// An element type and an operator of a reduction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reduction {
+    pub element: Element,
+    pub operator: Operator,
 }
 
 impl Reduction {

@@ -1,6 +1,7 @@
 //! Reduce-scatter by recursive halving: the first half of Rabenseifner's algorithms.
 
-use crate::communicator::{Communicator, Reduction};
+use crate::collective::Reduction;
+use crate::communicator::Communicator;
 use crate::error::CommError;
 use crate::payload::Payload;
 

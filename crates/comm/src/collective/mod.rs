@@ -31,7 +31,7 @@ pub use alltoall::{alltoall, alltoallv};
 pub use barrier::barrier;
 pub use broadcast::broadcast;
 pub use choose::{CHAIN_SEGMENT, choose};
-pub use element::{Element, Operator};
+pub use element::{Element, Operator, Reduction};
 pub use gather::gather;
 pub use reduce::reduce;
 pub use scan::scan;

@@ -1,6 +1,7 @@
 //! One call of a collective: its messages, its checks, and leaving it whatever happens.
 
-use crate::communicator::{Communicator, NativeCollectives, Reduction};
+use crate::collective::Reduction;
+use crate::communicator::{Communicator, NativeCollectives};
 use crate::error::{CommError, Failure};
 use crate::message::{Source, Work};
 use crate::payload::Payload;

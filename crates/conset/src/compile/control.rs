@@ -3,6 +3,8 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
+use super::plan::Plan;
+
 /// Steps of a router that count as a second of effort.
 const STEPS_PER_SECOND: f64 = 6.0e7;
 
@@ -16,11 +18,14 @@ pub struct Control<'a> {
     pub seed: u64,
     interrupted: &'a dyn Fn() -> bool,
     progress: &'a dyn Fn(&Progress),
+    found: &'a dyn Fn(&Plan),
+    /// Seconds of the best plan that whoever is told knows of.
+    known: Cell<f64>,
     stopped: Cell<Option<Instant>>,
 }
 
 /// How long the best so far may take to become a schedule after somebody has had enough.
-const PATIENCE: Duration = Duration::from_millis(1200);
+const PATIENCE: Duration = Duration::from_millis(700);
 
 /// How far a compilation is.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,8 +46,34 @@ impl<'a> Control<'a> {
         interrupted: &'a dyn Fn() -> bool,
         progress: &'a dyn Fn(&Progress),
     ) -> Control<'a> {
-        let (spent, stopped) = (Cell::new(0.0), Cell::new(None));
-        Control { budget: effort * STEPS_PER_SECOND, spent, seed, interrupted, progress, stopped }
+        let (spent, known, stopped) = (Cell::new(0.0), Cell::new(f64::INFINITY), Cell::new(None));
+        Control {
+            budget: effort * STEPS_PER_SECOND,
+            spent,
+            seed,
+            interrupted,
+            progress,
+            found: &|_| (),
+            known,
+            stopped,
+        }
+    }
+
+    /// The same, with `found` told every plan that is better than all before it.
+    pub fn telling(self, found: &'a dyn Fn(&Plan)) -> Control<'a> {
+        Control { found, ..self }
+    }
+
+    /// Whoever is told knows of a plan with so many seconds.
+    pub fn knows(&self, seconds: f64) {
+        self.known.set(seconds);
+    }
+
+    /// Tells a plan, if it is better than all that are known.
+    pub fn tell(&self, seconds: f64, plan: &Plan) {
+        if seconds < self.known.replace(seconds.min(self.known.get())) {
+            (self.found)(plan);
+        }
     }
 
     /// Counts steps.

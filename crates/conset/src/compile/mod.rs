@@ -20,15 +20,16 @@ mod timetable;
 
 pub use control::{Control, Progress};
 pub use place::place;
+pub use plan::{Placed, Plan};
 
 use weft_base::memory::{self, MemoryError};
 
-use crate::bounds::{Demand, least_phases, lower_bounds, lower_bounds_until};
+use crate::bounds::{Demand, least_phases, lower_bounds_until};
 use crate::network::Network;
 use crate::pattern::{ConnectionSet, PatternError};
 use crate::resources::Resources;
 use crate::schedule::{Phase, Schedule};
-use plan::{Plan, phase_seconds, plan_fits, plan_seconds};
+use plan::{Load, phase_seconds, plan_seconds};
 
 /// Which compiler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +92,8 @@ pub enum CompileError {
         "no schedule with at most {phases} phases was found (the bound is {least}); more effort or more phases may help"
     )]
     NotFound { phases: u32, least: u32 },
+    #[error("the plan that was kept is none of this connection set on this machine: {0}")]
+    Kept(String),
     #[error("interrupted before there was a schedule")]
     Interrupted,
     #[error(transparent)]
@@ -114,6 +117,33 @@ pub fn compile(
     interrupted: &dyn Fn() -> bool,
     progress: &dyn Fn(&Progress),
 ) -> Result<Schedule, CompileError> {
+    compile_from(set, resources, machine, options, Search { kept: None, interrupted, progress, found: &|_| () })
+}
+
+/// How a search goes on from another, and what it is told and tells.
+pub struct Search<'a> {
+    /// The best plan of a search that was ended: this one ends with nothing worse.
+    pub kept: Option<Plan>,
+    /// Asked often and cheaply whether the search shall end.
+    pub interrupted: &'a dyn Fn() -> bool,
+    /// Told now and then how far it is.
+    pub progress: &'a dyn Fn(&Progress),
+    /// Told every plan that is better than all before it, and than `kept`.
+    pub found: &'a dyn Fn(&Plan),
+}
+
+/// As [`compile`], from the best plan of another search.
+///
+/// # Errors
+/// As those of [`compile`], and [`CompileError::Kept`] for a plan of another set or machine.
+pub fn compile_from(
+    set: &ConnectionSet,
+    resources: &Resources,
+    machine: &str,
+    options: &Options,
+    search: Search,
+) -> Result<Schedule, CompileError> {
+    let Search { kept, interrupted, progress, found } = search;
     set.check()?;
     for (limit, what) in [
         (resources.node_channels, "channels of a node"),
@@ -132,7 +162,7 @@ pub fn compile(
         return Err(CompileError::TooManyNodes { last: set.nodes - 1, nodes: network.nodes });
     }
     let set = &ConnectionSet { nodes: network.nodes as u32, ..set.clone() };
-    let hops = hops(set, &network)?;
+    let hops = hops(set, &network, interrupted)?;
     let demand = Demand { set, resources, network: &network, hops: &hops };
     let least = least_phases(&demand);
     let count = set.connections.len();
@@ -141,13 +171,16 @@ pub fn compile(
         format!("a schedule of {count} connections on {nodes} nodes"),
         smaller,
     )?;
-    refuse_infeasible(&demand, options, least)?;
-    let control = Control::new(options.effort, options.seed, interrupted, progress);
+    refuse_infeasible(&demand, options, least, interrupted)?;
+    let control = Control::new(options.effort, options.seed, interrupted, progress).telling(found);
+    if let Some(reason) = kept.as_ref().and_then(|kept| plan::fault(kept, set, &network)) {
+        return Err(CompileError::Kept(reason));
+    }
     let compilation = Compilation { demand, least, options, control: &control };
     let plan = match options.compiler {
         _ if set.connections.is_empty() => Plan::new(),
         Compiler::Apr => compilation.baseline()?,
-        Compiler::Weft => compilation.best()?,
+        Compiler::Weft => compilation.best(kept)?,
     };
     compilation.schedule(plan, machine)
 }
@@ -162,9 +195,9 @@ fn least_bytes(demand: &Demand, phases: u32) -> u64 {
 }
 
 /// Hops of a shortest way of every connection.
-fn hops(set: &ConnectionSet, network: &Network) -> Result<Vec<u32>, CompileError> {
+fn hops(set: &ConnectionSet, network: &Network, interrupted: &dyn Fn() -> bool) -> Result<Vec<u32>, CompileError> {
     let pairs: Vec<(u32, u32)> = set.connections.iter().map(|c| (c.source, c.destination)).collect();
-    let hops = network.shortest(&pairs);
+    let hops = network.shortest_until(&pairs, interrupted).ok_or(CompileError::Interrupted)?;
     let disconnected = |connection: usize| {
         let (from, to) = pairs[connection];
         CompileError::Disconnected { connection, from, to }
@@ -173,7 +206,12 @@ fn hops(set: &ConnectionSet, network: &Network) -> Result<Vec<u32>, CompileError
 }
 
 /// A limit of phases that a bound says cannot be kept.
-fn refuse_infeasible(demand: &Demand, options: &Options, least: u32) -> Result<(), CompileError> {
+fn refuse_infeasible(
+    demand: &Demand,
+    options: &Options,
+    least: u32,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<(), CompileError> {
     let Some(phases) = options.phases else { return Ok(()) };
     if demand.set.connections.is_empty() || phases >= least {
         return Ok(());
@@ -191,7 +229,7 @@ fn refuse_infeasible(demand: &Demand, options: &Options, least: u32) -> Result<(
             return Err(CompileError::Degree { node: node as u32, degree: degree[node], channels, phases, all, least });
         }
     }
-    let bounds = lower_bounds(demand, false);
+    let bounds = lower_bounds_until(demand, false, interrupted).ok_or(CompileError::Interrupted)?;
     let of_phases = bounds.iter().filter(|bound| bound.unit == "phases");
     let best = of_phases.max_by(|a, b| a.value.total_cmp(&b.value));
     let bound = best.map_or_else(String::new, |bound| bound.name.clone());
@@ -225,22 +263,48 @@ impl Compilation<'_> {
         plan_seconds(plan, self.demand.resources, self.demand.network)
     }
 
-    /// Whether a plan may be a candidate.
-    fn allows(&self, plan: &Plan) -> bool {
-        self.options.phases.is_none_or(|phases| plan.len() <= phases as usize)
-            && plan_fits(plan, self.demand.resources, self.demand.network)
+    /// The seconds of a plan that may be a candidate: it has few enough phases, and each can be open at once.
+    fn candidate_seconds(&self, plan: &Plan) -> Option<f64> {
+        let Demand { resources, network, .. } = self.demand;
+        if self.options.phases.is_some_and(|limit| plan.len() > limit as usize) {
+            return None;
+        }
+        let mut seconds = 0.0;
+        for phase in plan {
+            let load = Load::of_until(phase, network, &|| self.control.must_end())?;
+            if !load.fits(resources, network) {
+                return None;
+            }
+            seconds += resources.switch_seconds() + load.phase_seconds(phase, resources, network);
+        }
+        Some(seconds)
     }
 
-    fn best(&self) -> Result<Plan, CompileError> {
-        let mut best: Option<(f64, Plan)> = None;
+    /// The best plan, which is no worse than one that was kept from another search.
+    fn best(&self, kept: Option<Plan>) -> Result<Plan, CompileError> {
+        let mut kept = kept.and_then(|plan| Some((self.candidate_seconds(&plan)?, plan)));
+        if let Some((seconds, _)) = kept {
+            self.control.knows(seconds);
+        }
+        let mut best = None;
         self.symmetric(&mut best);
-        self.circuits(&mut best);
-        if best.is_none() {
-            let plan = self.fewest()?;
-            best = Some((self.seconds(&plan), plan));
+        if !self.control.is_interrupted() {
+            self.circuits(&mut best);
+        }
+        if best.is_none() && !self.control.is_interrupted() {
+            best = match kept.take() {
+                Some(kept) => Some(kept),
+                None => {
+                    let plan = self.fewest()?;
+                    let seconds = self.seconds(&plan);
+                    self.control.tell(seconds, &plan);
+                    Some((seconds, plan))
+                }
+            };
             improve::improve(self, &mut best);
         }
-        match best {
+        let plans = best.into_iter().chain(kept);
+        match plans.min_by(|a, b| a.0.total_cmp(&b.0)) {
             Some((_, plan)) => Ok(plan),
             None => Err(CompileError::Interrupted),
         }
@@ -248,10 +312,11 @@ impl Compilation<'_> {
 
     /// Keeps a plan that is better than the best.
     fn consider(&self, plan: Option<Plan>, best: &mut Option<(f64, Plan)>) -> bool {
-        let Some(plan) = plan.filter(|plan| self.allows(plan)) else { return false };
-        let seconds = self.seconds(&plan);
+        let Some(plan) = plan else { return false };
+        let Some(seconds) = self.candidate_seconds(&plan) else { return false };
         let better = best.as_ref().is_none_or(|(known, _)| seconds < known * (1.0 - 1e-12));
         if better {
+            self.control.tell(seconds, &plan);
             *best = Some((seconds, plan));
         }
         better
@@ -264,7 +329,7 @@ impl Compilation<'_> {
     /// Candidates for patterns that translations map onto themselves.
     fn symmetric(&self, best: &mut Option<(f64, Plan)>) {
         let Demand { set, resources, network, .. } = self.demand;
-        let Some(symmetric) = symmetric::Symmetric::of(set, network) else { return };
+        let Some(symmetric) = symmetric::Symmetric::of(set, network, self.control) else { return };
         self.report("packing orbits", best);
         let packed = symmetric::pack(&symmetric, resources, self.least, self.control);
         let fewest = packed.as_ref().map(Vec::len);
@@ -346,30 +411,32 @@ impl Compilation<'_> {
     fn schedule(&self, plan: Plan, machine: &str) -> Result<Schedule, CompileError> {
         let Demand { set, resources, network, .. } = self.demand;
         self.report("timetables", &None);
+        let stop: &dyn Fn() -> bool = &|| self.control.must_end();
         let orders = timetable::by_connection(&set.orders);
         let mut split = false;
         let mut seen = vec![false; set.connections.len()];
         let mut phases = Vec::with_capacity(plan.len());
         for placed in plan {
-            if self.control.must_end() {
-                return Err(CompileError::Interrupted);
-            }
             for part in &placed {
                 split |= std::mem::replace(&mut seen[part.connection as usize], true);
             }
+            let load = Load::of_until(&placed, network, stop).ok_or(CompileError::Interrupted)?;
             let times = match self.options.compiler {
-                Compiler::Apr if set.orders.is_empty() => timetable::greedy(&placed, resources, network),
-                _ => timetable::even(&placed, &orders, resources, network),
+                Compiler::Apr if set.orders.is_empty() => {
+                    timetable::greedy(&placed, resources, network, stop).ok_or(CompileError::Interrupted)?
+                }
+                _ => timetable::even(&placed, &load, &orders, resources, network),
             };
-            let largest_link_load = timetable::largest_link_load(&placed, network);
-            let connections = timetable::transfers(placed, times, set);
+            let largest_link_load = load.largest_link_load(network);
+            let transfers = timetable::transfers(placed, times, set, stop);
+            let connections = transfers.ok_or(CompileError::Interrupted)?;
             let last = connections.iter().map(|transfer| transfer.start + transfer.duration).fold(0.0, f64::max);
             let predicted_seconds = resources.synchronisation_seconds + resources.phase_seconds + last;
             phases.push(Phase { connections, largest_link_load, predicted_seconds });
         }
         self.report("lower bounds", &None);
         let Options { compiler, effort, seed, .. } = self.options;
-        let bounds = lower_bounds_until(&self.demand, !split, &|| self.control.must_end());
+        let bounds = lower_bounds_until(&self.demand, !split, stop);
         let lower_bounds = bounds.ok_or(CompileError::Interrupted)?;
         let predicted_seconds = phases.iter().map(|phase| phase.predicted_seconds).sum();
         let schedule = Schedule {
@@ -384,7 +451,7 @@ impl Compilation<'_> {
             predicted_seconds,
             digest: String::new(),
         };
-        Ok(schedule.sealed())
+        schedule.sealed_until(stop).ok_or(CompileError::Interrupted)
     }
 }
 

@@ -1,12 +1,14 @@
 //! Plans: which connections are in which phase over which route, before there are times.
 
+use serde::{Deserialize, Serialize};
 use weft_machine::Access;
 
-use crate::network::Network;
+use crate::network::{ASKED_EVERY, Network};
+use crate::pattern::ConnectionSet;
 use crate::resources::Resources;
 
 /// A connection, or part of its words, with its route.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placed {
     pub connection: u32,
     pub words: u64,
@@ -25,6 +27,29 @@ impl Placed {
 
 /// Phases of placed connections.
 pub type Plan = Vec<Vec<Placed>>;
+
+/// Why a plan that was kept is none of a set on a network: every connection has all its words, over routes of links.
+pub fn fault(plan: &Plan, set: &ConnectionSet, network: &Network) -> Option<String> {
+    let mut words = vec![0u64; set.connections.len()];
+    for placed in plan.iter().flatten() {
+        let connection = placed.connection;
+        let Some(asked) = set.connections.get(connection as usize) else {
+            return Some(format!("it has a connection {connection}"));
+        };
+        if placed.route.first() != Some(&asked.source) || placed.route.last() != Some(&asked.destination) {
+            return Some(format!("connection {connection} has other ends"));
+        }
+        let linked = |pair: &[u32]| {
+            (pair[0] as usize) < network.vertices && network.to[network.out(pair[0] as usize)].contains(&pair[1])
+        };
+        if !placed.route.windows(2).all(linked) {
+            return Some(format!("connection {connection} goes over a link that is not there"));
+        }
+        words[connection as usize] = words[connection as usize].saturating_add(placed.words);
+    }
+    let other = words.iter().zip(&set.connections).position(|(&words, asked)| words != asked.words);
+    other.map(|connection| format!("connection {connection} has {} words", words[connection]))
+}
 
 /// What a phase takes of each resource.
 pub struct Load {
@@ -72,11 +97,19 @@ impl Load {
     }
 
     pub fn of(phase: &[Placed], network: &Network) -> Load {
+        Load::of_until(phase, network, &|| false).expect("nobody interrupts it")
+    }
+
+    /// As [`Load::of`]; `None` where `stop` says so before all is added.
+    pub fn of_until(phase: &[Placed], network: &Network, stop: &dyn Fn() -> bool) -> Option<Load> {
         let mut load = Load::new(network);
-        for placed in phase {
-            load.add(placed, network);
+        for part in phase.chunks(ASKED_EVERY) {
+            if stop() {
+                return None;
+            }
+            part.iter().for_each(|placed| load.add(placed, network));
         }
-        load
+        Some(load)
     }
 
     /// Whether the phase can be open at once.
@@ -106,6 +139,12 @@ impl Load {
         (access as f64 * resources.access_seconds).max(link * resources.link_seconds)
     }
 
+    /// Seconds of the transfers of the phase whose load this is, the longest transfer on its own included.
+    pub fn phase_seconds(&self, phase: &[Placed], resources: &Resources, network: &Network) -> f64 {
+        let longest = phase.iter().map(|placed| placed.words).max().unwrap_or(0) as f64 * resources.word_seconds();
+        self.seconds(resources, network).max(longest)
+    }
+
     /// Most connections on one link, parallel links sharing evenly.
     pub fn largest_link_load(&self, network: &Network) -> u32 {
         self.links.iter().zip(&network.multiplicity).map(|(&count, &wires)| count.div_ceil(wires)).max().unwrap_or(0)
@@ -114,16 +153,10 @@ impl Load {
 
 /// Seconds of a phase's transfers, the longest transfer on its own included.
 pub fn phase_seconds(phase: &[Placed], resources: &Resources, network: &Network) -> f64 {
-    let longest = phase.iter().map(|placed| placed.words).max().unwrap_or(0) as f64 * resources.word_seconds();
-    Load::of(phase, network).seconds(resources, network).max(longest)
+    Load::of(phase, network).phase_seconds(phase, resources, network)
 }
 
 /// Seconds of a whole plan without orders.
 pub fn plan_seconds(plan: &Plan, resources: &Resources, network: &Network) -> f64 {
     plan.iter().map(|phase| resources.switch_seconds() + phase_seconds(phase, resources, network)).sum()
-}
-
-/// Whether every phase of the plan can be open at once.
-pub fn plan_fits(plan: &Plan, resources: &Resources, network: &Network) -> bool {
-    plan.iter().all(|phase| Load::of(phase, network).fits(resources, network))
 }

@@ -17,7 +17,7 @@ use weft_base::generator;
 
 use super::control::Control;
 use super::plan::{Placed, Plan};
-use crate::network::{Grid, Network};
+use crate::network::{ASKED_EVERY, Grid, Network};
 use crate::pattern::ConnectionSet;
 use crate::resources::Resources;
 
@@ -33,8 +33,9 @@ pub struct Symmetric<'a> {
 }
 
 impl<'a> Symmetric<'a> {
-    /// The pattern's offsets, if it is invariant, all connections have as many words and none waits for another.
-    pub fn of(set: &ConnectionSet, network: &'a Network) -> Option<Symmetric<'a>> {
+    /// The pattern's offsets, if it is invariant, all connections have as many words, none waits for another, and nobody
+    /// has had enough.
+    pub fn of(set: &ConnectionSet, network: &'a Network, control: &Control) -> Option<Symmetric<'a>> {
         let grid = network.grid.as_ref().filter(|grid| grid.wraps)?;
         let nodes = network.nodes;
         let words = set.uniform_words()?;
@@ -46,6 +47,9 @@ impl<'a> Symmetric<'a> {
         let mut connection = vec![u32::MAX; set.connections.len()];
         let axes = grid.extents.len();
         for (index, c) in set.connections.iter().enumerate() {
+            if index.is_multiple_of(ASKED_EVERY) && control.is_interrupted() {
+                return None;
+            }
             let (source, destination) = (c.source as usize, c.destination as usize);
             let mut key = 0;
             for axis in 0..axes {
@@ -108,9 +112,14 @@ impl<'a> Symmetric<'a> {
 
     /// A phase that opens whole orbits. Where both ways round are equally long, nodes take them in turn, so that links
     /// both ways carry the same.
-    pub fn whole_orbits(&self, members: &[usize]) -> Vec<Placed> {
+    ///
+    /// `None` where the user has had enough for so long that what was found is given up.
+    pub fn whole_orbits(&self, members: &[usize], control: &Control) -> Option<Vec<Placed>> {
         let mut phase = Vec::with_capacity(members.len() * self.nodes);
         for &offset in members {
+            if control.must_end() {
+                return None;
+            }
             let mut steps = self.offsets[offset].clone();
             for source in 0..self.nodes {
                 for (axis, steps) in steps.iter_mut().enumerate() {
@@ -122,7 +131,7 @@ impl<'a> Symmetric<'a> {
                 phase.push(self.placed(offset, source, &steps, offset % steps.len().max(1)));
             }
         }
-        phase
+        Some(phase)
     }
 }
 
@@ -139,7 +148,7 @@ pub fn pack(symmetric: &Symmetric, resources: &Resources, least: u32, control: &
     }
     let Some(channels) = resources.node_channels else {
         let all: Vec<usize> = (0..symmetric.offsets.len()).collect();
-        return Some(vec![symmetric.whole_orbits(&all)]);
+        return Some(vec![symmetric.whole_orbits(&all, control)?]);
     };
     let channels = channels as usize;
     let longest = (0..symmetric.offsets.len()).map(|offset| symmetric.length(offset)).max()?;
@@ -149,8 +158,12 @@ pub fn pack(symmetric: &Symmetric, resources: &Resources, least: u32, control: &
     for phases in least..=least + least / 50 + 2 {
         for &largest in &fitting {
             control.spend(symmetric.offsets.len() * phases as usize);
-            if let Some(bins) = fill(symmetric, channels, phases as usize, largest) {
-                return Some(bins.iter().flat_map(|bin| rotations(symmetric, bin)).collect());
+            if control.is_interrupted() {
+                return None;
+            }
+            if let Some(bins) = fill(symmetric, channels, phases as usize, largest, control) {
+                let phases: Option<Vec<Plan>> = bins.iter().map(|bin| rotations(symmetric, bin, control)).collect();
+                return Some(phases?.concat());
             }
         }
     }
@@ -176,7 +189,7 @@ fn agree(known: &[i32], other: &[i32]) -> bool {
 
 /// Bins for exactly `phases` phases, if all offsets go into them: as many as possible for m = `largest`, the rest for the
 /// next smaller m.
-fn fill(symmetric: &Symmetric, channels: usize, phases: usize, largest: usize) -> Option<Vec<Bin>> {
+fn fill(symmetric: &Symmetric, channels: usize, phases: usize, largest: usize, control: &Control) -> Option<Vec<Bin>> {
     let mut left: Vec<usize> = (0..symmetric.offsets.len()).collect();
     left.sort_by_key(|&offset| std::cmp::Reverse(symmetric.length(offset)));
     let mut bins = Vec::new();
@@ -186,7 +199,7 @@ fn fill(symmetric: &Symmetric, channels: usize, phases: usize, largest: usize) -
         while m > 1 && budget < m {
             m /= 2;
         }
-        if budget == 0 {
+        if budget == 0 || control.is_interrupted() {
             return None;
         }
         let members = fill_one(symmetric, &left, channels * m, m);
@@ -260,10 +273,10 @@ fn exact(counts: &[usize], room: usize) -> Vec<usize> {
 }
 
 /// The phases of a bin: offsets laid end to end around the residues, rotated by one from phase to phase.
-fn rotations(symmetric: &Symmetric, bin: &Bin) -> Vec<Vec<Placed>> {
+fn rotations(symmetric: &Symmetric, bin: &Bin, control: &Control) -> Option<Plan> {
     let m = bin.rotations;
     if m == 1 {
-        return vec![symmetric.whole_orbits(&bin.members)];
+        return Some(vec![symmetric.whole_orbits(&bin.members, control)?]);
     }
     let signs = bin.members.iter().find_map(|&offset| family(&symmetric.offsets[offset], m));
     let axes = symmetric.grid.extents.len();
@@ -278,6 +291,9 @@ fn rotations(symmetric: &Symmetric, bin: &Bin) -> Vec<Vec<Placed>> {
     }
     let mut phases = vec![Vec::new(); m];
     for (rotation, phase) in phases.iter_mut().enumerate() {
+        if control.must_end() {
+            return None;
+        }
         let mut position = rotation;
         for &offset in &bin.members {
             let steps = &symmetric.offsets[offset];
@@ -292,7 +308,7 @@ fn rotations(symmetric: &Symmetric, bin: &Bin) -> Vec<Vec<Placed>> {
             position += length;
         }
     }
-    phases
+    Some(phases)
 }
 
 /// A sign for every axis that all members of the bin agree with.
@@ -333,7 +349,7 @@ pub fn anneal(
     let mut times = best.0;
     let count = symmetric.offsets.len() as u64;
     if phases < 2 || count < 2 {
-        return Some(packing.plan(&best.1));
+        return packing.plan(&best.1, control);
     }
     for step in 0..moves {
         if step % 4096 == 0 {
@@ -362,7 +378,7 @@ pub fn anneal(
             packing.undo();
         }
     }
-    Some(packing.plan(&best.1))
+    packing.plan(&best.1, control)
 }
 
 /// Which offset is in which phase, and what each phase then takes.
@@ -500,7 +516,7 @@ impl<'a> Packing<'a> {
         self.reprice(bins);
     }
 
-    fn plan(&self, bin_of: &[usize]) -> Plan {
+    fn plan(&self, bin_of: &[usize], control: &Control) -> Option<Plan> {
         let mut members = vec![Vec::new(); self.used.len()];
         for (offset, &bin) in bin_of.iter().enumerate() {
             members[bin].push(offset);
@@ -508,7 +524,7 @@ impl<'a> Packing<'a> {
         members
             .iter()
             .filter(|members| !members.is_empty())
-            .map(|members| self.symmetric.whole_orbits(members))
+            .map(|members| self.symmetric.whole_orbits(members, control))
             .collect()
     }
 }

@@ -4,8 +4,8 @@ use rustc_hash::FxHashMap;
 use weft_machine::Access;
 
 use super::plan::{Load, Placed, phase_seconds};
-use crate::network::Network;
-use crate::pattern::{ConnectionSet, Order};
+use crate::network::{ASKED_EVERY, Network};
+use crate::pattern::{Connection, ConnectionSet, Order};
 use crate::resources::Resources;
 use crate::schedule::{Piece, Transfer};
 
@@ -18,11 +18,17 @@ pub type Times = Vec<(f64, f64, Vec<Piece>)>;
 /// Rates are even because a program sends and receives element by element (Feldmann, Stricker and Warfel 1993, principle
 /// 2.1) and links serve waiting channels in turn (section 4.1.2). Where orders bind connections of the same phase, the
 /// phase has stages one after the other; who may wait is divided among stages where that makes them shorter.
-pub fn even(phase: &[Placed], orders: &OrdersByConnection, resources: &Resources, network: &Network) -> Times {
+pub fn even(
+    phase: &[Placed],
+    load: &Load,
+    orders: &OrdersByConnection,
+    resources: &Resources,
+    network: &Network,
+) -> Times {
     let stages = stages(phase, orders);
     let last = stages.iter().copied().max().unwrap_or(0);
     if last == 0 {
-        let seconds = phase_seconds(phase, resources, network);
+        let seconds = load.phase_seconds(phase, resources, network);
         return phase.iter().map(|_| (0.0, seconds, Vec::new())).collect();
     }
     let early = Stages::new(phase, resources, network, last).filled(&stages, &stages);
@@ -204,10 +210,10 @@ pub fn by_connection(orders: &[Order]) -> OrdersByConnection {
 ///
 /// Until every connection is scheduled: take the processor with the largest lower bound (`MIN TIME`: what is scheduled on
 /// it and what is left for it), of its connections the longest, and put it into the first free time of both processors.
-/// The paper does not say whether a processor's table has one row or two; with `Access::Separate` it has one for sending
+/// `None` where `stop` says so before it is full. The paper does not say whether a processor's table has one row or two; with `Access::Separate` it has one for sending
 /// and one for receiving. Congestion is not looked at; where links are asked for more than they can do, the
 /// phase takes the longer of the timetable and its busiest link, which flatters AS.
-pub fn greedy(phase: &[Placed], resources: &Resources, network: &Network) -> Times {
+pub fn greedy(phase: &[Placed], resources: &Resources, network: &Network, stop: &dyn Fn() -> bool) -> Option<Times> {
     let nodes = network.nodes;
     let shared = resources.access == Access::Shared;
     let rows = if shared { nodes } else { 2 * nodes };
@@ -231,6 +237,9 @@ pub fn greedy(phase: &[Placed], resources: &Resources, network: &Network) -> Tim
     let mut times: Times = vec![(0.0, 0.0, Vec::new()); phase.len()];
     let mut scheduled = vec![false; phase.len()];
     for _ in 0..phase.len() {
+        if stop() {
+            return None;
+        }
         let bound = |row: usize| busy[row].last().map_or(0.0, |span| span.1) + left[row];
         let candidates = (0..rows).filter(|&row| waiting[row].iter().any(|&index| !scheduled[index]));
         let Some(row) = candidates.max_by(|&a, &b| bound(a).total_cmp(&bound(b)).then(b.cmp(&a))) else { break };
@@ -246,7 +255,7 @@ pub fn greedy(phase: &[Placed], resources: &Resources, network: &Network) -> Tim
         scheduled[index] = true;
         times[index] = (start, length, Vec::new());
     }
-    slow_down(phase, times, resources, network)
+    Some(slow_down(phase, times, resources, network))
 }
 
 /// The first time from which two rows are free for `length`.
@@ -303,25 +312,21 @@ fn slow_down(phase: &[Placed], mut times: Times, resources: &Resources, network:
     times
 }
 
-/// The transfers of a phase with their times.
-pub fn transfers(phase: Vec<Placed>, times: Times, set: &ConnectionSet) -> Vec<Transfer> {
-    let whole = |(placed, (start, duration, pieces)): (Placed, (f64, f64, Vec<Piece>))| {
-        let connection = set.connections[placed.connection as usize];
-        Transfer {
-            connection: placed.connection,
-            source: connection.source,
-            destination: connection.destination,
-            words: placed.words,
-            route: placed.route,
-            start,
-            duration,
-            pieces,
+/// The transfers of a phase with their times; `None` where `stop` says so before all are made.
+pub fn transfers(
+    phase: Vec<Placed>,
+    times: Times,
+    set: &ConnectionSet,
+    stop: &dyn Fn() -> bool,
+) -> Option<Vec<Transfer>> {
+    let mut transfers = Vec::with_capacity(phase.len());
+    for (placed, (start, duration, pieces)) in phase.into_iter().zip(times) {
+        if transfers.len().is_multiple_of(ASKED_EVERY) && stop() {
+            return None;
         }
-    };
-    phase.into_iter().zip(times).map(whole).collect()
-}
-
-/// Most connections on one link of a phase.
-pub fn largest_link_load(phase: &[Placed], network: &Network) -> u32 {
-    Load::of(phase, network).largest_link_load(network)
+        let Connection { source, destination, .. } = set.connections[placed.connection as usize];
+        let Placed { connection, words, route } = placed;
+        transfers.push(Transfer { connection, source, destination, words, route, start, duration, pieces });
+    }
+    Some(transfers)
 }

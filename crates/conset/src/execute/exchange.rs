@@ -11,7 +11,7 @@ const FIRST_TAG: u32 = 0xc000;
 const TAGS: u32 = 0x1000;
 /// A world's own sets of messages may each take something of which there is little (MPI's windows and contexts):
 /// schedules of more phases have a send and a receive for each message instead.
-const MOST_SETS: usize = 256;
+const MAX_SETS: usize = 256;
 
 /// An exchange of all ranks of a communicator.
 ///
@@ -106,7 +106,7 @@ impl<C: Communicator> Prepared<C> {
             };
             let ends: Vec<Ends> = peers.iter().zip(&contents).map(ends).collect();
             let tag = Tag::User(FIRST_TAG + number as u32 % TAGS);
-            let messages = if phases.len() <= MOST_SETS {
+            let messages = if phases.len() <= MAX_SETS {
                 Persistent::new(comm, tag, &ends, phantom)?
             } else {
                 Persistent::of_requests(comm, tag, &ends, phantom)

@@ -161,7 +161,7 @@ impl Check<'_> {
         }
         let mut all = 0;
         for (&(from, to), weight) in &weights {
-            all += weight * u64::from(self.graph.count(from, to).ok_or("it names a link that is not there")?);
+            all += weight * u64::from(self.graph.link(from, to).ok_or("it names a link that is not there")?.parallel);
         }
         if all == 0 { Err("its weights are all zero") } else { Ok((weights, all)) }
     }

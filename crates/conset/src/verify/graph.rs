@@ -16,6 +16,15 @@ pub struct Graph {
     pub direct: bool,
     /// From each vertex: the vertex a link leads to and how many do, by number.
     pub links: Vec<Vec<(u32, u32)>>,
+    /// The number of the first link from each vertex, and last how many there are; parallel ones count as one.
+    first: Vec<usize>,
+}
+
+/// The links from one vertex to another.
+pub struct Link {
+    pub number: usize,
+    /// How many there are.
+    pub parallel: u32,
 }
 
 impl Graph {
@@ -42,7 +51,7 @@ impl Graph {
             Vertex::Switch(switch) => nodes + switch,
         };
         // A list for each vertex, which grows by doubling from room for four links.
-        let needed = vertices as u64 * 80 + topology.links() as u64 * 16;
+        let needed = vertices as u64 * 88 + topology.links() as u64 * 16;
         memory::require(needed, format!("the check of a schedule on {nodes} nodes"), "check it on a larger machine")?;
         let mut links: Vec<Vec<(u32, u32)>> = vec![Vec::new(); vertices];
         for link in 0..topology.links() {
@@ -56,11 +65,37 @@ impl Graph {
                 None => links[from].push((to, 1)),
             }
         }
-        Ok(Graph { nodes, vertices, direct: topology.is_direct(), links })
+        let mut first = Vec::with_capacity(vertices + 1);
+        first.push(0);
+        for own in &links {
+            first.push(first[first.len() - 1] + own.len());
+        }
+        Ok(Graph { nodes, vertices, direct: topology.is_direct(), links, first })
     }
 
-    pub fn count(&self, from: u32, to: u32) -> Option<u32> {
-        self.links.get(from as usize)?.iter().find(|(there, _)| *there == to).map(|&(_, count)| count)
+    pub fn link(&self, from: u32, to: u32) -> Option<Link> {
+        let own = self.links.get(from as usize)?;
+        let index = own.iter().position(|(there, _)| *there == to)?;
+        Some(Link { number: self.first[from as usize] + index, parallel: own[index].1 })
+    }
+
+    /// Links from one vertex to another, parallel ones counted once.
+    pub fn link_count(&self) -> usize {
+        self.first[self.vertices]
+    }
+
+    /// Both ends of every link and how many are parallel, by number.
+    pub fn numbered(&self) -> impl Iterator<Item = (u32, u32, u32)> + '_ {
+        self.links
+            .iter()
+            .enumerate()
+            .flat_map(|(from, own)| own.iter().map(move |&(to, parallel)| (from as u32, to, parallel)))
+    }
+
+    /// Both ends of a link.
+    pub fn link_ends(&self, number: usize) -> (u32, u32) {
+        let from = self.first.partition_point(|&first| first <= number) - 1;
+        (from as u32, self.links[from][number - self.first[from]].0)
     }
 
     pub fn name(&self, vertex: u32) -> String {

@@ -6,18 +6,17 @@
 
 mod certificates;
 mod graph;
-
-use std::collections::HashMap;
+mod rates;
 
 use weft_base::Interrupt;
 use weft_base::memory::MemoryError;
-use weft_machine::Access;
 
 use crate::pattern::ConnectionSet;
 use crate::resources::Resources;
 use crate::schedule::{Phase, Schedule, Transfer};
 use certificates::{Hops, check_bound};
 use graph::Graph;
+use rates::check_rates;
 
 /// Transfers, links or searches between two questions whether the check shall end.
 const ASKED_EVERY: usize = 4096;
@@ -98,11 +97,12 @@ pub fn verify_until(
     interrupt: &Interrupt,
 ) -> Result<Verified, Fault> {
     let graph = Graph::of(&schedule.resources, interrupt)?;
-    let connections = gather(schedule, &graph)?;
+    let connections = gather(schedule, &graph, interrupt)?;
+    let mut walked = Walked::new(&graph, connections.len());
     let mut total = 0.0;
     for (index, phase) in schedule.phases.iter().enumerate() {
         go_on(interrupt)?;
-        total += check_phase(index, phase, &schedule.resources, &graph, interrupt)?;
+        total += check_phase(index, phase, &schedule.resources, &graph, &mut walked, interrupt)?;
     }
     if let Some(set) = set {
         same_set(schedule, &connections, set)?;
@@ -116,7 +116,7 @@ pub fn verify_until(
     for bound in &schedule.lower_bounds {
         check_bound(bound, schedule, &connections, &graph, &hops, interrupt)?;
     }
-    let expected = schedule.computed_digest();
+    let expected = schedule.computed_digest_until(&|| interrupt.is_requested()).ok_or(Fault::Interrupted)?;
     if schedule.digest != expected {
         return Err(Fault::Digest { found: schedule.digest.clone(), expected });
     }
@@ -147,7 +147,7 @@ struct Gathered {
 }
 
 /// Every connection of the schedule, each found in at least one phase and with the same ends everywhere.
-fn gather(schedule: &Schedule, graph: &Graph) -> Result<Vec<Gathered>, Fault> {
+fn gather(schedule: &Schedule, graph: &Graph, interrupt: &Interrupt) -> Result<Vec<Gathered>, Fault> {
     let entries: usize = schedule.phases.iter().map(|phase| phase.connections.len()).sum();
     if schedule.connections > entries as u64 {
         let mut there = std::collections::HashSet::new();
@@ -158,7 +158,10 @@ fn gather(schedule: &Schedule, graph: &Graph) -> Result<Vec<Gathered>, Fault> {
     let none = Gathered { source: 0, destination: 0, words: 0, parts: 0 };
     let mut found = vec![none; schedule.connections as usize];
     for (phase, content) in schedule.phases.iter().enumerate() {
-        for transfer in &content.connections {
+        for (number, transfer) in content.connections.iter().enumerate() {
+            if number.is_multiple_of(ASKED_EVERY) {
+                go_on(interrupt)?;
+            }
             let Transfer { connection, source, destination, words, .. } = *transfer;
             let Some(gathered) = found.get_mut(connection as usize) else {
                 return Err(Fault::UnknownConnection { phase, connection, count: schedule.connections });
@@ -214,33 +217,51 @@ fn same_set(schedule: &Schedule, connections: &[Gathered], set: &ConnectionSet) 
     Ok(())
 }
 
+/// Where the routes checked so far have been.
+struct Walked {
+    /// The last phase that each connection was in, counted from 1.
+    phases: Vec<usize>,
+    /// The last route that each vertex was on, counted from 1.
+    routes: Vec<u64>,
+    route: u64,
+}
+
+impl Walked {
+    fn new(graph: &Graph, connections: usize) -> Walked {
+        Walked { phases: vec![0; connections], routes: vec![0; graph.vertices], route: 0 }
+    }
+}
+
 /// Checks one phase; its seconds.
 fn check_phase(
     index: usize,
     phase: &Phase,
     resources: &Resources,
     graph: &Graph,
+    walked: &mut Walked,
     interrupt: &Interrupt,
 ) -> Result<f64, Fault> {
     let mut nodes = vec![0u32; graph.nodes];
-    let mut links: HashMap<(u32, u32), u32> = HashMap::new();
+    let mut links = vec![0u32; graph.link_count()];
     let (mut starts, mut ends) = (vec![0u32; graph.nodes], vec![0u32; graph.nodes]);
-    let mut seen = std::collections::HashSet::with_capacity(phase.connections.len());
     for (number, transfer) in phase.connections.iter().enumerate() {
         if number.is_multiple_of(ASKED_EVERY) {
             go_on(interrupt)?;
         }
-        if !seen.insert(transfer.connection) {
+        let last = std::mem::replace(&mut walked.phases[transfer.connection as usize], index + 1);
+        if last == index + 1 {
             return Err(Fault::Twice { phase: index, connection: transfer.connection });
         }
-        check_route(index, transfer, graph)?;
+        check_route(index, transfer, graph, walked)?;
         for &vertex in &transfer.route {
             if let Some(count) = nodes.get_mut(vertex as usize) {
                 *count += 1;
             }
         }
         for pair in transfer.route.windows(2) {
-            *links.entry((pair[0], pair[1])).or_default() += 1;
+            if let Some(link) = graph.link(pair[0], pair[1]) {
+                links[link.number] += 1;
+            }
         }
         starts[transfer.source as usize] += 1;
         ends[transfer.destination as usize] += 1;
@@ -260,8 +281,8 @@ fn check_phase(
         }
     }
     let mut largest = 0;
-    for (&(from, to), &load) in &links {
-        let parallel = graph.count(from, to).unwrap_or(1);
+    for (number, (from, to, parallel)) in graph.numbered().enumerate() {
+        let load = links[number];
         let per_link = load.div_ceil(parallel);
         largest = largest.max(per_link);
         if let Some(limit) = resources.link_channels {
@@ -275,7 +296,7 @@ fn check_phase(
         let (given, found) = (phase.largest_link_load.to_string(), largest.to_string());
         return Err(Fault::Figure { phase: index, what: "largest_link_load".into(), given, found });
     }
-    check_rates(index, phase, resources, graph)?;
+    check_rates(index, phase, resources, graph, interrupt)?;
     let last = phase.connections.iter().map(|transfer| transfer.start + transfer.duration).fold(0.0, f64::max);
     let found = resources.synchronisation_seconds + resources.phase_seconds + last;
     if !close(phase.predicted_seconds, found) {
@@ -285,7 +306,7 @@ fn check_phase(
     Ok(found)
 }
 
-fn check_route(phase: usize, transfer: &Transfer, graph: &Graph) -> Result<(), Fault> {
+fn check_route(phase: usize, transfer: &Transfer, graph: &Graph, walked: &mut Walked) -> Result<(), Fault> {
     let fault = |reason: String| Err(Fault::Route { phase, connection: transfer.connection, reason });
     let (Some(&first), Some(&last)) = (transfer.route.first(), transfer.route.last()) else {
         return fault("is empty".into());
@@ -298,15 +319,16 @@ fn check_route(phase: usize, transfer: &Transfer, graph: &Graph) -> Result<(), F
         return fault(format!("names vertex {vertex}, there are {}", graph.vertices));
     }
     for pair in transfer.route.windows(2) {
-        if graph.count(pair[0], pair[1]).is_none() {
+        if graph.link(pair[0], pair[1]).is_none() {
             let (from, to) = (graph.name(pair[0]), graph.name(pair[1]));
             return fault(format!("goes from {from} to {to}, which are not linked"));
         }
     }
-    let mut sorted = transfer.route.clone();
-    sorted.sort_unstable();
-    if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-        return fault(format!("passes through {} twice", graph.name(pair[0])));
+    walked.route += 1;
+    for &vertex in &transfer.route {
+        if std::mem::replace(&mut walked.routes[vertex as usize], walked.route) == walked.route {
+            return fault(format!("passes through {} twice", graph.name(vertex)));
+        }
     }
     if !graph.direct
         && let Some(node) = transfer.route[1..transfer.route.len() - 1].iter().find(|&&v| (v as usize) < graph.nodes)
@@ -343,72 +365,6 @@ fn check_times(phase: usize, transfer: &Transfer, resources: &Resources) -> Resu
     }
     if !close(until, transfer.start + transfer.duration) {
         return fault(format!("its pieces end at {until} s, it at {} s", transfer.start + transfer.duration));
-    }
-    Ok(())
-}
-
-/// What an access or a link is asked for, as time goes by.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-enum Server {
-    Send(u32),
-    Receive(u32),
-    Both(u32),
-    Link(u32, u32),
-}
-
-/// At no time are more words a second asked of an access or a link than it can transfer.
-fn check_rates(index: usize, phase: &Phase, resources: &Resources, graph: &Graph) -> Result<(), Fault> {
-    let mut changes: HashMap<Server, Vec<(f64, f64)>> = HashMap::new();
-    for transfer in &phase.connections {
-        for piece in transfer.parts().filter(|piece| piece.duration > 0.0) {
-            let rate = piece.words as f64 / piece.duration;
-            let mut ask = |server: Server, share: f64| {
-                let list = changes.entry(server).or_default();
-                list.push((piece.start, share));
-                list.push((piece.start + piece.duration, -share));
-            };
-            let access = rate * resources.access_seconds;
-            match resources.access {
-                Access::Separate => {
-                    ask(Server::Send(transfer.source), access);
-                    ask(Server::Receive(transfer.destination), access);
-                }
-                Access::Shared => {
-                    ask(Server::Both(transfer.source), access);
-                    ask(Server::Both(transfer.destination), access);
-                }
-            }
-            for pair in transfer.route.windows(2) {
-                let parallel = f64::from(graph.count(pair[0], pair[1]).unwrap_or(1));
-                ask(Server::Link(pair[0], pair[1]), rate * resources.link_seconds / parallel);
-            }
-        }
-    }
-    let mut servers: Vec<(Server, Vec<(f64, f64)>)> = changes.into_iter().collect();
-    servers.sort_unstable_by_key(|(server, _)| *server);
-    for (server, mut list) in servers {
-        list.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-        let mut share = 0.0;
-        let mut at = 0;
-        while at < list.len() {
-            // What ends within rounding of a time ends at it.
-            let time = list[at].0;
-            let same = |other: f64| other <= time * (1.0 + ROUNDING);
-            while at < list.len() && same(list[at].0) {
-                share += list[at].1;
-                at += 1;
-            }
-            if share > 1.0 + 1e3 * ROUNDING {
-                let resource = match server {
-                    Server::Send(node) => format!("the sending side of node {node}"),
-                    Server::Receive(node) => format!("the receiving side of node {node}"),
-                    Server::Both(node) => format!("the access of node {node}"),
-                    Server::Link(from, to) => format!("the link from {} to {}", graph.name(from), graph.name(to)),
-                };
-                let (share, time) = (format!("{share:.6}"), time.to_string());
-                return Err(Fault::Rate { phase: index, resource, share, time });
-            }
-        }
     }
     Ok(())
 }

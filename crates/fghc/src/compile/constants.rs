@@ -4,7 +4,8 @@ use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
 
-use crate::engine::instruction::{Boxed, Literal};
+use crate::engine::instruction::Boxed;
+use crate::engine::literal::Literal;
 use crate::heap::Word;
 use crate::ir::Term;
 

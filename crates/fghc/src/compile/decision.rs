@@ -8,20 +8,20 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
-use crate::engine::instruction::{Code, Guard, Instruction, Label, NOWHERE, Register, Table, Type};
+use crate::engine::instruction::{Code, Guard, Instruction, Label, NOWHERE, Register, Type};
 use crate::heap::Word;
-use crate::heap::word::Kind;
 use crate::ir::{Predicate, Separator, Span};
 
+use super::Limits;
 use super::clause::{Item, Prepared, Shape, Value, ValueId, Values};
 use super::constants::Constants;
-use super::{Limits, body};
 
+pub(super) mod body;
 mod calculation;
-
-use calculation::question;
+mod settle;
+mod shapes;
 
 /// A predicate with more blocks than this goes on without what was learnt, so that code stays small.
 const MAX_BLOCKS: usize = 400;
@@ -315,107 +315,6 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Removes tests that are known to hold and clauses that are known not to be possible.
-    fn settle(&self, state: &mut State) {
-        let clauses = std::mem::take(&mut state.clauses);
-        for (index, mut pending) in clauses {
-            if self.settle_clause(state, index, &mut pending) {
-                state.clauses.push((index, pending));
-            }
-        }
-    }
-
-    /// As [`Tree::settle`], for one clause; false when it is not possible.
-    fn settle_clause(&self, state: &State, index: usize, pending: &mut Pending) -> bool {
-        let items = &self.prepared[index].items;
-        let mut from = 0;
-        loop {
-            let mut possible = true;
-            let mut place = 0;
-            pending.first.retain(|&item| {
-                place += 1;
-                if place <= from {
-                    return true;
-                }
-                match self.status(state, &items[item as usize]) {
-                    Status::True => false,
-                    Status::False => {
-                        possible = false;
-                        true
-                    }
-                    Status::Unknown => true,
-                }
-            });
-            if !possible {
-                return false;
-            }
-            from = pending.first.len();
-            if !pending.refill(items.len()) {
-                return true;
-            }
-        }
-    }
-
-    fn status(&self, state: &State, item: &Item) -> Status {
-        match item {
-            Item::Shape(value, shape) => self.shape_status(state, *value, *shape),
-            Item::Type(kind, value) => self.type_status(state, *value, *kind),
-            Item::Compute(value) => match state.facts.get(value) {
-                Some(Fact::Undecided | Fact::Failed) => Status::False,
-                _ if state.registers.contains_key(value) => Status::True,
-                _ => Status::Unknown,
-            },
-            Item::Compare(number, comparison, left, right) => {
-                let (question, same) = question(*number, *comparison, *left, *right);
-                match state.answers.get(&question) {
-                    Some(answer) if *answer == same => Status::True,
-                    Some(_) => Status::False,
-                    None => Status::Unknown,
-                }
-            }
-            Item::Same(left, right) if left == right => Status::True,
-            Item::Same(..) | Item::Builtin(..) => Status::Unknown,
-        }
-    }
-
-    fn shape_status(&self, state: &State, value: ValueId, shape: Shape) -> Status {
-        let known = match (&self.values.list[value as usize], shape) {
-            (Value::Constant(word), Shape::Constant(bits)) => Some(word.0 == bits),
-            (Value::Constant(_) | Value::Boxed(_), _) => Some(false),
-            _ => None,
-        };
-        match (known, state.facts.get(&value)) {
-            (Some(true), _) => Status::True,
-            (Some(false), _) => Status::False,
-            (None, Some(Fact::Shape(known))) if *known == shape => Status::True,
-            // Two different boxed constants may still be equal floats; all other shapes exclude each other.
-            (None, Some(Fact::Shape(Shape::Boxed(_)))) if matches!(shape, Shape::Boxed(_)) => Status::Unknown,
-            (None, Some(Fact::Shape(_))) => Status::False,
-            (None, Some(Fact::Not(shapes))) if shapes.contains(&shape) => Status::False,
-            (None, Some(Fact::Undecided | Fact::Failed)) => Status::False,
-            (None, Some(Fact::Type(kind))) if !may_have(*kind, shape) => Status::False,
-            _ => Status::Unknown,
-        }
-    }
-
-    fn type_status(&self, state: &State, value: ValueId, kind: Type) -> Status {
-        if let Value::Constant(word) = &self.values.list[value as usize] {
-            return if has_type(Shape::Constant(word.0), kind) == Some(true) { Status::True } else { Status::False };
-        }
-        match state.facts.get(&value) {
-            Some(Fact::Shape(shape)) => match has_type(*shape, kind) {
-                Some(true) => Status::True,
-                Some(false) => Status::False,
-                None => Status::Unknown,
-            },
-            Some(Fact::Type(known)) if *known == kind || kind == Type::Any => Status::True,
-            Some(Fact::Type(Type::Integer | Type::Atom | Type::Float)) if kind == Type::Atomic => Status::True,
-            Some(Fact::Not(_)) if kind == Type::Any => Status::True,
-            Some(Fact::Undecided | Fact::Failed) => Status::False,
-            _ => Status::Unknown,
-        }
-    }
-
     /// Follows one line of tests to its end; what branches off becomes other blocks.
     fn generate(&mut self, mut state: State, block: &mut Block) {
         loop {
@@ -559,144 +458,6 @@ impl<'a> Tree<'a> {
         }
     }
 
-    fn make_shape(&mut self, state: &mut State, value: ValueId, first: Shape, block: &mut Block) -> bool {
-        let register = self.load(state, value, block);
-        let bound = self.is_bound(state, value);
-        let mut excluded = match state.facts.get(&value) {
-            Some(Fact::Not(shapes)) => shapes.clone(),
-            _ => Vec::new(),
-        };
-        let asked = self.asked(state, value);
-        let mut shapes: Vec<Shape> = Vec::new();
-        let mut seen = FxHashSet::default();
-        shapes.extend(asked.iter().flatten().copied().filter(|shape| seen.insert(*shape)));
-        let unbound = if bound {
-            NOWHERE
-        } else {
-            let mut next = state.clone();
-            next.dirty = true;
-            next.facts.insert(value, Fact::Undecided);
-            self.block(next)
-        };
-        let known = |next: &mut State, shape: Shape| {
-            next.facts.insert(value, Fact::Shape(shape));
-        };
-        if shapes.len() >= TABLE_FROM && !shapes.iter().any(|shape| matches!(shape, Shape::Boxed(_))) {
-            let mut table = Table {
-                unbound,
-                other: NOWHERE,
-                list: NOWHERE,
-                constants: FxHashMap::default(),
-                headers: FxHashMap::default(),
-            };
-            let rows = self.rows(state, value, &asked);
-            for shape in &shapes {
-                let mut next = rows.state(state, shape);
-                known(&mut next, *shape);
-                let label = self.block(next);
-                match shape {
-                    Shape::List => table.list = label,
-                    Shape::Constant(bits) => {
-                        table.constants.insert(Word(*bits), label);
-                    }
-                    Shape::Header(bits) => {
-                        table.headers.insert(Word(*bits), label);
-                    }
-                    Shape::Boxed(_) => {}
-                }
-            }
-            excluded.extend(&shapes);
-            table.other = self.without_shapes(state, value, excluded);
-            if table.list == NOWHERE {
-                table.list = table.other;
-            }
-            self.code.tables.push(table);
-            block.push(Instruction::Switch { register, table: self.code.tables.len() as u32 - 1 }, None);
-            return false;
-        }
-        excluded.push(first);
-        let other = self.without_shapes(state, value, excluded);
-        block.push(
-            match first {
-                Shape::List => Instruction::List { register, unbound, other },
-                Shape::Constant(bits) => {
-                    Instruction::Constant { register, constant: self.constants.index(Word(bits)), unbound, other }
-                }
-                Shape::Header(bits) => {
-                    Instruction::Header { register, header: self.constants.index(Word(bits)), unbound, other }
-                }
-                Shape::Boxed(constant) => Instruction::Boxed { register, constant, unbound, other },
-            },
-            None,
-        );
-        known(state, first);
-        true
-    }
-
-    /// Branches to where a value has none of these shapes.
-    fn without_shapes(&mut self, state: &State, value: ValueId, mut excluded: Vec<Shape>) -> Label {
-        excluded.sort();
-        let is_long = excluded.len() > MANY_SHAPES;
-        let mut next = state.clone();
-        next.facts.insert(value, Fact::Not(excluded));
-        if is_long {
-            // The clauses that ask for one of them go now, and nobody else will want to know.
-            self.settle(&mut next);
-            next.facts.insert(value, Fact::Not(Vec::new()));
-        }
-        self.block(next)
-    }
-
-    /// For each clause the shapes that it asks of a value, as far as that is open.
-    fn asked(&self, state: &State, value: ValueId) -> Vec<Vec<Shape>> {
-        let of = |(index, pending): &(usize, Pending)| {
-            let items = pending.first.iter().map(|&item| &self.prepared[*index].items[item as usize]);
-            items
-                .filter_map(|item| match item {
-                    Item::Shape(other, shape)
-                        if *other == value && matches!(self.shape_status(state, value, *shape), Status::Unknown) =>
-                    {
-                        Some(*shape)
-                    }
-                    _ => None,
-                })
-                .collect()
-        };
-        state.clauses.iter().map(of).collect()
-    }
-
-    /// Which clauses are left for each shape of a value. Those that ask nothing of it are left for every shape; where that
-    /// would be much, they are tried after those that do instead, which is as good: the first that can commit may.
-    fn rows(&mut self, state: &State, value: ValueId, asked: &[Vec<Shape>]) -> Rows {
-        let mut rows = Rows { by_shape: FxHashMap::default(), open: Vec::new(), then: state.then };
-        for (place, shapes) in asked.iter().enumerate() {
-            match shapes.first() {
-                Some(shape) => rows.by_shape.entry(*shape).or_default().push(place),
-                None => rows.open.push(place),
-            }
-        }
-        if rows.open.len().saturating_mul(rows.by_shape.len()) <= self.pairs {
-            return rows;
-        }
-        // Clauses behind `otherwise` or `alternatively` come after all before it.
-        let group = self.prepared[state.clauses[0].0].group;
-        let is_first = |&place: &usize| self.prepared[state.clauses[place].0].group == group;
-        let after = |tree: &mut Self, places: Vec<usize>, then: Then| {
-            let mut next = State { clauses: Vec::new(), then, dirty: true, ..state.clone() };
-            next.clauses = places.iter().map(|&place| state.clauses[place].clone()).collect();
-            next.facts.insert(value, Fact::Not(Vec::new()));
-            Then::Block(tree.block(next))
-        };
-        let later: Vec<usize> = (0..state.clauses.len()).filter(|place| !is_first(place)).collect();
-        let open: Vec<usize> = std::mem::take(&mut rows.open).into_iter().filter(is_first).collect();
-        rows.by_shape.values_mut().for_each(|places| places.retain(is_first));
-        if !later.is_empty() {
-            rows.then = after(self, later, rows.then);
-        }
-        rows.then = after(self, open, rows.then);
-        rows
-    }
-
     fn new_register(&mut self, state: &mut State) -> Register {
         let register = state.next;
         // Where there are too many, that is an error of the whole predicate.
@@ -735,48 +496,4 @@ impl<'a> Tree<'a> {
         state.registers.insert(value, register);
         register
     }
-}
-
-/// Places of clauses of a state by the shape that they ask of a value.
-struct Rows {
-    by_shape: FxHashMap<Shape, Vec<usize>>,
-    /// Those that ask for none.
-    open: Vec<usize>,
-    then: Then,
-}
-
-impl Rows {
-    /// The state for one shape.
-    fn state(&self, state: &State, shape: &Shape) -> State {
-        let asking = self.by_shape.get(shape).map_or(&[][..], Vec::as_slice);
-        let mut places: Vec<usize> = asking.iter().chain(&self.open).copied().collect();
-        places.sort_unstable();
-        State {
-            clauses: places.into_iter().map(|place| state.clauses[place].clone()).collect(),
-            facts: state.facts.clone(),
-            answers: state.answers.clone(),
-            registers: state.registers.clone(),
-            then: self.then,
-            ..*state
-        }
-    }
-}
-
-fn may_have(kind: Type, shape: Shape) -> bool {
-    has_type(shape, kind) != Some(false)
-}
-
-/// Whether what has this shape is of this type; `None` where the shape does not say.
-fn has_type(shape: Shape, kind: Type) -> Option<bool> {
-    Some(match (kind, shape) {
-        (Type::Any, _) => true,
-        (_, Shape::Boxed(_)) => return None,
-        (Type::List, shape) => shape == Shape::List,
-        (Type::Integer, Shape::Constant(bits)) => Word(bits).is_integer(),
-        (Type::Atom, Shape::Constant(bits)) => Word(bits).is_atom(),
-        (Type::Atomic, Shape::Constant(_)) => true,
-        (Type::Structure, Shape::Header(bits)) => Kind::of(Word(bits)) == Kind::Structure,
-        (Type::Vector, Shape::Header(bits)) => Kind::of(Word(bits)) == Kind::Vector,
-        _ => false,
-    })
 }

@@ -3,7 +3,7 @@
 //! Instructions for every element of a list of a hundred thousand would need as many registers. A body copies the image into
 //! the heap; a head compares with it where it is.
 
-use crate::engine::instruction::Literal;
+use crate::engine::literal::{ImageValue, Literal};
 use crate::heap::Word;
 use crate::heap::word::{Kind, LIST, OBJECT};
 use crate::ir::Term;
@@ -55,21 +55,21 @@ impl Image {
         place
     }
 
-    fn put(&mut self, place: usize, value: Value) {
+    fn put(&mut self, place: usize, value: ImageValue) {
         self.words[place] = match value {
-            Value::Word(word) => word,
-            Value::Place(there, tag) => {
+            ImageValue::Word(word) => word,
+            ImageValue::Pointer(there, tag) => {
                 self.pointers.push(place as u32);
                 (there as u64 * 8) | tag
             }
         };
     }
 
-    fn value(&mut self, term: &Term) -> Value {
+    fn value(&mut self, term: &Term) -> ImageValue {
         match term {
             Term::Variable(_) => unreachable!("literals have no variables"),
             Term::Integer(_) | Term::Atom(_) => {
-                Value::Word(Constants::word(term).expect("an integer or atom is one word").0)
+                ImageValue::Word(Constants::word(term).expect("an integer or atom is one word").0)
             }
             Term::Float(value) => self.object(&[Word::header(Kind::Float, 0).0, value.to_bits()]),
             Term::Predicate(predicate) => self.object(&[Word::header(Kind::Predicate, u64::from(predicate.0)).0]),
@@ -88,39 +88,32 @@ impl Image {
                     let value = self.value(element);
                     self.put(place + 2 * index, value);
                     let next = if index + 1 < elements.len() {
-                        Value::Place(place + 2 * index + 2, LIST)
+                        ImageValue::Pointer(place + 2 * index + 2, LIST)
                     } else {
                         self.value(rest)
                     };
                     self.put(place + 2 * index + 1, next);
                 }
-                Value::Place(place, LIST)
+                ImageValue::Pointer(place, LIST)
             }
             Term::Structure(name, arguments) => self.row(Word::structure(name.0, arguments.len()), arguments),
             Term::Vector(elements) => self.row(Word::header(Kind::Vector, elements.len() as u64), elements),
         }
     }
 
-    fn object(&mut self, words: &[u64]) -> Value {
+    fn object(&mut self, words: &[u64]) -> ImageValue {
         let place = self.words.len();
         self.words.extend_from_slice(words);
-        Value::Place(place, OBJECT)
+        ImageValue::Pointer(place, OBJECT)
     }
 
-    fn row(&mut self, header: Word, terms: &[Term]) -> Value {
+    fn row(&mut self, header: Word, terms: &[Term]) -> ImageValue {
         let place = self.allocate(1 + terms.len());
         self.words[place] = header.0;
         for (index, term) in terms.iter().enumerate() {
             let value = self.value(term);
             self.put(place + 1 + index, value);
         }
-        Value::Place(place, OBJECT)
+        ImageValue::Pointer(place, OBJECT)
     }
-}
-
-/// A value of the image.
-pub enum Value {
-    Word(u64),
-    /// An index into the image, and the tag.
-    Place(usize, u64),
 }

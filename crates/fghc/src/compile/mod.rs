@@ -1,7 +1,6 @@
 //! From the checked program to instructions: [`clause`] makes tests of heads and guards, [`decision`] one tree of them for
 //! a predicate, [`body`] what follows commitment, [`moves`] as few moves as possible.
 
-mod body;
 mod clause;
 mod constants;
 mod decision;
@@ -12,8 +11,9 @@ use rustc_hash::FxHashMap;
 use thiserror::Error;
 
 use crate::builtins::BodyBuiltin;
-use crate::engine::array::LEAST_ELEMENTS;
-use crate::engine::instruction::{Boxed as BoxedConstant, Code, Instruction, Label, NOWHERE, PredicateCode, Role};
+use crate::engine::instruction::{
+    Boxed as BoxedConstant, Code, Instruction, Label, MIN_ARRAY, NOWHERE, PredicateCode, Role,
+};
 use crate::heap::RESERVE;
 use crate::heap::goal::{MAX_ARITY, MAX_PREDICATES, RECORD_WORDS};
 use crate::ir::{BinaryOperation, Number, Program, UnaryOperation};
@@ -134,7 +134,7 @@ pub fn compile(program: &Program, counting: bool, limits: Limits) -> Result<Code
         place(&mut code, &constants, id.0, blocks);
     }
     code.registers = code.registers.max(MAX_ARITY + 2);
-    code.least_array = LEAST_ELEMENTS.max(constants.largest_vector + 1);
+    code.min_array = MIN_ARRAY.max(constants.largest_vector + 1);
     code.constants = constants.words;
     code.boxes = constants.boxes;
     for index in 0..code.instructions.len() {
@@ -187,14 +187,14 @@ fn place(code: &mut Code, constants: &constants::Constants, predicate: u32, bloc
     let record = usize::from(code.predicates[predicate as usize].arity) + RECORD_WORDS;
     let mut at = code.instructions.len();
     code.predicates[predicate as usize].entry = at as Label;
-    if words > MOST_WORDS || words + others > RESERVE / 2 {
+    if words > MAX_WORDS || words + others > RESERVE / 2 {
         code.instructions.push(Instruction::Ensure { words: (words + others) as u32, predicate });
         code.spans.push(None);
         at += 1;
     } else {
         code.words = code.words.max(words);
     }
-    if record <= MOST_WORDS {
+    if record <= MAX_WORDS {
         code.words = code.words.max(record);
     }
     let mut places: FxHashMap<Label, Label> = FxHashMap::default();
@@ -224,7 +224,7 @@ fn place(code: &mut Code, constants: &constants::Constants, predicate: u32, bloc
 }
 
 /// Most words that a reduction may take without asking: the more, the more often is asked.
-const MOST_WORDS: usize = 32;
+const MAX_WORDS: usize = 32;
 
 /// Words that an instruction may allocate by itself.
 fn words_of(code: &Code, instruction: &Instruction) -> usize {

@@ -18,7 +18,7 @@ pub enum Kind {
     ReadValue = 1,
     /// A value that was wanted.
     ReturnValue = 2,
-    /// A value to be unified with an exported reference.
+    /// A value to be unified with an exported reference, and weight of the node that it is unified for.
     Unify = 3,
     /// Weight of an exported reference that is needed no more.
     Release = 4,
@@ -70,7 +70,7 @@ impl Kind {
             Kind::ThrowGoal => 7,
             Kind::ReadValue | Kind::Failed | Kind::Status => 4,
             Kind::ReturnValue => 2,
-            Kind::Unify => 5,
+            Kind::Unify => 6,
             Kind::Release | Kind::Terminated => 3,
             Kind::Control => 2,
         }
@@ -111,7 +111,7 @@ pub(super) trait Write {
 }
 
 /// Bytes of the largest number.
-pub(super) const LONGEST_NUMBER: usize = 10;
+pub(super) const MAX_NUMBER: usize = 10;
 /// Bits of a number whose groups fit into a word.
 const GROUPED_BITS: u32 = 56;
 /// The bit of every byte of a word that says that another follows.
@@ -209,7 +209,7 @@ impl Write for Vec<u8> {
             return self.push(number as u8);
         }
         // Room for all of it is asked for once.
-        self.reserve(LONGEST_NUMBER);
+        self.reserve(MAX_NUMBER);
         if number >> GROUPED_BITS != 0 {
             while number >= 0x80 {
                 self.push(number as u8 | 0x80);
@@ -218,7 +218,7 @@ impl Write for Vec<u8> {
             return self.push(number as u8);
         }
         let length = groups_of(number);
-        // SAFETY: capacity for LONGEST_NUMBER bytes, which are more than eight, was reserved above.
+        // SAFETY: capacity for MAX_NUMBER bytes, which are more than eight, was reserved above.
         unsafe {
             push_word(self, with_ends(number, length), length);
         }
@@ -233,8 +233,8 @@ impl Write for Vec<u8> {
     fn byte_and_signed(&mut self, byte: u8, number: i64) {
         match word_of(byte, number) {
             Some((word, length)) => {
-                self.reserve(LONGEST_NUMBER);
-                // SAFETY: capacity for LONGEST_NUMBER bytes, which are more than eight, was reserved above.
+                self.reserve(MAX_NUMBER);
+                // SAFETY: capacity for MAX_NUMBER bytes, which are more than eight, was reserved above.
                 unsafe { push_word(self, word, length) }
             }
             None => {

@@ -83,8 +83,6 @@ pub struct Pe {
     /// Nodes elsewhere that were stopped: goals of theirs that still come are sent back.
     stopped: FxHashSet<NodeName>,
     suspended: FxHashSet<NodeName>,
-    /// Whose goal an unification from outside is done for.
-    acting: Option<NodeName>,
     /// Messages for others.
     outbox: Outbox,
     outgoing: Vec<Outgoing>,
@@ -144,7 +142,6 @@ impl Pe {
             collections: 0,
             stopped: FxHashSet::default(),
             suspended: FxHashSet::default(),
-            acting: None,
             outbox: Outbox::default(),
             outgoing: Vec::new(),
             outgoing_values: Vec::new(),

@@ -15,10 +15,6 @@ use crate::heap::{Kind, Word};
 
 use super::Engine;
 
-/// Vectors with fewer elements are copied where one changes: that is as quick. So are those of a size that some clause of
-/// the program looks into: see [`Code::least_array`](super::instruction::Code::least_array).
-pub const LEAST_ELEMENTS: usize = 256;
-
 /// Index of the elements of the newest version, or of the index at which an older one differs.
 const ELEMENTS: usize = 1;
 const OLD_ELEMENT: usize = 2;
@@ -125,7 +121,7 @@ impl Engine {
             let whole = 1 + (*header).payload() as usize;
             match Kind::of(*header) {
                 Kind::Array if newer(header).is_none() => ARRAY_WORDS,
-                Kind::Vector if whole <= self.code.least_array => whole,
+                Kind::Vector if whole <= self.code.min_array => whole,
                 _ => ARRAY_WORDS + whole,
             }
         }
@@ -141,7 +137,7 @@ impl Engine {
         // index lies among the elements.
         unsafe {
             let count = (*header).payload();
-            if (count as usize) < self.code.least_array {
+            if (count as usize) < self.code.min_array {
                 let new = self.copied(header, Kind::Vector);
                 *new.add(1 + index) = element;
                 return Word::object(new);

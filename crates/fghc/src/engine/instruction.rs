@@ -6,11 +6,11 @@
 //! or [`Instruction::Proceed`].
 
 use crate::builtins::{BodyBuiltin, GuardBuiltin};
-use crate::compile::literal::Value;
 use crate::heap::Word;
 use crate::ir::{BinaryOperation, Comparison, Number, Span, UnaryOperation};
 use rustc_hash::FxHashMap;
-use std::sync::Arc;
+
+use super::literal::Literal;
 
 /// A register of the engine.
 pub type Register = u16;
@@ -166,70 +166,6 @@ pub enum Boxed {
     Literal(Literal),
 }
 
-/// A large term without variables, as it lies in memory: a value where it is, which must never get into a heap, and the
-/// image of a copy in one.
-#[derive(Clone, Debug)]
-pub struct Literal(Arc<Image>);
-
-#[derive(Debug)]
-struct Image {
-    words: Box<[Word]>,
-    /// Which of them point into the image.
-    pointers: Box<[u32]>,
-    root: Word,
-}
-
-impl PartialEq for Literal {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl Literal {
-    /// A term of these words, in which pointers are distances in bytes from the first, with their tags.
-    pub fn new(words: Vec<u64>, pointers: Vec<u32>, root: Value) -> Literal {
-        let mut words: Box<[Word]> = words.into_iter().map(Word).collect();
-        let start = words.as_ptr() as u64;
-        for &place in &pointers {
-            words[place as usize].0 += start;
-        }
-        let root = match root {
-            Value::Word(word) => Word(word),
-            Value::Place(place, tag) => Word((start + place as u64 * 8) | tag),
-        };
-        Literal(Arc::new(Image { words, pointers: pointers.into(), root }))
-    }
-
-    /// How many words a copy takes.
-    pub fn words(&self) -> usize {
-        self.0.words.len()
-    }
-
-    /// The value where it is, to be looked at only.
-    pub fn value(&self) -> Word {
-        self.0.root
-    }
-
-    /// A copy of it.
-    ///
-    /// # Safety
-    /// At `place` there are as many words as it takes.
-    pub unsafe fn copy(&self, place: *mut Word) -> Word {
-        let Image { words, pointers, root } = &*self.0;
-        let distance = (place as u64).wrapping_sub(words.as_ptr() as u64);
-        // SAFETY: at `place` there are as many words as the image has (this function's condition), whose own memory is
-        // elsewhere; `pointers` are indices into it.
-        unsafe {
-            std::ptr::copy_nonoverlapping(words.as_ptr(), place, words.len());
-            for &index in pointers {
-                let word = place.add(index as usize);
-                *word = Word((*word).0.wrapping_add(distance));
-            }
-        }
-        Word(root.0.wrapping_add(distance))
-    }
-}
-
 /// A guard goal that is no instruction of its own. Operands are registers, targets too.
 #[derive(Clone, Debug)]
 pub enum Guard {
@@ -326,6 +262,10 @@ pub struct PredicateCode {
     pub role: Role,
 }
 
+/// Vectors with fewer elements are copied where one changes: that is as quick. So are those of a size that some clause of
+/// the program looks into: see [`Code::min_array`].
+pub const MIN_ARRAY: usize = 256;
+
 /// A compiled program: shared by all engines that run it.
 #[derive(Debug, Default)]
 pub struct Code {
@@ -347,7 +287,7 @@ pub struct Code {
     /// goal suspends, those of its record.
     pub words: usize,
     /// Vectors of at least so many elements may be arrays: no pattern of a clause is that large.
-    pub least_array: usize,
+    pub min_array: usize,
     /// Registers that any clause uses.
     pub registers: usize,
     /// Predicates that are builtins, by what they are.

@@ -40,6 +40,7 @@ impl Engine {
 
     /// Runs the goal in registers 0 and up, whose reduction has been counted; what it goes on with becomes the next goal of
     /// the queue. [`Exit::Empty`] when that is done.
+    #[cfg(feature = "native")]
     pub(crate) fn interpret_goal(&mut self, predicate: u32) -> Exit {
         let code = self.shared_code();
         let entry = code.predicates[predicate as usize].entry;

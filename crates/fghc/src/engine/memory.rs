@@ -1,9 +1,9 @@
 //! What a program makes beside the heap, which counts towards the heap's limit: nodes of the AND-tree, atoms, tables of
 //! references, what waits to be read. It is counted with every collection, and a collection comes soon where it grows.
 
-use super::remote::Outgoing;
+use super::outgoing::Outgoing;
+use super::queue::Queue;
 use super::report::{Problem, ProblemKind};
-use super::schedule::Queue;
 use super::tree::{Node, NodeState};
 use super::{Engine, ROOT};
 use crate::heap::Word;

@@ -7,23 +7,28 @@
 //! ```text
 //! instruction  what compiled code is made of          interpret  runs it
 //! unify        unification and the order of values    suspend    goals that wait, and waking
-//! schedule     queues, slices, priorities             tree       metacalls: nodes with result and control
+//! queue        queues by priority                     schedule   slices, and which queue is next
+//! tree         metacalls: nodes with result and control  outgoing  what it has for others
 //! collection   roots, and goals that nothing can wake builtin    operations of guards and bodies
 //! text         values as text                         report     what went wrong
 //! remote       the seam for references to elsewhere   array      large vectors that change
 //! thrown       goals for other PEs that native code writes down
 //! walk         ends of walks through cyclic values   cycles     where values come back to themselves
-//! memory       what an engine holds beside its heap
+//! memory       what an engine holds beside its heap     backend   the seam for translated code
 //! ```
 
 pub(crate) mod arithmetic;
 pub(crate) mod array;
+pub(crate) mod backend;
 pub(crate) mod builtin;
 mod collection;
 mod cycles;
 pub mod instruction;
 pub(crate) mod interpret;
+pub mod literal;
 mod memory;
+mod outgoing;
+mod queue;
 pub(crate) mod registers;
 mod remote;
 mod report;
@@ -42,8 +47,9 @@ use std::sync::{Arc, RwLock, RwLockReadGuard};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 pub use interpret::Answer;
+pub use outgoing::{News, NodeChange, Outgoing, Throw};
 use remote::Externals;
-pub use remote::{News, NodeChange, Outgoing, Root, Throw};
+pub use remote::Root;
 pub use report::{Problem, ProblemKind, Waiting};
 pub use tree::{NodeState, ROOT};
 
@@ -51,11 +57,11 @@ pub use crate::compile::Limits;
 use crate::compile::{CompileError, compile};
 use crate::heap::{Heap, Word};
 use crate::ir::{AtomTable, Program};
-use crate::native::Native;
-pub use crate::native::Translation;
+use backend::Backend;
+pub use backend::Translation;
 use instruction::Code;
+use queue::{Queue, Runnable};
 use registers::{COUNTED, Registers};
-use schedule::{Queue, Runnable};
 use tree::Node;
 
 /// Marks watches of someone outside the engine.
@@ -72,7 +78,7 @@ pub struct Loaded {
     /// Names; programs can make new ones while they run.
     pub atoms: Arc<RwLock<AtomTable>>,
     /// The same code for this processor, where it was translated.
-    pub native: Option<Arc<Native>>,
+    pub(crate) backend: Option<Arc<dyn Backend>>,
 }
 
 impl Loaded {
@@ -89,20 +95,13 @@ impl Loaded {
             program: Arc::new(program),
             code: Arc::new(code),
             atoms: Arc::new(RwLock::new(atoms)),
-            native: None,
+            backend: None,
         })
     }
 
-    /// Translates the code for this processor. Answers and counts stay the same; on a processor for which there is no
-    /// translation, so does the speed.
-    pub fn translate(self) -> Loaded {
-        self.translate_as(&Translation::default())
-    }
-
-    /// As [`Loaded::translate`], in a way that is chosen.
-    pub fn translate_as(mut self, translation: &Translation) -> Loaded {
-        self.native = Native::new(&self.code, translation).map(Arc::new);
-        self
+    /// Whether the code has been translated for this processor.
+    pub fn is_translated(&self) -> bool {
+        self.backend.is_some()
     }
 }
 
@@ -204,7 +203,7 @@ pub struct Engine {
     _x: Box<[Word]>,
     pub(crate) heap: Heap,
     pub(crate) code: Arc<Code>,
-    native: Option<Arc<Native>>,
+    backend: Option<Arc<dyn Backend>>,
     pub(crate) program: Arc<Program>,
     names: Arc<RwLock<AtomTable>>,
     queues: Vec<Queue>,
@@ -241,6 +240,8 @@ pub struct Engine {
     outgoing_values: Vec<Word>,
     /// How much there is for others: goals each by itself.
     told: usize,
+    /// The node that a unification from outside, or of a node's result, is done for; else it is that of the queue that runs.
+    unifying_for: Option<u32>,
     /// What `registers.thrown` points into; empty until it is needed.
     thrown: Box<[Word]>,
     /// Variables whose values are elsewhere, by number, until they are bound or nothing here refers to them.
@@ -293,14 +294,14 @@ impl Engine {
             at: 0,
             engine: std::ptr::null_mut(),
             answer: 0,
-            entries: loaded.native.as_ref().map_or(std::ptr::null(), |native| native.entries()),
+            entries: loaded.backend.as_ref().map_or(std::ptr::null(), |backend| backend.entries()),
         });
         Some(Engine {
             registers,
             _x: x,
             heap,
             code: loaded.code.clone(),
-            native: loaded.native.clone(),
+            backend: loaded.backend.clone(),
             program: loaded.program.clone(),
             names: loaded.atoms.clone(),
             queues: vec![Queue::new(tree::ROOT, DEFAULT_PRIORITY)],
@@ -328,6 +329,7 @@ impl Engine {
             outgoing: Vec::new(),
             outgoing_values: Vec::new(),
             told: 0,
+            unifying_for: None,
             thrown: Box::default(),
             externals: Externals::default(),
             unreachable: Vec::new(),
@@ -389,9 +391,11 @@ impl Engine {
         // In the order of their numbers, as predicates are.
         let mut counts: Vec<(String, u64)> =
             self.program.iter().zip(all).map(|((id, _), count)| (self.program.indicator(id), *count)).collect();
-        if let Some(left_out) = self.native.as_ref().and_then(|native| native.left_out()) {
-            let others: u64 = counts.iter().map(|(_, count)| count).sum();
-            if let Some((_, count)) = counts.get_mut(left_out) {
+        if let Some(uncounted) = self.backend.as_ref().and_then(|backend| backend.uncounted_predicate()) {
+            // Where it is interpreted, as what is too large to translate is, its own commitments have been counted too.
+            let others: u64 =
+                counts.iter().enumerate().filter(|(number, _)| *number != uncounted).map(|(_, (_, count))| count).sum();
+            if let Some((_, count)) = counts.get_mut(uncounted) {
                 *count = self.counters().reductions.saturating_sub(others);
             }
         }

@@ -5,65 +5,17 @@
 //! what the fast paths look for, so a program without such variables pays nothing.
 //!
 //! The engine puts what others must know into a queue, [`Outgoing`], which is emptied between slices with
-//! [`Engine::take_outgoing`]. What comes in is applied with [`Engine::answer`], [`Engine::unify_values`] and
+//! [`Engine::take_outgoing`]. What comes in is applied with [`Engine::answer`], [`Engine::unify_for`] and
 //! [`Engine::start_goal`]. Values that must survive a collection are held as [`Root`]s.
-
-use std::ops::Range;
 
 use rustc_hash::FxHashSet;
 
 use super::Engine;
+use super::outgoing::{News, Outgoing};
 use super::unify::cells;
 use crate::heap::goal::{LINK, WATCH_WORDS};
 use crate::heap::word::{LIST, OBJECT, dereference};
 use crate::heap::{Kind, Word};
-
-/// Something for another processing element. Values in it are roots of the collector until it is taken.
-#[derive(Debug, Clone)]
-pub enum Outgoing {
-    /// Goals with `@node` or `alloc` for another PE, one after the other.
-    Throw(Throw),
-    /// A goal waits for this external variable: its value is needed (asked once).
-    Read { external: u64 },
-    /// An active unification of a goal of this node met the external variable. `value` may be a variable.
-    Unify { external: u64, value: Word, node: u32 },
-    /// A node of the AND-tree that was made with [`Engine::foster`] has no goals left, or has failed.
-    NodeEnded { foreign: u64, failed: bool },
-    /// A node was suspended, resumed or stopped, and those of its goals that were thrown must be told.
-    NodeChanged { node: u32, change: NodeChange },
-}
-
-/// Goals with a pragma that were thrown one after the other by one goal of the program to one PE.
-#[derive(Debug, Clone)]
-pub struct Throw {
-    /// The PE, from 0.
-    pub node: usize,
-    pub predicate: u32,
-    /// How many. For each, one is lent from its node, see [`Engine::lent`]: take that back once it is counted otherwise.
-    pub goals: usize,
-    /// The arguments of all, in the values that come with what is [`Outgoing`].
-    pub arguments: Range<usize>,
-    pub priority: i32,
-    /// Their node.
-    pub parent: u32,
-    /// An index into the code's goals with a pragma.
-    pub site: u32,
-}
-
-/// What [`Engine::take_bound`], [`Engine::take_outgoing`] and [`Engine::take_unreachable`] would give something of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct News {
-    pub bound: bool,
-    pub outgoing: bool,
-    pub unreachable: bool,
-}
-
-impl News {
-    /// Whether there is any.
-    pub fn any(self) -> bool {
-        self.bound || self.outgoing || self.unreachable
-    }
-}
 
 /// A variable whose value is elsewhere.
 #[derive(Debug, Clone, Copy)]
@@ -116,14 +68,6 @@ impl Externals {
             }
         }
     }
-}
-
-/// What happens to a node from above.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NodeChange {
-    Suspend,
-    Resume,
-    Stop,
 }
 
 /// A value that the collector keeps, and moves, for someone outside.
@@ -195,7 +139,7 @@ impl Engine {
             let mut record = (*value.pointer()).pointer();
             while !record.is_null() {
                 if Kind::of(*record) == Kind::External {
-                    return Some((*record).payload() & !super::suspend::ASKED);
+                    return Some((*record).payload() & !super::outgoing::ASKED);
                 }
                 record = (*record.add(LINK)).pointer();
             }
@@ -258,9 +202,12 @@ impl Engine {
         }
     }
 
-    /// Active unification for someone outside; false when the values differ.
-    pub fn unify_values(&mut self, left: Word, right: Word) -> bool {
-        self.unify(left, right)
+    /// Active unification for a node; false when the values differ.
+    pub fn unify_for(&mut self, node: u32, left: Word, right: Word) -> bool {
+        let outer = self.unifying_for.replace(node);
+        let equal = self.unify(left, right);
+        self.unifying_for = outer;
+        equal
     }
 
     /// Keeps a value.

@@ -114,8 +114,8 @@ impl fmt::Display for Problem {
                 f,
                 "{}integer overflow: {operation} is not between {} and {}",
                 At(place),
-                crate::ir::SMALLEST_INTEGER,
-                crate::ir::LARGEST_INTEGER
+                crate::ir::MIN_INTEGER,
+                crate::ir::MAX_INTEGER
             ),
             ProblemKind::Operation { message, place } => write!(f, "{}{message}", At(place)),
             ProblemKind::UnknownGoal { goal, module } => write!(

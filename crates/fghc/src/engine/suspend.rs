@@ -1,15 +1,12 @@
 //! Goals that wait, and what wakes them.
 
-use super::remote::Outgoing;
-use super::{Engine, NodeState};
+use super::outgoing::{ASKED, Outgoing};
+use super::{Engine, NodeState, ROOT};
 use crate::heap::goal::{
     ARGUMENTS, HOOK_WORDS, HOOKED_GOAL, LINK, WATCH_WORDS, goal_header, goal_queue, goal_state, state, with_state,
 };
 use crate::heap::word::{UNBOUND, dereference};
 use crate::heap::{Kind, Word};
-
-/// Set in the payload of an external record once its value has been asked for.
-pub const ASKED: u64 = 1 << 48;
 
 impl Engine {
     /// Makes the goal in registers 0 and up wait for every variable that was noted. False when none was.
@@ -180,9 +177,7 @@ impl Engine {
                     // Something that compares both may go on now.
                     Kind::Hook => self.wake_hook(record),
                     Kind::External => {
-                        let number = (*record).payload() & !ASKED;
-                        let node = self.queues[self.current as usize].node;
-                        self.tell(Outgoing::Unify { external: number, value: target, node });
+                        self.unify_elsewhere((*record).payload() & !ASKED, target);
                     }
                     _ => {
                         *record.add(LINK) = Word((*to).pointer() as u64);
@@ -193,6 +188,17 @@ impl Engine {
                 record = next;
             }
         }
+    }
+
+    /// Has the owner of an external variable unify it with a value. The node of whoever unifies does not end before the
+    /// owner has: a failure there must find it, and nobody may call the run finished while a value is under way.
+    fn unify_elsewhere(&mut self, external: u64, value: Word) {
+        let mut node = self.unifying_for.unwrap_or(self.queues[self.current as usize].node);
+        while node != ROOT && self.node_state(node) == NodeState::Done {
+            node = self.parent_of(node);
+        }
+        self.lent(node, 1);
+        self.tell(Outgoing::Unify { external, value, node });
     }
 
     unsafe fn is_external(&self, cell: *mut Word) -> bool {
@@ -235,9 +241,7 @@ impl Engine {
                     }
                     _ => {
                         if let (true, Some(value)) = (tell, value) {
-                            let external = header.payload() & !ASKED;
-                            let node = self.queues[self.current as usize].node;
-                            self.tell(Outgoing::Unify { external, value, node });
+                            self.unify_elsewhere(header.payload() & !ASKED, value);
                         }
                     }
                 }

@@ -7,22 +7,23 @@
 
 use super::Engine;
 use super::instruction::{Operand, PlaceKind, Start};
-use super::remote::{Outgoing, Throw};
+use super::outgoing::{Outgoing, Throw};
 use crate::heap::Word;
 
 /// Most arguments of a goal that native code writes down.
-const MOST_ARGUMENTS: usize = 12;
+const MAX_ARGUMENTS: usize = 12;
 /// Words of the record.
 const WORDS: usize = 2048;
 /// Where the PE begins in the first word. Integers of the language begin at bit 3 of theirs.
 pub const PE_SHIFT: u32 = 32;
 
 /// Whether native code may write a goal down: it says only on which PE, and nothing of it has to be made first.
+#[cfg(feature = "native")]
 pub fn is_plain(start: &Start) -> bool {
     let arguments = &start.call.arguments;
     matches!(start.place, Some((PlaceKind::Node, _)))
         && start.priority.is_none()
-        && arguments.len() <= MOST_ARGUMENTS
+        && arguments.len() <= MAX_ARGUMENTS
         && !arguments.iter().any(|operand| matches!(operand, Operand::Variable(_)))
 }
 
@@ -36,7 +37,7 @@ impl Engine {
 
     /// Has native code write down the goals that come next.
     pub(super) fn open_thrown(&mut self) {
-        if self.native.is_none() {
+        if self.backend.is_none() {
             return;
         }
         if self.thrown.is_empty() {
@@ -46,7 +47,7 @@ impl Engine {
         self.registers.thrown = words.start;
         // SAFETY: the array was just made longer than one goal with the most arguments, so that the end of what may
         // begin lies within it.
-        self.registers.thrown_end = unsafe { words.end.sub(1 + MOST_ARGUMENTS) };
+        self.registers.thrown_end = unsafe { words.end.sub(1 + MAX_ARGUMENTS) };
     }
 
     /// Tells the goals that native code has written down; it writes no more.

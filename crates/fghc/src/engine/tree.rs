@@ -5,8 +5,8 @@
 //! goals a node has need not be counted with every reduction: ready ones are in its queues, and those that wait are
 //! counted when they suspend and wake.
 
+use super::queue::Queue;
 use super::report::{Problem, ProblemKind};
-use super::schedule::Queue;
 use super::{Engine, NodeChange, Outgoing};
 use crate::engine::instruction::{MetacallGoal, Operand, Role};
 use crate::heap::word::{LIST, OBJECT, dereference};
@@ -392,7 +392,7 @@ impl Engine {
             return None;
         }
         let variable = std::mem::replace(&mut self.nodes[node as usize].result, Word::NIL);
-        if !self.unify(variable, Word::atom(result.0)) {
+        if !self.unify_for(parent, variable, Word::atom(result.0)) {
             if self.has_problem() {
                 return None;
             }

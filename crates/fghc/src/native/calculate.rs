@@ -5,7 +5,7 @@ use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value};
 
 use super::function::Function;
 use super::helpers;
-use super::program::WORD;
+use super::names::WORD;
 use crate::engine::Exit;
 use crate::engine::instruction::{Label, Register};
 use crate::heap::Word;

@@ -5,10 +5,9 @@ use cranelift_codegen::ir::{InstBuilder, Value};
 
 use super::function::Function;
 use super::helpers;
-use super::program::{STATE, WORD, field, in_registers, signature};
+use super::names::{STATE, WORD, field, in_registers, signature};
 use crate::engine::Exit;
 use crate::engine::instruction::{Instruction, Register};
-use crate::engine::registers::Registers;
 use crate::engine::thrown;
 use crate::heap::goal::{ARGUMENTS, LINK, PREDICATE_SHIFT, RECORD_WORDS, goal_header, state};
 use crate::heap::word::{INT, REF, UNBOUND};

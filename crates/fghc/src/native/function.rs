@@ -9,9 +9,9 @@ use rustc_hash::FxHashMap;
 
 use super::facts::{self, Fact, Facts};
 use super::helpers;
-use super::program::{Names, STATE, WORD, field, flags, in_registers};
+use super::names::{Names, STATE, WORD, field, flags, in_registers};
 use crate::engine::instruction::{Code, Instruction, Label, NOWHERE, Register, Role};
-use crate::engine::registers::{COUNTED, Registers};
+use crate::engine::registers::COUNTED;
 use crate::heap::goal::ARGUMENTS;
 use crate::heap::word::TAG_MASK;
 
@@ -33,7 +33,7 @@ pub(super) fn is_interpreted(code: &Code, predicate: u32) -> bool {
 }
 
 /// Most versions of a predicate.
-const MOST_VERSIONS: usize = 4;
+const MAX_VERSIONS: usize = 4;
 
 pub(super) struct Function<'a> {
     pub(super) b: FunctionBuilder<'a>,
@@ -301,7 +301,7 @@ impl<'a> Function<'a> {
         if let Some((_, block)) = self.versions.iter().find(|(known, _)| *known == facts) {
             return *block;
         }
-        if self.versions.is_empty() || is_small(self.code, self.predicate) && self.versions.len() < MOST_VERSIONS {
+        if self.versions.is_empty() || is_small(self.code, self.predicate) && self.versions.len() < MAX_VERSIONS {
             let block = self.b.create_block();
             self.versions.push((facts, block));
             return block;

@@ -4,10 +4,9 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{BlockArg, InstBuilder, Value};
 
 use super::function::Function;
-use super::program::{WORD, field};
+use super::names::{WORD, field};
 use crate::engine::instruction::{Calculation, Guard, Instruction, Operand, Register, Type as ValueType};
 use crate::engine::interpret;
-use crate::engine::registers::Registers;
 use crate::engine::thrown;
 use crate::heap::Word;
 use crate::heap::goal::{ARGUMENTS, LINK, goal_header, state};

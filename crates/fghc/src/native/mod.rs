@@ -13,36 +13,29 @@ mod flow;
 mod function;
 mod helpers;
 mod instruction;
+mod names;
 mod placement;
 mod program;
 mod unify;
 
+use std::sync::Arc;
+
 use cranelift_jit::JITModule;
 
+use crate::engine::backend::Backend;
 use crate::engine::instruction::Code;
 use crate::engine::registers::Registers;
-use crate::engine::{Engine, Exit};
+use crate::engine::{Engine, Exit, Translation};
 
 type Enter = extern "C" fn(*mut Registers) -> i64;
 
-/// How a program is translated; other than by default only to measure what something costs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Translation {
-    /// Whether suspensions and resumptions are counted. Reductions are in any case, because the memory that they may take is
-    /// granted by their number.
-    pub counters: bool,
-    /// `Some(seed)`: functions lie at random distances.
-    pub placement: Option<u64>,
-}
-
-impl Default for Translation {
-    fn default() -> Self {
-        Translation { counters: true, placement: None }
-    }
+/// Native code of a program; `None` where there is no translation for this processor.
+pub(crate) fn translated(code: &Code, translation: &Translation) -> Option<Arc<dyn Backend>> {
+    Native::new(code, translation).map(|native| Arc::new(native) as Arc<dyn Backend>)
 }
 
 /// Native code of a program.
-pub struct Native {
+struct Native {
     entries: Vec<*const u8>,
     enter: Enter,
     left_out: Option<u32>,
@@ -57,26 +50,25 @@ unsafe impl Sync for Native {}
 
 impl Native {
     /// Translates a program; `None` where this processor is not one that can be translated for.
-    pub fn new(code: &Code, translation: &Translation) -> Option<Native> {
+    fn new(code: &Code, translation: &Translation) -> Option<Native> {
         let program::Program { module, entries, enter, left_out } = program::program(code, translation)?;
         // SAFETY: `program::program` has translated the entry with the signature of `Enter`, and `module` keeps its
         // memory.
         let enter = unsafe { std::mem::transmute::<*const u8, Enter>(enter) };
         Some(Native { entries, enter, left_out, module: Some(module) })
     }
+}
 
-    /// The predicate whose commitments are not counted, where those of all others are: they are all other reductions.
-    pub(crate) fn left_out(&self) -> Option<usize> {
+impl Backend for Native {
+    fn uncounted_predicate(&self) -> Option<usize> {
         self.left_out.map(|predicate| predicate as usize)
     }
 
-    /// Code by predicate, for goals in the heap.
-    pub(crate) fn entries(&self) -> *const *const u8 {
+    fn entries(&self) -> *const *const u8 {
         self.entries.as_ptr()
     }
 
-    /// Runs goals of the present queue, as the interpreter does.
-    pub(crate) fn run(&self, engine: &mut Engine) -> Exit {
+    fn run(&self, engine: &mut Engine) -> Exit {
         if engine.registers.ready.is_null() {
             return Exit::Empty;
         }

@@ -1,6 +1,6 @@
 //! A program as functions of native code, and how it is entered.
 
-use cranelift_codegen::ir::{AbiParam, InstBuilder, MemFlagsData, Signature, Type, types};
+use cranelift_codegen::ir::{AbiParam, InstBuilder, Signature};
 use cranelift_codegen::isa::CallConv;
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
@@ -9,18 +9,11 @@ use cranelift_module::{FuncId, Linkage, Module, default_libcall_names};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::function::{Function, is_small};
+use super::names::{Names, PASSED, STATE, WORD, field, flags, signature};
 use super::placement::Scattered;
 use super::{Translation, flow, helpers};
 use crate::engine::instruction::{Code, Instruction};
-use crate::engine::registers::Registers;
 use crate::heap::goal::{LINK, PREDICATE_SHIFT};
-
-/// Parameters of every predicate: free pointer and budget. The engine's registers are in a processor register of their own.
-pub(super) const STATE: usize = 2;
-/// Parameters of a predicate beside those: its arguments, or, where there are more, the first of them and the address of the
-/// others. As many as processors pass in registers.
-const PASSED: usize = 4;
-pub(super) const WORD: Type = types::I64;
 
 /// Code of a program.
 pub struct Program {
@@ -31,17 +24,6 @@ pub struct Program {
     /// How it is entered.
     pub enter: *const u8,
     /// The predicate whose commitments are not counted, where those of all others are.
-    pub left_out: Option<u32>,
-}
-
-/// Functions by predicate, and helpers by name.
-pub(super) struct Names {
-    pub main: Vec<FuncId>,
-    pub goal: Vec<FuncId>,
-    pub helpers: FxHashMap<&'static str, FuncId>,
-    /// Whether suspensions and resumptions are counted.
-    pub counts: bool,
-    /// The predicate whose commitments are not counted.
     pub left_out: Option<u32>,
 }
 
@@ -138,29 +120,6 @@ fn called(code: &Code) -> FxHashSet<u32> {
     }
     called
 }
-
-/// How many arguments are passed in processor registers.
-pub(super) fn in_registers(arity: usize) -> usize {
-    if arity <= PASSED { arity } else { PASSED - 1 }
-}
-
-pub(super) fn signature(convention: CallConv, parameters: usize) -> Signature {
-    let mut signature = Signature::new(convention);
-    signature.params.extend(std::iter::repeat_n(AbiParam::new(WORD), parameters));
-    signature.returns.push(AbiParam::new(WORD));
-    signature
-}
-
-pub(super) fn flags() -> MemFlagsData {
-    MemFlagsData::trusted()
-}
-
-macro_rules! field {
-    ($name:ident) => {
-        std::mem::offset_of!(Registers, $name) as i32
-    };
-}
-pub(super) use field;
 
 /// A helper as native code calls it: it leaves every register of the processor as it was, and its answer in memory. Calls are rare; were registers lost in them, predicates would save and restore some every time.
 fn trampoline(

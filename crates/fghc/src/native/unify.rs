@@ -4,9 +4,8 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value};
 
 use super::function::Function;
-use super::program::{WORD, field};
+use super::names::{WORD, field};
 use crate::engine::instruction::Register;
-use crate::engine::registers::Registers;
 use crate::heap::goal::{LINK, MAX_QUEUES, goal_header, state};
 use crate::heap::word::{REF, UNBOUND};
 

@@ -6,7 +6,7 @@ use super::token::{
 };
 use super::tree::{Kind, Tree};
 use crate::diagnostics::Diagnostic;
-use crate::ir::{LARGEST_INTEGER, SMALLEST_INTEGER, Span};
+use crate::ir::{MAX_INTEGER, MIN_INTEGER, Span};
 
 /// How deep terms may be nested: the parser and all that walks over terms follow them by recursion.
 const DEEPEST: usize = 200;
@@ -433,9 +433,9 @@ impl<'a> Parser<'a> {
                 based_integer(base, digits).map_err(wrong)?
             }
             _ => match text.parse::<i64>() {
-                Ok(value) if value <= LARGEST_INTEGER => value,
+                Ok(value) if value <= MAX_INTEGER => value,
                 // The one integer whose negation does not fit.
-                Ok(value) if negative && -value == SMALLEST_INTEGER => value,
+                Ok(value) if negative && -value == MIN_INTEGER => value,
                 _ => return Err(wrong(too_large())),
             },
         };

@@ -3,7 +3,7 @@
 use logos::{Lexer, Logos};
 
 use crate::diagnostics::Diagnostic;
-use crate::ir::{LARGEST_INTEGER, Span};
+use crate::ir::{MAX_INTEGER, Span};
 
 /// A token of the language. Numbers keep their text: their value may not fit.
 #[derive(Logos, Clone, Debug, PartialEq)]
@@ -240,7 +240,7 @@ pub(crate) fn based_integer(base: &str, digits: &str) -> Result<i64, String> {
         }
         1 => Err("the digits of base 1 are 0 and 1".to_string()),
         2..=36 => match i64::from_str_radix(digits, base) {
-            Ok(value) if value <= LARGEST_INTEGER => Ok(value),
+            Ok(value) if value <= MAX_INTEGER => Ok(value),
             Ok(_) => Err(too_large()),
             Err(error) if matches!(error.kind(), std::num::IntErrorKind::PosOverflow) => Err(too_large()),
             Err(_) => Err(format!("{digits:?} has a digit that base {base} lacks")),
@@ -251,5 +251,5 @@ pub(crate) fn based_integer(base: &str, digits: &str) -> Result<i64, String> {
 
 /// What is said of an integer that does not fit.
 pub(super) fn too_large() -> String {
-    format!("integers have 61 bits: at most {LARGEST_INTEGER}")
+    format!("integers have 61 bits: at most {MAX_INTEGER}")
 }

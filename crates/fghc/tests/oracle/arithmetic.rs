@@ -1,6 +1,6 @@
 //! Arithmetic: integers in 128 bits, of which 61 must be enough.
 
-use weft_fghc::ir::{BinaryOperation, Comparison, LARGEST_INTEGER, Number, SMALLEST_INTEGER, UnaryOperation};
+use weft_fghc::ir::{BinaryOperation, Comparison, MAX_INTEGER, MIN_INTEGER, Number, UnaryOperation};
 
 use super::value::Value;
 
@@ -19,7 +19,7 @@ pub enum Calculated {
 
 fn integer(value: i128) -> Calculated {
     match i64::try_from(value) {
-        Ok(value) if (SMALLEST_INTEGER..=LARGEST_INTEGER).contains(&value) => Calculated::Value(Value::Integer(value)),
+        Ok(value) if (MIN_INTEGER..=MAX_INTEGER).contains(&value) => Calculated::Value(Value::Integer(value)),
         _ => Calculated::Overflow,
     }
 }

@@ -126,13 +126,15 @@ impl<'c> Batch<'c> {
 
     /// Whether there is native code to compare.
     pub fn is_native(&self) -> bool {
-        self.native.native.is_some()
+        self.native.is_translated()
     }
 
     fn started(&self, loaded: &Loaded, index: usize) -> Loaded {
         let mut program = self.program.clone();
         program.start = Some(self.starts[index]);
-        Loaded { program: Arc::new(program), ..loaded.clone() }
+        let mut other = loaded.clone();
+        other.program = Arc::new(program);
+        other
     }
 
     /// Runs one program by interpreter and native code; what differs.

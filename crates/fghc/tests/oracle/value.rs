@@ -33,7 +33,7 @@ pub enum Equal {
 
 /// Values that are looked at for one program: shared parts are gone through as often as they are reached, so that a small
 /// program can have a value without end.
-const MOST_LOOKS: u64 = 200_000;
+const MAX_LOOKS: u64 = 200_000;
 
 /// Variables and names.
 pub struct Store<'p> {
@@ -57,7 +57,7 @@ impl<'p> Store<'p> {
 
     /// Whether so much has been looked at that what was found since says nothing: every search has been cut short.
     pub fn is_spent(&self) -> bool {
-        self.looks.get() > MOST_LOOKS
+        self.looks.get() > MAX_LOOKS
     }
 
     /// What a value is now: a variable only where it is unbound.

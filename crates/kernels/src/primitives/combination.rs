@@ -3,7 +3,7 @@
 #[cfg(target_arch = "x86_64")]
 use std::mem::transmute_copy;
 
-use super::element::{Element, Truth};
+use super::element::{Bool8, Element};
 use super::{ElementType, PrimitiveError};
 
 /// What reductions, scans and sends combine elements by.
@@ -164,27 +164,27 @@ macro_rules! floats {
 
 floats! { f32 f64 }
 
-impl Combine<Truth> for And {
-    const IDENTITY: Truth = Truth::LARGEST;
+impl Combine<Bool8> for And {
+    const IDENTITY: Bool8 = Bool8::LARGEST;
     #[inline(always)]
-    fn combine(one: Truth, other: Truth) -> Truth {
+    fn combine(one: Bool8, other: Bool8) -> Bool8 {
         one.smaller(other)
     }
 }
 
-impl Combine<Truth> for Ior {
-    const IDENTITY: Truth = Truth::SMALLEST;
+impl Combine<Bool8> for Ior {
+    const IDENTITY: Bool8 = Bool8::SMALLEST;
     #[inline(always)]
-    fn combine(one: Truth, other: Truth) -> Truth {
+    fn combine(one: Bool8, other: Bool8) -> Bool8 {
         one.larger(other)
     }
 }
 
-impl Combine<Truth> for Xor {
-    const IDENTITY: Truth = Truth::SMALLEST;
+impl Combine<Bool8> for Xor {
+    const IDENTITY: Bool8 = Bool8::SMALLEST;
     #[inline(always)]
-    fn combine(one: Truth, other: Truth) -> Truth {
-        Truth::new(one.holds() != other.holds())
+    fn combine(one: Bool8, other: Bool8) -> Bool8 {
+        Bool8::new(one.holds() != other.holds())
     }
 }
 
@@ -246,9 +246,9 @@ pub(super) fn with_combination<W: Combining>(
         Of::Float64 => float!(f64),
         Of::Bool => match combination {
             By::Add => return Err(undefined("convert to an integer type to count, or take or")),
-            By::Max | By::Or | By::LogIor => work.run::<Truth, Ior>(),
-            By::Min | By::And | By::LogAnd => work.run::<Truth, And>(),
-            By::LogXor => work.run::<Truth, Xor>(),
+            By::Max | By::Or | By::LogIor => work.run::<Bool8, Ior>(),
+            By::Min | By::And | By::LogAnd => work.run::<Bool8, And>(),
+            By::LogXor => work.run::<Bool8, Xor>(),
         },
     })
 }

@@ -2,7 +2,7 @@
 
 use weft_simd::{Dispatched, dispatch};
 
-use super::element::Truth;
+use super::element::Bool8;
 
 /// Elements that are looked at before it is asked whether more need be.
 const PORTION: usize = 256;
@@ -16,7 +16,7 @@ pub(super) enum Density {
 
 /// How much of a block is selected.
 #[inline]
-pub(super) fn density(truths: &[Truth]) -> Density {
+pub(super) fn density(truths: &[Bool8]) -> Density {
     let (mut any, mut all) = (false, true);
     for portion in truths.chunks(PORTION) {
         let (some, every) = dispatch(Portion(portion));
@@ -33,7 +33,7 @@ pub(super) fn density(truths: &[Truth]) -> Density {
     }
 }
 
-struct Portion<'a>(&'a [Truth]);
+struct Portion<'a>(&'a [Bool8]);
 
 impl Dispatched for Portion<'_> {
     /// Whether any and whether all hold.
@@ -50,7 +50,7 @@ impl Dispatched for Portion<'_> {
 /// # Safety
 ///
 /// As many elements of `item` bytes, a power of two up to 8, as truths are readable and writable, and the two are apart.
-pub(super) unsafe fn blend(from: *const u8, to: *mut u8, truths: &[Truth], item: usize) {
+pub(super) unsafe fn blend(from: *const u8, to: *mut u8, truths: &[Bool8], item: usize) {
     // SAFETY: as many elements of `item` bytes as truths are readable and writable, and apart (this function's
     // condition).
     unsafe {
@@ -92,7 +92,7 @@ unsafe fn repeat_of<T: Copy>(from: *const u8, to: *mut u8, count: usize) {
     to.fill(std::mem::MaybeUninit::new(value));
 }
 
-unsafe fn blend_of<T: Bits>(from: *const u8, to: *mut u8, truths: &[Truth]) {
+unsafe fn blend_of<T: Bits>(from: *const u8, to: *mut u8, truths: &[Bool8]) {
     // SAFETY: as many `T` as truths are readable and writable, and apart (conditions of `blend`, which has chosen a `T`
     // of the element's size; arrays are aligned to their elements).
     let (from, to) = unsafe {
@@ -107,14 +107,14 @@ unsafe fn blend_of<T: Bits>(from: *const u8, to: *mut u8, truths: &[Truth]) {
 /// An element whose bits are taken from one of two without a branch: where the selection is scattered, a branch is
 /// predicted wrongly for every other element.
 trait Bits: Copy {
-    fn chosen(truth: Truth, yes: Self, no: Self) -> Self;
+    fn chosen(truth: Bool8, yes: Self, no: Self) -> Self;
 }
 
 macro_rules! bits {
     ($($type:ident)*) => {$(
         impl Bits for $type {
             #[inline(always)]
-            fn chosen(truth: Truth, yes: Self, no: Self) -> Self {
+            fn chosen(truth: Bool8, yes: Self, no: Self) -> Self {
                 no ^ ((no ^ yes) & $type::from(truth.holds()).wrapping_neg())
             }
         }
@@ -126,7 +126,7 @@ bits! { u8 u16 u32 u64 }
 struct Blend<'a, T> {
     from: &'a [T],
     to: &'a mut [T],
-    truths: &'a [Truth],
+    truths: &'a [Bool8],
 }
 
 impl<T: Bits> Dispatched for Blend<'_, T> {

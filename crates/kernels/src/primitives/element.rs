@@ -77,9 +77,9 @@ impl fmt::Display for ElementType {
 /// undefined behaviour while views of numpy's arrays can hold any.
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
-pub struct Truth(u8);
+pub struct Bool8(u8);
 
-impl Truth {
+impl Bool8 {
     #[inline(always)]
     pub(super) fn new(value: bool) -> Self {
         Self(u8::from(value))
@@ -150,17 +150,17 @@ number! {
     f64 Float64 Float f64 f64::INFINITY, f64::NEG_INFINITY;
 }
 
-impl Element for Truth {
+impl Element for Bool8 {
     const TYPE: ElementType = ElementType::Bool;
-    const LARGEST: Self = Truth(1);
-    const SMALLEST: Self = Truth(0);
+    const LARGEST: Self = Bool8(1);
+    const SMALLEST: Self = Bool8(0);
     #[inline(always)]
     fn larger(self, other: Self) -> Self {
-        Truth::new((self.0 | other.0) != 0)
+        Bool8::new((self.0 | other.0) != 0)
     }
     #[inline(always)]
     fn smaller(self, other: Self) -> Self {
-        Truth::new((self.0 != 0) & (other.0 != 0))
+        Bool8::new((self.0 != 0) & (other.0 != 0))
     }
     fn scalar(self) -> Scalar {
         Scalar::Bool(self.holds())

@@ -1,20 +1,19 @@
 //! Gets: each element from where its index says.
 
+#[cfg(target_arch = "x86_64")]
+mod vectors;
+
+#[cfg(target_arch = "x86_64")]
+use weft_simd::{Level, level};
+
 use crate::Execution;
 
 use super::density::{Density, density};
 use super::element::Element;
-use super::indices::{Index, Indexing, Moves, range_of, read_index, with_indices};
+use super::indices::{AHEAD, BLOCK, Block, Checked, Index, Indexing, Moves, with_indices};
 use super::lines::{self, Scratch};
 use super::parallel::in_parts;
 use super::{PrimitiveError, View, finished};
-
-/// Elements of a block.
-const BLOCK: usize = 1024;
-
-/// So many elements ahead their lines are fetched: into the second-level cache, which waits for more lines at once than
-/// the first-level one does.
-const AHEAD: usize = 128;
 
 /// Sources of more bytes than this are not in a near cache: their lines are fetched ahead.
 const NEAR: usize = 512 << 10;
@@ -41,6 +40,13 @@ pub unsafe fn gather<'a>(
     with_indices(&index, Work { moves })
 }
 
+/// Whether elements of this type are fetched by vectors of indices.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn reads_vectors<T>() -> bool {
+    size_of::<T>() >= 4 && level() == Level::Avx512
+}
+
 struct Work<'a> {
     moves: Moves<'a>,
 }
@@ -50,30 +56,26 @@ impl Indexing for Work<'_> {
     fn run<I: Index>(self) -> Result<(), PrimitiveError> {
         // SAFETY: the index's memory is what `View` says (a condition of `gather`, which made this), and `with_indices`
         // has chosen its type.
-        let index = unsafe { self.moves.index.slice::<I>() };
-        if range_of(index, self.moves.selection, self.moves.x.length, "source", self.moves.threads, self.moves.stop)?
-            .is_none()
-        {
-            return Ok(());
-        }
+        let checked = unsafe { Checked::<I>::new(&self.moves, self.moves.x.length, "source", None)? };
+        let Some(index) = checked else { return Ok(()) };
         // What is fetched need not be understood.
         match self.moves.x.kind.size() {
-            1 => self.fetched::<u8, I>(index),
-            2 => self.fetched::<u16, I>(index),
-            4 => self.fetched::<u32, I>(index),
-            _ => self.fetched::<u64, I>(index),
+            1 => self.fetched::<u8, I>(&index),
+            2 => self.fetched::<u16, I>(&index),
+            4 => self.fetched::<u32, I>(&index),
+            _ => self.fetched::<u64, I>(&index),
         }
         finished(self.moves.stop)
     }
 }
 
 impl Work<'_> {
-    fn fetched<T: Element, I: Index>(&self, index: &[I]) {
+    fn fetched<T: Element, I: Index>(&self, index: &Checked<'_, I>) {
         // SAFETY: the array's memory is what `View` says (a condition of `gather`); `T` is as large as its elements,
         // and any bits are an unsigned number.
         let x = unsafe { self.moves.x.elements::<T>() };
         let streaming = lines::passes_caches(self.moves.out.bytes() + self.moves.index.bytes());
-        in_parts(index.len(), BLOCK, self.moves.threads, |part| {
+        in_parts(self.moves.out.length, BLOCK, self.moves.threads, |part| {
             let mut room = Scratch::<{ BLOCK * 8 }>::new();
             let head = lines::before_line(self.target::<T>(part.start).cast(), size_of::<T>());
             let mut start = part.start;
@@ -103,45 +105,69 @@ impl Work<'_> {
         self.moves.out.pointer.cast::<T>().wrapping_add(place)
     }
 
-    /// What the elements `start..end` of the output are to hold, at `target`.
-    unsafe fn block<T: Element, I: Index>(&self, x: &[T], index: &[I], start: usize, end: usize, target: *mut T) {
-        let far = std::mem::size_of_val(x) > NEAR;
-        let all = self.moves.selection.0.is_none_or(|truths| density(&truths[start..end]) == Density::All);
-        // SAFETY: `start..end` are elements of the index and of the selection, and `target` is valid for as many (this
-        // function's condition).
-        unsafe {
-            match (all, far) {
-                (true, true) => self.each::<T, I, true, true>(x, index, start, end, target),
-                (true, false) => self.each::<T, I, true, false>(x, index, start, end, target),
-                (false, true) => self.each::<T, I, false, true>(x, index, start, end, target),
-                (false, false) => self.each::<T, I, false, false>(x, index, start, end, target),
-            }
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn each<T: Element, I: Index, const ALL: bool, const FAR: bool>(
+    /// What the elements `start..end` of the output, a block at most, are to hold, at `target`.
+    ///
+    /// # Safety
+    ///
+    /// They are elements of the output, and `target` is valid for as many; `x` has what indices were checked for.
+    unsafe fn block<T: Element, I: Index>(
         &self,
         x: &[T],
-        index: &[I],
+        index: &Checked<'_, I>,
         start: usize,
         end: usize,
         target: *mut T,
     ) {
+        let far = std::mem::size_of_val(x) > NEAR;
+        let truths = self.moves.selection.part(start, end).0.filter(|truths| density(truths) != Density::All);
+        #[cfg(target_arch = "x86_64")]
+        if !far && reads_vectors::<T>() {
+            // SAFETY: the level says that the processor has AVX-512; `x` has an element, as an index was found to be one
+            // of its, and the output those from `start` on; `target` is valid for as many (this function's condition).
+            return unsafe {
+                vectors::gather_512(x, index.shared.part(start..end), truths, self.target(start), target)
+            };
+        }
+        let mut room = Block::new();
+        let with_ahead = if far { self.moves.out.length.min(end + AHEAD) } else { end };
+        let index = index.block(start..with_ahead, &mut room);
+        let all = truths.is_none();
+        // SAFETY: `start..end` are elements of the output, and `target` is valid for as many (this function's condition);
+        // no index of the copy is beyond the source.
+        unsafe {
+            match (all, far) {
+                (true, true) => self.each::<T, true, true>(x, index, start, end, target),
+                (true, false) => self.each::<T, true, false>(x, index, start, end, target),
+                (false, true) => self.each::<T, false, true>(x, index, start, end, target),
+                (false, false) => self.each::<T, false, false>(x, index, start, end, target),
+            }
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As of [`Work::block`]; `index` has those of `start..end` first, all below the length of `x`.
+    #[inline(always)]
+    unsafe fn each<T: Element, const ALL: bool, const FAR: bool>(
+        &self,
+        x: &[T],
+        index: &[usize],
+        start: usize,
+        end: usize,
+        target: *mut T,
+    ) {
+        let count = end - start;
         let old = self.target::<T>(start);
-        // There is one: `range_of` has found a selected index within the source.
-        let last = x.len() - 1;
-        for number in 0..end - start {
-            let element = start + number;
-            // SAFETY: elements of the output have an index each, and what is read of those is bounded by the source, as
-            // they may have been written since they were checked; the target has room for the block.
+        for number in 0..count {
+            if FAR {
+                let ahead = index[(number + AHEAD).min(index.len() - 1)];
+                weft_simd::prefetch_to_second(x.as_ptr().wrapping_add(ahead));
+            }
+            // SAFETY: elements of the output have an index each, of a copy that nobody else can write, which the source
+            // has; the target has room for the block.
             unsafe {
-                if FAR {
-                    let ahead = read_index(index.as_ptr(), (element + AHEAD).min(index.len() - 1));
-                    weft_simd::prefetch_to_second(x.as_ptr().wrapping_add(ahead));
-                }
-                let value = *x.get_unchecked(read_index(index.as_ptr(), element).min(last));
-                let value = if ALL || self.moves.selection.holds(element) { value } else { *old.add(number) };
+                let value = *x.get_unchecked(*index.get_unchecked(number));
+                let value = if ALL || self.moves.selection.holds(start + number) { value } else { *old.add(number) };
                 target.add(number).write(value);
             }
         }

@@ -1,28 +1,30 @@
 //! Arrays of indices.
 
+mod snapshot;
+
 use weft_simd::{Dispatched, dispatch, on_threads};
 
 use crate::{Execution, Stop};
 
-use super::element::Element;
+use super::element::{Bool8, Element};
 use super::parallel::{part, threads_for};
 use super::view::Selection;
-use super::{ElementType, PrimitiveError, View};
+use super::{ElementType, PrimitiveError, View, finished};
+
+#[cfg(target_arch = "x86_64")]
+pub(super) use snapshot::load_512;
+pub(super) use snapshot::{AHEAD, BLOCK, Block, SharedIndices};
 
 /// A type of indices.
 pub(super) trait Index: Element {
     /// As an unsigned number; negative ones become so large that no array has them.
     fn place(self) -> usize;
-    fn wide(self) -> i64;
 }
 
 impl Index for i32 {
     #[inline(always)]
     fn place(self) -> usize {
         self as isize as usize
-    }
-    fn wide(self) -> i64 {
-        self.into()
     }
 }
 
@@ -31,21 +33,6 @@ impl Index for i64 {
     fn place(self) -> usize {
         self as usize
     }
-    fn wide(self) -> i64 {
-        self
-    }
-}
-
-/// Reads an index once: what is found here is what is bounded and what is used, though another thread may write the
-/// array.
-///
-/// # Safety
-///
-/// The element is readable and aligned.
-#[inline(always)]
-pub(super) unsafe fn read_index<I: Index>(index: *const I, element: usize) -> usize {
-    // SAFETY: the caller has an array with this element.
-    unsafe { index.add(element).read_volatile() }.place()
 }
 
 /// The arrays of a get or a send, checked.
@@ -100,12 +87,12 @@ pub(super) fn with_indices<W: Indexing>(index: &View, work: W) -> Result<W::Outp
 
 /// The smallest and the largest index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Range {
+pub(super) struct IndexRange {
     pub low: usize,
     pub high: usize,
 }
 
-impl Range {
+impl IndexRange {
     const NONE: Self = Self { low: usize::MAX, high: 0 };
 
     fn join(self, other: Self) -> Self {
@@ -114,84 +101,163 @@ impl Range {
 }
 
 /// Indices of a thread are looked at in portions that end at multiples of this.
-const GRAIN: usize = 4096;
+const GRAIN: usize = 4 * BLOCK;
 
-/// Indices that are looked at before it is asked whether to go on.
-const PORTION: usize = 1 << 20;
+/// Blocks that are looked at before it is asked whether to go on.
+const BLOCKS: usize = 64;
 
-/// The range of the selected indices, within `extent`; None where nothing is selected. Another thread may write the
-/// array afterwards, so an index must be bounded again where it is used.
-///
-/// # Errors
-///
-/// The first selected index that is not below `extent`; `array` is what the message calls the array that it should be of.
-pub(super) fn range_of<I: Index>(
-    index: &[I],
+/// Indices of which all selected ones were below an extent when they were looked at. Another thread may have written them
+/// since; so they are used by copies ([`Checked::block`]) that are within the range for certain.
+#[derive(Clone, Copy)]
+pub(super) struct Checked<'a, I> {
+    pub shared: SharedIndices<'a, I>,
+    pub range: IndexRange,
+    /// All of them, within the range, where they are no more than a block: the copy that was checked.
+    copy: Option<&'a [usize]>,
+}
+
+impl<'a, I: Index> Checked<'a, I> {
+    /// Checks the selected indices; None where nothing is selected. In `copy` those of a short array are kept for
+    /// [`Checked::block`].
+    ///
+    /// # Errors
+    ///
+    /// The first selected index that is not below `extent`; `array` is what the message calls the array that it should be
+    /// of.
+    ///
+    /// # Safety
+    ///
+    /// The indices of the moves are of type `I`, aligned, and readable as long as `'a`.
+    pub(super) unsafe fn new(
+        moves: &Moves<'_>,
+        extent: usize,
+        array: &'static str,
+        copy: Option<&'a mut Block>,
+    ) -> Result<Option<Self>, PrimitiveError> {
+        let Moves { index, selection, threads, stop, .. } = *moves;
+        // SAFETY: elements are of type `I`, aligned and readable (this function's condition).
+        let shared = unsafe { SharedIndices::<I>::new(&index) };
+        let (mut copy, range) = if let Some(copy) = copy.filter(|_| shared.len() <= BLOCK) {
+            let (copy, range) = shared.copy_and_range(0..shared.len(), usize::MAX, copy);
+            let range = selection.0.map_or(range, |truths| dispatch(RangeOf { indices: copy, truths }));
+            (Some(copy), range)
+        } else {
+            (None, range_of(shared, selection, threads, stop))
+        };
+        finished(stop)?;
+        if range == IndexRange::NONE {
+            return Ok(None);
+        }
+        if range.high >= extent {
+            match &copy {
+                Some(copy) => first_beyond(copy, 0, selection, extent, array)?,
+                None => (0..shared.len()).step_by(BLOCK).try_for_each(|start| {
+                    let end = shared.len().min(start + BLOCK);
+                    let mut block = Block::new();
+                    first_beyond(shared.copy(start..end, usize::MAX, &mut block), start, selection, extent, array)
+                })?,
+            }
+        }
+        // Where none is found, another thread has written the indices or the selection meanwhile.
+        let Some(last) = extent.checked_sub(1) else { return Ok(None) };
+        let high = range.high.min(last);
+        if let Some(copy) = &mut copy
+            && (selection.0.is_some() || high < range.high)
+        {
+            dispatch(Bound { indices: copy, last: high });
+        }
+        Ok(Some(Self { shared, range: IndexRange { low: range.low.min(high), high }, copy: copy.map(|copy| &*copy) }))
+    }
+
+    /// A copy of the indices of some elements, of which none is above the range; of [`BLOCK`] and [`AHEAD`] at most.
+    #[inline(always)]
+    pub(super) fn block<'b>(&self, elements: std::ops::Range<usize>, room: &'b mut Block) -> &'b [usize]
+    where
+        'a: 'b,
+    {
+        match self.copy {
+            Some(copy) => &copy[elements],
+            None => self.shared.copy(elements, self.range.high, room),
+        }
+    }
+}
+
+/// An error for the first of some selected indices, which begin with element `start`, that is not below `extent`.
+fn first_beyond(
+    indices: &[usize],
+    start: usize,
     selection: Selection<'_>,
     extent: usize,
     array: &'static str,
+) -> Result<(), PrimitiveError> {
+    let found =
+        indices.iter().enumerate().find(|&(element, &index)| index >= extent && selection.holds(start + element));
+    found.map_or(Ok(()), |(element, &index)| {
+        Err(PrimitiveError::Index { index: index as isize as i64, element: start + element, array, extent })
+    })
+}
+
+/// The range of the selected indices as they are now.
+fn range_of<I: Index>(
+    shared: SharedIndices<'_, I>,
+    selection: Selection<'_>,
     threads: usize,
     stop: Stop<'_>,
-) -> Result<Option<Range>, PrimitiveError> {
-    let ranges = on_threads(threads, |number| {
-        let own = part(index.len(), GRAIN, number, threads);
-        let mut range = Range::NONE;
-        for start in own.clone().step_by(PORTION) {
-            let end = own.end.min(start + PORTION);
-            range = range.join(dispatch(RangeOf { index: &index[start..end], selection: selection.part(start, end) }));
-            if stop.is_asked() {
+) -> IndexRange {
+    let range_of_part = |number| {
+        let own = part(shared.len(), GRAIN, number, threads);
+        let (mut range, mut room) = (IndexRange::NONE, Block::new());
+        for (number, start) in own.clone().step_by(BLOCK).enumerate() {
+            if number.is_multiple_of(BLOCKS) && stop.is_asked() {
                 break;
             }
+            let end = own.end.min(start + BLOCK);
+            range = range.join(match selection.part(start, end).0 {
+                None => shared.range(start..end),
+                Some(truths) => dispatch(RangeOf { indices: shared.copy(start..end, usize::MAX, &mut room), truths }),
+            });
         }
         range
-    });
-    super::finished(stop)?;
-    let range = ranges.into_iter().fold(Range::NONE, Range::join);
-    if range == Range::NONE {
-        return Ok(None);
-    }
-    if range.high < extent {
-        // The two are of one element at least, but not where it was written between the reads of both.
-        return Ok(Some(Range { low: range.low.min(range.high), high: range.high }));
-    }
-    let beyond = |element: usize| {
-        // SAFETY: the element is one of the slice.
-        let found = unsafe { index.as_ptr().add(element).read_volatile() };
-        (selection.holds(element) && found.place() >= extent).then_some((element, found.wide()))
     };
-    match (0..index.len()).find_map(beyond) {
-        // Another thread has written it meanwhile; who uses the range bounds each index again.
-        None if extent == 0 => Ok(None),
-        None => Ok(Some(Range { low: range.low.min(extent - 1), high: extent - 1 })),
-        Some((element, index)) => Err(PrimitiveError::Index { index, element, array, extent }),
+    if threads <= 1 {
+        // Without an allocation for the results, which short calls would notice.
+        return range_of_part(0);
+    }
+    on_threads(threads, range_of_part).into_iter().fold(IndexRange::NONE, IndexRange::join)
+}
+
+/// The range of the indices with a true value.
+struct RangeOf<'a> {
+    indices: &'a [usize],
+    truths: &'a [Bool8],
+}
+
+impl Dispatched for RangeOf<'_> {
+    type Output = IndexRange;
+    #[inline(always)]
+    fn run(self) -> IndexRange {
+        // One after another: compilers find the lanes, and would gather lanes that are written out.
+        let IndexRange { mut low, mut high } = IndexRange::NONE;
+        for (&index, truth) in self.indices.iter().zip(self.truths) {
+            low = low.min(if truth.holds() { index } else { IndexRange::NONE.low });
+            high = high.max(if truth.holds() { index } else { IndexRange::NONE.high });
+        }
+        IndexRange { low, high }
     }
 }
 
-struct RangeOf<'a, I> {
-    index: &'a [I],
-    selection: Selection<'a>,
+/// Makes indices beyond the last one that.
+struct Bound<'a> {
+    indices: &'a mut [usize],
+    last: usize,
 }
 
-impl<I: Index> Dispatched for RangeOf<'_, I> {
-    type Output = Range;
+impl Dispatched for Bound<'_> {
+    type Output = ();
     #[inline(always)]
-    fn run(self) -> Range {
-        // One after another: compilers find the lanes, and would gather lanes that are written out.
-        let (mut low, mut high) = (Range::NONE.low, Range::NONE.high);
-        match self.selection.0 {
-            None => {
-                for index in self.index {
-                    low = low.min(index.place());
-                    high = high.max(index.place());
-                }
-            }
-            Some(truths) => {
-                for (index, truth) in self.index.iter().zip(truths) {
-                    low = low.min(if truth.holds() { index.place() } else { Range::NONE.low });
-                    high = high.max(if truth.holds() { index.place() } else { Range::NONE.high });
-                }
-            }
+    fn run(self) {
+        for index in self.indices {
+            *index = self.last.min(*index);
         }
-        Range { low, high }
     }
 }

@@ -2,7 +2,7 @@
 
 use weft_simd::{Level, level};
 
-use super::element::{Element, Truth};
+use super::element::{Bool8, Element};
 use super::{ElementType, PrimitiveError};
 
 /// An operation on the elements at one place of one or two arrays, by the names of the Python array API standard.
@@ -176,7 +176,7 @@ macro_rules! result {
         $type
     };
     (truth $type:ident) => {
-        Truth
+        Bool8
     };
 }
 
@@ -282,14 +282,14 @@ apply! { Remainder same f32 f64: |x, y| {
         rest
     }
 } }
-apply! { Maximum same Truth i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| x.larger(y) }
-apply! { Minimum same Truth i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| x.smaller(y) }
+apply! { Maximum same Bool8 i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| x.larger(y) }
+apply! { Minimum same Bool8 i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| x.smaller(y) }
 apply! { And same i8 i16 i32 i64 u8 u16 u32 u64: |x, y| x & y }
 apply! { Or same i8 i16 i32 i64 u8 u16 u32 u64: |x, y| x | y }
 apply! { Xor same i8 i16 i32 i64 u8 u16 u32 u64: |x, y| x ^ y }
-apply! { And same Truth: |x, y| x.smaller(y) }
-apply! { Or same Truth: |x, y| x.larger(y) }
-apply! { Xor same Truth: |x, y| Truth::new(x.holds() != y.holds()) }
+apply! { And same Bool8: |x, y| x.smaller(y) }
+apply! { Or same Bool8: |x, y| x.larger(y) }
+apply! { Xor same Bool8: |x, y| Bool8::new(x.holds() != y.holds()) }
 macro_rules! bit_shifts {
     ($($type:ident $unsigned:ident $beyond:expr;)*) => {$(
         apply! { LeftShift same $type: |x, y| {
@@ -304,19 +304,19 @@ bit_shifts! {
     i8 u8 |x| x >> 7; i16 u16 |x| x >> 15; i32 u32 |x| x >> 31; i64 u64 |x| x >> 63;
     u8 u8 |_| 0; u16 u16 |_| 0; u32 u32 |_| 0; u64 u64 |_| 0;
 }
-apply! { Equal truth i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| Truth::new(x == y) }
-apply! { NotEqual truth i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| Truth::new(x != y) }
-apply! { Less truth i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| Truth::new(x < y) }
-apply! { LessEqual truth i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| Truth::new(x <= y) }
-apply! { Greater truth i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| Truth::new(x > y) }
-apply! { GreaterEqual truth i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| Truth::new(x >= y) }
-apply! { Equal truth Truth: |x, y| Truth::new(x.holds() == y.holds()) }
-apply! { NotEqual truth Truth: |x, y| Truth::new(x.holds() != y.holds()) }
-apply! { Less truth Truth: |x, y| Truth::new(!x.holds() & y.holds()) }
-apply! { LessEqual truth Truth: |x, y| Truth::new(!x.holds() | y.holds()) }
-apply! { Greater truth Truth: |x, y| Truth::new(x.holds() & !y.holds()) }
-apply! { GreaterEqual truth Truth: |x, y| Truth::new(x.holds() | !y.holds()) }
-apply! { Copy same Truth i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| x }
+apply! { Equal truth i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| Bool8::new(x == y) }
+apply! { NotEqual truth i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| Bool8::new(x != y) }
+apply! { Less truth i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| Bool8::new(x < y) }
+apply! { LessEqual truth i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| Bool8::new(x <= y) }
+apply! { Greater truth i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| Bool8::new(x > y) }
+apply! { GreaterEqual truth i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| Bool8::new(x >= y) }
+apply! { Equal truth Bool8: |x, y| Bool8::new(x.holds() == y.holds()) }
+apply! { NotEqual truth Bool8: |x, y| Bool8::new(x.holds() != y.holds()) }
+apply! { Less truth Bool8: |x, y| Bool8::new(!x.holds() & y.holds()) }
+apply! { LessEqual truth Bool8: |x, y| Bool8::new(!x.holds() | y.holds()) }
+apply! { Greater truth Bool8: |x, y| Bool8::new(x.holds() & !y.holds()) }
+apply! { GreaterEqual truth Bool8: |x, y| Bool8::new(x.holds() | !y.holds()) }
+apply! { Copy same Bool8 i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| x }
 apply! { Negative same i8 i16 i32 i64 u8 u16 u32 u64: |x, y| x.wrapping_neg() }
 apply! { Negative same f32 f64: |x, y| -x }
 apply! { Abs same i8 i16 i32 i64: |x, y| x.wrapping_abs() }
@@ -332,12 +332,12 @@ apply! { Ceil same f32 f64: |x, y| x.ceil() }
 apply! { Trunc same f32 f64: |x, y| x.trunc() }
 apply! { Round same f32 f64: |x, y| x.round_ties_even() }
 apply! { Invert same i8 i16 i32 i64 u8 u16 u32 u64: |x, y| !x }
-apply! { Invert same Truth: |x, y| Truth::new(!x.holds()) }
-apply! { Isnan truth f32 f64: |x, y| Truth::new(x.is_nan()) }
-apply! { Isinf truth f32 f64: |x, y| Truth::new(x.is_infinite()) }
-apply! { Isfinite truth f32 f64: |x, y| Truth::new(x.is_finite()) }
-apply! { Never truth Truth i8 i16 i32 i64 u8 u16 u32 u64: |x, y| Truth::new(false) }
-apply! { Always truth Truth i8 i16 i32 i64 u8 u16 u32 u64: |x, y| Truth::new(true) }
+apply! { Invert same Bool8: |x, y| Bool8::new(!x.holds()) }
+apply! { Isnan truth f32 f64: |x, y| Bool8::new(x.is_nan()) }
+apply! { Isinf truth f32 f64: |x, y| Bool8::new(x.is_infinite()) }
+apply! { Isfinite truth f32 f64: |x, y| Bool8::new(x.is_finite()) }
+apply! { Never truth Bool8 i8 i16 i32 i64 u8 u16 u32 u64: |x, y| Bool8::new(false) }
+apply! { Always truth Bool8 i8 i16 i32 i64 u8 u16 u32 u64: |x, y| Bool8::new(true) }
 
 /// Elements of one type from those of another, as numpy converts: towards 0, integers cut off; numbers that an integer
 /// type does not have become its nearest.
@@ -354,11 +354,11 @@ macro_rules! conversions {
             #[inline(always)]
             fn convert(self) -> $to { self as $to }
         })*
-        impl ConvertTo<Truth> for $from {
+        impl ConvertTo<Bool8> for $from {
             #[inline(always)]
-            fn convert(self) -> Truth { Truth::new(self != 0 as $from) }
+            fn convert(self) -> Bool8 { Bool8::new(self != 0 as $from) }
         }
-        impl ConvertTo<$from> for Truth {
+        impl ConvertTo<$from> for Bool8 {
             #[inline(always)]
             fn convert(self) -> $from { u8::from(self.holds()) as $from }
         }
@@ -366,9 +366,9 @@ macro_rules! conversions {
 }
 conversions! { i8 i16 i32 i64 u8 u16 u32 u64 f32 f64; (i8 i16 i32 i64 u8 u16 u32 u64 f32 f64) }
 
-impl ConvertTo<Truth> for Truth {
+impl ConvertTo<Bool8> for Bool8 {
     #[inline(always)]
-    fn convert(self) -> Truth {
+    fn convert(self) -> Bool8 {
         self
     }
 }
@@ -393,7 +393,7 @@ fn conversion_of<T: Element + ConvertTo<U>, U: Element>() -> Kernel {
 fn conversion_from<T>(to: ElementType) -> Kernel
 where
     T: Element
-        + ConvertTo<Truth>
+        + ConvertTo<Bool8>
         + ConvertTo<i8>
         + ConvertTo<i16>
         + ConvertTo<i32>
@@ -406,7 +406,7 @@ where
         + ConvertTo<f64>,
 {
     match to {
-        ElementType::Bool => conversion_of::<T, Truth>(),
+        ElementType::Bool => conversion_of::<T, Bool8>(),
         ElementType::Int8 => conversion_of::<T, i8>(),
         ElementType::Int16 => conversion_of::<T, i16>(),
         ElementType::Int32 => conversion_of::<T, i32>(),
@@ -423,7 +423,7 @@ where
 /// The loop that converts elements of one type to another.
 pub(super) fn conversion(from: ElementType, to: ElementType) -> Kernel {
     match from {
-        ElementType::Bool => conversion_from::<Truth>(to),
+        ElementType::Bool => conversion_from::<Bool8>(to),
         ElementType::Int8 => conversion_from::<i8>(to),
         ElementType::Int16 => conversion_from::<i16>(to),
         ElementType::Int32 => conversion_from::<i32>(to),
@@ -531,13 +531,13 @@ pub(super) fn kernel(operation: Pointwise, kind: ElementType) -> Result<(Kernel,
     }
     let (kernel, result) = match kind {
         ElementType::Bool => any!(
-            Truth,
-            Truth,
+            Bool8,
+            Bool8,
             match operation {
-                BitwiseAnd | LogicalAnd => kernel_of::<Truth, of::And>(),
-                BitwiseOr | LogicalOr => kernel_of::<Truth, of::Or>(),
-                BitwiseXor | LogicalXor => kernel_of::<Truth, of::Xor>(),
-                BitwiseInvert | LogicalNot => kernel_of::<Truth, of::Invert>(),
+                BitwiseAnd | LogicalAnd => kernel_of::<Bool8, of::And>(),
+                BitwiseOr | LogicalOr => kernel_of::<Bool8, of::Or>(),
+                BitwiseXor | LogicalXor => kernel_of::<Bool8, of::Xor>(),
+                BitwiseInvert | LogicalNot => kernel_of::<Bool8, of::Invert>(),
                 _ => return Err(undefined(NUMBERS)),
             }
         ),

@@ -11,7 +11,7 @@ use weft_simd::{Dispatched, dispatch, on_threads};
 use crate::{Execution, Stop};
 
 use super::combination::{Add, Combine, Combining, with_combination};
-use super::element::{Element, Scalar, Truth};
+use super::element::{Bool8, Element, Scalar};
 use super::lines::LINE;
 use super::parallel::{part, threads_for_passing};
 use super::view::Selection;
@@ -58,7 +58,7 @@ pub unsafe fn reduce<'a>(
         }
         if combination == Combination::Add {
             match x.kind {
-                ElementType::Bool => sum!(Truth, i64, |x| x.holds().into()),
+                ElementType::Bool => sum!(Bool8, i64, |x| x.holds().into()),
                 ElementType::Int8 => sum!(i8, i64, i64::from),
                 ElementType::Int16 => sum!(i16, i64, i64::from),
                 ElementType::Int32 => sum!(i32, i64, i64::from),

@@ -15,7 +15,7 @@ use crate::{Execution, Stop};
 use accumulate::{Accumulate, By, First};
 
 use super::combination::{Combine, Combining, with_combination};
-use super::element::{Element, Truth};
+use super::element::{Bool8, Element};
 use super::parallel::threads_for;
 use super::view::Selection;
 use super::{Axis, Combination, ElementType, PrimitiveError, View, finished, lines};
@@ -87,7 +87,7 @@ pub unsafe fn scan<'a>(
             view.check_length("segments", out.length)?;
             view.check_apart("segments", &out, "out")?;
             // SAFETY: the segments' memory is what `View` says (this function's condition), and they are of bool.
-            Some(unsafe { view.slice::<Truth>() })
+            Some(unsafe { view.slice::<Bool8>() })
         }
     };
     let bytes = x.bytes() + out.bytes();
@@ -116,7 +116,7 @@ struct Work<'a> {
     x: View,
     out: View,
     axis: Axis,
-    segments: Option<&'a [Truth]>,
+    segments: Option<&'a [Bool8]>,
     selection: Selection<'a>,
     order: Order,
     threads: usize,

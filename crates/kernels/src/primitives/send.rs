@@ -10,8 +10,8 @@ mod collisions;
 use crate::{Execution, Stop};
 
 use super::combination::{Combine, Combining, with_combination};
-use super::element::{Element, Truth};
-use super::indices::{Index, Indexing, Moves, Range, range_of, read_index, with_indices};
+use super::element::{Bool8, Element};
+use super::indices::{BLOCK, Block, Checked, Index, Indexing, Moves, with_indices};
 use super::parallel::threads_for;
 use super::view::Selection;
 use super::{Combination, ElementType, PrimitiveError, View, finished};
@@ -89,15 +89,16 @@ struct Work<'a> {
 impl Indexing for Work<'_> {
     type Output = ();
     fn run<I: Index + Element>(self) -> Result<(), PrimitiveError> {
-        let Moves { x, index, out, selection, threads, stop } = self.moves;
+        let Moves { x, out, selection, threads, stop, .. } = self.moves;
+        let mut copy = Block::new();
         // SAFETY: the index's memory is what `View` says (a condition of `send`, which made this), and `with_indices`
         // has chosen its type.
-        let index = unsafe { index.slice::<I>() };
-        let Some(range) = range_of(index, selection, out.length, "destination", threads, stop)? else { return Ok(()) };
+        let checked = unsafe { Checked::<I>::new(&self.moves, out.length, "destination", Some(&mut copy))? };
+        let Some(index) = checked else { return Ok(()) };
         if self.collisions == Collisions::Refuse {
-            collisions::refuse(index, selection, range, stop)?;
+            collisions::refuse(&index, selection, stop)?;
         }
-        let messages = Messages { index, x, out, selection, room: self.room, threads, stop, range };
+        let messages = Messages { index, x, out, selection, room: self.room, threads, stop };
         match self.collisions {
             Collisions::Combine(combination) => with_combination(x.kind, combination, messages)?,
             Collisions::Overwrite | Collisions::Refuse => {
@@ -114,17 +115,16 @@ impl Indexing for Work<'_> {
     }
 }
 
-/// What is sent where. All indices of selected elements were within `range` when they were looked at; what another thread
-/// has moved out of it since is not delivered.
+/// What is sent where. An index that another thread has written since it was checked sends to some destination of the
+/// range, or to none.
 struct Messages<'a, I> {
-    index: &'a [I],
+    index: Checked<'a, I>,
     x: View,
     out: View,
     selection: Selection<'a>,
     room: Option<&'a View>,
     threads: usize,
     stop: Stop<'a>,
-    range: Range,
 }
 
 /// The last one.
@@ -154,53 +154,50 @@ impl<I: Index> Messages<'_, I> {
         // SAFETY: the memory of both is what `View` says (a condition of `send`), the two are apart, and `T` is as
         // large as their elements: types of one size have the same alignment, and any bits are an element.
         let (x, out) = unsafe { (self.x.elements::<T>(), self.out.elements_mut::<T>()) };
-        let out = &mut out[self.range.low..=self.range.high];
-        if buckets::pay(self.index.len(), std::mem::size_of_val(out)) {
+        let range = self.index.range;
+        let destinations = range.high - range.low + 1;
+        if buckets::pay(x.len(), destinations * size_of::<T>()) {
             let senders = buckets::Senders {
                 x,
-                index: self.index,
+                index: self.index.shared,
                 selection: self.selection,
-                low: self.range.low,
-                destinations: out.len(),
+                low: range.low,
+                destinations,
                 stop: self.stop,
             };
-            if buckets::deliver::<T, I, C>(&senders, out, self.room, self.threads) {
+            if buckets::deliver::<T, I, C>(&senders, &mut out[range.low..=range.high], self.room, self.threads) {
                 return;
             }
         }
-        for start in (0..x.len()).step_by(PORTION).take_while(|_| !self.stop.is_asked()) {
-            let end = x.len().min(start + PORTION);
-            let selection = self.selection.part(start, end);
-            direct::<T, I, C>(&x[start..end], &self.index[start..end], selection, self.range.low, out);
+        let out = &mut out[..=range.high];
+        let mut room = Block::new();
+        for start in (0..x.len()).step_by(BLOCK).take_while(|_| !self.stop.is_asked()) {
+            let end = x.len().min(start + BLOCK);
+            let index = self.index.block(start..end, &mut room);
+            // SAFETY: no index of the copy is above the range, at whose end `out` ends.
+            unsafe { direct::<T, C>(&x[start..end], index, self.selection.part(start, end), out) };
         }
     }
 }
 
-/// Senders that are served one after another before it is asked whether to go on.
-const PORTION: usize = 1 << 20;
-
-/// One sender after another; `out` begins with destination `low`, and messages for others are dropped.
-fn direct<T: Element, I: Index, C: Combine<T>>(
-    x: &[T],
-    index: &[I],
-    selection: Selection<'_>,
-    low: usize,
-    out: &mut [T],
-) {
-    let mut send = |element: usize, x: T| {
-        // SAFETY: there is an index for each element of `x`.
-        let destination = unsafe { read_index(index.as_ptr(), element) };
-        if let Some(to) = out.get_mut(destination.wrapping_sub(low)) {
-            *to = C::combine(*to, x);
-        }
+/// One sender after another.
+///
+/// # Safety
+///
+/// All indices are below the length of `out`.
+unsafe fn direct<T: Element, C: Combine<T>>(x: &[T], index: &[usize], selection: Selection<'_>, out: &mut [T]) {
+    let mut send = |x: T, index: usize| {
+        // SAFETY: `out` has the index (this function's condition).
+        let to = unsafe { out.get_unchecked_mut(index) };
+        *to = C::combine(*to, x);
     };
     match selection.0 {
-        None => x.iter().enumerate().for_each(|(element, &x)| send(element, x)),
+        None => x.iter().zip(index).for_each(|(&x, &index)| send(x, index)),
         Some(truths) => {
-            let all = x.iter().zip(truths).enumerate();
-            all.filter(|(_, (_, truth))| truth.holds()).for_each(|(element, (&x, _))| send(element, x));
+            let all = x.iter().zip(index).zip(truths);
+            all.filter(|(_, truth)| truth.holds()).for_each(|((&x, &index), _)| send(x, index));
         }
     }
 }
 
-const _: () = assert!(ElementType::ALL.len() == 11 && size_of::<Truth>() == 1);
+const _: () = assert!(ElementType::ALL.len() == 11 && size_of::<Bool8>() == 1);

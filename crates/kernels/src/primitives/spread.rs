@@ -5,7 +5,7 @@ use weft_simd::on_threads;
 use crate::{Execution, Stop};
 
 use super::density::blend;
-use super::element::Truth;
+use super::element::Bool8;
 use super::lines::{self, LINE};
 use super::parallel::{part, threads_for};
 use super::view::Selection;
@@ -110,7 +110,7 @@ impl Call<'_> {
         source: *const u8,
         rows: std::ops::Range<usize>,
         bytes: std::ops::Range<usize>,
-        truths: &[Truth],
+        truths: &[Bool8],
     ) {
         let mut from = bytes.start;
         while from < bytes.end {

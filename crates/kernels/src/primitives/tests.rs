@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::element::{Element, Truth};
+use super::element::{Bool8, Element};
 use super::lines::with_streaming;
 use super::*;
 
@@ -43,9 +43,9 @@ macro_rules! floats {
 }
 floats! { f32 f64 }
 
-impl Number for Truth {
+impl Number for Bool8 {
     fn of(value: Wide) -> Self {
-        Truth::new(matches!(value, Wide::Value(value) if value % 2 != 0))
+        Bool8::new(matches!(value, Wide::Value(value) if value % 2 != 0))
     }
     fn bits(self) -> u64 {
         self.holds().into()
@@ -56,7 +56,7 @@ impl Number for Truth {
 macro_rules! for_type {
     ($kind:expr, $function:ident($($argument:expr),*)) => {
         match $kind {
-            ElementType::Bool => $function::<Truth>($($argument),*),
+            ElementType::Bool => $function::<Bool8>($($argument),*),
             ElementType::Int8 => $function::<i8>($($argument),*),
             ElementType::Int16 => $function::<i16>($($argument),*),
             ElementType::Int32 => $function::<i32>($($argument),*),
@@ -99,13 +99,13 @@ fn numbers<T: Number>(values: &[Wide]) -> Vec<T> {
 }
 
 /// About so many of 16 are true; true is not always 1.
-fn truths(seed: u64, length: usize, density: u64) -> Vec<Truth> {
+fn truths(seed: u64, length: usize, density: u64) -> Vec<Bool8> {
     (0..length)
         .map(|place| {
             let number = noise(seed ^ 0xABCD, place);
             let byte = if number % 16 < density { 1 + (number >> 8) as u8 % 3 } else { 0 };
             // SAFETY: any byte is a truth.
-            unsafe { std::mem::transmute::<u8, Truth>(byte) }
+            unsafe { std::mem::transmute::<u8, Bool8>(byte) }
         })
         .collect()
 }
@@ -185,7 +185,7 @@ impl Case {
         self.shape.iter().product()
     }
 
-    fn selection(&self) -> Option<Vec<Truth>> {
+    fn selection(&self) -> Option<Vec<Bool8>> {
         self.selected.map(|density| truths(self.seed, self.length(), density))
     }
 
@@ -522,7 +522,7 @@ proptest! {
 }
 
 /// Scans in blocks of full cells, past the caches and otherwise, beginning anywhere in a line.
-fn scanned<T: Number>(x: &[T], flags: Option<&[Truth]>, what: Scan, order: Order, streaming: bool) -> Vec<u64> {
+fn scanned<T: Number>(x: &[T], flags: Option<&[Bool8]>, what: Scan, order: Order, streaming: bool) -> Vec<u64> {
     let begin = x.len() % 7;
     let mut out = numbers::<T>(&values(3, begin + x.len(), false));
     let axis = Axis::of(&[x.len()], 0).expect("the axis is there");
@@ -550,8 +550,8 @@ proptest! {
         let flags = density.map(|density| truths(seed ^ 0x33, length, density));
         // Few of them: a whole cell may have none.
         let flags = flags.map(|flags| flags.iter().enumerate().map(|(place, &flag)| {
-            if noise(seed, place).is_multiple_of(if whole { 1 } else { 50 }) { flag } else { Truth::new(false) }
-        }).collect::<Vec<Truth>>());
+            if noise(seed, place).is_multiple_of(if whole { 1 } else { 50 }) { flag } else { Bool8::new(false) }
+        }).collect::<Vec<Bool8>>());
         let flags = flags.as_deref();
         let what = Scan::Combine(combination);
         let rounded: Vec<f64> = (0..length).map(|place| noise(seed, place) as f64 * 1e-9 - 3.1).collect();
@@ -563,4 +563,5 @@ proptest! {
 }
 
 mod elementwise_operations;
+mod lengths;
 mod races;

@@ -1,6 +1,6 @@
 //! Arrays that belong to somebody else.
 
-use super::element::{Element, Truth};
+use super::element::{Bool8, Element};
 use super::{ElementType, PrimitiveError};
 
 /// A dense array in C order; where it is only read, `pointer` is not written through.
@@ -8,7 +8,7 @@ use super::{ElementType, PrimitiveError};
 /// The functions that take views are unsafe: the memory must be readable, that of outputs writable, and elements aligned,
 /// until they return. Others may write it meanwhile, as another thread of Python can write an array: results are then of
 /// any values, but what is read from memory is never trusted twice. Where an element decides about an address it is read
-/// once, by a volatile read, and bounded then, whatever was found out about the array before.
+/// once, by a volatile read or assembly, and bounded then, whatever was found out about the array before.
 #[derive(Clone, Copy, Debug)]
 pub struct View {
     pub kind: ElementType,
@@ -108,7 +108,7 @@ impl View {
 
 /// The selected elements: all of them, or those with a true value.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Selection<'a>(pub Option<&'a [Truth]>);
+pub(super) struct Selection<'a>(pub Option<&'a [Bool8]>);
 
 impl<'a> Selection<'a> {
     /// Checks what was given for an array of so many elements, of which `out` is the result.
@@ -128,7 +128,7 @@ impl<'a> Selection<'a> {
             out.check_apart("selection", view, "out")?;
         }
         // SAFETY: the elements are readable (this function's condition) and of bool, which was checked; any bits are a
-        // `Truth`.
+        // `Bool8`.
         Ok(Self(Some(unsafe { view.slice() })))
     }
 

@@ -21,7 +21,7 @@ use super::writer::{GROUP, LookAhead};
 const LONGEST: usize = 16 << 10;
 
 /// Longer slabs have so many full lines that their ends do not matter.
-const LONGEST_SLAB: usize = 4 << 10;
+const MAX_SLAB: usize = 4 << 10;
 
 /// Masks go on for about so many bytes, so that a loop over them is long.
 const MASKED: usize = 4 << 10;
@@ -53,7 +53,7 @@ pub(super) struct Period<'a, const STREAM: bool> {
 impl<'a, const STREAM: bool> ShortSlabs<'a> for Period<'a, STREAM> {
     fn new(shift: &'a SlabShift, buffers: Buffers<'_>, from: usize, to: usize) -> Option<Self> {
         let period = least_common_multiple(shift.slab, GROUP * LINE);
-        if shift.slab > LONGEST_SLAB || period > LONGEST || to - from < PERIODS * period {
+        if shift.slab > MAX_SLAB || period > LONGEST || to - from < PERIODS * period {
             return None;
         }
         let start = buffers.outputs[shift.target].wrapping_add(from) as usize;

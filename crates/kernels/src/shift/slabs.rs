@@ -68,7 +68,7 @@ unsafe impl Sync for Buffers<'_> {}
 
 /// The most bytes that a call may touch and still be written through the caches, whatever the processor declares: the
 /// last cache of a virtual machine has other users too.
-const LARGEST_CACHED: usize = 32 << 20;
+const MAX_CACHED: usize = 32 << 20;
 
 /// How destinations are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -84,7 +84,7 @@ impl Stores {
     /// For a call that reads and writes so many bytes altogether: past the caches from a third of the last one on, where
     /// both kinds took the same time when measured.
     pub fn for_bytes(touched: usize) -> Self {
-        if touched > (last_level_cache() / 3).min(LARGEST_CACHED) { Stores::Streaming } else { Stores::Cached }
+        if touched > (last_level_cache() / 3).min(MAX_CACHED) { Stores::Streaming } else { Stores::Cached }
     }
 
     /// The most bytes of a source that are worked on together.

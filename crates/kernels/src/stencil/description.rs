@@ -6,7 +6,7 @@ use super::element::Element;
 use super::error::StencilError;
 
 /// Most axes that a stencil may have.
-pub const MOST_AXES: usize = 4;
+pub const MAX_AXES: usize = 4;
 
 /// Most sites from a point to a neighbour along an axis.
 const FURTHEST: usize = 1 << 30;
@@ -165,8 +165,8 @@ impl<T: Element> Stencil<T> {
     /// A stencil of these points over `axes` axes. Raises [`StencilError::Stencil`].
     pub fn new(axes: usize, points: Vec<Point<T>>) -> Result<Stencil<T>, StencilError> {
         let refuse = |message: String| Err(StencilError::Stencil(message));
-        if !(1..=MOST_AXES).contains(&axes) {
-            return refuse(format!("a stencil has 1 to {MOST_AXES} axes, not {axes}"));
+        if !(1..=MAX_AXES).contains(&axes) {
+            return refuse(format!("a stencil has 1 to {MAX_AXES} axes, not {axes}"));
         }
         if points.is_empty() {
             return refuse("a stencil needs at least one point".to_string());

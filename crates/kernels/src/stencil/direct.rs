@@ -9,7 +9,7 @@
 //! coefficients along the row.
 
 use super::element::Element;
-use super::lanes::{Lanes, MOST_LANES};
+use super::lanes::{Lanes, MAX_LANES};
 use super::scratch::Scratch;
 use super::span::{Found, Row, Span};
 
@@ -215,7 +215,7 @@ unsafe fn direct_row<V: Lanes, const U: usize>(
     row: &Row<'_, V::Element>,
     scratch: &mut Scratch<V::Element>,
 ) {
-    const { assert!(V::LANES <= MOST_LANES) };
+    const { assert!(V::LANES <= MAX_LANES) };
     let Row { span, out, store, .. } = *row;
     let (low, high) = span.readable();
     let first_inner = low.saturating_add(reach.low as isize);

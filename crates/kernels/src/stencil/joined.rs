@@ -13,10 +13,10 @@ use super::scratch::Scratch;
 use super::span::Row;
 
 /// With fewer rows, memory and not the loads decides.
-const LEAST_ROWS: usize = 9;
+const MIN_ROWS: usize = 9;
 
 /// A run of fewer vectors is not worth the copies at its ends.
-const LEAST_VECTORS: usize = 128;
+const MIN_VECTORS: usize = 128;
 
 /// Elements from a cache line's start to the first column.
 fn misplaced<V: Lanes>(row: *const V::Element, column: usize) -> usize {
@@ -28,7 +28,7 @@ fn misplaced<V: Lanes>(row: *const V::Element, column: usize) -> usize {
 pub(super) fn fits<V: Lanes>(row: &Row<'_, V::Element>) -> bool {
     let span = &row.span;
     let vectors = row.repeat * (span.to - span.from) / V::LANES;
-    if !V::JOINS || row.rows.len() < LEAST_ROWS || vectors < LEAST_VECTORS || span.to - span.from < 2 * V::LANES {
+    if !V::JOINS || row.rows.len() < MIN_ROWS || vectors < MIN_VECTORS || span.to - span.from < 2 * V::LANES {
         return false;
     }
     let line = V::LANES * size_of::<V::Element>();

@@ -37,7 +37,7 @@ mod tests;
 mod tiles;
 
 pub use block::{Halo, Region, interior_and_rim};
-pub use description::{Array, Boundary, Coefficient, Face, MOST_AXES, Point, Stencil};
+pub use description::{Array, Boundary, Coefficient, Face, MAX_AXES, Point, Stencil};
 pub use element::Element;
 pub use error::StencilError;
 pub use plan::{Layout, Options, Plan, Source, Target};

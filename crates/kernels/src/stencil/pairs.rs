@@ -16,7 +16,7 @@ const THREE: usize = 3;
 const FOUR: usize = 4;
 
 /// Planes of a stencil in four axes that reaches one site.
-const MOST_PLANES: usize = 9;
+const MAX_PLANES: usize = 9;
 
 /// Whether rows of the source, by their offsets in all axes but the last, come in threes that follow one another along the
 /// axis before the last, which is not the first.
@@ -27,7 +27,7 @@ pub(super) fn are_threes(offsets: &[&[isize]]) -> bool {
     };
     let threes = offsets.chunks(THREE);
     offsets.first().is_some_and(|offset| offset.len() > 1)
-        && threes.len() <= MOST_PLANES
+        && threes.len() <= MAX_PLANES
         && threes.clone().all(|three| three.len() == THREE && three.windows(2).all(|pair| follows(pair[0], pair[1])))
 }
 
@@ -175,7 +175,7 @@ pub(super) unsafe fn rows<V: Lanes, const U: usize, const SYMMETRIC: bool>(
     columns: &Columns<V::Element>,
     row: &Row<'_, V::Element>,
 ) {
-    let mut fours = [[std::ptr::null(); FOUR]; MOST_PLANES];
+    let mut fours = [[std::ptr::null(); FOUR]; MAX_PLANES];
     for (four, three) in fours.iter_mut().zip(row.rows.chunks_exact(THREE)) {
         four[..THREE].copy_from_slice(three);
         four[THREE] = three[THREE - 1].wrapping_add(row.span.extent);

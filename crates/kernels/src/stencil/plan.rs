@@ -12,10 +12,10 @@ use super::direct::{DirectKernel, Reach};
 use super::element::Element;
 use super::error::StencilError;
 use super::sweep::{Ahead, Bundle, Ends, Job, View, Work};
-use super::{MOST_AXES, scratch, steps, sweep, tiles};
+use super::{MAX_AXES, scratch, steps, sweep, tiles};
 
 /// Axes other than the last; unused ones have one index.
-pub(super) const OUTER: usize = MOST_AXES - 1;
+pub(super) const OUTER: usize = MAX_AXES - 1;
 
 /// What may be chosen when a plan is made; the default is what is best for most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -210,7 +210,7 @@ impl<T: Element> Plan<T> {
         let is_cut = plan.tile != tiles::Tile { second: outer[1], third: outer[2], columns: row };
         plan.leading = sweep::leading(&plan.groups, is_cut || plan.asks_each_plane());
         // In three axes planes are read in long runs as they are, and nothing is gained.
-        if !is_cut && axes == MOST_AXES && plan.is_star_of_far_planes() {
+        if !is_cut && axes == MAX_AXES && plan.is_star_of_far_planes() {
             let reach = plan.reach[1].0 + plan.reach[1].1;
             plan.bundle = Bundle::choose(outer[2], row * size_of::<T>(), reach, options.step_cache);
         }

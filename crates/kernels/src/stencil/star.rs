@@ -27,7 +27,7 @@ const WHOLE: usize = 8;
 const OTHERS: usize = 6;
 
 /// The most rows that whole rows ask for ahead.
-const MOST_ASKED: usize = 3;
+const MAX_PREFETCHED: usize = 3;
 
 /// Whether the row is computed here: where it comes from memory, and vectors move by a lane in one instruction. In cache,
 /// moving sums is faster.
@@ -92,7 +92,7 @@ struct Whole<'a, V: Lanes> {
     star: &'a Star<V::Element>,
     centre: *const V::Element,
     others: [(*const V::Element, V::Element); OTHERS],
-    asked: [*const V::Element; MOST_ASKED],
+    asked: [*const V::Element; MAX_PREFETCHED],
     asked_rows: usize,
     out: *mut V::Element,
 }
@@ -106,7 +106,7 @@ impl<'a, V: Lanes> Whole<'a, V> {
             && (span.low, span.high) == (End::Wrap, End::Wrap)
             && row.store == Store::StreamVector
             && star.others.len() == OTHERS
-            && (1..=MOST_ASKED).contains(&row.ahead.len());
+            && (1..=MAX_PREFETCHED).contains(&row.ahead.len());
         is_whole.then(|| Whole {
             star,
             centre: row.rows[0],

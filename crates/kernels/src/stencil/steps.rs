@@ -26,13 +26,13 @@ pub(super) struct Depth {
 }
 
 /// Steps that a sweep takes at most where nobody says otherwise: beyond, what tiles share outgrows what memory costs.
-const MOST_STEPS: usize = 8;
+const MAX_STEPS: usize = 8;
 
 /// How many steps a sweep takes, and its tiles.
 pub(super) fn choose<T: Element>(plan: &Plan<T>) -> Depth {
     let whole = Depth { steps: 1, second: plan.outer[1] };
     let total = plan.options.steps;
-    let most = plan.options.steps_at_once.unwrap_or(MOST_STEPS).min(total);
+    let most = plan.options.steps_at_once.unwrap_or(MAX_STEPS).min(total);
     let fits_anyway = 2 * plan.elements() * size_of::<T>() <= plan.options.step_cache;
     if plan.axes < 2 || most < 2 || plan.has_varying() || (fits_anyway && plan.options.steps_at_once.is_none()) {
         return whole;
@@ -152,7 +152,7 @@ unsafe fn share<T: Element>(plan: &Plan<T>, job: &Job<T>, steps: usize, stop: St
     let mut jobs = Vec::new();
     let threads = plan.options.threads.min(MAX_THREADS);
     if plan.axes == 1 {
-        let length = plan.row.div_ceil(threads).next_multiple_of(MOST_PER_LINE);
+        let length = plan.row.div_ceil(threads).next_multiple_of(MAX_PER_LINE);
         let starts = (0..plan.row).step_by(length);
         jobs.extend(starts.map(|from| Job { columns: (from, (from + length).min(plan.row)), ..*job }));
     } else {
@@ -175,7 +175,7 @@ unsafe fn share<T: Element>(plan: &Plan<T>, job: &Job<T>, steps: usize, stop: St
 }
 
 /// Elements of a cache line, at most: rows that threads share are cut between lines.
-const MOST_PER_LINE: usize = CACHE_LINE;
+const MAX_PER_LINE: usize = CACHE_LINE;
 
 /// What one thread does of a sweep of so many steps.
 ///

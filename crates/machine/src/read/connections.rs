@@ -2,7 +2,8 @@
 
 use super::Diagnostic;
 use super::table::Table;
-use crate::description::{Access, Connections, Sources};
+use crate::description::{Access, Connections};
+use crate::sources::Sources;
 
 const KEYS: [&str; 10] = [
     "source",

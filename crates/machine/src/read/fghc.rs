@@ -2,7 +2,8 @@
 
 use super::Diagnostic;
 use super::table::Table;
-use crate::description::{FghcCosts, Sources};
+use crate::description::FghcCosts;
+use crate::sources::Sources;
 
 const KEYS: [&str; 8] = [
     "source",

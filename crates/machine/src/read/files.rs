@@ -2,7 +2,8 @@
 
 use super::Diagnostic;
 use super::table::Table;
-use crate::description::{ConcurrentFiles, HostFiles, Sources};
+use crate::description::{ConcurrentFiles, HostFiles};
+use crate::sources::Sources;
 
 const FILES_KEYS: [&str; 11] = [
     "source",

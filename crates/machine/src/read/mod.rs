@@ -21,9 +21,8 @@ use weft_base::quoting::shown;
 
 use crate::catalogue::MachineError;
 use crate::data_parallel::{Primitives, Shifts};
-use crate::description::{
-    Completion, Figure, HostLink, Machine, MemoryCopy, NOT_GIVEN, Node, Packets, Protocol, Sources, Switching,
-};
+use crate::description::{Completion, Figure, HostLink, Machine, MemoryCopy, Node, Packets, Protocol, Switching};
+use crate::sources::{NOT_GIVEN, Sources};
 use crate::suggest::did_you_mean;
 use crate::topology::{Embedding, Topology};
 use table::{File, Table};

@@ -7,7 +7,7 @@ use toml::de::{DeTable, DeValue};
 use weft_base::quoting::{is_plain, shown};
 
 use super::Diagnostic;
-use crate::description::{NOT_GIVEN, Sources};
+use crate::sources::{NOT_GIVEN, Sources};
 use crate::suggest::did_you_mean;
 
 /// The file being read.

@@ -132,7 +132,7 @@ fn same_file(a: &Path, b: &Path) -> bool {
 fn follow_linker_script(path: &Path) -> PathBuf {
     let target = std::fs::metadata(path)
         .ok()
-        .filter(|metadata| metadata.is_file() && metadata.len() <= LONGEST_SCRIPT)
+        .filter(|metadata| metadata.is_file() && metadata.len() <= MAX_SCRIPT)
         .and_then(|_| std::fs::read_to_string(path).ok())
         .and_then(|text| script_target(&text));
     match (target, path.parent()) {
@@ -142,7 +142,7 @@ fn follow_linker_script(path: &Path) -> PathBuf {
 }
 
 /// No library is as short as this, in bytes.
-const LONGEST_SCRIPT: u64 = 4096;
+const MAX_SCRIPT: u64 = 4096;
 
 /// The first file that a linker script names.
 fn script_target(text: &str) -> Option<String> {

@@ -3,13 +3,14 @@
 mod abi;
 mod functions;
 mod locate;
+mod symbols;
 
 use std::path::{Path, PathBuf};
 
 pub use abi::{Abi, AbiKind, Status};
-use functions::Symbols;
 pub use functions::{FileFunctions, Functions, SharedFunctions};
 pub use locate::{LIBRARY_VARIABLE, LoadError};
+use symbols::Symbols;
 
 /// A handle of MPI (communicator, datatype, request…), whatever the library's own type for it is.
 pub type Handle = usize;

@@ -58,7 +58,7 @@ pub struct Copies {
 /// Rows up to this many bytes are worth walking together.
 const SHORT_ROW: usize = 64;
 /// The most boxes that are walked together: more streams than a processor follows.
-const MOST_PARTS: usize = 4;
+const MAX_PARTS: usize = 4;
 /// How many places ahead lines are asked for.
 const AHEAD: usize = 16;
 
@@ -128,7 +128,7 @@ impl Walk {
 
     fn is_twin(&self, other: &Walk) -> bool {
         self.row <= SHORT_ROW
-            && self.parts.len() < MOST_PARTS
+            && self.parts.len() < MAX_PARTS
             && (self.row, self.inner, self.middle) == (other.row, other.inner, other.middle)
             && self.outer == other.outer
     }
@@ -136,27 +136,27 @@ impl Walk {
     /// # Safety
     /// As [`Copies::run`], for the boxes of this walk.
     unsafe fn run(&self, bases: &[*mut u8]) {
-        let mut pointers = [(std::ptr::null::<u8>(), std::ptr::null_mut::<u8>()); MOST_PARTS];
+        let mut pointers = [(std::ptr::null::<u8>(), std::ptr::null_mut::<u8>()); MAX_PARTS];
         let count = self.parts.len();
         for (pointer, (from, to)) in pointers.iter_mut().zip(&self.parts) {
             *pointer =
                 (bases[from.base].cast_const().wrapping_offset(from.offset), bases[to.base].wrapping_offset(to.offset));
         }
-        // SAFETY: the pointers are where the boxes of this walk begin (`Copies::new` joins MOST_PARTS parts at most, so that
+        // SAFETY: the pointers are where the boxes of this walk begin (`Copies::new` joins MAX_PARTS parts at most, so that
         // none is left out), and the loops are those of the boxes, whose places may be read and written (this
         // function's condition).
         unsafe { self.descend(&self.outer, &mut pointers[..count]) };
     }
 
     /// # Safety
-    /// The pointers, MOST_PARTS at most, are where parts of the boxes begin that have the loops `outer` and the two
+    /// The pointers, MAX_PARTS at most, are where parts of the boxes begin that have the loops `outer` and the two
     /// innermost ones, whose places may be read and written, and no destination overlaps another place.
     unsafe fn descend(&self, outer: &[Loop], pointers: &mut [(*const u8, *mut u8)]) {
         let Some((first, rest)) = outer.split_first() else {
             // SAFETY: without outer loops the pointers are where planes of the boxes begin (this function's condition).
             return unsafe { self.plane(pointers) };
         };
-        let mut here = [(std::ptr::null::<u8>(), std::ptr::null_mut::<u8>()); MOST_PARTS];
+        let mut here = [(std::ptr::null::<u8>(), std::ptr::null_mut::<u8>()); MAX_PARTS];
         let here = &mut here[..pointers.len()];
         for turn in 0..first.count as isize {
             for (here, (from, to)) in here.iter_mut().zip(pointers.iter()) {

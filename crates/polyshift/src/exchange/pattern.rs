@@ -111,7 +111,7 @@ pub enum Pattern {
 }
 
 /// Directions in which ghosts across corners may lie, where they come at once: those of eight axes.
-pub const MOST_DIRECTIONS: u128 = 6561;
+pub const MAX_DIRECTIONS: u128 = 6561;
 
 /// A pattern that does not fit its arrays.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -141,7 +141,7 @@ pub enum PatternError {
     )]
     TooWide { array: usize, axis: usize, wanted: usize, there: usize },
     #[error(
-        "the halo of array {array} has ghosts across corners in {directions} directions, more than {MOST_DIRECTIONS}: have them \
+        "the halo of array {array} has ghosts across corners in {directions} directions, more than {MAX_DIRECTIONS}: have them \
          staged, axis by axis, or leave corners out"
     )]
     TooManyCorners { array: usize, directions: u128 },
@@ -261,7 +261,7 @@ fn check_halo(index: usize, halo: &Halo, shape: &[usize], arrays: &[Storage]) ->
     let directions = halo.widths.iter().fold(1u128, |directions, [before, after]| {
         directions.saturating_mul(1 + u128::from(*before > 0) + u128::from(*after > 0))
     });
-    if halo.corners == Corners::AtOnce && directions > MOST_DIRECTIONS {
+    if halo.corners == Corners::AtOnce && directions > MAX_DIRECTIONS {
         return Err(PatternError::TooManyCorners { array, directions });
     }
     for (axis, edge) in halo.edges.iter().enumerate() {

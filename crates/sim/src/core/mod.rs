@@ -1,6 +1,7 @@
 //! The state of a run: ranks, messages, events.
 
 mod exchanging;
+pub mod files;
 mod matching;
 mod packets;
 mod sending;
@@ -17,13 +18,13 @@ use weft_machine::{Completion, Machine, Switching};
 use weft_network::{Network, Table};
 
 use crate::costs::{Costs, MessageCost};
-use crate::files::Io;
+use crate::options::Options;
 use crate::placement::Placement;
 use crate::prefetch::{prefetch, prefetch_bytes};
 use crate::queue::EventQueue;
 use crate::request::{MaybeKey, MaybeTime, Message, MessageKey, Packet, Receive, ReceiveKey, Send, SendKey, Taken};
-use crate::run::Options;
 use crate::trace::{Trace, TraceEvent, TraceKind};
+use files::Io;
 
 /// A rank with this many messages that have not entered the network waits with its next send: it may run ahead of the
 /// others, but not without end.

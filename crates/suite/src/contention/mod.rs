@@ -8,27 +8,80 @@ mod pattern;
 
 use weft_comm::{CommError, Communicator};
 
-use pattern::Pair;
-pub(crate) use pattern::Pattern;
+use pattern::{Pair, Pattern};
 
-use crate::request::{Request, UsageError, refuse_if};
+use crate::benchmark::{Benchmark, Point, Prepared};
+use crate::description::{Group, Takes, takes};
+use crate::request::Request;
+use crate::routing::TRAFFIC;
 use crate::row::Row;
 use crate::session::{Session, Step, rate};
 use crate::signals::{DONE, GO, READY, STOP, await_all, await_quietly, receive_times, send_times, signal_all};
 use crate::stopwatch::{Part, stopwatch};
 use crate::stream::{Incoming, Outgoing, drain};
+use crate::usage::{UsageError, refuse_if};
 
 /// Messages of the probe in one iteration.
 const MESSAGES: usize = 32;
+/// Loads where nobody says.
+const LOADS: &[u64] = &[8, 128, 1024, 8192];
+/// The background where nobody says.
+const BACKGROUND: &str = "stream";
+/// The probe where nobody says (Dunigan 1991, section 4.3).
+const PROBE: [usize; 2] = [1, 3];
 /// The rank that has the rows.
 const REPORTING: usize = 0;
 
 /// Who loads and who probes.
-pub(crate) struct Contention {
+pub struct Contention {
     pattern: Pattern,
     pairs: Vec<Pair>,
     probe: Pair,
     loads: Vec<u64>,
+}
+
+impl Benchmark for Contention {
+    const NAME: &'static str = "contention";
+    const SUMMARY: &'static str =
+        "a probe's rate by the load of background traffic: time of one message and what it loses";
+    const GROUP: Group = Group::Traffic;
+    const TAKES: &'static [Takes] = &[
+        takes("bytes").of("message").default(TRAFFIC).least(1),
+        takes("background"),
+        takes("background_bytes").default(LOADS),
+        takes("probe"),
+    ];
+    const EXAMPLE: &'static str = "weft measure contention --background-bytes 8,1K,8K --bytes 8:8K --on ncube6400";
+    const MIN_RANKS: usize = 4;
+    const WHY_RANKS: &'static str = ": two probe, the others load the network";
+    const DEFAULT_RANKS: usize = 8;
+
+    fn check(request: &Request) -> Result<(), UsageError> {
+        let pattern = request.background.as_deref().map_or(Ok(Pattern::Stream), str::parse)?;
+        refuse_if(pattern == Pattern::None && !request.background_bytes.is_empty(), || {
+            "background 'none' has no messages, so it takes no background_bytes".to_owned()
+        })?;
+        refuse_if(request.probe.is_some_and(|[from, to]| from == to), || {
+            "the probe needs two different ranks; for a rank's messages to itself use echo-self".to_owned()
+        })
+    }
+
+    fn check_ranks(request: &Request, ranks: usize) -> Result<(), UsageError> {
+        Contention::of(request, ranks).map(drop)
+    }
+
+    async fn prepare<C: Communicator>(session: &Session<'_, C>) -> Prepared<Contention> {
+        Ok(Contention::of(session.request, session.comm.size()).map(Some))
+    }
+
+    /// The loads; one where the background is none.
+    fn variants(&self) -> usize {
+        self.loads.len().max(1)
+    }
+
+    async fn measure<C: Communicator>(&self, session: &Session<'_, C>, point: Point) -> Result<Option<Row>, CommError> {
+        contention(session, self, point.variant, point.bytes()).await
+    }
 }
 
 impl Contention {
@@ -36,24 +89,19 @@ impl Contention {
     ///
     /// # Errors
     /// [`UsageError`] for patterns and probes that these ranks cannot be.
-    pub fn of(request: &Request, defaults: &[u64], size: usize) -> Result<Contention, UsageError> {
-        let [from, to] = request.probe.unwrap_or(Request::PROBE);
+    fn of(request: &Request, size: usize) -> Result<Contention, UsageError> {
+        let [from, to] = request.probe.unwrap_or(PROBE);
         refuse_if(from >= size || to >= size, || {
             format!("probe {from}-{to}: {size} ranks are numbered 0 to {}", size - 1)
         })?;
-        let pattern: Pattern = request.background.as_deref().unwrap_or(Request::BACKGROUND).parse()?;
+        let pattern: Pattern = request.background.as_deref().unwrap_or(BACKGROUND).parse()?;
         let pairs = pattern.pairs(size, (from, to), request.seed)?;
         let loads = match () {
             () if pairs.is_empty() => Vec::new(),
-            () if request.background_bytes.is_empty() => defaults.to_vec(),
+            () if request.background_bytes.is_empty() => LOADS.to_vec(),
             () => request.background_bytes.clone(),
         };
         Ok(Contention { pattern, pairs, probe: (from, to), loads })
-    }
-
-    /// How many loads there are to measure: one where the background is none.
-    pub fn loads(&self) -> usize {
-        self.loads.len().max(1)
     }
 
     fn loads_network(&self, rank: usize) -> bool {
@@ -79,7 +127,7 @@ struct Times {
 }
 
 /// A probe of messages of `bytes` without and with the load of that number; rank 0 gets the row.
-pub(crate) async fn contention<C: Communicator>(
+async fn contention<C: Communicator>(
     session: &Session<'_, C>,
     contention: &Contention,
     load: usize,

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use rand::seq::SliceRandom;
 
-use crate::request::{UsageError, refuse_if};
+use crate::usage::{UsageError, refuse_if};
 
 /// From which rank to which.
 pub(crate) type Pair = (usize, usize);

@@ -4,4 +4,5 @@ mod scratch;
 mod transfer;
 
 pub(crate) use scratch::{Scratch, file_system};
-pub(crate) use transfer::{Direction, MOST_REAL_BYTES, transfer};
+pub(crate) use transfer::MAX_REAL_BYTES;
+pub use transfer::{FileHost, FileRead, FileWrite};

@@ -6,9 +6,10 @@ use weft_comm::collective::{Choice, broadcast};
 use weft_comm::files::{FileSystem, Files};
 use weft_comm::{CommError, Communicator, Payload};
 
-use crate::catalogue::Benchmark;
-use crate::request::{Request, UsageError};
+use crate::description::Description;
+use crate::request::Request;
 use crate::session::Session;
+use crate::usage::UsageError;
 
 /// The file system that a request asks for, or the first that the world has and the benchmark takes.
 ///
@@ -16,10 +17,10 @@ use crate::session::Session;
 /// [`UsageError`] where the world does not have it.
 pub(crate) fn file_system<C: Communicator>(
     request: &Request,
-    benchmark: &Benchmark,
+    benchmark: &Description,
     comm: &C,
 ) -> Result<FileSystem, UsageError> {
-    let (name, taken) = (benchmark.name, benchmark.parameters.file_systems);
+    let (name, taken) = (benchmark.name, benchmark.choices("file_system"));
     let usable: Vec<FileSystem> =
         comm.file_systems().iter().copied().filter(|system| taken.contains(&system.name())).collect();
     let found = match request.file_system.as_deref() {

@@ -10,14 +10,102 @@ use weft_comm::files::{Access, Cache, FileId, Files};
 use weft_comm::{CommError, Communicator, Payload, Reduction};
 
 use super::Scratch;
+use crate::benchmark::{Benchmark, Point, Prepared};
+use crate::description::{Group, Takes, takes};
 use crate::programs::timing::{Run, rate_of, timed_runs};
 use crate::request::Request;
 use crate::row::Row;
 use crate::session::Session;
 
+/// Lengths of the blocks that files are read and written by.
+const FILE_BLOCKS: &[u64] = &[1024, 4096, 16384, 65536, 262_144];
+/// The file systems of nodes.
+const OF_NODES: &[&str] = &["posix", "mpi-io", "concurrent"];
+
+/// One node and the host's files.
+pub struct FileHost;
+
+impl Benchmark for FileHost {
+    const NAME: &'static str = "file-host";
+    const SUMMARY: &'static str =
+        "a node reads a file of the machine's host by blocks: time of the file, and bytes per second";
+    const GROUP: Group = Group::Files;
+    const TAKES: &'static [Takes] = &[
+        takes("bytes").of("block").default(FILE_BLOCKS).least(1),
+        takes("file_system").choices(&["host"]),
+        takes("file_bytes"),
+    ];
+    const EXAMPLE: &'static str = "weft measure file-host --on ipsc860 --bytes 1K:64K";
+    const MIN_RANKS: usize = 1;
+    const DEFAULT_RANKS: usize = 1;
+
+    async fn prepare<C: Communicator>(_: &Session<'_, C>) -> Prepared<FileHost> {
+        Ok(Ok(Some(FileHost)))
+    }
+
+    async fn measure<C: Communicator>(&self, session: &Session<'_, C>, point: Point) -> Result<Option<Row>, CommError> {
+        transfer(session, Direction::Read, point.bytes() as u64).await
+    }
+}
+
+/// Reading, each rank its own file.
+pub struct FileRead;
+
+impl Benchmark for FileRead {
+    const NAME: &'static str = "file-read";
+    const SUMMARY: &'static str =
+        "every rank reads a file of its own by blocks: time of all files, and bytes per second";
+    const GROUP: Group = Group::Files;
+    const TAKES: &'static [Takes] = &[
+        takes("bytes").of("block").default(FILE_BLOCKS).least(1),
+        takes("file_system").choices(OF_NODES),
+        takes("file_bytes"),
+        takes("io_nodes"),
+    ];
+    const EXAMPLE: &'static str = "weft measure file-read --on ipsc860 --ranks 1:64 --io-nodes 4 --bytes 4K";
+    const MIN_RANKS: usize = 1;
+    const DEFAULT_RANKS: usize = 4;
+
+    async fn prepare<C: Communicator>(_: &Session<'_, C>) -> Prepared<FileRead> {
+        Ok(Ok(Some(FileRead)))
+    }
+
+    async fn measure<C: Communicator>(&self, session: &Session<'_, C>, point: Point) -> Result<Option<Row>, CommError> {
+        transfer(session, Direction::Read, point.bytes() as u64).await
+    }
+}
+
+/// Writing, each rank its own file.
+pub struct FileWrite;
+
+impl Benchmark for FileWrite {
+    const NAME: &'static str = "file-write";
+    const SUMMARY: &'static str =
+        "every rank writes a file of its own by blocks, to the device: time of all files, and bytes per second";
+    const GROUP: Group = Group::Files;
+    const TAKES: &'static [Takes] = &[
+        takes("bytes").of("block").default(FILE_BLOCKS).least(1),
+        takes("file_system").choices(OF_NODES),
+        takes("file_bytes"),
+        takes("io_nodes"),
+        takes("preallocate"),
+    ];
+    const EXAMPLE: &'static str = "weft measure file-write --file-bytes 16M --bytes 64K";
+    const MIN_RANKS: usize = 1;
+    const DEFAULT_RANKS: usize = 4;
+
+    async fn prepare<C: Communicator>(_: &Session<'_, C>) -> Prepared<FileWrite> {
+        Ok(Ok(Some(FileWrite)))
+    }
+
+    async fn measure<C: Communicator>(&self, session: &Session<'_, C>, point: Point) -> Result<Option<Row>, CommError> {
+        transfer(session, Direction::Write, point.bytes() as u64).await
+    }
+}
+
 /// What is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Direction {
+enum Direction {
     Read,
     Write,
 }
@@ -36,7 +124,7 @@ fn file_bytes<C: Communicator>(session: &Session<'_, C>, block: u64) -> u64 {
 }
 
 /// Reads or writes by blocks of `block` bytes; rank 0 gets the row.
-pub(crate) async fn transfer<C: Communicator>(
+async fn transfer<C: Communicator>(
     session: &Session<'_, C>,
     direction: Direction,
     block: u64,
@@ -77,7 +165,7 @@ pub(crate) async fn transfer<C: Communicator>(
         file_kind: Some(scratch.kind()),
         file_bytes: Some(bytes),
         cache: (direction == Direction::Read).then(|| cache.name().to_owned()),
-        preallocated: (direction == Direction::Write).then_some(session.request.preallocate),
+        preallocate: (direction == Direction::Write).then_some(session.request.preallocate),
         rate,
         ..session.row(times, comm.size(), Some(block))
     }))
@@ -198,11 +286,11 @@ impl<C: Communicator> Run<C> for Pass<'_> {
 }
 
 /// The most bytes of all files that a request may ask for where they are real.
-pub(crate) const MOST_REAL_BYTES: u64 = 16 << 30;
+pub(crate) const MAX_REAL_BYTES: u64 = 16 << 30;
 
 impl Request {
     /// Whether all files together are larger than a benchmark may make real files.
     pub(crate) fn files_too_large(&self, ranks: usize) -> bool {
-        self.file_bytes.is_some_and(|bytes| bytes.saturating_mul(ranks as u64) > MOST_REAL_BYTES)
+        self.file_bytes.is_some_and(|bytes| bytes.saturating_mul(ranks as u64) > MAX_REAL_BYTES)
     }
 }

@@ -7,6 +7,7 @@ use super::row::NodeRow;
 use super::{
     arithmetic, dhrystone, dot, floatmath, fma, latency, linpack, livermore, memory, sieve, stream, whetstone,
 };
+use crate::description::{Takes, takes};
 
 /// A benchmark of the node suite.
 pub struct NodeBenchmark {
@@ -16,8 +17,10 @@ pub struct NodeBenchmark {
     pub summary: &'static str,
     /// The variants it reports; a processor may lack some of them.
     pub rows: &'static [&'static str],
-    /// What `NodeRequest::lengths` means to it, if anything.
-    pub lengths: Option<&'static str>,
+    /// What it takes besides `variant` and `seconds_per_point`, which all take.
+    pub takes: &'static [Takes],
+    /// What others call it, in lower case with hyphens.
+    pub aliases: &'static [&'static str],
     source: Source,
 }
 
@@ -38,84 +41,96 @@ static CATALOGUE: [NodeBenchmark; 12] = [
         name: "arithmetic",
         summary: "Caltech tests: one add or multiply, integer and floating point, and a sum of three products",
         rows: &arithmetic::ROWS,
-        lengths: None,
+        takes: &[],
+        aliases: &[],
         source: Source::Cases(arithmetic::cases),
     },
     NodeBenchmark {
         name: "sieve",
         summary: "primes by the sieve of Eratosthenes over 8190 flags, 100 times",
         rows: &sieve::ROWS,
-        lengths: None,
+        takes: &[],
+        aliases: &[],
         source: Source::Cases(sieve::cases),
     },
     NodeBenchmark {
         name: "floatmath",
         summary: "256,000 dependent double precision operations",
         rows: &floatmath::ROWS,
-        lengths: None,
+        takes: &[],
+        aliases: &[],
         source: Source::Cases(floatmath::cases),
     },
     NodeBenchmark {
         name: "dhrystone",
         summary: "Dhrystone 2.1: integers, strings, records and calls, 50,000 iterations",
         rows: &dhrystone::ROWS,
-        lengths: None,
+        takes: &[],
+        aliases: &[],
         source: Source::Cases(dhrystone::cases),
     },
     NodeBenchmark {
         name: "whetstone",
         summary: "Whetstone: floating point, conditionals, built-in functions, one million operations",
         rows: &whetstone::ROWS,
-        lengths: None,
+        takes: &[],
+        aliases: &[],
         source: Source::Cases(whetstone::cases),
     },
     NodeBenchmark {
         name: "linpack",
         summary: "LINPACK: linear equations in double precision, n = 100 by columns and n = 1000 by blocks",
         rows: &linpack::ROWS,
-        lengths: None,
+        takes: &[],
+        aliases: &[],
         source: Source::Cases(linpack::cases),
     },
     NodeBenchmark {
         name: "livermore",
         summary: "the 24 Livermore loops and their harmonic mean",
         rows: &livermore::ROWS,
-        lengths: None,
+        takes: &[],
+        aliases: &[],
         source: Source::Summarised(livermore::cases, livermore::add_harmonic_mean, livermore::HARMONIC_MEAN),
     },
     NodeBenchmark {
         name: "dot_product",
         summary: "dot product by length, single and double precision",
         rows: &dot::ROWS,
-        lengths: Some("elements of a vector"),
+        takes: &[takes("extent").of("vector")],
+        aliases: &["dot", "ddot"],
         source: Source::Cases(dot::cases),
     },
     NodeBenchmark {
         name: "stream",
         summary: "STREAM copy, scale, add, triad; plain and non-temporal stores; one thread and all processors",
         rows: &stream::ROWS,
-        lengths: Some("bytes of one array"),
+        takes: &[takes("bytes").of("array"), takes("threads")],
+        aliases: &["stream-triad"],
         source: Source::Cases(stream::cases),
     },
     NodeBenchmark {
         name: "fma_peak",
         summary: "peak rate of fused multiply-adds by vector width",
         rows: &fma::ROWS,
-        lengths: None,
+        takes: &[],
+        aliases: &[],
         source: Source::Cases(fma::cases),
     },
     NodeBenchmark {
         name: "memory_latency",
         summary: "time of one dependent load by working-set size (the cache staircase)",
         rows: &latency::ROWS,
-        lengths: Some("bytes of the working set"),
+        takes: &[takes("bytes").of("working set")],
+        aliases: &["lat-mem-rd", "lmbench-lat-mem-rd"],
         source: Source::Cases(latency::cases),
     },
     NodeBenchmark {
         name: "memory",
         summary: "memory available to a rank, asked of the system and confirmed by touching it",
         rows: &memory::ROWS,
-        lengths: None,
+        takes: &[],
+        aliases: &[],
         source: Source::System(memory::rows),
     },
 ];
@@ -132,6 +147,7 @@ pub fn catalogue() -> &'static [NodeBenchmark] {
 pub fn run(name: &str, request: &NodeRequest, progress: &mut dyn FnMut(f64)) -> Result<Vec<NodeRow>, NodeError> {
     let benchmark = find(name)?;
     request.check()?;
+    check_sizes(benchmark, request)?;
     if let Source::System(rows) = benchmark.source {
         return rows(request, progress);
     }
@@ -154,13 +170,10 @@ pub fn run(name: &str, request: &NodeRequest, progress: &mut dyn FnMut(f64)) -> 
 pub(crate) fn cases(name: &str, request: &NodeRequest) -> Result<(&'static str, Vec<Case>), NodeError> {
     let benchmark = find(name)?;
     request.check()?;
-    if let (None, Some(&length)) = (benchmark.lengths, request.lengths.first()) {
-        let expected = "no length: this benchmark has none".to_owned();
-        return Err(NodeError::BadLength { benchmark: benchmark.name, length, expected });
-    }
+    check_sizes(benchmark, request)?;
     let all = match benchmark.source {
         // A summary needs all rows.
-        Source::Summarised(make, _, summary) if request.variants.iter().any(|variant| variant == summary) => {
+        Source::Summarised(make, _, summary) if request.variant.iter().any(|variant| variant == summary) => {
             return Ok((benchmark.name, make(request)?));
         }
         Source::Cases(make) | Source::Summarised(make, _, _) => make(request)?,
@@ -169,7 +182,7 @@ pub(crate) fn cases(name: &str, request: &NodeRequest) -> Result<(&'static str, 
             return Err(NodeError::Unavailable { benchmark: benchmark.name, why });
         }
     };
-    let unknown = request.variants.iter().find(|variant| !all.iter().any(|case| &case.variant == *variant));
+    let unknown = request.variant.iter().find(|variant| !all.iter().any(|case| &case.variant == *variant));
     if let Some(variant) = unknown {
         let mut known: Vec<&str> = all.iter().map(|case| case.variant.as_str()).collect();
         known.dedup();
@@ -179,11 +192,23 @@ pub(crate) fn cases(name: &str, request: &NodeRequest) -> Result<(&'static str, 
     Ok((benchmark.name, all.into_iter().filter(|case| request.wants(&case.variant)).collect()))
 }
 
+/// Refuses sizes that the benchmark does not take.
+fn check_sizes(benchmark: &NodeBenchmark, request: &NodeRequest) -> Result<(), NodeError> {
+    for name in ["extent", "bytes"] {
+        let is_taken = benchmark.takes.iter().any(|takes| takes.name == name);
+        if let (false, Some(&length)) = (is_taken, request.sizes(name).first()) {
+            let expected = format!("no {name}: this benchmark takes none");
+            return Err(NodeError::BadLength { benchmark: benchmark.name, length, expected });
+        }
+    }
+    Ok(())
+}
+
 fn find(name: &str) -> Result<&'static NodeBenchmark, NodeError> {
-    CATALOGUE
-        .iter()
-        .find(|benchmark| benchmark.name == name)
-        .ok_or_else(|| NodeError::UnknownBenchmark { name: name.to_owned() })
+    CATALOGUE.iter().find(|benchmark| benchmark.name == name).ok_or_else(|| {
+        let names: Vec<&str> = catalogue().iter().map(|benchmark| benchmark.name).collect();
+        NodeError::UnknownBenchmark { name: name.to_owned(), known: names.join(", ") }
+    })
 }
 
 #[cfg(test)]
@@ -191,7 +216,7 @@ mod tests {
     use super::*;
 
     fn short() -> NodeRequest {
-        NodeRequest { seconds_per_row: 1e-6, ..NodeRequest::default() }
+        NodeRequest { seconds_per_point: 1e-6, ..NodeRequest::default() }
     }
 
     #[test]
@@ -205,14 +230,14 @@ mod tests {
 
     #[test]
     fn an_unknown_row_lists_the_known_ones() {
-        let request = NodeRequest { variants: vec!["int64_add".into()], ..short() };
+        let request = NodeRequest { variant: vec!["int64_add".into()], ..short() };
         let error = run("arithmetic", &request, &mut |_| {}).unwrap_err().to_string();
         assert!(error.starts_with("arithmetic has no row 'int64_add' here; its rows are int16_add,"), "{error}");
     }
 
     #[test]
     fn a_length_where_there_is_none_is_refused() {
-        let request = NodeRequest { lengths: vec![7], ..short() };
+        let request = NodeRequest { extent: vec![7], ..short() };
         let error = run("sieve", &request, &mut |_| {}).unwrap_err().to_string();
         assert!(error.contains("a length of 7 cannot be measured"), "{error}");
     }
@@ -220,7 +245,7 @@ mod tests {
     #[test]
     fn senseless_requests_are_refused() {
         for request in [
-            NodeRequest { seconds_per_row: f64::NAN, ..short() },
+            NodeRequest { seconds_per_point: f64::NAN, ..short() },
             NodeRequest { memory_share: 1.5, ..short() },
             NodeRequest { threads: vec![0], ..short() },
         ] {
@@ -231,7 +256,7 @@ mod tests {
     #[test]
     fn a_summary_that_is_asked_for_alone_needs_all_rows() {
         let with = |variants: &[&str]| NodeRequest {
-            variants: variants.iter().map(|&variant| variant.to_owned()).collect(),
+            variant: variants.iter().map(|&variant| variant.to_owned()).collect(),
             ..short()
         };
         assert_eq!(cases("livermore", &with(&["harmonic_mean"])).unwrap().1.len(), 24);

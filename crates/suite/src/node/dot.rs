@@ -36,7 +36,7 @@ const LONGEST: u64 = 1 << 22;
 const ELEMENTS_OF_A_SAMPLE: u64 = 1 << 20;
 
 pub(crate) fn cases(request: &NodeRequest) -> Result<Vec<Case>, NodeError> {
-    let lengths = request.lengths_or(LENGTHS);
+    let lengths = if request.extent.is_empty() { LENGTHS.to_vec() } else { request.extent.clone() };
     if let Some(&length) = lengths.iter().find(|&&length| length == 0 || length > LONGEST) {
         let expected = format!("1 to {LONGEST} elements");
         return Err(NodeError::BadLength { benchmark: "dot_product", length, expected });
@@ -72,7 +72,7 @@ impl Element for f64 {
 fn case<T: Element>(name: &'static str, length: u64, dot: fn(&[T], &[T]) -> T) -> Case {
     let count = (ELEMENTS_OF_A_SAMPLE / length).max(1);
     let mut case = Case::new(name, count, "one dot product", move || Ok(repeat(length as usize, dot)));
-    case.length = Some(length);
+    case.extent = Some(length);
     case.rate = Some((2.0 * length as f64 * 1e-6, "Mflop/s"));
     case
 }
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn lengths_out_of_range_are_refused() {
-        let request = NodeRequest { lengths: vec![0], ..NodeRequest::default() };
+        let request = NodeRequest { extent: vec![0], ..NodeRequest::default() };
         let error = cases(&request).map(|_| ()).unwrap_err();
         assert_eq!(error.to_string(), "dot_product: a length of 0 cannot be measured; expected 1 to 4194304 elements");
     }

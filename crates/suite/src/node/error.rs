@@ -1,13 +1,11 @@
 //! Why a node benchmark reports nothing.
 
-use super::catalogue::catalogue;
-
 /// A node benchmark that cannot be run, or whose result is wrong.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum NodeError {
     /// A name that is no benchmark.
-    #[error("there is no node benchmark '{name}'; the benchmarks are {}", benchmark_names())]
-    UnknownBenchmark { name: String },
+    #[error("there is no node benchmark '{name}'; the benchmarks are {known}")]
+    UnknownBenchmark { name: String, known: String },
     /// A variant that the benchmark does not have on this machine.
     #[error("{benchmark} has no row '{variant}' here; its rows are {known}")]
     UnknownVariant { benchmark: &'static str, variant: String, known: String },
@@ -26,8 +24,4 @@ pub enum NodeError {
     /// The system does not tell what the benchmark asks for.
     #[error("{benchmark}: {why}")]
     Unavailable { benchmark: &'static str, why: String },
-}
-
-fn benchmark_names() -> String {
-    catalogue().iter().map(|benchmark| benchmark.name).collect::<Vec<_>>().join(", ")
 }

@@ -51,7 +51,8 @@ pub(crate) fn cases(request: &NodeRequest) -> Result<Vec<Case>, NodeError> {
         case.bytes = Some(bytes);
         Ok(case)
     };
-    request.lengths_or(doubling).into_iter().map(case).collect()
+    let lengths = if request.bytes.is_empty() { doubling.collect() } else { request.bytes.clone() };
+    lengths.into_iter().map(case).collect()
 }
 
 fn repeat(lines: usize, seed: u64) -> Repeat {
@@ -128,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_set_of_one_line_is_refused() {
-        let request = NodeRequest { lengths: vec![64], ..NodeRequest::default() };
+        let request = NodeRequest { bytes: vec![64], ..NodeRequest::default() };
         let error = cases(&request).map(|_| ()).unwrap_err();
         assert!(error.to_string().contains("expected at least 128 bytes"), "{error}");
     }

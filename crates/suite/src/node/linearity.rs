@@ -11,7 +11,7 @@ use super::request::NodeRequest;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Linearity {
     pub variant: String,
-    pub length: Option<u64>,
+    pub extent: Option<u64>,
     pub bytes: Option<u64>,
     /// Repetitions in each measurement: 1, 2, 4 and 8 times the benchmark's own.
     pub counts: Vec<u64>,
@@ -46,7 +46,7 @@ fn of_case(benchmark: &'static str, case: Case) -> Result<Linearity, NodeError> 
         seconds.push(samples.map_err(wrong)?.into_iter().fold(f64::INFINITY, f64::min));
     }
     let slope = log_slope(&counts, &seconds);
-    Ok(Linearity { variant: case.variant, length: case.length, bytes: case.bytes, counts, seconds, slope })
+    Ok(Linearity { variant: case.variant, extent: case.extent, bytes: case.bytes, counts, seconds, slope })
 }
 
 fn log_slope(counts: &[u64], seconds: &[f64]) -> f64 {

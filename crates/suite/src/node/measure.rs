@@ -13,7 +13,7 @@ pub(crate) type Repeat = Box<dyn FnMut(u64) -> Result<f64, String>>;
 /// One row before it is measured.
 pub(crate) struct Case {
     pub variant: String,
-    pub length: Option<u64>,
+    pub extent: Option<u64>,
     pub bytes: Option<u64>,
     pub threads: usize,
     /// Repetitions in one sample.
@@ -39,7 +39,7 @@ impl Case {
     ) -> Case {
         Case {
             variant: variant.into(),
-            length: None,
+            extent: None,
             bytes: None,
             threads: 1,
             count,
@@ -91,7 +91,7 @@ pub(crate) fn measure(
     let mut samples = Vec::new();
     loop {
         samples.push(once()?);
-        let share = start.elapsed().as_secs_f64() / request.seconds_per_row;
+        let share = start.elapsed().as_secs_f64() / request.seconds_per_point;
         progress(share.min(1.0));
         if share >= 1.0 && samples.len() >= NodeRequest::MINIMUM_SAMPLES {
             break;
@@ -102,7 +102,7 @@ pub(crate) fn measure(
     Ok(NodeRow {
         benchmark: benchmark.to_owned(),
         variant: case.variant,
-        length: case.length,
+        extent: case.extent,
         bytes: case.bytes,
         threads: case.threads,
         seconds: statistics.median * unit_share,
@@ -161,7 +161,7 @@ mod tests {
         let mut case = Case::new("row", 50, "100 iterations", || Ok(Box::new(|count| Ok(count as f64 * 2.0))));
         case.repetitions_per_unit = 100.0;
         case.rate = Some((3.0, "things/s"));
-        let request = NodeRequest { seconds_per_row: 1e-9, ..NodeRequest::default() };
+        let request = NodeRequest { seconds_per_point: 1e-9, ..NodeRequest::default() };
         let row = measure("test", case, &request, &mut |_| {}).unwrap();
         assert_eq!(row.seconds, 200.0);
         assert_eq!(row.rate, Some(1.5));

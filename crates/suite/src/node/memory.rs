@@ -30,11 +30,7 @@ const PAGE: usize = 4096;
 const PATIENCE: f64 = 20.0;
 
 pub(crate) fn rows(request: &NodeRequest, progress: &mut dyn FnMut(f64)) -> Result<Vec<NodeRow>, NodeError> {
-    if let Some(&length) = request.lengths.first() {
-        let expected = "no length: this benchmark has none".to_owned();
-        return Err(NodeError::BadLength { benchmark: BENCHMARK, length, expected });
-    }
-    if let Some(variant) = request.variants.iter().find(|variant| !ROWS.contains(&variant.as_str())) {
+    if let Some(variant) = request.variant.iter().find(|variant| !ROWS.contains(&variant.as_str())) {
         let known = ROWS.join(", ");
         return Err(NodeError::UnknownVariant { benchmark: BENCHMARK, variant: variant.clone(), known });
     }
@@ -59,7 +55,7 @@ fn asked(variant: &str, bytes: u64, seconds: f64, note: Option<String>) -> NodeR
     NodeRow {
         benchmark: BENCHMARK.to_owned(),
         variant: variant.to_owned(),
-        length: None,
+        extent: None,
         bytes: Some(bytes),
         threads: 1,
         seconds,
@@ -86,8 +82,8 @@ fn confirm(available: u64, request: &NodeRequest, progress: &mut dyn FnMut(f64))
     let mut confirmed = 0;
     while confirmed < limit {
         let step = STEP.min(limit - confirmed);
-        if start.elapsed().as_secs_f64() > PATIENCE * request.seconds_per_row {
-            ended_by = format!("the time, {} s", PATIENCE * request.seconds_per_row);
+        if start.elapsed().as_secs_f64() > PATIENCE * request.seconds_per_point {
+            ended_by = format!("the time, {} s", PATIENCE * request.seconds_per_point);
             break;
         }
         if system::memory().is_none_or(|memory| memory.available < reserve + step) {
@@ -163,9 +159,9 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn rows_can_be_chosen() {
-        let request = NodeRequest { variants: vec!["available".into()], ..NodeRequest::default() };
+        let request = NodeRequest { variant: vec!["available".into()], ..NodeRequest::default() };
         assert_eq!(rows(&request, &mut |_| {}).unwrap().len(), 1);
-        let request = NodeRequest { variants: vec!["swap".into()], ..NodeRequest::default() };
+        let request = NodeRequest { variant: vec!["swap".into()], ..NodeRequest::default() };
         assert!(
             rows(&request, &mut |_| {}).unwrap_err().to_string().contains("its rows are total, available, confirmed")
         );

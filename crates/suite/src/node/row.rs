@@ -13,8 +13,8 @@ pub struct NodeRow {
     pub benchmark: String,
     /// The row of the benchmark, e.g. `float64_multiply`.
     pub variant: String,
-    /// Elements, or the order of a matrix, where there is one.
-    pub length: Option<u64>,
+    /// Elements along each axis of a vector or matrix, where there is one.
+    pub extent: Option<u64>,
     /// Bytes of an array, a working set or of memory, where that is what varies or is found.
     pub bytes: Option<u64>,
     pub threads: usize,

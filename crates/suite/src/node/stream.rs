@@ -49,7 +49,7 @@ type Array = AVec<f64, ConstAlign<PAGE>>;
 
 pub(crate) fn cases(request: &NodeRequest) -> Result<Vec<Case>, NodeError> {
     let mut cases = Vec::new();
-    for bytes in request.lengths_or([default_bytes()]) {
+    for bytes in if request.bytes.is_empty() { vec![default_bytes()] } else { request.bytes.clone() } {
         if bytes < (LINE * size_of::<f64>()) as u64 {
             let expected = "at least 64 bytes for each array".to_owned();
             return Err(NodeError::BadLength { benchmark: BENCHMARK, length: bytes, expected });
@@ -413,7 +413,7 @@ mod tests {
     #[test]
     fn more_than_the_memory_is_refused() {
         if system::memory().is_some() {
-            let request = NodeRequest { lengths: vec![1 << 50], ..NodeRequest::default() };
+            let request = NodeRequest { bytes: vec![1 << 50], ..NodeRequest::default() };
             let case = cases(&request).unwrap().remove(0);
             let error = (case.prepare)().map(|_| ()).unwrap_err().to_string();
             assert!(error.contains("ask for a smaller length"), "{error}");

@@ -11,16 +11,16 @@ use weft_comm::Work;
 /// The work of one unit of a row, or `None` where operation times do not determine it.
 ///
 /// - `arithmetic`, any row: one operation.
-/// - `dot_product`, `float32` or `float64`, of `length` elements: `2 length` operations of a sum of products, as table
+/// - `dot_product`, `float32` or `float64`, of `size` elements: `2 size` operations of a sum of products, as table
 ///   7 of Dunigan 1991 takes its megaflops "from compound expression results".
-/// - `stream`, `copy`, of `length` bytes in an array: as many copied bytes.
-pub fn work(benchmark: &str, variant: &str, length: Option<u64>) -> Option<Work> {
+/// - `stream`, `copy`, of `size` bytes in an array: as many copied bytes.
+pub fn work(benchmark: &str, variant: &str, size: Option<u64>) -> Option<Work> {
     let operations = |operation, count| Some(Work::Operations { operation, count });
     match (benchmark, variant) {
         ("arithmetic", name) => operations(name.parse().ok()?, 1),
-        ("dot_product", "float32") => operations(Operation::Float32SumOfProducts, 2 * length?),
-        ("dot_product", "float64") => operations(Operation::Float64SumOfProducts, 2 * length?),
-        ("stream", "copy") => operations(Operation::CopyByte, length?),
+        ("dot_product", "float32") => operations(Operation::Float32SumOfProducts, 2 * size?),
+        ("dot_product", "float64") => operations(Operation::Float64SumOfProducts, 2 * size?),
+        ("stream", "copy") => operations(Operation::CopyByte, size?),
         _ => None,
     }
 }

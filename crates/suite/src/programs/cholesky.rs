@@ -13,8 +13,54 @@ use weft_comm::{Buffer, CommError, Communicator, Payload, Reduction, Work};
 
 use super::real::{Precision, Real};
 use super::timing::{Run, rate_of, timed_runs};
+use super::{PRECISIONS, check_extents};
+use crate::benchmark::{Benchmark, Point, Prepared};
+use crate::collectives::algorithm;
+use crate::description::{Group, Takes, takes};
+use crate::request::Request;
 use crate::row::Row;
 use crate::session::Session;
+use crate::usage::UsageError;
+
+/// Orders of the matrices of figure 12 of Dunigan 1991.
+const MATRICES: &[u64] = &[50, 100, 200, 300, 400, 500, 600, 700, 800, 900, 1000];
+
+/// The factorisation as a benchmark.
+pub struct Cholesky(Choice);
+
+impl Benchmark for Cholesky {
+    const NAME: &'static str = "cholesky";
+    const SUMMARY: &'static str =
+        "factorisation of an n x n matrix by columns (fan-out): time, and rate by n^3/3 operations";
+    const GROUP: Group = Group::Program;
+    const TAKES: &'static [Takes] = &[
+        takes("extent").of("matrix").default(MATRICES),
+        takes("precision").choices(PRECISIONS),
+        algorithm!(Broadcast),
+    ];
+    const EXAMPLE: &'static str = "weft measure cholesky --on ipsc860 --ranks 16 --extent 50:800";
+    const MIN_RANKS: usize = 1;
+    const DEFAULT_RANKS: usize = 16;
+
+    fn check(request: &Request) -> Result<(), UsageError> {
+        check_extents(request)
+    }
+
+    fn operations(request: &Request) -> Vec<Operation> {
+        match request.precision.unwrap_or_default() {
+            Precision::Single => operations::<f32>().to_vec(),
+            Precision::Double => operations::<f64>().to_vec(),
+        }
+    }
+
+    async fn prepare<C: Communicator>(session: &Session<'_, C>) -> Prepared<Cholesky> {
+        Ok(session.request.choice().map(|choice| Some(Cholesky(choice))))
+    }
+
+    async fn measure<C: Communicator>(&self, session: &Session<'_, C>, point: Point) -> Result<Option<Row>, CommError> {
+        cholesky(session, self.0, point.size.unwrap_or(0)).await
+    }
+}
 
 /// What a factorisation charges in virtual time.
 ///
@@ -219,14 +265,10 @@ pub async fn residual<C: Communicator, T: Real>(
 }
 
 /// A residual above this is an error: what LINPACK takes as the limit of a right solution.
-const LARGEST_RESIDUAL: f64 = 10.0;
+const MAX_RESIDUAL: f64 = 10.0;
 
 /// Factorises a random matrix of order `n`; rank 0 gets the row.
-pub(crate) async fn cholesky<C: Communicator>(
-    session: &Session<'_, C>,
-    choice: Choice,
-    n: u64,
-) -> Result<Option<Row>, CommError> {
+async fn cholesky<C: Communicator>(session: &Session<'_, C>, choice: Choice, n: u64) -> Result<Option<Row>, CommError> {
     let choice = broadcast_choice(&session.comm, choice);
     let times = match session.request.precision.unwrap_or_default() {
         Precision::Single => factorisations::<C, f32>(session, choice, n as usize).await?,
@@ -237,7 +279,7 @@ pub(crate) async fn cholesky<C: Communicator>(
     }
     let rate = rate_of(conventional_operations(n as usize), &times);
     Ok(Some(Row {
-        n: Some(n),
+        extent: Some(n),
         precision: Some(session.request.precision.unwrap_or_default()),
         algorithm: Some(name_of(choice).to_owned()),
         rate,
@@ -276,8 +318,8 @@ async fn factorisations<C: Communicator, T: Real>(
     let mut program = Factorisation { factor: matrix.clone(), matrix, choice };
     let times = timed_runs(session, &mut program).await?;
     match residual(comm, &program.matrix, &program.factor, seed).await? {
-        Some(residual) if residual > LARGEST_RESIDUAL => Err(session.error(format!(
-            "cholesky, n = {n}: the factor is wrong: its residual is {residual:.3e}, at most {LARGEST_RESIDUAL} is right"
+        Some(residual) if residual > MAX_RESIDUAL => Err(session.error(format!(
+            "cholesky, n = {n}: the factor is wrong: its residual is {residual:.3e}, at most {MAX_RESIDUAL} is right"
         ))),
         _ => Ok(times),
     }

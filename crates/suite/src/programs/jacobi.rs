@@ -19,9 +19,63 @@ use weft_comm::{Buffer, CommError, Communicator, Payload, Reduction, Source, Tag
 
 use super::real::{Precision, Real};
 use super::timing::{Run, rate_of, timed_runs};
+use super::{PRECISIONS, check_extents};
+use crate::benchmark::{Benchmark, Point, Prepared};
+use crate::description::{Group, Takes, takes};
 use crate::files::Scratch;
+use crate::request::Request;
 use crate::row::Row;
 use crate::session::Session;
+use crate::usage::{UsageError, refuse_if};
+
+/// Points along an edge of a grid: from more file than computation to the reverse.
+const GRIDS: &[u64] = &[64, 128, 256, 512];
+
+/// The iteration as a benchmark.
+pub struct Jacobi;
+
+impl Benchmark for Jacobi {
+    const NAME: &'static str = "jacobi";
+    const SUMMARY: &'static str =
+        "reads an n x n grid from a file, relaxes it 100 times, writes it: time, and rate by 4 operations a point";
+    const GROUP: Group = Group::Program;
+    const TAKES: &'static [Takes] = &[
+        takes("extent").of("grid").default(GRIDS),
+        takes("precision").choices(PRECISIONS),
+        takes("file_system").choices(&["posix", "mpi-io", "concurrent", "host"]),
+        takes("io_nodes"),
+    ];
+    const EXAMPLE: &'static str = "weft measure jacobi --on ipsc860 --extent 64:512 --file-system concurrent";
+    const MIN_RANKS: usize = 1;
+    const DEFAULT_RANKS: usize = 16;
+
+    fn check(request: &Request) -> Result<(), UsageError> {
+        check_extents(request)
+    }
+
+    fn check_ranks(request: &Request, ranks: usize) -> Result<(), UsageError> {
+        let fewest = if request.extent.is_empty() { GRIDS.iter().min() } else { request.extent.iter().min() };
+        let n = fewest.copied().unwrap_or(0);
+        refuse_if(n < ranks as u64, || {
+            format!("jacobi with an extent of {n} on {ranks} ranks: every rank needs a row; use {ranks} or more")
+        })
+    }
+
+    fn operations(request: &Request) -> Vec<Operation> {
+        match request.precision.unwrap_or_default() {
+            Precision::Single => operations::<f32>().to_vec(),
+            Precision::Double => operations::<f64>().to_vec(),
+        }
+    }
+
+    async fn prepare<C: Communicator>(_: &Session<'_, C>) -> Prepared<Jacobi> {
+        Ok(Ok(Some(Jacobi)))
+    }
+
+    async fn measure<C: Communicator>(&self, session: &Session<'_, C>, point: Point) -> Result<Option<Row>, CommError> {
+        jacobi(session, point.size.unwrap_or(0)).await
+    }
+}
 
 /// Sweeps of a run of the benchmark.
 pub const SWEEPS: u32 = 100;
@@ -253,7 +307,7 @@ impl<T: Real> Block<T> {
 }
 
 /// Reads, relaxes and writes a grid of `n` x `n` points; rank 0 gets the row.
-pub(crate) async fn jacobi<C: Communicator>(session: &Session<'_, C>, n: u64) -> Result<Option<Row>, CommError> {
+async fn jacobi<C: Communicator>(session: &Session<'_, C>, n: u64) -> Result<Option<Row>, CommError> {
     let scratch = Scratch::agree(session).await?;
     let times = match session.request.precision.unwrap_or_default() {
         Precision::Single => relaxations::<C, f32>(session, &scratch, n as usize).await,
@@ -275,7 +329,7 @@ pub(crate) async fn jacobi<C: Communicator>(session: &Session<'_, C>, n: u64) ->
     let operations = f64::from(SWEEPS) * (n * n * (ADDITIONS + MULTIPLICATIONS)) as f64;
     let rate = rate_of(operations, &times);
     Ok(Some(Row {
-        n: Some(n),
+        extent: Some(n),
         precision: Some(session.request.precision.unwrap_or_default()),
         file_system: Some(scratch.system.name().to_owned()),
         file_kind: Some(scratch.kind()),

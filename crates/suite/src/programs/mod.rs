@@ -10,19 +10,21 @@ pub(crate) mod timing;
 
 pub use real::{Precision, Real};
 
-use weft_base::Operation;
-
 use crate::request::Request;
+use crate::usage::{UsageError, refuse_if};
 
-/// The operations that a program charges in virtual time: a machine that does not give their times cannot run it there.
-/// Empty for benchmarks that only send messages.
-pub fn operations_charged(request: &Request) -> Vec<Operation> {
-    match (request.benchmark.as_str(), request.precision.unwrap_or_default()) {
-        ("cholesky", Precision::Single) => cholesky::operations::<f32>().to_vec(),
-        ("cholesky", Precision::Double) => cholesky::operations::<f64>().to_vec(),
-        ("jacobi", Precision::Single) => jacobi::operations::<f32>().to_vec(),
-        ("jacobi", Precision::Double) => jacobi::operations::<f64>().to_vec(),
-        ("stencil" | "stencil-in-turn", _) => vec![crate::stencil::ARITHMETIC],
-        _ => Vec::new(),
+/// What programs compute in.
+pub(crate) const PRECISIONS: &[&str] = &["single", "double"];
+
+/// The largest extent: a matrix of it still fits a large memory.
+const MAX_EXTENT: u64 = 65_536;
+
+/// Checks what programs take instead of lengths.
+pub(crate) fn check_extents(request: &Request) -> Result<(), UsageError> {
+    match request.extent.iter().find(|n| !(1..=MAX_EXTENT).contains(n)) {
+        Some(n) => refuse_if(true, || {
+            format!("{} with an extent of {n}: it must be between 1 and {MAX_EXTENT}", request.benchmark)
+        }),
+        None => Ok(()),
     }
 }

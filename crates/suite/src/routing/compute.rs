@@ -2,10 +2,17 @@
 
 use weft_comm::{CommError, Communicator, Source, TagSelector};
 
+use weft_machine::Machine;
+
 use super::receive::routing_compute_on_receiver;
-use super::{ASKING, ECHOING, computing};
-use crate::budget::affordable;
+use super::runs::{Runs, Settling};
+use super::{ASKING, ECHOING, TRAFFIC, computing};
+use crate::benchmark::{Benchmark, Point, Prepared};
+use crate::description::Nodes;
+use crate::description::{Group, Takes, takes};
 use crate::echo::Asks;
+use crate::placement::across_routing_nodes;
+use crate::request::Request;
 use crate::row::Row;
 use crate::session::{CONTROL, Session, Step, TIMED};
 use crate::signals::{
@@ -13,7 +20,32 @@ use crate::signals::{
 };
 use crate::spin::SpinLoop;
 use crate::statistics::Statistics;
-use crate::stopwatch::{fixed_iterations, repeat, timed, warmup};
+use crate::stopwatch::{repeat, timed};
+use crate::usage::UsageError;
+
+/// Computing while echoes pass.
+pub struct RoutingCompute;
+
+impl Benchmark for RoutingCompute {
+    const NAME: &'static str = "routing-compute";
+    const SUMMARY: &'static str = "a spin loop on the ranks between while a two-hop echo passes (2 ranks: on the one that receives): its time and what it loses";
+    const GROUP: Group = Group::Traffic;
+    const TAKES: &'static [Takes] = &[takes("bytes").of("message").default(TRAFFIC)];
+    const EXAMPLE: &'static str = "weft measure routing-compute --on ipsc1 --bytes 8:8K";
+    const DEFAULT_RANKS: usize = 4;
+
+    fn placement(machine: &Machine, request: &mut Request, _: usize) -> Result<Nodes, UsageError> {
+        across_routing_nodes(machine, request)
+    }
+
+    async fn prepare<C: Communicator>(_: &Session<'_, C>) -> Prepared<RoutingCompute> {
+        Ok(Ok(Some(RoutingCompute)))
+    }
+
+    async fn measure<C: Communicator>(&self, session: &Session<'_, C>, point: Point) -> Result<Option<Row>, CommError> {
+        routing_compute(session, point.bytes()).await
+    }
+}
 
 /// A run of the loop is to last this many round trips, so that one message more or less does not show,
 const ROUND_TRIPS: f64 = 100.0;
@@ -21,18 +53,13 @@ const ROUND_TRIPS: f64 = 100.0;
 const SHORTEST: f64 = 1e-3;
 /// Echoes by which a round trip is timed where time is real, after as many that are not.
 const PILOT: usize = 32;
-/// It is timed again while it comes out shorter than before by more than this share,
-const SHORTER: f64 = 0.2;
 /// at most this often: what has taken the processor away does so for some milliseconds.
 const MAX_PILOTS: usize = 16;
 
 /// The time of a loop without messages, and while echoes of `bytes` pass; rank 0 gets the row. The time of an iteration
 /// is that of the slowest computing rank. With two ranks there is none between them, and the one that receives
 /// computes.
-pub(crate) async fn routing_compute<C: Communicator>(
-    session: &Session<'_, C>,
-    bytes: usize,
-) -> Result<Option<Row>, CommError> {
+async fn routing_compute<C: Communicator>(session: &Session<'_, C>, bytes: usize) -> Result<Option<Row>, CommError> {
     match session.comm.rank() {
         _ if session.comm.size() == 2 => routing_compute_on_receiver(session, bytes).await,
         ASKING => pass_messages(session, bytes).await.map(Some),
@@ -42,24 +69,6 @@ pub(crate) async fn routing_compute<C: Communicator>(
             echo_until_stopped(session, bytes).await.map(|()| None)
         }
         _ => compute(session).await.map(|()| None),
-    }
-}
-
-/// How the computing ranks compute.
-#[derive(Clone, Copy)]
-pub(super) struct Runs {
-    /// The time of one run of the loop, undisturbed.
-    pub seconds: f64,
-    pub warmup: usize,
-    pub timed: usize,
-}
-
-impl Runs {
-    /// Runs of `seconds` each, as many as the request says or its time allows for both halves of the measurement.
-    pub fn of<C: Communicator>(session: &Session<'_, C>, seconds: f64) -> Runs {
-        let timed =
-            fixed_iterations(session).unwrap_or_else(|| affordable(0.5 * session.request.seconds_per_point, seconds));
-        Runs { seconds, warmup: warmup(session, timed), timed }
     }
 }
 
@@ -111,31 +120,6 @@ async fn round_trip<C: Communicator>(comm: &C, asks: &mut Asks) -> Result<f64, C
         }
     }
     Ok(settling.least)
-}
-
-/// A time that is looked at again until it is no longer found to be much shorter: a first look may be one at a machine
-/// that does something else.
-pub(super) struct Settling {
-    /// The least so far, in seconds.
-    pub least: f64,
-    looks: usize,
-}
-
-impl Default for Settling {
-    fn default() -> Settling {
-        Settling { least: f64::INFINITY, looks: 0 }
-    }
-}
-
-impl Settling {
-    /// Looks at a time; whether two looks at least have agreed.
-    pub fn is_settled_by(&mut self, seconds: f64) -> bool {
-        let is_settled =
-            self.looks > 0 && seconds >= (1.0 - SHORTER) * self.least && seconds <= self.least / (1.0 - SHORTER);
-        self.least = self.least.min(seconds);
-        self.looks += 1;
-        is_settled
-    }
 }
 
 fn slowest(so_far: &mut [f64], times: &[f64]) {

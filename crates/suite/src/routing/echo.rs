@@ -2,13 +2,48 @@
 
 use weft_comm::{CommError, Communicator};
 
-use super::{ASKING, ECHOING, computing};
+use weft_machine::Machine;
+
+use super::{ASKING, ECHOING, TRAFFIC, computing};
+use crate::benchmark::{Benchmark, Point, Prepared};
+use crate::description::Nodes;
+use crate::description::{Group, Takes, takes};
 use crate::echo::{Asks, Echoes};
+use crate::placement::across_routing_nodes;
+use crate::request::Request;
 use crate::row::Row;
 use crate::session::{Session, Step, rate};
 use crate::signals::{GO, READY, STOP, await_all, await_quietly, signal, signal_all, take_signal};
 use crate::spin::SpinLoop;
 use crate::stopwatch::{Part, stopwatch};
+use crate::usage::UsageError;
+
+/// An echo while the ranks on its way compute.
+pub struct RoutingEcho;
+
+impl Benchmark for RoutingEcho {
+    const NAME: &'static str = "routing-echo";
+    const SUMMARY: &'static str =
+        "two-hop echo while the ranks on its way compute, against idle ones: one-way time and what it loses";
+    const GROUP: Group = Group::Traffic;
+    const TAKES: &'static [Takes] = &[takes("bytes").of("message").default(TRAFFIC)];
+    const EXAMPLE: &'static str = "weft measure routing-echo --on ipsc1 --bytes 8:8K";
+    const MIN_RANKS: usize = 3;
+    const WHY_RANKS: &'static str = ": two exchange echoes, the others compute";
+    const DEFAULT_RANKS: usize = 4;
+
+    fn placement(machine: &Machine, request: &mut Request, _: usize) -> Result<Nodes, UsageError> {
+        across_routing_nodes(machine, request)
+    }
+
+    async fn prepare<C: Communicator>(_: &Session<'_, C>) -> Prepared<RoutingEcho> {
+        Ok(Ok(Some(RoutingEcho)))
+    }
+
+    async fn measure<C: Communicator>(&self, session: &Session<'_, C>, point: Point) -> Result<Option<Row>, CommError> {
+        routing_echo(session, point.bytes()).await
+    }
+}
 
 /// How long a computing rank computes before it looks whether it shall stop, where time is real.
 const CHUNK: f64 = 100e-6;
@@ -16,10 +51,7 @@ const CHUNK: f64 = 100e-6;
 const VIRTUAL_CHUNK: f64 = 1e-3;
 
 /// Echoes of `bytes` while the computing ranks are idle, and while they compute; rank 0 gets the row.
-pub(crate) async fn routing_echo<C: Communicator>(
-    session: &Session<'_, C>,
-    bytes: usize,
-) -> Result<Option<Row>, CommError> {
+async fn routing_echo<C: Communicator>(session: &Session<'_, C>, bytes: usize) -> Result<Option<Row>, CommError> {
     match session.comm.rank() {
         ASKING => ask(session, bytes).await.map(Some),
         ECHOING => {

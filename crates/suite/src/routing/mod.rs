@@ -12,13 +12,17 @@
 mod compute;
 mod echo;
 mod receive;
+mod runs;
 
-pub(crate) use compute::routing_compute;
-pub(crate) use echo::routing_echo;
+pub use compute::RoutingCompute;
+pub use echo::RoutingEcho;
 
 use std::ops::Range;
 
 use weft_comm::Communicator;
+
+/// Powers of two from 8 bytes to 8 KiB: the range of figures 6 to 9 of Dunigan 1991.
+pub(crate) const TRAFFIC: &[u64] = &[8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192];
 
 /// The rank that times the echo,
 const ASKING: usize = 0;

@@ -2,7 +2,7 @@
 
 use weft_comm::{CommError, Communicator, Payload, Source, TagSelector};
 
-use super::compute::{Runs, Settling};
+use super::runs::{Runs, Settling};
 use crate::row::Row;
 use crate::session::{Session, TIMED};
 use crate::signals::{GO, STOP, await_quietly, receive_times, send_times, signal};

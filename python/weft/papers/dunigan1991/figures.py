@@ -196,8 +196,8 @@ def _files(runs: Runs) -> ReproducedTable:
 def _cholesky(runs: Runs) -> ReproducedTable:
     cells: list[Cell] = []
     for machine, name in MACHINES.items():
-        found = runs.run(machine, "cholesky", (), ranks=16, n=_ORDERS)
-        cells += [(n, name, None, rate * 1e-6) for n, rate in found.select("n", "rate").rows()]
+        found = runs.run(machine, "cholesky", (), ranks=16, extent=_ORDERS)
+        cells += [(n, name, None, rate * 1e-6) for n, rate in found.select("extent", "rate").rows()]
     notes = (
         _NO_NUMBERS,
         "The megaflops for n = 1000 in the text of section 6 are withheld from this copy: ours stand alone.",

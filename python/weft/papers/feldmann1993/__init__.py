@@ -26,7 +26,7 @@ from weft.papers.feldmann1993.published import (
     WORDS,
     measured,
 )
-from weft.papers.reproduction import SUMMARY, ReproducedTable, Reproduction, chosen, foretold, summary_row
+from weft.papers.reproduction import SUMMARY, ReproducedTable, Reproduction, chosen, predicted, summary_row
 
 __all__ = [
     "CITATION", "CLOCK", "COPY_CLOCKS", "ELEMENT_CLOCKS", "FIGURES", "MACHINE", "MESHES", "NAME", "NODE_WORDS",
@@ -92,8 +92,8 @@ def _figure(number: str, exchanges: Exchanges) -> ReproducedTable:
 
 def _summary(made: list[ReproducedTable]) -> pl.DataFrame:
     rows = [
-        summary_row(f"table {table.number}", foretold(table), (*table.rows, *table.columns))
+        summary_row(f"table {table.number}", predicted(table), (*table.rows, *table.columns))
         for table in made
-        if table.label == "Table" and table.number != "speed-ups" and not foretold(table).is_empty()
+        if table.label == "Table" and table.number != "speed-ups" and not predicted(table).is_empty()
     ]
     return pl.DataFrame(rows, schema=SUMMARY, orient="row")

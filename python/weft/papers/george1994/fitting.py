@@ -108,7 +108,7 @@ def front_end() -> dict[str, float]:
 
 
 def left_out() -> pl.DataFrame:
-    """How well cells are foretold that were not fitted to.
+    """How well cells are predicted that were not fitted to.
 
     Returns
     -------
@@ -125,7 +125,7 @@ def left_out() -> pl.DataFrame:
     }
     rows = []
     for name, parts in ways.items():
-        sizes = np.concatenate([_foretold(table, part) for part in parts])
+        sizes = np.concatenate([_predicted(table, part) for part in parts])
         rows.append((name, len(sizes), float(np.median(sizes)), float(sizes.max())))
     schema = {"held_out": pl.String, "cells": pl.Int64, "median": pl.Float64, "worst": pl.Float64}
     return pl.DataFrame(rows, schema=schema, orient="row")
@@ -136,10 +136,10 @@ def interval(share: float = 0.9) -> float:
     """The relative error that `share` of the CM times stay within when their length is left out of the fit."""
     table = timings()
     parts = [(pl.col("rank") == rank) & (pl.col("length") == length) for rank, length in _keys(table)]
-    return float(np.quantile(np.concatenate([_foretold(table, part) for part in parts]), share))
+    return float(np.quantile(np.concatenate([_predicted(table, part) for part in parts]), share))
 
 
-def _foretold(table: pl.DataFrame, part: pl.Expr) -> np.ndarray:
+def _predicted(table: pl.DataFrame, part: pl.Expr) -> np.ndarray:
     found = fit(table.filter(~part)).errors.filter(part)
     return found["error"].abs().to_numpy()
 

@@ -27,9 +27,9 @@ class Ours:
     def times(self, rank: int) -> pl.DataFrame:
         """`length` and the columns of `QUANTITIES` for the lengths of the rank's table."""
         if rank not in self._kept:
-            found = self._simulate(MACHINE, "pshift", (), None, rank=rank, length=LENGTHS[rank])
+            found = self._simulate(MACHINE, "pshift", (), None, axes=rank, extent=LENGTHS[rank])
             self._kept[rank] = found.select(
-                "length",
+                pl.col("extent").alias("length"),
                 *((pl.col(f"{name}_s") * _MS).alias(f"{name}_ms") for name in _TIMES),
                 (pl.col("cshift_elapsed_s") / pl.col("pshift_elapsed_s")).alias("elapsed_speedup"),
                 (pl.col("cshift_cm_s") / pl.col("pshift_cm_s")).alias("cm_speedup"),

@@ -16,7 +16,7 @@ from weft.papers.reproduction import (
     ReproducedTable,
     Reproduction,
     chosen,
-    foretold,
+    predicted,
     summary_row,
 )
 from weft.papers.taki1988 import figures, tables
@@ -82,8 +82,8 @@ def _table(number: str, runs: Runs, describe: Describe) -> ReproducedTable:
 
 def _summary(made: list[ReproducedTable]) -> pl.DataFrame:
     rows = [
-        summary_row(f"{table.label.lower()} {table.number}", foretold(table), (*table.rows, *table.columns))
+        summary_row(f"{table.label.lower()} {table.number}", predicted(table), (*table.rows, *table.columns))
         for table in made
-        if not foretold(table).is_empty()
+        if not predicted(table).is_empty()
     ]
     return pl.DataFrame(rows, schema=SUMMARY, orient="row")

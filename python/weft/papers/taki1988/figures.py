@@ -97,7 +97,7 @@ def _performance(runs: Runs) -> ReproducedTable:
                 name = f"{pes} PEs" if pes > 1 else "1 PE"
                 cells.append((_series(machine, program, grain), name, None, row["rate"], "reductions/s", kind(machine)))
     note = (
-        "Program 1 is figure 8; program 2 is ours. The text says that depth 2 is the best on 6 PEs (held against "
+        "Program 1 is figure 8; program 2 is ours. The text says that depth 2 is the best on 6 PEs (compared with "
         "ours in the "
         "table text)."
     )

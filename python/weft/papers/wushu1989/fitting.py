@@ -77,7 +77,7 @@ def fit(start: float = 1.0) -> dict[str, float]:
 
 
 def router_left_out() -> pl.DataFrame:
-    """Table 5 foretold: each ratio by the router with its four figures fitted to the other ratios.
+    """Table 5 predicted: each ratio by the router with its four figures fitted to the other ratios.
 
     Returns
     -------
@@ -95,11 +95,11 @@ def router_left_out() -> pl.DataFrame:
     def errors(logs: np.ndarray, fitted: np.ndarray) -> np.ndarray:
         return np.asarray(np.log(ours(logs) / published)[fitted])
 
-    foretold = np.zeros(len(published))
+    predicted = np.zeros(len(published))
     for ratio in np.unique(ratios):
         fitted = ratios != ratio
         found = least_squares(errors, first, args=(fitted,)).x
-        foretold[~fitted] = ours(found)[~fitted]
+        predicted[~fitted] = ours(found)[~fitted]
     return table.select("ratio", "pattern", pl.col("ms").alias("published")).with_columns(
-        pl.Series("ours", foretold), pl.Series("error", foretold / published - 1.0)
+        pl.Series("ours", predicted), pl.Series("error", predicted / published - 1.0)
     )

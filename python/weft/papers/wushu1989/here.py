@@ -19,7 +19,7 @@ COLUMN = " here"
 
 NOTE = (
     "Here: measured on this machine with as many virtual processors. Its cm is the time of the work on the arrays "
-    "without the call around it; nothing is held against it."
+    "without the call around it; nothing is compared with it."
 )
 
 _MS = 1e3

@@ -28,7 +28,7 @@ def cells() -> pl.DataFrame:
     polars.DataFrame
         `table`, `operation` (a name of `weft.data_parallel.KINDS`; `float_subtract` is a `float_add`), `pattern`,
         `mode`, `ratio`, `hops`, `grid`, `vp_ratio` (empty where they do not apply), `time` (`real` or `cm`), `ms`, and
-        `slip`: whether the printed figure is a known slip (see the folder's README) and no model is held against it.
+        `slip`: whether the printed figure is a known slip (see the folder's README) and no model is compared with it.
     """
     kinds: dict[str, pl.DataType] = {
         "ms": pl.Float64(),

@@ -44,7 +44,7 @@ def table_of(number: str, costs: Costs, here: Here | None = None) -> ReproducedT
         ours, pl.lit("ms").alias("unit"), pl.lit(SIMULATED).alias("kind"), _row(number).alias("row")
     )
     found = with_error(found.with_columns(_column(number).alias("column")))
-    # A slip is printed as it was; nothing is held against it.
+    # A slip is printed as it was; nothing is compared with it.
     found = found.with_columns(pl.when("slip").then(None).otherwise(pl.col("error")).alias("error"))
     notes = _NOTES.get(number, ())
     if here is not None:

@@ -4,8 +4,8 @@ use crate::builtins::GuardBuiltin;
 use crate::engine::instruction::{Guard, Instruction, NOWHERE, Register, Type};
 use crate::ir::{BinaryOperation, Comparison, Number, Span};
 
-use super::super::body;
 use super::super::clause::{Value, ValueId};
+use super::body;
 use super::{Block, Fact, Question, State, Tree};
 
 impl Tree<'_> {

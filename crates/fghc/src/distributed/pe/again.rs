@@ -2,7 +2,7 @@
 //! written and read once. The packets are the same as without.
 
 use super::Pe;
-use crate::distributed::message::{Kind, LONGEST_NUMBER, Malformed, Reader};
+use crate::distributed::message::{Kind, MAX_NUMBER, Malformed, Reader};
 use crate::distributed::tables::WEIGHT;
 use crate::distributed::value;
 use crate::engine::Throw;
@@ -32,7 +32,7 @@ impl Beginning {
     /// Appends the beginning, and the first of these arguments that are small integers; returns how many.
     #[inline]
     fn write(&self, packet: &mut Vec<u8>, arguments: &[Word]) -> usize {
-        packet.reserve(LONGEST + arguments.len() * LONGEST_NUMBER);
+        packet.reserve(LONGEST + arguments.len() * MAX_NUMBER);
         let mut written = 0;
         // SAFETY: there is room for all bytes, of which some count. To copy a number of bytes that is known takes no call.
         unsafe {

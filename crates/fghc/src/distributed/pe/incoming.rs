@@ -218,22 +218,25 @@ impl Pe {
     pub(super) fn unify(&mut self, reader: &mut Reader<'_>) -> Result<(), Malformed> {
         let (index, weight) = (reader.index()?, reader.number()?);
         let name = self.node_name(reader)?;
+        let weight_of_node = reader.number()?;
         let value = self.read_in(reader)?;
         let entry = self.exports.get(index).ok_or(Malformed("a value for a reference to nothing"))?;
         if let Some(counts) = entry.site.and_then(|site| self.sites.get_mut(site as usize)) {
             counts.unifications += 1;
         }
         let known = self.engine.held(entry.root);
-        let equal = self.engine.unify_values(known, value);
+        let (node, returned) =
+            if name.0 == self.me { (name.1, weight_of_node) } else { (self.foster(name, weight_of_node), 0) };
+        self.engine.lent(node, 1);
+        let equal = self.engine.unify_for(node, known, value);
         if !equal {
             let text =
                 format!("{} = {} cannot be made equal", self.engine.text(known, true), self.engine.text(value, true));
             self.fail(name, 0, self.me, &text);
         }
-        // What the unification has to tell others is told for the goal that began it.
-        self.acting = Some(name);
+        // What the unification has to tell others is told, and counted, before its weight goes back.
         self.drain();
-        self.acting = None;
+        self.engine.returned(node, returned + 1);
         self.take_back(index, weight);
         Ok(())
     }

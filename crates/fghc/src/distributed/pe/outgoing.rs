@@ -161,15 +161,8 @@ impl Pe {
     }
 
     pub(super) fn throw(&mut self, to: usize, predicate: u32, arguments: &[Word], priority: i32, parent: u32) {
-        let lent = self.fosters.of_node(parent).and_then(|foster| Some((foster.name, divide(&mut foster.weight)?)));
-        let (name, weight) = lent.unwrap_or_else(|| {
-            // Its own node, or a foster parent without weight to divide, which then counts this part itself.
-            self.engine.lent(parent, WEIGHT);
-            ((self.me, parent), WEIGHT)
-        });
-        // What the engine lent until the goal was counted.
-        self.engine.returned(parent, 1);
-        let is_own = lent.is_none();
+        let (name, weight) = self.weight_of(parent);
+        let is_own = name == (self.me, parent);
         let place = self.message_place(to, Kind::ThrowGoal);
         let mut packet = std::mem::take(self.outbox.packet(place));
         let begin = packet.len() - 1;
@@ -188,22 +181,32 @@ impl Pe {
         *self.outbox.packet(place) = packet;
     }
 
-    pub(super) fn unify_elsewhere(&mut self, external: u64, value: Word, node: u32) {
-        let name = self.acting.unwrap_or_else(|| self.name_of(node));
+    /// Weight of a node for a goal or a unification that leaves, in place of the one that the engine lent for it: the name
+    /// that the node is known by, and the weight.
+    fn weight_of(&mut self, node: u32) -> (NodeName, u64) {
+        let divided = self.fosters.of_node(node).and_then(|foster| Some((foster.name, divide(&mut foster.weight)?)));
+        let named = divided.unwrap_or_else(|| {
+            // Its own node, or a foster parent without weight to divide, which then counts this part itself.
+            self.engine.lent(node, WEIGHT);
+            ((self.me, node), WEIGHT)
+        });
+        self.engine.returned(node, 1);
+        named
+    }
+
+    fn unify_elsewhere(&mut self, external: u64, value: Word, node: u32) {
         self.engine.forget_external(external);
-        let Some(import) = self.imports.give_back(external) else { return };
+        let Some(import) = self.imports.give_back(external) else { return self.engine.returned(node, 1) };
+        let (name, weight) = self.weight_of(node);
         let place = self.message_place(import.pe, Kind::Unify);
         let mut packet = std::mem::take(self.outbox.packet(place));
         packet.number(import.index as u64);
         packet.number(import.weight);
         packet.number(name.0 as u64);
         packet.number(u64::from(name.1));
+        packet.number(weight);
         self.write_value(&mut packet, value);
         *self.outbox.packet(place) = packet;
-    }
-
-    pub(super) fn name_of(&mut self, node: u32) -> NodeName {
-        self.fosters.of_node(node).map_or((self.me, node), |foster| foster.name)
     }
 
     pub(super) fn foster_ended(&mut self, number: u64, failed: bool) {

@@ -8,7 +8,7 @@ pub use files::Files;
 
 use super::instruction::{Calculation, PlaceKind, PriorityKind, Role};
 use super::interpret::Answer;
-use super::remote::{Outgoing, Throw};
+use super::outgoing::{Outgoing, Throw};
 use super::report::ProblemKind;
 use super::unify::float_value;
 use super::{Engine, arithmetic};

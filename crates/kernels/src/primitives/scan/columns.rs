@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use weft_simd::{Dispatched, dispatch, on_threads};
 
-use super::super::element::{Element, Truth};
+use super::super::element::{Bool8, Element};
 use super::super::lines::{self, Ahead, Hint, LINE};
 use super::{Accumulate, Work};
 
@@ -79,8 +79,8 @@ struct Row<'a, T: Element, A: Accumulate<T>> {
     old: &'a [T],
     results: &'a mut [T],
     states: &'a mut [A::State],
-    flags: Option<&'a [Truth]>,
-    truths: Option<&'a [Truth]>,
+    flags: Option<&'a [Bool8]>,
+    truths: Option<&'a [Bool8]>,
     downward: bool,
     exclusive: bool,
 }
@@ -120,7 +120,7 @@ impl<T: Element, A: Accumulate<T>> Dispatched for Row<'_, T, A> {
 
 /// Forgets what is carried where a segment begins.
 #[inline(always)]
-fn begin<T: Element, A: Accumulate<T>>(states: &mut [A::State], flags: &[Truth]) {
+fn begin<T: Element, A: Accumulate<T>>(states: &mut [A::State], flags: &[Bool8]) {
     for (state, flag) in states.iter_mut().zip(flags) {
         *state = if flag.holds() { A::EMPTY } else { *state };
     }

@@ -14,7 +14,7 @@ use weft_simd::{Dispatched, dispatch_to_masks, on_threads};
 
 use crate::Stop;
 
-use super::super::element::{Element, Truth};
+use super::super::element::{Bool8, Element};
 use super::super::lines::{self, Ahead, Hint, LINE, Scratch};
 use super::super::view::Selection;
 #[cfg(target_arch = "x86_64")]
@@ -91,7 +91,7 @@ pub(super) fn scan<T: Element, A: Accumulate<T>>(work: &Work<'_>) {
 
 /// What is read of the chunk that begins at `start`, to be fetched while another one is stored.
 fn ahead_of<T: Element>(work: &Work<'_>, start: usize) -> Ahead {
-    let truths = |truths: Option<&[Truth]>| match truths {
+    let truths = |truths: Option<&[Bool8]>| match truths {
         Some(truths) => (truths[start..].as_ptr().cast(), LINE / size_of::<T>()),
         None => (std::ptr::null(), 0),
     };
@@ -118,7 +118,7 @@ struct Chunk<'a, T> {
     out: *mut T,
     length: usize,
     /// Firsts of segments.
-    flags: Option<&'a [Truth]>,
+    flags: Option<&'a [Bool8]>,
     selection: Selection<'a>,
     downward: bool,
     exclusive: bool,
@@ -126,7 +126,7 @@ struct Chunk<'a, T> {
 }
 
 impl<'a, T: Element> Chunk<'a, T> {
-    fn new(work: &Work<'a>, own: Range<usize>, room: &'a mut Vec<Truth>) -> Self {
+    fn new(work: &Work<'a>, own: Range<usize>, room: &'a mut Vec<Bool8>) -> Self {
         let row = work.axis.extent;
         let given = work.segments.map(|flags| &flags[own.clone()]);
         let flags = if row == work.out.length {
@@ -135,10 +135,10 @@ impl<'a, T: Element> Chunk<'a, T> {
             room.clear();
             match given {
                 Some(flags) => room.extend_from_slice(flags),
-                None => room.resize(own.len(), Truth::new(false)),
+                None => room.resize(own.len(), Bool8::new(false)),
             }
             for first in (own.start.next_multiple_of(row)..own.end).step_by(row) {
-                room[first - own.start] = Truth::new(true);
+                room[first - own.start] = Bool8::new(true);
             }
             Some(room.as_slice())
         };
@@ -287,8 +287,8 @@ pub(super) struct Cells<T: Element, A: Accumulate<T>, const N: usize> {
     pub x: *const T,
     old: *const T,
     pub target: *mut T,
-    pub flags: *const Truth,
-    truths: *const Truth,
+    pub flags: *const Bool8,
+    truths: *const Bool8,
     pub states: [A::State; N],
     count: usize,
     downward: bool,
@@ -343,16 +343,16 @@ where
 /// Flags that are looked at together.
 const TOGETHER: usize = 64;
 
-fn any(flags: &[Truth]) -> bool {
+fn any(flags: &[Bool8]) -> bool {
     flags.iter().fold(false, |any, flag| any | flag.holds())
 }
 
-fn first_flag(flags: &[Truth]) -> Option<usize> {
+fn first_flag(flags: &[Bool8]) -> Option<usize> {
     let portion = flags.chunks(TOGETHER).position(any)? * TOGETHER;
     flags[portion..].iter().position(|flag| flag.holds()).map(|place| portion + place)
 }
 
-fn last_flag(flags: &[Truth]) -> Option<usize> {
+fn last_flag(flags: &[Bool8]) -> Option<usize> {
     let mut end = flags.len();
     for portion in flags.rchunks(TOGETHER) {
         if any(portion) {

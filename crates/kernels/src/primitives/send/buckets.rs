@@ -18,7 +18,7 @@ use crate::Stop;
 use super::super::View;
 use super::super::combination::Combine;
 use super::super::element::Element;
-use super::super::indices::{Index, read_index};
+use super::super::indices::{Index, SharedIndices};
 use super::super::lines::{self, Ahead, Hint, LINE};
 use super::super::parallel::part;
 use super::super::view::Selection;
@@ -73,7 +73,7 @@ pub(super) fn pay(senders: usize, destination_bytes: usize) -> bool {
 /// Who sends, and where to; destinations count from `low`, and there are so many.
 pub(super) struct Senders<'a, T, I> {
     pub x: &'a [T],
-    pub index: &'a [I],
+    pub index: SharedIndices<'a, I>,
     pub selection: Selection<'a>,
     pub low: usize,
     pub destinations: usize,
@@ -315,10 +315,10 @@ unsafe impl Send for Sorted {}
 // SAFETY: packets are only read once they are sorted, by whichever threads.
 unsafe impl Sync for Sorted {}
 
-/// Fetches what comes `SENDERS_AHEAD` bytes after the `LINE` values from an element on.
+/// Fetches what comes `SENDERS_AHEAD` bytes after the `LINE` values from an address on.
 #[inline(always)]
-fn fetch_ahead<T>(values: &[T], element: usize) {
-    let ahead = values.as_ptr().wrapping_add(element).cast::<u8>().wrapping_add(SENDERS_AHEAD);
+fn fetch_ahead<T>(values: *const T) {
+    let ahead = values.cast::<u8>().wrapping_add(SENDERS_AHEAD);
     for line in 0..size_of::<T>() {
         weft_simd::prefetch(ahead.wrapping_add(line * LINE));
     }
@@ -347,14 +347,13 @@ unsafe fn sort<T: Element, I: Index>(
             if senders.stop.is_asked() {
                 break;
             }
-            fetch_ahead(senders.index, element);
-            fetch_ahead(senders.x, element);
+            fetch_ahead(senders.index.address(element));
+            fetch_ahead(senders.x.as_ptr().wrapping_add(element));
         }
         if !senders.selection.holds(element) {
             continue;
         }
-        // SAFETY: there is an index for each element.
-        let destination = unsafe { read_index(senders.index.as_ptr(), element) }.wrapping_sub(senders.low);
+        let destination = senders.index.read(element).wrapping_sub(senders.low);
         if destination >= senders.destinations {
             // Another thread has written the index since it was checked.
             continue;

@@ -2,52 +2,71 @@
 
 use crate::Stop;
 
-use super::super::indices::{Index, Range, read_index};
+use super::super::indices::{BLOCK, Block, Checked, Index};
 use super::super::view::Selection;
 use super::super::{PrimitiveError, finished};
 
 /// Bits for so many destinations are taken without asking how many senders there are.
 const FEW: usize = 1 << 19;
 
-/// Elements that are looked at before it is asked whether to go on.
-const PORTION: usize = 1 << 16;
-
 /// An error for the lowest destination of several selected elements, with the first two of them.
 pub(super) fn refuse<I: Index>(
-    index: &[I],
+    index: &Checked<'_, I>,
     selection: Selection<'_>,
-    range: Range,
     stop: Stop<'_>,
 ) -> Result<(), PrimitiveError> {
-    let destinations = range.high - range.low + 1;
-    // SAFETY: elements are those of the slice.
-    let place_of = |element: usize| unsafe { read_index(index.as_ptr(), element) };
-    let goes_on = |element: &usize| !element.is_multiple_of(PORTION) || !stop.is_asked();
-    let selected = || (0..index.len()).take_while(goes_on).filter(|&element| selection.holds(element));
-    let several = if destinations <= FEW.max(64 * index.len()) {
+    let low = index.range.low;
+    let destinations = index.range.high - low + 1;
+    let several = if destinations <= FEW.max(64 * index.shared.len()) {
         let mut taken = vec![0_u64; destinations.div_ceil(64)];
         let mut lowest = None;
-        for element in selected() {
-            let place = place_of(element).wrapping_sub(range.low);
+        each_selected(index, selection, stop, |_, destination| {
+            let place = destination.wrapping_sub(low);
             let bit = 1 << (place % 64);
-            // None for what another thread has moved out of the range.
-            let Some(word) = taken.get_mut(place / 64) else { continue };
+            // None for what another thread has moved below the range.
+            let Some(word) = taken.get_mut(place / 64) else { return };
             if *word & bit != 0 {
-                lowest = Some(lowest.map_or(place, |lowest: usize| lowest.min(place)));
+                lowest = Some(lowest.map_or(destination, |lowest: usize| lowest.min(destination)));
             }
             *word |= bit;
-        }
-        lowest.map(|place| place + range.low)
+        });
+        lowest
     } else {
-        let mut places: Vec<usize> = selected().map(place_of).collect();
-        places.sort_unstable();
-        places.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
+        let mut all = Vec::new();
+        each_selected(index, selection, stop, |_, destination| all.push(destination));
+        all.sort_unstable();
+        all.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
     };
     finished(stop)?;
-    let Some(destination) = several else { return Ok(()) };
-    let mut senders = selected().filter(|&element| place_of(element) == destination);
-    match (senders.next(), senders.next()) {
-        (Some(first), Some(second)) => Err(PrimitiveError::Collision { first, second, destination }),
+    let Some(several) = several else { return Ok(()) };
+    let mut senders = Vec::new();
+    each_selected(index, selection, stop, |element, destination| {
+        if destination == several && senders.len() < 2 {
+            senders.push(element);
+        }
+    });
+    match senders[..] {
+        [first, second] => Err(PrimitiveError::Collision { first, second, destination: several }),
+        // Another thread has written the indices meanwhile.
         _ => Ok(()),
+    }
+}
+
+/// Calls `work` with each selected element and where it is sent to.
+fn each_selected<I: Index>(
+    index: &Checked<'_, I>,
+    selection: Selection<'_>,
+    stop: Stop<'_>,
+    mut work: impl FnMut(usize, usize),
+) {
+    let length = index.shared.len();
+    let mut room = Block::new();
+    for start in (0..length).step_by(BLOCK).take_while(|_| !stop.is_asked()) {
+        let end = length.min(start + BLOCK);
+        for (element, &destination) in (start..end).zip(index.block(start..end, &mut room)) {
+            if selection.holds(element) {
+                work(element, destination);
+            }
+        }
     }
 }

@@ -103,17 +103,17 @@ fn expected_of_truths(operation: Pointwise, x: bool, y: bool) -> Option<bool> {
 
 enum Result<T> {
     Same(T),
-    Truth(bool),
+    Bool8(bool),
 }
 
 fn expected<T: Number>(operation: Pointwise, one: T, other: T) -> Option<Result<T>> {
     let (x, y) = (wide(one), wide(other));
     if T::TYPE == ElementType::Bool {
         let result = expected_of_truths(operation, one.bits() == 1, other.bits() == 1)?;
-        return Some(Result::Truth(result));
+        return Some(Result::Bool8(result));
     }
     if let Some(truth) = expected_truth(operation, x, y) {
-        return Some(Result::Truth(truth));
+        return Some(Result::Bool8(truth));
     }
     if T::TYPE.is_float() {
         let number = |x| if let Wide::Value(x) = x { x as f64 } else { f64::NAN };
@@ -156,7 +156,7 @@ fn check<T: Number>(case: &Case, operation: Pointwise, one_is_single: bool) {
         })
     };
     let truth =
-        matches!(expected::<T>(operation, T::of(Wide::Value(1)), T::of(Wide::Value(1))), Some(Result::Truth(_)));
+        matches!(expected::<T>(operation, T::of(Wide::Value(1)), T::of(Wide::Value(1))), Some(Result::Bool8(_)));
     if expected::<T>(operation, T::of(Wide::Value(1)), T::of(Wide::Value(1))).is_none() {
         let done = run(operands, view_mut(&mut x.clone()));
         assert!(matches!(done, Err(PrimitiveError::Undefined { .. })), "{operation:?} of {}: {done:?}", T::TYPE);
@@ -166,7 +166,7 @@ fn check<T: Number>(case: &Case, operation: Pointwise, one_is_single: bool) {
         assert_eq!(run(operands, view_mut(&mut out)), Ok(()));
         for place in 0..length {
             let wanted = match expected(operation, x[place], other(place)) {
-                Some(Result::Truth(truth)) if selected(place) => truth,
+                Some(Result::Bool8(truth)) if selected(place) => truth,
                 _ => old[place].holds(),
             };
             assert_eq!(out[place].holds(), wanted, "{operation:?} of {:?} and {:?}", x[place], other(place));
@@ -181,7 +181,7 @@ fn check<T: Number>(case: &Case, operation: Pointwise, one_is_single: bool) {
         for place in 0..length {
             let wanted = match expected(operation, x[place], other(place)) {
                 Some(Result::Same(value)) if selected(place) => value,
-                Some(Result::Truth(value)) if selected(place) => T::of(Wide::Value(value.into())),
+                Some(Result::Bool8(value)) if selected(place) => T::of(Wide::Value(value.into())),
                 _ => old[place],
             };
             let (found, x, y) = (out[place], x[place], other(place));
@@ -237,13 +237,13 @@ fn names_are_those_of_the_operations() {
 #[test]
 fn conversions() {
     let x = [0.0_f64, -1.9, 3.7, 300.0, f64::NAN];
-    let (mut bytes, mut flags, mut single) = ([7_u8; 5], [Truth::new(false); 5], [0.0_f32; 5]);
+    let (mut bytes, mut flags, mut single) = ([7_u8; 5], [Bool8::new(false); 5], [0.0_f32; 5]);
     for out in [view_mut(&mut bytes), view_mut(&mut flags), view_mut(&mut single)] {
         // SAFETY: the views are of arrays that are there.
         unsafe { elementwise(Pointwise::Copy, &[view(&x)], out, None, None).expect("every type converts") };
     }
     assert_eq!(bytes[..4], [0, 0, 3, 255]);
-    assert_eq!(flags.map(Truth::holds), [false, true, true, true, true]);
+    assert_eq!(flags.map(Bool8::holds), [false, true, true, true, true]);
     assert_eq!(single[..4], [0.0, -1.9, 3.7, 300.0]);
     assert!(single[4].is_nan());
 }

@@ -67,7 +67,7 @@ pub trait Lanes: Copy {
     /// The lanes of this vector from `lane` on, then those of `next`; `lane` is at most [`LANES`](Self::LANES).
     #[inline(always)]
     unsafe fn join(self, next: Self, lane: usize) -> Self {
-        let mut lanes = [Self::Element::ZERO; 2 * MOST_LANES];
+        let mut lanes = [Self::Element::ZERO; 2 * MAX_LANES];
         // SAFETY: no implementation has more lanes than half of `lanes`.
         unsafe {
             self.store(lanes.as_mut_ptr());
@@ -79,7 +79,7 @@ pub trait Lanes: Copy {
     /// The same with another element in one lane.
     #[inline(always)]
     unsafe fn with_lane(self, lane: usize, value: Self::Element) -> Self {
-        let mut lanes = [Self::Element::ZERO; MOST_LANES];
+        let mut lanes = [Self::Element::ZERO; MAX_LANES];
         // SAFETY: no implementation has more lanes than `lanes`.
         unsafe {
             self.store(lanes.as_mut_ptr());
@@ -91,7 +91,7 @@ pub trait Lanes: Copy {
     /// Loads the first `count` lanes, fewer than all; nothing is read beyond them, and the others hold zeros.
     #[inline(always)]
     unsafe fn load_first(from: *const Self::Element, count: usize) -> Self {
-        let mut lanes = [Self::Element::ZERO; MOST_LANES];
+        let mut lanes = [Self::Element::ZERO; MAX_LANES];
         // SAFETY: `count` elements are readable (this function's condition), which is fewer than `lanes` has, as no
         // implementation has more lanes.
         unsafe {
@@ -103,7 +103,7 @@ pub trait Lanes: Copy {
     /// Stores the first `count` lanes, fewer than all, to any address.
     #[inline(always)]
     unsafe fn store_first(self, count: usize, to: *mut Self::Element) {
-        let mut lanes = [Self::Element::ZERO; MOST_LANES];
+        let mut lanes = [Self::Element::ZERO; MAX_LANES];
         // SAFETY: no implementation has more lanes than `lanes`, and `to` is valid for `count` elements (this
         // function's condition), fewer than those.
         unsafe {
@@ -135,7 +135,7 @@ pub trait Lanes: Copy {
     /// Stores the first `count` lanes.
     #[inline(always)]
     unsafe fn put_first(self, count: usize, to: *mut Self::Element, store: Store) {
-        let mut lanes = [Self::Element::ZERO; MOST_LANES];
+        let mut lanes = [Self::Element::ZERO; MAX_LANES];
         // SAFETY: no implementation has more lanes than `lanes`, and `to` is valid for `count` elements (this
         // function's condition) and aligned to them.
         unsafe {
@@ -151,7 +151,7 @@ pub trait Lanes: Copy {
 }
 
 /// The most lanes of any implementation: 512 bits of `f32`.
-pub(crate) const MOST_LANES: usize = 16;
+pub(crate) const MAX_LANES: usize = 16;
 
 #[cfg(test)]
 mod tests {
@@ -164,11 +164,11 @@ mod tests {
         let number = |value: usize| V::Element::from_f64(value as f64);
         let first: Vec<V::Element> = (0..V::LANES).map(|lane| number(3 * lane + 1)).collect();
         let second: Vec<V::Element> = (0..V::LANES).map(|lane| number(lane * lane)).collect();
-        let mut aligned = [[V::Element::ZERO; MOST_LANES]; 3];
+        let mut aligned = [[V::Element::ZERO; MAX_LANES]; 3];
         let at = (aligned.as_mut_ptr() as usize).next_multiple_of(64) as *mut V::Element;
         let lanes = |write: &dyn Fn(*mut V::Element)| -> Vec<V::Element> {
             write(at);
-            // SAFETY: `at` is the first multiple of 64 bytes in an array with memory for MOST_LANES elements behind it.
+            // SAFETY: `at` is the first multiple of 64 bytes in an array with memory for MAX_LANES elements behind it.
             unsafe { std::slice::from_raw_parts(at, V::LANES) }.to_vec()
         };
         // SAFETY: the processor has the instructions of `V` (this function's condition); what is loaded and stored has

@@ -15,8 +15,8 @@ use std::fmt;
 use weft_comm::collective::{Element, Operator};
 
 use super::Handle;
-use super::functions::Symbols;
 use super::locate::LoadError;
+use super::symbols::Symbols;
 
 /// Which binary interface a library has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 
 use super::{Abi, AbiKind, BytesLayout, Datatypes, FileConstants, Operators, StatusLayout};
 use crate::library::Handle;
-use crate::library::functions::Symbols;
 use crate::library::locate::LoadError;
+use crate::library::symbols::Symbols;
 
 pub const STATUS: StatusLayout = StatusLayout { source: 0, tag: 1, bytes: BytesLayout::Whole { at: 4 }, size: 24 };
 

@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use super::{Abi, AbiKind, BytesLayout, Datatypes, FileConstants, Operators, StatusLayout};
-use crate::library::functions::Symbols;
+use crate::library::symbols::Symbols;
 
 pub const ABI: Abi = Abi {
     kind: AbiKind::Standard,

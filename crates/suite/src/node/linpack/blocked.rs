@@ -210,7 +210,7 @@ struct Kernel {
     tile: Tile,
 }
 
-const LARGEST_TILE: usize = 24 * 8;
+const MAX_TILE: usize = 24 * 8;
 
 impl Product {
     fn new() -> Product {
@@ -305,7 +305,7 @@ impl Product {
                     unsafe { tile(depth, left, right, part.first, part.stride) };
                     continue;
                 }
-                let mut beside = [0.0; LARGEST_TILE];
+                let mut beside = [0.0; MAX_TILE];
                 // SAFETY: `chunks_exact` gives strips of `depth` times the extents of a tile, `beside` has the elements
                 // of the largest tile, columns `tile_rows` apart, and `kernel` has chosen a tile for this processor.
                 unsafe { tile(depth, left, right, beside.as_mut_ptr(), tile_rows) };

@@ -23,7 +23,7 @@ use super::request::NodeRequest;
 pub(crate) const ROWS: [&str; 2] = ["n100", "n1000"];
 
 /// A residual above this is wrong. LINPACK reports about 1.7 for order 100.
-const LARGEST_RESIDUAL: f64 = 20.0;
+const MAX_RESIDUAL: f64 = 20.0;
 
 /// Solves in place: the matrix becomes its factors and the right-hand side the solution. `false`: the matrix is
 /// singular.
@@ -40,7 +40,7 @@ pub(crate) fn cases(request: &NodeRequest) -> Result<Vec<Case>, NodeError> {
 fn case(name: &'static str, order: usize, count: u64, solve: Solve, make: impl Fn() -> Matrix + 'static) -> Case {
     let mut case = Case::new(name, count, "one solution", move || Ok(repeat(make(), solve)));
     let n = order as f64;
-    case.length = Some(order as u64);
+    case.extent = Some(order as u64);
     case.rate = Some(((2.0 / 3.0 * n.powi(3) + 2.0 * n * n) * 1e-6, "Mflop/s"));
     case
 }
@@ -76,11 +76,11 @@ fn check(matrix: &Matrix, sums: &[f64], scale: f64, x: &[f64]) -> Result<(), Str
     }
     let normalised = largest(&residual) / (n * largest(&matrix.elements) * largest(x) * f64::EPSILON);
     // Written so that a result that is not a number is wrong.
-    if normalised <= LARGEST_RESIDUAL && x.iter().all(|x| (x / scale - 1.0).abs() < 1e-6) {
+    if normalised <= MAX_RESIDUAL && x.iter().all(|x| (x / scale - 1.0).abs() < 1e-6) {
         return Ok(());
     }
     Err(format!(
-        "the normalised residual is {normalised:.3}, expected at most {LARGEST_RESIDUAL}; x[0] is {}, expected {scale}",
+        "the normalised residual is {normalised:.3}, expected at most {MAX_RESIDUAL}; x[0] is {}, expected {scale}",
         x[0]
     ))
 }

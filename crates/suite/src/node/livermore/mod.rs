@@ -117,7 +117,7 @@ const SEARCH_OPERATIONS: f64 = 530.0;
 pub(crate) fn cases(_: &NodeRequest) -> Result<Vec<Case>, NodeError> {
     let case = |(kernel, name): (&'static Kernel, &&'static str)| {
         let mut case = Case::new(*name, kernel.passes, "one pass", move || Ok(repeat(kernel)));
-        case.length = Some(kernel.length);
+        case.extent = Some(kernel.length);
         case.rate = Some((kernel.operations * 1e-6, "Mflop/s"));
         case
     };
@@ -151,7 +151,7 @@ pub(crate) fn add_harmonic_mean(rows: &mut Vec<NodeRow>) {
     }
     let mut mean = rows[0].clone();
     mean.variant = HARMONIC_MEAN.to_owned();
-    mean.length = None;
+    mean.extent = None;
     mean.unit = "one pass over all kernels".to_owned();
     mean.seconds = rows.iter().map(|row| row.seconds).sum();
     mean.seconds_p10 = rows.iter().map(|row| row.seconds_p10).sum();
@@ -218,7 +218,7 @@ mod tests {
         let row = |rate| NodeRow {
             benchmark: "livermore".into(),
             variant: "kernel".into(),
-            length: Some(1),
+            extent: Some(1),
             bytes: None,
             threads: 1,
             seconds: 1.0,

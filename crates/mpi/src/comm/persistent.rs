@@ -13,8 +13,8 @@ use weft_simd::CACHE_LINE as LINE;
 use crate::activity::Mark;
 use crate::calls::{Calls, Waiting};
 use crate::comm::MpiComm;
+use crate::comm::node::Window;
 use crate::library::{Handle, Status as RawStatus};
-use crate::node::Window;
 
 const PAGE: usize = 4096;
 /// Messages of one end that may be there at one time: while one is read the next is put together.

@@ -12,13 +12,7 @@ use weft_comm::{CommError, Failure, Payload};
 
 use crate::comm::MpiComm;
 use crate::library::{FileFunctions, Handle, Status};
-
-/// An open file of MPI.
-#[derive(Debug)]
-pub struct Open {
-    handle: Handle,
-    path: String,
-}
+use crate::open_files::Open;
 
 impl MpiComm {
     /// The functions; a world that lacks them offers no files of MPI.

@@ -18,11 +18,11 @@ use crate::ir::{
     VariableId,
 };
 
-use super::clause::{Prepared, ValueId};
-use super::constants::Constants;
-use super::decision::{Block, State, Tree};
-use super::literal::{is_literal, literal};
-use super::moves;
+use super::{Block, State, Tree};
+use crate::compile::clause::{Prepared, ValueId};
+use crate::compile::constants::Constants;
+use crate::compile::literal::{is_literal, literal};
+use crate::compile::moves;
 use crate::engine::builtin::runs_in_place;
 use crate::engine::instruction::Boxed;
 
