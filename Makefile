@@ -3,6 +3,7 @@
 # make test    every test, Rust and Python
 # make loom    lanes, mailboxes and fences of crates/threads under a model checker
 # make fuzz    a minute of broken input for every format that weft reads; faults in fuzz-faults/
+# make bench   lists the benchmarks; one of them: make bench NAME=shifts ARGS="--rounds 3 --no-record"
 # make lint    formatting, clippy, ruff, mypy
 # make clean   removes what make made
 #
@@ -18,7 +19,7 @@ export PYO3_PYTHON := $(abspath $(BIN)/python)
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name '*.toml' 2>/dev/null)
 
-.PHONY: setup study test test-rust test-python fuzz loom lint format clean
+.PHONY: setup study test test-rust test-python fuzz loom bench lint format clean
 
 setup: $(VENV)/installed
 
@@ -80,21 +81,24 @@ test-python: setup
 	$(PYTHON_TEST)
 
 fuzz: setup
-	$(BIN)/python benches/fuzz/run.py --keep fuzz-faults
+	$(BIN)/python -m benches fuzz --keep fuzz-faults --no-record
+
+bench: setup
+	$(BIN)/python -m benches $(NAME) $(ARGS)
 
 lint: setup
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
-	$(BIN)/ruff check python tests/python
-	$(BIN)/ruff check --select F benches programs
-	$(BIN)/ruff format --check python tests/python
+	$(BIN)/ruff check python tests/python benches
+	$(BIN)/ruff check --select F programs
+	$(BIN)/ruff format --check python tests/python benches
 	$(BIN)/mypy
 
 format: setup
 	cargo fmt --all
-	$(BIN)/ruff check --fix python tests/python
-	$(BIN)/ruff format python tests/python
+	$(BIN)/ruff check --fix python tests/python benches
+	$(BIN)/ruff format python tests/python benches
 
 clean:
 	rm -rf $(VENV) fuzz-faults target .pytest_cache .hypothesis .ruff_cache .mypy_cache python/weft/_core*.so
-	find python tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find python tests benches -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,33 +1,27 @@
 """Random programs over ranks, most of them with one call that does not match: is every rank told, and what?
 
-    python benches/calls/random_calls.py [--programs 200] [--seed 1] [--no-record]
-
 Each program is a file of calls (reductions, scans, spreads, sends, gets, shifts, reads, plans, halo exchanges,
-stencils, gathers) that 2 to 4 ranks run. One rank of it makes one call fewer, one more, another one, two in the other
-order, or none from some call on. Every rank has to end with an error within the limit that shows a call of every rank,
-with the program's file and line; a sixth of the programs match, and nothing may be said about them.
+stencils, gathers) that 2 to 4 ranks run. One rank of it makes one call fewer, one more, another one, two in the
+other order, or none from some call on. Every rank has to end with an error within the limit that shows a call of
+every rank, with the program's file and line; a sixth of the programs match, and nothing may be said about them.
 """
 
 from __future__ import annotations
 
 import argparse
 import collections
-import datetime
-import json
 import os
-import pathlib
 import random
 import re
 import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from benches.benchmark import Benchmark, Need, positive
+from benches.recording import ROOT, Report
 
-from recording import head
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIMIT = 60.0
 """Seconds that a program may take, start and end of Python and MPI on a busy machine among them."""
 
@@ -91,20 +85,20 @@ CALLS = [
 KINDS = ["matching", "other", "fewer", "more", "swapped", "ended"]
 
 
-def program(made: random.Random, ranks: int, kind: str) -> str:
+def program(draw: random.Random, ranks: int, kind: str) -> str:
     """The text of one program."""
-    calls = [made.choice(CALLS) for _ in range(made.randint(3, 12))]
-    at, victim = made.randrange(len(calls) - 1), made.randrange(ranks)
+    calls = [draw.choice(CALLS) for _ in range(draw.randint(3, 12))]
+    at, victim = draw.randrange(len(calls) - 1), draw.randrange(ranks)
     own = list(calls)
     if kind == "other":
-        own[at] = made.choice([call for call in CALLS if call != calls[at]])
+        own[at] = draw.choice([call for call in CALLS if call != calls[at]])
     elif kind == "fewer":
         del own[at]
     elif kind == "more":
-        own.insert(at, made.choice(CALLS))
+        own.insert(at, draw.choice(CALLS))
     elif kind == "swapped":
         while calls[at] == calls[at + 1]:
-            calls[at + 1] = made.choice(CALLS)
+            calls[at + 1] = draw.choice(CALLS)
         own = [*calls[:at], calls[at + 1], calls[at], *calls[at + 2 :]]
     elif kind == "ended":
         own = calls[:at]
@@ -135,66 +129,73 @@ def judged(ranks: int, kind: str, done: subprocess.CompletedProcess[str], name: 
     return None
 
 
-def run(options: argparse.Namespace) -> dict[str, object]:
-    made = random.Random(options.seed)
-    counts: collections.Counter[str] = collections.Counter()
-    wrong, seconds, slowest = [], [], 0.0
-    with tempfile.TemporaryDirectory() as folder:
-        for number in range(options.programs):
-            ranks, kind = made.choice([2, 2, 3, 4]), made.choice(KINDS)
-            shared = made.choice(["1", "1", "0"])
-            path = pathlib.Path(folder) / f"calls_{number}.py"
-            path.write_text(program(made, ranks, kind))
-            variables = dict(
-                os.environ, PYTHONPATH=str(ROOT / "python"), WEFT_SHARED_MEMORY=shared, WEFT_BLOCKED_LIMIT="0"
+class Campaign:
+    """Programs that are run one after another, and what was wrong with them."""
+
+    def __init__(self, chosen: argparse.Namespace) -> None:
+        self.chosen = chosen
+        self.draw = random.Random(chosen.seed)
+        self.counts: collections.Counter[str] = collections.Counter()
+        self.wrong: list[str] = []
+        self.seconds: list[float] = []
+        self.slowest = 0.0
+
+    def one(self, number: int, folder: Path) -> None:
+        """Draw a program, run it and judge it."""
+        ranks, kind = self.draw.choice([2, 2, 3, 4]), self.draw.choice(KINDS)
+        shared = self.draw.choice(["1", "1", "0"])
+        path = folder / f"calls_{number}.py"
+        path.write_text(program(self.draw, ranks, kind))
+        variables = {"PYTHONPATH": str(ROOT / "python"), "WEFT_SHARED_MEMORY": shared, "WEFT_BLOCKED_LIMIT": "0"}
+        words = ["mpiexec", "-n", str(ranks), sys.executable, str(path)]
+        start = time.monotonic()
+        said = ""
+        try:
+            done = subprocess.run(
+                words, env={**os.environ, **variables}, capture_output=True, text=True, timeout=LIMIT, check=False
             )
-            words = ["mpiexec", "-n", str(ranks), sys.executable, str(path)]
-            start = time.monotonic()
-            try:
-                done = subprocess.run(words, env=variables, capture_output=True, text=True, timeout=LIMIT, check=False)
-                why = judged(ranks, kind, done, path.name)
-                seconds += [float(found) for found in re.findall(r"SECONDS (\d+\.\d\d)", done.stdout)]
-            except subprocess.TimeoutExpired:
-                why, done = f"not ended after {LIMIT:g} s", None
-            slowest = max(slowest, time.monotonic() - start)
-            counts[f"{kind}, {ranks} ranks"] += 1
-            if why is not None:
-                wrong.append({"program": number, "kind": kind, "ranks": ranks, "shared memory": shared, "why": why})
-                print(f"program {number} ({kind}, {ranks} ranks, shared memory {shared}): {why}")
-                if options.keep:
-                    kept = options.keep / path.name
-                    kept.write_text(path.read_text() + (f"'''\n{done.stderr}\n'''" if done else ""))
-    seconds.sort()
-    return {
-        "programs": options.programs,
-        "seed": options.seed,
-        "by kind": dict(sorted(counts.items())),
-        "wrong": wrong,
-        "seconds from the first call to the error": {
-            "median": seconds[len(seconds) // 2] if seconds else None,
-            "largest": seconds[-1] if seconds else None,
-        },
-        "slowest program (s, start of Python and MPI included)": round(slowest, 1),
-    }
+            said = done.stderr
+            why = judged(ranks, kind, done, path.name)
+            self.seconds += [float(found) for found in re.findall(r"SECONDS (\d+\.\d\d)", done.stdout)]
+        except subprocess.TimeoutExpired:
+            why = f"not ended after {LIMIT:g} s"
+        self.slowest = max(self.slowest, time.monotonic() - start)
+        self.counts[f"{kind}, {ranks} ranks"] += 1
+        if why is not None:
+            self.wrong.append(f"program {number} ({kind}, {ranks} ranks, shared memory {shared}): {why}")
+            print(self.wrong[-1])
+            if self.chosen.keep:
+                (self.chosen.keep / path.name).write_text(f"{path.read_text()}'''\n{said}\n'''")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--programs", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--keep", type=pathlib.Path, help="a folder for programs that are told wrongly")
-    parser.add_argument("--no-record", action="store_true", help="write no record")
-    options = parser.parse_args()
-    before = os.getloadavg()
-    found = run(options)
-    print(json.dumps(found, indent=1))
-    if not options.no_record:
-        now = datetime.datetime.now(datetime.UTC)
-        path = ROOT / f"benches/records/{now:%Y-%m-%d}-random-calls.json"
-        path.write_text(json.dumps({**head("random-calls", now, before), "results": found}, indent=1) + "\n")
-        print(f"written: {path}")
-    sys.exit(bool(found["wrong"]))
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--programs", type=positive, default=200, help="programs (default 200)")
+    parser.add_argument("--seed", type=int, default=1, help="that they are drawn with (default 1)")
+    parser.add_argument("--keep", type=Path, help="a folder for programs that are told wrongly")
 
 
-if __name__ == "__main__":
-    main()
+def run(chosen: argparse.Namespace, report: Report) -> None:
+    campaign = Campaign(chosen)
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(chosen.programs):
+            campaign.one(number, Path(folder))
+    report.protocol = {"programs": chosen.programs, "seed": chosen.seed}
+    report.figure("wrong", len(campaign.wrong), target=0, sense="at most")
+    for name, count in sorted(campaign.counts.items()):
+        report.figure(f"programs: {name}", count)
+    if campaign.seconds:
+        ordered = sorted(campaign.seconds)
+        report.figure("from the first call to the error, median", ordered[len(ordered) // 2], "s")
+        report.figure("from the first call to the error, longest", ordered[-1], "s")
+    report.figure("slowest program, start of Python and MPI included", round(campaign.slowest, 1), "s")
+    report.notes["wrong"] = campaign.wrong
+
+
+BENCHMARK = Benchmark(
+    "random-calls",
+    "programs over ranks with a call that does not match: is every rank told?",
+    "five minutes",
+    run,
+    options,
+    needs=(Need("mpiexec", "program", required=True),),
+)

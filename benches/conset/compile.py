@@ -1,39 +1,45 @@
-#!/usr/bin/env python3
 """The communication compiler: phases, link loads, predicted times and how long it takes, against bounds and targets.
 
-    cargo build --release -p weft-conset --example compile
-    python3 benches/conset/compile.py
+Every workload is compiled by weft several times on one processor and, where that takes seconds, once by the compiler
+of Feldmann, Stricker and Warfel 1993 (APR and AS as weft implements them). Every schedule is verified. Times are
+those of the compilation with its lower bounds, without the verification. Published compilers (TE-CCL, TACCL, PCCL)
+need solvers with licences or hours; docs/connection-sets.md compares with what their papers print.
 
-Every workload is compiled by weft several times on one processor and, where that takes seconds, once by the compiler of
-Feldmann, Stricker and Warfel 1993 (APR and AS as weft implements them), in turn in the same run. Every schedule is
-verified. Times are those of the compilation with its lower bounds, without the verification. Published compilers (TE-CCL,
-TACCL, PCCL) need solvers with licences or hours; docs/connection-sets.md compares with what their papers print.
+A target of clocks below the certified bound, which the verifier has computed again, is out of anybody's reach; it is
+no target then, and the notes say so.
 """
+
+from __future__ import annotations
 
 import argparse
 import json
-import pathlib
 import shutil
-import statistics
-import sys
+from pathlib import Path
+from typing import Any
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "node"))
+from benches import building, harness
+from benches.benchmark import Benchmark, Need
+from benches.recording import Report
 
-import peers
+
+def most_clocks(words: int) -> float:
+    """The clocks of an all-to-all that are wanted: within 5% of what 8x8 nodes need for so many words each."""
+    return 1.05 * (14256 + 128 * words)
+
 
 # Name, pattern, extents, channels, words, effort, runs, baseline too, targets (most of what).
-WORKLOADS = [
+WORKLOADS: list[tuple[Any, ...]] = [
     ("torus", "torus", "8x8", 12, 1, 0, 5, True, {"phases": 1, "seconds": 0.1}),
     ("hypercube", "hypercube", "8x8", 12, 1, 0, 5, True, {"phases": 2, "seconds": 0.1}),
     ("hypercube, 16 channels", "hypercube", "8x8", 16, 1, 0, 5, True, {"phases": 1, "seconds": 0.1}),
     ("all-to-all", "all-to-all", "8x8", 12, 1, 0.1, 5, True, {"phases": 27, "seconds": 0.1}),
     ("all-to-all, 16 channels", "all-to-all", "8x8", 16, 1, 0.1, 5, True, {"phases": 20, "seconds": 0.1}),
-    ("all-to-all, 32 words", "all-to-all", "8x8", 12, 32, 10, 3, False, {"clocks": 1.05 * (14256 + 128 * 32), "seconds": 10}),
-    ("all-to-all, 256 words", "all-to-all", "8x8", 12, 256, 10, 3, False, {"clocks": 1.05 * (14256 + 128 * 256), "seconds": 10}),
+    ("all-to-all, 32 words", "all-to-all", "8x8", 12, 32, 10, 3, False, {"clocks": most_clocks(32), "seconds": 10}),
+    ("all-to-all, 256 words", "all-to-all", "8x8", 12, 256, 10, 3, False, {"clocks": most_clocks(256), "seconds": 10}),
     ("all-to-all, 2K words", "all-to-all", "8x8", 12, 2048, 1, 3, True,
-     {"clocks": 1.05 * (14256 + 128 * 2048), "phases": 33, "link_loads": 66, "seconds": 10}),
+     {"clocks": most_clocks(2048), "phases": 33, "link_loads": 66, "seconds": 10}),
     ("all-to-all, 16K words", "all-to-all", "8x8", 12, 16384, 1, 3, False,
-     {"clocks": 1.05 * (14256 + 128 * 16384), "phases": 33, "link_loads": 66, "seconds": 10}),
+     {"clocks": most_clocks(16384), "phases": 33, "link_loads": 66, "seconds": 10}),
     ("all-to-all, 256 nodes", "all-to-all", "16x16", 12, 1, 0, 3, False, {"phases": 193, "seconds": 1}),
     ("all-to-all, 1,024 nodes", "all-to-all", "32x32", 12, 1, 0, 1, False, {"phases": int(1.01 * 1451), "seconds": 60}),
     ("random 6-regular, 64 nodes", "random:6", "8x8", 12, 1, 0, 5, True, {"over_bound": 1, "seconds": 0.01}),
@@ -43,75 +49,65 @@ WORKLOADS = [
 ]  # fmt: skip
 
 
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--weft", type=pathlib.Path, default=peers.ROOT / "target/release/examples/compile")
-    parser.add_argument("--only", help="only workloads whose name has this in it, added to a record of today")
-    parser.add_argument(
-        "--record", type=pathlib.Path, help="where to write (default benches/records/DATE-conset-compile.json)"
-    )
-    options = parser.parse_args()
-    if not options.weft.is_file():
-        parser.error(f"{options.weft} is missing: cargo build --release -p weft-conset --example compile")
-    return options
+UNITS = {"clocks": "clocks", "seconds": "s"}
 
 
-def run(program, pattern, extents, channels, words, compiler, effort, seed):
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--weft", help="weft's side, where it is built already: the release example compile")
+    parser.add_argument("--only", help="only workloads whose name has this in it")
+    parser.add_argument("--part-of", type=Path, metavar="FILE", help="add to this record")
+
+
+def compiled(chosen: argparse.Namespace, workload: tuple[Any, ...], compiler: str, effort: float) -> dict[str, Any]:
+    """What one compilation came to; the same seed each time: the schedule is the same, what differs is the time."""
+    _, pattern, extents, channels, words, *_ = workload
     pin = ["taskset", "-c", "0"] if shutil.which("taskset") else []
-    command = [*pin, program, pattern, extents, channels, words, compiler, effort, seed]
-    done = peers.run(list(map(str, command)), f"compiling {pattern} on {extents}")
-    return json.loads(done.splitlines()[-1])
+    command = [*pin, chosen.weft, pattern, extents, channels, words, compiler, effort, 0]
+    output = building.run(list(map(str, command)), f"compiling {pattern} on {extents}")
+    outcome: dict[str, Any] = json.loads(output.splitlines()[-1])
+    return outcome
 
 
-def compare(options, name, pattern, extents, channels, words, effort, runs, baseline, targets):
-    # The same seed: the schedule is the same, what differs is the time it takes.
-    ours = [run(options.weft, pattern, extents, channels, words, "weft", effort, 0) for _ in range(runs)]
-    found = dict(ours[0])
-    seconds = [outcome["seconds"] for outcome in ours]
-    found["seconds"] = {"median": statistics.median(seconds), "least": min(seconds), "most": max(seconds), "runs": runs}
-    figures = {**found, "seconds": statistics.median(seconds), "over_bound": found["phases"] - found["bound"]}
-    # A target below the certified bound, which the verifier has computed again, is out of anybody's reach.
-    beyond = [key for key, most in targets.items() if key == "clocks" and found["bound_clocks"] > most]
-    missed = [key for key, most in targets.items() if figures[key] > most and key not in beyond]
-    entry = {"workload": name, "pattern": pattern, "extents": extents, "channels": channels, "words": words,
-             "effort": effort, "weft": found, "targets": targets, "missed": missed, "beyond_the_bound": beyond}  # fmt: skip
-    if baseline:
-        theirs = run(options.weft, pattern, extents, channels, words, "apr", 0, 0)
-        entry["apr"] = theirs
-        entry["predicted_ratio"] = theirs["clocks"] / found["clocks"]
-    return entry
+def compare(chosen: argparse.Namespace, workload: tuple[Any, ...], report: Report) -> None:
+    name, *_, effort, runs, has_baseline, targets = workload
+    outcomes = [compiled(chosen, workload, "weft", effort) for _ in range(runs)]
+    weft = outcomes[0]
+    seconds = [outcome["seconds"] for outcome in outcomes]
+    found = {**weft, "seconds": harness.spread(seconds), "over_bound": weft["phases"] - weft["bound"]}
+    for key in ("phases", "bound", "over_bound", "link_loads", "clocks", "bound_clocks", "seconds"):
+        target = targets.get(key)
+        if key == "clocks" and target is not None and weft["bound_clocks"] > target:
+            report.notes[f"{name}: beyond the bound"] = (
+                f"{target:.0f} clocks are below the bound, {weft['bound_clocks']:.0f}"
+            )
+            target = None
+        report.figure(f"{name}: {key}", found[key], UNITS.get(key, ""), target, "at most")
+    report.samples({"weft": seconds}, pattern=name, compiler="weft", phases=weft["phases"])
+    if has_baseline:
+        apr = compiled(chosen, workload, "apr", 0)
+        for key in ("phases", "link_loads", "clocks", "seconds"):
+            report.figure(f"{name}: APR: {key}", apr[key], UNITS.get(key, ""))
+        report.figure(f"{name}: predicted, APR/weft", apr["clocks"] / weft["clocks"], "ratio")
 
 
-def show(entry):
-    found = entry["weft"]
-    line = f"{entry['workload']:<30} {found['phases']:>5} phases (bound {found['bound']}), loads {found['link_loads']:>5}, "
-    line += f"{found['clocks']:>9.0f} clocks, {found['seconds']['median']:8.4f} s"
-    if "apr" in entry:
-        theirs = entry["apr"]
-        line += f"; APR {theirs['phases']} phases, {theirs['clocks']:.0f} clocks, {theirs['seconds']:.3f} s"
-    for key in entry["beyond_the_bound"]:
-        line += f"; the target of {entry['targets'][key]:.0f} {key} is below the bound, {found['bound_clocks']:.0f}"
-    print(line + (f"  MISSED: {', '.join(entry['missed'])}" if entry["missed"] else "  met"), flush=True)
-
-
-def main():
-    options = arguments()
-    machine = peers.machine()
-    entries = []
+def run(chosen: argparse.Namespace, report: Report) -> None:
+    chosen.weft = chosen.weft or building.example("weft-conset", "compile")
+    if chosen.part_of is not None:
+        report.continue_from(chosen.part_of)
+        chosen.record = chosen.part_of
     for workload in WORKLOADS:
-        if options.only is None or options.only in workload[0]:
-            entries.append(compare(options, *workload))
-            show(entries[-1])
-    path = options.record or peers.RECORDS / f"{peers.today()}-conset-compile.json"
-    # Parts of the benchmark that ran one after the other make one record.
-    if options.only is not None and path.is_file():
-        done = {entry["workload"] for entry in entries}
-        known = json.loads(path.read_text())["results"]
-        entries = [entry for entry in known if entry["workload"] not in done] + entries
-    record = peers.record("conset-compile", {"machine": machine, "results": entries}, path)
-    print(f"written to {record}")
-    return 1 if any(entry["missed"] for entry in entries) else 0
+        if chosen.only is None or chosen.only in workload[0]:
+            report.protocol[workload[0]] = dict(
+                zip(("pattern", "extents", "channels", "words", "effort", "runs"), workload[1:7], strict=True)
+            )
+            compare(chosen, workload, report)
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+BENCHMARK = Benchmark(
+    "conset-compile",
+    "schedules of the communication compiler beside bounds and the compiler of 1993",
+    "five minutes",
+    run,
+    options,
+    needs=(Need("cargo", "program", required=True),),
+)

@@ -1,113 +1,113 @@
 """Exchanges with neighbours: `weft.neighbor_alltoallv` beside `MPI_Neighbor_alltoallv`, interleaved in one launch.
 
-    mpiexec -n 2 python benches/conset/neighbor.py [FILE]
-
-Rank 0 prints a table and writes FILE (default: benches/records/DATE-neighbor.json). Needs mpi4py.
+Every topology at every length: both sides in turn, each for a round's share of 20 ms, on the slowest rank; the ratio,
+weft's seconds over MPI's, is that of a round.
 """
 
-import statistics
+from __future__ import annotations
+
+import argparse
+import json
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "node"))
+from benches import harness, ranks
+from benches.benchmark import Benchmark, positive, rounds_option
+from benches.recording import Report
 
-import peers
-
-try:
-    from mpi4py import MPI
-except ImportError:
-    sys.exit("skipped: mpi4py is not installed")
-
-from weft.conset.neighbor import neighbor_alltoallv, neighbor_choice
-
-ROUNDS = 15
 SECONDS = 0.02
+COUNTS = (1, 16, 128, 1024, 8192)
+"""Elements for each neighbour."""
+LAUNCH_LIMIT = 600
 
 
-def topologies(comm):
+def topologies(mpi: Any, comm: Any) -> Iterator[tuple[str, Any]]:
     """Communicators by name: what MPI programs have."""
     size, rank = comm.Get_size(), comm.Get_rank()
     yield "one neighbour", comm.Create_dist_graph_adjacent([(rank + 1) % size], [(rank - 1) % size])
-    dims = MPI.Compute_dims(size, 3)
-    yield "3-D torus", comm.Create_cart(dims, periods=[True] * 3)
-    yield "2-D mesh", comm.Create_cart(MPI.Compute_dims(size, 2), periods=[False] * 2)
+    yield "3-D torus", comm.Create_cart(mpi.Compute_dims(size, 3), periods=[True] * 3)
+    yield "2-D mesh", comm.Create_cart(mpi.Compute_dims(size, 2), periods=[False] * 2)
     # As a mesh whose parts share several patches: eight edges between the same ranks.
     others = [other for other in range(size) if other != rank]
     yield "eight patches", comm.Create_dist_graph_adjacent(others * 8, others * 8)
 
 
-def degree(comm):
+def degree(mpi: Any, comm: Any) -> tuple[int, int]:
     """Edges in and out."""
-    if comm.Get_topology() == MPI.CART:
+    if comm.Get_topology() == mpi.CART:
         return 2 * comm.Get_dim(), 2 * comm.Get_dim()
-    count = comm.Get_dist_neighbors_count()
-    return count[0], count[1]
+    into, out, *_ = comm.Get_dist_neighbors_count()
+    return into, out
 
 
-def timed(comm, run, calls):
-    comm.Barrier()
-    start = MPI.Wtime()
-    for _ in range(calls):
-        run()
-    return comm.allreduce((MPI.Wtime() - start) / calls, MPI.MAX)
+def compare(mpi: Any, comm: Any, count: int, rounds: int) -> dict[str, Any]:
+    """Seconds of both sides by rounds, and what is exchanged."""
+    from weft.conset.neighbor import neighbor_alltoallv, neighbor_choice
 
-
-def compare(comm, count):
-    """Medians of both and the ratio of each round."""
-    into, out = degree(comm)
+    into, out = degree(mpi, comm)
     send = [np.arange(out * count, dtype=np.float64), [count] * out]
     receive = [np.zeros(into * count), [count] * into]
     neighbor_alltoallv(comm, send, receive)
-    sides = {
-        "MPI": lambda: comm.Neighbor_alltoallv(send, receive),
-        "weft": lambda: neighbor_alltoallv(comm, send, receive),
+
+    def timed(call: harness.Call, calls: int) -> float:
+        comm.Barrier()
+        return float(comm.allreduce(harness.timed(call, calls), mpi.MAX))
+
+    def by_mpi() -> None:
+        comm.Neighbor_alltoallv(send, receive)
+
+    calls = max(4, int(SECONDS / rounds / max(timed(by_mpi, 10), 1e-7)))
+    calls = comm.allreduce(calls, mpi.MIN)
+    choice = neighbor_choice(comm)
+    sides: dict[str, Callable[[], float]] = {
+        "MPI": lambda: timed(by_mpi, calls),
+        "weft": lambda: timed(lambda: neighbor_alltoallv(comm, send, receive), calls),
     }
-    calls = max(4, int(SECONDS / ROUNDS / max(timed(comm, sides["MPI"], 10), 1e-7)))
-    calls = comm.allreduce(calls, MPI.MIN)
-    times = {name: [] for name in sides}
-    for round_ in range(ROUNDS):
-        for name in sorted(sides, reverse=bool(round_ % 2)):
-            times[name].append(timed(comm, sides[name], calls))
-    ratios = sorted(weft / own for weft, own in zip(times["weft"], times["MPI"], strict=True))
-    return {
-        "bytes": 8 * count,
-        "edges": out,
-        "way": neighbor_choice(comm).way,
-        "mpi_seconds": statistics.median(times["MPI"]),
-        "weft_seconds": statistics.median(times["weft"]),
-        "ratio": statistics.median(ratios),
-        "ratio_low": ratios[len(ratios) // 10],
-        "ratio_high": ratios[-1 - len(ratios) // 10],
-    }
+    seconds = harness.interleaved(sides, rounds)
+    return {"bytes": 8 * count, "edges": out, "route": choice.way if choice else "", "seconds": seconds}
 
 
-def main():
-    world = MPI.COMM_WORLD
-    machine = peers.machine()
+def rank_main(job: dict[str, Any]) -> None:
+    from mpi4py import MPI
+
     rows = []
-    for count in (1, 16, 128, 1024, 8192):
-        for name, comm in topologies(world):
-            rows.append({"topology": name, **compare(comm, count)})
+    for count in COUNTS:
+        for name, comm in topologies(MPI, MPI.COMM_WORLD):
+            rows.append({"topology": name, **compare(MPI, comm, count, job["rounds"])})
             comm.Free()
-    if world.Get_rank() > 0:
-        return
-    print(f"{'topology':15} {'bytes':>7} {'MPI us':>9} {'weft us':>9} {'ratio':>7} {'p10':>6} {'p90':>6}  way")
-    for row in rows:
-        print(
-            f"{row['topology']:15} {row['bytes']:7} {row['mpi_seconds'] * 1e6:9.2f} {row['weft_seconds'] * 1e6:9.2f} "
-            f"{row['ratio']:7.3f} {row['ratio_low']:6.3f} {row['ratio_high']:6.3f}  {row['way']}"
-        )
-    content = {
-        "machine": machine,
-        "library": MPI.Get_library_version().splitlines()[0],
-        "ranks": world.Get_size(),
-        "rows": rows,
-    }
-    path = peers.record("neighbor", content, Path(sys.argv[1]) if len(sys.argv) > 1 else None)
-    print(f"record: {path}")
+    if MPI.COMM_WORLD.Get_rank() == 0:
+        library = MPI.Get_library_version().splitlines()[0]
+        print("RESULT " + json.dumps({"library": library, "rows": rows}), flush=True)
 
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--python", type=Path, default=Path(sys.executable),
+                        help="the Python with mpi4py and mpich (default: this one)")  # fmt: skip
+    parser.add_argument("--ranks", type=positive, default=2, help="ranks (default 2)")
+    rounds_option(parser, 15)
+
+
+def run(chosen: argparse.Namespace, report: Report) -> None:
+    ranks.require(chosen.python)
+    found = ranks.launch(chosen.python, __name__, {"rounds": chosen.rounds}, chosen.ranks, LAUNCH_LIMIT)
+    report.protocol = {"ranks": chosen.ranks, "rounds": chosen.rounds, "library": found["library"]}
+    for row in found["rows"]:
+        where = f"{row['topology']}, {row['bytes']} bytes"
+        seconds = row["seconds"]
+        report.figure(f"{where}: weft/MPI", harness.spread(harness.ratios(seconds["weft"], seconds["MPI"])), "ratio")
+        for side, times in seconds.items():
+            report.figure(f"{where}: {side}", harness.spread(times), "s", quiet=True)
+        report.notes[f"{where}: route"] = row["route"]
+        report.samples(seconds, ranks=chosen.ranks, bytes=row["bytes"], pattern=row["topology"])
+
+
+BENCHMARK = Benchmark(
+    "neighbor", "exchanges with neighbours beside MPI_Neighbor_alltoallv", "a minute", run, options, needs=ranks.NEEDS
+)
 
 if __name__ == "__main__":
-    main()
+    rank_main(json.loads(sys.argv[1]))

@@ -1,11 +1,11 @@
 """Faults: commands of weft and programs on ranks, each disturbed at a random moment; nothing may hang, stay or be lost.
 
-    python benches/faults/campaign.py --trials 400 --workers 4 --record benches/records/DATE-faults.json
+    python -m benches faults --trials 400 --workers 4 --state FILE
 
-Every trial is drawn from the seed and its number alone: `--only NUMBER` runs one again. What is done is kept in the
-file of `--state`, from which the same words go on after an interruption. Trials that fail are printed with all that is
-needed to see why. Filling, removing and making folders read-only needs a user who may mount; without one these are left
-out, and it is said.
+Every trial is drawn from the seed and its number alone: `--only NUMBER` runs one again, without a record. What is
+done is kept in the file of `--state`, from which the same words go on after an interruption. Trials that fail are
+printed with all that is needed to see why. Filling, removing and making folders read-only needs a user who may
+mount; without one these are left out, and it is said.
 """
 
 from __future__ import annotations
@@ -13,98 +13,86 @@ from __future__ import annotations
 import argparse
 import collections
 import concurrent.futures
-import datetime
 import json
-import os
-import pathlib
-import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
-sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).parent.parent)]
+from benches.benchmark import Benchmark, positive
+from benches.faults import faults, trial
+from benches.faults.kinds import KINDS
+from benches.recording import Report
 
-import faults
-import trial
-from kinds import KINDS
-from recording import head
+Outcome = dict[str, Any]
+"""What became of a trial, as the state keeps it."""
 
 
-def main() -> int:
-    """Run a campaign; 1 if a trial failed."""
-    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    words.add_argument("--trials", type=int, default=400)
-    words.add_argument("--first", type=int, default=0, help="the number of the first trial")
-    words.add_argument("--seed", type=int, default=16)
-    words.add_argument("--only", type=int, action="append", help="only this trial; may be repeated")
-    words.add_argument("--workers", type=int, default=2, help="trials at one time")
-    words.add_argument("--state", type=pathlib.Path, help="where outcomes are kept, a line each, to go on from")
-    words.add_argument("--record", type=pathlib.Path, help="where the record is written")
-    words.add_argument("--kept", action="store_true", help="run nothing: the record of what the state holds")
-    given = words.parse_args()
-    numbers = given.only or list(range(given.first, given.first + given.trials))
-    if given.kept:
-        numbers = sorted(_kept(given.state, given.seed))
-    started, load, begin = datetime.datetime.now(datetime.UTC), os.getloadavg(), time.monotonic()
-    mounts = faults.can_mount()
-    if not mounts:
-        print("no folder is filled, removed or made read-only: that needs a user who may mount file systems")
-    done = {} if given.only else _kept(given.state, given.seed)
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--trials", type=positive, default=400, help="trials (default 400)")
+    parser.add_argument("--first", type=int, default=0, help="the number of the first trial")
+    parser.add_argument("--seed", type=int, default=16, help="of all trials (default 16)")
+    parser.add_argument("--only", type=int, action="append", help="only this trial; may be repeated")
+    parser.add_argument("--workers", type=positive, default=2, help="trials at one time (default 2)")
+    parser.add_argument("--state", type=Path, help="where outcomes are kept, a line each, to go on from")
+    parser.add_argument("--kept", action="store_true", help="run nothing: the record of what the state holds")
+
+
+def outcomes_of(numbers: list[int], chosen: argparse.Namespace, mounts: bool) -> Iterator[Outcome]:
+    """The outcomes of trials, as they end."""
     with tempfile.TemporaryDirectory(prefix="faults-") as folder:
-        root = pathlib.Path(folder)
-        wanted = {trial.drawn(number, given.seed, mounts)[0].name for number in numbers if number not in done}
+        root = Path(folder)
+        wanted = {trial.drawn(number, chosen.seed, mounts)[0].name for number in numbers}
         known = {kind.name: trial.undisturbed(kind, root, mounts) for kind in KINDS if kind.name in wanted}
         for name, usual in known.items():
             print(f"{name}: {usual.seconds:.1f} s undisturbed, {len(usual.points)} points", flush=True)
-        with concurrent.futures.ThreadPoolExecutor(given.workers) as pool:
-            waiting = [
-                pool.submit(trial.run, number, given.seed, known, root, mounts)
-                for number in numbers
-                if number not in done
-            ]
+        with concurrent.futures.ThreadPoolExecutor(chosen.workers) as pool:
+            waiting = [pool.submit(trial.run, number, chosen.seed, known, root, mounts) for number in numbers]
             for one in concurrent.futures.as_completed(waiting):
-                outcome = one.result().record()
-                done[outcome["number"]] = outcome
-                _keep(given.state, given.seed, outcome)
-                _show(outcome, given.seed)
-    outcomes = [done[number] for number in numbers]
-    summary = _summary(outcomes)
-    print(json.dumps(summary, indent=2))
-    if given.record:
-        about = head("faults", started, load)
-        found = {
-            **about,
-            "seed": given.seed,
-            "workers": given.workers,
-            "ended_early": given.kept,
-            "mounts": mounts,
-            "seconds": time.monotonic() - begin,
-            **summary,
-        }
-        given.record.write_text(json.dumps(found, indent=2) + "\n")
-    return 1 if summary["failed"] else 0
+                yield one.result().record()
 
 
-def _kept(path: pathlib.Path | None, seed: int) -> dict[int, dict]:
+def run(chosen: argparse.Namespace, report: Report) -> None:
+    begin = time.monotonic()
+    mounts = faults.can_mount()
+    if not mounts:
+        print("no folder is filled, removed or made read-only: that needs a user who may mount file systems")
+    done = {} if chosen.only else _kept(chosen.state, chosen.seed)
+    numbers = chosen.only or list(range(chosen.first, chosen.first + chosen.trials))
+    if chosen.kept:
+        numbers = sorted(done)
+    for outcome in outcomes_of([number for number in numbers if number not in done], chosen, mounts):
+        done[outcome["number"]] = outcome
+        _keep(chosen.state, chosen.seed, outcome)
+        _show(outcome, chosen.seed)
+    report.protocol = {"seed": chosen.seed, "workers": chosen.workers, "ended_early": chosen.kept, "mounts": mounts}
+    report.figure("seconds", time.monotonic() - begin, "s")
+    _summarise([done[number] for number in numbers], report)
+    chosen.no_record |= bool(chosen.only)
+
+
+def _kept(path: Path | None, seed: int) -> dict[int, Outcome]:
     if path is None or not path.exists():
         return {}
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     return {line["outcome"]["number"]: line["outcome"] for line in lines if line["seed"] == seed}
 
 
-def _keep(path: pathlib.Path | None, seed: int, outcome: dict) -> None:
+def _keep(path: Path | None, seed: int, outcome: Outcome) -> None:
     if path is not None:
         with path.open("a") as file:
             file.write(json.dumps({"seed": seed, "outcome": outcome}) + "\n")
 
 
-def _show(outcome: dict, seed: int) -> None:
+def _show(outcome: Outcome, seed: int) -> None:
     fault = outcome["fault"]
     what = f"{fault['sort']} {fault['where']} at {fault['moment']:.2f}"
     line = f"{outcome['number']:4} {outcome['kind']:13} {what:32} code {outcome['code']} in {outcome['seconds']:.1f} s"
     print(line + ("" if outcome["hit"] else " (nothing hit)"), flush=True)
     if outcome["failures"]:
         print(f"     FAILED: {'; '.join(outcome['failures'])}\n     {outcome['command']}")
-        print(f"     again: python benches/faults/campaign.py --seed {seed} --only {outcome['number']}")
+        print(f"     again: python -m benches faults --seed {seed} --only {outcome['number']}")
         print("     it said: " + outcome["said"].replace("\n", "\n       "), flush=True)
 
 
@@ -112,23 +100,27 @@ CLASSES = ("hung", "orphans", "lost", "half-written", "unclear", "left behind", 
 """What failures begin with; others are of --resume."""
 
 
-def _summary(outcomes: list[dict]) -> dict:
+def _summarise(outcomes: list[Outcome], report: Report) -> None:
+    """Counts of what happened and of what went wrong; what failed, whole."""
     failures = [failure for outcome in outcomes for failure in outcome["failures"]]
-    return {
-        "trials": len(outcomes),
-        "hit": sum(outcome["hit"] for outcome in outcomes),
-        "resumed": sum(outcome["resumed"] for outcome in outcomes),
-        "failed": sum(bool(outcome["failures"]) for outcome in outcomes),
-        **{name: sum(failure.startswith(name) for failure in failures) for name in CLASSES},
-        "other": sum(not failure.startswith(CLASSES) for failure in failures),
-        "kinds": dict(sorted(collections.Counter(outcome["kind"] for outcome in outcomes).items())),
-        "faults": dict(
-            sorted(collections.Counter(f"{o['fault']['sort']} {o['fault']['where']}" for o in outcomes).items())
-        ),
-        "longest_seconds": max((outcome["seconds"] for outcome in outcomes), default=0.0),
-        "failing": [outcome for outcome in outcomes if outcome["failures"]],
-    }
+    report.figure("trials", len(outcomes))
+    report.figure("hit", sum(outcome["hit"] for outcome in outcomes))
+    report.figure("resumed", sum(outcome["resumed"] for outcome in outcomes))
+    report.figure("failed", sum(bool(outcome["failures"]) for outcome in outcomes), target=0, sense="at most")
+    for name in CLASSES:
+        report.figure(name, sum(failure.startswith(name) for failure in failures), target=0, sense="at most")
+    other = sum(not failure.startswith(CLASSES) for failure in failures)
+    report.figure("other failures", other, target=0, sense="at most")
+    report.figure("longest", max((outcome["seconds"] for outcome in outcomes), default=0.0), "s")
+    for what, names in (
+        ("kind", [outcome["kind"] for outcome in outcomes]),
+        ("fault", [f"{outcome['fault']['sort']} {outcome['fault']['where']}" for outcome in outcomes]),
+    ):
+        for name, count in sorted(collections.Counter(names).items()):
+            report.figure(f"{what}: {name}", count, quiet=True)
+    report.notes["failing"] = [outcome for outcome in outcomes if outcome["failures"]]
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+BENCHMARK = Benchmark(
+    "faults", "commands of weft disturbed by signals, full disks and lost folders", "an hour", run, options
+)

@@ -24,7 +24,8 @@ CLEAR = tuple(
         r"interrupted.*(--resume|run it again|nothing was written)",
         r"interrupted after [\d,]+ reductions",
         r"deadlock: .* cannot go on.*same collective calls",
-        r"(could not be written|cannot be used|cannot be opened|may not be written|cannot write|cannot make|could not be read)\b.*"
+        r"(could not be written|cannot be used|cannot be opened|may not be written|cannot write|cannot make"
+        r"|could not be read)\b.*"
         r"(Make space|make space|move that|set TMPDIR|name another|-o|TMPDIR)",
         r"the journal .* could not be written: .*",
         r": there is no folder ",
@@ -80,7 +81,19 @@ def table(path: pathlib.Path) -> pl.DataFrame:
     return pl.read_csv(path, infer_schema_length=None)
 
 
-_POINT = ("source", "machine", "benchmark", "variant", "algorithm", "ranks", "bytes", "hops", "words", "threads")
+_POINT = (
+    "source",
+    "machine",
+    "benchmark",
+    "variant",
+    "algorithm",
+    "ranks",
+    "bytes",
+    "hops",
+    "words",
+    "extent",
+    "threads",
+)
 
 
 def points(path: pathlib.Path) -> Points:

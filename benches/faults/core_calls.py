@@ -1,18 +1,13 @@
 """Random calls of everything that `weft._core` exports, for as long as wanted: the long form of the test of that name.
 
-    python benches/faults/core_calls.py [--minutes 10] [--calls 200] [--seed 1] [--no-record]
-
-Each seed is a process of its own that makes so many calls of every name (`tests/python/house/awkward_calls.py`). Counted
-are processes that ended by a signal or hung for ten minutes (with the call that did it), exceptions that
-`except Exception` does not catch, and defects: panics that were caught. The first two are failures of this script.
+Each seed is a process of its own that makes so many calls of every name (`tests/python/house/awkward_calls.py`).
+Counted are processes that ended by a signal or hung for ten minutes (with the call that did it), exceptions that
+`except Exception` does not catch, and defects: panics that were caught. The first two are failures.
 """
 
 from __future__ import annotations
 
 import argparse
-import datetime
-import json
-import os
 import re
 import subprocess
 import sys
@@ -20,17 +15,15 @@ import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "benches"))
-
-import recording  # noqa: E402
+from benches.benchmark import Benchmark, positive
+from benches.recording import ROOT, Report
 
 SCRIPT = ROOT / "tests" / "python" / "house" / "awkward_calls.py"
 COUNTS = re.compile(r"(\d+) calls of (\d+) names, (\d+) raised, (\d+) not an Exception")
 LIMIT = 600
 
 
-def run(seed: int, calls: int, log: Path) -> tuple[str, str]:
+def process(seed: int, calls: int, log: Path) -> tuple[str, str]:
     """One process: its last lines, and what it ended in where it did not end by itself."""
     words = [sys.executable, str(SCRIPT), str(seed), str(calls), str(log)]
     try:
@@ -46,46 +39,38 @@ def last_line(log: Path) -> str:
     return log.read_text(errors="replace").splitlines()[-1] if log.exists() else "nothing"
 
 
-def main() -> int:
-    """Runs seeds until the time is over; the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--minutes", type=float, default=10)
-    parser.add_argument("--calls", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--no-record", action="store_true")
-    given = parser.parse_args()
-    started, load = datetime.datetime.now(datetime.UTC), os.getloadavg()
-    end = time.monotonic() + 60 * given.minutes
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--minutes", type=float, default=10, help="how long (default 10)")
+    parser.add_argument("--calls", type=positive, default=200, help="calls of every name in a process (default 200)")
+    parser.add_argument("--seed", type=int, default=1, help="the first (default 1)")
+
+
+def run(chosen: argparse.Namespace, report: Report) -> None:
+    end = time.monotonic() + 60 * chosen.minutes
     calls = raised = uncaught = names = processes = 0
     ended: list[str] = []
     defects: set[str] = set()
     with tempfile.TemporaryDirectory() as folder:
         while time.monotonic() < end:
-            out, why = run(given.seed + processes, given.calls, Path(folder) / "log")
+            seed = chosen.seed + processes
+            out, why = process(seed, chosen.calls, Path(folder) / "log")
             processes += 1
             if why:
-                ended.append(f"seed {given.seed + processes - 1}: {why}")
+                ended.append(f"seed {seed}: {why}")
                 print(ended[-1], flush=True)
             defects |= {line for line in out.splitlines() if line.startswith("defect: ")}
             if counted := COUNTS.search(out):
                 made, names, errors, missed = map(int, counted.groups())
                 calls, raised, uncaught = calls + made, raised + errors, uncaught + missed
-    result = {
-        "processes": processes,
-        "names": names,
-        "calls": calls,
-        "raised": raised,
-        "not_an_exception": uncaught,
-        "ended": ended,
-        "defects": sorted(defects),
-    }
-    print(json.dumps(result, indent=1))
-    if not given.no_record:
-        path = ROOT / "benches" / "records" / f"{started:%Y-%m-%d}-core-calls.json"
-        head = recording.head("core calls", started, load)
-        path.write_text(json.dumps({**head, "seed": given.seed, **result}, indent=1) + "\n")
-    return 1 if ended or uncaught else 0
+    report.protocol = {"seed": chosen.seed, "minutes": chosen.minutes, "calls of a name": chosen.calls}
+    for name, count in (("processes", processes), ("names", names), ("calls", calls), ("raised", raised)):
+        report.figure(name, count)
+    report.figure("not an Exception", uncaught, target=0, sense="at most")
+    report.figure("processes that ended or hung", len(ended), target=0, sense="at most")
+    report.figure("defects", len(defects))
+    report.notes |= {"ended": ended, "defects": sorted(defects)}
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+BENCHMARK = Benchmark(
+    "core-calls", "random calls of everything that the extension module exports", "ten minutes", run, options
+)

@@ -8,15 +8,12 @@ import pathlib
 import random
 import shlex
 import subprocess
-import sys
 import time
 from typing import Any
 
-import checks
-import faults
-from faults import Fault, Store
-from kinds import KINDS, Kind
-
+from benches.faults import checks, faults
+from benches.faults.faults import Fault, Store
+from benches.faults.kinds import KINDS, Kind
 from weft.launch import mpiexec
 
 HUNG = 30.0
@@ -295,7 +292,3 @@ def _resume(
             f"--resume gives another table: {len(few)} points missing, {len(more)} more: {list(few or more)[:2]}"
         )
     return failures
-
-
-if __name__ == "__main__":
-    sys.exit("this is a part of campaign.py")

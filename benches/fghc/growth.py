@@ -1,18 +1,14 @@
 """How long large programs in FGHC take to check, compile and run, and how that grows when they are twice as large.
 
-    python3 benches/fghc/growth.py [--rounds 3] [--no-record]
-
-Each kind of program is made at two sizes, n and 2n, and run in this order in turn; each run is a process of its own, and its
-time is the least of the rounds, less that of a program of one clause. Linear growth is a ratio of 2; the ratio is judged to be
-linear up to 2.6, because caches are left behind on the way.
+Each kind of program is made at two sizes, n and 2n, and run with a program of one clause in turn; each run is a
+process of its own, and its time is the least of the rounds, less that of the program of one clause. Linear growth is
+a ratio of 2; the ratio is judged to be linear up to 2.6, because caches are left behind on the way.
 """
 
 from __future__ import annotations
 
 import argparse
-import datetime
-import json
-import os
+import functools
 import subprocess
 import sys
 import tempfile
@@ -20,10 +16,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
-
-import recording  # noqa: E402
+from benches import harness
+from benches.benchmark import Benchmark, rounds_option
+from benches.recording import Report
 
 LINEAR = 2.6
 
@@ -120,35 +115,32 @@ def seconds(folder: Path, text: str) -> float:
     return elapsed
 
 
-def main() -> None:
-    """Measure, print and record."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--no-record", action="store_true")
-    chosen = parser.parse_args()
-    started, load = datetime.datetime.now(datetime.UTC), os.getloadavg()
-    rows = []
+def options(parser: argparse.ArgumentParser) -> None:
+    rounds_option(parser, 3)
+    names = [make.__name__ for make, _ in KINDS]
+    parser.add_argument("--kind", action="append", default=[], choices=names, help="only this kind; may be repeated")
+
+
+def run(chosen: argparse.Namespace, report: Report) -> None:
+    report.protocol = {
+        "rounds": chosen.rounds,
+        "statistic": "least of rounds, less that of a program of one clause",
+    }
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for make, n in KINDS:
-            texts = ["p.\n", make(n), make(2 * n)]
-            found = [[seconds(folder, text) for text in texts] for _ in range(chosen.rounds)]
-            empty, one, two = (min(column) for column in zip(*found, strict=True))
-            ratio = (two - empty) / (one - empty)
-            rows.append({"kind": make.__name__, "n": n, "seconds": one - empty, "twice": two - empty, "ratio": ratio})
-            judged = "linear" if ratio <= LINEAR else "MORE THAN LINEAR"
-            print(
-                f"{make.__name__:18} n = {n:7,}: {one - empty:7.2f} s, 2n: {two - empty:7.2f} s, ratio {ratio:.2f} {judged}"
-            )
-    if not chosen.no_record:
-        record = recording.head("fghc-growth", started, load) | {
-            "rounds": chosen.rounds,
-            "linear": LINEAR,
-            "rows": rows,
-        }
-        path = HERE.parent / "records" / f"{started:%Y-%m-%d}-fghc-growth.json"
-        path.write_text(json.dumps(record, indent=1) + "\n")
+            if chosen.kind and make.__name__ not in chosen.kind:
+                continue
+            texts = {"one clause": "p.\n", "n": make(n), "2n": make(2 * n)}
+            sides = {side: functools.partial(seconds, folder, text) for side, text in texts.items()}
+            times = harness.interleaved(sides, chosen.rounds)
+            empty, one, two = (min(times[side]) for side in texts)
+            report.figure(f"{make.__name__}, n = {n}", one - empty, "s")
+            report.figure(f"{make.__name__}, 2n", two - empty, "s")
+            report.figure(f"{make.__name__}: 2n/n", (two - empty) / (one - empty), "ratio", LINEAR, "at most")
+            report.samples(times, program=make.__name__, n=n)
 
 
-if __name__ == "__main__":
-    main()
+BENCHMARK = Benchmark(
+    "fghc-growth", "large programs in FGHC: how checking, compiling and running grow", "ten minutes", run, options
+)

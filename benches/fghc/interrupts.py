@@ -1,16 +1,13 @@
 """Ctrl-C while programs in FGHC do something long: how long it takes until the command has ended.
 
-    python3 benches/fghc/interrupts.py [--trials 3] [--no-record]
-
-Each trial starts `weft fghc run`, waits a random time of up to two seconds after its start, sends SIGINT, and in every second
-trial another one 0.1 s later. The command must end within two seconds with code 130 and without a traceback.
+Each trial starts `weft fghc run`, waits a random time of up to two seconds after its start, sends SIGINT, and in
+every second trial another one 0.1 s later. The command must end within two seconds with code 130 and without a
+traceback.
 """
 
 from __future__ import annotations
 
 import argparse
-import datetime
-import json
 import os
 import random
 import signal
@@ -19,11 +16,10 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
-
-import recording  # noqa: E402
+from benches.benchmark import Benchmark, positive
+from benches.recording import Report
 
 WITHIN = 2.0
 COMMON = """
@@ -66,7 +62,7 @@ def large(folder: Path) -> Path:
     return path
 
 
-def trial(command: list[str], delay: float, twice: bool) -> dict[str, object]:
+def trial(command: list[str], delay: float, twice: bool) -> dict[str, Any]:
     # Output that nobody reads would block the program, which is a trial of its own.
     with tempfile.TemporaryFile() as said:
         running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=said, stdin=subprocess.PIPE)
@@ -95,45 +91,48 @@ def trial(command: list[str], delay: float, twice: bool) -> dict[str, object]:
     }
 
 
-def main() -> None:
-    """Measure, print and record."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--trials", type=int, default=3)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--no-record", action="store_true")
-    chosen = parser.parse_args()
-    started, load = datetime.datetime.now(datetime.UTC), os.getloadavg()
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--trials", type=positive, default=3, help="trials of each kind (default 3)")
+    parser.add_argument("--seed", type=int, default=1, help="of the moments (default 1)")
+    parser.add_argument("--kind", action="append", default=[], help="only this kind; may be repeated")
+
+
+def commands(folder: Path) -> dict[str, list[str]]:
+    """What is interrupted."""
+    common = folder / "common.fghc"
+    common.write_text(f":- module main.\n{COMMON}")
+    run = [sys.executable, "-m", "weft.cli.main", "fghc", "run"]
+    found = {kind: [*run, str(common), "--goal", goal, *words] for kind, (goal, words) in PROGRAMS.items()}
+    path = large(folder)
+    found["compiling a large program"] = [*run, str(path)]
+    found["checking a large program"] = [*run[:-1], "check", str(path)]
+    pipe = folder / "pipe"
+    os.mkfifo(pipe)
+    found["reading a program from a pipe"] = [*run, str(pipe)]
+    return found
+
+
+def is_bad(row: dict[str, Any]) -> bool:
+    """Whether a command did not end as it should."""
+    return row["seconds"] > WITHIN or row["code"] not in (130, -2) or bool(row["traceback"])
+
+
+def run(chosen: argparse.Namespace, report: Report) -> None:
+    report.protocol = {"trials": chosen.trials, "seed": chosen.seed}
     draw = random.Random(chosen.seed)
-    rows = []
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        common = folder / "common.fghc"
-        common.write_text(f":- module main.\n{COMMON}")
-        run = [sys.executable, "-m", "weft.cli.main", "fghc", "run"]
-        commands = {kind: [*run, str(common), "--goal", goal, *words] for kind, (goal, words) in PROGRAMS.items()}
-        path = large(folder)
-        commands["compiling a large program"] = [*run, str(path)]
-        commands["checking a large program"] = [*run[:-1], "check", str(path)]
-        reading = folder / "pipe"
-        os.mkfifo(reading)
-        commands["reading a program from a pipe"] = [*run, str(reading)]
-        for kind, command in commands.items():
-            for number in range(chosen.trials):
-                found = trial(command, 0.8 + 1.2 * draw.random(), number % 2 == 1)
-                rows.append({"kind": kind, "twice": number % 2 == 1} | found)
-            mine = rows[-chosen.trials :]
-            counted = [row for row in mine if not row["ended before"]]
+        for kind, command in commands(Path(name)).items():
+            if chosen.kind and kind not in chosen.kind:
+                continue
+            rows = [trial(command, 0.8 + 1.2 * draw.random(), number % 2 == 1) for number in range(chosen.trials)]
+            counted = [row for row in rows if not row["ended before"]]
             worst = max((row["seconds"] for row in counted), default=0.0)
-            bad = [
-                row for row in counted if row["seconds"] > WITHIN or row["code"] not in (130, -2) or row["traceback"]
-            ]
-            print(f"{kind:36} worst {worst:5.2f} s of {len(counted)} {'' if not bad else f'BAD: {bad}'}")
-    if not chosen.no_record:
-        head = recording.head("fghc-interrupts", started, load)
-        record = head | {"seed": chosen.seed, "within_s": WITHIN, "rows": rows}
-        out = HERE.parent / "records" / f"{started:%Y-%m-%d}-fghc-interrupts.json"
-        out.write_text(json.dumps(record, indent=1) + "\n")
+            report.figure(f"{kind}: the longest", worst, "s", WITHIN, "at most")
+            report.figure(f"{kind}: trials", len(counted), quiet=True)
+            for row in filter(is_bad, counted):
+                report.fail(f"{kind}: code {row['code']} after {row['seconds']:.2f} s, traceback: {row['traceback']}")
 
 
-if __name__ == "__main__":
-    main()
+BENCHMARK = Benchmark(
+    "fghc-interrupts", "how long programs in FGHC take to end after Ctrl-C", "five minutes", run, options
+)

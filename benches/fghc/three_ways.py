@@ -1,13 +1,12 @@
 """FGHC, three ways: random programs by an evaluator of their own, by the interpreter and by native code.
 
-    python3 benches/fghc/three_ways.py [--programs 200000] [--on-pes 20000] [--minutes N] [--threads 2] [--no-record]
-
 The evaluator (crates/fghc/tests/oracle) runs the checked clauses as they stand, without registers or a compiler, and
 tells programs apart whose answers depend on the order of goals; those are not counted. All others must give the same
 answers, what is written, goals that wait for ever and numbers of reductions: in order, in a random order with
-collections, interpreted and native; and, half of them on 2 and half on 4 PEs, with packets delivered in random order,
-random schedules, copy limits and collections. Programs go in chunks that are compiled together, every second chunk with
-commitments counted by predicate; up to five programs share their predicates ("sets") and differ in their goal.
+collections, interpreted and native; and, half of them on 2 and half on 4 PEs, with packets delivered in random
+order, random schedules, copy limits and collections. Programs go in chunks that are compiled together, every second
+chunk with commitments counted by predicate; up to five programs share their predicates ("sets") and differ in their
+goal.
 
 What is done is appended to a progress file, chunk by chunk; the next run with the same file takes it up. A program
 that shows a difference is printed with its seed and as little of it as shows the same, and the exit code is 1. With
@@ -18,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import collections
-import datetime
 import json
 import os
 import resource
@@ -27,13 +25,14 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "node"))
-sys.path.insert(0, str(HERE.parent))
+from benches import building
+from benches.benchmark import Benchmark, Need, positive
+from benches.recording import Report
 
-import peers  # noqa: E402
-from recording import head  # noqa: E402
+Row = dict[str, Any]
+"""What a chunk came to."""
 
 SIZES = {1: 200, 2: 100, 4: 100}
 """Programs of a chunk, by PEs."""
@@ -41,29 +40,21 @@ AT_ONCE = 8
 """Chunks that one process does."""
 
 
-def options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+COUNTS = ("compared", "sets", "finished", "suspended", "failed", "reductions")
+
+
+def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--programs", type=int, default=200_000, help="programs on one PE (default 200000)")
     parser.add_argument("--on-pes", type=int, default=20_000, help="programs on 2 and 4 PEs together (default 20000)")
     parser.add_argument("--minutes", type=float, help="end after so much time")
-    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="chunks at one time")
+    default_threads = os.cpu_count() or 1
+    parser.add_argument("--threads", type=positive, default=default_threads, help="chunks at one time")
     default = Path(tempfile.gettempdir()) / "weft-three-ways.jsonl"
     parser.add_argument("--progress", type=Path, default=default, help=f"what is done (default {default})")
     parser.add_argument("--executable", help="the release example three_ways, where it is built already")
-    parser.add_argument("--no-record", action="store_true", help="print only")
-    return parser.parse_args()
 
 
-def build() -> str:
-    cargo = ["cargo", "build", "--release", "--package", "weft-fghc", "--example", "three_ways"]
-    for line in peers.run([*cargo, "--message-format=json"], "building weft's engine").splitlines():
-        message = json.loads(line)
-        if message.get("executable") and message.get("target", {}).get("name") == "three_ways":
-            return message["executable"]
-    sys.exit("cargo built no example 'three_ways'")
-
-
-def done_before(progress: Path) -> list[dict]:
+def done_before(progress: Path) -> list[Row]:
     """Chunks of a progress file; a line that was cut off by the end of a run is none."""
     rows = []
     for line in progress.read_text().splitlines() if progress.exists() else []:
@@ -74,14 +65,14 @@ def done_before(progress: Path) -> list[dict]:
     return rows
 
 
-def show(row: dict) -> None:
+def show(row: Row) -> None:
     for failure in row["failures"]:
         print(f"chunk {row['chunk']}, seed {failure['seed']}, goal {failure['goal']}, on {failure['pes']} PEs:")
         print("\n".join(failure["differences"]))
         print(failure["program"], flush=True)
 
 
-def work(command: str, chunks: list[tuple[int, int]], chosen: argparse.Namespace, rows: list[dict]) -> bool:
+def work(command: str, chunks: list[tuple[int, int]], chosen: argparse.Namespace, rows: list[Row]) -> bool:
     """Runs what is left of chunks, each its PEs and number; false where a process ended in the middle of one."""
     until = time.monotonic() + 60 * chosen.minutes if chosen.minutes is not None else float("inf")
     # A process takes neighbours of one number of PEs.
@@ -113,31 +104,26 @@ def work(command: str, chunks: list[tuple[int, int]], chosen: argparse.Namespace
     return True
 
 
-def summary(rows: list[dict]) -> dict[str, object]:
-    by_pes: dict[str, dict[str, object]] = {}
+def summarise(rows: list[Row], chosen: argparse.Namespace, report: Report) -> None:
+    """Figures by numbers of PEs, and what differed."""
     for pes in SIZES:
         own = [row for row in rows if row["pes"] == pes]
         unfit: collections.Counter[str] = collections.Counter()
         for row in own:
             unfit.update(row["unfit"])
-        total = {
-            what: sum(row[what] for row in own)
-            for what in ("compared", "sets", "finished", "suspended", "failed", "reductions")
-        }
-        differing = sum(len(row["failures"]) for row in own)
-        by_pes[str(pes)] = {
-            **total,
-            "native": all(row["native"] for row in own),
-            "differing": differing,
-            "not compared": unfit,
-        }
-    return by_pes
+        for what in COUNTS:
+            report.figure(f"{pes} PEs: {what}", sum(row[what] for row in own))
+        report.figure(f"{pes} PEs: differing", sum(len(row["failures"]) for row in own), target=0, sense="at most")
+        report.notes[f"{pes} PEs: native"] = all(row["native"] for row in own)
+        report.notes[f"{pes} PEs: not compared"] = unfit
+    compared = {pes: sum(row["compared"] for row in rows if row["pes"] == pes) for pes in SIZES}
+    report.figure("programs compared on one PE", compared[1], target=chosen.programs, sense="at least")
+    report.figure("programs compared on 2 and 4 PEs", compared[2] + compared[4], target=chosen.on_pes, sense="at least")
+    report.notes["failures"] = [failure for row in rows for failure in row["failures"]]
 
 
-def main() -> None:
-    chosen = options()
-    started, load = datetime.datetime.now(datetime.timezone.utc), os.getloadavg()
-    command = chosen.executable or build()
+def run(chosen: argparse.Namespace, report: Report) -> None:
+    command = chosen.executable or building.example("weft-fghc", "three_ways")
     rows = done_before(chosen.progress)
     finished = {(row["pes"], row["chunk"]) for row in rows}
     wanted = {1: chosen.programs, 2: chosen.on_pes // 2, 4: chosen.on_pes - chosen.on_pes // 2}
@@ -149,27 +135,18 @@ def main() -> None:
     complete = work(command, left, chosen, rows)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    found = summary(rows)
-    for pes, counts in found.items():
-        print(f"{pes} PEs: {counts['compared']} programs compared, {counts['differing']} differ; {counts}")
-    compared = {pes: int(str(counts["compared"])) for pes, counts in found.items()}
-    met = compared["1"] >= chosen.programs and compared["2"] + compared["4"] >= chosen.on_pes
-    differing = sum(int(str(counts["differing"])) for counts in found.values())
-    verdict = "met" if met and not differing else "MISSED"
-    print(f"wanted {chosen.programs} and {chosen.on_pes} on PEs, none differing: {verdict}")
-    if not chosen.no_record:
-        content = {
-            **head("fghc-three-ways", started, load),
-            "wanted": {"programs": chosen.programs, "on PEs": chosen.on_pes, "differing": 0},
-            "by PEs": found,
-            "processor seconds of this run": round(seconds, 1),
-            "failures": [failure for row in rows for failure in row["failures"]],
-        }
-        content.pop("date")
-        content.pop("benchmark")
-        print("recorded in", peers.record("fghc-three-ways", content).relative_to(peers.ROOT))
-    sys.exit(0 if complete and not differing else 1)
+    report.protocol = {"programs": chosen.programs, "on PEs": chosen.on_pes, "threads": chosen.threads}
+    summarise(rows, chosen, report)
+    report.figure("processor time of this run", round(seconds, 1), "s")
+    if not complete:
+        report.fail("a process ended in the middle of a chunk")
 
 
-if __name__ == "__main__":
-    main()
+BENCHMARK = Benchmark(
+    "fghc-three-ways",
+    "random programs in FGHC by an evaluator of their own, the interpreter and native code",
+    "hours; --minutes ends it, and it is gone on with",
+    run,
+    options,
+    needs=(Need("cargo", "program", required=True),),
+)

@@ -139,7 +139,7 @@ def _limited(text: str) -> str:
     found = _parsed(text)
     if not isinstance(found, dict):
         return text
-    for key, most in (("iterations", 20), ("warmup", 20), ("n", 64), ("window", 64), ("ranks", 64)):
+    for key, most in (("iterations", 20), ("warmup", 20), ("extent", 64), ("window", 64), ("ranks", 64)):
         if isinstance(found.get(key), int) and not isinstance(found[key], bool) and found[key] > most:
             found[key] = most
     if isinstance(found.get("bytes"), list):

@@ -88,8 +88,8 @@ def _changed(tree: Any, random: random.Random, words: Sequence[str]) -> Any:
 
 
 def _value(random: random.Random, words: Sequence[str]) -> Any:
-    simple = [None, True, False, [], {}, "", 0, -1, 1, 2.5, 1e308, -1e-300, float("inf"), float("nan"), 2**31, 2**32,
-              2**53 + 1, 2**63, 2**64, -(2**63) - 1, 10**30]  # fmt: skip
+    simple: list[Any] = [None, True, False, [], {}, "", 0, -1, 1, 2.5, 1e308, -1e-300, float("inf"), float("nan")]
+    simple += [2**31, 2**32, 2**53 + 1, 2**63, 2**64, -(2**63) - 1, 10**30]
     kind = random.randrange(6)
     if kind == 0:
         return random.choice(TEXTS)

@@ -1,11 +1,12 @@
 """One process that reads inputs of a format, one after another, and says what became of each.
 
-Lines of JSON come on standard input (`{"file": …, "choice": …}`), lines of JSON go out. What weft itself prints goes to a
-file: the worker looks at it as a person would. The top-level handler is weft's own (`weft.cli.main`).
+Lines of JSON come on standard input (`{"file": …, "choice": …}`), lines of JSON go out. What weft itself prints goes
+to a file: the worker looks at it as a person would. The top-level handler is weft's own (`weft.cli.main`).
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -14,9 +15,10 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
-import calls
-from formats import FORMATS
+from benches.fuzz import calls
+from benches.fuzz.formats import FORMATS, Format
 
 MAX_LINE = 1_300
 """Characters of a line of a message: names of files and lists of right words are in it too."""
@@ -35,14 +37,15 @@ def main() -> None:
     found = FORMATS[format_name]
     # Answers go where standard output was; weft gets one of its own.
     answers = os.fdopen(os.dup(1), "w")
-    spoken, printed = tempfile.TemporaryFile("w+b"), tempfile.TemporaryFile("w+b")
+    # Open for the whole life of the process.
+    spoken, printed = tempfile.TemporaryFile("w+b"), tempfile.TemporaryFile("w+b")  # noqa: SIM115
     os.dup2(printed.fileno(), 1)
     os.dup2(spoken.fileno(), 2)
-    sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)
+    sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
     os.environ["COLUMNS"] = "200"
     import weft.cli.main  # noqa: F401
 
-    places = _places(folder)
+    files = needed_files(folder)
     answers.write('{"ready": true}\n')
     answers.flush()
     for line in sys.stdin:
@@ -55,7 +58,7 @@ def main() -> None:
             file.truncate()
         _reset_peak()
         begin = time.process_time()
-        code, raised = _read(found, job, places)
+        code, raised = _read(found, job, files)
         seconds = time.process_time() - begin
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
@@ -63,19 +66,19 @@ def main() -> None:
         text = spoken.read(1 << 20).decode("utf-8", "replace")
         printed.seek(0)
         output = printed.read(1 << 20).decode("utf-8", "replace")
-        answer = {"code": code, "seconds": seconds, "peak": _peak(), "fault": _fault(code, raised, text, output)}
+        answer = {"code": code, "seconds": seconds, "peak": _peak(), "fault": fault(code, raised, text, output)}
         answers.write(json.dumps({**answer, "signature": _signature(code, text), "text": text[-2000:]}) + "\n")
         answers.flush()
 
 
 def _limit(memory: int) -> None:
-    """From now on so much more address space can be had: what is imported when it is first used, and threads, are there."""
+    """From now on so much more address space can be had: what first use imports, and threads, are there."""
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     limit = pages * os.sysconf("SC_PAGE_SIZE") + memory
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
-def _places(folder: Path) -> dict[str, str]:
+def needed_files(folder: Path) -> dict[str, str]:
     """Files that commands need besides the input."""
     (folder / "program.py").write_text("import weft\n\nx = weft.VPSet((64,)).full(1.0)\ny = x + x\n")
     lines = ["%%MatrixMarket matrix coordinate real general", "16 16 30"]
@@ -90,14 +93,14 @@ def _places(folder: Path) -> dict[str, str]:
             "torus": str(folder / "torus.toml"), "out": str(folder / "out")}  # fmt: skip
 
 
-def _read(found, job, places: dict[str, str]) -> tuple[int, BaseException | None]:
+def _read(found: Format, job: dict[str, Any], files: dict[str, str]) -> tuple[int, BaseException | None]:
     """The exit code of one reading, and what was raised past weft's own handler."""
     from weft.cli import errors
     from weft.cli.main import main as weft_main
 
     readers = [*found.commands, *found.calls]
     reader = readers[job["choice"] % len(readers)]
-    for leftover in Path(places["out"]).parent.glob("out*"):
+    for leftover in Path(files["out"]).parent.glob("out*"):
         leftover.unlink()
     try:
         if isinstance(reader, str):
@@ -106,7 +109,7 @@ def _read(found, job, places: dict[str, str]) -> tuple[int, BaseException | None
             except Exception as error:
                 return errors.report(error, False), None
             return 0, None
-        sys.argv = ["weft", *(word.format(file=job["file"], **places) for word in reader)]
+        sys.argv = ["weft", *(word.format(file=job["file"], **files) for word in reader)]
         weft_main()
     except SystemExit as left:
         return left.code if isinstance(left.code, int) else 1, None
@@ -115,7 +118,7 @@ def _read(found, job, places: dict[str, str]) -> tuple[int, BaseException | None
     return 0, None
 
 
-def _fault(code: int, raised: BaseException | None, text: str, output: str) -> str | None:
+def fault(code: int, raised: BaseException | None, text: str, output: str) -> str | None:
     """What is wrong with how an input was received; nothing where it was accepted or refused as it should be."""
     if raised is not None:
         return f"raised {type(raised).__name__}: {str(raised)[:200]}"
@@ -135,7 +138,7 @@ def _fault(code: int, raised: BaseException | None, text: str, output: str) -> s
 
 def _line_of(text: str, at: int) -> str:
     begin = text.rfind("\n", 0, at) + 1
-    return text[begin : begin + 300].split("\n")[0]
+    return text[begin : begin + 300].split("\n", maxsplit=1)[0]
 
 
 def _signature(code: int, text: str) -> str:
@@ -146,10 +149,8 @@ def _signature(code: int, text: str) -> str:
 
 
 def _reset_peak() -> None:
-    try:
+    with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        pass
 
 
 def _peak() -> int:

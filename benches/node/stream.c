@@ -1,4 +1,4 @@
-/* STREAM's four kernels as anyone would write them: the peer of weft's `stream`.
+/* STREAM's four kernels as anyone would write them: the baseline of weft's `stream`.
  *
  *   cc -O3 -march=native [-fopenmp] stream.c -o stream
  *   ./stream BYTES_PER_ARRAY REPETITIONS

@@ -1,4 +1,4 @@
-/* A peer of weft's stencils: what a programmer writes in C for one shape, with streaming stores.
+/* A baseline of weft's stencils: what a programmer writes in C for one shape, with streaming stores.
  *
  *   cc -O3 -march=native -fopenmp -shared -fPIC stencils.c -o stencils.so
  *

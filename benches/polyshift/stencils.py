@@ -1,15 +1,13 @@
-"""weft's stencils beside numpy, numba, JAX and C, interleaved, as shares of a copy of the array.
-
-    python benches/polyshift/stencils.py [CASE]… [--rounds 7] [--peers c,numpy,numba,jax] [--threads N] [--steps N]
-        [--no-record]
+"""weft's stencils beside numpy, numba, JAX and C, as shares of a copy of the array.
 
 Each round times a copy by memmove of the same array on one thread, and one shared by --threads (default: all), with
 which weft's gain from threads is compared; weft on one thread and on --threads; weft with --steps time steps in one
-call (per step; several in one sweep, so beyond 1.0 is possible); and every peer that is there; peers that are not are
-named and left out. Where all coefficients differ, as many products in registers, which read and write nothing: what the
-processor allows one thread in that minute. A share is bytes over seconds over the copy's rate of the
-same round: 16 bytes a point (source read, result written), 232 where each of 27 points has an array of coefficients.
-Every result is checked against weft's first. Run it on a quiet machine, with weft installed.
+call (per step; several in one sweep, so beyond 1.0 is possible); and every baseline that is there; baselines that
+are not are named and left out. Where all coefficients differ, as many products in registers, which read and write
+nothing: what the processor allows one thread in that minute. A share is bytes over seconds over the copy's rate of
+the same round: 16 bytes a point (source read, result written), 232 where each of 27 points has an array of
+coefficients. Every result is checked against weft's first. stencils.md says what to know when reading the numbers.
+Run it on a quiet machine.
 """
 
 from __future__ import annotations
@@ -17,28 +15,26 @@ from __future__ import annotations
 import argparse
 import ctypes
 import itertools
-import json
 import os
-import statistics
 import sys
 import tempfile
-import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "node"))
-import peers
-
 import weft
+from benches import building, harness
+from benches.benchmark import Benchmark, Need, awkward_option, has_package, positive, rounds_option
+from benches.harness import Call
+from benches.recording import Report
 
 PRODUCTS = "products alone"
 """As many products and sums as the points need, in registers: a share that one thread cannot exceed."""
 
 Points = dict[tuple[int, ...], Any]
-Call = Callable[[], None]
 
 
 def around(axes: int) -> Points:
@@ -71,21 +67,21 @@ CASES: dict[str, tuple[tuple[int, ...], Callable[[], Points], bool, float]] = {
 """Shape, points, whether each has an array of coefficients, and the share of a copy to reach on one thread."""
 
 
-def c_peer(library: ctypes.CDLL, name: str, x: np.ndarray, y: np.ndarray, points: Points) -> Call:
+def with_c(library: ctypes.CDLL, name: str, x: np.ndarray, y: np.ndarray, points: Points) -> Call:
     """The function of stencils.c for a case."""
     pointer = ctypes.POINTER(ctypes.c_double)
     source, target = x.ctypes.data_as(pointer), y.ctypes.data_as(pointer)
     extents = [ctypes.c_ssize_t(extent) for extent in (x.shape if x.ndim == 2 else x.shape[:1])]
     if name == "27-point-arrays":
-        held: Any = (pointer * 27)(*(array.ctypes.data_as(pointer) for array in points.values()))
+        factors: Any = (pointer * 27)(*(array.ctypes.data_as(pointer) for array in points.values()))
     else:
-        held = (ctypes.c_double * len(points))(*points.values())
+        factors = (ctypes.c_double * len(points))(*points.values())
     functions = {"5-point": "star2", "7-point": "star3", "8-point": "around4", "27-point-arrays": "cube3_arrays"}
     function = getattr(library, functions.get(name, "cube3"))
-    return lambda: function(source, target, *extents, held)
+    return lambda: function(source, target, *extents, factors)
 
 
-def numpy_peer(x: np.ndarray, y: np.ndarray, points: Points) -> Call:
+def with_numpy(x: np.ndarray, y: np.ndarray, points: Points) -> Call:
     """Sums of rolled copies."""
 
     def call() -> None:
@@ -98,7 +94,7 @@ def numpy_peer(x: np.ndarray, y: np.ndarray, points: Points) -> Call:
     return call
 
 
-def numba_peer(x: np.ndarray, y: np.ndarray, points: Points) -> Call:
+def with_numba(x: np.ndarray, y: np.ndarray, points: Points) -> Call:
     """Loops over the inner points, written out for the case; its ends are left out, in its favour."""
     import numba
 
@@ -106,11 +102,11 @@ def numba_peer(x: np.ndarray, y: np.ndarray, points: Points) -> Call:
     arrays = not isinstance(next(iter(points.values())), float)
     terms = []
     for number, offset in enumerate(points):
-        place = ",".join(f"{name}{by:+d}" if by else name for name, by in zip(names, offset, strict=True))
+        index = ",".join(f"{name}{by:+d}" if by else name for name, by in zip(names, offset, strict=True))
         factor = f"c{number}[{','.join(names)}]" if arrays else f"c[{number}]"
-        terms.append(f"{factor}*x[{place}]")
-    held = [f"c{number}" for number in range(len(points))] if arrays else ["c"]
-    lines = [f"def kernel(x, y, {', '.join(held)}):"]
+        terms.append(f"{factor}*x[{index}]")
+    parameters = [f"c{number}" for number in range(len(points))] if arrays else ["c"]
+    lines = [f"def kernel(x, y, {', '.join(parameters)}):"]
     for depth, name in enumerate(names):
         lines.append("    " * (depth + 1) + f"for {name} in range(1, x.shape[{depth}] - 1):")
     lines.append("    " * (x.ndim + 1) + f"y[{','.join(names)}] = {' + '.join(terms)}")
@@ -121,7 +117,7 @@ def numba_peer(x: np.ndarray, y: np.ndarray, points: Points) -> Call:
     return lambda: kernel(x, y, *arguments)
 
 
-def jax_peer(x: np.ndarray, y: np.ndarray, points: Points) -> Call:
+def with_jax(x: np.ndarray, y: np.ndarray, points: Points) -> Call:
     """Sums of rolled arrays under jit, on one processor."""
     import jax
     import jax.numpy as jnp
@@ -139,114 +135,116 @@ def jax_peer(x: np.ndarray, y: np.ndarray, points: Points) -> Call:
     return lambda: compiled(there, factors).block_until_ready()
 
 
-def timed(call: Call) -> float:
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
-
-
 def inner(y: np.ndarray) -> np.ndarray:
     return y[(slice(1, -1),) * y.ndim]
 
 
-def calls_of(name: str, chosen: argparse.Namespace, library: ctypes.CDLL | None) -> dict[str, Any]:
-    """Arrays and everything that is timed, for a case; each peer's result is checked."""
-    shape, make, arrays, _ = CASES[name]
+@dataclass
+class Work:
+    """What is timed of a case.
+
+    Attributes
+    ----------
+    calls
+        By name; `steps` says how many time steps each of them does.
+    bytes
+        That one step has to move.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    calls: dict[str, Call]
+    steps: dict[str, int]
+    bytes: int
+
+
+def work_of(name: str, shape: tuple[int, ...], chosen: argparse.Namespace, library: ctypes.CDLL | None) -> Work:
+    """Arrays and everything that is timed, for a case; each baseline's result is checked."""
+    _, make, arrays, _ = CASES[name]
     points = make()
     if arrays:
         points = {offset: np.full(shape, value) for offset, value in points.items()}
     x = np.random.default_rng(1).random(shape)
     y = weft.stencil({(0,) * len(shape): 1.0})(x)
-    s = weft.stencil(points)
+    s = weft.stencil(dict(points.items()))
     plan = s.plan(shape, threads=1)
     calls: dict[str, Call] = {"weft": plan.bind(x, y)}
     calls["weft"]()
     expected = y.copy()
     if chosen.threads > 1:
         calls[f"weft, {chosen.threads} threads"] = s.plan(shape, threads=chosen.threads).bind(x, y)
+    steps = {}
     if not arrays and chosen.steps > 1:
-        calls[f"weft, {chosen.steps} steps"] = s.plan(shape, threads=1, steps=chosen.steps).bind(x, y)
-    for peer in chosen.peers:
-        try:
-            made = {
-                "c": lambda: c_peer(library, name, x, y, points) if library else None,
-                "numpy": lambda: numpy_peer(x, y, points),
-                "numba": lambda: numba_peer(x, y, points),
-                "jax": lambda: jax_peer(x, y, points),
-            }[peer]()
-        except ImportError as error:
-            print(f"{name}: {peer} is left out: {error}")
-            continue
-        if made is None:
-            continue
+        several = f"weft, {chosen.steps} steps"
+        calls[several] = s.plan(shape, threads=1, steps=chosen.steps).bind(x, y)
+        steps[several] = chosen.steps
+    for baseline, call in baselines(name, x, y, points, chosen, library).items():
         y.fill(0)
-        made()
-        if peer != "jax" and not np.allclose(inner(y), inner(expected), rtol=1e-12):
-            sys.exit(f"{name}: {peer} computes something else")
-        calls[peer] = made
+        call()
+        if baseline != "jax" and not np.allclose(inner(y), inner(expected), rtol=1e-12):
+            sys.exit(f"{name}: {baseline} computes something else")
+        calls[baseline] = call
     if library and not arrays and len(set(points.values())) == len(points):
         calls[PRODUCTS] = lambda: library.products(len(points) * x.size, 0.5)
-    return {"x": x, "y": y, "calls": calls, "bytes": plan.bytes()}
+    return Work(x, y, calls, steps, plan.bytes())
 
 
-def measure(name: str, chosen: argparse.Namespace, library: ctypes.CDLL | None) -> dict[str, Any]:
-    """Shares of the copy's rate, round by round."""
-    made = calls_of(name, chosen, library)
-    x, y, calls = made["x"], made["y"], made["calls"]
-    shares: dict[str, list[float]] = {label: [] for label in calls}
-    copies = []
-    several = f"{chosen.threads} threads"
-    copies_by_several: list[float] = []
-    slow = {"numpy", "jax"}
-    for number in range(chosen.rounds):
-        copies.append(timed(lambda: ctypes.memmove(y.ctypes.data, x.ctypes.data, x.nbytes)))
-        rate = 2 * x.nbytes / copies[-1]
-        if library and chosen.threads > 1:
-            parts = timed(lambda: library.copy(y.ctypes.data, x.ctypes.data, x.size, chosen.threads))
-            copies_by_several.append(copies[-1] / parts)
-        for label, call in calls.items():
-            if label in slow and number >= 2:
-                continue
-            steps = chosen.steps if label.endswith("steps") else 1
-            shares[label].append(made["bytes"] * steps / timed(call) / rate)
-    copy = statistics.median(copies)
-    result: dict[str, Any] = {"copy_gb_per_s": 2 * x.nbytes / copy / 1e9, "target": CASES[name][3]}
-    print(f"{name} {CASES[name][0]}: copy {result['copy_gb_per_s']:.1f} GB/s, target {CASES[name][3]}")
-    by_round = {label: list(values) for label, values in shares.items()}
-    for label, values in shares.items():
-        values.sort()
-        found = {"median": statistics.median(values), "least": values[0], "largest": values[-1], "rounds": len(values)}
-        result[label] = found
-        print(f"  {label:<18} {found['median']:.3f} ({found['least']:.3f} to {found['largest']:.3f})", flush=True)
-    if copies_by_several:
-        by_copy = statistics.median(copies_by_several)
-        by_weft = result[f"weft, {several}"]["median"] / result["weft"]["median"]
-        result["scaling"] = {"threads": chosen.threads, "copy": by_copy, "weft": by_weft}
-        print(f"  {several}: copy {by_copy:.2f} times as fast as one, weft {by_weft:.2f}")
-    result["met"] = result["weft"]["median"] >= result["target"]
-    if PRODUCTS in result:
-        pairs = zip(by_round["weft"], by_round[PRODUCTS], strict=True)
-        result["share_of_products"] = statistics.median(share / bound for share, bound in pairs)
-        print(f"  weft reaches {result['share_of_products']:.2f} of what its products alone would")
-    return result
+def baselines(
+    name: str, x: np.ndarray, y: np.ndarray, points: Points, chosen: argparse.Namespace, library: ctypes.CDLL | None
+) -> dict[str, Call]:
+    """The baselines that are wanted and installed."""
+    found: dict[str, Call] = {}
+    for baseline in chosen.baselines:
+        if baseline == "c" and library is not None:
+            found["c"] = with_c(library, name, x, y, points)
+        elif baseline == "numpy":
+            found["numpy"] = with_numpy(x, y, points)
+        elif baseline == "numba" and has_package("numba"):
+            found["numba"] = with_numba(x, y, points)
+        elif baseline == "jax" and has_package("jax"):
+            found["jax"] = with_jax(x, y, points)
+    return found
 
 
-def build_c(folder: Path) -> ctypes.CDLL | None:
-    source = Path(__file__).with_name("stencils.c")
-    command = [
-        "cc",
-        "-O3",
-        "-march=native",
-        "-ffast-math",
-        "-fopenmp",
-        "-shared",
-        "-fPIC",
-        str(source),
-        "-o",
-        str(folder / "stencils.so"),
-    ]
-    peers.run(command, "building the C peer")
-    library = ctypes.CDLL(str(folder / "stencils.so"))
+COPY = "copy"
+SLOW = {"numpy": 2, "jax": 2}
+"""Rounds of what is so slow that two tell enough."""
+
+
+def measure(
+    name: str, shape: tuple[int, ...], chosen: argparse.Namespace, library: ctypes.CDLL | None, report: Report
+) -> None:
+    """Shares of the copy's rate, round by round; a shape that is not the case's own has no target."""
+    work = work_of(name, shape, chosen, library)
+    x, y = work.x, work.y
+    calls: dict[str, Call] = {COPY: lambda: ctypes.memmove(y.ctypes.data, x.ctypes.data, x.nbytes)}
+    several = f"{COPY}, {chosen.threads} threads"
+    if library and chosen.threads > 1:
+        calls[several] = lambda: library.copy(y.ctypes.data, x.ctypes.data, x.size, chosen.threads)
+    calls |= work.calls
+    sides = {label: lambda call=call: harness.timed(call) for label, call in calls.items()}
+    seconds = harness.interleaved(sides, chosen.rounds, name, SLOW)
+    where = f"{name} {'x'.join(map(str, shape))}"
+    target = CASES[name][3] if shape == CASES[name][0] else None
+    report.samples(seconds, shape="x".join(map(str, shape)), bytes=x.nbytes, unit=name)
+    report.figure(f"{where}: copy", harness.spread([2 * x.nbytes / one / 1e9 for one in seconds[COPY]]), "GB/s")
+    for label in work.calls:
+        moved = work.bytes * work.steps.get(label, 1) / (2 * x.nbytes)
+        copies = seconds[COPY][: len(seconds[label])]
+        share = harness.spread([moved * one for one in harness.ratios(copies, seconds[label])])
+        judged = target if label == "weft" else None
+        report.figure(f"{where}: {label}: share of a copy", share, "ratio", judged, "at least")
+    if several in seconds:
+        for label, other in ((COPY, several), ("weft", f"weft, {chosen.threads} threads")):
+            gain = harness.spread(harness.ratios(seconds[label], seconds[other]))
+            report.figure(f"{where}: {label}, by {chosen.threads} threads", gain, "ratio")
+    if PRODUCTS in seconds:
+        share = harness.spread(harness.ratios(seconds[PRODUCTS], seconds["weft"]))
+        report.figure(f"{where}: weft: share of its products alone", share, "ratio")
+
+
+def build_c(folder: Path) -> ctypes.CDLL:
+    library = building.c_library(Path(__file__).with_name("stencils.c"), folder, "-ffast-math", "-fopenmp")
     library.copy.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int]
     library.copy.restype = None
     library.products.argtypes = [ctypes.c_ssize_t, ctypes.c_double]
@@ -254,40 +252,53 @@ def build_c(folder: Path) -> ctypes.CDLL | None:
     return library
 
 
-def options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+BASELINES = ("c", "numpy", "numba", "jax")
+
+
+def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("cases", nargs="*", help=f"of {', '.join(CASES)} (default: all)")
-    parser.add_argument("--rounds", type=int, default=7, help="rounds (default 7)")
-    parser.add_argument("--peers", default="c,numpy,numba,jax", help="comma-separated (default c,numpy,numba,jax)")
-    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="threads of the second row of weft")
-    parser.add_argument("--steps", type=int, default=8, help="time steps in one call (default 8)")
-    parser.add_argument("--no-record", action="store_true", help="print only")
-    chosen = parser.parse_args()
-    chosen.peers = [peer for peer in chosen.peers.split(",") if peer]
+    rounds_option(parser, 7)
+    everyone = ",".join(BASELINES)
+    parser.add_argument("--baselines", default=everyone, help=f"comma-separated (default {everyone})")
+    default = os.cpu_count() or 1
+    parser.add_argument("--threads", type=positive, default=default, help="threads of the second row of weft")
+    parser.add_argument("--steps", type=positive, default=8, help="time steps in one call (default 8)")
+    awkward_option(parser)
+
+
+def check(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> None:
+    chosen.baselines = [name for name in chosen.baselines.split(",") if name]
     unknown = [name for name in chosen.cases if name not in CASES]
-    wrong = [peer for peer in chosen.peers if peer not in ("c", "numpy", "numba", "jax")]
+    wrong = [name for name in chosen.baselines if name not in BASELINES]
     if unknown or wrong:
         parser.error(f"unknown: {', '.join(unknown + wrong)}")
-    if min(chosen.rounds, chosen.threads, chosen.steps) < 1:
-        parser.error("rounds, threads and steps must be at least 1")
-    return chosen
 
 
-def main() -> None:
-    chosen = options()
+def run(chosen: argparse.Namespace, report: Report) -> None:
     # One thread for a library that would take all.
     os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
-    before = peers.machine()
-    results = {}
+    report.protocol = {
+        "rounds": chosen.rounds,
+        "threads": chosen.threads,
+        "steps": chosen.steps,
+        "denominator": "memmove of the same array, one thread",
+    }
     with tempfile.TemporaryDirectory() as folder:
-        library = build_c(Path(folder)) if "c" in chosen.peers else None
+        library = build_c(Path(folder)) if "c" in chosen.baselines and C_COMPILER.is_there else None
         for name in chosen.cases or CASES:
-            results[name] = measure(name, chosen, library)
-    if not chosen.no_record:
-        content = {"machine": before, "denominator": "memmove of the same array, one thread", "cases": results}
-        print("recorded in", peers.record("stencils", content).relative_to(peers.ROOT))
-        print(json.dumps({name: row["met"] for name, row in results.items()}))
+            regular = CASES[name][0]
+            for shape in [regular, *(harness.awkward_shapes(regular) if chosen.awkward else [])]:
+                measure(name, shape, chosen, library, report)
 
 
-if __name__ == "__main__":
-    main()
+C_COMPILER = Need("cc", "program")
+
+BENCHMARK = Benchmark(
+    "stencils",
+    "stencils beside C, numpy, numba and JAX, as shares of a copy",
+    "two minutes",
+    run,
+    options,
+    check,
+    (C_COMPILER, Need("numba", "package"), Need("jax", "package")),
+)

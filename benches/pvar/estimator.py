@@ -1,16 +1,15 @@
-#!/usr/bin/env python3
-"""The estimator held against programs: predicted and measured time of each, on this machine.
+"""The estimator compared with programs: predicted and measured time of each, on this machine.
 
     weft calibrate
-    python benches/pvar/estimator.py [--programs blind|development|earlier|all] [--costs FILE] [--visits 8]
+    python -m benches estimator
 
-The method of the calibration was developed with programs of programs/ (at first gauss, life, radix_sort and spmv) and
-then frozen; the `blind` ones were written after that and estimated once. `earlier` are those that earlier methods were
-blind to; this one was developed with them too. A record says which were run and whether it was their first time
-(--first). Measured is `solve` of each program, which has all of its
-operations on parallel variables and little else: the median of the runs of a visit, and the least of several visits
-spread over the benchmark, as the calibration takes its times; the pace of the processor beside each run is recorded
-(weft.estimation.pace). There is no peer: no other tool predicts programs of array operations from their counts.
+The method of the calibration was developed with programs of programs/ (at first gauss, life, radix_sort and spmv)
+and then frozen; the `blind` ones were written after that and estimated once. `earlier` are those that earlier
+methods were blind to; this one was developed with them too. A record says which were run and whether it was their
+first time (--first). Measured is `solve` of each program, which has all of its operations on parallel variables and
+little else: the median of the runs of a visit, and the least of several visits spread over the benchmark, as the
+calibration takes its times; the pace of the processor beside each run is recorded (weft.estimation.pace). There is
+no baseline: no other tool predicts programs of array operations from their counts.
 
 Target: median error at most 8%, none above 20%.
 """
@@ -18,24 +17,25 @@ Target: median error at most 8%, none above 20%.
 from __future__ import annotations
 
 import argparse
-import datetime
+import functools
 import importlib.util
-import json
-import os
-import platform
 import random
 import statistics
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
+from benches.benchmark import Benchmark, positive, rounds_option
+from benches.recording import ROOT, Report
 from weft.estimation import costs_file, estimate
 from weft.estimation.pace import Pace, Probe
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "programs"))
-DEVELOPMENT = {"gauss": (63, 127, 255), "life": (64, 300), "radix_sort": (8192, 100_000), "spmv": (2000, 20_000)}
-EARLIER = {
+Sizes = dict[str, tuple[int, ...]]
+"""Sizes of programs by name."""
+
+DEVELOPMENT: Sizes = {"gauss": (63, 127, 255), "life": (64, 300), "radix_sort": (8192, 100_000), "spmv": (2000, 20_000)}
+EARLIER: Sizes = {
     "jacobi": (64, 200),
     "histogram": (65_536, 200_000),
     "shortest_paths": (500, 5_000),
@@ -59,7 +59,7 @@ EARLIER = {
     "string_matching": (20_000, 200_000),
     "quicksort": (10_000, 100_000),
 }
-BLIND = {
+BLIND: Sizes = {
     "lattice_boltzmann": (64, 200),
     "nbody": (200, 1000),
     "knapsack": (5_000, 100_000),
@@ -67,100 +67,103 @@ BLIND = {
     "ising": (64, 256),
     "graph_components": (3_000, 60_000),
 }
+GROUPS = {"development": DEVELOPMENT, "earlier": EARLIER, "blind": BLIND}
 TARGET = {"median": 0.08, "worst": 0.20}
 
+Case = tuple[str, int]
+Run = tuple[Probe, float]
 
-def module(name: str):
+
+def module(name: str) -> Any:
+    """A program of programs/, which is no package."""
     spec = importlib.util.spec_from_file_location(name, ROOT / "programs" / f"{name}.py")
-    found = importlib.util.module_from_spec(spec)
-    sys.modules[name] = found
-    spec.loader.exec_module(found)
-    return found
+    assert spec is not None
+    assert spec.loader is not None
+    program = importlib.util.module_from_spec(spec)
+    sys.modules[name] = program
+    spec.loader.exec_module(program)
+    return program
 
 
-def run(solve, given, pace: Pace) -> tuple[Probe, float]:
+def solved(solve: Any, problem: Any, pace: Pace) -> Run:
     """The probes beside a run, and its seconds."""
     before, start = pace.probe(), time.perf_counter()
-    solve(given)
+    solve(problem)
     taken = time.perf_counter() - start
     return before.most(pace.probe()), taken
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--programs", choices=("blind", "development", "earlier", "all"), default="all")
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--programs", choices=(*GROUPS, "all"), default="all", help="which (default all)")
     parser.add_argument("--costs", type=Path, help="costs of here (default: those of weft calibrate)")
-    parser.add_argument("--visits", type=int, default=8, help="times that each program is come back to (default 8)")
-    parser.add_argument("--rounds", type=int, default=3, help="runs in each visit (default 3)")
+    parser.add_argument("--visits", type=positive, default=8, help="times that each program comes (default 8)")
+    rounds_option(parser, 3)
     parser.add_argument("--first", action="store_true", help="record that blind programs are tried first now")
-    parser.add_argument("--record", type=Path, help="where to write (default benches/records/DATE-estimator.json)")
-    chosen = parser.parse_args()
-    wanted = {
-        "blind": BLIND,
-        "development": DEVELOPMENT,
-        "earlier": EARLIER,
-        "all": {**DEVELOPMENT, **EARLIER, **BLIND},
-    }[chosen.programs]
-    costs = costs_file.read(chosen.costs)
-    made = {name: module(name) for name in wanted}
-    cases = {(name, size): made[name].problem(size) for name, sizes in wanted.items() for size in sizes}
-    load = os.getloadavg()
-    visits, pace = {case: [] for case in cases}, Pace()
+
+
+def visit_all(
+    programs: dict[str, Any], cases: dict[Case, Any], chosen: argparse.Namespace, pace: Pace
+) -> dict[Case, list[list[Run]]]:
+    """The runs of every visit of every case, in an order that changes."""
+    visits: dict[Case, list[list[Run]]] = {case: [] for case in cases}
     for visit in range(chosen.visits):
         order = list(cases)
         random.Random(visit).shuffle(order)
         for case in order:
-            solve, given = made[case[0]].solve, cases[case]
-            run(solve, given, pace)  # brings code and memory in
-            visits[case].append([run(solve, given, pace) for _ in range(chosen.rounds)])
-    results = []
-    for (name, size), found in visits.items():
-        medians = [statistics.median(taken for _, taken in visit) for visit in found]
-        slowdowns = [statistics.median(probe.over(pace.least) for probe, _ in visit) for visit in found]
-        measured = min(medians)
-        group = "development" if name in DEVELOPMENT else "earlier" if name in EARLIER else "blind"
-        predicted = estimate(lambda n=name, c=(name, size): made[n].solve(cases[c]), "here", costs=chosen.costs).total
-        error = predicted.real_s / measured - 1
-        results.append(
-            {
-                "program": name, "size": size, "group": group, "operations": predicted.count,
-                "measured_s": measured, "visits_s": medians, "probe_over_least": slowdowns,
-                "predicted_s": predicted.real_s, "low_s": predicted.low_s,
-                "high_s": predicted.high_s, "error": error,
-            }
-        )  # fmt: skip
-        inside = "within" if predicted.low_s <= measured <= predicted.high_s else "outside"
-        print(
-            f"{name:>15} {size:>7}: measured {measured * 1e3:9.3f} ms, predicted {predicted.real_s * 1e3:9.3f} ms "
-            f"({error:+.1%}, {inside} its interval), visits {min(medians) * 1e3:.2f} to {max(medians) * 1e3:.2f} ms"
-        )
-    summary = {}
-    for kind in ("development", "earlier", "blind"):
-        errors = [abs(one["error"]) for one in results if one["group"] == kind]
-        if errors:
-            summary[kind] = {"median": statistics.median(errors), "worst": max(errors), "cases": len(errors)}
-            met = all(summary[kind][name] <= most for name, most in TARGET.items())
-            shown = {name: f"{summary[kind][name]:.1%}" for name in TARGET}
-            print(f"{kind}: median {shown['median']}, worst {shown['worst']}:", "met" if met else "MISSED")
-    today = datetime.date.today().isoformat()
-    record = chosen.record or ROOT / f"benches/records/{today}-estimator.json"
-    content = {
-        "benchmark": "estimator",
-        "date": today,
-        "machine": {"processor": platform.machine(), "processors": os.cpu_count(), "load": load},
+            solve, problem = programs[case[0]].solve, cases[case]
+            solved(solve, problem, pace)  # brings code and memory in
+            visits[case].append([solved(solve, problem, pace) for _ in range(chosen.rounds)])
+    return visits
+
+
+def run(chosen: argparse.Namespace, report: Report) -> None:
+    groups = {name: sizes for name, sizes in GROUPS.items() if chosen.programs in (name, "all")}
+    costs = costs_file.read(chosen.costs)
+    # Programs import it, and each other, by these names.
+    module("arguments")
+    programs = {name: module(name) for sizes in groups.values() for name in sizes}
+    wanted = {(name, size): group for group, of in groups.items() for name, sizes in of.items() for size in sizes}
+    cases = {(name, size): programs[name].problem(size) for name, size in wanted}
+    pace = Pace()
+    visits = visit_all(programs, cases, chosen, pace)
+    report.protocol = {
+        "visits": chosen.visits,
+        "rounds": chosen.rounds,
         "calibration": dict(costs.about),
-        "held_out": {"median": statistics.median(map(abs, costs.held_out)), "programs": len(costs.held_out)},
-        "first_try_of_blind_programs": chosen.first,
-        "target": TARGET,
-        "summary": summary,
-        "results": results,
+        "first try of blind programs": chosen.first,
     }
-    partial = record.with_suffix(".part")
-    partial.write_text(json.dumps(content, indent=2) + "\n")
-    partial.replace(record)
-    print(f"written to {record}")
-    return 0
+    report.figure("held out of the calibration: median error", statistics.median(map(abs, costs.held_out)), "ratio")
+    report.figure("held out of the calibration: programs", len(costs.held_out))
+    errors: dict[str, list[float]] = {group: [] for group in groups}
+    for (name, size), runs in visits.items():
+        solve = functools.partial(programs[name].solve, cases[name, size])
+        predicted = estimate(solve, "here", costs=chosen.costs).total
+        errors[wanted[name, size]].append(abs(judge(name, size, runs, predicted, pace, report)))
+    for group, found in errors.items():
+        report.figure(f"{group}: median error", statistics.median(found), "ratio", TARGET["median"], "at most")
+        report.figure(f"{group}: worst error", max(found), "ratio", TARGET["worst"], "at most")
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def judge(name: str, size: int, runs: list[list[Run]], predicted: Any, pace: Pace, report: Report) -> float:
+    """Figures and samples of one case; the relative error of its prediction."""
+    medians = [statistics.median(taken for _, taken in visit) for visit in runs]
+    slowdowns = [statistics.median(probe.over(pace.least) for probe, _ in visit) for visit in runs]
+    measured = min(medians)
+    error = float(predicted.real_s / measured - 1)
+    where = f"{name}, {size}"
+    report.samples({"measured": medians}, program=name, extent=size)
+    report.figure(f"{where}: measured", measured, "s", quiet=True)
+    report.predicted(f"{where}: predicted", predicted.real_s, predicted.low_s, predicted.high_s, "s")
+    report.figure(f"{where}: error", error, "ratio")
+    report.figure(f"{where}: operations", predicted.count, quiet=True)
+    report.figure(f"{where}: probe over the least", statistics.median(slowdowns), "ratio", quiet=True)
+    return error
+
+
+BENCHMARK = Benchmark(
+    "estimator",
+    "predicted and measured times of programs of array operations",
+    "ten minutes, after weft calibrate",
+    run,
+    options,
+)

@@ -1,20 +1,16 @@
-"""The kernels of parallel variables beside their peers, in one run.
+"""The kernels of parallel variables beside their baselines.
 
-    python benches/pvar/primitives.py [--groups streams,gather,send,small] [--elements 67108864] [--rounds 5]
-        [--threads 2] [--ratios 1,3,10,30,100,300,1000] [--part-of FILE] [--no-record]
+Groups: `streams` (add, sum, max, scans, spread, shift of float64) as shares of STREAM's copy of the same round:
+bytes of each array read once and written once a second, over those of a copy. Shares are of a copy by memcpy and of
+one by a loop of streaming stores, each with one thread and with as many as weft uses; the target is compared with
+memcpy with as many. `gather` and `send` (with add; destinations next to each other, `clustered`, or as far apart as
+they can be, `scattered`) in million elements a second. `small`: 4096 elements, calls from Python, with and without a
+selection, beside numpy's own form of the same.
 
-Groups: `streams` (add, sum, max, scans, spread, shift of float64) as shares of STREAM's copy of the same round: bytes
-of each array read once and written once a second, over those of a copy. Shares are given against a copy by memcpy and
-one by a loop of streaming stores, each with one thread and with as many as weft uses; the target is held against memcpy
-with as many. `gather` and `send` (with add; destinations next to each other, `clustered`, or as far apart as they can
-be, `scattered`) in million elements a second. `small`: 4096 elements, calls from Python, with and without a selection,
-beside numpy's own form of the same.
+The whole takes some minutes. On a machine that is not quiet for so long, do it in pieces: --part-of FILE adds what is
+measured to a record that there is, and makes it if there is none; figures of the same names are replaced.
 
-The whole takes some minutes. On a machine that is not quiet for so long, do it in pieces: --part-of FILE adds groups,
-rows and ratios to a record that there is, and makes it if there is none; each piece has its own time and load there.
-
-All contenders of a row run in every round, in an order that turns. numba, numexpr and JAX are used where present. Run
-it on a quiet machine.
+All contenders of a row run in every round, in an order that rotates. Run it on a quiet machine.
 """
 
 from __future__ import annotations
@@ -22,84 +18,67 @@ from __future__ import annotations
 import argparse
 import concurrent.futures
 import ctypes
-import datetime
 import functools
-import json
 import os
-import platform
 import sys
 import tempfile
-import time
-import timeit
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parent / "polyshift")]
-
-import recording  # noqa: E402
-import shifts_peers  # noqa: E402
-from pvar_peers import found  # noqa: E402
-
-import weft  # noqa: E402
-from weft import _core  # noqa: E402
+import weft
+from benches import harness
+from benches.benchmark import Benchmark, Need, awkward_option, numbers, positive, rounds_option
+from benches.harness import Call
+from benches.polyshift import shifts_baselines
+from benches.pvar.primitives_baselines import NEEDS, baselines, plane
+from benches.pvar.primitives_small import pairs
+from benches.recording import Report
+from weft import _core
 
 GROUPS = ("streams", "gather", "send", "small")
 SMALL = 4096
 # Shares of a copy, million elements a second, and times of numpy's: the least, or for `small` the most.
 STREAMS = {"add": 1.1, "sum": 0.9, "max": 0.9, "scan": 0.9, "segmented scan": 0.9, "spread": 0.95, "shift": 1.0}
+MOVED = {"add": 24, "sum": 8, "max": 8, "scan": 16, "segmented scan": 17, "spread": 8, "shift": 16}
+"""Bytes of an element that have to be moved."""
 RATE = 150
 EVEN = 0.1
 SMALL_MOST = {"plain": 2.0, "selected": 1.0}
 
-Call = Callable[[], Any]
 
-
-def options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--groups", default=",".join(GROUPS), help="groups, comma-separated (default: all)")
-    parser.add_argument("--elements", type=int, default=64 << 20, help="elements, a power of two (default 64 Mi)")
-    parser.add_argument("--rounds", type=int, default=5, help="rounds (default 5)")
-    parser.add_argument("--threads", type=int, default=os.cpu_count(), help="threads of weft (default: all processors)")
-    parser.add_argument("--ratios", default="1,3,10,30,100,300,1000", help="senders of one destination, in `send`")
+    parser.add_argument("--elements", type=positive, default=64 << 20, help="elements (default 64 Mi)")
+    rounds_option(parser, 5)
+    default = os.cpu_count() or 1
+    parser.add_argument("--threads", type=positive, default=default, help="threads of weft (default: all processors)")
+    ratios = "1,3,10,30,100,300,1000"
+    parser.add_argument("--ratios", type=numbers, default=ratios, help=f"senders of one destination (default {ratios})")
     parser.add_argument("--rows", default="", help="only these rows of `streams`, comma-separated (default: all)")
     parser.add_argument("--part-of", type=Path, metavar="FILE", help="add to this record")
-    parser.add_argument("--no-record", action="store_true", help="print only")
-    chosen = parser.parse_args()
+    awkward_option(parser)
+
+
+def check(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> None:
     chosen.groups = chosen.groups.split(",")
-    chosen.ratios = [int(ratio) for ratio in chosen.ratios.split(",")]
     chosen.rows = chosen.rows.split(",") if chosen.rows else list(STREAMS)
     if not set(chosen.groups) <= set(GROUPS) or not set(chosen.rows) <= set(STREAMS):
         parser.error(f"groups are {', '.join(GROUPS)}; rows are {', '.join(STREAMS)}")
-    if chosen.rounds < 1 or chosen.threads < 1 or chosen.elements < 1 << 14 or chosen.elements.bit_count() != 1:
-        parser.error("at least one round and one thread; elements are a power of two, at least 16384")
-    return chosen
+    if chosen.elements < 1 << 14:
+        parser.error("at least 16384 elements")
 
 
-def once(call: Call) -> float:
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
+def measure(contenders: dict[str, Call], rounds: int, label: str) -> dict[str, list[float]]:
+    """Seconds of each contender in each round, after a call of each that is not timed."""
+    for call in contenders.values():
+        call()
+    sides = {name: functools.partial(harness.timed, call) for name, call in contenders.items()}
+    return harness.interleaved(sides, rounds, label)
 
 
-def raced(name: str, contenders: dict[str, Call], rounds: int) -> dict[str, list[float]]:
-    """Seconds of each contender in each round."""
-    seconds: dict[str, list[float]] = {contender: [] for contender in contenders}
-    names = list(contenders)
-    for contender in names:
-        contenders[contender]()
-    for number in range(rounds):
-        for contender in names[number % len(names) :] + names[: number % len(names)]:
-            seconds[contender].append(once(contenders[contender]))
-        print(f"\r{name}: round {number + 1} of {rounds} ", end="", file=sys.stderr, flush=True)
-    print(file=sys.stderr)
-    return seconds
-
-
-def check(name: str, call: Call, out: np.ndarray, expected: np.ndarray | float) -> None:
+def require(name: str, call: Call, out: np.ndarray, expected: np.ndarray | float) -> None:
     """Ends the program where a contender comes to something else."""
     result = call()
     result = out if result is None else np.asarray(result)
@@ -107,240 +86,185 @@ def check(name: str, call: Call, out: np.ndarray, expected: np.ndarray | float) 
         sys.exit(f"{name} computes something else")
 
 
-def streams(chosen: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    n, threads = chosen.elements, chosen.threads
-    side = 1 << (n.bit_length() // 2)
-    a = np.arange(n, dtype=float) % 1024
-    b = a[::-1].copy()
-    out = np.zeros(n)
-    flags = np.zeros(n, dtype=bool)
-    flags[np.random.default_rng(1).integers(0, n, n // 100)] = True
-    flags[0] = True
-    plane, plane_out = a.reshape(-1, side), out.reshape(-1, side)
-    weft_calls = {
-        "add": lambda: _core.array_elementwise("add", (a, b), out, threads=threads),
-        "sum": lambda: _core.array_reduce(a, "add", threads=threads),
-        "max": lambda: _core.array_reduce(a, "max", threads=threads),
-        "scan": lambda: _core.array_scan(a, out, "add", threads=threads),
-        "segmented scan": lambda: _core.array_scan(a, out, "add", segments=flags, threads=threads),
-        "spread": lambda: _core.array_spread(plane, plane_out, 0, 1, threads=threads),
-        "shift": shifted(a, out, threads),
-    }
-    moved = {"add": 24, "sum": 8, "max": 8, "scan": 16, "segmented scan": 17, "spread": 8, "shift": 16}
-    copies = shifts_peers.copies(folder)
-    by_threads = {count: copies(out, a, count) for count in {1, threads}}
-    if threads > 1:
-        by_threads[threads]["copy, memcpy"] = memcpy_by_threads(out, a, threads)
-    rows = {}
-    for row in chosen.rows:
-        contenders = {"weft": weft_calls[row]}
-        expected = None
-        for name, peer in found(row, a, b, out, flags, side).items():
-            if expected is None:
-                expected = peer.call()
+class Streams:
+    """The arrays of `streams` of one size, and the calls on them."""
+
+    def __init__(self, n: int, threads: int, folder: Path) -> None:
+        side = 1 << (n.bit_length() // 2)
+        a = np.arange(n, dtype=float) % 1024
+        b = a[::-1].copy()
+        out = np.zeros(n)
+        flags = np.zeros(n, dtype=bool)
+        flags[np.random.default_rng(1).integers(0, n, n // 100)] = True
+        flags[0] = True
+        self.arrays = (a, b, out, flags, side)
+        self.weft: dict[str, Call] = {
+            "add": lambda: _core.array_elementwise("add", (a, b), out, threads=threads),
+            "sum": lambda: _core.array_reduce(a, "add", threads=threads),
+            "max": lambda: _core.array_reduce(a, "max", threads=threads),
+            "scan": lambda: _core.array_scan(a, out, "add", threads=threads),
+            "segmented scan": lambda: _core.array_scan(a, out, "add", segments=flags, threads=threads),
+            "spread": lambda: _core.array_spread(plane(a, side), plane(out, side), 0, 1, threads=threads),
+            "shift": shifted(a, out, threads),
+        }
+        copies = shifts_baselines.copies(folder)
+        self.copies: dict[str, Call] = {}
+        for count in sorted({1, threads}):
+            calls = {name: call for name, call in copies(out, a, count).items() if name.startswith("copy")}
+            if count > 1:
+                calls["copy, memcpy"] = memcpy_by_threads(out, a, count)
+            self.copies |= {f"{name}, {count} threads": call for name, call in calls.items()}
+
+    def contenders(self, row: str) -> dict[str, Call]:
+        """weft, the baselines and the copies; that weft does what the first baseline does is checked."""
+        contenders = {"weft": self.weft[row]}
+        for name, call in baselines(row, *self.arrays).items():
+            if name == "numpy":
+                expected = call()
+                out = self.arrays[2]
                 expected = np.array(out if expected is None else expected)
-                check(f"weft's {row}", weft_calls[row], out, expected)
-            contenders[name] = peer.call
-        for count, made in by_threads.items():
-            contenders |= {f"{copy}, {count} threads": call for copy, call in made.items() if copy.startswith("copy")}
-        seconds = raced(row, contenders, chosen.rounds)
-        rows[row] = shares(row, seconds, moved[row] * n, 16 * n, threads)
-        shown(row, rows[row])
-    return rows
+                require(f"weft's {row}", self.weft[row], out, expected)
+            contenders[name] = call
+        return contenders | self.copies
+
+
+def streams(chosen: argparse.Namespace, n: int, folder: Path, report: Report) -> None:
+    work = Streams(n, chosen.threads, folder)
+    judged = f"copy, memcpy, {chosen.threads} threads"
+    for row in chosen.rows:
+        seconds = measure(work.contenders(row), chosen.rounds, row)
+        where = row if n == chosen.elements else f"{row}, {n} elements"
+        report.samples(seconds, words=n, threads=chosen.threads, operation=row)
+        for name, times in seconds.items():
+            moved = 16 * n if name.startswith("copy") else MOVED[row] * n
+            rates = harness.spread([moved / one / 1e9 for one in times])
+            report.figure(f"{where}: {name}", rates, "GB/s", quiet=True)
+            for copy in work.copies if not name.startswith("copy") else ():
+                share = harness.spread([moved / (16 * n) * one for one in harness.ratios(seconds[copy], times)])
+                target = STREAMS[row] if (name, copy, n) == ("weft", judged, chosen.elements) else None
+                report.figure(f"{where}: {name}: share of {copy}", share, "ratio", target, "at least")
 
 
 def memcpy_by_threads(to: np.ndarray, x: np.ndarray, threads: int) -> Call:
     """A share of the array for each thread; memmove lets the others go on."""
     pool = concurrent.futures.ThreadPoolExecutor(threads)
-    share = x.nbytes // threads
+    bounds = [x.nbytes * number // threads for number in range(threads + 1)]
 
     def part(number: int) -> None:
-        ctypes.memmove(to.ctypes.data + number * share, x.ctypes.data + number * share, share)
+        begin, end = bounds[number], bounds[number + 1]
+        ctypes.memmove(to.ctypes.data + begin, x.ctypes.data + begin, end - begin)
 
     return lambda: list(pool.map(part, range(threads)))
 
 
 def shifted(a: np.ndarray, out: np.ndarray, threads: int) -> Call:
-    return weft.polyshift(a.shape, a.dtype, [(1, 0)], threads=threads).bind(a, out=[out])
-
-
-def shares(row: str, seconds: dict[str, list[float]], moved: int, copied: int, threads: int) -> dict[str, Any]:
-    found = {}
-    for name, values in seconds.items():
-        found[name] = {"seconds": shifts_peers.spread(values)}
-        if name.startswith("copy"):
-            found[name]["gb_per_s"] = copied / found[name]["seconds"]["median"] / 1e9
-            continue
-        found[name]["gb_per_s"] = moved / found[name]["seconds"]["median"] / 1e9
-        for copy, copy_seconds in seconds.items():
-            if copy.startswith("copy"):
-                ratios = [moved / copied * c / s for s, c in zip(values, copy_seconds, strict=True)]
-                found[name][f"share of {copy}"] = shifts_peers.spread(ratios)
-    share = found["weft"][f"share of copy, memcpy, {threads} threads"]["median"]
-    return {"contenders": found, "target": STREAMS[row], "share": share, "met": share >= STREAMS[row]}
-
-
-def shown(row: str, result: dict[str, Any]) -> None:
-    print(f"\n{row}: {result['share']:.2f} of a copy by memcpy, target {result['target']}: {verdict(result['met'])}")
-    for name, values in result["contenders"].items():
-        text = "  ".join(
-            f"{key.removeprefix('share of ')} {value['median']:.2f} ({value['least']:.2f} to {value['largest']:.2f})"
-            for key, value in values.items()
-            if key.startswith("share")
-        )
-        print(f"  {name:32} {1e3 * values['seconds']['median']:8.1f} ms {values['gb_per_s']:6.1f} GB/s  {text}")
-
-
-def verdict(met: bool) -> str:
-    return "met" if met else "MISSED"
+    bound: Call = weft.polyshift(a.shape, a.dtype, [(1, 0)], threads=threads).bind(a, out=[out])
+    return bound
 
 
 def permutation(n: int) -> np.ndarray:
-    """0 to n-1 in an order that jumps about, by odd multiplications and folded bits; n is a power of two."""
-    places = np.arange(n, dtype=np.uint64)
-    half = np.uint64(n.bit_length() // 2)
+    """0 to n-1 in an order that jumps about, by odd multiplications and folded bits of the next power of two."""
+    bits = (n - 1).bit_length()
+    index = np.arange(1 << bits, dtype=np.uint64)
+    half = np.uint64((bits + 1) // 2)
     for factor in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB):
-        places *= np.uint64(factor)
-        places &= np.uint64(n - 1)
-        places ^= places >> half
-    return places.view(np.int64)
+        index *= np.uint64(factor)
+        index &= np.uint64((1 << bits) - 1)
+        index ^= index >> half
+    return index[index < n].view(np.int64)
 
 
-def rates(name: str, seconds: dict[str, list[float]], n: int) -> dict[str, Any]:
-    found = {who: shifts_peers.spread([n / s / 1e6 for s in values]) for who, values in seconds.items()}
-    text = "  ".join(
-        f"{who} {rate['median']:.0f} ({rate['least']:.0f} to {rate['largest']:.0f})" for who, rate in found.items()
-    )
-    print(f"{name}: million elements/s: {text}; target {RATE}: {verdict(found['weft']['median'] >= RATE)}", flush=True)
-    return {"million_elements_per_s": found, "target": RATE, "met": found["weft"]["median"] >= RATE}
+def rates(
+    where: str, contenders: dict[str, Call], chosen: argparse.Namespace, n: int, operation: str, report: Report
+) -> float:
+    """Million elements a second of every contender; that of weft."""
+    name = where if n == chosen.elements else f"{where}, {n} elements"
+    seconds = measure(contenders, chosen.rounds, name)
+    report.samples({f"{where}, {who}": times for who, times in seconds.items()}, words=n, threads=chosen.threads,
+                   operation=operation)  # fmt: skip
+    for who, times in seconds.items():
+        rate = harness.spread([n / one / 1e6 for one in times])
+        target = RATE if who == "weft" and n == chosen.elements else None
+        report.figure(f"{name}: {who}", rate, "million elements/s", target, "at least")
+    return harness.spread([n / one / 1e6 for one in seconds["weft"]]).value
 
 
-def gather(chosen: argparse.Namespace) -> dict[str, Any]:
-    n = chosen.elements
+def gather(chosen: argparse.Namespace, n: int, report: Report) -> None:
     a, index, out = np.arange(n, dtype=float), permutation(n), np.zeros(n)
     call = functools.partial(_core.array_gather, a, index, out, threads=chosen.threads)
-    check("weft's gather", call, out, index.astype(float))
-    contenders = {"weft": call} | {name: peer.call for name, peer in found("gather", a, index, out).items()}
-    return rates("random gather", raced("gather", contenders, chosen.rounds), n)
+    require("weft's gather", call, out, index.astype(float))
+    rates("random gather", {"weft": call} | baselines("gather", a, index, out), chosen, n, "gather", report)
 
 
-def send(chosen: argparse.Namespace) -> dict[str, Any]:
-    n = chosen.elements
+def send(chosen: argparse.Namespace, n: int, report: Report) -> None:
     order = permutation(n)
     x, out = np.full(n, 0.5), np.zeros(n)
     # As parallel variables keep one.
-    room = _core.SendRoom(_core.array_send_room(x, out, chosen.threads))
-    rows = {}
+    buffer = _core.SendRoom(_core.array_send_room(x, out, chosen.threads))
+    from_three = []
     for ratio in chosen.ratios:
         for pattern, stride in {"clustered": 1, "scattered": ratio}.items():
             index = order // ratio * stride
             out[:] = 0
-            call = functools.partial(_core.array_send, x, index, out, "add", threads=chosen.threads, room=room)
+            call = functools.partial(_core.array_send, x, index, out, "add", threads=chosen.threads, room=buffer)
             call()
             if out.sum() != n / 2 or out[(n // ratio - 1) * stride] != ratio / 2:
                 sys.exit("weft's send computes something else")
-            contenders = {"weft": call} | {name: peer.call for name, peer in found("send", x, index, out).items()}
-            name = f"send, {ratio} to one, {pattern}"
-            rows[name] = rates(name, raced(name, contenders, chosen.rounds), n)
-    return {"rows": rows, **evenness(rows)}
+            contenders = {"weft": call} | baselines("send", x, index, out)
+            rate = rates(f"send, {ratio} to one, {pattern}", contenders, chosen, n, "send", report)
+            if ratio >= 3:
+                from_three.append(rate)
+    if from_three and n == chosen.elements:
+        uneven = max(from_three) / min(from_three) - 1
+        report.figure("send, from 3 to one on: the fastest above the slowest", uneven, "ratio", EVEN, "at most")
 
 
-def evenness(rows: dict[str, Any]) -> dict[str, Any]:
-    """How far the rates of sends from ratio 3 on are apart."""
-    weft_rates = {
-        name: row["million_elements_per_s"]["weft"]["median"]
-        for name, row in rows.items()
-        if not name.startswith("send, 1 to")
-    }
-    if not weft_rates:
-        return {}
-    spread = max(weft_rates.values()) / min(weft_rates.values()) - 1
-    outcome = f"from ratio 3 on, the fastest is {100 * spread:.0f}% above the slowest"
-    print(f"{outcome}; target {100 * EVEN:.0f}%: {verdict(spread <= EVEN)}")
-    return {"fastest_over_slowest": spread, "target": EVEN, "met": spread <= EVEN}
-
-
-def microseconds(call: Call, calls: int = 400) -> float:
-    return 1e6 * timeit.timeit(call, number=calls) / calls
-
-
-def small(chosen: argparse.Namespace) -> dict[str, Any]:
-    from pvar_small import pairs
-
-    rows = {}
-    print(f"\n{SMALL} elements, microseconds a call: weft, numpy, ratio")
-    for name, kind, ours, theirs in pairs(SMALL):
-        both: dict[str, list[float]] = {"weft": [], "numpy": []}
-        for number in range(4 * chosen.rounds):
-            sides = [("weft", ours), ("numpy", theirs)]
-            for who, call in sides if number % 2 == 0 else reversed(sides):
-                both[who].append(microseconds(call))
-        ratio = shifts_peers.spread([w / n for w, n in zip(both["weft"], both["numpy"], strict=True)])
-        met = ratio["median"] <= SMALL_MOST[kind]
-        medians = {who: shifts_peers.spread(values) for who, values in both.items()}
-        rows[f"{name}, {kind}"] = {"microseconds": medians, "ratio": ratio, "target": SMALL_MOST[kind], "met": met}
-        print(
-            f"  {name + ', ' + kind:28} {medians['weft']['median']:8.2f} {medians['numpy']['median']:8.2f} "
-            f"{ratio['median']:6.2f}, target {SMALL_MOST[kind]}: {verdict(met)}"
-        )
-    return rows
-
-
-def joined(
-    path: Path, started: datetime.datetime, load: tuple[float, ...], protocol: dict[str, Any], results: dict[str, Any]
-) -> None:
-    """Adds what was measured to a record; rows that it has are replaced."""
-    piece = {
-        "date": started.isoformat(timespec="seconds"),
-        "load_before": load,
-        "load_after": os.getloadavg(),
-        "protocol": protocol,
-        "rows": {group: list(one.get("rows", one)) for group, one in results.items()},
-    }
-    record: dict[str, Any] = {
-        "benchmark": "pvar-primitives",
-        "processor": recording.processor(),
-        "processors": os.cpu_count(),
-        "system": platform.platform(),
-        "pieces": [],
-        "results": {},
-    }
-    if path.exists():
-        record = json.loads(path.read_text(encoding="utf-8"))
-    record["pieces"].append(piece)
-    for group, measured in results.items():
-        there = record["results"].setdefault(group, {})
-        if group == "send":
-            rows = {**there.get("rows", {}), **measured["rows"]}
-            record["results"][group] = {"rows": rows, **evenness(rows)}
-        else:
-            there.update(measured)
-    path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    print("\nrecord:", path)
-
-
-def main() -> None:
-    chosen = options()
-    started, load = datetime.datetime.now(datetime.UTC), os.getloadavg()
-    results: dict[str, Any] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        for group in chosen.groups:
-            work = {"streams": lambda: streams(chosen, Path(folder)), "gather": lambda: gather(chosen)}
-            work |= {"send": lambda: send(chosen), "small": lambda: small(chosen)}
-            results[group] = work[group]()
-    if not chosen.no_record:
-        protocol = {
-            "elements": chosen.elements,
-            "rounds": chosen.rounds,
-            "threads": chosen.threads,
-            "shares": "bytes of each array read once and written once a second over those of a copy in the same round",
+def small(chosen: argparse.Namespace, n: int, report: Report) -> None:
+    for name, kind, ours, theirs in pairs(n):
+        where = f"{name}, {kind}, {n} elements"
+        sides: dict[str, Callable[[], float]] = {
+            "weft": functools.partial(harness.timed, ours, 400),
+            "numpy": functools.partial(harness.timed, theirs, 400),
         }
-        if chosen.part_of is not None:
-            joined(chosen.part_of, started, load, protocol, results)
-            return
-        name = "pvar-" + ("primitives" if set(chosen.groups) == set(GROUPS) else "-".join(chosen.groups))
-        print("\nrecord:", shifts_peers.record(name, started, load, {"protocol": protocol, "results": results}))
+        seconds = harness.interleaved(sides, 4 * chosen.rounds)
+        report.samples(seconds, words=n, operation=f"{name}, {kind}")
+        for who, times in seconds.items():
+            report.figure(f"{where}: {who}", harness.spread(times), "s", quiet=True)
+        ratio = harness.spread(harness.ratios(seconds["weft"], seconds["numpy"]))
+        target = SMALL_MOST[kind] if n == SMALL else None
+        report.figure(f"{where}: weft/numpy", ratio, "ratio", target, "at most")
 
 
-if __name__ == "__main__":
-    main()
+def run(chosen: argparse.Namespace, report: Report) -> None:
+    if chosen.part_of is not None:
+        report.continue_from(chosen.part_of)
+        chosen.record = chosen.part_of
+    report.protocol = {
+        "elements": chosen.elements,
+        "rounds": chosen.rounds,
+        "threads": chosen.threads,
+        "shares": "bytes of each array read once and written once a second over those of a copy in the same round",
+    }
+    large = [chosen.elements, *(harness.awkward(chosen.elements) if chosen.awkward else [])]
+    with tempfile.TemporaryDirectory() as folder:
+        for n in large:
+            if "streams" in chosen.groups:
+                streams(chosen, n, Path(folder), report)
+            if "gather" in chosen.groups:
+                gather(chosen, n, report)
+            if "send" in chosen.groups:
+                send(chosen, n, report)
+    if "small" in chosen.groups:
+        for n in [SMALL, *(harness.awkward(SMALL) if chosen.awkward else [])]:
+            small(chosen, n, report)
+
+
+BENCHMARK = Benchmark(
+    "primitives",
+    "kernels of parallel variables beside numpy, numba, numexpr and JAX, as shares of a copy",
+    "ten minutes",
+    run,
+    options,
+    check,
+    (*NEEDS, Need("cc", "program", hint="copies by streaming stores need it")),
+)

@@ -1,6 +1,6 @@
 /* How fast a send with combining can be at best: the time of its motions of memory alone.
  *
- *     cc -O3 -march=native -pthread benches/pvar/send_bound.c -o send_bound && ./send_bound > RECORD.json
+ *     python -m benches send-bound
  *
  * A large send (crates/kernels, primitives/send/buckets.rs) reads 8 bytes of value and 8 of index for each message, stores
  * packets of two lines with 12 messages past the caches, in an order that jumps from bucket to bucket, reads them again, and

@@ -1,50 +1,43 @@
 """Parallel variables of 4096 elements beside numpy, called from Python: seconds an operation.
 
-    python benches/pvar/small.py [--rounds 11] [--no-record]
-
-Every operation is done by weft and by numpy, without and with half of the elements selected; numpy's masked form is its
-own (`where=` of functions and reductions, boolean indices where there is none). Both sides of all rows run in every
-round, each for about a millisecond, and a ratio is the median over rounds of the ratio in a round. Targets: weft takes
-at most twice numpy's time without a selection, at most numpy's with one.
+Every operation is done by weft and by numpy, without and with half of the elements selected; numpy's masked form is
+its own (`where=` of functions and reductions, boolean indices where there is none). Both sides of all rows run in
+every round, each for about a millisecond, and a ratio is the median over rounds of the ratio in a round. Targets:
+weft takes at most twice numpy's time without a selection, at most numpy's with one.
 """
 
 from __future__ import annotations
 
 import argparse
-import datetime
-import json
-import os
-import platform
-import statistics
-import timeit
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 
 import weft
+from benches import harness
+from benches.benchmark import Benchmark, awkward_option, rounds_option
+from benches.harness import Call
+from benches.recording import Report
 
 SHAPE = (64, 64)
 ROUND_SECONDS = 1e-3
 LIMITS = {"all": 2.0, "selected": 1.0}
-Call = Callable[[], object]
 
 
-def rows() -> dict[tuple[str, str], tuple[Call, Call]]:
+def rows(shape: tuple[int, int]) -> dict[tuple[str, str], tuple[Call, Call]]:
     """Operation and who is selected; weft's call and numpy's."""
     random = np.random.default_rng(1)
-    a, b = random.uniform(1, 2, SHAPE), random.uniform(1, 2, SHAPE)
-    mask = random.random(SHAPE) < 0.5
-    to = random.integers(0, a.size, SHAPE)
-    out, flat = np.zeros(SHAPE), np.zeros(a.size)
-    vp, on = weft.VPSet(SHAPE), weft.VPSet(SHAPE)
+    a, b = random.uniform(1, 2, shape), random.uniform(1, 2, shape)
+    mask = random.random(shape) < 0.5
+    to = random.integers(0, a.size, shape)
+    out, flat = np.zeros(shape), np.zeros(a.size)
+    vp, on = weft.VPSet(shape), weft.VPSet(shape)
     x, y, address = vp.array(a, copy=True), vp.array(b), vp.array(to)
     p, q, where = on.array(a, copy=True), on.array(b), on.array(to)
     target, masked_target = vp.zeros(), on.zeros()
     on.where(on.array(mask)).__enter__()  # for the whole run: a selection is made once and used many times
 
     def masked_get() -> object:
-        result = np.zeros(SHAPE)
+        result = np.zeros(shape)
         result[mask] = a.ravel()[to[mask]]
         return result
 
@@ -63,7 +56,7 @@ def rows() -> dict[tuple[str, str], tuple[Call, Call]]:
         ("max", "selected"): (lambda: weft.reduce(p, "max"), lambda: a.max(where=mask, initial=-np.inf)),
         ("spread", "all"): (
             lambda: weft.spread(x, 0, 5),
-            lambda: np.ascontiguousarray(np.broadcast_to(a[5:6], SHAPE)),
+            lambda: np.ascontiguousarray(np.broadcast_to(a[5:6], shape)),
         ),
         ("shift", "all"): (lambda: weft.shift(x, 1, 0), lambda: np.roll(a, -1, 0)),
         ("scan add", "all"): (lambda: weft.scan(x, "add", 1), lambda: np.cumsum(a, 1)),
@@ -85,52 +78,37 @@ def rows() -> dict[tuple[str, str], tuple[Call, Call]]:
     }
 
 
-def main() -> None:
-    """Measures, prints and records."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=11, help="rounds (default 11)")
-    parser.add_argument("--no-record", action="store_true", help="print only")
-    chosen = parser.parse_args()
-    started, load = datetime.datetime.now(datetime.UTC), os.getloadavg()
-    calls = rows()
-    timers = {
-        (key, side): timeit.Timer("call()", globals={"call": pair[side]})
-        for key, pair in calls.items()
-        for side in (0, 1)
-    }
-    counts = {name: max(1, round(ROUND_SECONDS / (timer.timeit(5) / 5))) for name, timer in timers.items()}
-    seconds: dict[object, list[float]] = {name: [] for name in timers}
-    for number in range(chosen.rounds):
-        for key in calls:
-            for side in ((0, 1), (1, 0))[number % 2]:
-                seconds[key, side].append(timers[key, side].timeit(counts[key, side]) / counts[key, side])
-    results = []
-    print(f"{'operation':14} {'selection':10} {'weft':>9} {'numpy':>9} {'ratio':>7}")
-    for key in calls:
-        ratios = [ours / theirs for ours, theirs in zip(seconds[key, 0], seconds[key, 1], strict=True)]
-        ours, theirs, ratio = (statistics.median(values) for values in (seconds[key, 0], seconds[key, 1], ratios))
-        verdict = "met" if ratio <= LIMITS[key[1]] else "MISSED"
-        print(f"{key[0]:14} {key[1]:10} {1e6 * ours:7.2f}us {1e6 * theirs:7.2f}us {ratio:7.2f}  {verdict}")
-        spread = {"least": min(ratios), "largest": max(ratios)}
-        results.append(
-            {"operation": key[0], "selection": key[1], "weft_s": ours, "numpy_s": theirs, "ratio": ratio, **spread}
-        )
-    if not chosen.no_record:
-        folder = Path(__file__).parents[1] / "records"
-        file = folder / f"{started:%Y-%m-%d}-pvar-small.json"
-        record = {
-            "started": started.isoformat(timespec="seconds"),
-            "load": load,
-            "processor": platform.processor() or platform.machine(),
-            "python": platform.python_version(),
-            "numpy": np.__version__,
-            "weft": weft.__version__,
-            "protocol": {"rounds": chosen.rounds, "limits": LIMITS, "statistic": "median over rounds"},
-            "results": results,
-        }
-        file.write_text(json.dumps(record, indent=1) + "\n")
-        print("record:", file.name)
+def options(parser: argparse.ArgumentParser) -> None:
+    rounds_option(parser, 11)
+    awkward_option(parser)
 
 
-if __name__ == "__main__":
-    main()
+def measure(shape: tuple[int, int], rounds: int, report: Report) -> None:
+    """Both sides of every row in every round; shapes other than the usual one have no targets."""
+    calls = {f"{operation}, {selection}: {side}": call
+             for (operation, selection), pair in rows(shape).items()
+             for side, call in zip(("weft", "numpy"), pair, strict=True)}  # fmt: skip
+    sides = harness.loops(calls, ROUND_SECONDS)
+    where = "x".join(map(str, shape))
+    seconds = harness.interleaved(sides, rounds, where)
+    report.samples(seconds, shape=where)
+    for operation, selection in rows(shape):
+        name = f"{operation}, {selection}"
+        ours, theirs = seconds[f"{name}: weft"], seconds[f"{name}: numpy"]
+        full = name if shape == SHAPE else f"{name}, {where}"
+        target = LIMITS[selection] if shape == SHAPE else None
+        report.figure(f"{full}: weft", harness.spread(ours), "s", quiet=True)
+        report.figure(f"{full}: numpy", harness.spread(theirs), "s", quiet=True)
+        ratio = harness.spread(harness.ratios(ours, theirs))
+        report.figure(f"{full}: weft/numpy", ratio, "ratio", target, "at most")
+
+
+def run(chosen: argparse.Namespace, report: Report) -> None:
+    report.machine |= {"numpy": np.__version__, "weft": weft.__version__}
+    report.protocol = {"rounds": chosen.rounds, "statistic": "median over rounds"}
+    measure(SHAPE, chosen.rounds, report)
+    for shape in harness.awkward_shapes(SHAPE) if chosen.awkward else ():
+        measure((shape[0], shape[1]), chosen.rounds, report)
+
+
+BENCHMARK = Benchmark("pvar-small", "operations on small parallel variables beside numpy", "seconds", run, options)

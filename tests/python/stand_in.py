@@ -1,4 +1,4 @@
-"""A stand-in for the native half, for tests of what lies above it: names, shapes and errors without any machine.
+"""A stand-in for the extension module, for tests of what lies above it: names, shapes and errors without any machine.
 
 `install()` puts it in the place of what `weft._core` lacks.
 """
@@ -10,37 +10,52 @@ MACHINES = {"alpha": ("Alpha One", 64, 80e-6, 0.4e-6, 10e-6), "beta": ("Beta Two
 LENGTHS = [8 << k for k in range(18)]
 
 
-def _entry(name, group="point-to-point", **parameters):
-    base = {
-        "min_ranks": 2,
-        "default_ranks": 2,
-        "bytes": {"default": LENGTHS, "of": "message", "zero": True, "multiple_of": 1},
-        "hops": False,
-        "algorithms": [],
-        "window": None,
-        "host": False,
-    }
-    return {"name": name, "summary": f"what {name} does", "group": group, "parameters": base | parameters}
+def _takes(name, default=(), choices=(), multiple_of=1, of=None):
+    return {
+        "name": name, "of": of, "default": list(default), "shapes": [], "choices": list(choices), "least": 0,
+        "multiple_of": multiple_of,
+    }  # fmt: skip
 
 
-_BLOCKS = {"default": [8, 128, 2048, 32768], "of": "vector", "zero": False, "multiple_of": 8}
+MESSAGES = _takes("bytes", LENGTHS, of="message")
+
+
+def _entry(name, group="point-to-point", takes=(MESSAGES,), **more):
+    base = {"min_ranks": 2, "default_ranks": 2, "host": False, "aliases": [], "nearest_of": [], "example": ""}
+    return {"name": name, "summary": f"what {name} does", "group": group, "takes": list(takes), **base, **more}
+
+
+def _blocks(multiple_of):
+    return _takes("bytes", [8, 128, 2048, 32768], multiple_of=multiple_of, of="vector")
+
+
+def _algorithms(*names):
+    return _takes("algorithm", choices=("auto", "native", *names))
+
+
 BENCHMARKS = [
-    _entry("echo", hops=True),
+    _entry("echo", takes=[MESSAGES, _takes("hops")]),
     _entry("echo-self", min_ranks=1, default_ranks=1),
     _entry("echo-host", host=True),
     _entry("ring"),
-    _entry("bandwidth", "throughput", window=64),
+    _entry("bandwidth", "throughput", [MESSAGES, _takes("window", [64])]),
     _entry("bisection", "throughput"),
-    _entry("barrier", "collective", bytes=None, algorithms=["dissemination", "tree"]),
-    _entry("broadcast", "collective", bytes=_BLOCKS | {"multiple_of": 1}, algorithms=["binomial", "pipelined"]),
-    _entry("allreduce", "collective", bytes=_BLOCKS, algorithms=["recursive-doubling", "ring"]),
+    _entry("barrier", "collective", [_algorithms("dissemination", "tree")]),
+    _entry("broadcast", "collective", [_blocks(1), _algorithms("binomial", "pipelined")]),
+    _entry("allreduce", "collective", [_blocks(8), _algorithms("recursive-doubling", "ring")]),
 ]
 
 
 NODE = [
-    {"name": "arithmetic", "summary": "what arithmetic does", "variants": ["float64_multiply"], "lengths": None},
-    {"name": "stream", "summary": "what stream does", "variants": ["copy"], "lengths": "bytes of one array"},
-]
+    {
+        "name": "arithmetic", "summary": "what arithmetic does", "variants": ["float64_multiply"], "takes": [],
+        "aliases": [],
+    },
+    {
+        "name": "stream", "summary": "what stream does", "variants": ["copy"],
+        "takes": [_takes("bytes", of="array"), _takes("threads")], "aliases": [],
+    },
+]  # fmt: skip
 
 
 def build(core):
@@ -80,11 +95,11 @@ def build(core):
             return f"the launcher ended with code {exit_code} and no rank said why; see its output"
 
     def rows(request, startup, byte_time, hop_time):
-        known = {entry["name"]: entry["parameters"] for entry in BENCHMARKS}
-        parameters = known[request["benchmark"]]
-        lengths = request.get("bytes") or (parameters["bytes"] or {"default": [None]})["default"]
+        known = {entry["name"]: {takes["name"]: takes for takes in entry["takes"]} for entry in BENCHMARKS}
+        takes = known[request["benchmark"]]
+        lengths = request.get("bytes") or takes.get("bytes", {"default": [None]})["default"]
         for length in lengths:
-            for hops in request.get("hops") or [1 if parameters["hops"] else None]:
+            for hops in request.get("hops") or [1 if "hops" in takes else None]:
                 steps = math.ceil(math.log2(max(2, request["ranks"])))
                 seconds = (startup + (length or 0) * byte_time + hop_time * ((hops or 1) - 1)) * steps
                 yield {
@@ -92,7 +107,7 @@ def build(core):
                     "ranks": request["ranks"],
                     "hops": hops,
                     "bytes": length,
-                    "algorithm": "tree" if parameters["algorithms"] else None,
+                    "algorithm": "tree" if "algorithm" in takes else None,
                     "seconds": seconds,
                     "seconds_p10": seconds,
                     "iterations": 3,
@@ -104,7 +119,7 @@ def build(core):
     def simulate(machine, request_json, trace_path=None, seed=0):
         request = json.loads(request_json)
         check_request(request_json)
-        if any(hops > math.log2(machine.nodes) for hops in request["hops"]):
+        if any(hops > math.log2(machine.nodes) for hops in request.get("hops", ())):
             raise core.UsageError(f"no two nodes of {machine.name} are {max(request['hops'])} hops apart")
         if trace_path is not None:
             with open(trace_path, "w") as file:
@@ -115,17 +130,17 @@ def build(core):
         return json.dumps(list(rows(json.loads(request_json), 1e-6, 1e-10, 0.0)))
 
     def check_request(request_json):
-        if 0 in json.loads(request_json)["bytes"]:
+        if 0 in json.loads(request_json).get("bytes", ()):
             raise core.UsageError("a vector of zero bytes means nothing; ask for 1 byte or more")
 
-    def node_work(benchmark, variant, length=None):
+    def node_work(benchmark, variant, size=None):
         return ("float64_multiply", 1) if variant == "float64_multiply" else None
 
     def run_node(benchmark, request_json):
         return json.dumps(
             [
                 {"benchmark": benchmark, "variant": variant, "seconds": 1e-9, "seconds_p10": 1e-9, "iterations": 10}
-                for variant in json.loads(request_json).get("variants") or ["float64_multiply"]
+                for variant in json.loads(request_json).get("variant") or ["float64_multiply"]
             ]
         )
 

@@ -3,13 +3,11 @@
 import random
 from pathlib import Path
 
-import checks
 import pytest
-import trial
-from kinds import KINDS
 
-import faults
-from faults import Fault
+from benches.faults import checks, faults, trial
+from benches.faults.faults import Fault
+from benches.faults.kinds import KINDS
 
 pytestmark = [
     pytest.mark.mpi,

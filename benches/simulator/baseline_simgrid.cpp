@@ -1,6 +1,6 @@
-// The peer of benches/simulator: the same three workloads on SimGrid's S4U interface, link contention on.
+// The baseline of benches/simulator: the same three workloads on SimGrid's S4U interface, link contention on.
 //
-//   peer_simgrid WORKLOAD RANKS COUNT     prints one line of JSON: messages, processor seconds, virtual seconds
+//   baseline_simgrid WORKLOAD RANKS COUNT     prints one line of JSON: messages, processor seconds, virtual seconds
 //
 // Workloads: ping-pong (2 hosts, COUNT round trips), all-to-all (RANKS hosts on a square torus, rank r to r+s in step s,
 // COUNT steps), ring (RANKS hosts on a square torus, COUNT turns).
@@ -47,7 +47,7 @@ static void ring(int me, int ranks, int count) {
 int main(int argc, char** argv) {
   sg4::Engine engine(&argc, argv);
   if (argc != 4) {
-    std::fprintf(stderr, "usage: peer_simgrid ping-pong|all-to-all|ring RANKS COUNT\n");
+    std::fprintf(stderr, "usage: baseline_simgrid ping-pong|all-to-all|ring RANKS COUNT\n");
     return 2;
   }
   const std::string workload = argv[1];

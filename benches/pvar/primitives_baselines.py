@@ -1,59 +1,45 @@
-"""Peers of the kernels of parallel variables, each as it does the thing best; those not installed are left out."""
+"""Baselines of the kernels of parallel variables, each as it does the thing best; those not installed are left out."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-_told: set[str] = set()
+from benches.benchmark import Need, has_package
+from benches.harness import Call
+
+NEEDS = (Need("numba", "package"), Need("numexpr", "package"), Need("jax", "package"))
 
 
-@dataclass(frozen=True)
-class Peer:
-    """A contender: what it does when called. It returns its result, or writes it into the given output."""
-
-    call: Callable[[], Any]
-
-
-def module(name: str) -> Any | None:
-    try:
-        return __import__(name)
-    except ImportError:
-        if name not in _told:
-            print(f"skipped: {name} is not installed", file=sys.stderr)
-            _told.add(name)
-        return None
+def baselines(row: str, *arrays: Any) -> dict[str, Call]:
+    """The baselines for a row of the benchmark, numpy first: each returns its result, or writes it into the output."""
+    makers = {"numpy": with_numpy, "numba": with_numba, "numexpr": with_numexpr, "jax": with_jax}
+    calls = {name: make(row, *arrays) for name, make in makers.items() if has_package(name)}
+    return {name: call for name, call in calls.items() if call is not None}
 
 
-def found(row: str, *arrays: Any) -> dict[str, Peer]:
-    """The peers for a row of the benchmark, numpy first."""
-    peers: dict[str, Callable[[], Any]] = {}
-    for name, made in (("numpy", with_numpy), ("numba", with_numba), ("numexpr", with_numexpr), ("jax", with_jax)):
-        if name == "numpy" or module(name) is not None:
-            call = made(row, *arrays)
-            if call is not None:
-                peers[name] = call
-    return {name: Peer(call) for name, call in peers.items()}
-
-
-def with_numpy(row: str, *arrays: Any) -> Callable[[], Any] | None:
+def with_numpy(row: str, *arrays: Any) -> Call | None:
     a, b, out, *rest = arrays
-    flags, side = rest if rest else (None, None)
-    return {
+    flags, side = rest if rest else (np.zeros(0, dtype=bool), 1)
+    calls: dict[str, Call] = {
         "add": lambda: none(np.add(a, b, out=out)),
         "sum": a.sum,
         "max": a.max,
         "scan": lambda: none(np.cumsum(a, out=out)),
         "segmented scan": lambda: segmented_by_numpy(a, flags, out),
-        "spread": lambda: np.copyto(out.reshape(-1, side), a.reshape(-1, side)[1]),
+        "spread": lambda: np.copyto(plane(out, side), plane(a, side)[1]),
         "shift": lambda: rolled(a, out),
         "gather": lambda: none(np.take(a, b, out=out, mode="clip")),
         "send": lambda: np.add.at(out, b, a),
-    }[row]
+    }
+    return calls[row]
+
+
+def plane(a: np.ndarray, side: int) -> np.ndarray:
+    """As many whole rows of so many elements as an array has."""
+    return a[: len(a) // side * side].reshape(-1, side)
 
 
 def none(_: Any) -> None:
@@ -73,22 +59,23 @@ def segmented_by_numpy(a: np.ndarray, flags: np.ndarray, out: np.ndarray) -> Non
     out -= np.repeat(before, np.diff(np.append(firsts, len(a))))
 
 
-def with_numexpr(row: str, *arrays: Any) -> Callable[[], Any] | None:
+def with_numexpr(row: str, *arrays: Any) -> Call | None:
     import numexpr
 
     a, b, out = arrays[:3]
     names = {"a": a, "b": b}
-    return {
+    calls: dict[str, Call] = {
         "add": lambda: none(numexpr.evaluate("a + b", local_dict=names, out=out)),
         "sum": lambda: numexpr.evaluate("sum(a)", local_dict=names),
         "max": lambda: numexpr.evaluate("max(a)", local_dict=names),
-    }.get(row)
+    }
+    return calls.get(row)
 
 
 _compiled: dict[str, Any] = {}
 
 
-def with_numba(row: str, *arrays: Any) -> Callable[[], Any] | None:
+def with_numba(row: str, *arrays: Any) -> Call | None:
     import numba
 
     a, b, out, *rest = arrays
@@ -102,7 +89,7 @@ def with_numba(row: str, *arrays: Any) -> Callable[[], Any] | None:
     if row == "segmented scan":
         return lambda: kernel(a, rest[0], out)
     if row == "spread":
-        return lambda: kernel(a.reshape(-1, rest[1]), out.reshape(-1, rest[1]))
+        return lambda: kernel(plane(a, rest[1]), plane(out, rest[1]))
     if row in ("scan", "shift"):
         return lambda: kernel(a, out)
     return lambda: kernel(a, b, out)
@@ -112,33 +99,33 @@ def numba_kernels(numba: Any) -> dict[str, Any]:
     parallel = numba.njit(parallel=True, fastmath=True)
 
     @parallel
-    def add(a, b, out):
+    def add(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
         for i in numba.prange(a.size):
             out[i] = a[i] + b[i]
 
     @parallel
-    def total(a):
+    def total(a: np.ndarray) -> float:
         result = 0.0
         for i in numba.prange(a.size):
             result += a[i]
         return result
 
     @parallel
-    def largest(a):
+    def largest(a: np.ndarray) -> float:
         result = -np.inf
         for i in numba.prange(a.size):
             result = max(result, a[i])
         return result
 
     @numba.njit
-    def scan(a, out):
+    def scan(a: np.ndarray, out: np.ndarray) -> None:
         carried = 0.0
         for i in range(a.size):
             carried += a[i]
             out[i] = carried
 
     @numba.njit
-    def segmented(a, flags, out):
+    def segmented(a: np.ndarray, flags: np.ndarray, out: np.ndarray) -> None:
         carried = 0.0
         for i in range(a.size):
             if flags[i]:
@@ -147,23 +134,23 @@ def numba_kernels(numba: Any) -> dict[str, Any]:
             out[i] = carried
 
     @parallel
-    def spread(a, out):
+    def spread(a: np.ndarray, out: np.ndarray) -> None:
         for i in numba.prange(out.shape[0]):
             out[i] = a[1]
 
     @parallel
-    def shift(a, out):
+    def shift(a: np.ndarray, out: np.ndarray) -> None:
         for i in numba.prange(a.size - 1):
             out[i] = a[i + 1]
         out[a.size - 1] = a[0]
 
     @parallel
-    def gather(a, index, out):
+    def gather(a: np.ndarray, index: np.ndarray, out: np.ndarray) -> None:
         for i in numba.prange(index.size):
             out[i] = a[index[i]]
 
     @numba.njit
-    def send(a, index, out):
+    def send(a: np.ndarray, index: np.ndarray, out: np.ndarray) -> None:
         for i in range(index.size):
             out[index[i]] += a[i]
 
@@ -171,14 +158,14 @@ def numba_kernels(numba: Any) -> dict[str, Any]:
     return kernels | {"spread": spread, "shift": shift, "gather": gather, "send": send}
 
 
-def with_jax(row: str, *arrays: Any) -> Callable[[], Any] | None:
+def with_jax(row: str, *arrays: Any) -> Call | None:
     import jax
 
     jax.config.update("jax_enable_x64", True)
     jax.config.update("jax_platforms", "cpu")
     a, b, out = arrays[:3]
     # Scans of so many elements take seconds: one of them is enough to show.
-    functions = {
+    functions: dict[str, Callable[..., Any]] = {
         "add": lambda a, b: a + b,
         "sum": lambda a, b: a.sum(),
         "max": lambda a, b: a.max(),

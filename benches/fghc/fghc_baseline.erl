@@ -1,5 +1,5 @@
-%% The same programs in Erlang. fghc_peer:main([Program, N, K]).
--module(fghc_peer).
+%% The same programs in Erlang. fghc_baseline:main([Program, N, K]).
+-module(fghc_baseline).
 -export([main/1]).
 
 main([Program, N0, K0]) ->

@@ -13,13 +13,13 @@ Pair = tuple[str, str, Callable[[], Any], Callable[[], Any]]
 
 
 def pairs(n: int) -> Iterator[Pair]:
-    """Name, plain or selected, weft's call, numpy's call."""
+    """Name, plain or selected, weft's call, numpy's call; a spread is of as many whole rows of 64 as there are."""
     rng = np.random.default_rng(1)
     a, b, out = rng.random(n), rng.random(n), np.zeros(n)
-    plane, plane_out = a.reshape(64, -1), out.reshape(64, -1)
+    plane, plane_out = a[: n // 64 * 64].reshape(64, -1), out[: n // 64 * 64].reshape(64, -1)
     index, k = rng.permutation(n), rng.random(n) < 0.5
     several = index // 4
-    plane_k = k.reshape(plane.shape)
+    plane_k = k[: plane.size].reshape(plane.shape)
 
     def scanned(where: bool) -> None:
         if where:

@@ -1,24 +1,25 @@
 """Mutation fuzzing of every format that weft reads, guided by what weft says.
 
-    python benches/fuzz/run.py                        # a minute a format
-    python benches/fuzz/run.py --inputs 7000 --record # the record: 7,000 inputs of each of the formats
-    python benches/fuzz/run.py --formats trace,costs --inputs 300 --seed 1
+    python -m benches fuzz                                   # a minute a format
+    python -m benches fuzz --inputs 7000                     # the record: 7,000 inputs of each of the formats
+    python -m benches fuzz --formats trace,costs --inputs 300 --seed 1 --no-record
 
-An input is a seed (the corpus in tests/data/fuzz, files of the repository) with a few mutations, read by a process that
-does what the command line does. One that makes weft say something new is kept as a further seed of the run. A fault is an
-`internal error`, an exception or a panic past the handler of the command line, the end of the process, more than five
-seconds of processor time, more than a GiB of memory, or a message that echoes more than a line of the input or characters
-that move a terminal. Inputs with faults are written to --keep; mended, they belong into the corpus.
+An input is a seed (the corpus in tests/data/fuzz, files of the repository) with a few mutations, read by a process
+that does what the command line does. One that makes weft say something new is kept as a further seed of the run. A
+fault is an `internal error`, an exception or a panic past the handler of the command line, the end of the process,
+more than five seconds of processor time, more than a GiB of memory, or a message that echoes more than a line of the
+input or characters that move a terminal. Inputs with faults are written to --keep; mended, they belong into the
+corpus.
 """
 
 from __future__ import annotations
 
 import argparse
 import concurrent.futures
-import datetime
 import json
 import os
 import random
+import re
 import select
 import subprocess
 import sys
@@ -26,13 +27,12 @@ import tempfile
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-sys.path[:0] = [str(HERE), str(HERE.parent), str(ROOT / "python")]
-
-import mutation  # noqa: E402
-from formats import FORMATS, Format, generated  # noqa: E402
+from benches.benchmark import Benchmark, positive
+from benches.fuzz import mutation
+from benches.fuzz.formats import FORMATS, Format, generated
+from benches.recording import ROOT, Report
 
 CORPUS = ROOT / "tests" / "data" / "fuzz"
 MAX_SECONDS = 5.0
@@ -45,15 +45,19 @@ WORKER_INPUTS = 4000
 """A worker is ended after so many: what one input leaves behind must not be another's fault for ever."""
 
 
+Answer = dict[str, Any]
+"""What a worker says of an input, and what was found in a format."""
+
+
 class Worker:
     """A process that reads inputs."""
 
     def __init__(self, name: str, folder: Path, warming: list[tuple[Path, int]]) -> None:
         self.read = 0
         self._process = subprocess.Popen(
-            [sys.executable, str(HERE / "worker.py"), name, str(folder), str(MAX_BYTES)],
+            [sys.executable, "-m", "benches.fuzz.worker", name, str(folder), str(MAX_BYTES)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(ROOT / "python"), "XDG_CACHE_HOME": str(folder)},
+            env={**os.environ, "PYTHONPATH": f"{ROOT / 'python'}{os.pathsep}{ROOT}", "XDG_CACHE_HOME": str(folder)},
         )  # fmt: skip
         self._answer(120.0)
         # What is imported when it is first used, and threads, are there before memory is limited.
@@ -64,7 +68,7 @@ class Worker:
         self._process.stdin.write(b'{"limit": true}\n')
         self._process.stdin.flush()
 
-    def take(self, file: Path, choice: int) -> dict:
+    def take(self, file: Path, choice: int) -> Answer:
         """What became of an input."""
         self.read += 1
         job = json.dumps({"file": str(file), "choice": choice})
@@ -87,7 +91,7 @@ class Worker:
             answer["fault"] = f"{answer['peak'] >> 20} MiB of memory"
         return answer
 
-    def _answer(self, seconds: float) -> dict | None:
+    def _answer(self, seconds: float) -> Answer | None:
         assert self._process.stdout is not None
         ready, _, _ = select.select([self._process.stdout], [], [], seconds)
         if not ready:
@@ -95,7 +99,8 @@ class Worker:
         line = self._process.stdout.readline()
         if not line:
             raise EOFError
-        return json.loads(line)
+        answer: Answer = json.loads(line)
+        return answer
 
     def _processor_seconds(self) -> float:
         try:
@@ -119,15 +124,15 @@ def seeds(format: Format) -> list[tuple[bytes, str]]:
     return found + [(text, format.suffixes[0]) for text in generated(format.name)]
 
 
-def fuzz(format: Format, inputs: int | None, seconds: float, seed: int, keep: Path | None) -> dict:
+def fuzz(format: Format, inputs: int | None, seconds: float, seed: int, keep: Path | None) -> Answer:
     """Read inputs of one format, the seeds first, until there were so many or the time is over; what was found."""
     rng = random.Random(f"{seed}:{format.name}")
     known = seeds(format)
     queue = list(known)
     seen: set[str] = set()
-    faults: dict[str, dict] = {}
-    count = Counter()
-    longest = {"seconds": 0.0, "peak": 0}
+    faults: dict[str, Answer] = {}
+    count: Counter[str] = Counter()
+    longest, peak = 0.0, 0
     begin = time.monotonic()
     readers = len(format.commands) + len(format.calls)
     # Every seed by every reader, then mutations.
@@ -144,7 +149,7 @@ def fuzz(format: Format, inputs: int | None, seconds: float, seed: int, keep: Pa
             if first:
                 text, suffix, choice = first.pop()
             else:
-                if inputs is not None and count["inputs"] >= inputs or time.monotonic() - begin >= seconds:
+                if (inputs is not None and count["inputs"] >= inputs) or time.monotonic() - begin >= seconds:
                     break
                 text, suffix = rng.choice(queue)
                 text = mutation.mutated(text, rng, format.words, [other for other, _ in queue[-50:]])
@@ -156,8 +161,8 @@ def fuzz(format: Format, inputs: int | None, seconds: float, seed: int, keep: Pa
             file.unlink(missing_ok=True)
             count["inputs"] += 1
             count[f"code {answer['code']}"] += 1
-            longest["seconds"] = max(longest["seconds"], answer.get("seconds", 0.0))
-            longest["peak"] = max(longest["peak"], answer.get("peak", 0))
+            longest = max(longest, answer.get("seconds", 0.0))
+            peak = max(peak, answer.get("peak", 0))
             if answer["signature"] not in seen and len(text) < 50_000:
                 seen.add(answer["signature"])
                 queue.append((text, suffix))
@@ -174,8 +179,8 @@ def fuzz(format: Format, inputs: int | None, seconds: float, seed: int, keep: Pa
         "messages": len(seen),
         "faults": count["faults"],
         "classes": faults,
-        "longest_s": round(longest["seconds"], 3),
-        "peak_MiB": longest["peak"] >> 20,
+        "longest_s": round(longest, 3),
+        "peak_MiB": peak >> 20,
         "wall_s": round(time.monotonic() - begin, 1),
     }
 
@@ -189,11 +194,9 @@ def _chosen(format: Format, rng: random.Random) -> int:
 
 
 def _note(
-    faults: dict[str, dict], answer: dict, text: bytes, choice: int, suffix: str, name: str, keep: Path | None
+    faults: dict[str, Answer], answer: Answer, text: bytes, choice: int, suffix: str, name: str, keep: Path | None
 ) -> None:
     """Keep the first inputs of each class of faults."""
-    import re
-
     kind = re.sub(r"[\d./]+|'[^']*'|\"[^\"]*\"", "#", answer["fault"])[:90]
     found = faults.setdefault(kind, {"count": 0, "example": answer["fault"][:300], "choice": choice})
     found["count"] += 1
@@ -204,54 +207,57 @@ def _note(
         (folder / f"{stem}-{found['count']}-c{choice}{suffix}").write_bytes(text)
 
 
-def main() -> int:
-    """Fuzz formats; 1 where there were faults."""
-    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("--formats", help="names, with commas; default: all")
-    options.add_argument("--inputs", type=int, help="inputs of each format")
-    options.add_argument("--seconds", type=float, help="of each format; default: 60, or no limit with --inputs")
-    options.add_argument("--jobs", type=int, default=1, help="formats at once")
-    options.add_argument("--seed", type=int, default=0)
-    options.add_argument("--keep", type=Path, help="where inputs with faults are kept")
-    options.add_argument("--corpus-only", action="store_true", help="only the seeds, each by every reader")
-    options.add_argument("--record", action="store_true", help="write a record into benches/records")
-    chosen = options.parse_args()
-    started, load = datetime.datetime.now(datetime.UTC), os.getloadavg()
-    names = chosen.formats.split(",") if chosen.formats else list(FORMATS)
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--formats", help="names, with commas; default: all")
+    parser.add_argument("--inputs", type=int, help="inputs of each format")
+    parser.add_argument("--seconds", type=float, help="of each format; default: 60, or no limit with --inputs")
+    parser.add_argument("--jobs", type=positive, default=1, help="formats at once (default 1)")
+    parser.add_argument("--seed", type=int, default=0, help="of the mutations (default 0)")
+    parser.add_argument("--keep", type=Path, help="where inputs with faults are kept")
+    parser.add_argument("--corpus-only", action="store_true", help="only the seeds, each by every reader")
+
+
+def check(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> None:
+    chosen.formats = chosen.formats.split(",") if chosen.formats else list(FORMATS)
+    if unknown := [name for name in chosen.formats if name not in FORMATS]:
+        parser.error(f"there is no format {unknown[0]!r}; there are {', '.join(FORMATS)}")
+
+
+def run(chosen: argparse.Namespace, report: Report) -> None:
     limit = 0 if chosen.corpus_only else chosen.inputs
     seconds = chosen.seconds or (60.0 if limit is None else float("inf"))
-    found = {}
+    report.protocol = {
+        "seed": chosen.seed,
+        "limits": {"processor seconds": MAX_SECONDS, "bytes": MAX_BYTES},
+        "share of whole commands": COMMANDS_SHARE,
+    }
+    found: dict[str, Answer] = {}
     with concurrent.futures.ProcessPoolExecutor(chosen.jobs) as pool:
-        running = {pool.submit(fuzz, FORMATS[name], limit, seconds, chosen.seed, chosen.keep): name for name in names}
+        running = {
+            pool.submit(fuzz, FORMATS[name], limit, seconds, chosen.seed, chosen.keep): name for name in chosen.formats
+        }
         for done in concurrent.futures.as_completed(running):
             name = running[done]
             found[name] = done.result()
-            line = {key: value for key, value in found[name].items() if key != "classes"}
-            print(f"{name}: {json.dumps(line)}", flush=True)
-            for kind, fault in found[name]["classes"].items():
-                print(f"  {fault['count']} × {kind}\n    {fault['example']!r}", flush=True)
-    total = sum(result["inputs"] for result in found.values())
+            summarise(name, found[name], report)
+    report.figure("inputs of all formats", sum(result["inputs"] for result in found.values()))
     faults = sum(result["faults"] for result in found.values())
-    print(f"{total} inputs of {len(found)} formats, {faults} faults")
-    if chosen.record:
-        from recording import head
-
-        record = {
-            **head("fuzz-formats", started, load),
-            "protocol": {
-                "seed": chosen.seed,
-                "limits": {"processor seconds": MAX_SECONDS, "bytes": MAX_BYTES},
-                "share of whole commands": COMMANDS_SHARE,
-            },
-            "inputs": total,
-            "faults": faults,
-            "formats": {name: found[name] for name in names},
-        }
-        path = ROOT / "benches" / "records" / f"{started:%Y-%m-%d}-fuzz-formats.json"
-        path.write_text(json.dumps(record, indent=1) + "\n")
-        print(f"recorded in {path.relative_to(ROOT)}")
-    return 1 if faults else 0
+    report.figure("faults of all formats", faults, target=0, sense="at most")
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def summarise(name: str, found: Answer, report: Report) -> None:
+    """Figures of a format, and its classes of faults."""
+    units = {"inputs": "", "messages": "", "faults": "", "longest_s": "s", "peak_MiB": "MiB", "wall_s": "s"}
+    for key, unit in units.items():
+        report.figure(f"{name}: {key.removesuffix('_s').removesuffix('_MiB')}", found[key], unit, quiet=key != "inputs")
+    for code, count in found["codes"].items():
+        report.figure(f"{name}: exit code {code}", count, quiet=True)
+    for kind, fault in found["classes"].items():
+        print(f"  {fault['count']} × {kind}\n    {fault['example']!r}", flush=True)
+    if found["classes"]:
+        report.notes[f"{name}: faults"] = found["classes"]
+
+
+BENCHMARK = Benchmark(
+    "fuzz", "mutations of every format that weft reads: no input is a defect", "a minute a format", run, options, check
+)

@@ -1,0 +1,1 @@
+"""Programs over ranks whose calls do not match."""

@@ -1,0 +1,1 @@
+"""Connection sets: the compiler, and exchanges with neighbours."""

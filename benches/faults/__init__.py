@@ -1,0 +1,1 @@
+"""Commands of weft under faults, and calls with awkward arguments."""

@@ -1,0 +1,1 @@
+"""FGHC: engines, processing elements, large programs."""

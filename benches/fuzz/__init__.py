@@ -1,0 +1,1 @@
+"""Mutation fuzzing of every format that weft reads."""

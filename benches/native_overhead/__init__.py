@@ -1,0 +1,1 @@
+"""Ping-pong through weft beside plain C."""

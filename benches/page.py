@@ -1,0 +1,75 @@
+"""Writes the page of benchmarks, docs/benchmarks.md, of the records; `--check` says whether it is what they say."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from benches import recording
+from benches.catalogue import benchmarks
+
+PAGE = recording.ROOT / "docs" / "benchmarks.md"
+HOW = "python -m benches.page"
+
+INTRODUCTION = f"""# Benchmarks
+
+`python -m benches` lists the benchmarks, `python -m benches NAME` runs one and records it in `benches/records`. This
+page is made of the newest record of each by `{HOW}`: figures that have a target, and where a record has
+none, its ratios. A figure is a median where it has several values; low and high are its interval as the record says:
+95% of the median, the range, or deciles. Records of one day may be of different machines: each names its own.
+"""
+
+
+def newest() -> dict[str, dict[str, Any]]:
+    """The newest record of every benchmark that has one."""
+    records = [recording.read(path) for path in sorted(recording.RECORDS.glob("*.json"))]
+    by_date = sorted(records, key=lambda record: record["date"])
+    return {record["benchmark"]: record for record in by_date}
+
+
+def rows(record: dict[str, Any]) -> Iterator[str]:
+    """The table of a record, a line each."""
+    figures = recording.figures(record)
+    judged = [figure for figure in figures if figure.target is not None]
+    chosen = judged or [figure for figure in figures if figure.unit == "ratio"] or figures
+    yield "| figure | value | low to high | target | |"
+    yield "|---|---|---|---|---|"
+    for figure in chosen:
+        unit = "" if figure.unit in ("", "ratio") else f" {figure.unit}"
+        between = "" if figure.low is None else f"{recording.shown(figure.low)} to {recording.shown(figure.high)}"
+        target = "" if figure.target is None else f"{figure.sense} {recording.shown(figure.target)}"
+        verdict = {True: "met", False: "**missed**", None: ""}[figure.met]
+        name = figure.name.replace("|", "\\|")
+        yield f"| {name} | {recording.shown(figure.value)}{unit} | {between} | {target} | {verdict} |"
+
+
+def page() -> str:
+    """The page as it should be."""
+    records, parts = newest(), [INTRODUCTION]
+    for name, benchmark in benchmarks().items():
+        parts.append(f"## {name}\n\n{benchmark.summary[0].upper()}{benchmark.summary[1:]}.")
+        if name not in records:
+            parts[-1] += " No record yet.\n"
+            continue
+        record = records[name]
+        machine = record["machine"]
+        where = f"{machine.get('processor', 'unknown processor')}, {machine.get('processors', '?')} processors"
+        parts[-1] += f" {record['date'][:10]}, {where}.\n"
+        parts.append("\n".join(rows(record)) + "\n")
+    return "\n".join(parts)
+
+
+def main() -> int:
+    """Write the page, or with `--check` compare it; 1 where it is another."""
+    if "--check" not in sys.argv[1:]:
+        PAGE.write_text(page())
+        return 0
+    if PAGE.read_text() == page():
+        return 0
+    print(f"{PAGE.relative_to(recording.ROOT)} is not what the records say: run {HOW}", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

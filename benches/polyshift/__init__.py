@@ -1,0 +1,1 @@
+"""Shifts, stencils and halo exchanges."""

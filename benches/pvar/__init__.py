@@ -1,0 +1,1 @@
+"""Kernels of parallel variables, and the estimator of programs."""
