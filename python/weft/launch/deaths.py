@@ -20,7 +20,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from weft.launch.keeper import keeper, remove
-from weft.launch.processes import STOPPED, Process, children, held_by_anyone, how_it_ended, open_end, sees_everyone
+from weft.launch.processes import (
+    STOPPED,
+    Process,
+    children,
+    held_by_anyone,
+    how_it_ended,
+    open_end,
+    sees_everyone,
+    unawaited,
+)
 from weft.launch.rank import sign_of_life
 
 _SHARED_MEMORY = "/dev/shm"
@@ -65,6 +74,7 @@ class Deaths:
         self._of_rank: dict[int, Process] = {}
         self._told: set[int] = set()
         self._helpers: set[Process] = set()
+        self._looks_at_ended: dict[int, int] = {}
         self._files: dict[str, int] = {}
         self._created = self._memory = -1
         self._lock = threading.Lock()
@@ -93,6 +103,7 @@ class Deaths:
             # A launcher's own processes are its children; what these start are ranks, whatever they seem at first.
             self._helpers |= set(children(self._first.pid))
             new = [process for process in everyone if self._learn(process)]
+        self._look_at_ended()
         if new:
             keeper().tell(launch=self._first.pid, processes=[(process.pid, process.start) for process in new])
         found = [process for process in (self._first, *everyone) if process.state() == STOPPED]
@@ -116,6 +127,21 @@ class Deaths:
             os.close(self._created)
         for path, inode in self._files.items():
             remove(path, inode)
+
+    def _look_at_ended(self) -> None:
+        """Tell of a launcher's own processes that ended before a look found them alive, for which it may wait for ever.
+
+        Hydra does so for a proxy that is killed before it has connected. One that is there at one look only is waited
+        for.
+        """
+        assert self._first is not None
+        with self._lock:
+            known = {process.pid for process in self._known}
+        for number, name, how in unawaited(self._first.pid):
+            if number not in known:
+                self._looks_at_ended[number] = self._looks_at_ended.get(number, 0) + 1
+                if self._looks_at_ended[number] == 2:
+                    self._tell(Death(None, name, how))
 
     def _learn(self, process: Process) -> bool:
         """What a process is; whether it is new. One that was seen before it had become what it is has no rank yet."""

@@ -102,12 +102,33 @@ def _stat(pid: int) -> tuple[str, int, int] | None:
 
 def children(pid: int) -> list[Process]:
     """The processes that a process has started and that are there now."""
-    found = []
+    return [process for number in _child_numbers(pid) if (process := Process.of(number)) is not None]
+
+
+def _child_numbers(pid: int) -> list[int]:
+    """The numbers of the processes that a process has started and not waited for, whether they live or not."""
+    numbers: list[str] = []
     with contextlib.suppress(OSError):
         for task in os.listdir(f"/proc/{pid}/task"):
             with contextlib.suppress(OSError):
-                found += Path(f"/proc/{pid}/task/{task}/children").read_text().split()
-    return [process for number in found if (process := Process.of(int(number))) is not None]
+                numbers += Path(f"/proc/{pid}/task/{task}/children").read_text().split()
+    return [int(number) for number in numbers]
+
+
+def unawaited(pid: int) -> list[tuple[int, str, str]]:
+    """The processes of `pid` that have ended and that it has not waited for: number, name, and how each ended.
+
+    How it ended (proc(5), field 52) is told to whoever may trace the process; others are told that it ended well.
+    """
+    ended = []
+    for number in _child_numbers(pid):
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            text = Path(f"/proc/{number}/stat").read_text(errors="replace")
+            fields = text.rpartition(")")[2].split()
+            if fields[0] == "Z":
+                name = text[text.index("(") + 1 : text.rindex(")")]
+                ended.append((number, name, described(os.waitstatus_to_exitcode(int(fields[49])))))
+    return ended
 
 
 def sees_everyone() -> bool:

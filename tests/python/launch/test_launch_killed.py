@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 
 from waiting import until
+from weft._core import RunError
 from weft.launch.deaths import Deaths
+from weft.launch.mpiexec import Job
+from weft.launch.request import Request
 
 pytestmark = pytest.mark.mpi
 
@@ -122,3 +125,23 @@ def test_ends_are_told_in_their_order(tmp_path):
             process.kill()
             process.communicate()
     assert told.empty()
+
+
+LOSES_ITS_PROXY = """
+import os, signal, sys, time
+if os.fork() == 0:
+    os.kill(os.getpid(), signal.SIGKILL)
+time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="watches processes on Linux alone")
+def test_a_launcher_that_loses_a_process_before_anyone_has_seen_it_is_not_waited_for(tmp_path, monkeypatch):
+    launcher = tmp_path / "launcher"
+    launcher.write_text(f"#!{sys.executable}\n{LOSES_ITS_PROXY}")
+    launcher.chmod(0o755)
+    monkeypatch.setenv("WEFT_MPIEXEC", str(launcher))
+    begin = time.monotonic()
+    with pytest.raises(RunError, match=r"^the launcher's process launcher was killed by signal 9 \(Killed\); find out"):
+        list(Job([Request("echo", 2, {"bytes": (8,)})], 2))
+    assert time.monotonic() - begin < 30
