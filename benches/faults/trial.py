@@ -190,6 +190,7 @@ def disturbed(
         )
     finally:
         _end(place.name)
+        running.wait()
         place.remove()
 
 
