@@ -38,14 +38,20 @@ def compare(
     lengths: Annotated[
         str | None, typer.Option("--bytes", help="Lengths, where only machines are compared. Default: 8:8192.")
     ] = None,
-    hops: Annotated[str | None, typer.Option(help="Distances, where only machines are compared. Default: 1.")] = None,
+    hops: Annotated[
+        str | None,
+        typer.Option(
+            help="Distances, where only machines are compared. Default: those of each machine's nearest nodes."
+        ),
+    ] = None,
     shown: Annotated[Format, typer.Option("--format", help="How it is shown.")] = Format.TABLE,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write the comparison to a .csv file.")] = None,
     force: outputs.Replace = False,
 ) -> None:
     """Machines and files of samples side by side: seconds of each, and ratios to the first.
 
-    A machine runs, in virtual time, the benchmarks that the files of samples hold; without files, echo.
+    A machine runs, in virtual time, the benchmarks that the files of samples hold; without files, echo. Where no
+    distance is told, it is that of the machine's nearest nodes.
     """
     from weft.files import deliver
     from weft.model import compare as side_by_side

@@ -16,8 +16,9 @@ _ONE_WAY = pl.col("benchmark").is_in(["echo", "echo-self", "echo-host"])
 def compare(*subjects: pl.DataFrame | Fit, labels: Sequence[str] | None = None) -> pl.DataFrame:
     """Seconds of several machines or tables side by side, and their ratios to the first.
 
-    Rows are matched by benchmark and parameters. For echo the number of ranks does not matter, and hops that a real
-    machine does not know count as 1. Algorithms are told apart only if one of the tables has several of one collective.
+    Rows are matched by benchmark and parameters. For echo the number of ranks does not matter, and a distance that a
+    table does not tell (a real machine does not know it) is that of the nearest nodes: it is matched with the least
+    that any table tells. Algorithms are told apart only if one of the tables has several of one collective.
 
     Parameters
     ----------
@@ -46,14 +47,15 @@ def compare(*subjects: pl.DataFrame | Fit, labels: Sequence[str] | None = None) 
     >>> round(compare(old, new)["ratio ipsc860"].item(), 2)
     0.19
     """
+    measured = _at_told_distances([_aligned(validate(s)) for s in subjects if isinstance(s, pl.DataFrame)])
+    wanted = _asked(measured, [s for s in subjects if isinstance(s, Fit)])
+    remaining = iter(measured)
     tables: list[tuple[str, str, pl.DataFrame]] = []
-    wanted = _asked([s for s in subjects if isinstance(s, pl.DataFrame)], [s for s in subjects if isinstance(s, Fit)])
     for subject in subjects:
         if isinstance(subject, Fit):
             tables.append((subject.machine, "fitted", _evaluated(subject, wanted)))
             continue
-        table = _aligned(validate(subject))
-        for (machine, source), part in table.group_by("machine", "source", maintain_order=True):
+        for (machine, source), part in next(remaining).group_by("machine", "source", maintain_order=True):
             tables.append((str(machine), str(source), part))
     if len(tables) < 2:
         raise SamplesError(f"a comparison needs at least two machines or tables, found {len(tables)}")
@@ -114,19 +116,25 @@ def _aligned(table: pl.DataFrame) -> pl.DataFrame:
     """The table with what two worlds say differently of an echo said in one way."""
     return table.with_columns(
         pl.when(_ONE_WAY).then(None).otherwise(pl.col("ranks")).alias("ranks"),
-        pl.when(pl.col("benchmark") == "echo")
-        .then(pl.col("hops").fill_null(1))
-        .when(_ONE_WAY)
-        .then(None)
-        .otherwise(pl.col("hops"))
-        .alias("hops"),
+        pl.when(_ONE_WAY & (pl.col("benchmark") != "echo")).then(None).otherwise(pl.col("hops")).alias("hops"),
     )
+
+
+def _at_told_distances(tables: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
+    """The tables, in which an echo of nearest nodes has the least distance that any of them tells, if one does."""
+    echo = pl.col("benchmark") == "echo"
+    told = [hops for table in tables if (hops := table.filter(echo)["hops"].cast(pl.Int64).min()) is not None]
+    if not told:
+        return list(tables)
+    nearest = min(told)
+    known = pl.when(echo).then(pl.col("hops").fill_null(nearest)).otherwise(pl.col("hops"))
+    return [table.with_columns(known.alias("hops")) for table in tables]
 
 
 def _asked(tables: Sequence[pl.DataFrame], fits: Sequence[Fit]) -> pl.DataFrame:
     """Benchmark, hops and bytes at which fits are evaluated."""
     columns = ["benchmark", "hops", "bytes"]
-    parts = [_aligned(validate(table)).select(columns) for table in tables]
+    parts = [table.select(columns) for table in tables]
     parts = parts or [fit.residuals.select(columns) for fit in fits]
     if not parts:
         raise SamplesError("expected at least one table with rows, or a fit, to compare")
@@ -144,7 +152,8 @@ def _evaluated(fit: Fit, wanted: pl.DataFrame) -> pl.DataFrame:
         unknown = curve.piece(row["bytes"]).hop_time is None
         if hops is not None and unknown and (len(curve.hops) > 1 or hops != curve.hops[0]):
             continue
-        parts.append(predict(fit, row["benchmark"], [row["bytes"]], [hops]))
+        prediction = predict(fit, row["benchmark"], [row["bytes"]], [hops])
+        parts.append(prediction.with_columns(pl.lit(hops, pl.Int64).alias("hops")))
     if not parts:
         raise SamplesError(
             f"the fit of {fit.machine} and the other tables have no benchmark, length and hops in common"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -27,7 +28,8 @@ def tables(
     subjects
         Machines, machine files and files of samples.
     lengths, hops
-        Of the echo that machines run if there are no files of samples.
+        Of the echo that machines run if there are no files of samples. Without hops it is between nearest nodes, and
+        the tables do not tell how far those are apart, which may differ from machine to machine.
 
     Returns
     -------
@@ -51,7 +53,7 @@ def tables(
     for subject, table in given:
         if table is None:
             described = find_machine(subject)
-            simulated, missing = _run(described, files, lengths or LENGTHS, hops or "1")
+            simulated, missing = _run(described, files, lengths or LENGTHS, hops)
             notes += missing
             parts = [(described.name, simulated)]
         else:
@@ -80,10 +82,19 @@ def _different(labels: list[str]) -> list[str]:
     ]
 
 
-def _run(machine: Machine, files: Sequence[pl.DataFrame], lengths: str, hops: str) -> tuple[pl.DataFrame, list[str]]:
-    if not files:
-        return simulate(machine, "echo", bytes=lengths, hops=hops), []
-    return same_points(machine, pl.concat([f.select("benchmark", "ranks", "hops", "bytes") for f in files]))
+def _run(
+    machine: Machine, files: Sequence[pl.DataFrame], lengths: str, hops: str | None
+) -> tuple[pl.DataFrame, list[str]]:
+    if files:
+        return same_points(machine, pl.concat([f.select("benchmark", "ranks", "hops", "bytes") for f in files]))
+    if hops is None:
+        return _between_nearest(simulate(machine, "echo", bytes=lengths)), []
+    return simulate(machine, "echo", bytes=lengths, hops=hops), []
+
+
+def _between_nearest(table: pl.DataFrame) -> pl.DataFrame:
+    """A table that does not tell distances."""
+    return table.with_columns(pl.lit(None, pl.Int64).alias("hops"))
 
 
 def same_points(machine: Machine, wanted: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
@@ -95,6 +106,7 @@ def same_points(machine: Machine, wanted: pl.DataFrame) -> tuple[pl.DataFrame, l
         Where.
     wanted
         A table with `benchmark`, `ranks`, `hops` and `bytes`; benchmarks that weft does not have are passed over.
+        Distances that it does not tell, or of which the machine has none, are those of nearest nodes.
 
     Returns
     -------
@@ -111,19 +123,39 @@ def same_points(machine: Machine, wanted: pl.DataFrame) -> tuple[pl.DataFrame, l
         known = benchmarks().get(str(name))
         if known is None:
             continue
-        hops = part["hops"].drop_nulls().unique().sort().to_list() if "hops" in known.takes else []
+        points: dict[str, Any] = {"bytes": part["bytes"].drop_nulls().unique().sort().to_list() or None}
+        distances = part["hops"].drop_nulls().unique().sort().to_list() if "hops" in known.takes else []
         try:
-            parts.append(
-                simulate(
-                    machine,
-                    known.name,
-                    ranks=None if hops or ranks is None else int(str(ranks)),
-                    bytes=part["bytes"].drop_nulls().unique().sort().to_list() or None,
-                    hops=hops or ([1] if "hops" in known.takes else None),
-                )
-            )
+            if "hops" in known.takes:
+                run, missing = _at_distances(machine, known.name, points, distances)
+                notes += missing
+            else:
+                run = simulate(machine, known.name, ranks=None if ranks is None else int(str(ranks)), **points)
+            parts.append(run)
         except (UsageError, RunError) as error:
             notes.append(f"{machine.name} cannot run {known.name} on {ranks} ranks: {error}")
     if not parts:
         raise UsageError(notes[0] if notes else f"there is nothing that {machine.name} could run for a comparison")
     return pl.concat(parts, how="diagonal_relaxed"), notes
+
+
+def _at_distances(
+    machine: Machine, benchmark: str, points: dict[str, Any], distances: Sequence[int]
+) -> tuple[pl.DataFrame, list[str]]:
+    """A benchmark over the distances that the machine has, with notes on the others; between nearest nodes if none."""
+    parts, notes = [], []
+    for distance in distances:
+        try:
+            parts.append(simulate(machine, benchmark, hops=[distance], **points))
+        except UsageError as error:
+            notes.append(f"{machine.name} cannot run {benchmark}: {error}")
+    if parts:
+        return pl.concat(parts, how="diagonal_relaxed"), notes
+    if distances:
+        notes = [f"{machine.name} has no nodes {_listed(distances)} apart: {benchmark} is between its nearest"]
+    return _between_nearest(simulate(machine, benchmark, **points)), notes
+
+
+def _listed(distances: Sequence[int]) -> str:
+    *others, last = map(str, distances)
+    return f"{', '.join(others)} or {last} hops" if others else f"{last} hop{'' if last == '1' else 's'}"
