@@ -14,18 +14,31 @@ from weft.pvar.local import Local
 from weft.pvar.memory import LARGE
 from weft.pvar.operators import neutral
 
-TESTS = frozenset(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"))
-"""Functions whose results are booleans."""
+_COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
+_ARITHMETIC = ("add", "subtract", "multiply", "maximum", "minimum", "negative", "abs", "square")
+_BITWISE = ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_invert")
+_BIT_SHIFTS = ("bitwise_left_shift", "bitwise_right_shift")
+_LOGICAL = ("logical_and", "logical_or", "logical_xor", "logical_not")
+_ROUNDING = ("floor", "ceil", "trunc", "round")
+_CLASSES = ("isnan", "isinf", "isfinite")
 
-_LOGICAL = frozenset(("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_invert"))
-ARITHMETIC = frozenset(("add", "subtract", "multiply", "maximum", "minimum", "negative", "abs", "square"))
+TESTS = frozenset(_COMPARISONS + _CLASSES)
+"""Functions whose results are booleans, whatever their operands are."""
+
+ARITHMETIC = frozenset(_ARITHMETIC)
 """Functions that numpy computes of whole numbers without a warning."""
 
-WITHOUT_WARNING = ARITHMETIC | TESTS | frozenset(("divide", "sqrt"))
-"""Functions of floats that a kernel computes where numpy would have to be kept from warning of the unselected."""
+KERNELS = (
+    dict.fromkeys((*_COMPARISONS, *_ARITHMETIC, "sign"), "iuf")
+    | dict.fromkeys(_BITWISE, "iub")
+    | dict.fromkeys(_BIT_SHIFTS, "iu")
+    | dict.fromkeys(_LOGICAL, "b")
+    | dict.fromkeys((*_ROUNDING, *_CLASSES), "f")
+)
+"""Elementwise functions whose kernels give what numpy gives, bit for bit and without a warning: of which kinds."""
 
-KERNELS = ARITHMETIC | TESTS | _LOGICAL
-"""Elementwise functions whose kernels give what numpy gives, bit for bit and without a warning."""
+WITHOUT_WARNING = frozenset(name for name, kinds in KERNELS.items() if "f" in kinds) | {"divide", "sqrt"}
+"""Functions of floats that a kernel computes where numpy would have to be kept from warning of the unselected."""
 
 FEW = 1 << 16
 """Elements up to which numpy's own indexing is the faster."""
@@ -88,20 +101,20 @@ class Native(Local):
         """Large arrays of one dtype by the kernel, which knows threads and writes past the caches; else None."""
         arrays = [one for one in operands if isinstance(one, np.ndarray)]
         dtype = arrays[0].dtype
-        if name not in KERNELS or dtype == np.float16 or any(one.dtype != dtype for one in arrays):
+        if dtype.kind not in KERNELS.get(name, "") or dtype == np.float16 or any(one.dtype != dtype for one in arrays):
             return None
-        if arrays[0].nbytes < LARGE or (dtype.kind not in "iuf" and name not in _LOGICAL):
+        if arrays[0].nbytes < LARGE:
             return None
-        given = []
+        exact = []
         for one in operands:
             if isinstance(one, np.ndarray):
-                given.append(one)
+                exact.append(one)
             elif dtype.kind in _EXACT.get(one.__class__, ""):
-                given.append(np.array([one], dtype))
+                exact.append(np.array([one], dtype))
             else:
                 return None
         out = self.empty(self.shape, np.dtype(bool) if name in TESTS else dtype)
-        _core.array_elementwise(name, given, out)
+        _core.array_elementwise(name, exact, out)
         return out
 
     def reduce(self, data: Array, operator: str, mask: Array | None) -> Any:

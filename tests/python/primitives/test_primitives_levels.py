@@ -20,7 +20,7 @@ from weft import _core
 chance = np.random.default_rng(7)
 bits, close = hashlib.sha256(), []
 kinds = [np.dtype(code).type for code in "?bhilBHILfd"]
-names = ["add", "subtract", "multiply", "divide", "floor_divide", "remainder", "maximum", "minimum", "bitwise_and",
+names = ["add", "subtract", "multiply", "divide", "maximum", "minimum", "bitwise_and",
          "bitwise_left_shift", "bitwise_right_shift", "logical_xor", "less", "equal", "negative", "abs", "sqrt",
          "floor", "round", "isnan", "sign", "square"]
 

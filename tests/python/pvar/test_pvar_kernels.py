@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import weft
 from weft import pvar
-from weft.pvar import memory
+from weft.pvar import memory, native
 from weft.pvar.execution import Scan, Send
 from weft.pvar.local import Local
 from weft.pvar.native import Native
@@ -85,23 +85,12 @@ def test_large_arrays_are_computed_as_small_ones(dtype):
     a, b = cases.elements(LARGE, dtype, 1), cases.elements(LARGE, dtype, 2)
     vp = weft.VPSet(LARGE)
     x, y = vp.array(a), vp.array(b)
-    for name, function in FUNCTIONS.items():
-        if name not in (
-            "add",
-            "subtract",
-            "multiply",
-            "maximum",
-            "minimum",
-            "negative",
-            "abs",
-            "square",
-            "less",
-            "equal",
-        ):
-            continue
+    for name in native.KERNELS:
+        function = FUNCTIONS[name]
         arrays, variables = (a, b)[: function.operands], (x, y)[: function.operands]
         try:
-            expected = function.compute(*arrays)
+            with np.errstate(all="ignore"):
+                expected = function.compute(*arrays)
         except TypeError:
             continue
         assert same(getattr(pvar, name)(*variables).numpy(), expected), name
@@ -110,6 +99,51 @@ def test_large_arrays_are_computed_as_small_ones(dtype):
     for axis in (0, 1):
         assert same(weft.shift(x, 3, axis).numpy(), np.roll(a, -3, axis))
         assert same(weft.shift(x, -1, axis, 0).numpy()[1:, 1:], np.roll(a, 1, axis)[1:, 1:])
+
+
+SPECIAL = (0.0, -0.0, 0.5, -0.5, 1.5, 2.5, -2.5, 0.49999999999999994, 1e-320, -1e300, 2.0**52 + 0.5, 2.0**63)
+
+
+def awkward(dtype, length):
+    """Elements of a dtype with all that is special about it, in pairs of which each meets each."""
+    kind = np.dtype(dtype)
+    if kind.kind == "f":
+        with np.errstate(over="ignore"):
+            values = np.array([*SPECIAL, np.inf, -np.inf, np.nan, np.finfo(kind).max], kind)
+    elif kind.kind == "b":
+        values = np.array([False, True])
+    else:
+        limits = np.iinfo(kind)
+        near = (0, 1, 2, 7, 8, 15, 16, 31, 32, 63, 64, 100, limits.max, limits.max - 1, limits.min)
+        values = np.array([one for one in near if one <= limits.max], kind)
+        values = np.concatenate([values, -values]) if kind.kind == "i" else values
+    x, y = np.meshgrid(values, values)
+    return np.resize(x, length), np.resize(y, length)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?"])
+@pytest.mark.parametrize("length", [1, 63, 65, 1100])
+def test_every_function_that_has_a_kernel_gives_the_bits_of_numpy(dtype, length, monkeypatch):
+    monkeypatch.setattr(native, "LARGE", 1)
+    run, (x, y) = Native((length,)), awkward(dtype, length)
+    tried = []
+    for name, kinds in native.KERNELS.items():
+        if x.dtype.kind not in kinds:
+            continue
+        function = FUNCTIONS[name]
+        operands = [x, y][: function.operands]
+        got = run.elementwise(name, operands)
+        try:
+            with np.errstate(all="ignore"):
+                expected = function.compute(*operands)
+        except TypeError:
+            continue
+        assert got is not None, name
+        assert same(got, expected), name
+        if got.dtype.kind == "f" and name not in ("maximum", "minimum"):
+            assert np.array_equal(np.signbit(got[got == 0]), np.signbit(expected[got == 0])), name
+        tried.append(name)
+    assert len(tried) >= (8 if dtype == "?" else 17)
 
 
 def test_nan_wins_maxima_of_large_arrays():

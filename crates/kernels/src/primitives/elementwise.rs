@@ -8,7 +8,7 @@ use crate::{Execution, Stop};
 use super::density::{Density, blend, density, repeat};
 use super::lines::{self, Ahead, Hint, LINE, Scratch};
 use super::parallel::{in_parts, threads_for_passing};
-use super::pointwise::{Kernel, conversion, kernel};
+use super::pointwise::{Kernel, kernel};
 use super::view::Selection;
 use super::{Pointwise, PrimitiveError, View, finished};
 
@@ -23,7 +23,7 @@ const BLOCK_BYTES: usize = BLOCK * 8;
 const PASSING_BYTES: usize = 2048;
 
 /// Applies `operation` to the elements of one or two operands. An operand of one element stands for as many as there are
-/// in `out`. Elements of `out` that are not selected keep what they hold. `copy` converts where `out` has another type.
+/// in `out`. Elements of `out` that are not selected keep what they hold.
 ///
 /// # Errors
 ///
@@ -48,10 +48,7 @@ pub unsafe fn elementwise<'a>(
         _ => return Err(PrimitiveError::Meaningless("this operation has two operands")),
     };
     other.check_type("the second operand", one.kind)?;
-    let (kernel, result) = match operation {
-        Pointwise::Copy if one.kind != out.kind => (conversion(one.kind, out.kind), out.kind),
-        _ => kernel(operation, one.kind)?,
-    };
+    let (kernel, result) = kernel(operation, one.kind)?;
     out.check_type("out", result)?;
     let mut apart = true;
     for (name, view) in [("the first operand", &one), ("the second operand", &other)] {
@@ -71,7 +68,7 @@ pub unsafe fn elementwise<'a>(
     let streaming = lines::passes_caches(bytes);
     let largest = one.kind.size().max(out.kind.size());
     let block = if streaming { BLOCK.min(PASSING_BYTES / largest) } else { BLOCK };
-    let (two, copies) = (operation.operands() == 2, operation == Pointwise::Copy && one.kind == out.kind);
+    let (two, copies) = (operation.operands() == 2, operation == Pointwise::Copy);
     let call = Call { kernel, one, other, two, copies, out, selection, apart, streaming, block, stop };
     in_parts(out.length, BLOCK, threads_for_passing(threads, bytes), |part| {
         // SAFETY: the memory of all views is what `View` says (this function's condition), types and lengths were

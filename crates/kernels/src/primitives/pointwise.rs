@@ -5,18 +5,16 @@ use weft_simd::{Level, level};
 use super::element::{Bool8, Element};
 use super::{ElementType, PrimitiveError};
 
-/// An operation on the elements at one place of one or two arrays, by the names of the Python array API standard.
+/// An operation on the elements with one index of one or two arrays, by the names of the Python array API standard.
 ///
-/// Integers wrap around. Where an integer is divided by 0 the result is 0, as in numpy. Shifts by a negative number or by
-/// as many bits as there are, or more, give 0 or, of negative numbers to the right, -1.
+/// Integers wrap around. Shifts by a negative number or by as many bits as there are, or more, give 0 or, of negative
+/// numbers to the right, -1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pointwise {
     Add,
     Subtract,
     Multiply,
     Divide,
-    FloorDivide,
-    Remainder,
     Maximum,
     Minimum,
     BitwiseAnd,
@@ -54,13 +52,11 @@ use Pointwise::*;
 
 impl Pointwise {
     /// Every operation with its name; those before `copy` have two operands.
-    pub const NAMES: [(Pointwise, &'static str); 37] = [
+    pub const NAMES: [(Pointwise, &'static str); 35] = [
         (Add, "add"),
         (Subtract, "subtract"),
         (Multiply, "multiply"),
         (Divide, "divide"),
-        (FloorDivide, "floor_divide"),
-        (Remainder, "remainder"),
         (Maximum, "maximum"),
         (Minimum, "minimum"),
         (BitwiseAnd, "bitwise_and"),
@@ -99,7 +95,7 @@ impl Pointwise {
         if (self as usize) < (Copy as usize) { 2 } else { 1 }
     }
 
-    /// Its name in the array API; `copy`, which also converts, is weft's own.
+    /// Its name in the array API; `copy` is weft's own.
     pub fn name(self) -> &'static str {
         Self::NAMES[self as usize].1
     }
@@ -199,8 +195,6 @@ mod of {
     pub(super) struct Subtract;
     pub(super) struct Multiply;
     pub(super) struct Divide;
-    pub(super) struct FloorDivide;
-    pub(super) struct Remainder;
     pub(super) struct Maximum;
     pub(super) struct Minimum;
     pub(super) struct And;
@@ -228,8 +222,6 @@ mod of {
     pub(super) struct Isnan;
     pub(super) struct Isinf;
     pub(super) struct Isfinite;
-    pub(super) struct Never;
-    pub(super) struct Always;
 }
 
 apply! { Add same i8 i16 i32 i64 u8 u16 u32 u64: |x, y| x.wrapping_add(y) }
@@ -239,49 +231,6 @@ apply! { Subtract same f32 f64: |x, y| x - y }
 apply! { Multiply same i8 i16 i32 i64 u8 u16 u32 u64: |x, y| x.wrapping_mul(y) }
 apply! { Multiply same f32 f64: |x, y| x * y }
 apply! { Divide same f32 f64: |x, y| x / y }
-apply! { FloorDivide same u8 u16 u32 u64: |x, y| x.checked_div(y).unwrap_or(0) }
-apply! { FloorDivide same i8 i16 i32 i64: |x, y| {
-    if y == 0 {
-        0
-    } else {
-        // One less where the division towards 0 has rounded up.
-        let quotient = x.wrapping_div(y);
-        let up = (x.wrapping_rem(y) != 0) & ((x < 0) != (y < 0));
-        quotient.wrapping_sub(up.into())
-    }
-} }
-apply! { Remainder same u8 u16 u32 u64: |x, y| x.checked_rem(y).unwrap_or(0) }
-apply! { Remainder same i8 i16 i32 i64: |x, y| {
-    if y == 0 {
-        0
-    } else {
-        let rest = x.wrapping_rem(y);
-        if (rest != 0) & ((rest < 0) != (y < 0)) { rest.wrapping_add(y) } else { rest }
-    }
-} }
-apply! { FloorDivide same f32 f64: |x, y| {
-    let rest = x % y;
-    if y == 0.0 || rest.is_nan() {
-        x / y * if y == 0.0 { 1.0 } else { rest }
-    } else {
-        let mut quotient = (x - rest) / y;
-        if rest != 0.0 && (rest < 0.0) != (y < 0.0) {
-            quotient -= 1.0;
-        }
-        // The quotient is a whole number but for rounding.
-        if quotient == 0.0 { (x / y).signum() * 0.0 } else { quotient.round() }
-    }
-} }
-apply! { Remainder same f32 f64: |x, y| {
-    let rest = x % y;
-    if rest == 0.0 {
-        if y < 0.0 { -0.0 } else { 0.0 }
-    } else if (rest < 0.0) != (y < 0.0) {
-        rest + y
-    } else {
-        rest
-    }
-} }
 apply! { Maximum same Bool8 i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| x.larger(y) }
 apply! { Minimum same Bool8 i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| x.smaller(y) }
 apply! { And same i8 i16 i32 i64 u8 u16 u32 u64: |x, y| x & y }
@@ -325,7 +274,7 @@ apply! { Square same i8 i16 i32 i64 u8 u16 u32 u64: |x, y| x.wrapping_mul(x) }
 apply! { Square same f32 f64: |x, y| x * x }
 apply! { Sign same i8 i16 i32 i64: |x, y| x.signum() }
 apply! { Sign same u8 u16 u32 u64: |x, y| (x != 0).into() }
-apply! { Sign same f32 f64: |x, y| if x > 0.0 { 1.0 } else if x < 0.0 { -1.0 } else { x } }
+apply! { Sign same f32 f64: |x, y| if x > 0.0 { 1.0 } else if x < 0.0 { -1.0 } else if x == 0.0 { 0.0 } else { x } }
 apply! { Sqrt same f32 f64: |x, y| x.sqrt() }
 apply! { Floor same f32 f64: |x, y| x.floor() }
 apply! { Ceil same f32 f64: |x, y| x.ceil() }
@@ -336,114 +285,14 @@ apply! { Invert same Bool8: |x, y| Bool8::new(!x.holds()) }
 apply! { Isnan truth f32 f64: |x, y| Bool8::new(x.is_nan()) }
 apply! { Isinf truth f32 f64: |x, y| Bool8::new(x.is_infinite()) }
 apply! { Isfinite truth f32 f64: |x, y| Bool8::new(x.is_finite()) }
-apply! { Never truth Bool8 i8 i16 i32 i64 u8 u16 u32 u64: |x, y| Bool8::new(false) }
-apply! { Always truth Bool8 i8 i16 i32 i64 u8 u16 u32 u64: |x, y| Bool8::new(true) }
-
-/// Elements of one type from those of another, as numpy converts: towards 0, integers cut off; numbers that an integer
-/// type does not have become its nearest.
-struct Converted<U>(std::marker::PhantomData<U>);
-
-trait ConvertTo<U> {
-    fn convert(self) -> U;
-}
-
-macro_rules! conversions {
-    ($($from:ident)*; $to:tt) => {$( conversions!(@one $from; $to); )*};
-    (@one $from:ident; ($($to:ident)*)) => {
-        $(impl ConvertTo<$to> for $from {
-            #[inline(always)]
-            fn convert(self) -> $to { self as $to }
-        })*
-        impl ConvertTo<Bool8> for $from {
-            #[inline(always)]
-            fn convert(self) -> Bool8 { Bool8::new(self != 0 as $from) }
-        }
-        impl ConvertTo<$from> for Bool8 {
-            #[inline(always)]
-            fn convert(self) -> $from { u8::from(self.holds()) as $from }
-        }
-    };
-}
-conversions! { i8 i16 i32 i64 u8 u16 u32 u64 f32 f64; (i8 i16 i32 i64 u8 u16 u32 u64 f32 f64) }
-
-impl ConvertTo<Bool8> for Bool8 {
-    #[inline(always)]
-    fn convert(self) -> Bool8 {
-        self
-    }
-}
-
-impl<T: Element + ConvertTo<U>, U: Element> Apply<T> for Converted<U> {
-    type Out = U;
-    #[inline(always)]
-    fn apply(one: T, _: T) -> U {
-        one.convert()
-    }
-}
-
-/// Conversions are many and rare: there is code for the widest registers and for any.
-fn conversion_of<T: Element + ConvertTo<U>, U: Element>() -> Kernel {
-    match level() {
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => each_512::<T, Converted<U>>,
-        _ => each_portable::<T, Converted<U>>,
-    }
-}
-
-fn conversion_from<T>(to: ElementType) -> Kernel
-where
-    T: Element
-        + ConvertTo<Bool8>
-        + ConvertTo<i8>
-        + ConvertTo<i16>
-        + ConvertTo<i32>
-        + ConvertTo<i64>
-        + ConvertTo<u8>
-        + ConvertTo<u16>
-        + ConvertTo<u32>
-        + ConvertTo<u64>
-        + ConvertTo<f32>
-        + ConvertTo<f64>,
-{
-    match to {
-        ElementType::Bool => conversion_of::<T, Bool8>(),
-        ElementType::Int8 => conversion_of::<T, i8>(),
-        ElementType::Int16 => conversion_of::<T, i16>(),
-        ElementType::Int32 => conversion_of::<T, i32>(),
-        ElementType::Int64 => conversion_of::<T, i64>(),
-        ElementType::Uint8 => conversion_of::<T, u8>(),
-        ElementType::Uint16 => conversion_of::<T, u16>(),
-        ElementType::Uint32 => conversion_of::<T, u32>(),
-        ElementType::Uint64 => conversion_of::<T, u64>(),
-        ElementType::Float32 => conversion_of::<T, f32>(),
-        ElementType::Float64 => conversion_of::<T, f64>(),
-    }
-}
-
-/// The loop that converts elements of one type to another.
-pub(super) fn conversion(from: ElementType, to: ElementType) -> Kernel {
-    match from {
-        ElementType::Bool => conversion_from::<Bool8>(to),
-        ElementType::Int8 => conversion_from::<i8>(to),
-        ElementType::Int16 => conversion_from::<i16>(to),
-        ElementType::Int32 => conversion_from::<i32>(to),
-        ElementType::Int64 => conversion_from::<i64>(to),
-        ElementType::Uint8 => conversion_from::<u8>(to),
-        ElementType::Uint16 => conversion_from::<u16>(to),
-        ElementType::Uint32 => conversion_from::<u32>(to),
-        ElementType::Uint64 => conversion_from::<u64>(to),
-        ElementType::Float32 => conversion_from::<f32>(to),
-        ElementType::Float64 => conversion_from::<f64>(to),
-    }
-}
 
 /// The loop of an operation on elements of a type, and the type of its results.
 pub(super) fn kernel(operation: Pointwise, kind: ElementType) -> Result<(Kernel, ElementType), PrimitiveError> {
     let undefined = |instead| PrimitiveError::Undefined { operation: operation.name(), kind, instead };
     const BOOLEANS: &str = "it is of booleans; compare with 0 first";
-    const FLOATS: &str = "it is of floating-point numbers; convert with copy first";
+    const FLOATS: &str = "it is of floating-point numbers; convert with astype first";
     const BITS: &str = "it is of integers and booleans";
-    const NUMBERS: &str = "it is of numbers; convert with copy first, or take a logical operation";
+    const NUMBERS: &str = "it is of numbers; convert with astype first, or take a logical operation";
     // `$bits` is the type whose results have the same bits where the sign makes no difference: there is code for one.
     macro_rules! any_number {
         ($type:ident, $bits:ident, $rest:expr) => {
@@ -451,8 +300,6 @@ pub(super) fn kernel(operation: Pointwise, kind: ElementType) -> Result<(Kernel,
                 Add => kernel_of::<$bits, of::Add>(),
                 Subtract => kernel_of::<$bits, of::Subtract>(),
                 Multiply => kernel_of::<$bits, of::Multiply>(),
-                FloorDivide => kernel_of::<$type, of::FloorDivide>(),
-                Remainder => kernel_of::<$type, of::Remainder>(),
                 Negative => kernel_of::<$bits, of::Negative>(),
                 Square => kernel_of::<$bits, of::Square>(),
                 Sign => kernel_of::<$type, of::Sign>(),
@@ -490,9 +337,6 @@ pub(super) fn kernel(operation: Pointwise, kind: ElementType) -> Result<(Kernel,
                     BitwiseRightShift => kernel_of::<$type, of::RightShift>(),
                     BitwiseInvert => kernel_of::<$bits, of::Invert>(),
                     Abs => $abs,
-                    Floor | Ceil | Trunc | Round => kernel_of::<$bits, of::Copy>(),
-                    Isnan | Isinf => kernel_of::<$bits, of::Never>(),
-                    Isfinite => kernel_of::<$bits, of::Always>(),
                     _ => return Err(undefined(FLOATS)),
                 }
             )

@@ -15,6 +15,8 @@ enum Wide {
 
 trait Number: Element {
     fn of(value: Wide) -> Self;
+    /// The nearest to a number.
+    fn nearest(value: f64) -> Self;
     /// Bits, of all NaN the same.
     fn bits(self) -> u64;
 }
@@ -25,6 +27,7 @@ macro_rules! integers {
             fn of(value: Wide) -> Self {
                 if let Wide::Value(value) = value { value as $type } else { 0 }
             }
+            fn nearest(value: f64) -> Self { value as $type }
             fn bits(self) -> u64 { self as u64 }
         }
     )*};
@@ -37,6 +40,7 @@ macro_rules! floats {
             fn of(value: Wide) -> Self {
                 if let Wide::Value(value) = value { value as $type } else { $type::NAN }
             }
+            fn nearest(value: f64) -> Self { value as $type }
             fn bits(self) -> u64 { if self.is_nan() { u64::MAX } else { self.to_bits().into() } }
         }
     )*};
@@ -46,6 +50,9 @@ floats! { f32 f64 }
 impl Number for Bool8 {
     fn of(value: Wide) -> Self {
         Bool8::new(matches!(value, Wide::Value(value) if value % 2 != 0))
+    }
+    fn nearest(value: f64) -> Self {
+        Bool8::new(value != 0.0)
     }
     fn bits(self) -> u64 {
         self.holds().into()
