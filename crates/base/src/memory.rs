@@ -47,16 +47,19 @@ impl fmt::Display for Bytes {
 
 /// Refuses what takes `needed` bytes where so much cannot be had.
 ///
-/// Small needs are not looked into: reading the limits takes longer than taking 16 MiB does.
+/// Of small needs only the limits of this process are looked into, if there are any: to read what the system has left takes
+/// longer than to take 16 MiB does.
 ///
 /// # Errors
 /// [`MemoryError`] with both figures, `what` needs it, and `advice`.
 pub fn require(needed: u64, what: impl fmt::Display, advice: impl fmt::Display) -> Result<(), MemoryError> {
     const UNLIMITED: u64 = 16 << 20;
-    if needed <= UNLIMITED {
-        return Ok(());
-    }
-    match available() {
+    let available = if needed > UNLIMITED {
+        available()
+    } else {
+        [address_space(), data()].into_iter().flatten().min_by_key(|found| found.bytes)
+    };
+    match available {
         Some(available) if available.bytes < needed => {
             Err(MemoryError { what: what.to_string(), needed, available, advice: advice.to_string() })
         }

@@ -20,6 +20,11 @@ impl<T: Clone + Default> Table<T> {
         Table { pages: vec![None; len.div_ceil(PAGE)], len, unwritten: T::default() }
     }
 
+    /// Bytes of `len` values of which none is written.
+    pub fn unwritten_bytes(len: usize) -> usize {
+        len.div_ceil(PAGE) * size_of::<Option<Box<[T]>>>()
+    }
+
     /// How many values there are.
     pub fn len(&self) -> usize {
         self.len

@@ -98,10 +98,14 @@ pub fn run<P: Program>(
     placement.check(machine).map_err(|error| RunError::Setup(error.to_string()))?;
     let ranks = placement.ranks();
     let start = |core: &Rc<RefCell<Core>>, rank| Box::pin(program.clone().run(SimComm::new(core.clone(), rank as u32)));
+    let network_bytes = Core::network_bytes(machine, options);
+    let run = format!("a run of {ranks} ranks");
+    memory::require(network_bytes as u64, &run, "ask for a smaller machine")?;
     let nobody = Rc::new(RefCell::new(Core::new(machine, placement, 0, &Options::default())));
     let program_bytes = size_of_val(&*start(&nobody, 0));
+    drop(nobody);
     let each = program_bytes + RANK_BYTES + size_of::<Option<P::Output>>() + 4 * size_of::<usize>();
-    memory::require(ranks as u64 * each as u64, format!("a run of {ranks} ranks"), "ask for fewer ranks")?;
+    memory::require(network_bytes as u64 + ranks as u64 * each as u64, &run, "ask for fewer ranks")?;
     let core = Rc::new(RefCell::new(Core::new(machine, placement, ranks, options)));
     let mut programs: Vec<_> = (0..ranks).map(|rank| Some(start(&core, rank))).collect();
     let addresses = programs.iter().map(|program| program.as_ref().map_or(0, |program| (&raw const **program).addr()));

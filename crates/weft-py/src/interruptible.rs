@@ -8,16 +8,20 @@ use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use weft_base::Interrupt;
+use weft_base::{Interrupt, memory};
 
-use crate::errors::RunError;
+use crate::errors::{RunError, usage};
 
 /// Time between two looks at signals.
 const BETWEEN_SIGNALS: Duration = Duration::from_millis(20);
 /// How long what was interrupted may take to end by itself, and to say what it was doing.
 const GRACE: Duration = Duration::from_millis(1000);
-/// Stack of the thread that works: terms of the language are nested as deep as its parser allows.
-const STACK: usize = 64 << 20;
+/// Stack of the thread that works, as the first thread of a process has it.
+const STACK: usize = 8 << 20;
+/// Stack of one that works on terms of the language, which are nested as deep as its parser allows.
+const DEEP_STACK: usize = 64 << 20;
+/// What a thread takes beside its stack, and small results take that are not estimated.
+const BESIDE_STACK: usize = 8 << 20;
 
 /// What the thread that works says.
 enum Message<P, T> {
@@ -26,16 +30,17 @@ enum Message<P, T> {
 }
 
 /// Does something in a thread of its own while Python's thread looks at signals. Ctrl-C sets `interrupt`; what has not ended
-/// soon after that, or when Ctrl-C comes again, is left to itself, and KeyboardInterrupt is raised: it may wait for input, or be in
-/// the middle of something that does not look. A result that comes in time is kept.
+/// soon after that, or when Ctrl-C comes again, is left to itself, and KeyboardInterrupt is raised: it may wait for input, or
+/// be in the middle of something that does not look. A result that comes in time is kept.
 ///
-/// Raises RunError where the system gives no thread, and for a defect of weft; what a signal handler raises.
+/// Raises UsageError where there is no memory for a thread, RunError where the system gives none, and for a defect of weft;
+/// what a signal handler raises.
 pub fn interruptibly<T: Send + 'static>(
     py: Python<'_>,
     interrupt: &AtomicBool,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> PyResult<T> {
-    let (value, _) = supervised(py, interrupt, |_: &dyn Fn(())| work(), |()| Ok(()))?;
+    let (value, _) = supervised(py, interrupt, DEEP_STACK, |_: &dyn Fn(())| work(), |()| Ok(()))?;
     Ok(value)
 }
 
@@ -65,19 +70,23 @@ pub fn with_progress<P: Send + 'static, T: Send + 'static>(
         let interrupt = Interrupt::new(move || asked.load(Ordering::Relaxed));
         work(&interrupt, tell)
     };
-    supervised(py, &flag, work, show)
+    supervised(py, &flag, STACK, work, show)
 }
 
 fn supervised<P: Send + 'static, T: Send + 'static>(
     py: Python<'_>,
     interrupt: &AtomicBool,
+    stack: usize,
     work: impl FnOnce(&dyn Fn(P)) -> T + Send + 'static,
     mut show: impl FnMut(P) -> PyResult<()>,
 ) -> PyResult<(T, Option<PyErr>)> {
+    // Where a thread is all that can be had, its first allocation would end the process.
+    memory::require((stack + BESIDE_STACK) as u64, "a thread to work in", "raise the limit, or free some")
+        .map_err(usage)?;
     let (sender, receiver) = channel();
     let working = thread::Builder::new()
         .name("weft".to_owned())
-        .stack_size(STACK)
+        .stack_size(stack)
         .spawn(move || {
             // Nobody listens any more where it was left to itself.
             let tell = |progress| drop(sender.send(Message::Progress(progress)));

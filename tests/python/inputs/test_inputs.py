@@ -1,8 +1,11 @@
 """What users hand in: quoted within a line, read within memory, refused with one message."""
 
+import ast
 import contextlib
 import json
 import resource
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -312,6 +315,31 @@ def test_two_ranks_on_a_machine_of_millions_of_nodes_cost_what_two_ranks_cost():
     with only(64 << 20):
         assert _core.simulate(machine_of(24), request) == rows
     assert json.loads(rows) == json.loads(_core.simulate(machine_of(7), request)), "the same two nodes"
+
+
+def test_no_limit_of_memory_ends_the_process():
+    """At each limit a run is as without one, or refused: a process of its own, since what fails here ends it."""
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import test_inputs as t; from weft import _core\n"
+        'machine, request = t.machine_of(24), \'{"benchmark": "echo", "bytes": [8], "iterations": 3}\'\n'
+        "rows, ended = _core.simulate(machine, request), []\n"
+        "for limit in range(0, 72, 2):\n"
+        "    with t.only(limit << 20):\n"
+        "        try:\n"
+        "            ended.append(_core.simulate(machine, request) == rows)\n"
+        "        except _core.WeftError as error:\n"
+        "            ended.append(str(error))\n"
+        "print(ended)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(Path(__file__).parent)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    ended = ast.literal_eval(done.stdout)
+    assert ended[-1] is True
+    refused = [one for one in ended if one is not True]
+    assert refused
+    assert all("takes about" in one and "can be had" in one for one in refused), refused
 
 
 def test_ranks_beyond_memory_are_refused():

@@ -130,6 +130,13 @@ pub(crate) struct Core {
 }
 
 impl Core {
+    /// About the bytes of what is kept of every link and node of a machine, before a message has crossed any.
+    pub fn network_bytes(machine: &Machine, options: &Options) -> usize {
+        let links = Table::<()>::unwritten_bytes(machine.topology.links());
+        let nodes = Table::<()>::unwritten_bytes(machine.nodes());
+        links * if options.traffic { 2 } else { 1 } + 2 * nodes
+    }
+
     /// For so many ranks of `placement`.
     pub fn new(machine: &Machine, placement: &Placement, ranks: usize, options: &Options) -> Core {
         let mut network = Network::new(machine);
