@@ -102,7 +102,8 @@ def run_node(path: str) -> None:
 def simulate_exchange(path: str) -> None:
     from weft import _core, catalogue
 
-    _core.simulate_exchange(catalogue.machine("iwarp64"), _limited(_text(path)))
+    request = _core.ExchangeRequest.from_json(_limited(_text(path)))
+    _core.simulate_exchange(catalogue.machine("iwarp64"), request)
 
 
 def exchange_threads(path: str) -> None:
@@ -112,7 +113,7 @@ def exchange_threads(path: str) -> None:
     found = _parsed(_text(path))
     ranks = found.get("set", {}).get("nodes") if isinstance(found, dict) and isinstance(found.get("set"), dict) else 0
     if not isinstance(ranks, int) or ranks <= 16:
-        _core.exchange_threads(_limited(_text(path)))
+        _core.exchange_threads(_core.ExchangeRequest.from_json(_limited(_text(path))))
 
 
 def fghc_check(path: str) -> None:

@@ -700,19 +700,50 @@ def run_threads(request_json: str) -> str:
 def run_mpi_rank(request_json: str, default_library: str) -> str | None:
     """Runs a request as one rank of an MPI job; rows as JSON on the first rank. Raises UsageError, RunError."""
 
-def simulate_exchange(machine: Machine, request_json: str, trace_path: str | os.PathLike[str] | None = None) -> str:
-    """Runs an exchange in virtual time; the result as JSON. Raises UsageError, RunError."""
+class ExchangeRequest:
+    """An exchange to be run: the phases of a schedule, or the messages of a connection set.
 
-def exchange_threads(request_json: str) -> str:
-    """Runs an exchange with ranks as threads; the result as JSON. Raises UsageError, RunError."""
+    >>> machine = weft.machine("iwarp64")
+    >>> weft._core.ExchangeRequest(weft.ConnectionSet.named("torus", machine, 10), word_bytes=4)
+    <weft exchange of torus: messages>
+    """
+
+    def __init__(
+        self,
+        connections: ConnectionSet,
+        schedule: Schedule | None = None,
+        *,
+        random: int | None = None,
+        elements: tuple[float, float] | None = None,
+        word_bytes: int | None = None,
+        iterations: int = 1,
+        warmup: int = 0,
+        phantom: bool = True,
+    ) -> None:
+        """As `weft.conset.exchange.request` says."""
+
+    @staticmethod
+    def from_json(text: str) -> ExchangeRequest:
+        """The request that `to_json` wrote. Raises UsageError."""
+
+    def to_json(self) -> str:
+        """The request as JSON, as ranks of MPI are handed it."""
+
+def simulate_exchange(
+    machine: Machine, request: ExchangeRequest, trace_path: str | os.PathLike[str] | None = None
+) -> tuple[list[float], int, int]:
+    """Runs an exchange in virtual time: seconds of every timed exchange, ranks, phases. Raises UsageError, RunError."""
+
+def exchange_threads(request: ExchangeRequest) -> tuple[list[float], int, int]:
+    """Runs an exchange with ranks as threads, as `simulate_exchange`. Raises UsageError, RunError."""
 
 def exchange_mpi_rank(request_json: str, default_library: str) -> str | None:
     """Runs an exchange as one rank of an MPI job; the result on the first rank. Raises UsageError, RunError."""
 
-def solve_simulated(machine: Machine, request_json: str) -> str:
+def solve_simulated(machine: Machine, exchange: ExchangeRequest, problem_json: str) -> str:
     """Solves a partitioned system in virtual time; the solution as JSON. Raises UsageError, RunError."""
 
-def solve_threads(request_json: str) -> str:
+def solve_threads(exchange: ExchangeRequest, problem_json: str) -> str:
     """Solves a partitioned system with ranks as threads; the solution as JSON. Raises UsageError, RunError."""
 
 def solve_mpi_rank(request_json: str, default_library: str) -> str | None:

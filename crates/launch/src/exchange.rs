@@ -1,5 +1,7 @@
 //! Exchanges and the solver above them: in virtual time, on threads, on the ranks of MPI.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use weft_base::Interrupt;
 use weft_comm::{ElementCost, Program};
@@ -11,15 +13,16 @@ use weft_sim::{Options, Placement, Trace};
 
 use crate::error::LaunchError;
 
-/// An exchange to be run: the phases of a schedule, or the messages of a connection set.
+/// An exchange to be run: the phases of a schedule, or the messages of a connection set. Both are shared with whoever has
+/// made them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExchangeRequest {
     /// Executed phase by phase, if it is given.
     #[serde(default)]
-    pub schedule: Option<Schedule>,
+    pub schedule: Option<Arc<Schedule>>,
     /// The connection set; without a schedule each of its connections is a message.
-    pub set: ConnectionSet,
+    pub set: Arc<ConnectionSet>,
     /// Messages are sent in a random order of this seed; otherwise in that of the set.
     #[serde(default)]
     pub random: Option<u64>,
@@ -48,7 +51,9 @@ fn one() -> usize {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SolveRequest {
-    pub exchange: ExchangeRequest,
+    /// What is exchanged in every iteration.
+    pub exchange: Arc<ExchangeRequest>,
+    /// The system and when it counts as solved.
     pub problem: Problem,
 }
 

@@ -45,7 +45,8 @@ mod _core {
     use crate::errors::{MachineError, RunError, UsageError, WeftError};
     #[pymodule_export]
     use crate::exchange::{
-        exchange_mpi_rank, exchange_threads, simulate_exchange, solve_mpi_rank, solve_simulated, solve_threads,
+        PyExchangeRequest, exchange_mpi_rank, exchange_threads, simulate_exchange, solve_mpi_rank, solve_simulated,
+        solve_threads,
     };
     #[cfg(feature = "fghc")]
     #[pymodule_export]

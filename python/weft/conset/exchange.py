@@ -8,7 +8,6 @@ processor's overhead for every message sent and received, long messages that blo
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from weft.parameters import Benchmark, Takes, taking
 if TYPE_CHECKING:
     import polars as pl
 
-    from weft._core import ConnectionSet, Schedule
+    from weft._core import ConnectionSet, ExchangeRequest, Schedule
 
 METHODS = {
     "conset": "phases of connections, as a schedule says: compiled, or that of a file",
@@ -79,8 +78,8 @@ def request(
     iterations: int = 1,
     warmup: int = 0,
     phantom: bool = True,
-) -> dict[str, Any]:
-    """An exchange as `weft._core` reads it.
+) -> ExchangeRequest:
+    """An exchange as `weft._core` takes it.
 
     Parameters
     ----------
@@ -101,16 +100,10 @@ def request(
     phantom
         Whether only lengths are sent; otherwise every word is checked.
     """
-    return {
-        "set": json.loads(connections.to_json()),
-        "schedule": None if schedule is None else json.loads(schedule.to_json()),
-        "random": random,
-        "elements": None if elements is None else list(elements),
-        "word_bytes": word_bytes,
-        "iterations": iterations,
-        "warmup": warmup,
-        "phantom": phantom,
-    }
+    return _core.ExchangeRequest(
+        connections, schedule, random=random, elements=elements, word_bytes=word_bytes, iterations=iterations,
+        warmup=warmup, phantom=phantom,
+    )  # fmt: skip
 
 
 def execute(
@@ -148,7 +141,8 @@ def execute(
         files.check_output(trace, (), force=force)
     described = _machine(machine)
     wanted = request(connections, schedule, random=random, elements=elements)
-    return _result(_core.simulate_exchange(described, json.dumps(wanted), None if trace is None else os.fspath(trace)))
+    seconds, ranks, phases = _core.simulate_exchange(described, wanted, trace)
+    return Exchange(tuple(seconds), ranks, phases)
 
 
 def _machine(machine: str | os.PathLike[str] | Machine) -> Machine:
@@ -157,11 +151,6 @@ def _machine(machine: str | os.PathLike[str] | Machine) -> Machine:
     from weft.catalogue import machine as find
 
     return find(machine)
-
-
-def _result(text: str) -> Exchange:
-    found = json.loads(text)
-    return Exchange(tuple(found["seconds"]), found["ranks"], found["phases"])
 
 
 def simulate(

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from weft._core import UsageError
+from weft._core import ExchangeRequest, UsageError
 from weft.conset.meshes import Mesh
 
 Equation = Literal["poisson", "elasticity"]
@@ -318,6 +318,16 @@ def _stiffness(basis: Any, equation: Equation) -> Any:
     return skfem.BilinearForm(form).assemble(basis)
 
 
-def solve_request(system: System, exchange: dict[str, Any], **settings: Any) -> str:
-    """The JSON of a solver's request: the system's problem with an exchange of :mod:`weft.conset.exchange`."""
-    return json.dumps({"exchange": exchange, "problem": system.problem(**settings)})
+def solve_request(system: System, exchange: ExchangeRequest, **settings: Any) -> str:
+    """The JSON of a solver's request for ranks of MPI: the system's problem with an exchange.
+
+    Parameters
+    ----------
+    system
+        What is solved.
+    exchange
+        Of :func:`weft.conset.exchange.request`.
+    settings
+        As for :meth:`System.problem`.
+    """
+    return f'{{"exchange": {exchange.to_json()}, "problem": {json.dumps(system.problem(**settings))}}}'

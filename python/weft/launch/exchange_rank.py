@@ -19,7 +19,7 @@ def main(text: str) -> int:
         _live(os.path.dirname(job["rows"]))
         for index, request in enumerate(job["requests"]):
             run = _core.solve_mpi_rank if request["kind"] == "solve" else _core.exchange_mpi_rank
-            result = run(json.dumps(_content(request, os.path.dirname(job["rows"]))), job["library"])
+            result = run(_content(request, os.path.dirname(job["rows"])), job["library"])
             if result is not None:
                 with open(job["rows"], "a", encoding="utf-8") as file:
                     file.write(f'{{"request": {index}, "rows": [{result}]}}\n')
@@ -32,10 +32,10 @@ def main(text: str) -> int:
     return 0
 
 
-def _content(request: dict[str, object], folder: str) -> object:
+def _content(request: dict[str, object], folder: str) -> str:
     """The request itself, from its file: systems of equations are longer than a command line may be."""
     with open(os.path.join(folder, str(request["file"])), encoding="utf-8") as file:
-        return json.load(file)
+        return file.read()
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +25,7 @@ class _Request:
         return json.dumps({"kind": self.kind, "file": self.file})
 
 
-def run_mpi(kind: str, requests: Sequence[Mapping[str, Any]], ranks: int) -> list[dict[str, Any]]:
+def run_mpi(kind: str, requests: Sequence[str], ranks: int) -> list[dict[str, Any]]:
     """Run requests one after the other in one launch.
 
     Parameters
@@ -33,7 +33,7 @@ def run_mpi(kind: str, requests: Sequence[Mapping[str, Any]], ranks: int) -> lis
     kind
         `exchange` or `solve`.
     requests
-        As `_core.exchange_mpi_rank` and `_core.solve_mpi_rank` read them.
+        The JSON that `_core.exchange_mpi_rank` and `_core.solve_mpi_rank` read.
     ranks
         How many are started; each request must be of as many.
 
@@ -47,7 +47,7 @@ def run_mpi(kind: str, requests: Sequence[Mapping[str, Any]], ranks: int) -> lis
     UsageError, RunError
         If the launch fails, with the first rank's message: a rank that is lost ends the others.
     """
-    files = {f"request-{index}.json": json.dumps(request) for index, request in enumerate(requests)}
+    files = {f"request-{index}.json": request for index, request in enumerate(requests)}
     told = [_Request(kind, name) for name in files]
     job = Job(told, ranks, program=_RANK, files=files)  # type: ignore[arg-type]
     found = {index: rows[0] for index, rows in job}

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from weft._core import Machine, RunError
+from weft._core import ConnectionSet, ExchangeRequest, Machine, RunError
 from weft.conset import compile
 from weft.conset.exchange import RANDOM_ORDER, Exchange, check_method, connection_set, request, row, table
 from weft.journal import Journal
@@ -109,7 +109,7 @@ def measure_here(
     for method in methods:
         check_method(method)
     machine, patterned = of_ranks(ranks), _patterned(ranks)
-    wanted: list[tuple[str, int | None, Any, dict[str, Any]]] = []
+    wanted: list[tuple[str, int | None, ConnectionSet, ExchangeRequest]] = []
     lengths: list[int | None] = [*words] if words else [None]
     for length in lengths:
         connections = connection_set(pattern, patterned, length, seed)
@@ -135,7 +135,7 @@ def measure_here(
             )
             if known.issuperset(map(_key, asked)):
                 continue
-            results = run_mpi("exchange", [told for *_, told in wanted], ranks)
+            results = run_mpi("exchange", [told.to_json() for *_, told in wanted], ranks)
             new = [
                 row("measured", name, method, connections, _exchange(result), compiler, length, launch)
                 for (method, length, connections, _), result in zip(wanted, results, strict=True)

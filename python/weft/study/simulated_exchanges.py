@@ -112,7 +112,7 @@ def solved(partition: Any, equation: str = "poisson", *, by: str = "conset", tol
     tolerance
         Until the residual is this part of the right-hand side.
     """
-    from weft.conset.finite_elements import assemble, solve_request
+    from weft.conset.finite_elements import assemble
 
     machine = find_machine(MACHINE)
     system = assemble(partition, equation)  # type: ignore[arg-type]
@@ -120,6 +120,6 @@ def solved(partition: Any, equation: str = "poisson", *, by: str = "conset", tol
     schedule = compile(connections, machine, seed=_SEED, **_SPARSE) if by == "conset" else None
     elements = _COPIED if schedule is None else _GATHERED
     exchange = request(connections, schedule, elements=elements, word_bytes=NODE_WORDS * WORD_BYTES)
-    text = solve_request(system, exchange, tolerance=tolerance, precision="double")
-    found: dict[str, Any] = json.loads(_core.solve_simulated(machine, text))
-    return found
+    problem = json.dumps(system.problem(tolerance, precision="double"))
+    solution: dict[str, Any] = json.loads(_core.solve_simulated(machine, exchange, problem))
+    return solution

@@ -78,10 +78,25 @@ def test_a_schedule_of_something_else_is_refused(native):
 
 def test_a_connection_to_itself_is_refused(native):
     machine = weft.machine("iwarp64")
-    request = exchange.request(weft.ConnectionSet.named("torus", machine, 10, 0))
+    request = json.loads(exchange.request(weft.ConnectionSet.named("torus", machine, 10, 0)).to_json())
     request["set"]["connections"][3]["destination"] = request["set"]["connections"][3]["source"]
     with pytest.raises(weft.UsageError, match="connection 3 goes from node 0 to itself"):
-        weft._core.simulate_exchange(machine, json.dumps(request))
+        weft._core.simulate_exchange(machine, weft._core.ExchangeRequest.from_json(json.dumps(request)))
+
+
+def test_a_request_is_handed_on_as_it_is(native):
+    machine = weft.machine("iwarp64")
+    connections = weft.ConnectionSet.named("torus", machine, 10, 0)
+    schedule = weft.compile(connections, machine)
+    for plan in (schedule, None):
+        request = exchange.request(connections, plan, random=7, elements=(1e-9, 2e-9), word_bytes=4, iterations=3)
+        text = request.to_json()
+        again = weft._core.ExchangeRequest.from_json(text)
+        assert again.to_json() == text
+        assert repr(again) == repr(request)
+        assert weft._core.simulate_exchange(machine, again) == weft._core.simulate_exchange(machine, request)
+    with pytest.raises(weft.UsageError, match="the request is malformed: unknown field `sets`"):
+        weft._core.ExchangeRequest.from_json(text.replace('"set":', '"sets":'))
 
 
 def test_elements_cost_their_programs(native):
@@ -148,4 +163,4 @@ def test_a_lost_rank_ends_the_launch(native):
 
     connections = weft.ConnectionSet.named("all-to-all", of_ranks(4), 5, 0)
     with pytest.raises(weft.UsageError, match="an exchange of 4 ranks on a launch of 2"):
-        run_mpi("exchange", [exchange.request(connections, phantom=False)], 2)
+        run_mpi("exchange", [exchange.request(connections, phantom=False).to_json()], 2)

@@ -18,10 +18,10 @@ def solved(system, by="conset", parts=64, world="simulated"):
     connections = weft.ConnectionSet.from_json(json.dumps(system.connection_set()))
     schedule = weft.compile(connections, "iwarp64", effort=0.1) if by == "conset" else None
     request = exchange.request(connections, schedule, word_bytes=8)
-    text = solve_request(system, request, tolerance=1e-8)
+    problem = json.dumps(system.problem(tolerance=1e-8))
     if world == "threads":
-        return json.loads(_core.solve_threads(text))
-    return json.loads(_core.solve_simulated(weft.machine("iwarp64"), text))
+        return json.loads(_core.solve_threads(request, problem))
+    return json.loads(_core.solve_simulated(weft.machine("iwarp64"), request, problem))
 
 
 def error(system, found):
@@ -59,7 +59,7 @@ def test_ranks_of_mpi_find_the_same(native):
     connections = weft.ConnectionSet.from_json(json.dumps(system.connection_set()))
     schedule = weft.compile(connections, of_ranks(2), effort=0.1)
     requests = [
-        json.loads(solve_request(system, exchange.request(connections, plan, word_bytes=8), tolerance=1e-8))
+        solve_request(system, exchange.request(connections, plan, word_bytes=8), tolerance=1e-8)
         for plan in (schedule, None)
     ]
     for found in run_mpi("solve", requests, 2):
@@ -96,9 +96,8 @@ def test_what_cannot_be_solved_is_refused(native):
         Partition.of(meshes.plate(100, 20), 1000)
     system = assemble(partition)
     connections = weft.ConnectionSet.from_json(json.dumps(system.connection_set()))
-    wrong = solve_request(system, exchange.request(connections, word_bytes=4))
+    four = exchange.request(connections, word_bytes=4)
     with pytest.raises(weft.UsageError, match="the exchange has words of 4 bytes, the unknowns have 8"):
-        _core.solve_threads(wrong)
-    single = solve_request(system, exchange.request(connections, word_bytes=4), precision="single")
+        _core.solve_threads(four, json.dumps(system.problem()))
     with pytest.raises(weft.UsageError, match="gives no time of float32_sum_of_products"):
-        _core.solve_simulated(weft.machine("iwarp64"), single)
+        _core.solve_simulated(weft.machine("iwarp64"), four, json.dumps(system.problem(precision="single")))

@@ -111,6 +111,10 @@ def _exchange() -> Any:
     return made
 
 
+def _exchange_request() -> Any:
+    return _core.ExchangeRequest(_core.ConnectionSet(4, [(0, 1, 5), (2, 3, 1)]))
+
+
 _POINTS = [([0, 0], 0.5), ([0, 1], 0.25), ([-1, 0], 0.25)]
 
 
@@ -152,6 +156,9 @@ def _machine() -> Any:
 
 
 EXAMPLES: dict[str, Callable[[], list[Any]]] = {
+    "ExchangeRequest": lambda: [_core.ConnectionSet(4, [(0, 1, 5), (2, 3, 1)]), None],
+    "simulate_exchange": lambda: [_core.Machine.find("iwarp64"), _exchange_request()],
+    "exchange_threads": lambda: [_exchange_request()],
     "array_elementwise": lambda: ["add", (np.ones(FEW), np.ones(FEW)), np.zeros(FEW), np.ones(FEW, bool), 2],
     "array_reduce": lambda: [np.ones(FEW), "add", np.ones(FEW, bool), 2],
     "array_scan": lambda: [_plane(), _plane(), "add", 1, np.ones((6, 5), bool), np.ones((6, 5), bool), False, True, 2],
