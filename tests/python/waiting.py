@@ -6,12 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 
-def until(condition: Callable[[], bool], process: subprocess.Popen[str], seconds: float = 120.0) -> None:
+def until(condition: Callable[[], bool], process: subprocess.Popen[str], seconds: float = 300.0) -> None:
     """Return when the condition holds; fail if the process ends before, or that many seconds pass."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
+        assert time.monotonic() < deadline, f"nothing after {seconds:.0f} s"
         time.sleep(0.05)
 
 
