@@ -11,6 +11,7 @@ use crate::resources::Resources;
 use crate::schedule::{Certificate, LowerBound, WeightedLink};
 
 /// What bounds are computed from.
+#[derive(Clone, Copy)]
 pub struct Demand<'a> {
     pub set: &'a ConnectionSet,
     pub resources: &'a Resources,

@@ -5,10 +5,10 @@
 //! bisection, until the effort is spent.
 
 use super::balance;
+use super::candidates::{Best, Compilation};
 use super::negotiate::{Problem, negotiate};
-use super::plan::{Placed, Plan};
-use super::{Compilation, transfer_seconds};
-use crate::bounds::lower_bounds;
+use super::plan::{Placed, Plan, phase_seconds};
+use crate::bounds::{Demand, lower_bounds};
 
 /// Sweeps over the numbers of phases, each with more patience than the last.
 const SWEEPS: usize = 12;
@@ -16,11 +16,11 @@ const SWEEPS: usize = 12;
 const ROUNDS: usize = 40;
 
 /// Replaces the best plan by better ones, until the effort is spent, the lower bound is reached or nothing is left to try.
-pub fn improve(compilation: &Compilation, best: &mut Option<(f64, Plan)>) {
+pub fn improve(compilation: &Compilation, best: &mut Best) {
     let demand = &compilation.demand;
     let Some((_, first)) = best.as_ref().filter(|_| !compilation.control.is_over()) else { return };
     let mut fewest = first.len();
-    let longest = transfer_seconds(first, demand.resources, demand.network);
+    let longest = transfer_seconds(first, demand);
     let bounds = lower_bounds(demand, false);
     let least = bounds.iter().filter(|bound| bound.is_of_transfers()).map(|bound| bound.value).fold(0.0, f64::max);
     let mut stream = 100;
@@ -55,13 +55,7 @@ pub fn improve(compilation: &Compilation, best: &mut Option<(f64, Plan)>) {
 }
 
 /// A plan with fewer phases than were found first, whatever its transfers take.
-fn fewer(
-    compilation: &Compilation,
-    phases: usize,
-    rounds: usize,
-    stream: u64,
-    best: &Option<(f64, Plan)>,
-) -> Option<Plan> {
+fn fewer(compilation: &Compilation, phases: usize, rounds: usize, stream: u64, best: &Best) -> Option<Plan> {
     let demand = &compilation.demand;
     let (set, resources, network) = (demand.set, demand.resources, demand.network);
     compilation.report(&format!("negotiating {phases} phases again"), best);
@@ -78,7 +72,7 @@ fn bisect(
     (least, longest): (f64, f64),
     rounds: usize,
     stream: &mut u64,
-    best: &mut Option<(f64, Plan)>,
+    best: &mut Best,
 ) -> f64 {
     let demand = &compilation.demand;
     let unit = demand.set.uniform_words().map(|words| words as f64 * unit_seconds(compilation));
@@ -92,7 +86,7 @@ fn bisect(
         let limits = limits(phases, next, unit);
         match attempt(compilation, &limits, rounds, stream) {
             Some(plan) => {
-                high = transfer_seconds(&plan, demand.resources, demand.network).min(next);
+                high = transfer_seconds(&plan, demand).min(next);
                 compilation.consider(Some(plan), best);
             }
             None => low = next,
@@ -103,6 +97,11 @@ fn bisect(
         }
     }
     high
+}
+
+/// Seconds of the transfers of every phase.
+fn transfer_seconds(plan: &Plan, demand: &Demand) -> f64 {
+    plan.iter().map(|phase| phase_seconds(phase, demand.resources, demand.network)).sum()
 }
 
 /// Seconds of one word where links and accesses take it one after the other.

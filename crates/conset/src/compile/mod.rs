@@ -8,13 +8,17 @@
 
 mod apr;
 mod balance;
+mod candidates;
 mod circuits;
 mod control;
+mod feasibility;
+mod finish;
 mod improve;
 mod negotiate;
 mod perfect;
 mod place;
 mod plan;
+mod strategy;
 mod symmetric;
 mod timetable;
 
@@ -24,12 +28,13 @@ pub use plan::{Placed, Plan};
 
 use weft_base::memory::{self, MemoryError};
 
-use crate::bounds::{Demand, least_phases, lower_bounds_until};
+use crate::bounds::{Demand, least_phases};
 use crate::network::Network;
 use crate::pattern::{ConnectionSet, PatternError};
 use crate::resources::Resources;
-use crate::schedule::{Phase, Schedule};
-use plan::{Load, phase_seconds, plan_seconds};
+use crate::schedule::Schedule;
+use candidates::Compilation;
+use feasibility::{hops, least_bytes, refuse_infeasible};
 
 /// Which compiler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,287 +188,4 @@ pub fn compile_from(
         Compiler::Weft => compilation.best(kept)?,
     };
     compilation.schedule(plan, machine)
-}
-
-/// About how many bytes a compilation takes at least: places, routes and transfers of all connections, and what every phase
-/// knows of nodes and links. Compilations of all-to-all patterns took three quarters to nine tenths of it.
-fn least_bytes(demand: &Demand, phases: u32) -> u64 {
-    let hops: u64 = demand.hops.iter().map(|&hops| u64::from(hops)).sum();
-    let connections = 256 * demand.hops.len() as u64 + 32 * hops;
-    let phase = 44 * demand.network.vertices as u64 + 20 * demand.network.links() as u64;
-    connections.saturating_add(phase.saturating_mul(phases.into()))
-}
-
-/// Hops of a shortest way of every connection.
-fn hops(set: &ConnectionSet, network: &Network, interrupted: &dyn Fn() -> bool) -> Result<Vec<u32>, CompileError> {
-    let pairs: Vec<(u32, u32)> = set.connections.iter().map(|c| (c.source, c.destination)).collect();
-    let hops = network.shortest_until(&pairs, interrupted).ok_or(CompileError::Interrupted)?;
-    let disconnected = |connection: usize| {
-        let (from, to) = pairs[connection];
-        CompileError::Disconnected { connection, from, to }
-    };
-    hops.into_iter().enumerate().map(|(connection, hops)| hops.ok_or_else(|| disconnected(connection))).collect()
-}
-
-/// A limit of phases that a bound says cannot be kept.
-fn refuse_infeasible(
-    demand: &Demand,
-    options: &Options,
-    least: u32,
-    interrupted: &dyn Fn() -> bool,
-) -> Result<(), CompileError> {
-    let Some(phases) = options.phases else { return Ok(()) };
-    if demand.set.connections.is_empty() || phases >= least {
-        return Ok(());
-    }
-    let mut degree = vec![0u64; demand.network.nodes];
-    for c in &demand.set.connections {
-        degree[c.source as usize] += 1;
-        degree[c.destination as usize] += 1;
-    }
-    if let Some(limit) = demand.resources.node_channels {
-        let all = u64::from(limit) * u64::from(phases);
-        let most = (0..degree.len()).max_by_key(|&node| (degree[node], std::cmp::Reverse(node)));
-        if let Some(node) = most.filter(|&node| degree[node] > all) {
-            let channels = format!("{limit} channels");
-            return Err(CompileError::Degree { node: node as u32, degree: degree[node], channels, phases, all, least });
-        }
-    }
-    let bounds = lower_bounds_until(demand, false, interrupted).ok_or(CompileError::Interrupted)?;
-    let of_phases = bounds.iter().filter(|bound| bound.unit == "phases");
-    let best = of_phases.max_by(|a, b| a.value.total_cmp(&b.value));
-    let bound = best.map_or_else(String::new, |bound| bound.name.clone());
-    Err(CompileError::Bound { phases, bound, least })
-}
-
-/// One run of a compiler.
-struct Compilation<'a> {
-    demand: Demand<'a>,
-    least: u32,
-    options: &'a Options,
-    control: &'a Control<'a>,
-}
-
-impl Compilation<'_> {
-    fn baseline(&self) -> Result<Plan, CompileError> {
-        let Demand { set, resources, network, hops } = self.demand;
-        let found = apr::route(set, resources, network, hops, self.least as usize, self.control);
-        let plan = found.ok_or(CompileError::Interrupted)?;
-        self.within_limit(plan)
-    }
-
-    fn within_limit(&self, plan: Plan) -> Result<Plan, CompileError> {
-        match self.options.phases {
-            Some(phases) if plan.len() > phases as usize => Err(CompileError::NotFound { phases, least: self.least }),
-            _ => Ok(plan),
-        }
-    }
-
-    fn seconds(&self, plan: &Plan) -> f64 {
-        plan_seconds(plan, self.demand.resources, self.demand.network)
-    }
-
-    /// The seconds of a plan that may be a candidate: it has few enough phases, and each can be open at once.
-    fn candidate_seconds(&self, plan: &Plan) -> Option<f64> {
-        let Demand { resources, network, .. } = self.demand;
-        if self.options.phases.is_some_and(|limit| plan.len() > limit as usize) {
-            return None;
-        }
-        let mut seconds = 0.0;
-        for phase in plan {
-            let load = Load::of_until(phase, network, &|| self.control.must_end())?;
-            if !load.fits(resources, network) {
-                return None;
-            }
-            seconds += resources.switch_seconds() + load.phase_seconds(phase, resources, network);
-        }
-        Some(seconds)
-    }
-
-    /// The best plan, which is no worse than one that was kept from another search.
-    fn best(&self, kept: Option<Plan>) -> Result<Plan, CompileError> {
-        let mut kept = kept.and_then(|plan| Some((self.candidate_seconds(&plan)?, plan)));
-        if let Some((seconds, _)) = kept {
-            self.control.knows(seconds);
-        }
-        let mut best = None;
-        self.symmetric(&mut best);
-        if !self.control.is_interrupted() {
-            self.circuits(&mut best);
-        }
-        if best.is_none() && !self.control.is_interrupted() {
-            best = match kept.take() {
-                Some(kept) => Some(kept),
-                None => {
-                    let plan = self.fewest()?;
-                    let seconds = self.seconds(&plan);
-                    self.control.tell(seconds, &plan);
-                    Some((seconds, plan))
-                }
-            };
-            improve::improve(self, &mut best);
-        }
-        let plans = best.into_iter().chain(kept);
-        match plans.min_by(|a, b| a.0.total_cmp(&b.0)) {
-            Some((_, plan)) => Ok(plan),
-            None => Err(CompileError::Interrupted),
-        }
-    }
-
-    /// Keeps a plan that is better than the best.
-    fn consider(&self, plan: Option<Plan>, best: &mut Option<(f64, Plan)>) -> bool {
-        let Some(plan) = plan else { return false };
-        let Some(seconds) = self.candidate_seconds(&plan) else { return false };
-        let better = best.as_ref().is_none_or(|(known, _)| seconds < known * (1.0 - 1e-12));
-        if better {
-            self.control.tell(seconds, &plan);
-            *best = Some((seconds, plan));
-        }
-        better
-    }
-
-    fn report(&self, doing: &str, best: &Option<(f64, Plan)>) {
-        self.control.report(doing, best.as_ref().map(|(seconds, plan)| (plan.len(), *seconds)));
-    }
-
-    /// Candidates for patterns that translations map onto themselves.
-    fn symmetric(&self, best: &mut Option<(f64, Plan)>) {
-        let Demand { set, resources, network, .. } = self.demand;
-        let Some(symmetric) = symmetric::Symmetric::of(set, network, self.control) else { return };
-        self.report("packing orbits", best);
-        let packed = symmetric::pack(&symmetric, resources, self.least, self.control);
-        let fewest = packed.as_ref().map(Vec::len);
-        self.consider(packed, best);
-        if let (Some(grid), Some(channels)) = (&network.grid, resources.node_channels)
-            && let Some(phases) = perfect::perfect(set, grid)
-        {
-            self.report("perfect phases", best);
-            for together in 1..=(channels as usize / 5).max(1) {
-                self.consider(Some(perfect::merged(&phases, together)), best);
-            }
-        }
-        let (Some(fewest), true) = (fewest, symmetric.offsets.len() <= 4096) else { return };
-        // Few phases with high link loads against more with lower ones, as long as the effort lasts.
-        let moves = (self.options.effort * 6_000_000.0 / (1.0 + symmetric.offsets.len() as f64 / 500.0)) as usize;
-        let most = fewest + fewest / 4 + 1;
-        for phases in fewest..=most {
-            let switching = phases as f64 * resources.switch_seconds();
-            let transfers = symmetric.words as f64 * symmetric.offsets.len() as f64 * resources.access_seconds;
-            let hopeless = best.as_ref().is_some_and(|(known, _)| switching + transfers >= *known);
-            if moves < 1000 || hopeless || self.control.is_over() {
-                break;
-            }
-            self.report(&format!("annealing {phases} phases"), best);
-            let share = moves / (most - fewest + 1).min(4);
-            self.consider(symmetric::anneal(&symmetric, resources, phases, share, self.control), best);
-        }
-    }
-
-    /// Candidates where nodes have ports of one switch.
-    fn circuits(&self, best: &mut Option<(f64, Plan)>) {
-        let Demand { set, resources, network, .. } = self.demand;
-        if resources.link_channels == Some(1) && set.orders.is_empty() {
-            // Where nodes or ports have limits besides, what does not fit is no candidate.
-            self.report("matchings", best);
-            self.consider(circuits::clos(set, &resources.topology), best);
-        }
-        let Some(ports) = resources.ports else { return };
-        let single = network.vertices == network.nodes + 1;
-        let free = resources.node_channels.is_none() && resources.link_channels.is_none();
-        if !single || !free || !set.orders.is_empty() {
-            return;
-        }
-        self.report("matchings", best);
-        let route = |from, to| vec![from, network.nodes as u32, to];
-        self.consider(Some(circuits::matchings(set, ports as usize, &route)), best);
-        self.consider(Some(circuits::longest_first(set, ports, &route)), best);
-    }
-
-    /// The fewest phases for which negotiation succeeds.
-    fn fewest(&self) -> Result<Plan, CompileError> {
-        let Demand { set, resources, network, .. } = self.demand;
-        let parts: Vec<(u32, u64)> = set.connections.iter().enumerate().map(|(c, k)| (c as u32, k.words)).collect();
-        let mut phases = self.least as usize;
-        let mut attempts = 0;
-        loop {
-            if self.options.phases.is_some_and(|limit| phases > limit as usize) {
-                let limit = self.options.phases.unwrap_or(0);
-                return Err(CompileError::NotFound { phases: limit, least: self.least });
-            }
-            self.report(&format!("negotiating {phases} phases"), &None);
-            let limits = vec![f64::INFINITY; phases];
-            // The first attempts at the bound may be hopeless; later ones must succeed.
-            let rounds = if attempts < 2 { 40 } else { 120 };
-            let problem =
-                negotiate::Problem { set, resources, network, parts: &parts, limits: &limits, fixed: None, rounds };
-            if let Some(plan) = negotiate::negotiate(&problem, self.control, attempts) {
-                return Ok(plan);
-            }
-            if self.control.is_interrupted() {
-                return Err(CompileError::Interrupted);
-            }
-            attempts += 1;
-            phases += 1 + phases / 100 + attempts as usize / 6;
-        }
-    }
-
-    /// The schedule of a plan: its times, its bounds, its digest.
-    fn schedule(&self, plan: Plan, machine: &str) -> Result<Schedule, CompileError> {
-        let Demand { set, resources, network, .. } = self.demand;
-        self.report("timetables", &None);
-        let stop: &dyn Fn() -> bool = &|| self.control.must_end();
-        let orders = timetable::by_connection(&set.orders);
-        let mut split = false;
-        let mut seen = vec![false; set.connections.len()];
-        let mut phases = Vec::with_capacity(plan.len());
-        for placed in plan {
-            for part in &placed {
-                split |= std::mem::replace(&mut seen[part.connection as usize], true);
-            }
-            let load = Load::of_until(&placed, network, stop).ok_or(CompileError::Interrupted)?;
-            let times = match self.options.compiler {
-                Compiler::Apr if set.orders.is_empty() => {
-                    timetable::greedy(&placed, resources, network, stop).ok_or(CompileError::Interrupted)?
-                }
-                _ => timetable::even(&placed, &load, &orders, resources, network),
-            };
-            let largest_link_load = load.largest_link_load(network);
-            let transfers = timetable::transfers(placed, times, set, stop);
-            let connections = transfers.ok_or(CompileError::Interrupted)?;
-            let last = connections.iter().map(|transfer| transfer.start + transfer.duration).fold(0.0, f64::max);
-            let predicted_seconds = resources.synchronisation_seconds + resources.phase_seconds + last;
-            phases.push(Phase { connections, largest_link_load, predicted_seconds });
-        }
-        self.report("lower bounds", &None);
-        let Options { compiler, effort, seed, .. } = self.options;
-        let bounds = lower_bounds_until(&self.demand, !split, stop);
-        let lower_bounds = bounds.ok_or(CompileError::Interrupted)?;
-        let predicted_seconds = phases.iter().map(|phase| phase.predicted_seconds).sum();
-        let schedule = Schedule {
-            machine: machine.to_owned(),
-            pattern: set.name.clone(),
-            compiler: format!("{}, effort {effort} s, seed {seed}", compiler.name()),
-            resources: resources.clone(),
-            connections: set.connections.len() as u64,
-            orders: set.orders.clone(),
-            phases,
-            lower_bounds,
-            predicted_seconds,
-            digest: String::new(),
-        };
-        schedule.sealed_until(stop).ok_or(CompileError::Interrupted)
-    }
-}
-
-impl Clone for Demand<'_> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl std::marker::Copy for Demand<'_> {}
-
-/// Seconds of the transfers of every phase.
-fn transfer_seconds(plan: &Plan, resources: &Resources, network: &Network) -> f64 {
-    plan.iter().map(|phase| phase_seconds(phase, resources, network)).sum()
 }

@@ -1,0 +1,53 @@
+//! In which order candidates are tried, and when a search is content.
+
+use super::candidates::{Best, Compilation};
+use super::plan::Plan;
+use super::{CompileError, apr, improve};
+use crate::bounds::Demand;
+
+impl Compilation<'_> {
+    /// The plan of the paper's compiler.
+    pub fn baseline(&self) -> Result<Plan, CompileError> {
+        let Demand { set, resources, network, hops } = self.demand;
+        let plan = apr::route(set, resources, network, hops, self.least as usize, self.control);
+        let plan = plan.ok_or(CompileError::Interrupted)?;
+        self.within_limit(plan)
+    }
+
+    fn within_limit(&self, plan: Plan) -> Result<Plan, CompileError> {
+        match self.options.phases {
+            Some(phases) if plan.len() > phases as usize => Err(CompileError::NotFound { phases, least: self.least }),
+            _ => Ok(plan),
+        }
+    }
+
+    /// The best plan, which is no worse than one that was kept from another search.
+    pub fn best(&self, kept: Option<Plan>) -> Result<Plan, CompileError> {
+        let mut kept = kept.and_then(|plan| Some((self.candidate_seconds(&plan)?, plan)));
+        if let Some((seconds, _)) = kept {
+            self.control.knows(seconds);
+        }
+        let mut best: Best = None;
+        self.symmetric(&mut best);
+        if !self.control.is_interrupted() {
+            self.circuits(&mut best);
+        }
+        if best.is_none() && !self.control.is_interrupted() {
+            best = match kept.take() {
+                Some(kept) => Some(kept),
+                None => {
+                    let plan = self.fewest()?;
+                    let seconds = self.seconds(&plan);
+                    self.control.tell(seconds, &plan);
+                    Some((seconds, plan))
+                }
+            };
+            improve::improve(self, &mut best);
+        }
+        let plans = best.into_iter().chain(kept);
+        match plans.min_by(|a, b| a.0.total_cmp(&b.0)) {
+            Some((_, plan)) => Ok(plan),
+            None => Err(CompileError::Interrupted),
+        }
+    }
+}
