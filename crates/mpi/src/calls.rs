@@ -80,8 +80,9 @@ struct Under {
 impl Calls {
     /// How long a rank waits in a call before it tells the others where it is.
     pub const PATIENCE: Duration = Duration::from_millis(100);
-    /// How long it waits, after a difference, for what the others say.
-    const HEARING: Duration = Duration::from_secs(3);
+    /// How long it waits, after a difference and only then, for what the others say: on a loaded machine a rank may not have
+    /// the processor for seconds.
+    const HEARING: Duration = Duration::from_secs(10);
     /// Looks at a request before others may have the processor.
     const SPIN: u32 = 16;
     /// Looks at a message between two looks at the clock.
