@@ -241,9 +241,9 @@ impl Pe {
         if let Some(import) = import
             && let Some(weight) = divide(&mut import.weight)
         {
-            let told = Import { weight, ..*import };
+            let bound = Import { weight, ..*import };
             if self.remember_import(number, value) {
-                return Some(told);
+                return Some(bound);
             }
             if let Some(import) = self.imports.get(number) {
                 import.weight += weight;

@@ -13,17 +13,17 @@ impl Exchange<'_> {
         let mut marked = Vec::new();
         let mut rest = std::mem::take(&mut self.unread.0);
         rest.push(&raw mut value);
-        while let Some(place) = rest.pop() {
+        while let Some(cell) = rest.pop() {
             self.parts.words_in += 1;
             let read = self.read_part(reader, &mut rest, &mut marked);
-            // SAFETY: a place in the heap that was allocated below, or the variable above.
+            // SAFETY: a cell in the heap that was allocated below, or the variable above.
             unsafe {
                 match read {
-                    Ok(word) => *place = word,
+                    Ok(word) => *cell = word,
                     Err(error) => {
                         // What was allocated must hold values when the heap is next collected.
-                        *place = Word::NIL;
-                        rest.into_iter().for_each(|place| *place = Word::NIL);
+                        *cell = Word::NIL;
+                        rest.into_iter().for_each(|cell| *cell = Word::NIL);
                         return Err(error);
                     }
                 }
@@ -91,10 +91,10 @@ impl Exchange<'_> {
                 // SAFETY: `read` is called with room for what a packet of this length can hold, of which a float of
                 // nine bytes takes two words.
                 unsafe {
-                    let place = allocate(self.engine, 2);
-                    *place = Word::header(Kind::Float, 0);
-                    *place.add(1) = Word(u64::from_le_bytes(bytes));
-                    Word::object(place)
+                    let cell = allocate(self.engine, 2);
+                    *cell = Word::header(Kind::Float, 0);
+                    *cell.add(1) = Word(u64::from_le_bytes(bytes));
+                    Word::object(cell)
                 }
             }
             tag::PREDICATE => {
@@ -105,9 +105,9 @@ impl Exchange<'_> {
                 // SAFETY: `read` is called with room for what a packet of this length can hold, of which a predicate of
                 // two bytes takes one word.
                 unsafe {
-                    let place = allocate(self.engine, 1);
-                    *place = Word::header(Kind::Predicate, number);
-                    Word::object(place)
+                    let cell = allocate(self.engine, 1);
+                    *cell = Word::header(Kind::Predicate, number);
+                    Word::object(cell)
                 }
             }
             kind @ (tag::REFERENCE | tag::REFERENCE_TO_REMEMBER) => {
@@ -136,10 +136,10 @@ impl Exchange<'_> {
     fn object(&mut self, header: Word, elements: usize, rest: &mut Vec<*mut Word>) -> Word {
         // SAFETY: there is room for what a packet of this length can hold.
         unsafe {
-            let place = allocate(self.engine, 1 + elements);
-            *place = header;
-            rest.extend((1..=elements).rev().map(|index| place.add(index)));
-            Word::object(place)
+            let cell = allocate(self.engine, 1 + elements);
+            *cell = header;
+            rest.extend((1..=elements).rev().map(|index| cell.add(index)));
+            Word::object(cell)
         }
     }
 
@@ -147,13 +147,13 @@ impl Exchange<'_> {
         let words = bytes.len().div_ceil(8);
         // SAFETY: there is room; the last word is zero beyond the string's end.
         unsafe {
-            let place = allocate(self.engine, 1 + words);
-            *place = Word::header(Kind::String, bytes.len() as u64);
+            let cell = allocate(self.engine, 1 + words);
+            *cell = Word::header(Kind::String, bytes.len() as u64);
             if words > 0 {
-                *place.add(words) = Word(0);
-                std::ptr::copy_nonoverlapping(bytes.as_ptr(), place.add(1).cast(), bytes.len());
+                *cell.add(words) = Word(0);
+                std::ptr::copy_nonoverlapping(bytes.as_ptr(), cell.add(1).cast(), bytes.len());
             }
-            Word::object(place)
+            Word::object(cell)
         }
     }
 
@@ -187,17 +187,17 @@ impl Exchange<'_> {
 /// # Safety
 /// There is room for these words.
 unsafe fn allocate(engine: &mut Engine, words: usize) -> *mut Word {
-    let place = engine.registers.free;
+    let cell = engine.registers.free;
     // SAFETY: there is room for these words (this function's condition), so that they lie within the space behind what
     // was allocated before.
     unsafe {
-        engine.registers.free = place.add(words);
+        engine.registers.free = cell.add(words);
         // Whatever happens before they are filled, they hold no values of another time.
         for index in 0..words {
-            *place.add(index) = Word(UNBOUND);
+            *cell.add(index) = Word(UNBOUND);
         }
     }
-    place
+    cell
 }
 
 #[cfg(test)]
