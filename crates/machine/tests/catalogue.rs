@@ -19,7 +19,8 @@ fn every_machine_is_found_by_its_name_and_round_trips() {
 #[test]
 fn the_folder_of_machines_is_the_catalogue() {
     let files = fs::read_dir("machines").unwrap().map(|entry| entry.unwrap().path());
-    let mut files: Vec<_> = files.filter(|path| path.extension().is_some_and(|extension| extension == "toml")).collect();
+    let mut files: Vec<_> =
+        files.filter(|path| path.extension().is_some_and(|extension| extension == "toml")).collect();
     files.sort();
     // Each file is called as its machine, so that no two machines have one name.
     let names: Vec<String> = files.iter().map(|path| Machine::read(path).unwrap().name).collect();
