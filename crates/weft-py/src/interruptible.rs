@@ -15,7 +15,7 @@ use crate::errors::RunError;
 /// Time between two looks at signals.
 const BETWEEN_SIGNALS: Duration = Duration::from_millis(20);
 /// How long what was interrupted may take to end by itself, and to say what it was doing.
-const GRACE: Duration = Duration::from_millis(1000);
+pub const GRACE: Duration = Duration::from_millis(1000);
 /// Stack of the thread that works: terms of the language are nested as deep as its parser allows.
 const STACK: usize = 64 << 20;
 

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-# The first call is short. It imports whatever there is to import: where KeyboardInterrupt comes from within `exec`, as those of
-# dataclasses while a module is imported, Python ends by the signal though the program has caught it.
+# The first call is short. It imports whatever there is to import: where KeyboardInterrupt comes from within `exec`, as
+# those of dataclasses while a module is imported, Python ends by the signal though the program has caught it.
 STENCIL = "weft.stencil({(0, 1): 0.5, (1, 0): 0.5})"
 CALLS = {
     "stencil": f"{STENCIL}(np.ones((600, 600)), steps=steps)",
