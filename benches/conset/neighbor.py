@@ -46,7 +46,7 @@ def degree(mpi: Any, comm: Any) -> tuple[int, int]:
 
 def compare(mpi: Any, comm: Any, count: int, rounds: int) -> dict[str, Any]:
     """Seconds of both sides by rounds, and what is exchanged."""
-    from weft.conset.neighbor import neighbor_alltoallv, neighbor_choice
+    from weft.distributed.neighbor import neighbor_alltoallv, neighbor_choice
 
     into, out = degree(mpi, comm)
     send = [np.arange(out * count, dtype=np.float64), [count] * out]

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from weft.advice import advise
     from weft.catalogue import machine, machines
     from weft.conset import compile
-    from weft.conset.neighbor import neighbor_alltoallv
     from weft.distributed import DistributedArray, Geometry
+    from weft.distributed.neighbor import neighbor_alltoallv
     from weft.estimation import calibrate, estimate
     from weft.launch.simulate import simulate
     from weft.model import compare, fit
@@ -75,7 +75,7 @@ _HOMES = {
     "send": "weft.pvar",
     "shift": "weft.pvar",
     "spread": "weft.pvar",
-    "neighbor_alltoallv": "weft.conset.neighbor",
+    "neighbor_alltoallv": "weft.distributed.neighbor",
     "report": "weft.reports",
     "simulate": "weft.launch.simulate",
     "stencil": "weft.stencils",

@@ -1,6 +1,7 @@
 """The extension module of weft. Requests and rows cross as JSON: `crates/suite` says what is in them."""
 
 import os
+import socket
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
@@ -172,6 +173,15 @@ class Ranks:
 
     def meet(self, call: int) -> None:
         """Begins a call of this digest in which every rank hears that all others do. Collective. Raises UsageError."""
+
+    def enter(self, call: int) -> None:
+        """Begins a call of this digest, in which ranks meet by their messages only. Raises UsageError."""
+
+    def look(self, waited: float) -> None:
+        """Looks for what other ranks say, where this one has waited so long (s) in its call. Raises UsageError."""
+
+    def refuse(self) -> None:
+        """What came from another rank shows that it is in another call: all are told. Raises UsageError."""
 
     @property
     def is_broken(self) -> bool:
@@ -807,8 +817,24 @@ def fghc_simulate(
 def fghc_sites(sources_json: str, goal: str) -> str:
     """The goals with a pragma of FGHC programs, `[file, line, text]` each, as JSON. Raises UsageError, RunError."""
 
-def fghc_run_mpi(sources_json: str, goal: str, options_json: str, default_library: str) -> str | None:
+def fghc_run_mpi(
+    sources_json: str, goal: str, options_json: str, default_library: str, signals: socket.socket
+) -> str | None:
     """Runs this process's PE of an MPI job; the result of the whole on the first rank, as that of `fghc_run`.
 
-    Raises UsageError, RunError.
+    `signals` is a socket, which is detached: from it the numbers of signals come, SIGINT for Ctrl-C, until its other
+    end is closed. Raises UsageError, RunError.
     """
+
+def end_when_interrupted_twice(signals: socket.socket) -> None:
+    """Ends the process soon after Ctrl-C has come twice, whatever it is doing, without what files it is writing.
+
+    `signals` is a socket, which is detached: to its other end Python writes the numbers of signals. Raises UsageError,
+    RunError.
+    """
+
+def temporary_begins(path: str) -> None:
+    """A file is being written that is to be removed where the process ends meanwhile."""
+
+def temporary_ends(path: str) -> None:
+    """A file is no longer being written."""

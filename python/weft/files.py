@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from weft._core import RunError, UsageError
+from weft._core import RunError, UsageError, temporary_begins, temporary_ends
 
 SPACE = 1 << 16
 """Bytes that must be free where a file is to be written, where nobody says how many it needs."""
@@ -53,6 +53,7 @@ def write_bytes(content: bytes, path: str | os.PathLike[str]) -> None:
     if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(path.parent))
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    temporary_begins(name)
     try:
         with open(descriptor, "wb") as file:
             file.write(content)
@@ -64,6 +65,8 @@ def write_bytes(content: bytes, path: str | os.PathLike[str]) -> None:
         with contextlib.suppress(OSError):
             os.unlink(name)
         raise
+    finally:
+        temporary_ends(name)
     sync_folder(path.parent)
 
 

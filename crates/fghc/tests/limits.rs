@@ -366,7 +366,7 @@ fn a_loop_too_large_to_translate_is_counted_once() {
     for i in 0..1500 {
         text.push_str(&format!("loop({i}, N, S) :- N > 0, M := N - 1 | loop({}, M, S).\n", (i + 1) % 1500));
     }
-    let checked = check(vec![Source { name: "m.fghc".into(), text: text.into() }], Some("main(40, S)"));
+    let checked = check(vec![Source { name: "m.fghc".into(), text }], Some("main(40, S)"));
     let interpreted = Loaded::new(checked.program.expect("no errors"), true).expect("it compiles");
     let native = interpreted.clone().translate();
     let counts = [interpreted, native].map(|loaded| run_loaded(&loaded, Options::default()).engine.counts());

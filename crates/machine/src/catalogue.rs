@@ -1,7 +1,5 @@
 //! The machines that come with weft, and finding a machine by name or path.
 
-use std::path::Path;
-
 use crate::description::Machine;
 use crate::read::Diagnostic;
 use crate::suggest::nearest;
@@ -20,8 +18,6 @@ pub enum MachineError {
         /// All names, with commas.
         names: String,
     },
-    #[error("{path}: the machine \"{name}\" is also in {other}; names must differ")]
-    Twice { path: String, name: String, other: String },
 }
 
 /// The files of `machines/`, by name, in the order of their years: `build.rs` lists the folder.
@@ -43,33 +39,6 @@ impl Catalogue {
             Machine::parse(text, &format!("machines/{name}.toml")).unwrap_or_else(|fault| panic!("{fault}"))
         };
         Catalogue { machines: BUILT_IN.iter().map(read).collect() }
-    }
-
-    /// The machines of every `*.toml` file in a directory, by file name.
-    pub fn from_directory(directory: impl AsRef<Path>) -> Result<Catalogue, MachineError> {
-        let directory = directory.as_ref();
-        let unreadable = |error: std::io::Error| MachineError::Unreadable {
-            path: directory.display().to_string(),
-            reason: error.to_string(),
-        };
-        let entries = std::fs::read_dir(directory).map_err(unreadable)?;
-        let mut paths =
-            entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>().map_err(unreadable)?;
-        paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
-        paths.sort();
-        let mut machines: Vec<Machine> = Vec::with_capacity(paths.len());
-        for (index, path) in paths.iter().enumerate() {
-            let machine = Machine::read(path)?;
-            if let Some(other) = machines[..index].iter().position(|other| other.name == machine.name) {
-                return Err(MachineError::Twice {
-                    path: path.display().to_string(),
-                    name: machine.name,
-                    other: paths[other].display().to_string(),
-                });
-            }
-            machines.push(machine);
-        }
-        Ok(Catalogue { machines })
     }
 
     /// The names of all machines.

@@ -80,8 +80,9 @@ struct Under {
 impl Calls {
     /// How long a rank waits in a call before it tells the others where it is.
     pub const PATIENCE: Duration = Duration::from_millis(100);
-    /// How long it waits, after a difference, for what the others say.
-    const HEARING: Duration = Duration::from_secs(3);
+    /// How long it waits, after a difference and only then, for what the others say: on a loaded machine a rank may not have
+    /// the processor for seconds.
+    const HEARING: Duration = Duration::from_secs(10);
     /// Looks at a request before others may have the processor.
     const SPIN: u32 = 16;
     /// Looks at a message between two looks at the clock.
@@ -205,14 +206,7 @@ impl Calls {
     fn look_now(&self, waiting: &mut Waiting) -> Result<(), CommError> {
         let now = Instant::now();
         let waited = now - *waiting.since.get_or_insert(now);
-        if waited < Calls::PATIENCE {
-            return Ok(());
-        }
-        if self.told.get() != self.count.get() {
-            self.told.set(self.count.get());
-            self.tell()?;
-        }
-        self.hear()?;
+        self.look_after(waited)?;
         if waited > 10 * Calls::PATIENCE {
             // Whoever is awaited is long about it, and may want this processor.
             std::thread::sleep(Duration::from_micros(200));
@@ -220,14 +214,46 @@ impl Calls {
         Ok(())
     }
 
+    /// Looks for what the others say, where this rank has waited so long in its call.
+    ///
+    /// # Errors
+    /// When ranks are in different calls.
+    pub fn look_after(&self, waited: Duration) -> Result<(), CommError> {
+        if waited < Calls::PATIENCE {
+            return Ok(());
+        }
+        if self.told.get() != self.count.get() {
+            self.told.set(self.count.get());
+            self.tell()?;
+        }
+        self.hear()
+    }
+
+    /// The error of a rank that has found its call unlike that of another by what came in it.
+    pub fn refuse(&self) -> CommError {
+        let count = self.count.get();
+        // Another digest on every rank, whatever the calls have in common.
+        self.history.borrow_mut()[(count % HISTORY) as usize][1] = UNKNOWN;
+        self.alarm_in(self.rank as u64 + 1)
+    }
+
     /// What a wait for something else gives when ranks are found in different calls: by a message of another chain.
     #[cold]
     pub fn alarm(&self) -> CommError {
+        self.alarm_in(0)
+    }
+
+    /// As [`Calls::alarm`]; `own` tells this rank's call from those of others with the same digest.
+    fn alarm_in(&self, own: u64) -> CommError {
         if self.is_broken.get() {
             return self.failure();
         }
         self.is_broken.set(true);
-        let own = self.statement().written();
+        let mut statement = self.statement();
+        if let Some(digest) = statement.digests.last_mut() {
+            *digest ^= own;
+        }
+        let own = statement.written();
         let mut statements: Vec<Option<Statement>> = vec![None; self.size];
         statements[self.rank] = Statement::read(&own);
         let mut sent: Vec<Under> =

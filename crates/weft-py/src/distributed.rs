@@ -1,6 +1,7 @@
 //! Distributed arrays: geometries, and exchanges over the ranks of this run. Conversions only.
 
 use std::ops::Range;
+use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
@@ -254,6 +255,24 @@ impl PyRanks {
     fn meet(&self, py: Python<'_>, call: u64) -> PyResult<()> {
         let Some(comm) = &self.0 else { return Ok(()) };
         meet(py, comm, call, &vec![0; comm.size()]).map(drop)
+    }
+
+    /// Begins a call of this digest, in which ranks meet by their messages only. Raises UsageError.
+    fn enter(&self, call: u64) -> PyResult<()> {
+        self.0.as_ref().map_or(Ok(()), |comm| enter(comm, call))
+    }
+
+    /// Looks for what other ranks say, where this one has waited so long (s) in its call. Raises UsageError.
+    fn look(&self, py: Python<'_>, waited: f64) -> PyResult<()> {
+        let Some((comm, calls)) = self.0.as_ref().and_then(|comm| Some((comm, comm.calls()?))) else { return Ok(()) };
+        let waited = Duration::try_from_secs_f64(waited).unwrap_or(Duration::MAX);
+        without_python(py, || calls.look_after(waited).map_err(|error| refused(comm, error)))
+    }
+
+    /// What came from another rank shows that it is in another call: all are told. Raises UsageError.
+    fn refuse(&self, py: Python<'_>) -> PyResult<()> {
+        let Some((comm, calls)) = self.0.as_ref().and_then(|comm| Some((comm, comm.calls()?))) else { return Ok(()) };
+        without_python(py, || Err(refused(comm, calls.refuse())))
     }
 
     /// Whether ranks were found in different calls for good.

@@ -11,8 +11,9 @@ use weft_launch::{FghcOptions, FghcRan, FghcRequest, LaunchError, load_fghc};
 
 use crate::errors::{UsageError, launch_error};
 use crate::fghc::sources;
-use crate::interruptible::interruptibly;
+use crate::interruptible::{GRACE, interruptibly};
 use crate::launch::write_whole;
+use crate::leaving::interrupt_by;
 use crate::machine::PyMachine;
 use crate::mpi::with_world;
 
@@ -119,7 +120,8 @@ pub fn fghc_sites(py: Python<'_>, sources_json: &str, goal: &str) -> PyResult<St
 }
 
 /// Runs this process's processing element of an MPI job; the result of the whole on the first rank, as that of
-/// `fghc_run`. Raises UsageError, RunError.
+/// `fghc_run`. `signals` is a socket, which is detached, from which the numbers of signals come, SIGINT for Ctrl-C, until its other
+/// end is closed. Raises UsageError, RunError.
 #[pyfunction]
 pub fn fghc_run_mpi(
     py: Python<'_>,
@@ -127,8 +129,10 @@ pub fn fghc_run_mpi(
     goal: &str,
     options_json: &str,
     default_library: &str,
+    signals: &Bound<'_, PyAny>,
 ) -> PyResult<Option<String>> {
     let request = request(sources_json, goal, options_json, false)?;
+    interrupt_by(signals, request.interrupt.clone(), GRACE)?;
     with_world(py, default_library, |world| {
         Ok(request.as_rank(world).map_err(launch_error)?.map(|result| json(&result)))
     })

@@ -15,7 +15,7 @@ use crate::errors::{RunError, usage};
 /// Time between two looks at signals.
 const BETWEEN_SIGNALS: Duration = Duration::from_millis(20);
 /// How long what was interrupted may take to end by itself, and to say what it was doing.
-const GRACE: Duration = Duration::from_millis(1000);
+pub const GRACE: Duration = Duration::from_millis(1000);
 /// Stack of the thread that works, as the first thread of a process has it.
 const STACK: usize = 8 << 20;
 /// Stack of one that works on terms of the language, which are nested as deep as its parser allows.

@@ -11,6 +11,7 @@ use weft_suite::{Request, Row};
 
 use crate::errors::{launch_error, usage};
 use crate::interruptible::interruptible;
+use crate::leaving::Temporary;
 use crate::machine::PyMachine;
 
 /// Reads a request.
@@ -89,6 +90,7 @@ pub fn write_whole(
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.part", std::process::id()));
     let partial = path.with_file_name(name);
+    let _removed_at_the_end = Temporary::new(&partial);
     let written = File::create(&partial).and_then(|file| {
         let mut out = BufWriter::new(file);
         write(&mut out)?;

@@ -15,6 +15,7 @@ mod fghc_run;
 mod guard;
 mod interruptible;
 mod launch;
+mod leaving;
 mod limits;
 mod machine;
 mod memory;
@@ -56,6 +57,8 @@ mod _core {
     use crate::fghc_run::{fghc_run, fghc_run_mpi, fghc_run_threads, fghc_simulate, fghc_sites};
     #[pymodule_export]
     use crate::launch::{benchmarks, check_request, halo_messages, parameters, run_threads, simulate, stencil_work};
+    #[pymodule_export]
+    use crate::leaving::{end_when_interrupted_twice, temporary_begins, temporary_ends};
     #[pymodule_export]
     use crate::limits::{available_memory, message, require_memory, shown};
     #[pymodule_export]

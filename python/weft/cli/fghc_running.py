@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import enum
 import json
-import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -108,10 +107,6 @@ def run(
     else:
         from weft._core import UsageError
         from weft.launch import mpiexec
-
-        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            # Ranks compute in the thread that signals come to, and do not look at them: the launcher ends all at once.
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
 
         if trace is not None:
             raise UsageError("--trace: a timeline needs all PEs in one process; leave the MPI launcher out")

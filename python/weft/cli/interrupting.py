@@ -1,9 +1,13 @@
-"""Batch systems end jobs with SIGTERM, closed terminals with SIGHUP: what was measured is kept as after Ctrl-C."""
+"""Batch systems end jobs with SIGTERM, closed terminals with SIGHUP: what was measured is kept as after Ctrl-C.
+
+A second Ctrl-C ends a command at once.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import signal
+import socket
 from collections.abc import Iterator
 from types import FrameType
 
@@ -24,3 +28,24 @@ def terminating_is_interrupting() -> Iterator[None]:
     finally:
         for number, handler in before:
             signal.signal(number, handler)
+
+
+class _Signals:
+    """Where Python writes the numbers of signals; open until the process ends."""
+
+    written: socket.socket | None = None
+
+
+def interrupting_twice_is_leaving() -> None:
+    """From now on the process ends soon after Ctrl-C has come twice.
+
+    Also where Python's thread is not back in Python: it may be freeing gigabytes, or importing what a message needs.
+    """
+    from weft import _core
+
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler or _Signals.written is not None:
+        return
+    _Signals.written, read = socket.socketpair()
+    _Signals.written.setblocking(False)
+    signal.set_wakeup_fd(_Signals.written.fileno(), warn_on_full_buffer=False)
+    _core.end_when_interrupted_twice(read)

@@ -9,7 +9,7 @@ import sys
 from typing import Any, NoReturn
 
 from weft.cli import errors
-from weft.cli.interrupting import terminating_is_interrupting
+from weft.cli.interrupting import interrupting_twice_is_leaving, terminating_is_interrupting
 
 
 def __getattr__(name: str) -> Any:
@@ -29,12 +29,14 @@ def main() -> None:
     arguments = [word for word in words if word != "--debug"]
     try:
         with _interruptible():
+            if not _is_rank():
+                interrupting_twice_is_leaving()
             from weft.cli.commands import app
 
             app(arguments)
     except KeyboardInterrupt:
-        # Another Ctrl-C while the process ends would only show where it was.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        # Another Ctrl-C while the process ends would only show where it was. It still counts as the second.
+        signal.signal(signal.SIGINT, lambda number, frame: None)
         errors.say_interrupted()
         _interrupted()
     except SystemExit as ended:
@@ -42,6 +44,9 @@ def main() -> None:
             # Typer ends so without a word; a command that has said what is kept ends so by itself.
             if isinstance(getattr(ended.__context__, "__cause__", None), KeyboardInterrupt):
                 errors.say_interrupted()
+            elif _is_rank():
+                # What is known has been said, and MPI is to be left as after any other end.
+                raise
             _interrupted()
         raise
     except Exception as error:
@@ -50,9 +55,13 @@ def main() -> None:
 
 def _interruptible() -> contextlib.AbstractContextManager[None]:
     """SIGTERM and SIGHUP end a command as Ctrl-C does; but a rank, to which its launcher sends SIGTERM, at once."""
+    return contextlib.nullcontext() if _is_rank() else terminating_is_interrupting()
+
+
+def _is_rank() -> bool:
     from weft.launch.environment import launcher
 
-    return terminating_is_interrupting() if launcher() is None else contextlib.nullcontext()
+    return launcher() is not None
 
 
 def _interrupted() -> NoReturn:

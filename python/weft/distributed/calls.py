@@ -44,9 +44,14 @@ def remembered(key: str, words: str) -> int:
 def asked(call: int, description: object) -> int:
     """The digest of what a rank asks for in a call that is about to be made, and shown with it."""
     told = repr(description)
-    _DETAILS.clear()
-    _DETAILS[call] = told if len(told) <= _SHOWN else f"{told[:_SHOWN]}…"
+    detail(call, told)
     return _digest(told)
+
+
+def detail(call: int, text: str) -> None:
+    """What is shown with the call that is under way."""
+    _DETAILS.clear()
+    _DETAILS[call] = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def _digest(told: str) -> int:

@@ -89,6 +89,22 @@ def of_communicator(comm: Any) -> Ranks:
         raise UsageError(f"comm is a {type(comm).__name__}; expected a communicator of mpi4py, or None for all ranks")
     if comm == mpi4py.COMM_NULL:
         raise UsageError("comm is MPI.COMM_NULL: this rank is not in it")
+    same_library()
+    ranks = Ranks(_core.Ranks.of_handle(mpi4py._handleof(comm), mpiexec.library(), calls.described))
+    if environment.launcher() is not None:
+        _watch_leaving(mpi4py.COMM_WORLD.Get_rank(), False)
+    return ranks
+
+
+def same_library() -> None:
+    """Refuse to go on where mpi4py, which is imported, and weft use two MPI libraries.
+
+    Raises
+    ------
+    UsageError
+        If they do.
+    """
+    mpi4py = sys.modules["mpi4py.MPI"]
     ours = json.loads(_core.mpi_version(mpiexec.library()))
     theirs = mpi4py.Get_library_version()
     if _name(ours["version"]) != _name(theirs):
@@ -97,10 +113,6 @@ def of_communicator(comm: Any) -> Ranks:
             "libraries in one process do not know each other's communicators. Import mpi4py.MPI before weft uses MPI "
             "and leave WEFT_MPI_LIBRARY unset, or set it to the library of mpi4py"
         )
-    ranks = Ranks(_core.Ranks.of_handle(mpi4py._handleof(comm), mpiexec.library(), calls.described))
-    if environment.launcher() is not None:
-        _watch_leaving(mpi4py.COMM_WORLD.Get_rank(), False)
-    return ranks
 
 
 @functools.cache

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
+import signal
+import socket
+import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from weft import files
 from weft.fghc.checking import sources
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import polars as pl
 
@@ -247,14 +251,39 @@ def run_rank(
     """Run a goal on the ranks of an MPI job, of which this process is one: each rank is a processing element.
 
     `library` is the MPI library to use where the environment names none. The first rank gets the result, the others
-    `None`; what the program writes goes to each rank's standard output. Raises UsageError, RunError.
+    `None`; what the program writes goes to each rank's standard output. Ctrl-C ends the run, which is a result,
+    where the launcher passes it on to the ranks, as MPICH's does. Raises UsageError, RunError.
     """
     from weft.fghc.core import fghc_run_mpi
 
     options = _options(seed, heap, arguments, None, interpret)
     text = sources(paths)
-    found = fghc_run_mpi(text, goal, json.dumps(options), library)
+    with _passed_on() as signals:
+        found = fghc_run_mpi(text, goal, json.dumps(options), library, signals)
     return None if found is None else _read(found, text, goal=goal, program=Path(paths[0]).stem if paths else "")
+
+
+@contextlib.contextmanager
+def _passed_on() -> Iterator[socket.socket]:
+    """Has Ctrl-C go to a socket, the other end of which is to be detached.
+
+    A rank computes in the thread that Python's handlers run in, and comes back only at the end.
+    """
+    own, other = socket.socketpair()
+    own.setblocking(False)
+    before: Any = None
+    is_main = threading.current_thread() is threading.main_thread()
+    if is_main and signal.getsignal(signal.SIGINT) not in (signal.SIG_IGN, signal.SIG_DFL, None):
+        before = signal.signal(signal.SIGINT, lambda number, frame: None)
+        descriptor = signal.set_wakeup_fd(own.fileno(), warn_on_full_buffer=False)
+    try:
+        yield other
+    finally:
+        if before is not None:
+            signal.set_wakeup_fd(descriptor)
+            signal.signal(signal.SIGINT, before)
+        own.close()
+        other.close()
 
 
 def _options(

@@ -1,5 +1,6 @@
 """Calls over ranks that do not match are an error on every rank, which shows them side by side."""
 
+import importlib.util
 import os
 import re
 import subprocess
@@ -11,17 +12,18 @@ import pytest
 from weft.launch import mpiexec
 
 PROGRAM = Path(__file__).parent / "mismatch_program.py"
+NEIGHBORS = Path(__file__).parent / "neighbor_mismatch_program.py"
 
 
-def launch(ranks, scenario, **variables):
-    words = [*mpiexec.command(), "-n", str(ranks), sys.executable, str(PROGRAM), scenario]
+def launch(ranks, scenario, program=PROGRAM, **variables):
+    words = [*mpiexec.command(), "-n", str(ranks), sys.executable, str(program), scenario]
     environment = {**os.environ, "WEFT_BLOCKED_LIMIT": "60", **variables}
     return subprocess.run(words, check=False, capture_output=True, text=True, timeout=120, env=environment)
 
 
-def marked(scenario):
+def marked(scenario, program=PROGRAM):
     """The lines of a scenario that are marked."""
-    lines = PROGRAM.read_text().splitlines()
+    lines = program.read_text().splitlines()
     start = lines.index(f"def {scenario}():")
     found = {}
     for number in range(start, len(lines)):
@@ -33,19 +35,19 @@ def marked(scenario):
     return found
 
 
-def refused(ranks, scenario, **variables):
-    done = launch(ranks, scenario, **variables)
+def refused(ranks, scenario, program=PROGRAM, **variables):
+    done = launch(ranks, scenario, program, **variables)
     assert done.returncode != 0, done.stdout
     said = re.findall(r"the ranks disagree[^\n]*((?:\n  rank \d+: [^\n]*)+)", done.stderr)
     assert len(said) == ranks, done.stderr
     for text in said:
         lines = dict(re.findall(r"\n  rank (\d+): ([^\n]*)", text))
         assert sorted(lines) == [str(rank) for rank in range(ranks)], text
-        places = marked(scenario)
+        places = marked(scenario, program)
         if "one" in places:
-            assert f"mismatch_program.py:{places['one']}" in lines["0"], text
+            assert f"{program.name}:{places['one']}" in lines["0"], text
         if "other" in places:
-            assert all(f"mismatch_program.py:{places['other']}" in lines[str(rank)] for rank in range(1, ranks)), text
+            assert all(f"{program.name}:{places['other']}" in lines[str(rank)] for rank in range(1, ranks)), text
     return said[0]
 
 
@@ -80,3 +82,20 @@ def test_calls_that_match_say_nothing_and_ranks_that_met_go_on(native, ranks):
     done = launch(ranks, "again")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("again: ok") == ranks, done.stdout + done.stderr
+
+
+@pytest.mark.mpi
+@pytest.mark.skipif(importlib.util.find_spec("mpi4py") is None, reason="mpi4py is not installed")
+@pytest.mark.parametrize(("ranks", "way"), [(2, "direct"), (3, "combined"), (3, "collective")])
+@pytest.mark.parametrize("scenario", ["others", "kinds", "more", "anew", "communicators"])
+def test_exchanges_with_neighbors_that_do_not_match_are_told(native, ranks, way, scenario):
+    refused(ranks, scenario, NEIGHBORS, WAY=way)
+
+
+@pytest.mark.mpi
+@pytest.mark.skipif(importlib.util.find_spec("mpi4py") is None, reason="mpi4py is not installed")
+@pytest.mark.parametrize("way", ["direct", "combined"])
+@pytest.mark.parametrize("scenario", ["dtypes", "lengths", "shorter", "first"])
+def test_exchanges_with_neighbors_of_other_lengths_are_told(native, way, scenario):
+    said = refused(2, scenario, NEIGHBORS, WAY=way)
+    assert re.search(r"rank 0: neighbor_alltoallv \d+, .* sends \[\d+, \d+\] of ", said), said

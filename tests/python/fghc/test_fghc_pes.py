@@ -1,12 +1,14 @@
 """`weft fghc run` on several processing elements: threads, and ranks of an MPI job."""
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from waiting import until
 from weft import fghc
 from weft.launch import mpiexec
 
@@ -72,3 +74,32 @@ def test_on_ranks_of_an_mpi_job():
     assert statistics["total"]["reductions"] == 38_879
     assert statistics["total"]["throw_goal"] == 64
     assert sum(line.startswith("[") for line in lines) == 92
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("waiting", [False, True])
+def test_an_interrupted_mpi_job_says_what_it_was_doing(tmp_path, waiting):
+    """As on threads: rank 0 shows the next goals of all ranks, also where it waits itself."""
+    program, started = tmp_path / "loop.fghc", tmp_path / "started"
+    own = "needs(X)" if waiting else "loop(0)"
+    program.write_text(
+        f"main :- loop(X, 0)@node(1), {own}.\nneeds(done).\n"
+        f'loop(X, N) :- unix:unix([write_open("{started}", O)]), shut(O, N).\n'
+        "shut(normal(S), N) :- S = [], loop(N).\nloop(N) :- M := N + 1 | loop(M).\n"
+    )
+    job = subprocess.Popen(
+        [*mpiexec.command(), "-n", "2", *command(program)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        until(started.exists, job)
+        job.send_signal(signal.SIGINT)
+        _, said = job.communicate(timeout=60)
+    finally:
+        if job.poll() is None:
+            job.kill()
+            job.communicate()
+    assert job.returncode == 130, said
+    assert said.count("interrupted after") == 1, said
+    assert "PE 1: loop(" in said, said
+    if waiting:
+        assert "PE 0: needs(" in said, said

@@ -11,6 +11,8 @@ mod incoming;
 mod outgoing;
 mod unread;
 
+use std::collections::VecDeque;
+
 use rustc_hash::FxHashSet;
 
 use super::message::{KINDS, Kind, Malformed, Write};
@@ -76,6 +78,8 @@ pub struct Pe {
     imports: Imports,
     fosters: Fosters,
     exported: Exported,
+    /// Imports that have become values which are remembered, the oldest first; some are no more.
+    remembered: VecDeque<u64>,
     /// Whether thrown goals wait as they came while there are others.
     puts_off: bool,
     unread: Unread,
@@ -137,6 +141,7 @@ impl Pe {
             imports: Imports::default(),
             fosters: Fosters::default(),
             exported: Exported::default(),
+            remembered: VecDeque::new(),
             puts_off: false,
             unread: Unread::default(),
             collections: 0,

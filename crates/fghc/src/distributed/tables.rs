@@ -8,6 +8,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::engine::Root;
+use crate::heap::Word;
 
 /// The weight of a new reference, or of a goal that is thrown from its node's own PE.
 pub const WEIGHT: u64 = 1 << 32;
@@ -36,6 +37,8 @@ pub struct Export {
     pub waiters: Waiters,
     /// What [`super::value::Exported`] finds it by, while no collection has moved its value.
     pub key: u64,
+    /// Whether it was bound when it was exported.
+    pub is_value: bool,
     /// Whether the engine tells when it is bound.
     pub watched: bool,
     /// The goal with a pragma that first took it elsewhere, if one did.
@@ -69,8 +72,10 @@ impl Waiters {
 
 impl Exports {
     /// A new entry with the weight of one reference.
-    pub fn add(&mut self, root: Root, key: u64, site: Option<u32>) -> usize {
-        let entry = Some(Export { root, weight: WEIGHT, waiters: Waiters::default(), key, watched: false, site });
+    pub fn add(&mut self, root: Root, value: Word, site: Option<u32>) -> usize {
+        let (key, is_value) = (value.0, !value.is_variable());
+        let waiters = Waiters::default();
+        let entry = Some(Export { root, weight: WEIGHT, waiters, key, is_value, watched: false, site });
         match self.free.pop() {
             Some(index) => {
                 self.entries[index] = entry;
@@ -103,6 +108,11 @@ impl Exports {
         self.entries.iter().enumerate().filter_map(|(index, entry)| entry.as_ref().map(|entry| (index, entry)))
     }
 
+    /// As [`Exports::iter`].
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (usize, &mut Export)> {
+        self.entries.iter_mut().enumerate().filter_map(|(index, entry)| Some((index, entry.as_mut()?)))
+    }
+
     /// Bytes of memory.
     pub fn bytes(&self) -> usize {
         self.entries.capacity() * size_of::<Option<Export>>() + self.free.capacity() * size_of::<usize>()
@@ -131,6 +141,10 @@ pub struct Import {
     pub weight: u64,
     /// Its value has been asked for.
     pub asked: bool,
+    /// What it becomes may lead back to the same reference.
+    pub remember: bool,
+    /// It has become a value, which is remembered.
+    pub remembered: bool,
 }
 
 impl Imports {
@@ -140,7 +154,7 @@ impl Imports {
     }
 
     pub fn add(&mut self, pe: usize, index: usize, weight: u64) -> u64 {
-        let entry = Some(Import { pe, index, weight, asked: false });
+        let entry = Some(Import { pe, index, weight, asked: false, remember: false, remembered: false });
         let number = match self.free.pop() {
             Some(number) => {
                 self.entries[number as usize] = entry;
@@ -168,7 +182,7 @@ impl Imports {
         }
         if import.asked {
             if let Some(import) = entry {
-                import.weight = 0;
+                (import.weight, import.remembered) = (0, false);
             }
         } else {
             *entry = None;

@@ -3,16 +3,20 @@
 //! A value is copied as far as it is there, up to a limit; what is beyond becomes a reference, as does every variable.
 //! Both directions go through values by a loop: a list may be long and a structure deep.
 
+mod reading;
+mod shape;
+
 use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
 
 use super::message::{Malformed, Reader, Write, word_of};
 use super::tables::{Export, Exports, Imports, WEIGHT, divide};
-use crate::engine::{Engine, Loaded};
-use crate::heap::word::{ATOM, INT, LIST, OBJECT, REF, UNBOUND, dereference};
+use crate::engine::{Cycles, Engine, Loaded, has_cells};
+use crate::heap::word::{ATOM, INT, LIST, OBJECT, REF, dereference};
 use crate::heap::{Kind, Word};
 use crate::ir::AtomId;
+use shape::{Met, Revisit, Shape};
 
 /// What a value begins with.
 mod tag {
@@ -27,7 +31,14 @@ mod tag {
     pub const STRING: u8 = 6;
     pub const FLOAT: u8 = 7;
     pub const PREDICATE: u8 = 8;
+    /// To an unbound variable of the PE that writes it.
     pub const REFERENCE: u8 = 9;
+    /// To a bound value, or to something of a third PE: what it becomes may lead back to the same reference.
+    pub const REFERENCE_TO_REMEMBER: u8 = 10;
+    /// Before a list, structure or vector that its own parts come back to; these count from 0.
+    pub const MARK: u8 = 11;
+    /// What was marked with this number.
+    pub const MARKED: u8 = 12;
 }
 
 /// How much of a value is copied into a packet.
@@ -46,24 +57,32 @@ impl Default for CopyLimits {
     }
 }
 
-/// Values exported since the last collection, by their words: their index in the table of exports.
+/// Values exported, by their words: their index in the table of exports. Of variables those since the last collection.
 #[derive(Default)]
-pub(super) struct Exported(FxHashMap<u64, usize>);
+pub(super) struct Exported {
+    indices: FxHashMap<u64, usize>,
+    /// Whether bound values that were exported before the last collection are among them.
+    has_values: bool,
+    /// How many entries of the table were bound when they were made.
+    values: usize,
+}
 
 impl Exported {
     /// Words mean something else after a collection.
     pub fn clear(&mut self) {
-        self.0.clear();
+        self.indices.clear();
+        self.has_values = false;
     }
 
     /// Bytes of memory.
     pub fn bytes(&self) -> usize {
-        self.0.capacity() * 2 * size_of::<(u64, usize)>()
+        self.indices.capacity() * 2 * size_of::<(u64, usize)>()
     }
 
     /// An entry is gone: the table stays as small as what others refer to.
     pub fn forget(&mut self, index: usize, gone: &Export) {
-        if let Entry::Occupied(entry) = self.0.entry(gone.key)
+        self.values -= usize::from(gone.is_value);
+        if let Entry::Occupied(entry) = self.indices.entry(gone.key)
             && *entry.get() == index
         {
             entry.remove();
@@ -150,11 +169,16 @@ pub(super) fn read_integer(reader: &mut Reader<'_>) -> Option<Result<Word, Malfo
 
 /// Passes over a value.
 pub(super) fn skip(reader: &mut Reader<'_>) -> Result<(), Malformed> {
+    for_each_reference(reader, |_, _, _| ())
+}
+
+/// Passes over a value and its references: PE, index and weight.
+fn for_each_reference(reader: &mut Reader<'_>, mut visit: impl FnMut(usize, usize, u64)) -> Result<(), Malformed> {
     let mut left = 1usize;
     while left > 0 {
         left -= 1;
         match reader.byte()? {
-            tag::INTEGER | tag::ATOM | tag::PREDICATE => drop(reader.number()?),
+            tag::INTEGER | tag::ATOM | tag::PREDICATE | tag::MARKED => drop(reader.number()?),
             tag::NEW_ATOM | tag::STRING => drop(reader.bytes()?),
             tag::LIST => left += 2,
             tag::STRUCTURE => {
@@ -167,7 +191,9 @@ pub(super) fn skip(reader: &mut Reader<'_>) -> Result<(), Malformed> {
             }
             tag::VECTOR => left = left.saturating_add(reader.index()?),
             tag::FLOAT => (0..8).try_for_each(|_| reader.byte().map(drop))?,
-            tag::REFERENCE => (0..3).try_for_each(|_| reader.number().map(drop))?,
+            tag::REFERENCE | tag::REFERENCE_TO_REMEMBER => visit(reader.index()?, reader.index()?, reader.number()?),
+            // What is marked follows.
+            tag::MARK => left += 1,
             _ => return Err(Malformed("an unknown kind of value")),
         }
     }
@@ -175,36 +201,88 @@ pub(super) fn skip(reader: &mut Reader<'_>) -> Result<(), Malformed> {
 }
 
 impl Exchange<'_> {
-    /// Appends a value to a packet.
+    /// Appends a value to a packet. One that comes back to itself is written as it is, not as the tree that it stands for.
     pub fn write(&mut self, packet: &mut Vec<u8>, value: Word) {
+        let (begin, before) = (packet.len(), *self.parts);
+        if self.write_as(packet, value, &mut Shape::Tree(Revisit::default())) {
+            return;
+        }
+        // A part came twice: it is shared, or the value is cyclic.
+        self.take_references_back(&packet[begin..]);
+        packet.truncate(begin);
+        *self.parts = before;
+        let parts = match self.engine.cycles(value, self.limits.parts.saturating_mul(2), &mut |_| true) {
+            Cycles::Back(parts) => parts.into_iter().map(|part| (part.0, None)).collect(),
+            Cycles::None | Cycles::Unknown => FxHashMap::default(),
+        };
+        self.write_as(packet, value, &mut Shape::Graph(parts, 0));
+    }
+
+    /// Appends a value to a packet. False, with a part of it written, where a part of a supposed tree came twice.
+    fn write_as(&mut self, packet: &mut Vec<u8>, value: Word, shape: &mut Shape) -> bool {
         let mut left = self.limits.parts;
         let mut rest = std::mem::take(self.unwritten);
         rest.push((value, 0));
+        let mut is_written = true;
         while let Some((value, level)) = rest.pop() {
             self.parts.words_out += 1;
             // SAFETY: a value of the engine's heap, which is not collected meanwhile.
             unsafe {
                 let value = dereference(value);
-                let copied = level < self.limits.levels && left > 0;
+                let is_first = left == self.limits.parts;
+                let copied = level < self.limits.levels && left > 0 && (is_first || !self.is_exported(value));
                 left = left.saturating_sub(1);
                 match value.tag() {
-                    INT => {
-                        packet.byte_and_signed(tag::INTEGER, value.value());
-                    }
+                    INT => packet.byte_and_signed(tag::INTEGER, value.value()),
                     ATOM => self.write_atom(packet, value.atom_number()),
                     REF => self.write_variable(packet, value),
-                    LIST if copied => {
-                        packet.byte(tag::LIST);
-                        let cells = value.pointer();
-                        rest.push((Word::reference(cells.add(1)), level));
-                        rest.push((Word::reference(cells), level + 1));
-                    }
-                    LIST => self.write_export(packet, value),
-                    _ => self.write_object(packet, value, level, copied, &mut rest),
+                    _ => match shape.meet(value, copied) {
+                        Met::Twice => {
+                            is_written = false;
+                            break;
+                        }
+                        Met::Marked(number) => {
+                            packet.byte(tag::MARKED);
+                            packet.number(number);
+                        }
+                        met => {
+                            if met == Met::ToMark {
+                                packet.byte(tag::MARK);
+                            }
+                            self.write_cells(packet, value, level, copied, &mut rest);
+                        }
+                    },
                 }
             }
         }
+        rest.clear();
         *self.unwritten = rest;
+        is_written
+    }
+
+    /// What was written is not sent: its references have their weight back.
+    fn take_references_back(&mut self, written: &[u8]) {
+        let (me, mut own) = (self.me, Vec::new());
+        let imports = &mut *self.imports;
+        let read = for_each_reference(&mut Reader::new(written), |pe, index, weight| {
+            if pe == me {
+                own.push((index, weight));
+            } else if let Some(import) = imports.find(pe, index).and_then(|number| imports.get(number)) {
+                import.weight += weight;
+            }
+        });
+        // What was written ends in the middle of the value.
+        debug_assert!(read.is_err());
+        for (index, weight) in own {
+            self.take_back(index, weight);
+        }
+    }
+
+    fn take_back(&mut self, index: usize, weight: u64) {
+        if let Some(gone) = self.exports.take_back(index, weight) {
+            self.exported.forget(index, &gone);
+            self.engine.release(gone.root);
+        }
     }
 
     fn write_atom(&mut self, packet: &mut Vec<u8>, number: u32) {
@@ -216,6 +294,33 @@ impl Exchange<'_> {
         let atoms = self.loaded.atoms.read().unwrap_or_else(std::sync::PoisonError::into_inner);
         packet.byte(tag::NEW_ATOM);
         Write::bytes(packet, atoms.name(AtomId(number)).as_bytes());
+    }
+
+    /// Appends the beginning of a list or object; what follows goes to `rest`.
+    ///
+    /// # Safety
+    /// `value` is a list or object of the engine's heap.
+    unsafe fn write_cells(
+        &mut self,
+        packet: &mut Vec<u8>,
+        value: Word,
+        level: usize,
+        copied: bool,
+        rest: &mut Vec<(Word, usize)>,
+    ) {
+        // SAFETY: a list has two cells, and what is no list is an object (this function's condition).
+        unsafe {
+            match value.tag() {
+                LIST if copied => {
+                    packet.byte(tag::LIST);
+                    let cells = value.pointer();
+                    rest.push((Word::reference(cells.add(1)), level));
+                    rest.push((Word::reference(cells), level + 1));
+                }
+                LIST => self.write_export(packet, value),
+                _ => self.write_object(packet, value, level, copied, rest),
+            }
+        }
     }
 
     /// # Safety
@@ -266,9 +371,9 @@ impl Exchange<'_> {
         }
     }
 
-    fn write_reference(&mut self, packet: &mut Vec<u8>, pe: usize, index: usize, weight: u64) {
+    fn write_reference(&mut self, packet: &mut Vec<u8>, tag: u8, pe: usize, index: usize, weight: u64) {
         self.parts.references_out += 1;
-        packet.byte(tag::REFERENCE);
+        packet.byte(tag);
         packet.number(pe as u64);
         packet.number(index as u64);
         packet.number(weight);
@@ -280,7 +385,7 @@ impl Exchange<'_> {
             && let Some(weight) = divide(&mut import.weight)
         {
             let (pe, index) = (import.pe, import.index);
-            return self.write_reference(packet, pe, index, weight);
+            return self.write_reference(packet, tag::REFERENCE_TO_REMEMBER, pe, index, weight);
         }
         // One that lives elsewhere but has no weight left to divide is passed on as one of this PE's own.
         self.write_export(packet, variable);
@@ -288,187 +393,62 @@ impl Exchange<'_> {
 
     /// A reference to a value or variable of this PE.
     fn write_export(&mut self, packet: &mut Vec<u8>, value: Word) {
-        let index = match self.exported.0.entry(value.0) {
-            Entry::Occupied(mut known) => {
-                let index = *known.get();
-                match self.exports.get(index) {
-                    // One that was exported since the last collection has the weight of one more reference.
-                    // SAFETY: values outside the engine (in messages to be, and those that are held) are of its heap: a
-                    // collection moves what is held.
-                    Some(entry) if unsafe { dereference(self.engine.held(entry.root)) } == value => {
-                        entry.weight += WEIGHT;
-                        index
-                    }
-                    // The entry has become another value's since.
-                    _ => {
-                        let index = self.exports.add(self.engine.hold(value), value.0, self.site);
-                        known.insert(index);
-                        index
-                    }
-                }
-            }
-            Entry::Vacant(new) => *new.insert(self.exports.add(self.engine.hold(value), value.0, self.site)),
+        let tag = if value.is_variable() {
+            tag::REFERENCE
+        } else {
+            self.find_values_again();
+            tag::REFERENCE_TO_REMEMBER
         };
-        self.write_reference(packet, self.me, index, WEIGHT);
+        let index = match self.export_of(value) {
+            // One that is exported has the weight of one more reference.
+            Some((index, entry)) => {
+                entry.weight += WEIGHT;
+                index
+            }
+            None => {
+                let index = self.exports.add(self.engine.hold(value), value, self.site);
+                self.exported.values += usize::from(!value.is_variable());
+                self.exported.indices.insert(value.0, index);
+                index
+            }
+        };
+        self.write_reference(packet, tag, self.me, index, WEIGHT);
     }
 
-    /// Reads a value into the heap, which has room: see [`room_for`].
-    pub fn read(&mut self, reader: &mut Reader<'_>) -> Result<Word, Malformed> {
-        let mut value = Word::NIL;
-        let mut rest = std::mem::take(&mut self.unread.0);
-        rest.push(&raw mut value);
-        while let Some(place) = rest.pop() {
-            self.parts.words_in += 1;
-            let read = self.read_part(reader, &mut rest);
-            // SAFETY: a place in the heap that was allocated below, or the variable above.
-            unsafe {
-                match read {
-                    Ok(word) => *place = word,
-                    Err(error) => {
-                        // What was allocated must hold values when the heap is next collected.
-                        *place = Word::NIL;
-                        rest.into_iter().for_each(|place| *place = Word::NIL);
-                        return Err(error);
-                    }
-                }
-            }
-        }
-        self.unread.0 = rest;
-        Ok(value)
+    /// The entry of a value that is exported, as far as that is known.
+    fn export_of(&mut self, value: Word) -> Option<(usize, &mut Export)> {
+        let index = *self.exported.indices.get(&value.0)?;
+        let entry = self.exports.get(index)?;
+        // The entry may have become another value's since.
+        // SAFETY: values that are held are of the engine's heap: a collection moves what is held.
+        let is_same = unsafe { dereference(self.engine.held(entry.root)) } == value;
+        is_same.then_some((index, entry))
     }
 
-    fn read_part(&mut self, reader: &mut Reader<'_>, rest: &mut Vec<*mut Word>) -> Result<Word, Malformed> {
-        Ok(match reader.byte()? {
-            tag::INTEGER => Word::integer(reader.signed()?).ok_or(Malformed("an integer is too large"))?,
-            tag::ATOM => {
-                let number = reader.small()?;
-                if number as usize >= self.loaded.program.atoms.len() {
-                    return Err(Malformed("an unknown atom"));
-                }
-                Word::atom(number)
-            }
-            tag::NEW_ATOM => self.new_atom(&reader.text()?),
-            // SAFETY: there is room for what a packet of this length can hold.
-            tag::LIST => unsafe {
-                let cells = allocate(self.engine, 2);
-                rest.push(cells.add(1));
-                rest.push(cells);
-                Word::list(cells)
-            },
-            tag::STRUCTURE => {
-                let name = match reader.byte()? {
-                    tag::ATOM => reader.small()?,
-                    tag::NEW_ATOM => self.new_atom(&reader.text()?).atom_number(),
-                    _ => return Err(Malformed("a structure without a name")),
-                };
-                let arity = self.elements(reader, rest.len())?;
-                if arity == 0 {
-                    return Err(Malformed("a structure without arguments"));
-                }
-                self.object(Word::structure(name, arity), arity, rest)
-            }
-            tag::VECTOR => {
-                let elements = self.elements(reader, rest.len())?;
-                self.object(Word::header(Kind::Vector, elements as u64), elements, rest)
-            }
-            tag::STRING => self.string(reader.bytes()?),
-            tag::FLOAT => {
-                let mut bytes = [0; 8];
-                for byte in &mut bytes {
-                    *byte = reader.byte()?;
-                }
-                // SAFETY: `read` is called with room for what a packet of this length can hold, of which a float of
-                // nine bytes takes two words.
-                unsafe {
-                    let place = allocate(self.engine, 2);
-                    *place = Word::header(Kind::Float, 0);
-                    *place.add(1) = Word(u64::from_le_bytes(bytes));
-                    Word::object(place)
-                }
-            }
-            tag::PREDICATE => {
-                let number = reader.number()?;
-                if number >= self.loaded.program.predicates.len() as u64 {
-                    return Err(Malformed("an unknown predicate"));
-                }
-                // SAFETY: `read` is called with room for what a packet of this length can hold, of which a predicate of
-                // two bytes takes one word.
-                unsafe {
-                    let place = allocate(self.engine, 1);
-                    *place = Word::header(Kind::Predicate, number);
-                    Word::object(place)
-                }
-            }
-            tag::REFERENCE => {
-                let (pe, index, weight) = (reader.index()?, reader.index()?, reader.number()?);
-                return self.reference(pe, index, weight);
-            }
-            _ => return Err(Malformed("an unknown kind of value")),
-        })
+    /// Whether others refer to a part of a value already, which then is not copied to them once more: however often a cycle
+    /// is cut by the limits on copies, it is cut at the same places.
+    fn is_exported(&mut self, value: Word) -> bool {
+        if self.exported.values == 0 || !has_cells(value) {
+            return false;
+        }
+        self.find_values_again();
+        self.export_of(value).is_some()
     }
 
-    /// The number of elements of an object: each takes at least a byte, and so does each of the `open` cells that were begun
-    /// before, so that a packet never fills more words than [`room_for`] says, whatever it holds.
-    fn elements(&self, reader: &mut Reader<'_>, open: usize) -> Result<usize, Malformed> {
-        let elements = reader.index()?;
-        if elements.saturating_add(open) > reader.left() {
-            return Err(Malformed("an object with more elements than bytes"));
+    /// Bound values keep their index as long as anyone refers to them, whatever is collected: others find out by it that a
+    /// value comes back to itself.
+    fn find_values_again(&mut self) {
+        if std::mem::replace(&mut self.exported.has_values, true) {
+            return;
         }
-        Ok(elements)
-    }
-
-    fn new_atom(&self, name: &str) -> Word {
-        let mut atoms = self.loaded.atoms.write().unwrap_or_else(std::sync::PoisonError::into_inner);
-        Word::atom(atoms.intern(name).0)
-    }
-
-    fn object(&mut self, header: Word, elements: usize, rest: &mut Vec<*mut Word>) -> Word {
-        // SAFETY: there is room for what a packet of this length can hold.
-        unsafe {
-            let place = allocate(self.engine, 1 + elements);
-            *place = header;
-            rest.extend((1..=elements).rev().map(|index| place.add(index)));
-            Word::object(place)
-        }
-    }
-
-    fn string(&mut self, bytes: &[u8]) -> Word {
-        let words = bytes.len().div_ceil(8);
-        // SAFETY: there is room; the last word is zero beyond the string's end.
-        unsafe {
-            let place = allocate(self.engine, 1 + words);
-            *place = Word::header(Kind::String, bytes.len() as u64);
-            if words > 0 {
-                *place.add(words) = Word(0);
-                std::ptr::copy_nonoverlapping(bytes.as_ptr(), place.add(1).cast(), bytes.len());
+        for (index, entry) in self.exports.iter_mut() {
+            // SAFETY: values that are held are of the engine's heap: a collection moves what is held.
+            let value = unsafe { dereference(self.engine.held(entry.root)) };
+            if !value.is_variable() {
+                entry.key = value.0;
+                self.exported.indices.insert(value.0, index);
             }
-            Word::object(place)
         }
-    }
-
-    fn reference(&mut self, pe: usize, index: usize, weight: u64) -> Result<Word, Malformed> {
-        self.parts.references_in += 1;
-        if pe == self.me {
-            let entry = self.exports.get(index).ok_or(Malformed("a reference to nothing"))?;
-            let value = self.engine.held(entry.root);
-            if let Some(gone) = self.exports.take_back(index, weight) {
-                self.exported.forget(index, &gone);
-                self.engine.release(gone.root);
-            }
-            return Ok(value);
-        }
-        if pe >= self.pes {
-            return Err(Malformed("a reference to an unknown PE"));
-        }
-        if let Some(number) = self.imports.find(pe, index)
-            && let Some(variable) = self.engine.external_variable(number)
-            && let Some(import) = self.imports.get(number)
-        {
-            import.weight += weight;
-            return Ok(variable);
-        }
-        let number = self.imports.add(pe, index, weight);
-        Ok(self.engine.external(number))
     }
 }
 
@@ -476,73 +456,4 @@ impl Exchange<'_> {
 pub(super) fn room_for(bytes: usize) -> usize {
     // Two bytes can be a list cell of two words whose parts are one byte each; a reference of four bytes takes three.
     64 + 4 * bytes
-}
-
-/// # Safety
-/// There is room for these words.
-unsafe fn allocate(engine: &mut Engine, words: usize) -> *mut Word {
-    let place = engine.registers.free;
-    // SAFETY: there is room for these words (this function's condition), so that they lie within the space behind what
-    // was allocated before.
-    unsafe {
-        engine.registers.free = place.add(words);
-        // Whatever happens before they are filled, they hold no values of another time.
-        for index in 0..words {
-            *place.add(index) = Word(UNBOUND);
-        }
-    }
-    place
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::pe::Pe;
-    use super::*;
-    use crate::engine::Options;
-    use crate::ir::Source;
-    use proptest::prelude::*;
-
-    fn pe() -> Pe {
-        let source = Source { name: "test.fghc".to_owned(), text: "go.\n".to_owned() };
-        let program = crate::check::check(vec![source], Some("go")).program.expect("a program");
-        let loaded = Loaded::new(program, false).expect("it compiles");
-        Pe::new(&loaded, Options::default(), CopyLimits::default()).expect("there is memory")
-    }
-
-    /// Reads a value from these bytes and returns the words that it fills, those that room was made for, and whether it is one.
-    fn filled(bytes: &[u8]) -> (usize, usize, bool) {
-        let mut pe = pe();
-        let room = room_for(bytes.len());
-        let mut exchange = pe.exchange();
-        assert!(exchange.engine.make_room(room));
-        let before = exchange.engine.words_in_use();
-        let is_value = exchange.read(&mut Reader::new(bytes)).is_ok();
-        (exchange.engine.words_in_use() - before, room, is_value)
-    }
-
-    #[test]
-    fn vectors_within_vectors_claim_no_byte_twice() {
-        // Each says that it has a hundred elements, which is fewer than the bytes behind it.
-        let bytes = [tag::VECTOR, 100].repeat(150);
-        let (filled, room, is_value) = filled(&bytes);
-        assert!(filled <= room, "{filled} words in room for {room}");
-        assert!(!is_value);
-    }
-
-    proptest! {
-        #[test]
-        fn a_packet_of_any_bytes_fills_no_more_than_its_length_allows(bytes in prop::collection::vec(0u8..120, 0..400)) {
-            let (filled, room, _) = filled(&bytes);
-            prop_assert!(filled <= room, "{} words in room for {}", filled, room);
-        }
-
-        #[test]
-        fn a_packet_of_tags_fills_no_more_than_its_length_allows(
-            tags in prop::collection::vec((0u8..10, 0u8..127), 0..200),
-        ) {
-            let bytes: Vec<u8> = tags.into_iter().flat_map(|(tag, number)| [tag, number]).collect();
-            let (filled, room, _) = filled(&bytes);
-            prop_assert!(filled <= room, "{} words in room for {}", filled, room);
-        }
-    }
 }

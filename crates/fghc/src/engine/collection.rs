@@ -98,7 +98,7 @@ impl Engine {
                 *root = collection.value(*root);
             }
             for external in self.externals.iter_mut().filter(|external| external.asked) {
-                external.variable = collection.value(external.variable);
+                external.value = collection.value(external.value);
             }
             for value in &mut self.outgoing_values {
                 *value = collection.value(*value);
@@ -126,9 +126,9 @@ impl Engine {
                 if external.asked {
                     return true;
                 }
-                let moved = collection.moved(external.variable);
+                let moved = collection.moved(external.value);
                 match moved {
-                    Some(variable) => external.variable = variable,
+                    Some(value) => external.value = value,
                     None => unreachable.push(number),
                 }
                 moved.is_some()

@@ -9,7 +9,7 @@ use crate::heap::word::{LIST, OBJECT, dereference};
 use crate::heap::{Kind, Word};
 
 /// What a search for cycles found.
-pub(super) enum Cycles {
+pub(crate) enum Cycles {
     /// The value is a finite tree.
     None,
     /// It comes back to these of its parts.
@@ -19,7 +19,7 @@ pub(super) enum Cycles {
 }
 
 /// Whether a value has cells that may lead back to it.
-pub(super) fn has_cells(value: Word) -> bool {
+pub(crate) fn has_cells(value: Word) -> bool {
     match value.tag() {
         LIST => true,
         // SAFETY: a value of a live heap.
@@ -31,7 +31,7 @@ pub(super) fn has_cells(value: Word) -> bool {
 impl Engine {
     /// Looks for the parts that a value comes back to. `go_on` is asked from time to time, with the bytes that the search
     /// takes; at most about `steps` parts are looked at.
-    pub(super) fn cycles(&self, value: Word, steps: usize, go_on: &mut dyn FnMut(usize) -> bool) -> Cycles {
+    pub(crate) fn cycles(&self, value: Word, steps: usize, go_on: &mut dyn FnMut(usize) -> bool) -> Cycles {
         // A walk that ends without a memory of what it met has gone through a finite tree, and mostly it does.
         let without_memory = steps.min((1 << 16) + self.words_in_use());
         match finite(value, without_memory, go_on) {

@@ -46,6 +46,7 @@ use std::sync::{Arc, RwLock, RwLockReadGuard};
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+pub(crate) use cycles::{Cycles, has_cells};
 pub use interpret::Answer;
 pub use outgoing::{News, NodeChange, Outgoing, Throw};
 use remote::Externals;

@@ -17,10 +17,10 @@ use crate::heap::goal::{LINK, WATCH_WORDS};
 use crate::heap::word::{LIST, OBJECT, dereference};
 use crate::heap::{Kind, Word};
 
-/// A variable whose value is elsewhere.
+/// A variable whose value is elsewhere, or the value that it has become.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct External {
-    pub variable: Word,
+    pub value: Word,
     /// Its value is on its way: it is kept even where only goals that wait for it refer to it.
     pub asked: bool,
 }
@@ -96,16 +96,25 @@ impl Engine {
             *record.add(LINK) = Word(0);
             *variable.pointer() = Word::waiting(record);
         }
-        self.externals.insert(number, External { variable, asked: false });
+        self.externals.insert(number, External { value: variable, asked: false });
         variable
     }
 
-    /// The external variable of a number; `None` once nothing here refers to it any more.
-    pub fn external_variable(&self, number: u64) -> Option<Word> {
-        self.externals.get(number).map(|external| external.variable)
+    /// The external variable of a number, or what it has become where that is remembered; `None` once nothing here refers to
+    /// it any more.
+    pub fn external_value(&self, number: u64) -> Option<Word> {
+        self.externals.get(number).map(|external| external.value)
     }
 
-    /// An external variable has been bound, or nobody will ask for it again: its number means nothing any more.
+    /// An external variable has become a list or object of this heap: its number stands for that as long as anything else
+    /// refers to it.
+    pub fn remember_external(&mut self, number: u64, value: Word) {
+        // SAFETY: a value of this heap.
+        let value = unsafe { dereference(value) };
+        self.externals.insert(number, External { value, asked: false });
+    }
+
+    /// Nobody will ask for an external variable again: its number means nothing any more.
     pub fn forget_external(&mut self, number: u64) {
         self.externals.remove(number);
     }

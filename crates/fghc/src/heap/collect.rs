@@ -99,15 +99,23 @@ impl Collection {
         }
     }
 
-    /// Where an unbound variable of the old space is now; `None` if nothing has reached it, or it was bound.
+    /// Where an unbound variable, a list or an object of the old space is now; `None` if nothing has reached it, or a variable
+    /// was bound.
     ///
     /// # Safety
-    /// `variable` refers to a cell of the old space, and everything reachable has been moved.
-    pub unsafe fn moved(&self, variable: Word) -> Option<Word> {
-        // SAFETY: the variable refers to a cell of the old space (this function's condition), which is freed only after
-        // the collection.
-        let content = unsafe { *variable.pointer() };
-        matches!(content.tag(), FORWARD | HEADER).then(|| Word::reference(content.pointer()))
+    /// `value` refers to a cell of the old space, or to the first word of a list or object there, and everything reachable
+    /// has been moved.
+    pub unsafe fn moved(&self, value: Word) -> Option<Word> {
+        // SAFETY: the value leads to a word of the old space (this function's condition), which is freed only after the
+        // collection.
+        let content = unsafe { *value.pointer() };
+        match (value.tag(), content.tag()) {
+            // Its first cell may have moved alone.
+            (LIST, HEADER) => Some(Word::list(content.pointer())),
+            (OBJECT, FORWARD) => Some(Word::object(content.pointer())),
+            (REF, FORWARD | HEADER) => Some(Word::reference(content.pointer())),
+            _ => None,
+        }
     }
 
     unsafe fn list(&mut self, old: *mut Word) -> Word {

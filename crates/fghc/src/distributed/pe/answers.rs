@@ -18,6 +18,13 @@ pub(super) struct Answers {
     unread: Vec<Root>,
 }
 
+impl Answers {
+    /// Whether all that still happens is that they are asked for.
+    pub fn are_gathered(&self) -> bool {
+        self.begun
+    }
+}
+
 impl Pe {
     /// Asks for what the answers have elsewhere, as far as that is known by now; whether anything is still outstanding.
     pub(super) fn answers_are_missing(&mut self) -> bool {

@@ -91,7 +91,7 @@ impl Pe {
             .imports
             .iter()
             .filter_map(|(number, import)| {
-                let name = name(self.engine.external_variable(number)?)?;
+                let name = name(self.engine.external_value(number)?)?;
                 wanted.contains(name.as_str()).then_some((name, import.pe, import.index))
             })
             .collect();

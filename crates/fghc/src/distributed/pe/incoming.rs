@@ -207,9 +207,15 @@ impl Pe {
         let Some(import) = self.imports.get(number) else { return Err(Malformed("an answer to no question")) };
         import.asked = false;
         // Where it was bound here meanwhile, its owner has been told already.
-        let is_wanted = import.weight > 0;
-        if let Some(variable) = self.engine.external_variable(number).filter(|_| is_wanted) {
+        if import.remembered {
+            return Ok(());
+        }
+        let (is_wanted, remember) = (import.weight > 0, import.remember || self.answers.are_gathered());
+        if let Some(variable) = self.engine.external_value(number).filter(|_| is_wanted) {
             self.engine.answer(variable, value);
+            if remember && self.remember_import(number, value) {
+                return Ok(());
+            }
         }
         self.give_back(number);
         Ok(())

@@ -3,11 +3,14 @@
 use super::again::{Beginning, Leaving};
 use super::{Pe, change_number};
 use crate::distributed::message::{Kind, Write};
-use crate::distributed::tables::{NodeName, WEIGHT, divide};
+use crate::distributed::tables::{Import, NodeName, WEIGHT, divide};
 use crate::distributed::value::{self, Exchange, Parts};
-use crate::engine::{Outgoing, Throw};
+use crate::engine::{Outgoing, Throw, has_cells};
 use crate::heap::Word;
 use crate::heap::word::dereference;
+
+/// How many references are remembered once they have become values: their owners keep those so long.
+const REMEMBERED: usize = 64;
 
 impl Pe {
     /// Begins a message: the packet that it is in.
@@ -195,8 +198,7 @@ impl Pe {
     }
 
     fn unify_elsewhere(&mut self, external: u64, value: Word, node: u32) {
-        self.engine.forget_external(external);
-        let Some(import) = self.imports.give_back(external) else { return self.engine.returned(node, 1) };
+        let Some(import) = self.bound_here(external, value) else { return self.engine.returned(node, 1) };
         let (name, weight) = self.weight_of(node);
         let place = self.message_place(import.pe, Kind::Unify);
         let mut packet = std::mem::take(self.outbox.packet(place));
@@ -231,6 +233,45 @@ impl Pe {
         self.engine.forget_external(number);
         let Some(import) = self.imports.give_back(number) else { return };
         self.release(import.pe, import.index, import.weight);
+    }
+
+    /// An import has been bound here. It is told of with the weight that it has in what is returned.
+    fn bound_here(&mut self, number: u64, value: Word) -> Option<Import> {
+        let import = self.imports.get(number).filter(|import| import.remember && !import.remembered);
+        if let Some(import) = import
+            && let Some(weight) = divide(&mut import.weight)
+        {
+            let bound = Import { weight, ..*import };
+            if self.remember_import(number, value) {
+                return Some(bound);
+            }
+            if let Some(import) = self.imports.get(number) {
+                import.weight += weight;
+            }
+        }
+        self.engine.forget_external(number);
+        self.imports.give_back(number)
+    }
+
+    /// An import has become a value, to which it is to lead as long as that is needed here: a value that leads back to itself
+    /// over other PEs then does so here. False for values without parts.
+    pub(super) fn remember_import(&mut self, number: u64, value: Word) -> bool {
+        // SAFETY: what is handed in is of the engine's heap, which has not been collected since.
+        if !has_cells(unsafe { dereference(value) }) {
+            return false;
+        }
+        let Some(import) = self.imports.get(number) else { return false };
+        import.remembered = true;
+        self.engine.remember_external(number, value);
+        self.remembered.push_back(number);
+        if self.remembered.len() > REMEMBERED
+            && !self.answers.are_gathered()
+            && let Some(oldest) = self.remembered.pop_front()
+            && self.imports.get(oldest).is_some_and(|import| import.remembered)
+        {
+            self.give_back(oldest);
+        }
+        true
     }
 
     pub(super) fn release(&mut self, pe: usize, index: usize, weight: u64) {

@@ -17,7 +17,7 @@ PROGRAM = """
 import numpy as np
 from mpi4py import MPI
 import weft
-from weft.conset.neighbor import WAYS, neighbor_choice
+from weft.distributed.neighbor import WAYS, neighbor_choice
 
 world = MPI.COMM_WORLD
 size, rank = world.Get_size(), world.Get_rank()

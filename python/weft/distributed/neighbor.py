@@ -2,7 +2,7 @@
 
 MPI's own `Neighbor_alltoallv` prepares its messages anew in every call, sends to its own rank through MPI, and sends a
 message for every edge, also where several edges join the same two ranks. The first call on a communicator measures
-that against three other ways, all of persistent requests, and keeps the fastest:
+that against three other ways, all of persistent requests, and keeps the fastest of these:
 
 - `direct`: a message for every edge, all at once;
 - `phased`: a message for every edge, in phases of one partner for each rank (where a rank has many);
@@ -11,6 +11,9 @@ that against three other ways, all of persistent requests, and keeps the fastest
 In all three what a rank sends to itself is copied. A way whose result is not bit by bit that of MPI's own is not used:
 on a Cartesian topology of one or two ranks along an axis, both neighbours are the same rank, and libraries differ in
 which of its two messages belongs where.
+
+Ranks compare their calls (`matching.py`): at the first on a communicator they meet, afterwards they look for what
+others say while they wait, and at the lengths of what comes.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft._core import UsageError
+from weft.distributed.matching import Call, Matching
 
 OWN = "collective"
 """MPI's own."""
@@ -72,6 +76,7 @@ class _Edges:
 class _State:
     choice: Choice
     edges: _Edges
+    matching: Matching
     plans: dict[tuple[object, ...], _Plan] = field(default_factory=dict)
 
 
@@ -154,7 +159,8 @@ def neighbor_alltoallv(comm: Any, sendbuf: Any, recvbuf: Any, *, way: str | None
     Raises
     ------
     UsageError
-        For buffers that are none of that, and for an unknown way.
+        For buffers that are none of that, and for an unknown way. On every rank where ranks are in different calls, or
+        one sends what the other does not expect; but `way="collective"` compares no lengths.
 
     See Also
     --------
@@ -180,7 +186,7 @@ def neighbor_alltoallv(comm: Any, sendbuf: Any, recvbuf: Any, *, way: str | None
         _begin(comm, sendbuf, recvbuf, way)
         return
     if state.choice.way == OWN:
-        comm.Neighbor_alltoallv(sendbuf, recvbuf)
+        state.matching.own(comm, sendbuf, recvbuf)
         return
     key = _key(sendbuf, recvbuf)
     plan = state.plans.get(key)
@@ -220,7 +226,7 @@ def _key(sendbuf: Any, recvbuf: Any) -> tuple[object, ...]:
 
 
 def _remember(comm: Any, state: _State, key: tuple[object, ...], sendbuf: Any, recvbuf: Any) -> _Plan:
-    plan = _prepare(comm, state.choice.way, state.edges, sendbuf, recvbuf)
+    plan = _prepare(comm, state.choice.way, state.edges, sendbuf, recvbuf, state.matching)
     while len(state.plans) >= _MAX_PLANS:
         _Last.call = None
         _free(state.plans.pop(next(iter(state.plans))))
@@ -308,7 +314,7 @@ def _side(spec: Any, edges: int, what: str) -> Side:
 _Parts = list[tuple[int, Bytes]]
 
 
-def _prepare(comm: Any, way: str, edges: _Edges, sendbuf: Any, recvbuf: Any) -> _Plan:
+def _prepare(comm: Any, way: str, edges: _Edges, sendbuf: Any, recvbuf: Any, matching: Matching) -> _Plan:
     """Persistent requests and copies of one way."""
     out = _side(sendbuf, len(edges.destinations), "sendbuf")
     into = _side(recvbuf, len(edges.sources), "recvbuf")
@@ -319,17 +325,20 @@ def _prepare(comm: Any, way: str, edges: _Edges, sendbuf: Any, recvbuf: Any) -> 
     sends = [part for part in sends if part[0] != rank and len(part[1])]
     receives = [part for part in receives if part[0] != rank and len(part[1])]
     kept = sendbuf[0], recvbuf[0]
+    call = matching.of(sendbuf, recvbuf)
     if way == "combined":
-        return _combined(comm, sends, receives, copies, kept)
+        return _combined(comm, sends, receives, copies, kept, call)
     phases = _phases(comm, sends, receives) if way == "phased" else [(sends, receives)]
     starts = []
     for some_sends, some_receives in phases:
         # Receives first: a message that comes before its receive is copied once more.
-        requests = [comm.Recv_init(part, source, _TAG) for source, part in some_receives]
-        requests += [comm.Send_init(part, destination, _TAG) for destination, part in some_sends]
+        requests: list[_Request] = []
+        requests += [(comm.Recv_init(part, source, _TAG), len(part)) for source, part in some_receives]
+        requests += [(comm.Send_init(part, destination, _TAG), None) for destination, part in some_sends]
         if requests:
             starts.append(requests)
-    return _Plan(kept, _runner(starts, copies, [], []), [one for group in starts for one in group])
+    run = _runner(starts, copies, [], [], call)
+    return _Plan(kept, run, [one for group in starts for one, _ in group])
 
 
 def _parts(side: Side, ranks: Sequence[int], order: Sequence[int]) -> _Parts:
@@ -369,48 +378,60 @@ def _combined(
     receives: list[tuple[int, Bytes]],
     copies: list[tuple[Bytes, Bytes]],
     kept: tuple[Any, Any],
+    call: Call,
 ) -> _Plan:
     """One message for each partner: packed before, unpacked after, unless there is one part only."""
-    requests: list[Any] = []
+    requests: list[_Request] = []
     packs: list[tuple[Bytes, Bytes]] = []
     unpacks: list[tuple[Bytes, Bytes]] = []
     for parts, start, moves in ((receives, comm.Recv_init, unpacks), (sends, comm.Send_init, packs)):
         for partner in dict.fromkeys(rank for rank, _ in parts):
             own = [part for rank, part in parts if rank == partner]
+            length = sum(map(len, own))
+            awaited = length if moves is unpacks else None
             if len(own) == 1:
-                requests.append(start(own[0], partner, _TAG))
+                requests.append((start(own[0], partner, _TAG), awaited))
                 continue
-            whole = np.empty(sum(map(len, own)), dtype=np.uint8)
+            whole = np.empty(length, dtype=np.uint8)
             place = 0
             for part in own:
                 piece = whole[place : place + len(part)]
                 moves.append((piece, part) if moves is packs else (part, piece))
                 place += len(part)
-            requests.append(start(whole, partner, _TAG))
-    return _Plan(kept, _runner([requests] if requests else [], copies, packs, unpacks), requests)
+            requests.append((start(whole, partner, _TAG), awaited))
+    run = _runner([requests] if requests else [], copies, packs, unpacks, call)
+    return _Plan(kept, run, [one for one, _ in requests])
 
+
+_Request = tuple[Any, int | None]
+"""A persistent request, and how many bytes it is to receive."""
 
 _FEW = 4
-"""Requests that are started and awaited one by one faster than all in one call."""
+"""Requests that are started one by one faster than all in one call."""
 
 
 def _runner(
-    groups: list[list[Any]],
+    groups: list[list[_Request]],
     copies: list[tuple[Bytes, Bytes]],
     packs: list[tuple[Bytes, Bytes]],
     unpacks: list[tuple[Bytes, Bytes]],
+    call: Call,
 ) -> Callable[[], None]:
     """What a call does. Copies are of memory views, which start several times faster than those of arrays."""
     from mpi4py import MPI
 
-    start_all, wait_all = MPI.Prequest.Startall, MPI.Request.Waitall
+    start_all = MPI.Prequest.Startall
     packing, keeping, unpacking = (_views(moves) for moves in (packs, copies, unpacks))
-    first, rest = (groups[0], groups[1:]) if groups else ([], [])
+    started = [[request for request, _ in group] for group in groups]
+    first, rest = (started[0], started[1:]) if groups else ([], [])
     starts = [request.Start for request in first]
     # Sends are done first: where a receive is awaited, both ranks must have sent.
-    waits = [request.Wait for request in reversed(first)]
+    all_waits = [[call.awaiting(*request) for request in reversed(group)] for group in groups]
+    waits, waits_of_rest = (all_waits[0], all_waits[1:]) if groups else ([], [])
+    enter = call.enter
 
     def run_few() -> None:
+        enter()
         for to, part in packing:
             to[:] = part
         for start in starts:
@@ -423,17 +444,19 @@ def _runner(
             to[:] = part
 
     def run_many() -> None:
+        enter()
         for to, part in packing:
             to[:] = part
         if first:
             start_all(first)
         for to, part in keeping:
             to[:] = part
-        if first:
-            wait_all(first)
-        for group in rest:
+        for wait in waits:
+            wait()
+        for group, waits_of_group in zip(rest, waits_of_rest, strict=True):
             start_all(group)
-            wait_all(group)
+            for wait in waits_of_group:
+                wait()
         for to, part in unpacking:
             to[:] = part
 
@@ -453,20 +476,32 @@ def _begin(comm: Any, sendbuf: Any, recvbuf: Any, way: str | None) -> None:
     known = _edges(comm)
     _side(sendbuf, len(known[0].destinations), "sendbuf")
     _side(recvbuf, len(known[0].sources), "recvbuf")
+    matching = Matching(comm)
+    if not any(_fits(comm, edges, sendbuf, recvbuf) for edges in known):
+        matching.of(sendbuf, recvbuf).refuse()
+        raise UsageError("neighbor_alltoallv: what ranks send to each other is not what these expect")
     comm.Neighbor_alltoallv(sendbuf, recvbuf)
-    joined = next((edges for edges in known if _is_right(comm, edges, sendbuf, recvbuf)), None)
+    joined = next((edges for edges in known if _is_right(comm, edges, sendbuf, recvbuf, matching)), None)
     if joined is None:
         choice = Choice(OWN, {})
     elif way in (OWN, *WAYS):
         choice = Choice(str(way), {})
     else:
-        choice = _measured(comm, joined, sendbuf, recvbuf)
+        choice = _measured(comm, joined, sendbuf, recvbuf, matching)
     if _Keyval.number is None:
         _Keyval.number = MPI.Comm.Create_keyval(delete_fn=_forget)
-    comm.Set_attr(_Keyval.number, _State(choice, joined or known[0]))
+    comm.Set_attr(_Keyval.number, _State(choice, joined or known[0], matching))
 
 
-def _is_right(comm: Any, edges: _Edges, sendbuf: Any, recvbuf: Any) -> bool:
+def _fits(comm: Any, edges: _Edges, sendbuf: Any, recvbuf: Any) -> bool:
+    """Whether on all ranks what comes over edges joined in this way is as long as what is expected. Collective."""
+    from mpi4py import MPI
+
+    lengths = comm.alltoall(_lengths(comm, edges, sendbuf, recvbuf, out=True))
+    return bool(comm.allreduce(lengths == _lengths(comm, edges, sendbuf, recvbuf, out=False), MPI.LAND))
+
+
+def _is_right(comm: Any, edges: _Edges, sendbuf: Any, recvbuf: Any, matching: Matching) -> bool:
     """Whether edges joined in this way give what MPI's own collective has just given, on all ranks."""
     from mpi4py import MPI
 
@@ -474,11 +509,10 @@ def _is_right(comm: Any, edges: _Edges, sendbuf: Any, recvbuf: Any) -> bool:
     right = array.copy()
     plan = None
     with contextlib.suppress(UsageError):
-        plan = _prepare(comm, "combined", edges, sendbuf, recvbuf)
+        plan = _prepare(comm, "combined", edges, sendbuf, recvbuf, matching)
     # Lengths that do not fit would be an error of MPI: all ranks must know before any sends.
-    lengths = comm.alltoall(_lengths(comm, edges, sendbuf, recvbuf, out=True))
-    fits = plan is not None and lengths == _lengths(comm, edges, sendbuf, recvbuf, out=False)
-    if not comm.allreduce(fits, MPI.LAND):
+    fits = _fits(comm, edges, sendbuf, recvbuf)
+    if not comm.allreduce(fits and plan is not None, MPI.LAND):
         if plan is not None:
             _free(plan)
         return False
@@ -505,14 +539,16 @@ def _lengths(comm: Any, edges: _Edges, sendbuf: Any, recvbuf: Any, out: bool) ->
     return found
 
 
-def _measured(comm: Any, edges: _Edges, sendbuf: Any, recvbuf: Any) -> Choice:
+def _measured(comm: Any, edges: _Edges, sendbuf: Any, recvbuf: Any, matching: Matching) -> Choice:
     """Times of all ways, interleaved so that a disturbance hits all; the same on all ranks."""
     from mpi4py import MPI
 
     most = comm.allreduce(max(len(edges.sources), len(edges.destinations)), MPI.MAX)
-    runs: dict[str, Callable[[], None]] = {OWN: lambda: comm.Neighbor_alltoallv(sendbuf, recvbuf)}
+    runs: dict[str, Callable[[], None]] = {OWN: lambda: matching.own(comm, sendbuf, recvbuf)}
     plans = {
-        way: _prepare(comm, way, edges, sendbuf, recvbuf) for way in WAYS if way != "phased" or most >= _PHASED_FROM
+        way: _prepare(comm, way, edges, sendbuf, recvbuf, matching)
+        for way in WAYS
+        if way != "phased" or most >= _PHASED_FROM
     }
     for way, plan in plans.items():
         runs[way] = _as_called(comm, sendbuf, recvbuf, plan)
@@ -525,10 +561,8 @@ def _measured(comm: Any, edges: _Edges, sendbuf: Any, recvbuf: Any) -> Choice:
     for plan in plans.values():
         _free(plan)
     medians = {way: comm.allreduce(float(np.median(found)), MPI.MAX) for way, found in times.items()}
-    # MPI's own unless another is clearly faster: then a wrong choice costs little.
-    best = min(medians, key=lambda way: medians[way])
-    chosen = best if medians[best] < 0.97 * medians[OWN] else OWN
-    return Choice(comm.bcast(chosen), medians)
+    # MPI's own is measured, but does not say how much has come: other lengths would be numbers, not an error.
+    return Choice(comm.bcast(min(plans, key=lambda way: medians[way])), medians)
 
 
 def _as_called(comm: Any, sendbuf: Any, recvbuf: Any, plan: _Plan) -> Callable[[], None]:

@@ -1,0 +1,54 @@
+"""A second Ctrl-C ends a command also where Python's thread does not come back to look at signals."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+SCRIPT = """
+import itertools, sys
+from pathlib import Path
+from weft import _core, files
+from weft.cli.interrupting import interrupting_twice_is_leaving
+
+interrupting_twice_is_leaving()
+part = Path(sys.argv[1])
+_core.temporary_begins(str(part))
+part.write_text("half of it")
+print("begins", flush=True)
+# Years in a loop that looks at no signals and lets no other thread of Python run.
+sum(itertools.repeat(1, 1 << 60))
+"""
+
+
+@pytest.mark.parametrize("gap", [0.1, 0.5])
+def test_a_second_interrupt_ends_what_does_not_look(tmp_path, gap):
+    part = tmp_path / ".x.csv.1.part"
+    command = [sys.executable, "-c", SCRIPT, str(part)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout.readline() == "begins\n"
+            process.send_signal(signal.SIGINT)
+            time.sleep(gap)
+            # The first is for Python, which does not come to it.
+            assert process.poll() is None
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=30)
+        finally:
+            process.kill()
+    assert (process.returncode, err) == (130, "")
+    assert not part.exists()
+
+
+def test_what_is_written_is_a_temporary_only_meanwhile(tmp_path, monkeypatch):
+    from weft import files
+
+    begun, ended = [], []
+    monkeypatch.setattr(files, "temporary_begins", begun.append)
+    monkeypatch.setattr(files, "temporary_ends", ended.append)
+    files.write_text("all of it", tmp_path / "x.csv")
+    assert begun == ended
+    assert len(begun) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["x.csv"]
