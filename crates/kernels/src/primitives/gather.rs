@@ -3,6 +3,8 @@
 #[cfg(target_arch = "x86_64")]
 mod vectors;
 
+use std::ops::Range;
+
 #[cfg(target_arch = "x86_64")]
 use weft_simd::{Level, level};
 
@@ -10,7 +12,7 @@ use crate::Execution;
 
 use super::density::{Density, density};
 use super::element::Element;
-use super::indices::{AHEAD, BLOCK, Block, Checked, Index, Indexing, Moves, with_indices};
+use super::indices::{AHEAD, BLOCK, Block, Checked, Copied, Index, Indexing, Moves, SharedIndices, with_indices};
 use super::lines::{self, Scratch};
 use super::parallel::in_parts;
 use super::{PrimitiveError, View, finished};
@@ -56,7 +58,7 @@ impl Indexing for Work<'_> {
     fn run<I: Index>(self) -> Result<(), PrimitiveError> {
         // SAFETY: the index's memory is what `View` says (a condition of `gather`, which made this), and `with_indices`
         // has chosen its type.
-        let checked = unsafe { Checked::<I>::new(&self.moves, self.moves.x.length, "source", None)? };
+        let checked = unsafe { Checked::<I>::new(&self.moves, self.moves.x.length, "source", false)? };
         let Some(index) = checked else { return Ok(()) };
         // What is fetched need not be understood.
         match self.moves.x.kind.size() {
@@ -77,7 +79,9 @@ impl Work<'_> {
         let streaming = lines::passes_caches(self.moves.out.bytes() + self.moves.index.bytes());
         in_parts(self.moves.out.length, BLOCK, self.moves.threads, |part| {
             let mut room = Scratch::<{ BLOCK * 8 }>::new();
-            let head = lines::before_line(self.target::<T>(part.start).cast(), size_of::<T>());
+            // Streaming stores are of whole lines.
+            let target = self.target::<T>(part.start).cast();
+            let head = if streaming { lines::before_line(target, size_of::<T>()) } else { 0 };
             let mut start = part.start;
             while start < part.end && !self.moves.stop.is_asked() {
                 let end = part.end.min(start + if start == part.start && head > 0 { head } else { BLOCK });
@@ -128,48 +132,78 @@ impl Work<'_> {
                 vectors::gather_512(x, index.shared.part(start..end), truths, self.target(start), target)
             };
         }
-        let mut room = Block::new();
-        let with_ahead = if far { self.moves.out.length.min(end + AHEAD) } else { end };
-        let index = index.block(start..with_ahead, &mut room);
-        let all = truths.is_none();
-        // SAFETY: `start..end` are elements of the output, and `target` is valid for as many (this function's condition);
-        // no index of the copy is beyond the source.
+        // SAFETY: `start..end` are elements of the output, which have an index each, and `target` is valid for as many, or
+        // the output's place of the first of them (this function's condition); no index of the copy is beyond the source,
+        // which has an element.
         unsafe {
-            match (all, far) {
-                (true, true) => self.each::<T, true, true>(x, index, start, end, target),
-                (true, false) => self.each::<T, true, false>(x, index, start, end, target),
-                (false, true) => self.each::<T, false, true>(x, index, start, end, target),
-                (false, false) => self.each::<T, false, false>(x, index, start, end, target),
+            if truths.is_none() {
+                return if far {
+                    fetch_all::<T, I, true>(x, index.shared, start..end, target)
+                } else {
+                    fetch_all::<T, I, false>(x, index.shared, start..end, target)
+                };
+            }
+            if !std::ptr::eq(target, self.target(start)) {
+                std::ptr::copy_nonoverlapping(self.target(start), target, end - start);
+            }
+            let mut block = Block::new();
+            let with_ahead = if far { self.moves.out.length.min(end + AHEAD) } else { end };
+            let copied = index.block(start..with_ahead, self.moves.selection, &mut block);
+            if far {
+                fetch_each::<T, true>(x, copied, end - start, target);
+            } else {
+                fetch_each::<T, false>(x, copied, end - start, target);
             }
         }
     }
+}
 
-    /// # Safety
-    ///
-    /// As of [`Work::block`]; `index` has those of `start..end` first, all below the length of `x`.
-    #[inline(always)]
-    unsafe fn each<T: Element, const ALL: bool, const FAR: bool>(
-        &self,
-        x: &[T],
-        index: &[usize],
-        start: usize,
-        end: usize,
-        target: *mut T,
-    ) {
-        let count = end - start;
-        let old = self.target::<T>(start);
-        for number in 0..count {
+/// Stores at `target` what some elements get.
+///
+/// # Safety
+///
+/// There are such elements of the index, and as many are writable at `target`; `x` is not empty.
+#[inline(never)]
+unsafe fn fetch_all<T: Element, I: Index, const FAR: bool>(
+    x: &[T],
+    index: SharedIndices<'_, I>,
+    elements: Range<usize>,
+    target: *mut T,
+) {
+    let last = x.len() - 1;
+    let end = index.len() - 1;
+    for (number, element) in elements.enumerate() {
+        // SAFETY: both elements are of the index (this function's condition), and each is bounded after it was read: what is
+        // fetched into a cache meanwhile need not be what is read in the end.
+        unsafe {
             if FAR {
-                let ahead = index[(number + AHEAD).min(index.len() - 1)];
+                let ahead = index.read((element + AHEAD).min(end)).min(last);
                 weft_simd::prefetch_to_second(x.as_ptr().wrapping_add(ahead));
             }
-            // SAFETY: elements of the output have an index each, of a copy that nobody else can write, which the source
-            // has; the target has room for the block.
-            unsafe {
-                let value = *x.get_unchecked(*index.get_unchecked(number));
-                let value = if ALL || self.moves.selection.holds(start + number) { value } else { *old.add(number) };
-                target.add(number).write(value);
-            }
+            let place = index.read(element).min(last);
+            target.add(number).write(*x.get_unchecked(place));
         }
     }
+}
+
+/// Stores those of the first `count` elements at `target` that have an index in the copy.
+///
+/// # Safety
+///
+/// `target` is valid for as many, and all indices are below the length of `x`.
+#[inline(never)]
+unsafe fn fetch_each<T: Element, const FAR: bool>(x: &[T], copied: Copied<'_>, count: usize, target: *mut T) {
+    let indices = copied.indices;
+    let own = copied.elements.map_or(count, |elements| elements.partition_point(|&element| (element as usize) < count));
+    let mut number = 0;
+    Copied { indices: &indices[..own], ..copied }.for_each(|element, index| {
+        if FAR {
+            let ahead = indices[(number + AHEAD).min(indices.len() - 1)];
+            weft_simd::prefetch_to_second(x.as_ptr().wrapping_add(ahead));
+            number += 1;
+        }
+        // SAFETY: the source has the index, and the target the element, as only the first ones are below the count (this
+        // function's conditions).
+        unsafe { target.add(element).write(*x.get_unchecked(index)) };
+    });
 }

@@ -2,18 +2,18 @@
 
 mod snapshot;
 
-use weft_simd::{Dispatched, dispatch, on_threads};
+use weft_simd::on_threads;
 
 use crate::{Execution, Stop};
 
-use super::element::{Bool8, Element};
+use super::element::Element;
 use super::parallel::{part, threads_for};
 use super::view::Selection;
 use super::{ElementType, PrimitiveError, View, finished};
 
 #[cfg(target_arch = "x86_64")]
-pub(super) use snapshot::load_512;
-pub(super) use snapshot::{AHEAD, BLOCK, Block, SharedIndices};
+pub(super) use snapshot::vectors;
+pub(super) use snapshot::{AHEAD, BLOCK, Block, Copied, SharedIndices};
 
 /// A type of indices.
 pub(super) trait Index: Element {
@@ -95,6 +95,11 @@ pub(super) struct IndexRange {
 impl IndexRange {
     const NONE: Self = Self { low: usize::MAX, high: 0 };
 
+    /// Of no indices; from 0 on without `LOW`.
+    const fn none<const LOW: bool>() -> Self {
+        if LOW { Self::NONE } else { Self { low: 0, high: 0 } }
+    }
+
     fn join(self, other: Self) -> Self {
         Self { low: self.low.min(other.low), high: self.high.max(other.high) }
     }
@@ -107,18 +112,16 @@ const GRAIN: usize = 4 * BLOCK;
 const BLOCKS: usize = 64;
 
 /// Indices of which all selected ones were below an extent when they were looked at. Another thread may have written them
-/// since; so they are used by copies ([`Checked::block`]) that are within the range for certain.
+/// since; so what uses them bounds what it reads again, or takes copies ([`Checked::block`]) that are within the range.
 #[derive(Clone, Copy)]
 pub(super) struct Checked<'a, I> {
     pub shared: SharedIndices<'a, I>,
     pub range: IndexRange,
-    /// All of them, within the range, where they are no more than a block: the copy that was checked.
-    copy: Option<&'a [usize]>,
 }
 
 impl<'a, I: Index> Checked<'a, I> {
-    /// Checks the selected indices; None where nothing is selected. In `copy` those of a short array are kept for
-    /// [`Checked::block`].
+    /// Checks the selected indices; None where nothing is selected, or nothing can be. The range begins with the lowest one
+    /// where `from_low` says so, and with 0 otherwise, which is found out in half the time.
     ///
     /// # Errors
     ///
@@ -132,53 +135,40 @@ impl<'a, I: Index> Checked<'a, I> {
         moves: &Moves<'_>,
         extent: usize,
         array: &'static str,
-        copy: Option<&'a mut Block>,
+        from_low: bool,
     ) -> Result<Option<Self>, PrimitiveError> {
         let Moves { index, selection, threads, stop, .. } = *moves;
         // SAFETY: elements are of type `I`, aligned and readable (this function's condition).
         let shared = unsafe { SharedIndices::<I>::new(&index) };
-        let (mut copy, range) = if let Some(copy) = copy.filter(|_| shared.len() <= BLOCK) {
-            let (copy, range) = shared.copy_and_range(0..shared.len(), usize::MAX, copy);
-            let range = selection.0.map_or(range, |truths| dispatch(RangeOf { indices: copy, truths }));
-            (Some(copy), range)
-        } else {
-            (None, range_of(shared, selection, threads, stop))
-        };
+        let range = range_of(shared, selection, from_low, threads, stop);
         finished(stop)?;
         if range == IndexRange::NONE {
             return Ok(None);
         }
         if range.high >= extent {
-            match &copy {
-                Some(copy) => first_beyond(copy, 0, selection, extent, array)?,
-                None => (0..shared.len()).step_by(BLOCK).try_for_each(|start| {
-                    let end = shared.len().min(start + BLOCK);
-                    let mut block = Block::new();
-                    first_beyond(shared.copy(start..end, usize::MAX, &mut block), start, selection, extent, array)
-                })?,
-            }
+            (0..shared.len()).step_by(BLOCK).try_for_each(|start| {
+                let end = shared.len().min(start + BLOCK);
+                let mut block = Block::new();
+                first_beyond(shared.copy(start..end, 0, usize::MAX, &mut block), start, selection, extent, array)
+            })?;
         }
         // Where none is found, another thread has written the indices or the selection meanwhile.
         let Some(last) = extent.checked_sub(1) else { return Ok(None) };
         let high = range.high.min(last);
-        if let Some(copy) = &mut copy
-            && (selection.0.is_some() || high < range.high)
-        {
-            dispatch(Bound { indices: copy, last: high });
-        }
-        Ok(Some(Self { shared, range: IndexRange { low: range.low.min(high), high }, copy: copy.map(|copy| &*copy) }))
+        Ok(Some(Self { shared, range: IndexRange { low: range.low.min(high), high } }))
     }
 
-    /// A copy of the indices of some elements, of which none is above the range; of [`BLOCK`] and [`AHEAD`] at most.
+    /// Copies of the indices of some elements, a [`Block`] at most, of the selected ones where not all are. None is above
+    /// the range.
     #[inline(always)]
-    pub(super) fn block<'b>(&self, elements: std::ops::Range<usize>, room: &'b mut Block) -> &'b [usize]
-    where
-        'a: 'b,
-    {
-        match self.copy {
-            Some(copy) => &copy[elements],
-            None => self.shared.copy(elements, self.range.high, room),
-        }
+    pub(super) fn block<'b>(
+        &self,
+        elements: std::ops::Range<usize>,
+        selection: Selection<'_>,
+        block: &'b mut Block,
+    ) -> Copied<'b> {
+        let truths = selection.part(elements.start, elements.end).0;
+        self.shared.copy_selected(elements, truths, [0, self.range.high], block)
     }
 }
 
@@ -201,20 +191,19 @@ fn first_beyond(
 fn range_of<I: Index>(
     shared: SharedIndices<'_, I>,
     selection: Selection<'_>,
+    from_low: bool,
     threads: usize,
     stop: Stop<'_>,
 ) -> IndexRange {
     let range_of_part = |number| {
         let own = part(shared.len(), GRAIN, number, threads);
-        let (mut range, mut room) = (IndexRange::NONE, Block::new());
-        for (number, start) in own.clone().step_by(BLOCK).enumerate() {
-            if number.is_multiple_of(BLOCKS) && stop.is_asked() {
-                break;
-            }
-            let end = own.end.min(start + BLOCK);
-            range = range.join(match selection.part(start, end).0 {
-                None => shared.range(start..end),
-                Some(truths) => dispatch(RangeOf { indices: shared.copy(start..end, usize::MAX, &mut room), truths }),
+        let mut range = IndexRange::NONE;
+        for start in own.clone().step_by(BLOCKS * BLOCK).take_while(|_| !stop.is_asked()) {
+            let end = own.end.min(start + BLOCKS * BLOCK);
+            let truths = selection.part(start, end).0;
+            range = range.join(match from_low {
+                true => shared.range::<true>(start..end, truths),
+                false => shared.range::<false>(start..end, truths),
             });
         }
         range
@@ -224,40 +213,4 @@ fn range_of<I: Index>(
         return range_of_part(0);
     }
     on_threads(threads, range_of_part).into_iter().fold(IndexRange::NONE, IndexRange::join)
-}
-
-/// The range of the indices with a true value.
-struct RangeOf<'a> {
-    indices: &'a [usize],
-    truths: &'a [Bool8],
-}
-
-impl Dispatched for RangeOf<'_> {
-    type Output = IndexRange;
-    #[inline(always)]
-    fn run(self) -> IndexRange {
-        // One after another: compilers find the lanes, and would gather lanes that are written out.
-        let IndexRange { mut low, mut high } = IndexRange::NONE;
-        for (&index, truth) in self.indices.iter().zip(self.truths) {
-            low = low.min(if truth.holds() { index } else { IndexRange::NONE.low });
-            high = high.max(if truth.holds() { index } else { IndexRange::NONE.high });
-        }
-        IndexRange { low, high }
-    }
-}
-
-/// Makes indices beyond the last one that.
-struct Bound<'a> {
-    indices: &'a mut [usize],
-    last: usize,
-}
-
-impl Dispatched for Bound<'_> {
-    type Output = ();
-    #[inline(always)]
-    fn run(self) {
-        for index in self.indices {
-            *index = self.last.min(*index);
-        }
-    }
 }

@@ -11,10 +11,13 @@ use crate::{Execution, Stop};
 
 use super::combination::{Combine, Combining, with_combination};
 use super::element::{Bool8, Element};
-use super::indices::{BLOCK, Block, Checked, Index, Indexing, Moves, with_indices};
+use super::indices::{BLOCK, Block, Checked, Copied, Index, Indexing, Moves, SharedIndices, with_indices};
 use super::parallel::threads_for;
 use super::view::Selection;
 use super::{Combination, ElementType, PrimitiveError, View, finished};
+
+/// Senders that are served before it is asked whether to go on.
+const PORTION: usize = 64 * BLOCK;
 
 /// What happens where several elements are sent to one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,10 +93,11 @@ impl Indexing for Work<'_> {
     type Output = ();
     fn run<I: Index + Element>(self) -> Result<(), PrimitiveError> {
         let Moves { x, out, selection, threads, stop, .. } = self.moves;
-        let mut copy = Block::new();
+        // Bits and buckets are counted from the lowest destination.
+        let from_low = self.collisions == Collisions::Refuse || buckets::pay(x.length, usize::MAX);
         // SAFETY: the index's memory is what `View` says (a condition of `send`, which made this), and `with_indices`
         // has chosen its type.
-        let checked = unsafe { Checked::<I>::new(&self.moves, out.length, "destination", Some(&mut copy))? };
+        let checked = unsafe { Checked::<I>::new(&self.moves, out.length, "destination", from_low)? };
         let Some(index) = checked else { return Ok(()) };
         if self.collisions == Collisions::Refuse {
             collisions::refuse(&index, selection, stop)?;
@@ -170,13 +174,32 @@ impl<I: Index> Messages<'_, I> {
             }
         }
         let out = &mut out[..=range.high];
-        let mut room = Block::new();
-        for start in (0..x.len()).step_by(BLOCK).take_while(|_| !self.stop.is_asked()) {
-            let end = x.len().min(start + BLOCK);
-            let index = self.index.block(start..end, &mut room);
-            // SAFETY: no index of the copy is above the range, at whose end `out` ends.
-            unsafe { direct::<T, C>(&x[start..end], index, self.selection.part(start, end), out) };
+        match self.selection.0 {
+            None => direct::<T, I, C>(x, self.index.shared, out, self.stop),
+            Some(_) => {
+                let mut block = Block::new();
+                for start in (0..x.len()).step_by(BLOCK).take_while(|_| !self.stop.is_asked()) {
+                    let end = x.len().min(start + BLOCK);
+                    let copied = self.index.block(start..end, self.selection, &mut block);
+                    // SAFETY: elements are of the stretch, and no index is above the range, at whose end `out` ends.
+                    unsafe { direct_selected::<T, C>(&x[start..end], copied, out) };
+                }
+            }
         }
+    }
+}
+
+/// One sender after another; not those to destinations that `out` does not have. A function of its own, and so is
+/// [`direct_selected`]: within that which also sorts, compilers run out of registers.
+#[inline(never)]
+fn direct<T: Element, I: Index, C: Combine<T>>(x: &[T], index: SharedIndices<'_, I>, out: &mut [T], stop: Stop<'_>) {
+    assert_eq!(x.len(), index.len());
+    for start in (0..x.len()).step_by(PORTION).take_while(|_| !stop.is_asked()) {
+        let end = x.len().min(start + PORTION);
+        index.for_each_below::<8>(start..end, 0, out.len(), |element, index| {
+            // SAFETY: there are as many elements as indices, and `out` has the index.
+            unsafe { combine::<T, C>(x, element, out, index) };
+        });
     }
 }
 
@@ -184,19 +207,24 @@ impl<I: Index> Messages<'_, I> {
 ///
 /// # Safety
 ///
-/// All indices are below the length of `out`.
-unsafe fn direct<T: Element, C: Combine<T>>(x: &[T], index: &[usize], selection: Selection<'_>, out: &mut [T]) {
-    let mut send = |x: T, index: usize| {
-        // SAFETY: `out` has the index (this function's condition).
-        let to = unsafe { out.get_unchecked_mut(index) };
-        *to = C::combine(*to, x);
-    };
-    match selection.0 {
-        None => x.iter().zip(index).for_each(|(&x, &index)| send(x, index)),
-        Some(truths) => {
-            let all = x.iter().zip(index).zip(truths);
-            all.filter(|(_, truth)| truth.holds()).for_each(|((&x, &index), _)| send(x, index));
-        }
+/// `x` has all elements of the copy, and `out` all of its indices.
+#[inline(never)]
+unsafe fn direct_selected<T: Element, C: Combine<T>>(x: &[T], copied: Copied<'_>, out: &mut [T]) {
+    copied.for_each(|element, index| {
+        // SAFETY: `x` has the element, and `out` the index (this function's conditions).
+        unsafe { combine::<T, C>(x, element, out, index) };
+    });
+}
+
+/// # Safety
+///
+/// `x` has the element, and `out` the index.
+#[inline(always)]
+unsafe fn combine<T: Element, C: Combine<T>>(x: &[T], element: usize, out: &mut [T], index: usize) {
+    // SAFETY: `x` has the element, and `out` the index (this function's conditions).
+    unsafe {
+        let to = out.get_unchecked_mut(index);
+        *to = C::combine(*to, *x.get_unchecked(element));
     }
 }
 

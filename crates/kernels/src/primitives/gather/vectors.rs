@@ -3,10 +3,8 @@
 use std::arch::x86_64::*;
 
 use super::super::element::Bool8;
-use super::super::indices::{Index, SharedIndices, load_512};
-
-/// Indices of a register.
-const LANES: usize = 8;
+use super::super::indices::vectors::{by_lanes, load_512, selected_lanes};
+use super::super::indices::{Index, SharedIndices};
 
 /// Stores at `target` the elements of `x` that indices say, or those of `old` where `truths` are given and do not hold.
 /// Indices beyond the last element of `x` are those of that one, whoever writes them meanwhile.
@@ -23,48 +21,49 @@ pub(super) unsafe fn gather_512<T: Copy, I: Index>(
     old: *const T,
     target: *mut T,
 ) {
-    let last = x.len() - 1;
-    let bound = _mm512_set1_epi64(last as i64);
-    let vectors = index.len() / LANES;
-    for start in (0..vectors).map(|vector| vector * LANES) {
-        // SAFETY: indices, truths and elements of `old` and `target` from `start` on are as many as lanes at least (this
-        // function's conditions); those that are gathered are elements of `x`, as their indices are bounded in the
-        // register, and each begins as many bytes behind the first one as the scale says.
+    let bound = _mm512_set1_epi64(x.len() as i64 - 1);
+    by_lanes(index.len(), |start, lanes| {
+        // SAFETY: the lanes are those of elements that there are (this function's conditions).
         unsafe {
-            let lanes = _mm512_min_epu64(load_512(index.address(start)), bound);
-            let (source, target) = (x.as_ptr().cast(), target.add(start));
-            let mask = truths.map(|truths| {
-                let eight = _mm_loadl_epi64(truths.as_ptr().add(start).cast());
-                _mm_test_epi8_mask(eight, eight) as __mmask8
-            });
-            if size_of::<T>() == 8 {
-                let found = match mask {
-                    None => _mm512_i64gather_epi64::<8>(lanes, source),
-                    Some(mask) => {
-                        let old = _mm512_loadu_si512(old.add(start).cast());
-                        _mm512_mask_i64gather_epi64::<8>(old, mask, lanes, source)
-                    }
-                };
-                _mm512_storeu_si512(target.cast(), found);
-            } else {
-                let found = match mask {
-                    None => _mm512_i64gather_epi32::<4>(lanes, source.cast()),
-                    Some(mask) => {
-                        let old = _mm256_loadu_si256(old.add(start).cast());
-                        _mm512_mask_i64gather_epi32::<4>(old, mask, lanes, source.cast())
-                    }
-                };
-                _mm256_storeu_si256(target.cast(), found);
-            }
+            let truths = truths.map(|truths| truths.as_ptr().add(start));
+            eight(x, index.address(start), lanes, bound, truths, old.wrapping_add(start), target.add(start));
         }
-    }
-    for element in vectors * LANES..index.len() {
-        let place = index.read(element).min(last);
-        // SAFETY: `x` has the element, as its index was bounded after it was read; `old` and `target` have one for each
-        // index (this function's conditions).
-        unsafe {
-            let holds = truths.is_none_or(|truths| truths[element].holds());
-            target.add(element).write(if holds { *x.get_unchecked(place) } else { *old.add(element) });
+    });
+}
+
+/// The elements of some lanes.
+///
+/// # Safety
+///
+/// As of [`gather_512`], for the lanes; the bound is an element of `x` in each lane.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+unsafe fn eight<T: Copy, I: Index>(
+    x: &[T],
+    index: *const I,
+    lanes: __mmask8,
+    bound: __m512i,
+    truths: Option<*const Bool8>,
+    old: *const T,
+    target: *mut T,
+) {
+    // SAFETY: indices, truths and elements of `old` and `target` are there for the lanes, and no others are touched (this
+    // function's conditions); those that are gathered are elements of `x`, as their indices are bounded in the register,
+    // and each begins as many bytes behind the first one as the scale says.
+    unsafe {
+        let places = _mm512_min_epu64(load_512(index, lanes), bound);
+        let wanted = truths.map_or(lanes, |truths| selected_lanes(truths, lanes));
+        let source = x.as_ptr();
+        if size_of::<T>() == 8 {
+            let old =
+                if truths.is_some() { _mm512_maskz_loadu_epi64(lanes, old.cast()) } else { _mm512_setzero_si512() };
+            let gathered = _mm512_mask_i64gather_epi64::<8>(old, wanted, places, source.cast());
+            _mm512_mask_storeu_epi64(target.cast(), lanes, gathered);
+        } else {
+            let old =
+                if truths.is_some() { _mm256_maskz_loadu_epi32(lanes, old.cast()) } else { _mm256_setzero_si256() };
+            let gathered = _mm512_mask_i64gather_epi32::<4>(old, wanted, places, source.cast());
+            _mm256_mask_storeu_epi32(target.cast(), lanes, gathered);
         }
     }
 }

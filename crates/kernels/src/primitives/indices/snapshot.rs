@@ -1,12 +1,13 @@
-//! Private copies of indices that other threads may write.
+//! Indices that other threads may write: reads and private copies of them.
 //!
 //! An index is read from a shared array once, by an access that the compiler may neither repeat nor assume anything
-//! about: a volatile read of one, or assembly for a vector of them. What has been read lies in a [`Block`] that nobody
-//! else sees, so that a check of it holds when it is used. Bounding whole vectors and then using a copy costs less than
-//! bounding each index where it is used.
+//! about: a volatile read of one, or assembly for a vector of them. What has been read lies in a register or in a
+//! [`Block`], which nobody else sees, so that a check of it holds when it is used. Where all elements are served a branch
+//! for each costs least, where some are selected a copy of only those.
 
 #[cfg(target_arch = "x86_64")]
-use std::arch::asm;
+pub(in super::super) mod vectors;
+
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -14,7 +15,8 @@ use std::ops::Range;
 use weft_simd::{Level, level};
 
 use super::super::View;
-use super::{Element, Index, IndexRange};
+use super::super::element::{Bool8, Element};
+use super::{Index, IndexRange};
 
 /// Indices of a block: a copy of so many stays in the first-level cache beside what is moved.
 pub(in super::super) const BLOCK: usize = 1024;
@@ -22,14 +24,43 @@ pub(in super::super) const BLOCK: usize = 1024;
 /// Indices behind those of a block that are copied with it, for prefetches.
 pub(in super::super) const AHEAD: usize = 128;
 
-/// Room for the indices of a block and those ahead of it.
+/// Room for the indices of a block and those ahead of it, and for the elements that have them.
 #[repr(C, align(64))]
-pub(in super::super) struct Block([MaybeUninit<usize>; BLOCK + AHEAD]);
+pub(in super::super) struct Block {
+    indices: [MaybeUninit<usize>; CAPACITY],
+    elements: [MaybeUninit<u32>; CAPACITY],
+}
+
+const CAPACITY: usize = BLOCK + AHEAD;
+
+/// Vectors are stored whole, also where a copy ends within one.
+const _: () = assert!(CAPACITY.is_multiple_of(8));
 
 impl Block {
     #[inline(always)]
     pub(in super::super) fn new() -> Self {
-        Self([MaybeUninit::uninit(); BLOCK + AHEAD])
+        Self { indices: [MaybeUninit::uninit(); CAPACITY], elements: [MaybeUninit::uninit(); CAPACITY] }
+    }
+}
+
+/// Private copies of the indices of a stretch of elements, all of them or the selected ones.
+#[derive(Clone, Copy)]
+pub(in super::super) struct Copied<'b> {
+    pub indices: &'b [usize],
+    /// Which elements of the stretch have them, in order, where they are not all of it.
+    pub elements: Option<&'b [u32]>,
+}
+
+impl Copied<'_> {
+    /// Calls `work` with each element, counted from the first one of the stretch, and its index.
+    #[inline(always)]
+    pub(in super::super) fn for_each(self, mut work: impl FnMut(usize, usize)) {
+        match self.elements {
+            None => self.indices.iter().enumerate().for_each(|(element, &index)| work(element, index)),
+            Some(elements) => {
+                elements.iter().zip(self.indices).for_each(|(&element, &index)| work(element as usize, index));
+            }
+        }
     }
 }
 
@@ -74,222 +105,225 @@ impl<'a, I: Index> SharedIndices<'a, I> {
     }
 
     /// One index as it is now.
+    ///
+    /// # Safety
+    ///
+    /// The element is one of the array.
     #[inline(always)]
-    pub(in super::super) fn read(self, element: usize) -> usize {
-        assert!(element < self.length);
-        // SAFETY: the element is one of the array, which is readable and aligned (a condition of `new`). Whoever writes it
-        // meanwhile makes the value any, and a volatile read is done once.
+    pub(in super::super) unsafe fn read(self, element: usize) -> usize {
+        // SAFETY: the element is one of the array (this function's condition), which is readable and aligned (a condition
+        // of `new`). Whoever writes it meanwhile makes the value any, and a volatile read is done once.
         unsafe { self.start.add(element).read_volatile() }.place()
     }
 
-    /// Copies elements as they are now, those beyond `last` as `last`.
+    /// Calls `work` with each of some elements and what its index is above `origin` now, where that is below `extent`: a
+    /// branch that is always foreseen costs less than a copy, where each index is used alone. So many elements are
+    /// `UNROLLED`, as compilers do it by two at most.
     #[inline(always)]
-    pub(in super::super) fn copy(self, elements: Range<usize>, last: usize, block: &mut Block) -> &mut [usize] {
-        self.copy_and_range(elements, last, block).0
-    }
-
-    /// Copies elements as they are now, those beyond `last` as `last`, and says between which values they are.
-    #[inline(always)]
-    pub(in super::super) fn copy_and_range(
+    pub(in super::super) fn for_each_below<const UNROLLED: usize>(
         self,
         elements: Range<usize>,
+        origin: usize,
+        extent: usize,
+        mut work: impl FnMut(usize, usize),
+    ) {
+        assert!(elements.start <= elements.end && elements.end <= self.length);
+        let mut one = |element: usize| {
+            // SAFETY: the element is one of the array.
+            let index = unsafe { self.read(element) }.wrapping_sub(origin);
+            if index < extent {
+                work(element, index);
+            }
+        };
+        let unrolled = elements.end - elements.len() % UNROLLED;
+        for element in (elements.start..unrolled).step_by(UNROLLED) {
+            (element..element + UNROLLED).for_each(&mut one);
+        }
+        (unrolled..elements.end).for_each(&mut one);
+    }
+
+    /// Between which values some elements are now, those of true values where there are such; from 0 on without `LOW`.
+    #[inline(always)]
+    pub(super) fn range<const LOW: bool>(self, elements: Range<usize>, truths: Option<&[Bool8]>) -> IndexRange {
+        assert!(elements.start <= elements.end && elements.end <= self.length);
+        assert!(truths.is_none_or(|truths| truths.len() == elements.len()));
+        // SAFETY: the elements are some of the array, which is readable and aligned (a condition of `new`), and have a
+        // truth each.
+        unsafe { look::<I, LOW>(self.address(elements.start), elements.len(), truths) }
+    }
+
+    /// Copies some elements, a [`Block`] at most, as they are now, by what they are above `origin`, or `last` where that
+    /// is less.
+    #[inline(always)]
+    pub(in super::super) fn copy(
+        self,
+        elements: Range<usize>,
+        origin: usize,
         last: usize,
         block: &mut Block,
-    ) -> (&mut [usize], IndexRange) {
+    ) -> &mut [usize] {
         assert!(elements.start <= elements.end && elements.end <= self.length);
-        let copy = &mut block.0[..elements.len()];
-        // SAFETY: the elements are some of the array, which is readable and aligned (a condition of `new`), the copy is as
-        // long, and all of it is initialised by `read`.
+        let copy = &mut block.indices[..elements.len()];
+        // SAFETY: the elements are some of the array, which is readable and aligned (a condition of `new`), the copy is
+        // the beginning of a block, and all of it is initialised by `bounded`.
         unsafe {
-            let range = read::<I, true>(self.start.add(elements.start), elements.len(), last, copy.as_mut_ptr().cast());
-            (&mut *(&raw mut *copy as *mut [usize]), range)
+            bounded::<I>(self.address(elements.start), elements.len(), origin, last, copy.as_mut_ptr().cast());
+            &mut *(&raw mut *copy as *mut [usize])
         }
     }
 
-    /// Between which values some elements are now.
-    pub(super) fn range(self, elements: Range<usize>) -> IndexRange {
-        assert!(elements.start <= elements.end && elements.end <= self.length);
-        // SAFETY: the elements are some of the array, which is readable and aligned (a condition of `new`); no copy is
-        // made.
-        unsafe { read::<I, false>(self.start.add(elements.start), elements.len(), usize::MAX, std::ptr::null_mut()) }
+    /// As [`SharedIndices::copy`]; where there are truths, those of true ones only.
+    #[inline(always)]
+    pub(in super::super) fn copy_selected<'b>(
+        self,
+        elements: Range<usize>,
+        truths: Option<&[Bool8]>,
+        [origin, last]: [usize; 2],
+        block: &'b mut Block,
+    ) -> Copied<'b> {
+        let Some(truths) = truths else {
+            return Copied { indices: self.copy(elements, origin, last, block), elements: None };
+        };
+        assert!(elements.start <= elements.end && elements.end <= self.length && elements.len() <= CAPACITY);
+        let truths = &truths[..elements.len()];
+        // SAFETY: the elements are some of the array, which is readable and aligned (a condition of `new`), with a truth
+        // each, and no more than the block has room for; so many are initialised in it as are said to be kept.
+        unsafe {
+            let kept = selected::<I>(self.address(elements.start), truths, [origin, last], block);
+            Copied {
+                indices: &*(&raw const block.indices[..kept] as *const [usize]),
+                elements: Some(&*(&raw const block.elements[..kept] as *const [u32])),
+            }
+        }
     }
 }
 
-/// Reads so many indices, takes those beyond `last` as `last`, and copies them to `to` where `COPY` says so.
+/// Between which values so many indices are, those of true values where there are such; from 0 on without `LOW`.
 ///
 /// # Safety
 ///
-/// As many are readable and aligned, and others may write them; with `COPY`, `to` has room for as many.
+/// As many are readable and aligned, and others may write them; there are as many truths, if any.
 #[inline(always)]
-unsafe fn read<I: Index, const COPY: bool>(from: *const I, count: usize, last: usize, to: *mut usize) -> IndexRange {
+unsafe fn look<I: Index, const LOW: bool>(from: *const I, count: usize, truths: Option<&[Bool8]>) -> IndexRange {
+    // SAFETY: the indices are readable and there are as many truths (this function's conditions), and the level says that
+    // the processor has the instructions.
+    unsafe {
+        match level() {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => vectors::look_512::<I, LOW>(from, count, truths),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => vectors::look_256::<I, LOW>(from, count, truths),
+            _ => look_at_each::<I, LOW>(from, count, truths),
+        }
+    }
+}
+
+/// Copies so many indices to `to`, by what they are above `origin`, or `last` where that is less.
+///
+/// # Safety
+///
+/// As many are readable and aligned, and others may write them; `to` is the beginning of a [`Block`], and has room for as
+/// many.
+#[inline(always)]
+unsafe fn bounded<I: Index>(from: *const I, count: usize, origin: usize, last: usize, to: *mut usize) {
     // SAFETY: the indices are readable and `to` has room (this function's conditions), and the level says that the
     // processor has the instructions.
     unsafe {
         match level() {
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => read_512::<I, COPY>(from, count, last, to),
+            Level::Avx512 => vectors::bounded_512::<I>(from, count, origin, last, to),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => read_256::<I, COPY>(from, count, last, to),
-            _ => read_each::<I, COPY>(from, count, last, to),
+            Level::Avx2 => vectors::bounded_256::<I>(from, count, origin, last, to),
+            _ => bounded_each::<I>(from, count, origin, last, to),
         }
     }
 }
 
-/// [`read`], one after another.
+/// [`bounded`] for as many indices as there are truths, but only those of true ones: they and which elements of the array
+/// they are of are copied to the beginning of the block. Says how many they are. Without branches: where the selection is
+/// scattered, every other one would be predicted wrongly.
+///
+/// # Safety
+///
+/// As many are readable and aligned as there are truths, and others may write them; the block has room for as many.
+#[inline(always)]
+unsafe fn selected<I: Index>(from: *const I, truths: &[Bool8], bounds: [usize; 2], block: &mut Block) -> usize {
+    let (indices, elements) = (block.indices.as_mut_ptr().cast(), block.elements.as_mut_ptr().cast());
+    // SAFETY: the indices are readable and the block has room (this function's conditions), and the level says that the
+    // processor has the instructions.
+    unsafe {
+        match level() {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => vectors::selected_512::<I>(from, truths, bounds, indices, elements),
+            _ => {
+                bounded::<I>(from, truths.len(), bounds[0], bounds[1], indices);
+                keep_each(truths, indices, elements)
+            }
+        }
+    }
+}
+
+/// [`look`], one after another.
 ///
 /// # Safety
 ///
 /// As there.
 #[inline(always)]
-unsafe fn read_each<I: Index, const COPY: bool>(
+unsafe fn look_at_each<I: Index, const LOW: bool>(
     from: *const I,
     count: usize,
-    last: usize,
-    to: *mut usize,
+    truths: Option<&[Bool8]>,
 ) -> IndexRange {
-    let mut range = IndexRange::NONE;
+    let mut range = IndexRange::none::<LOW>();
     for element in 0..count {
-        // SAFETY: the element is readable and aligned, and `to` has room for it where it is copied (this function's
-        // conditions). Whoever writes it meanwhile makes the value any, which is bounded after this one read.
-        unsafe {
-            let index = from.add(element).read_volatile().place().min(last);
-            range = range.join(IndexRange { low: index, high: index });
-            if COPY {
-                to.add(element).write(index);
-            }
+        // SAFETY: the element is readable and aligned, and has a truth where there are such (this function's conditions).
+        // Whoever writes it meanwhile makes the value any; it is read once.
+        let (index, holds) = unsafe {
+            let index = from.add(element).read_volatile().place();
+            (index, truths.is_none_or(|truths| truths.get_unchecked(element).holds()))
+        };
+        if LOW {
+            range.low = range.low.min(if holds { index } else { usize::MAX });
         }
+        range.high = range.high.max(if holds { index } else { 0 });
     }
     range
 }
 
-/// [`read`], eight at once.
+/// [`bounded`], one after another.
 ///
 /// # Safety
 ///
-/// As there, and the processor has AVX-512.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f")]
-unsafe fn read_512<I: Index, const COPY: bool>(
-    from: *const I,
-    count: usize,
-    last: usize,
-    to: *mut usize,
-) -> IndexRange {
-    use std::arch::x86_64::*;
-    const LANES: usize = 8;
-    let bound = _mm512_set1_epi64(last as i64);
-    let (mut low, mut high) = (_mm512_set1_epi64(-1), _mm512_setzero_si512());
-    let done = count / LANES * LANES;
-    for element in (0..done).step_by(LANES) {
-        // SAFETY: the lanes from this element on are readable, and `to` has room for them where they are copied (this
-        // function's conditions).
+/// As there.
+#[inline(always)]
+unsafe fn bounded_each<I: Index>(from: *const I, count: usize, origin: usize, last: usize, to: *mut usize) {
+    for element in 0..count {
+        // SAFETY: the element is readable and aligned, and `to` has room for it (this function's conditions). Whoever
+        // writes it meanwhile makes the value any, which is bounded after this one read.
         unsafe {
-            let found = load_512(from.add(element));
-            let index = _mm512_min_epu64(found, bound);
-            low = _mm512_min_epu64(low, index);
-            high = _mm512_max_epu64(high, index);
-            if COPY {
-                _mm512_storeu_si512(to.add(element).cast(), index);
-            }
+            let index = from.add(element).read_volatile().place();
+            to.add(element).write(index.wrapping_sub(origin).min(last));
         }
     }
-    let vectors =
-        IndexRange { low: _mm512_reduce_min_epu64(low) as usize, high: _mm512_reduce_max_epu64(high) as usize };
-    // SAFETY: the elements after those of the vectors are readable and aligned, and `to` has room for them (this
-    // function's conditions).
-    vectors.join(unsafe { read_each::<I, COPY>(from.add(done), count - done, last, to.wrapping_add(done)) })
 }
 
-/// [`read`], four at once.
+/// Moves indices with true values together, writes at `elements` which those are, and says how many.
 ///
 /// # Safety
 ///
-/// As there, and the processor has AVX2.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-unsafe fn read_256<I: Index, const COPY: bool>(
-    from: *const I,
-    count: usize,
-    last: usize,
-    to: *mut usize,
-) -> IndexRange {
-    use std::arch::x86_64::*;
-    const LANES: usize = 4;
-    // Signed comparisons order unsigned numbers once the highest bit of both is inverted.
-    let inverted = _mm256_set1_epi64x(i64::MIN);
-    let bound = _mm256_set1_epi64x(last as i64 ^ i64::MIN);
-    let (mut low, mut high) = (_mm256_set1_epi64x(i64::MAX), inverted);
-    let done = count / LANES * LANES;
-    for element in (0..done).step_by(LANES) {
-        // SAFETY: the lanes from this element on are readable, and `to` has room for them where they are copied (this
-        // function's conditions).
+/// Both are beginnings of a [`Block`], with an initialised index and an element for each truth.
+unsafe fn keep_each(truths: &[Bool8], indices: *mut usize, elements: *mut u32) -> usize {
+    let mut kept = 0;
+    for (element, truth) in truths.iter().enumerate() {
+        // SAFETY: the element has an index and a place (this function's conditions), and no more are kept than were
+        // looked at.
         unsafe {
-            let found = load_256(from.add(element));
-            let found = _mm256_xor_si256(found, inverted);
-            let index = _mm256_blendv_epi8(found, bound, _mm256_cmpgt_epi64(found, bound));
-            low = _mm256_blendv_epi8(low, index, _mm256_cmpgt_epi64(low, index));
-            high = _mm256_blendv_epi8(high, index, _mm256_cmpgt_epi64(index, high));
-            if COPY {
-                _mm256_storeu_si256(to.add(element).cast(), _mm256_xor_si256(index, inverted));
-            }
+            indices.add(kept).write(indices.add(element).read());
+            elements.add(kept).write(element as u32);
         }
+        kept += usize::from(truth.holds());
     }
-    let mut lanes = [[0_usize; LANES]; 2];
-    // SAFETY: each array has room for a register.
-    unsafe {
-        _mm256_storeu_si256(lanes[0].as_mut_ptr().cast(), _mm256_xor_si256(low, inverted));
-        _mm256_storeu_si256(lanes[1].as_mut_ptr().cast(), _mm256_xor_si256(high, inverted));
-    }
-    let [low, high] = lanes;
-    let vectors =
-        low.into_iter().zip(high).map(|(low, high)| IndexRange { low, high }).fold(IndexRange::NONE, IndexRange::join);
-    // SAFETY: the elements after those of the vectors are readable and aligned, and `to` has room for them (this
-    // function's conditions).
-    vectors.join(unsafe { read_each::<I, COPY>(from.add(done), count - done, last, to.wrapping_add(done)) })
-}
-
-/// Eight indices as they are now, sign-extended.
-///
-/// # Safety
-///
-/// They are readable, and the processor has AVX-512.
-#[cfg(target_arch = "x86_64")]
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(in super::super) unsafe fn load_512<I: Index>(from: *const I) -> std::arch::x86_64::__m512i {
-    let found;
-    // SAFETY: the elements are readable (this function's condition). One instruction reads them, once, into a register of
-    // which the compiler assumes nothing: whatever others write meanwhile, the register holds some values that stay.
-    unsafe {
-        if size_of::<I>() == 4 {
-            asm!("vpmovsxdq {}, [{}]", out(zmm_reg) found, in(reg) from, options(nostack, preserves_flags, readonly));
-        } else {
-            asm!("vmovdqu64 {}, [{}]", out(zmm_reg) found, in(reg) from, options(nostack, preserves_flags, readonly));
-        }
-    }
-    found
-}
-
-/// Four indices as they are now, sign-extended.
-///
-/// # Safety
-///
-/// They are readable, and the processor has AVX2.
-#[cfg(target_arch = "x86_64")]
-#[inline]
-#[target_feature(enable = "avx2")]
-unsafe fn load_256<I: Index>(from: *const I) -> std::arch::x86_64::__m256i {
-    let found;
-    // SAFETY: the elements are readable (this function's condition). One instruction reads them, once, into a register of
-    // which the compiler assumes nothing: whatever others write meanwhile, the register holds some values that stay.
-    unsafe {
-        if size_of::<I>() == 4 {
-            asm!("vpmovsxdq {}, [{}]", out(ymm_reg) found, in(reg) from, options(nostack, preserves_flags, readonly));
-        } else {
-            asm!("vmovdqu {}, [{}]", out(ymm_reg) found, in(reg) from, options(nostack, preserves_flags, readonly));
-        }
-    }
-    found
+    kept
 }
 
 #[cfg(test)]
@@ -305,47 +339,80 @@ mod tests {
         (0..count).map(value).collect()
     }
 
+    /// What one level's instructions find: the ranges with and without the lowest, and a bounded copy of all, or of those
+    /// with true values and which they are.
+    type Reads = ([IndexRange; 2], Vec<usize>, Vec<u32>);
+
     /// Reads by one level's instructions.
-    unsafe fn read_at<I: Index>(
-        at: Level,
-        from: *const I,
-        count: usize,
-        last: usize,
-        to: *mut usize,
-    ) -> [IndexRange; 2] {
-        // SAFETY: the caller has memory for these, and a processor of this level.
+    unsafe fn read_at<I: Index>(at: Level, values: &[I], truths: Option<&[Bool8]>, bounds: [usize; 2]) -> Reads {
+        let (from, count, [origin, last]) = (values.as_ptr(), values.len(), bounds);
+        let mut block = Block::new();
+        let (indices, elements) = (block.indices.as_mut_ptr().cast(), block.elements.as_mut_ptr().cast());
+        // SAFETY: the caller has a processor of this level; the values are there with a truth each, a block has room for
+        // them, and what is said to be copied is initialised.
         unsafe {
-            match at {
+            let (ranges, kept) = match at {
                 Level::Portable => {
-                    [read_each::<I, true>(from, count, last, to), read_each::<I, false>(from, count, last, to)]
+                    bounded_each(from, count, origin, last, indices);
+                    (
+                        [look_at_each::<I, true>(from, count, truths), look_at_each::<I, false>(from, count, truths)],
+                        truths.map(|truths| keep_each(truths, indices, elements)),
+                    )
                 }
                 #[cfg(target_arch = "x86_64")]
                 Level::Avx2 => {
-                    [read_256::<I, true>(from, count, last, to), read_256::<I, false>(from, count, last, to)]
+                    vectors::bounded_256(from, count, origin, last, indices);
+                    (
+                        [
+                            vectors::look_256::<I, true>(from, count, truths),
+                            vectors::look_256::<I, false>(from, count, truths),
+                        ],
+                        truths.map(|truths| keep_each(truths, indices, elements)),
+                    )
                 }
                 #[cfg(target_arch = "x86_64")]
-                Level::Avx512 => {
-                    [read_512::<I, true>(from, count, last, to), read_512::<I, false>(from, count, last, to)]
-                }
+                Level::Avx512 => (
+                    [
+                        vectors::look_512::<I, true>(from, count, truths),
+                        vectors::look_512::<I, false>(from, count, truths),
+                    ],
+                    match truths {
+                        None => {
+                            vectors::bounded_512(from, count, origin, last, indices);
+                            None
+                        }
+                        Some(truths) => Some(vectors::selected_512(from, truths, bounds, indices, elements)),
+                    },
+                ),
                 #[cfg(not(target_arch = "x86_64"))]
                 _ => unreachable!("no processor of another architecture has it"),
-            }
+            };
+            let copied = block.indices[..kept.unwrap_or(count)].iter().map(|index| index.assume_init()).collect();
+            let elements = block.elements[..kept.unwrap_or(0)].iter().map(|element| element.assume_init()).collect();
+            (ranges, copied, elements)
         }
     }
 
     fn check<I: Index>(all: &[I]) {
+        let scattered: Vec<Bool8> = (0..all.len()).map(|element| Bool8::new(element * 7 % 5 < 2)).collect();
+        let nothing = vec![Bool8::new(false); all.len()];
         for last in [0, 1, 500, i32::MAX as usize, i64::MAX as usize, usize::MAX] {
-            // From an element that begins no vector too.
-            for values in [all, all.get(1..).unwrap_or_default()] {
-                let expected: Vec<usize> = values.iter().map(|index| index.place().min(last)).collect();
-                let range = expected
-                    .iter()
-                    .fold(IndexRange::NONE, |range, &index| range.join(IndexRange { low: index, high: index }));
-                for level in Level::available() {
-                    let mut copy = vec![7; values.len()];
-                    // SAFETY: the copy is as long as the values, and the processor has the level.
-                    let found = unsafe { read_at(level, values.as_ptr(), values.len(), last, copy.as_mut_ptr()) };
-                    assert_eq!((found, &copy), ([range; 2], &expected), "{level}, {} indices", values.len());
+            for (origin, start) in [(0, 0), (0, 1), (3, 0)] {
+                // From an element that begins no vector too.
+                let Some(values) = all.get(start..) else { continue };
+                for truths in [None, Some(&scattered[start..]), Some(&nothing[start..])] {
+                    let holds = |element: usize| truths.is_none_or(|truths| truths[element].holds());
+                    let wanted = || values.iter().enumerate().filter(|&(element, _)| holds(element));
+                    let one = |index: usize| IndexRange { low: index, high: index };
+                    let range = wanted().fold(IndexRange::NONE, |range, (_, index)| range.join(one(index.place())));
+                    let copy = wanted().map(|(_, index)| index.place().wrapping_sub(origin).min(last)).collect();
+                    let elements = truths.map_or(Vec::new(), |_| wanted().map(|(element, _)| element as u32).collect());
+                    let expected = ([range, IndexRange { low: 0, ..range }], copy, elements);
+                    for level in Level::available() {
+                        // SAFETY: the processor has the level, and there are as many truths as values, a block at most.
+                        let result = unsafe { read_at(level, values, truths, [origin, last]) };
+                        assert_eq!(result, expected, "{level}, {} indices", values.len());
+                    }
                 }
             }
         }
@@ -354,7 +421,7 @@ mod tests {
     #[test]
     fn every_level_reads_the_same() {
         let around = |size: usize| size - 1..=size + 1;
-        for count in (0..=35).chain(around(AHEAD)).chain(around(BLOCK)).chain(around(BLOCK + AHEAD)) {
+        for count in (0..=35).chain(around(AHEAD)).chain(around(BLOCK)).chain([CAPACITY - 1, CAPACITY]) {
             check(&indices(count, |value| value, [i64::MIN, i64::MAX]));
             check(&indices(count, |value| value as i32, [i32::MIN, i32::MAX]));
         }
@@ -380,9 +447,14 @@ mod tests {
             // SAFETY: the view is of as many numbers, which are there until the threads have ended.
             let shared = unsafe { SharedIndices::<i64>::new(&view) };
             let mut block = Block::new();
+            let truths: Vec<Bool8> = (0..indices.len()).map(|element| Bool8::new(element % 3 > 0)).collect();
+            let elements: Vec<u32> = (0..indices.len() as u32).filter(|element| element % 3 > 0).collect();
             for _ in 0..2000 {
-                let (copy, range) = shared.copy_and_range(0..indices.len(), 99, &mut block);
-                assert!(copy.iter().all(|index| (range.low..=range.high).contains(index)) && range.high <= 99);
+                assert!(shared.copy(0..indices.len(), 0, 99, &mut block).iter().all(|&index| index <= 99));
+                let copied = shared.copy_selected(0..indices.len(), Some(&truths), [0, 99], &mut block);
+                assert_eq!(copied.elements, Some(&elements[..]));
+                assert!(copied.indices.len() == elements.len() && copied.indices.iter().all(|&index| index <= 99));
+                shared.for_each_below::<8>(0..indices.len(), 0, 99, |_, index| assert!(index < 99));
             }
             done.store(true, Ordering::Relaxed);
         });

@@ -18,7 +18,7 @@ use crate::Stop;
 use super::super::View;
 use super::super::combination::Combine;
 use super::super::element::Element;
-use super::super::indices::{Index, SharedIndices};
+use super::super::indices::{Block, Index, SharedIndices};
 use super::super::lines::{self, Ahead, Hint, LINE};
 use super::super::parallel::part;
 use super::super::view::Selection;
@@ -325,6 +325,7 @@ fn fetch_ahead<T>(values: *const T) {
 }
 
 /// Sorts the messages of a stretch of senders into the packets from `packets` on.
+#[inline(never)]
 unsafe fn sort<T: Element, I: Index>(
     senders: &Senders<'_, T, I>,
     stretch: Range<usize>,
@@ -342,22 +343,7 @@ unsafe fn sort<T: Element, I: Index>(
     let mut following = vec![0; plan.packets / chunk];
     let mut counts = vec![0_usize; buckets];
     let within = (1_usize << width) - 1;
-    for element in stretch {
-        if element % LINE == 0 {
-            if senders.stop.is_asked() {
-                break;
-            }
-            fetch_ahead(senders.index.address(element));
-            fetch_ahead(senders.x.as_ptr().wrapping_add(element));
-        }
-        if !senders.selection.holds(element) {
-            continue;
-        }
-        let destination = senders.index.read(element).wrapping_sub(senders.low);
-        if destination >= senders.destinations {
-            // Another thread has written the index since it was checked.
-            continue;
-        }
+    let mut put = |element: usize, destination: usize| {
         // SAFETY: elements are in range, and so are buckets, as the destination is; there are as many packets as messages
         // can fill.
         unsafe {
@@ -388,6 +374,23 @@ unsafe fn sort<T: Element, I: Index>(
             }
             packet.put::<T>(place, *senders.x.get_unchecked(element), (destination & within) as u16);
             *filled = place as u8 + 1;
+        }
+    };
+    let mut block = Block::new();
+    for start in stretch.clone().step_by(LINE) {
+        if senders.stop.is_asked() {
+            break;
+        }
+        let end = stretch.end.min(start + LINE);
+        fetch_ahead(senders.index.address(start));
+        fetch_ahead(senders.x.as_ptr().wrapping_add(start));
+        let Senders { index, low, destinations, .. } = *senders;
+        match senders.selection.part(start, end).0 {
+            None => index.for_each_below::<1>(start..end, low, destinations, &mut put),
+            truths => {
+                let copied = index.copy_selected(start..end, truths, [low, destinations - 1], &mut block);
+                copied.for_each(|element, destination| put(start + element, destination));
+            }
         }
     }
     for bucket in 0..buckets {

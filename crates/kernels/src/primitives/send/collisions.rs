@@ -60,13 +60,10 @@ fn each_selected<I: Index>(
     mut work: impl FnMut(usize, usize),
 ) {
     let length = index.shared.len();
-    let mut room = Block::new();
+    let mut block = Block::new();
     for start in (0..length).step_by(BLOCK).take_while(|_| !stop.is_asked()) {
         let end = length.min(start + BLOCK);
-        for (element, &destination) in (start..end).zip(index.block(start..end, &mut room)) {
-            if selection.holds(element) {
-                work(element, destination);
-            }
-        }
+        let copied = index.block(start..end, selection, &mut block);
+        copied.for_each(|element, destination| work(start + element, destination));
     }
 }
