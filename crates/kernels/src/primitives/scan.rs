@@ -5,6 +5,7 @@
 //! scanned one by one or in the lanes of vector registers. Along other axes ([`columns`]) one element follows another, for many lines at once. So results do not depend on the number of threads.
 
 mod accumulate;
+mod cells;
 mod columns;
 #[cfg(target_arch = "x86_64")]
 mod lanes;

@@ -9,7 +9,7 @@ use weft_simd::{Dispatched, Level, level};
 use super::super::element::Element;
 use super::super::lines::{self, Ahead, LINE};
 use super::Accumulate;
-use super::rows::{CELL, Cells, LANES, ROW};
+use super::cells::{CELL, Cells, LANES, ROW};
 
 /// Elements of a cell whose flags are loaded at once.
 const STRIP: usize = LANES * LANES;

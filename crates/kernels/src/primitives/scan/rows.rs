@@ -17,22 +17,13 @@ use crate::Stop;
 use super::super::element::{Bool8, Element};
 use super::super::lines::{self, Ahead, Hint, LINE, Scratch};
 use super::super::view::Selection;
+use super::cells::{CELL, Cells, LANES, ROW};
 #[cfg(target_arch = "x86_64")]
 use super::lanes::{self, InLanes};
 use super::{Accumulate, Work};
 
-/// Elements of a cell: the order of combination depends on it.
-pub(super) const CELL: usize = 512;
-
 /// Cells that are scanned at once, one element of each after another.
 const ABREAST: usize = 4;
-
-/// Full cells that are scanned at once where [`super::lanes`] has code for them.
-pub(super) const LANES: usize = 8;
-
-/// Elements from one cell of their results to the next. The cells themselves begin at one place of a page each, and a
-/// first-level cache has room for few lines that do.
-pub(super) const ROW: usize = CELL + LANES;
 
 /// Room for the results of all cells that are scanned at once.
 type Room = Scratch<{ LANES * ROW * 8 }>;
@@ -280,19 +271,6 @@ impl<'a, T: Element> Chunk<'a, T> {
             exclusive: self.exclusive,
         }
     }
-}
-
-/// Cells next to each other, with places counted from the first of the first.
-pub(super) struct Cells<T: Element, A: Accumulate<T>, const N: usize> {
-    pub x: *const T,
-    old: *const T,
-    pub target: *mut T,
-    pub flags: *const Bool8,
-    truths: *const Bool8,
-    pub states: [A::State; N],
-    count: usize,
-    downward: bool,
-    pub exclusive: bool,
 }
 
 /// With segments, and with a selection.
