@@ -9,6 +9,7 @@ from collections import Counter
 from typing import Any
 
 from weft import units
+from weft._core import UsageError
 from weft.inputs import quoted
 from weft.pages import policy
 
@@ -17,6 +18,8 @@ DRAWN_PHASES = 64
 # Routes are drawn where there are at most so many; links always show their load.
 DRAWN_ROUTES = 600
 DRAWN_PROCESSORS = 256
+DRAWN_VERTICES = 1 << 14
+"""A drawing has them all, once for each phase that it shows."""
 
 Point = tuple[float, float]
 Content = dict[str, Any]
@@ -113,7 +116,7 @@ def _figures(schedule: Content) -> str:
 
 
 def _count(schedule: Content) -> int:
-    """Vertices that routes name, and all nodes of a grid."""
+    """Vertices that connections and routes name, and all nodes of a grid. Raises UsageError for more than are drawn."""
     topology = schedule["resources"]["topology"]
     extents = topology.get("extents")
     nodes: int = math.prod(extents) if extents else topology.get("nodes", 0)
@@ -122,9 +125,18 @@ def _count(schedule: Content) -> int:
     if topology["kind"] == "fat-tree":
         nodes = math.prod(topology["children"])
     named = (
-        vertex for phase in schedule["phases"] for transfer in phase["connections"] for vertex in transfer["route"]
+        vertex
+        for phase in schedule["phases"]
+        for transfer in phase["connections"]
+        for vertex in (transfer["source"], transfer["destination"], *transfer["route"])
     )
-    return max(nodes, max(named, default=-1) + 1)
+    count = max(nodes, max(named, default=-1) + 1)
+    if count > DRAWN_VERTICES:
+        raise UsageError(
+            f"a drawing has at most {DRAWN_VERTICES:,} vertices, and this schedule's are numbered to {count - 1:,}; "
+            "weft show --format text lists its phases"
+        )
+    return count
 
 
 def _places(schedule: Content) -> list[Point]:

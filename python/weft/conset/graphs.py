@@ -236,6 +236,8 @@ def _mesh(path: Path) -> tuple[np.ndarray, list[tuple[str, np.ndarray]]]:
         raise UsageError(f"{path}: meshio cannot read it: {message(error)}") from None
     if points.ndim != 2 or not 1 <= points.shape[1] <= 3 or any(block.ndim != 2 for _, block in cells):
         raise UsageError(f"{path}: expected points of one to three coordinates, and cells with as many nodes each")
+    if not len(points):
+        raise UsageError(f"{path}: expected a mesh, found one without points")
     if dimension == 2 and points.shape[1] == 3 and np.ptp(points[:, 2]) == 0:
         points = points[:, :2]
     return points, cells

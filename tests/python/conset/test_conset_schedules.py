@@ -136,6 +136,17 @@ def test_every_topology_is_drawn():
         assert "<h2>Timetable" in drawing.page(found)
 
 
+@pytest.mark.parametrize("end", ["source", "route"])
+def test_vertices_beyond_all_drawings_are_refused(end):
+    schedule = json.loads(weft.compile("shift:3", "iwarp64", effort=0).to_json())
+    transfer = schedule["phases"][0]["connections"][0]
+    transfer[end] = 2**32 - 1 if end == "source" else [transfer["source"], 2**32 - 1]
+    with pytest.raises(
+        weft.UsageError, match=r"at most 16,384 vertices, and this schedule's are numbered to 4,294"
+    ):
+        drawing.page(schedule)
+
+
 def test_patterns_are_listed(command):
     code, out, _ = command("compile --patterns")
     assert code == 0
