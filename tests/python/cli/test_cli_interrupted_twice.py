@@ -8,7 +8,7 @@ import time
 import pytest
 
 SCRIPT = """
-import itertools, sys
+import itertools, os, sys
 from pathlib import Path
 from weft import _core, files
 from weft.cli.interrupting import interrupting_twice_is_leaving
@@ -17,9 +17,9 @@ interrupting_twice_is_leaving()
 part = Path(sys.argv[1])
 _core.temporary_begins(str(part))
 part.write_text("half of it")
-print("begins", flush=True)
-# Years in a loop that looks at no signals and lets no other thread of Python run.
-sum(itertools.repeat(1, 1 << 60))
+# Years in a loop that looks at no signals and lets no other thread of Python run. It writes a line itself: a signal that
+# came between a statement that does and the loop would be looked at.
+sum(itertools.chain(map(os.write, [1], [b"begins\\n"]), itertools.repeat(1, 1 << 60)))
 """
 
 
