@@ -171,19 +171,24 @@ unsafe fn fetch_all<T: Element, I: Index, const FAR: bool>(
     target: *mut T,
 ) {
     let last = x.len() - 1;
-    let end = index.len() - 1;
-    for (number, element) in elements.enumerate() {
-        // SAFETY: both elements are of the index (this function's condition), and each is bounded after it was read: what is
-        // fetched into a cache meanwhile need not be what is read in the end.
+    let start = elements.start;
+    let fetch = |element: usize| {
+        // SAFETY: the element is one of the index, and `target` has room for it (this function's condition); the index is
+        // bounded after it was read.
         unsafe {
-            if FAR {
-                let ahead = index.read((element + AHEAD).min(end)).min(last);
-                weft_simd::prefetch_to_second(x.as_ptr().wrapping_add(ahead));
-            }
-            let place = index.read(element).min(last);
-            target.add(number).write(*x.get_unchecked(place));
+            let bounded = index.read(element).min(last);
+            target.add(element - start).write(*x.get_unchecked(bounded));
         }
+    };
+    let with_ahead = if FAR { elements.end.min(index.len().saturating_sub(AHEAD)).max(start) } else { start };
+    for element in start..with_ahead {
+        // SAFETY: the element is so far before the end that the other one is of the index too.
+        let ahead = unsafe { index.read(element + AHEAD) };
+        // Nothing is read at that address, which may be any where the index has been written since it was checked.
+        weft_simd::prefetch_to_second(x.as_ptr().wrapping_add(ahead));
+        fetch(element);
     }
+    (with_ahead..elements.end).for_each(fetch);
 }
 
 /// Stores those of the first `count` elements at `target` that have an index in the copy.

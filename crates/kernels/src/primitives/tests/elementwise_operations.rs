@@ -50,7 +50,7 @@ fn expected_of_floats(operation: Pointwise, x: f64, y: f64) -> Option<f64> {
     })
 }
 
-fn expected_truth(operation: Pointwise, is_float: bool, x: Wide, y: Wide) -> Option<bool> {
+fn expected_bool(operation: Pointwise, is_float: bool, x: Wide, y: Wide) -> Option<bool> {
     use Pointwise::*;
     let nan = [x, y].contains(&Wide::Nan);
     let order = match (x, y) {
@@ -71,7 +71,7 @@ fn expected_truth(operation: Pointwise, is_float: bool, x: Wide, y: Wide) -> Opt
     })
 }
 
-fn expected_of_truths(operation: Pointwise, x: bool, y: bool) -> Option<bool> {
+fn expected_of_bools(operation: Pointwise, x: bool, y: bool) -> Option<bool> {
     use Pointwise::*;
     Some(match operation {
         LogicalAnd | BitwiseAnd | Minimum => x && y,
@@ -96,10 +96,10 @@ enum Result<T> {
 fn expected<T: Number>(operation: Pointwise, one: T, other: T) -> Option<Result<T>> {
     let (x, y) = (wide(one), wide(other));
     if T::TYPE == ElementType::Bool {
-        let result = expected_of_truths(operation, one.bits() == 1, other.bits() == 1)?;
+        let result = expected_of_bools(operation, one.bits() == 1, other.bits() == 1)?;
         return Some(Result::Bool8(result));
     }
-    if let Some(truth) = expected_truth(operation, T::TYPE.is_float(), x, y) {
+    if let Some(truth) = expected_bool(operation, T::TYPE.is_float(), x, y) {
         return Some(Result::Bool8(truth));
     }
     if T::TYPE.is_float() {
