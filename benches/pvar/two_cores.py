@@ -1,9 +1,11 @@
 """Two builds of the Rust core beside each other: what a change costs, in ratios of interleaved calls.
 
-Each build is loaded by a process of its own, as `weft._core`. In every round each row is timed in both, one right
-after the other, the first of them in turn; a time is the least of several calls. A row's figure is the median over
-the rounds of the ratio new to old: over 1, the new one is slower. Absolute times drift with what else the machine
-does; those ratios do so less.
+Each build is loaded by a process of its own, as `weft._core`, and both keep to one processor, since processors may
+be threads of a core and differ. In every round each row is timed in both, one right after the other, the first of
+them in turn; a time is the least of several loops. Where arrays lie in memory decides up to half of a short call's
+time and lasts as long as its process, so that processes are launched several times, on each processor in turn: a
+row's figure is the median over the launches of the ratio new to old of the least times of all rounds; over 1, the
+new one is slower. What such a ratio is worth is told by the same figures of one build beside itself.
 """
 
 from __future__ import annotations
@@ -12,19 +14,23 @@ import argparse
 import functools
 import importlib.util
 import json
+import os
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benches import harness
-from benches.benchmark import Benchmark, rounds_option
+from benches.benchmark import Benchmark, positive, rounds_option
 from benches.harness import Call
 from benches.recording import ROOT, Report
 
 LARGE, MIDDLE, SMALL = 1 << 23, 1 << 16, 1 << 10
+Times = dict[str, dict[str, list[float]]]
+
 SHORTEST = 0.02
 """Seconds of calls in one timing, at least."""
 
@@ -68,8 +74,15 @@ def rows(core: Any) -> dict[str, Call]:
     return calls
 
 
-def serve(path: str) -> None:
+def processors() -> list[int]:
+    """Those that a process can keep to; none where the system has no such call."""
+    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+
+
+def serve(path: str, processor: str = "") -> None:
     """One of the two: answers names with times, a line each."""
+    if processor:
+        os.sched_setaffinity(0, {int(processor)})
     spec = importlib.util.spec_from_file_location("weft._core", path)
     if spec is None or spec.loader is None:
         raise SystemExit(f"{path} cannot be loaded")
@@ -90,8 +103,9 @@ def serve(path: str) -> None:
 class Core:
     """A process with one of the builds."""
 
-    def __init__(self, path: str) -> None:
-        words = [sys.executable, "-m", __name__, path]
+    def __init__(self, path: Path, processor: int | None) -> None:
+        words = [sys.executable, "-m", __name__, str(path.resolve())]
+        words += [] if processor is None else [str(processor)]
         self._process = subprocess.Popen(words, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.names: list[str] = json.loads(self._answer())
 
@@ -118,7 +132,8 @@ class Core:
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("old", type=Path, help="the extension module of the one build")
     parser.add_argument("new", type=Path, help="and of the other")
-    rounds_option(parser, 9)
+    parser.add_argument("--launches", type=positive, default=8, help="launches of both processes (default 8)")
+    rounds_option(parser, 3)
     parser.add_argument("--rows", default="", help="only rows with one of these in their names, comma-separated")
 
 
@@ -128,20 +143,42 @@ def check(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> None:
             parser.error(f"{path} is no file")
 
 
+def launch(builds: Mapping[str, Path], number: int, rounds: int, chosen: Sequence[str]) -> Times:
+    """Times of every row in processes of their own: by row, by side, a round each."""
+    at = processors()
+    processor = at[number % len(at)] if at else None
+    cores = {side: Core(path, processor) for side, path in builds.items()}
+    try:
+        names = [name for name in cores["old"].names if not chosen or any(part in name for part in chosen)]
+        return {
+            name: harness.interleaved(
+                {side: functools.partial(core.time, name) for side, core in cores.items()}, rounds
+            )
+            for name in names
+        }
+    finally:
+        for core in cores.values():
+            core.close()
+
+
 def run(chosen: argparse.Namespace, report: Report) -> None:
-    report.protocol = {"rounds": chosen.rounds, "statistic": "ratio of the least of five loops, new to old, in a round"}
-    old, new = (Core(str(path.resolve())) for path in (chosen.old, chosen.new))
-    for name in old.names:
-        if chosen.rows and not any(part in name for part in chosen.rows.split(",")):
-            continue
-        sides = {"old": functools.partial(old.time, name), "new": functools.partial(new.time, name)}
-        seconds = harness.interleaved(sides, chosen.rounds)
-        report.figure(f"{name}: new/old", harness.spread(harness.ratios(seconds["new"], seconds["old"])), "ratio")
-        least = min(seconds["new"]) / min(seconds["old"])
-        report.figure(f"{name}: new/old, the least of all rounds", least, "ratio", quiet=True)
-        report.samples(seconds, operation=name)
-    old.close()
-    new.close()
+    report.protocol = {
+        "launches": chosen.launches,
+        "rounds": chosen.rounds,
+        "statistic": "ratio of a launch's least times, new to old",
+    }
+    builds = {"old": chosen.old, "new": chosen.new}
+    rows = [part for part in chosen.rows.split(",") if part]
+    launches: list[Times] = []
+    for number in range(chosen.launches):
+        launches.append(launch(builds, number, chosen.rounds, rows))
+        print(f"\rlaunch {number + 1} of {chosen.launches}", end="", file=sys.stderr, flush=True)
+    print(file=sys.stderr)
+    for name in launches[0]:
+        ratios = [min(times[name]["new"]) / min(times[name]["old"]) for times in launches]
+        report.figure(f"{name}: new/old", harness.spread(ratios), "ratio")
+        for times in launches:
+            report.samples(times[name], operation=name)
 
 
 BENCHMARK = Benchmark(
@@ -149,4 +186,4 @@ BENCHMARK = Benchmark(
 )
 
 if __name__ == "__main__":
-    serve(sys.argv[1])
+    serve(*sys.argv[1:])
