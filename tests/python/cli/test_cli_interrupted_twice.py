@@ -17,8 +17,8 @@ interrupting_twice_is_leaving()
 part = Path(sys.argv[1])
 _core.temporary_begins(str(part))
 part.write_text("half of it")
-# Years in a loop that looks at no signals and lets no other thread of Python run. It writes a line itself: a signal that
-# came between a statement that does and the loop would be looked at.
+# Years in a loop that looks at no signals and lets no other thread of Python run. It writes a line itself: a signal
+# between a statement that does and the loop would be looked at.
 sum(itertools.chain(map(os.write, [1], [b"begins\\n"]), itertools.repeat(1, 1 << 60)))
 """
 

@@ -141,9 +141,7 @@ def test_vertices_beyond_all_drawings_are_refused(end):
     schedule = json.loads(weft.compile("shift:3", "iwarp64", effort=0).to_json())
     transfer = schedule["phases"][0]["connections"][0]
     transfer[end] = 2**32 - 1 if end == "source" else [transfer["source"], 2**32 - 1]
-    with pytest.raises(
-        weft.UsageError, match=r"at most 16,384 vertices, and this schedule's are numbered to 4,294"
-    ):
+    with pytest.raises(weft.UsageError, match=r"at most 16,384 vertices, and this schedule's are numbered to 4,294"):
         drawing.page(schedule)
 
 
