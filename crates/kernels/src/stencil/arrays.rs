@@ -62,8 +62,8 @@ impl<T> View<T> {
     /// Elements from `base` to the plane of axis 0.
     #[inline(always)]
     pub(super) fn plane(&self, index: isize) -> isize {
-        let place = self.ring.map_or(index, |ring| index.rem_euclid(ring as isize));
-        place * self.strides[0]
+        let plane = self.ring.map_or(index, |ring| index.rem_euclid(ring as isize));
+        plane * self.strides[0]
     }
 
     /// Elements from a plane of axis 0 to a row of it.

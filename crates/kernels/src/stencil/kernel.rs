@@ -130,13 +130,13 @@ fn along_rows<T: Element>(array: &Array<T>, extents: &[usize], components: usize
     let sites: usize = held.iter().product();
     let mut values = Vec::with_capacity(sites * components);
     for site in 0..sites {
-        let (mut rest, mut place) = (site, 0);
+        let (mut rest, mut position) = (site, 0);
         for axis in (0..=last).rev() {
-            place += (rest % held[axis]) as isize * strides[axis];
+            position += (rest % held[axis]) as isize * strides[axis];
             rest /= held[axis];
         }
         // SAFETY: an index within the extents.
-        let value = unsafe { *array.as_ptr().offset(place) };
+        let value = unsafe { *array.as_ptr().offset(position) };
         values.extend(std::iter::repeat_n(value, components));
     }
     let mut copied = vec![0; last + 1];
