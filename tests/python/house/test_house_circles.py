@@ -10,7 +10,6 @@ KNOWN = {
     "kernels": {
         # The trait of elements names the kernels of each width, whose signatures name the trait.
         "stencil::element",
-        "shift::slabs",
     },
 }
 """One file of each circle that there is still; no other may come."""
