@@ -11,7 +11,8 @@
 use std::time::Instant;
 
 use weft_kernels::shift::lines::Lines;
-use weft_kernels::shift::slabs::{self, Buffers, SlabEdge, SlabShift, Stores};
+use weft_kernels::shift::slabs::{self, Stores};
+use weft_kernels::shift::{Buffers, SlabEdge, SlabShift};
 
 const ITEM: usize = 8;
 

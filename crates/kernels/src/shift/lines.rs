@@ -8,58 +8,11 @@ use std::ops::Range;
 
 use weft_simd::{CACHE_LINE as LINE, Level, level};
 
+use super::description::{Piece, SlabShift, pieces};
 use super::pieces::copy_piece;
-use super::slabs::{SlabEdge, SlabShift};
 
 /// The most bytes of all outputs together for which a list of lines is worth its own memory.
 pub const LARGEST: usize = 64 << 10;
-
-/// A run of bytes of an output: which input it comes from, where it starts there, how long it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Piece {
-    pub input: usize,
-    pub offset: usize,
-    pub length: usize,
-}
-
-/// What the output of a shift consists of, from its first byte to its last.
-pub fn pieces(shift: &SlabShift, length: usize) -> Vec<Piece> {
-    let mut all = Vec::new();
-    let kept = Piece {
-        input: shift.source,
-        offset: if shift.upwards { 0 } else { shift.distance },
-        length: shift.slab - shift.distance,
-    };
-    for start in (0..length).step_by(shift.slab.max(1)) {
-        let at = |piece: Piece| Piece { offset: piece.offset + start, ..piece };
-        if shift.upwards {
-            incoming(shift, start, &mut all);
-            all.push(at(kept));
-        } else {
-            all.push(at(kept));
-            incoming(shift, start, &mut all);
-        }
-    }
-    all.retain(|piece| piece.length > 0);
-    all
-}
-
-fn incoming(shift: &SlabShift, start: usize, all: &mut Vec<Piece>) {
-    let (input, offset, bytes) = match shift.edge {
-        SlabEdge::Circular => {
-            let offset = if shift.upwards { start + shift.slab - shift.distance } else { start };
-            return all.push(Piece { input: shift.source, offset, length: shift.distance });
-        }
-        SlabEdge::Fill { input, bytes, .. } => (input, 0, bytes),
-        SlabEdge::Rows { input, bytes } => (input, start / shift.slab * bytes, bytes),
-    };
-    let mut left = shift.distance;
-    while left > 0 {
-        let length = left.min(bytes);
-        all.push(Piece { input, offset, length });
-        left -= length;
-    }
-}
 
 /// Shifts worked out line by line.
 #[derive(Clone, Debug)]
@@ -333,17 +286,10 @@ fn lines_of(pieces: &[Piece]) -> Vec<Vec<Part>> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
+    use super::super::description::SlabEdge;
+    use super::super::description::tests::by_pieces;
     use super::*;
-
-    /// What `pieces` says, done byte by byte.
-    pub fn by_pieces(shift: &SlabShift, inputs: &[Vec<u8>], length: usize) -> Vec<u8> {
-        let mut output = Vec::new();
-        for piece in pieces(shift, length) {
-            output.extend_from_slice(&inputs[piece.input][piece.offset..piece.offset + piece.length]);
-        }
-        output
-    }
 
     #[test]
     fn both_codes_agree_with_the_pieces() {

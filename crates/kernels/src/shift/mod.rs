@@ -14,11 +14,14 @@
 //! CM-200", Scientific Programming 3 (1994): the moves within a node (section 3, step 1) and at its boundaries (step 3).
 
 pub mod boxes;
+mod description;
 pub mod lines;
 #[cfg(target_arch = "x86_64")]
 mod periods;
 mod pieces;
+mod short;
 pub mod slabs;
 mod writer;
 
+pub use description::{Buffers, Piece, SlabEdge, SlabShift, pieces};
 pub use pieces::copy_piece;

@@ -12,9 +12,9 @@ use std::ops::Range;
 
 use weft_simd::CACHE_LINE as LINE;
 
-use super::lines::{Piece, pieces};
+use super::description::{Buffers, Piece, SlabEdge, SlabShift, pieces};
 use super::pieces::copy_piece;
-use super::slabs::{Buffers, ShortSlabs, SlabEdge, SlabShift};
+use super::short::ShortSlabs;
 use super::writer::{GROUP, LookAhead};
 
 /// The longest period whose masks are worked out, in bytes.

@@ -10,6 +10,8 @@ use weft_simd::{Level, MAX_THREADS, last_level_cache, level, on_threads};
 
 use crate::Stop;
 
+use super::description::{Buffers, SlabEdge, SlabShift};
+use super::short::{PieceByPiece, ShortSlabs};
 use super::writer::{LookAhead, Plain, Writer};
 #[cfg(target_arch = "x86_64")]
 use super::{
@@ -24,47 +26,6 @@ const STREAMING_BLOCK: usize = 16 << 10;
 /// The same where they do not. From 1 to 16 KiB a copy of 512 KiB into eight outputs takes the same time, two thirds of
 /// that of eight whole copies: the source's block stays in the first-level cache.
 const CACHED_BLOCK: usize = 8 << 10;
-
-/// One shift of one source into one destination.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SlabShift {
-    /// Which of the inputs is shifted.
-    pub source: usize,
-    /// Which of the outputs it goes to.
-    pub target: usize,
-    /// Bytes of a slab; divides the length of the arrays.
-    pub slab: usize,
-    /// How far, in bytes of a slab and towards lower addresses if not `upwards`; at most the slab.
-    pub distance: usize,
-    /// Towards higher addresses.
-    pub upwards: bool,
-    /// What comes in.
-    pub edge: SlabEdge,
-}
-
-/// What a shift brings in at the edge of a slab.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SlabEdge {
-    /// What went out at the other edge.
-    Circular,
-    /// An element of `item` bytes again and again; an input holds `bytes` of it, a whole number of elements.
-    Fill { input: usize, bytes: usize, item: usize },
-    /// Rows of an input, one for each slab, repeated until the distance is filled.
-    Rows { input: usize, bytes: usize },
-}
-
-/// Inputs and outputs of a run: where they start. All sources and outputs are `length` bytes long.
-#[derive(Clone, Copy)]
-pub struct Buffers<'a> {
-    pub inputs: &'a [*const u8],
-    pub outputs: &'a [*mut u8],
-    pub length: usize,
-}
-
-// SAFETY: the pointers are used as `run` is told they may be, from whichever thread.
-unsafe impl Send for Buffers<'_> {}
-// SAFETY: the pointers are used by `run` only, under whose conditions no two threads write the same byte.
-unsafe impl Sync for Buffers<'_> {}
 
 /// The most bytes that a call may touch and still be written through the caches, whatever the processor declares: the
 /// last cache of a virtual machine has other users too.
@@ -196,50 +157,6 @@ unsafe fn run_streaming256(
 ) {
     // SAFETY: inputs and outputs are as `run` asks, and this is compiled for the instructions that the writer uses.
     unsafe { blocks::<Lines256, PieceByPiece>(shifts, buffers, most, from, to, stop) }
-}
-
-/// A better way for short slabs than piece by piece, where there is one.
-pub(super) trait ShortSlabs<'a>: Sized {
-    /// The slabs `from..to` of a shift; None where pieces are better.
-    fn new(shift: &'a SlabShift, buffers: Buffers<'_>, from: usize, to: usize) -> Option<Self>;
-
-    /// What will be read next.
-    fn look_ahead(&mut self, next: LookAhead);
-
-    /// Goes on with what can be done of the slabs up to `end`.
-    ///
-    /// # Safety
-    ///
-    /// As for [`run`].
-    unsafe fn advance(&mut self, buffers: Buffers<'_>, end: usize);
-
-    /// Does what is left up to `to`.
-    ///
-    /// # Safety
-    ///
-    /// As for [`run`].
-    unsafe fn finish(&mut self, buffers: Buffers<'_>, to: usize);
-}
-
-/// No better way.
-enum PieceByPiece {}
-
-impl ShortSlabs<'_> for PieceByPiece {
-    fn new(_: &SlabShift, _: Buffers<'_>, _: usize, _: usize) -> Option<Self> {
-        None
-    }
-
-    fn look_ahead(&mut self, _: LookAhead) {
-        match *self {}
-    }
-
-    unsafe fn advance(&mut self, _: Buffers<'_>, _: usize) {
-        match *self {}
-    }
-
-    unsafe fn finish(&mut self, _: Buffers<'_>, _: usize) {
-        match *self {}
-    }
 }
 
 /// The bytes `from..to` of the sources, block by block; `from` is a multiple of the block.
@@ -441,7 +358,7 @@ unsafe fn push_edge<W: Writer>(shift: &SlabShift, writer: &mut W, buffers: Buffe
 
 #[cfg(test)]
 mod tests {
-    use super::super::lines::tests::by_pieces;
+    use super::super::description::tests::by_pieces;
     use super::*;
     use proptest::prelude::*;
 

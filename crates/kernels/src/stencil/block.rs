@@ -2,11 +2,11 @@
 
 use crate::Stop;
 
+use super::arrays::{Ends, Job, OUTER, View};
 use super::description::Boundary;
 use super::element::Element;
 use super::error::StencilError;
-use super::plan::{OUTER, Plan};
-use super::sweep::{Ends, Job, View};
+use super::plan::Plan;
 
 /// Sites that a block has beyond its own, below and above along each axis.
 pub type Halo = [(usize, usize)];

@@ -16,6 +16,8 @@
 //! Kernels are chosen by what a stencil is, not by its name: `columns` where coefficients are constant and no point is more
 //! than one column away, `direct` for everything else.
 
+mod apply;
+mod arrays;
 mod block;
 mod columns;
 mod description;
@@ -23,9 +25,11 @@ mod direct;
 mod element;
 mod error;
 mod joined;
+mod kernel;
 mod lanes;
 mod pairs;
 mod plan;
+mod prepare;
 mod region;
 mod scratch;
 mod span;
@@ -35,10 +39,13 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 mod tiles;
+mod traversal;
+mod work;
 
+pub use arrays::{Layout, Source, Target};
 pub use block::{Halo, Region, interior_and_rim};
 pub use description::{Array, Boundary, Coefficient, Face, MAX_AXES, Point, Stencil};
 pub use element::Element;
 pub use error::StencilError;
-pub use plan::{Layout, Options, Plan, Source, Target};
+pub use plan::{Options, Plan};
 pub use weft_simd::Level;

@@ -4,13 +4,13 @@ use weft_simd::{MAX_THREADS, on_threads};
 
 use crate::Stop;
 
+use super::arrays::{Job, OUTER, Source, Target};
 use super::block::Region;
 use super::description::Boundary;
 use super::element::Element;
 use super::error::StencilError;
-use super::plan::{OUTER, Plan, Source, Target};
+use super::plan::Plan;
 use super::steps;
-use super::sweep::Job;
 
 /// Bytes of a region's row below which results are written through the caches: there would be no whole lines to send past
 /// them.

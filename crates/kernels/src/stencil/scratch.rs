@@ -37,13 +37,24 @@ impl<T: Element> Scratch<T> {
     /// A row of `length` elements that begins with a cache line; unspecified content.
     #[inline(always)]
     pub(super) fn row(&mut self, length: usize) -> *mut T {
-        let room = CACHE_LINE / size_of::<T>();
-        if self.row.len() < length + room {
-            self.row.resize(length + room, T::ZERO);
+        let needed = length + alignment::<T>();
+        if self.row.len() < needed {
+            self.row.resize(needed, T::ZERO);
         }
-        let start = self.row.as_mut_ptr();
-        start.wrapping_add(start.align_offset(CACHE_LINE))
+        aligned(self.row.as_mut_ptr())
     }
+}
+
+/// Elements that an allocation needs more so that a cache line begins where its elements do.
+#[inline(always)]
+pub(super) fn alignment<T>() -> usize {
+    CACHE_LINE / size_of::<T>()
+}
+
+/// The first cache line of an allocation.
+#[inline(always)]
+pub(super) fn aligned<T>(start: *mut T) -> *mut T {
+    start.wrapping_add(start.align_offset(CACHE_LINE))
 }
 
 /// Zeros, in huge pages where the system gives them on request and the array is large: numpy asks for its arrays too.

@@ -10,20 +10,14 @@ use weft_simd::{CACHE_LINE, MAX_THREADS, on_threads};
 
 use crate::Stop;
 
+use super::arrays::{Ends, Job, OUTER, Source, Target, View};
 use super::description::Boundary;
 use super::element::Element;
-use super::plan::{OUTER, Plan, Source, Target};
-use super::sweep::{Ends, Job, View, Work};
+use super::plan::Plan;
+use super::scratch::{aligned, alignment};
 use super::tiles;
-
-/// How several steps are taken in one sweep.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Depth {
-    /// Steps in a sweep.
-    pub(super) steps: usize,
-    /// Rows of axis 1 in a tile.
-    pub(super) second: usize,
-}
+use super::traversal::Depth;
+use super::work::Work;
 
 /// Steps that a sweep takes at most where nobody says otherwise: beyond, what tiles share outgrows what memory costs.
 const MAX_STEPS: usize = 8;
@@ -137,16 +131,6 @@ pub(super) unsafe fn run<T: Element>(
     }
 }
 
-/// Elements that an allocation needs more so that a cache line begins where its elements do.
-pub(super) fn alignment<T>() -> usize {
-    CACHE_LINE / size_of::<T>()
-}
-
-/// The first cache line of an allocation.
-pub(super) fn aligned<T>(start: *mut T) -> *mut T {
-    start.wrapping_add(start.align_offset(CACHE_LINE))
-}
-
 /// One sweep, shared by the plan's threads along axis 0, or along the row where there is no other axis.
 unsafe fn share<T: Element>(plan: &Plan<T>, job: &Job<T>, steps: usize, stop: Stop<'_>) {
     let mut jobs = Vec::new();
@@ -176,6 +160,20 @@ unsafe fn share<T: Element>(plan: &Plan<T>, job: &Job<T>, steps: usize, stop: St
 
 /// Elements of a cache line, at most: rows that threads share are cut between lines.
 const MAX_PER_LINE: usize = CACHE_LINE;
+
+impl<T: Element> Plan<T> {
+    /// One step from one view to another, whole or in part, on this thread.
+    ///
+    /// # Safety
+    /// The job's views are valid for what its ranges and the stencil's reach make it read and write.
+    pub(super) unsafe fn step(&self, job: &Job<T>, work: &mut Work<T>, stop: Stop<'_>) {
+        for tile in tiles::cut(self, job) {
+            // SAFETY: the job's views are valid for its ranges and the stencil's reach (this function's condition), and
+            // tiles are parts of its ranges.
+            unsafe { self.sweep(&tile, work, stop) }
+        }
+    }
+}
 
 /// What one thread does of a sweep of so many steps.
 ///

@@ -4,134 +4,17 @@ use weft_simd::Level;
 
 use crate::Stop;
 
+use super::arrays::{Ends, Job, OUTER, View};
 use super::description::{Array, Boundary};
-use super::direct::{ConstantTerm, Terms, VaryingTerm};
+use super::direct::Terms;
 use super::element::Element;
+use super::kernel::{Factor, Kernel, Term};
 use super::lanes::Store;
-use super::plan::{Factor, Kernel, OUTER, Plan};
-use super::scratch::Scratch;
+use super::plan::Plan;
 use super::span::{End, Row, Span};
 use super::tiles;
-
-/// Which sides of an array go on in memory: there nothing is wrapped or put in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ends {
-    /// Below each axis but the last, then below the last.
-    pub low: [bool; OUTER + 1],
-    /// Above.
-    pub high: [bool; OUTER + 1],
-}
-
-/// An array, a block of one, or a few planes that are overwritten in turn.
-#[derive(Clone, Copy, Debug)]
-pub struct View<T> {
-    /// Index (0, origin, 0), column 0, of the first right-hand side.
-    pub base: *mut T,
-    /// Elements from one index to the next, for each axis but the last.
-    pub strides: [isize; OUTER],
-    /// Elements from one right-hand side to the next.
-    pub between: isize,
-    /// Planes of axis 0 that are held: an index lies in the plane of its remainder.
-    pub ring: Option<usize>,
-    /// The first index of axis 1 that is held.
-    pub origin: isize,
-    /// Which sides go on.
-    pub ends: Ends,
-}
-
-impl<T> View<T> {
-    /// Elements from `base` to the plane of axis 0.
-    #[inline(always)]
-    fn plane(&self, index: isize) -> isize {
-        let place = self.ring.map_or(index, |ring| index.rem_euclid(ring as isize));
-        place * self.strides[0]
-    }
-
-    /// Elements from a plane of axis 0 to a row of it.
-    #[inline(always)]
-    fn within(&self, second: isize, third: isize) -> isize {
-        (second - self.origin) * self.strides[1] + third * self.strides[2]
-    }
-}
-
-/// Rows to compute: indices may run beyond an axis that is circular, they mean what they are congruent to.
-#[derive(Clone, Copy, Debug)]
-pub struct Job<T> {
-    /// What is read.
-    pub input: View<T>,
-    /// What is written.
-    pub output: View<T>,
-    /// Indices along every axis but the last.
-    pub ranges: [(isize, isize); OUTER],
-    /// Elements of each row.
-    pub columns: (usize, usize),
-    /// Right-hand sides.
-    pub count: usize,
-    /// Whether to write past the caches.
-    pub streaming: bool,
-    /// Whether the input comes from memory, so that what will be read is asked for ahead.
-    pub from_memory: bool,
-}
-
-// SAFETY: a job only says where arrays are; whoever runs jobs on threads sees that they write different rows.
-unsafe impl<T: Send + Sync> Send for Job<T> {}
-// SAFETY: a job only says where arrays are, and a shared one is only read; whoever runs jobs on threads sees that they
-// write different rows.
-unsafe impl<T: Send + Sync> Sync for Job<T> {}
-
-/// How far ahead rows are asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ahead {
-    /// Within the row: bytes.
-    Bytes(usize),
-    /// As many rows.
-    Rows(usize),
-}
-
-/// How far ahead, in bytes of a row. Distances from 4 to 8 KiB are alike; less does not hide memory's latency.
-const BYTES_AHEAD: usize = 8192;
-
-impl Ahead {
-    /// For rows of so many bytes.
-    pub(super) fn within(row_bytes: usize) -> Ahead {
-        if row_bytes > 2 * BYTES_AHEAD {
-            Ahead::Bytes(BYTES_AHEAD)
-        } else {
-            Ahead::Rows(BYTES_AHEAD.div_ceil(row_bytes.max(1)))
-        }
-    }
-}
-
-/// The groups whose rows are asked for ahead: the last in memory, which no other group has read before; where not all
-/// planes stay in near caches, the last of each plane of axis 0.
-pub(super) fn leading(groups: &[[isize; OUTER]], of_each_plane: bool) -> Vec<usize> {
-    let is_last =
-        |group: &[isize; OUTER]| groups.iter().all(|other| (of_each_plane && other[0] != group[0]) || other <= group);
-    groups.iter().enumerate().filter(|(_, group)| is_last(group)).map(|(number, _)| number).collect()
-}
-
-/// Planes of axis 0 that a sweep computes together, the rows of one index of axis 1 of each in turn: where several planes are
-/// read for each one that is computed, and come from far in the caches, most of what one of them needs is there for the next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bundle {
-    /// How many planes.
-    pub planes: usize,
-    /// How far ahead rows are asked for: those of the next index of axis 1.
-    pub ahead: Ahead,
-}
-
-/// Planes of a bundle: with two the last-level cache is read more often, with eight there are too many places to read from.
-const PLANES: usize = 4;
-
-impl Bundle {
-    /// For so many rows of one index of axis 1, of which a result needs `reach` indices more; None where they do not stay in
-    /// so many bytes of cache until they have been used.
-    pub(super) fn choose(rows: usize, row_bytes: usize, reach: usize, cache: usize) -> Option<Bundle> {
-        // What is computed, what is asked for meanwhile, and what the next index needs again; and a plane on either side.
-        let held = (PLANES + 2) * (2 + reach) * rows * row_bytes;
-        (held <= cache).then_some(Bundle { planes: PLANES, ahead: Ahead::Rows(rows) })
-    }
-}
+use super::traversal::{Ahead, Bundle};
+use super::work::Work;
 
 /// What all rows of a sweep have in common.
 struct Rows<T> {
@@ -160,40 +43,6 @@ struct Plane {
     seconds: (isize, isize),
     /// How far ahead rows are asked for.
     ahead: Ahead,
-}
-
-/// Buffers of one thread.
-pub struct Work<T> {
-    rows: Vec<*const T>,
-    /// For each plane of a bundle, right-hand side and group its row, or null where that plane is a boundary.
-    planes: Vec<*const T>,
-    /// Rows that will be needed soon.
-    ahead: Vec<*const T>,
-    terms: Terms<T>,
-    scratch: Scratch<T>,
-    /// Planes of intermediate time steps.
-    pub(super) levels: Vec<T>,
-}
-
-// SAFETY: pointers are written before they are read within each call.
-unsafe impl<T: Send> Send for Work<T> {}
-
-impl<T: Element> Work<T> {
-    pub(super) fn new(plan: &Plan<T>) -> Work<T> {
-        let mut terms = Terms { constant: Vec::new(), varying: Vec::new() };
-        if let Kernel::Direct { terms: points, .. } = &plan.kernel {
-            for point in points {
-                let (row, offset) = (std::ptr::null(), point.offset);
-                match point.factor {
-                    Factor::Constant(factor) => terms.constant.push(ConstantTerm { row, offset, factor }),
-                    Factor::Row(_) => terms.constant.push(ConstantTerm { row, offset, factor: T::ZERO }),
-                    Factor::Varying(_) => terms.varying.push(VaryingTerm { row, offset, factors: std::ptr::null() }),
-                }
-            }
-        }
-        let rows = vec![std::ptr::null(); plan.groups.len()];
-        Work { rows, planes: Vec::new(), ahead: Vec::new(), terms, scratch: Scratch::new(), levels: Vec::new() }
-    }
 }
 
 /// Where an index along an outer axis is found.
@@ -480,7 +329,7 @@ impl<T: Element> Plan<T> {
     }
 
     /// The coefficients of one row.
-    fn find_factors(&self, points: &[super::plan::Term<T>], index: &[isize; OUTER], terms: &mut Terms<T>) {
+    fn find_factors(&self, points: &[Term<T>], index: &[isize; OUTER], terms: &mut Terms<T>) {
         let at = |array: &Array<T>| {
             let strides = &array.strides()[..self.axes - 1];
             let distance: isize =

@@ -4,17 +4,10 @@
 //! and the last of these uses do not fit into the second-level cache, axes 1 and 2 are cut, and a sweep is made for each
 //! piece; what neighbouring pieces share is read again, so cuts are chosen to keep that smallest.
 
+use super::arrays::{Job, OUTER};
 use super::element::Element;
-use super::plan::{OUTER, Plan};
-use super::sweep::Job;
-
-/// Lengths of a tile along axes 1 and 2, and elements of a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Tile {
-    pub(super) second: usize,
-    pub(super) third: usize,
-    pub(super) columns: usize,
-}
+use super::plan::Plan;
+use super::traversal::Tile;
 
 /// Rows are cut at multiples of this, which every vector length divides.
 const COLUMN_UNIT: usize = 512;

@@ -6,7 +6,8 @@
 
 use weft_kernels::shift::boxes::{Axis, BoxCopy};
 use weft_kernels::shift::lines::Lines;
-use weft_kernels::shift::slabs::{self, Buffers, SlabEdge, SlabShift, Stores};
+use weft_kernels::shift::slabs::{self, Stores};
+use weft_kernels::shift::{Buffers, SlabEdge, SlabShift};
 use weft_kernels::{Execution, Stop};
 use weft_simd::{MAX_THREADS, on_threads};
 

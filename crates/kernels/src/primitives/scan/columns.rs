@@ -17,7 +17,7 @@ pub(super) fn scan<T: Element, A: Accumulate<T>>(work: &Work<'_>) {
     let next = AtomicUsize::new(0);
     on_threads(work.threads.min(tasks), |_| {
         let mut states = [A::EMPTY; COLUMNS];
-        let mut room = [T::SMALLEST; COLUMNS];
+        let mut buffer = [T::SMALLEST; COLUMNS];
         loop {
             let task = next.fetch_add(1, Ordering::Relaxed);
             if task >= tasks || work.stop.is_asked() {
@@ -26,7 +26,7 @@ pub(super) fn scan<T: Element, A: Accumulate<T>>(work: &Work<'_>) {
             let first = task % strips * COLUMNS;
             let width = COLUMNS.min(work.axis.after - first);
             // SAFETY: tasks have elements of their own.
-            unsafe { strip::<T, A>(work, task / strips, first, &mut states[..width], &mut room[..width]) };
+            unsafe { strip::<T, A>(work, task / strips, first, &mut states[..width], &mut buffer[..width]) };
         }
         lines::fence();
     });
@@ -38,7 +38,7 @@ unsafe fn strip<T: Element, A: Accumulate<T>>(
     before: usize,
     first: usize,
     states: &mut [A::State],
-    room: &mut [T],
+    buffer: &mut [T],
 ) {
     let width = states.len();
     states.fill(A::EMPTY);
@@ -51,24 +51,24 @@ unsafe fn strip<T: Element, A: Accumulate<T>>(
         let index = if work.order.downward { extent - 1 - turn } else { turn };
         let start = (before * extent + index) * work.axis.after + first;
         let flags = work.segments.map(|flags| &flags[start..start + width]);
-        let truths = work.selection.part(start, start + width).0;
+        let mask = work.selection.part(start, start + width).0;
         // SAFETY: the row is within the arrays; it is written after it has been read.
         unsafe {
             let x = std::slice::from_raw_parts(work.source::<T>().add(start), width);
             let out = work.target::<T>().add(start);
             let old = std::slice::from_raw_parts(out.cast_const(), width);
             let states = &mut *states;
-            let results = &mut *room;
+            let results = &mut *buffer;
             let (downward, exclusive) = (work.order.downward, work.order.exclusive);
-            dispatch(Row::<T, A> { x, old, results, states, flags, truths, downward, exclusive });
+            dispatch(Row::<T, A> { x, old, results, states, flags, mask, downward, exclusive });
             let bytes = width * size_of::<T>();
             if work.streaming {
                 // The next row of the strip.
                 let next = work.source::<T>().wrapping_add(start).cast::<u8>().wrapping_offset(stride);
                 let mut ahead = Ahead::new(&[(next, LINE)], Hint::First);
-                lines::store_and_fetch(room.as_ptr().cast(), out.cast(), bytes, &mut ahead);
+                lines::store_and_fetch(buffer.as_ptr().cast(), out.cast(), bytes, &mut ahead);
             } else {
-                std::ptr::copy_nonoverlapping(room.as_ptr(), out, width);
+                std::ptr::copy_nonoverlapping(buffer.as_ptr(), out, width);
             }
         }
     }
@@ -80,7 +80,7 @@ struct Row<'a, T: Element, A: Accumulate<T>> {
     results: &'a mut [T],
     states: &'a mut [A::State],
     flags: Option<&'a [Bool8]>,
-    truths: Option<&'a [Bool8]>,
+    mask: Option<&'a [Bool8]>,
     downward: bool,
     exclusive: bool,
 }
@@ -89,11 +89,11 @@ impl<T: Element, A: Accumulate<T>> Dispatched for Row<'_, T, A> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
-        let Row { x, old, results, states, flags, truths, downward, exclusive } = self;
+        let Row { x, old, results, states, flags, mask, downward, exclusive } = self;
         if let (Some(flags), false) = (flags, downward) {
             begin::<T, A>(states, flags);
         }
-        match truths {
+        match mask {
             None => {
                 for ((&x, result), state) in x.iter().zip(results).zip(states.iter_mut()) {
                     let with = A::step(*state, x, true);
@@ -101,13 +101,13 @@ impl<T: Element, A: Accumulate<T>> Dispatched for Row<'_, T, A> {
                     *state = with;
                 }
             }
-            Some(truths) => {
-                for ((((&x, result), state), truth), &old) in
-                    x.iter().zip(results).zip(states.iter_mut()).zip(truths).zip(old)
+            Some(mask) => {
+                for ((((&x, result), state), flag), &old) in
+                    x.iter().zip(results).zip(states.iter_mut()).zip(mask).zip(old)
                 {
-                    let with = A::step(*state, x, truth.holds());
+                    let with = A::step(*state, x, flag.holds());
                     let shown = A::value(if exclusive { *state } else { with });
-                    *result = if truth.holds() { shown } else { old };
+                    *result = if flag.holds() { shown } else { old };
                     *state = with;
                 }
             }
