@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::element::Element;
 use super::error::StencilError;
+use super::scalar::Scalar;
 
 /// Most axes that a stencil may have.
 pub const MAX_AXES: usize = 4;
@@ -61,7 +61,7 @@ impl<T> std::fmt::Debug for Array<T> {
     }
 }
 
-impl<T: Element> Array<T> {
+impl<T: Scalar> Array<T> {
     /// Values of a vector: `strides` are in elements, one for each axis, and 0 along axes on which nothing depends.
     ///
     /// Raises [`StencilError::Stencil`] where an index within `extents` would leave the vector.
@@ -161,7 +161,7 @@ impl<T: std::fmt::Debug> std::fmt::Debug for Face<T> {
     }
 }
 
-impl<T: Element> Stencil<T> {
+impl<T: Scalar> Stencil<T> {
     /// A stencil of these points over `axes` axes. Raises [`StencilError::Stencil`].
     pub fn new(axes: usize, points: Vec<Point<T>>) -> Result<Stencil<T>, StencilError> {
         let refuse = |message: String| Err(StencilError::Stencil(message));

@@ -8,8 +8,8 @@
 //! Order of summation: terms with one coefficient for the row in the order of the stencil's points, then terms with
 //! coefficients along the row.
 
-use super::element::Element;
 use super::lanes::{Lanes, MAX_LANES};
+use super::scalar::Scalar;
 use super::scratch::Scratch;
 use super::span::{Found, Row, Span};
 
@@ -61,7 +61,7 @@ pub struct Reach {
 
 /// Adds the terms of a slice to `U` vectors of sums from column `at`, in order.
 #[inline(always)]
-unsafe fn add_constant<V: Lanes, const U: usize>(sum: &mut [V; U], terms: &[ConstantTerm<V::Element>], at: usize) {
+unsafe fn add_constant<V: Lanes, const U: usize>(sum: &mut [V; U], terms: &[ConstantTerm<V::Scalar>], at: usize) {
     for term in terms {
         // SAFETY: the terms' rows have U vectors from `at` plus the term's offset (this function's condition).
         unsafe {
@@ -75,7 +75,7 @@ unsafe fn add_constant<V: Lanes, const U: usize>(sum: &mut [V; U], terms: &[Cons
 
 /// The same for terms with coefficients along the row.
 #[inline(always)]
-unsafe fn add_varying<V: Lanes, const U: usize>(sum: &mut [V; U], terms: &[VaryingTerm<V::Element>], at: usize) {
+unsafe fn add_varying<V: Lanes, const U: usize>(sum: &mut [V; U], terms: &[VaryingTerm<V::Scalar>], at: usize) {
     for term in terms {
         // SAFETY: the terms' rows have U vectors from `at` plus the term's offset, and their coefficients U vectors
         // from `at` (this function's condition).
@@ -91,10 +91,10 @@ unsafe fn add_varying<V: Lanes, const U: usize>(sum: &mut [V; U], terms: &[Varyi
 
 /// The sum of `U` vectors from column `at`.
 #[inline(always)]
-unsafe fn sum<V: Lanes, const U: usize>(terms: &Terms<V::Element>, at: usize) -> [V; U] {
+unsafe fn sum<V: Lanes, const U: usize>(terms: &Terms<V::Scalar>, at: usize) -> [V; U] {
     // SAFETY: all terms can be read for U vectors from `at` (this function's condition).
     unsafe {
-        let mut sum = [V::splat(V::Element::ZERO); U];
+        let mut sum = [V::splat(V::Scalar::ZERO); U];
         add_constant(&mut sum, &terms.constant, at);
         add_varying(&mut sum, &terms.varying, at);
         sum
@@ -106,7 +106,7 @@ const FACTOR_BYTES_AHEAD: usize = 2048;
 
 /// Asks for coefficients ahead: processors follow fewer streams than a stencil may have arrays.
 #[inline(always)]
-unsafe fn ask_factors<V: Lanes, const U: usize>(terms: &[VaryingTerm<V::Element>], at: usize) {
+unsafe fn ask_factors<V: Lanes, const U: usize>(terms: &[VaryingTerm<V::Scalar>], at: usize) {
     for term in terms {
         let from = term.factors.wrapping_add(at).wrapping_byte_add(FACTOR_BYTES_AHEAD);
         for line in 0..U {
@@ -118,7 +118,7 @@ unsafe fn ask_factors<V: Lanes, const U: usize>(terms: &[VaryingTerm<V::Element>
 
 /// Asks for all that comes from memory, as much as `U` vectors from column `at` take.
 #[inline(always)]
-unsafe fn ask<V: Lanes, const U: usize>(terms: &Terms<V::Element>, row: &Row<'_, V::Element>, at: usize) {
+unsafe fn ask<V: Lanes, const U: usize>(terms: &Terms<V::Scalar>, row: &Row<'_, V::Scalar>, at: usize) {
     if !row.ahead.is_empty() {
         // SAFETY: hints.
         unsafe {
@@ -131,12 +131,12 @@ unsafe fn ask<V: Lanes, const U: usize>(terms: &Terms<V::Element>, row: &Row<'_,
 /// A vector of a row from column `from`, whose columns may lie beyond the ends: where it can be read, else put together.
 #[inline(always)]
 unsafe fn gathered<V: Lanes>(
-    row: *const V::Element,
+    row: *const V::Scalar,
     from: isize,
     count: usize,
-    span: &Span<V::Element>,
-    copy: *const V::Element,
-) -> *const V::Element {
+    span: &Span<V::Scalar>,
+    copy: *const V::Scalar,
+) -> *const V::Scalar {
     let (low, high) = span.readable();
     // SAFETY: columns from `low` to `high` are memory; the rest is resolved by `find`.
     unsafe {
@@ -166,11 +166,11 @@ unsafe fn gathered<V: Lanes>(
 /// One vector, or its first `count` lanes, near an end of the row.
 #[inline(always)]
 unsafe fn edge<V: Lanes>(
-    terms: &Terms<V::Element>,
-    row: &Row<'_, V::Element>,
+    terms: &Terms<V::Scalar>,
+    row: &Row<'_, V::Scalar>,
     at: usize,
     count: usize,
-    scratch: &mut Scratch<V::Element>,
+    scratch: &mut Scratch<V::Scalar>,
 ) {
     let Row { ref span, out, store, .. } = *row;
     // SAFETY: coefficients and `out` are valid for `count` columns from `at` (this function's condition); `gathered`
@@ -180,7 +180,7 @@ unsafe fn edge<V: Lanes>(
         ask::<V, 1>(terms, row, at);
         let copies = scratch.vectors(terms.constant.len() + 2 * terms.varying.len(), V::LANES);
         let (constant, varying) = copies.split_at(terms.constant.len());
-        let mut sum = V::splat(V::Element::ZERO);
+        let mut sum = V::splat(V::Scalar::ZERO);
         for (term, &copy) in terms.constant.iter().zip(constant) {
             let from = gathered::<V>(term.row, at as isize + term.offset, count, span, copy);
             sum = V::load(from).multiply_add(V::splat(term.factor), sum);
@@ -210,10 +210,10 @@ unsafe fn edge<V: Lanes>(
 /// for the span.
 #[inline(always)]
 unsafe fn direct_row<V: Lanes, const U: usize>(
-    terms: &Terms<V::Element>,
+    terms: &Terms<V::Scalar>,
     reach: &Reach,
-    row: &Row<'_, V::Element>,
-    scratch: &mut Scratch<V::Element>,
+    row: &Row<'_, V::Scalar>,
+    scratch: &mut Scratch<V::Scalar>,
 ) {
     const { assert!(V::LANES <= MAX_LANES) };
     let Row { span, out, store, .. } = *row;
@@ -265,11 +265,11 @@ const TURN: usize = 512;
 /// next few, so that memory is read in long runs from few arrays at a time. Returns the column after the last.
 #[inline(always)]
 unsafe fn by_turns<V: Lanes, const U: usize>(
-    terms: &Terms<V::Element>,
-    row: &Row<'_, V::Element>,
+    terms: &Terms<V::Scalar>,
+    row: &Row<'_, V::Scalar>,
     from: usize,
     end: isize,
-    scratch: &mut Scratch<V::Element>,
+    scratch: &mut Scratch<V::Scalar>,
 ) -> usize {
     let vectors = (end - from as isize).max(0) as usize / V::LANES;
     let end = from + vectors * V::LANES;
@@ -302,18 +302,18 @@ unsafe fn by_turns<V: Lanes, const U: usize>(
 /// Adds one turn's terms to `U` vectors of sums at `held`; the first turn begins them, the last stores the result.
 #[inline(always)]
 unsafe fn part_of_sum<V: Lanes, const U: usize>(
-    terms: &Terms<V::Element>,
-    row: &Row<'_, V::Element>,
-    turn: &[VaryingTerm<V::Element>],
+    terms: &Terms<V::Scalar>,
+    row: &Row<'_, V::Scalar>,
+    turn: &[VaryingTerm<V::Scalar>],
     (is_first, is_last): (bool, bool),
     at: usize,
-    held: *mut V::Element,
+    held: *mut V::Scalar,
 ) {
     // SAFETY: the terms can be read and `out` written for U vectors from `at`, and `held` has as many elements (this
     // function's conditions).
     unsafe {
         ask_factors::<V, U>(turn, at);
-        let mut sum = [V::splat(V::Element::ZERO); U];
+        let mut sum = [V::splat(V::Scalar::ZERO); U];
         if is_first {
             row.ask_ahead::<V, U>(at);
             add_constant(&mut sum, &terms.constant, at);
@@ -336,10 +336,10 @@ macro_rules! compiled {
         /// Safety: see [`direct_row`].
         $(#[target_feature(enable = $features)])?
         pub(super) unsafe fn $name<V: Lanes>(
-            terms: &Terms<V::Element>,
+            terms: &Terms<V::Scalar>,
             reach: &Reach,
-            row: &Row<'_, V::Element>,
-            scratch: &mut Scratch<V::Element>,
+            row: &Row<'_, V::Scalar>,
+            scratch: &mut Scratch<V::Scalar>,
         ) {
             // SAFETY: the plan has chosen a kernel for the instructions that this processor has, with which this
             // function and `V` are compiled, and gives it terms and a row as `direct_row` asks.

@@ -1,7 +1,4 @@
-//! What an array may hold.
-
-use std::fmt::Debug;
-use std::ops::{Add, Mul};
+//! What an array may hold, and the kernels that are compiled for it.
 
 use weft_simd::Level;
 
@@ -10,6 +7,7 @@ use super::direct::{self, DirectKernel};
 use super::lanes::Portable;
 #[cfg(target_arch = "x86_64")]
 use super::lanes::{Avx2, Avx512};
+use super::scalar::Scalar;
 
 mod sealed {
     use super::*;
@@ -58,29 +56,7 @@ kernels!(f32, 8);
 kernels!(f64, 4);
 
 /// An element of an array: `f32` or `f64`. A complex element is two of them (see `components` of a plan).
-pub trait Element:
-    sealed::Sealed + Copy + Debug + PartialEq + Add<Output = Self> + Mul<Output = Self> + Send + Sync + 'static
-{
-    /// 0.
-    const ZERO: Self;
-    /// 1.
-    const ONE: Self;
-    /// The nearest element.
-    fn from_f64(value: f64) -> Self;
-}
+pub trait Element: sealed::Sealed + Scalar {}
 
-impl Element for f32 {
-    const ZERO: f32 = 0.0;
-    const ONE: f32 = 1.0;
-    fn from_f64(value: f64) -> f32 {
-        value as f32
-    }
-}
-
-impl Element for f64 {
-    const ZERO: f64 = 0.0;
-    const ONE: f64 = 1.0;
-    fn from_f64(value: f64) -> f64 {
-        value
-    }
-}
+impl Element for f32 {}
+impl Element for f64 {}

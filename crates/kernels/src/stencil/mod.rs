@@ -24,16 +24,14 @@ mod description;
 mod direct;
 mod element;
 mod error;
-mod joined;
 mod kernel;
 mod lanes;
-mod pairs;
 mod plan;
 mod prepare;
 mod region;
+mod scalar;
 mod scratch;
 mod span;
-mod star;
 mod steps;
 mod sweep;
 #[cfg(test)]
@@ -48,4 +46,5 @@ pub use description::{Array, Boundary, Coefficient, Face, MAX_AXES, Point, Stenc
 pub use element::Element;
 pub use error::StencilError;
 pub use plan::{Options, Plan};
+pub use scalar::Scalar;
 pub use weft_simd::Level;

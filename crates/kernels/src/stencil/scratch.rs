@@ -2,7 +2,7 @@
 
 use weft_simd::CACHE_LINE;
 
-use super::element::Element;
+use super::scalar::Scalar;
 
 /// Buffers of one thread.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub struct Scratch<T> {
 // SAFETY: the pointers are written before they are read within each call; nothing is shared.
 unsafe impl<T: Send> Send for Scratch<T> {}
 
-impl<T: Element> Scratch<T> {
+impl<T: Scalar> Scratch<T> {
     /// Empty; grows when it is used.
     pub fn new() -> Scratch<T> {
         Scratch { values: Vec::new(), row: Vec::new(), pointers: Vec::new() }
@@ -58,7 +58,7 @@ pub(super) fn aligned<T>(start: *mut T) -> *mut T {
 }
 
 /// Zeros, in huge pages where the system gives them on request and the array is large: numpy asks for its arrays too.
-pub(super) fn array<T: Element>(length: usize) -> Vec<T> {
+pub(super) fn array<T: Scalar>(length: usize) -> Vec<T> {
     let mut values: Vec<T> = Vec::with_capacity(length);
     if length * size_of::<T>() >= LARGE {
         weft_simd::advise_huge_pages(values.as_mut_ptr().cast(), length * size_of::<T>());

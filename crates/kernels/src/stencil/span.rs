@@ -2,8 +2,8 @@
 
 use weft_simd::CACHE_LINE;
 
-use super::element::Element;
 use super::lanes::{Lanes, Store};
+use super::scalar::Scalar;
 
 /// What a column beyond an end of the row holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,7 +54,7 @@ fn wrapped(column: isize, extent: isize) -> isize {
     if (0..extent).contains(&place) { place } else { column.rem_euclid(extent) }
 }
 
-impl<T: Element> Span<T> {
+impl<T: Scalar> Span<T> {
     /// Resolves a column that may lie beyond the ends.
     #[inline(always)]
     pub(super) fn find(&self, column: isize) -> Found<T> {
@@ -106,10 +106,10 @@ pub struct Row<'a, T> {
     pub repeat: usize,
 }
 
-impl<T: Element> Row<'_, T> {
+impl<T: Scalar> Row<'_, T> {
     /// Asks for as many cache lines as `U` vectors from column `at` take, of each row that will be needed soon.
     #[inline(always)]
-    pub(super) unsafe fn ask_ahead<V: Lanes<Element = T>, const U: usize>(&self, at: usize) {
+    pub(super) unsafe fn ask_ahead<V: Lanes<Scalar = T>, const U: usize>(&self, at: usize) {
         for &row in self.ahead {
             for line in 0..(U * V::LANES * size_of::<T>()).div_ceil(CACHE_LINE) {
                 // SAFETY: a hint: any address will do.

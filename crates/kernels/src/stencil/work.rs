@@ -1,8 +1,8 @@
 //! Buffers that a thread keeps from row to row and from call to call.
 
 use super::direct::{ConstantTerm, Terms, VaryingTerm};
-use super::element::Element;
 use super::kernel::{Factor, Kernel};
+use super::scalar::Scalar;
 use super::scratch::Scratch;
 
 /// Buffers of one thread.
@@ -21,7 +21,7 @@ pub struct Work<T> {
 // SAFETY: pointers are written before they are read within each call.
 unsafe impl<T: Send> Send for Work<T> {}
 
-impl<T: Element> Work<T> {
+impl<T: Scalar> Work<T> {
     /// For rows of a kernel, each with so many neighbours.
     pub(super) fn new(kernel: &Kernel<T>, groups: usize) -> Work<T> {
         let mut terms = Terms { constant: Vec::new(), varying: Vec::new() };

@@ -12,7 +12,7 @@ pub(super) use portable::Portable;
 #[cfg(target_arch = "x86_64")]
 pub(super) use x86::{Avx2, Avx512};
 
-use super::element::Element;
+use super::scalar::Scalar;
 
 /// How a row of results is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,27 +32,27 @@ pub enum Store {
 /// [`LANES`](Self::LANES) elements, and aligned as the method says.
 pub trait Lanes: Copy {
     /// What a lane holds.
-    type Element: Element;
+    type Scalar: Scalar;
     /// Elements in a vector.
     const LANES: usize;
     /// The same element in every lane.
-    unsafe fn splat(value: Self::Element) -> Self;
+    unsafe fn splat(value: Self::Scalar) -> Self;
     /// Loads from any address.
-    unsafe fn load(from: *const Self::Element) -> Self;
+    unsafe fn load(from: *const Self::Scalar) -> Self;
     /// Stores to any address.
-    unsafe fn store(self, to: *mut Self::Element);
+    unsafe fn store(self, to: *mut Self::Scalar);
     /// Stores past the caches, to a multiple of 16 bytes.
-    unsafe fn stream16(self, to: *mut Self::Element);
+    unsafe fn stream16(self, to: *mut Self::Scalar);
     /// Stores past the caches, to a multiple of the vector's bytes.
-    unsafe fn stream(self, to: *mut Self::Element);
+    unsafe fn stream(self, to: *mut Self::Scalar);
     /// Stores one element past the caches, where the processor can.
-    unsafe fn stream_one(value: Self::Element, to: *mut Self::Element);
+    unsafe fn stream_one(value: Self::Scalar, to: *mut Self::Scalar);
     /// Lane by lane.
     unsafe fn add(self, other: Self) -> Self;
     /// `self * factor + sum`, lane by lane.
     unsafe fn multiply_add(self, factor: Self, sum: Self) -> Self;
     /// What [`multiply_add`](Self::multiply_add) does in one lane, rounded the same way.
-    unsafe fn multiply_add_one(value: Self::Element, factor: Self::Element, sum: Self::Element) -> Self::Element;
+    unsafe fn multiply_add_one(value: Self::Scalar, factor: Self::Scalar, sum: Self::Scalar) -> Self::Scalar;
     /// Every element moved up a lane; lane 0 gets the last lane of `previous`.
     unsafe fn after(self, previous: Self) -> Self;
     /// Every element moved down a lane; the last lane gets lane 0 of `next`.
@@ -67,7 +67,7 @@ pub trait Lanes: Copy {
     /// The lanes of this vector from `lane` on, then those of `next`; `lane` is at most [`LANES`](Self::LANES).
     #[inline(always)]
     unsafe fn join(self, next: Self, lane: usize) -> Self {
-        let mut lanes = [Self::Element::ZERO; 2 * MAX_LANES];
+        let mut lanes = [Self::Scalar::ZERO; 2 * MAX_LANES];
         // SAFETY: no implementation has more lanes than half of `lanes`.
         unsafe {
             self.store(lanes.as_mut_ptr());
@@ -78,8 +78,8 @@ pub trait Lanes: Copy {
 
     /// The same with another element in one lane.
     #[inline(always)]
-    unsafe fn with_lane(self, lane: usize, value: Self::Element) -> Self {
-        let mut lanes = [Self::Element::ZERO; MAX_LANES];
+    unsafe fn with_lane(self, lane: usize, value: Self::Scalar) -> Self {
+        let mut lanes = [Self::Scalar::ZERO; MAX_LANES];
         // SAFETY: no implementation has more lanes than `lanes`.
         unsafe {
             self.store(lanes.as_mut_ptr());
@@ -90,8 +90,8 @@ pub trait Lanes: Copy {
 
     /// Loads the first `count` lanes, fewer than all; nothing is read beyond them, and the others hold zeros.
     #[inline(always)]
-    unsafe fn load_first(from: *const Self::Element, count: usize) -> Self {
-        let mut lanes = [Self::Element::ZERO; MAX_LANES];
+    unsafe fn load_first(from: *const Self::Scalar, count: usize) -> Self {
+        let mut lanes = [Self::Scalar::ZERO; MAX_LANES];
         // SAFETY: `count` elements are readable (this function's condition), which is fewer than `lanes` has, as no
         // implementation has more lanes.
         unsafe {
@@ -102,8 +102,8 @@ pub trait Lanes: Copy {
 
     /// Stores the first `count` lanes, fewer than all, to any address.
     #[inline(always)]
-    unsafe fn store_first(self, count: usize, to: *mut Self::Element) {
-        let mut lanes = [Self::Element::ZERO; MAX_LANES];
+    unsafe fn store_first(self, count: usize, to: *mut Self::Scalar) {
+        let mut lanes = [Self::Scalar::ZERO; MAX_LANES];
         // SAFETY: no implementation has more lanes than `lanes`, and `to` is valid for `count` elements (this
         // function's condition), fewer than those.
         unsafe {
@@ -115,13 +115,13 @@ pub trait Lanes: Copy {
     /// Asks for the cache line at an address, which need not be valid, into the second-level cache: the first level has
     /// too few misses in flight to hide memory.
     #[inline(always)]
-    unsafe fn ask(at: *const Self::Element) {
+    unsafe fn ask(at: *const Self::Scalar) {
         weft_simd::prefetch_to_second(at);
     }
 
     /// Stores in the given way.
     #[inline(always)]
-    unsafe fn put(self, to: *mut Self::Element, store: Store) {
+    unsafe fn put(self, to: *mut Self::Scalar, store: Store) {
         // SAFETY: the caller has chosen `store` by the address.
         unsafe {
             match store {
@@ -134,8 +134,8 @@ pub trait Lanes: Copy {
 
     /// Stores the first `count` lanes.
     #[inline(always)]
-    unsafe fn put_first(self, count: usize, to: *mut Self::Element, store: Store) {
-        let mut lanes = [Self::Element::ZERO; MAX_LANES];
+    unsafe fn put_first(self, count: usize, to: *mut Self::Scalar, store: Store) {
+        let mut lanes = [Self::Scalar::ZERO; MAX_LANES];
         // SAFETY: no implementation has more lanes than `lanes`, and `to` is valid for `count` elements (this
         // function's condition) and aligned to them.
         unsafe {
@@ -161,12 +161,12 @@ mod tests {
 
     /// Every operation of `V` against plain arithmetic on small whole numbers, which every rounding keeps exact.
     unsafe fn operations_are_lane_by_lane<V: Lanes>() {
-        let number = |value: usize| V::Element::from_f64(value as f64);
-        let first: Vec<V::Element> = (0..V::LANES).map(|lane| number(3 * lane + 1)).collect();
-        let second: Vec<V::Element> = (0..V::LANES).map(|lane| number(lane * lane)).collect();
-        let mut aligned = [[V::Element::ZERO; MAX_LANES]; 3];
-        let at = (aligned.as_mut_ptr() as usize).next_multiple_of(64) as *mut V::Element;
-        let lanes = |write: &dyn Fn(*mut V::Element)| -> Vec<V::Element> {
+        let number = |value: usize| V::Scalar::from_f64(value as f64);
+        let first: Vec<V::Scalar> = (0..V::LANES).map(|lane| number(3 * lane + 1)).collect();
+        let second: Vec<V::Scalar> = (0..V::LANES).map(|lane| number(lane * lane)).collect();
+        let mut aligned = [[V::Scalar::ZERO; MAX_LANES]; 3];
+        let at = (aligned.as_mut_ptr() as usize).next_multiple_of(64) as *mut V::Scalar;
+        let lanes = |write: &dyn Fn(*mut V::Scalar)| -> Vec<V::Scalar> {
             write(at);
             // SAFETY: `at` is the first multiple of 64 bytes in an array with memory for MAX_LANES elements behind it.
             unsafe { std::slice::from_raw_parts(at, V::LANES) }.to_vec()
@@ -194,7 +194,7 @@ mod tests {
             }
             for count in 0..V::LANES {
                 let mut some = first[..count].to_vec();
-                some.resize(V::LANES, V::Element::ZERO);
+                some.resize(V::LANES, V::Scalar::ZERO);
                 assert_eq!(lanes(&|to| V::load_first(some.as_ptr(), count).store(to)), some);
                 let mut some = second.clone();
                 a.store_first(count, some.as_mut_ptr());
@@ -206,10 +206,10 @@ mod tests {
                 assert_eq!(lanes(&|to| a.with_lane(lane, number(99)).store(to)), other);
             }
             assert_eq!(V::multiply_add_one(number(7), number(6), number(5)), number(47));
-            let mut parts = vec![V::Element::ZERO; V::LANES];
+            let mut parts = vec![V::Scalar::ZERO; V::LANES];
             a.put_first(V::LANES - 1, parts.as_mut_ptr(), Store::Stream16);
             assert_eq!(parts[..V::LANES - 1], first[..V::LANES - 1]);
-            assert_eq!(parts[V::LANES - 1], V::Element::ZERO);
+            assert_eq!(parts[V::LANES - 1], V::Scalar::ZERO);
         }
     }
 

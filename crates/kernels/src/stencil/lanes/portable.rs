@@ -1,14 +1,14 @@
 //! Vectors of any processor: plain loops over short arrays, which compilers turn into what the processor has.
 
 use super::Lanes;
-use crate::stencil::element::Element;
+use crate::stencil::scalar::Scalar;
 
 /// `N` elements.
 #[derive(Clone, Copy)]
 pub(in crate::stencil) struct Portable<T, const N: usize>([T; N]);
 
-impl<T: Element, const N: usize> Lanes for Portable<T, N> {
-    type Element = T;
+impl<T: Scalar, const N: usize> Lanes for Portable<T, N> {
+    type Scalar = T;
     const LANES: usize = N;
 
     #[inline(always)]

@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::Lanes;
-use crate::stencil::element::Element;
+use crate::stencil::scalar::Scalar;
 
 /// A register of 256 bits of `T`.
 #[derive(Clone, Copy)]
@@ -27,7 +27,7 @@ macro_rules! vouched {
 ///
 /// # Safety
 /// `stream` asks for a pointer that is valid for the element, at a multiple of its bytes; `multiply_add` for FMA.
-pub(in crate::stencil) trait Registers: Element {
+pub(in crate::stencil) trait Registers: Scalar {
     /// 256 bits, as the processor's functions know them.
     type Held256: Copy;
     /// 512 bits.
@@ -82,7 +82,7 @@ macro_rules! lanes {
           first $load_first:ident, $store_first:ident)?
     ) => {
         impl Lanes for $vector<$element> {
-            type Element = $element;
+            type Scalar = $element;
             const LANES: usize = $lanes;
 
             #[inline(always)]

@@ -11,13 +11,15 @@
 //! then others, then single rows with a centre only, each in the order of their first rows; `(centre + before) + after` at
 //! last.
 
-use super::element::Element;
-use super::joined;
+mod joined;
+mod pairs;
+mod star;
+
+use self::star::Star;
 use super::lanes::Lanes;
-use super::pairs;
+use super::scalar::Scalar;
 use super::scratch::Scratch;
 use super::span::{Found, Row};
-use super::star::{self, Star};
 
 /// How the sum over a row's neighbours is taken.
 #[derive(Clone, Debug)]
@@ -62,7 +64,7 @@ pub type ColumnsKernel<T> = unsafe fn(&Columns<T>, &Row<'_, T>, &mut Scratch<T>)
 type Kind<T> = ([Option<T>; 3], Vec<usize>);
 
 /// The classes that have a coefficient in a column.
-fn side<T: Element>(kinds: &[Kind<T>], column: usize) -> Vec<Side<T>> {
+fn side<T: Scalar>(kinds: &[Kind<T>], column: usize) -> Vec<Side<T>> {
     let mut first = 0;
     let mut found = Vec::new();
     for (coefficients, members) in kinds {
@@ -73,7 +75,7 @@ fn side<T: Element>(kinds: &[Kind<T>], column: usize) -> Vec<Side<T>> {
     found
 }
 
-impl<T: Element> Columns<T> {
+impl<T: Scalar> Columns<T> {
     /// From the coefficients of columns -1, 0, 1 of each row, and its offsets in all axes but the last.
     pub fn new(rows: &[[Option<T>; 3]], offsets: &[&[isize]]) -> Columns<T> {
         let mut kinds: Vec<Kind<T>> = Vec::new();
@@ -163,7 +165,7 @@ impl<T: Element> Columns<T> {
 
     /// The sums of the outer columns beside a row's first and last columns, which may lie beyond its ends.
     #[inline(always)]
-    pub(super) unsafe fn beside<V: Lanes<Element = T>>(&self, row: &Row<'_, T>, start: usize) -> (T, T) {
+    pub(super) unsafe fn beside<V: Lanes<Scalar = T>>(&self, row: &Row<'_, T>, start: usize) -> (T, T) {
         // SAFETY: the row is as `Row` says for a stencil that has these outer columns, so that the columns beside its
         // span are in the row, or in memory where the span goes on there.
         unsafe {
@@ -186,8 +188,8 @@ pub(super) type Sums<V, const U: usize> = ([V; U], [V; U], [V; U]);
 /// The sums of the three columns over `U` vectors from column `at`; the first equals the last where `SYMMETRIC`.
 #[inline(always)]
 pub(super) unsafe fn sums<V: Lanes, const U: usize, const SYMMETRIC: bool>(
-    columns: &Columns<V::Element>,
-    rows: &[*const V::Element],
+    columns: &Columns<V::Scalar>,
+    rows: &[*const V::Scalar],
     at: usize,
 ) -> Sums<V, U> {
     // SAFETY: every row has U vectors from `at` (this function's condition), and `load` is called with rows of `rows`
@@ -200,13 +202,13 @@ pub(super) unsafe fn sums<V: Lanes, const U: usize, const SYMMETRIC: bool>(
 /// The same of what `load` takes from each row.
 #[inline(always)]
 unsafe fn sums_of<V: Lanes, const U: usize, const SYMMETRIC: bool>(
-    columns: &Columns<V::Element>,
-    rows: &[*const V::Element],
-    load: impl Fn(*const V::Element) -> [V; U],
+    columns: &Columns<V::Scalar>,
+    rows: &[*const V::Scalar],
+    load: impl Fn(*const V::Scalar) -> [V; U],
 ) -> Sums<V, U> {
     // SAFETY: there is a row for each of the classes.
     unsafe {
-        let zero = V::splat(V::Element::ZERO);
+        let zero = V::splat(V::Scalar::ZERO);
         let (mut before, mut centre, mut after) = ([zero; U], [zero; U], [zero; U]);
         let mut row = rows.as_ptr();
         for coefficients in &columns.whole {
@@ -246,7 +248,7 @@ unsafe fn sums_of<V: Lanes, const U: usize, const SYMMETRIC: bool>(
 }
 
 #[inline(always)]
-pub(super) unsafe fn accumulate<V: Lanes, const U: usize>(sum: &mut [V; U], value: &[V; U], coefficient: V::Element) {
+pub(super) unsafe fn accumulate<V: Lanes, const U: usize>(sum: &mut [V; U], value: &[V; U], coefficient: V::Scalar) {
     // SAFETY: registers only.
     unsafe {
         let factor = V::splat(coefficient);
@@ -259,12 +261,12 @@ pub(super) unsafe fn accumulate<V: Lanes, const U: usize>(sum: &mut [V; U], valu
 /// The sum of one outer column at a place that may lie beyond the row's ends.
 #[inline(always)]
 unsafe fn sum_at<V: Lanes>(
-    side: &[Side<V::Element>],
-    row: &Row<'_, V::Element>,
+    side: &[Side<V::Scalar>],
+    row: &Row<'_, V::Scalar>,
     start: usize,
     column: isize,
-) -> V::Element {
-    let mut sum = V::Element::ZERO;
+) -> V::Scalar {
+    let mut sum = V::Scalar::ZERO;
     match row.span.find(column) {
         Found::At(place) => {
             let place = place + start as isize;
@@ -305,10 +307,10 @@ pub(super) struct Carry<V> {
 impl<V: Lanes> Carry<V> {
     /// At the start of a row, with the sum of the column before its first.
     #[inline(always)]
-    pub(super) unsafe fn begin(low: V::Element) -> Carry<V> {
+    pub(super) unsafe fn begin(low: V::Scalar) -> Carry<V> {
         // SAFETY: registers only.
         unsafe {
-            let zero = V::splat(V::Element::ZERO);
+            let zero = V::splat(V::Scalar::ZERO);
             Carry { before: V::splat(low), pending: zero, after: zero }
         }
     }
@@ -328,14 +330,14 @@ impl<V: Lanes> Opening<V> {
     pub(super) unsafe fn empty() -> Opening<V> {
         // SAFETY: registers only.
         unsafe {
-            let zero = V::splat(V::Element::ZERO);
+            let zero = V::splat(V::Scalar::ZERO);
             Opening { before: zero, centre: zero, after: zero, first_after: zero }
         }
     }
 
     /// Stores the first vector of the row that begins `start` elements after the first of `row`, and its last.
     #[inline(always)]
-    pub(super) unsafe fn close(&self, row: &Row<'_, V::Element>, start: usize, carry: &Carry<V>) {
+    pub(super) unsafe fn close(&self, row: &Row<'_, V::Scalar>, start: usize, carry: &Carry<V>) {
         // SAFETY: `out` has the whole row (this function's condition), of which these are the first and the last
         // vector.
         unsafe {
@@ -360,7 +362,7 @@ pub(super) enum Place<'a, V> {
 /// Completes and stores the vector before `U` vectors from column `at` and all but the last of these, which is carried.
 #[inline(always)]
 pub(super) unsafe fn complete<V: Lanes, const U: usize>(
-    row: &Row<'_, V::Element>,
+    row: &Row<'_, V::Scalar>,
     at: usize,
     place: Place<'_, V>,
     (before, centre, after): Sums<V, U>,
@@ -405,8 +407,8 @@ pub(super) unsafe fn complete<V: Lanes, const U: usize>(
 /// `U` vectors from column `at`.
 #[inline(always)]
 unsafe fn block<V: Lanes, const U: usize, const SYMMETRIC: bool>(
-    columns: &Columns<V::Element>,
-    row: &Row<'_, V::Element>,
+    columns: &Columns<V::Scalar>,
+    row: &Row<'_, V::Scalar>,
     at: usize,
     first: bool,
     carry: &mut Carry<V>,
@@ -426,9 +428,9 @@ unsafe fn block<V: Lanes, const U: usize, const SYMMETRIC: bool>(
 /// The processor has the instructions of `V`. `row` has a pointer for each of [`Columns::order`]; see [`Row`].
 #[inline(always)]
 unsafe fn columns_row<V: Lanes, const U: usize, const SYMMETRIC: bool>(
-    columns: &Columns<V::Element>,
-    row: &Row<'_, V::Element>,
-    scratch: &mut Scratch<V::Element>,
+    columns: &Columns<V::Scalar>,
+    row: &Row<'_, V::Scalar>,
+    scratch: &mut Scratch<V::Scalar>,
 ) {
     if let (Some(star), true) = (&columns.star, star::fits::<V>(row)) {
         // SAFETY: the row is as `Row` says and the processor has the instructions of `V` (this function's conditions),
@@ -450,8 +452,8 @@ unsafe fn columns_row<V: Lanes, const U: usize, const SYMMETRIC: bool>(
 /// Computes the row that begins `start` elements after the first.
 #[inline(always)]
 pub(super) unsafe fn one_row<V: Lanes, const U: usize, const SYMMETRIC: bool>(
-    columns: &Columns<V::Element>,
-    row: &Row<'_, V::Element>,
+    columns: &Columns<V::Scalar>,
+    row: &Row<'_, V::Scalar>,
     start: usize,
 ) {
     let span = &row.span;
@@ -478,11 +480,11 @@ pub(super) unsafe fn one_row<V: Lanes, const U: usize, const SYMMETRIC: bool>(
 /// column after its last is `high`.
 #[inline(always)]
 pub(super) unsafe fn end_row<V: Lanes, const SYMMETRIC: bool>(
-    columns: &Columns<V::Element>,
-    row: &Row<'_, V::Element>,
+    columns: &Columns<V::Scalar>,
+    row: &Row<'_, V::Scalar>,
     start: usize,
     carry: &Carry<V>,
-    high: V::Element,
+    high: V::Scalar,
 ) {
     let Row { span, store, .. } = *row;
     let out = row.out.wrapping_add(start);
@@ -498,13 +500,13 @@ pub(super) unsafe fn end_row<V: Lanes, const SYMMETRIC: bool>(
             return;
         }
         // The last columns do not fill a vector.
-        let load = |row: *const V::Element| [V::load_first(row.add(start + full), rest)];
+        let load = |row: *const V::Scalar| [V::load_first(row.add(start + full), rest)];
         let (before, centre, after) = sums_of::<V, 1, SYMMETRIC>(columns, row.rows, load);
         if full > span.from {
             carry.pending.add(carry.after.before(after[0])).put(out.add(full - V::LANES), store);
         }
         let after = after[0].with_lane(rest, high);
-        let result = centre[0].add(before[0].after(carry.before)).add(after.before(V::splat(V::Element::ZERO)));
+        let result = centre[0].add(before[0].after(carry.before)).add(after.before(V::splat(V::Scalar::ZERO)));
         result.put_first(rest, out.add(full), store);
     }
 }
@@ -514,9 +516,9 @@ macro_rules! compiled {
         /// Safety: see [`columns_row`].
         $(#[target_feature(enable = $features)])?
         pub(super) unsafe fn $name<V: Lanes, const SYMMETRIC: bool>(
-            columns: &Columns<V::Element>,
-            row: &Row<'_, V::Element>,
-            scratch: &mut Scratch<V::Element>,
+            columns: &Columns<V::Scalar>,
+            row: &Row<'_, V::Scalar>,
+            scratch: &mut Scratch<V::Scalar>,
         ) {
             // SAFETY: the plan has chosen a kernel for the instructions that this processor has, with which this
             // function and `V` are compiled, and gives it a row that is as `Row` says.
@@ -531,7 +533,7 @@ macro_rules! compiled {
         /// Not part of the other, whose registers it would take. Safety: see [`pairs::rows`].
         $(#[target_feature(enable = $features)])?
         #[inline(never)]
-        unsafe fn $pairs<V: Lanes, const SYMMETRIC: bool>(columns: &Columns<V::Element>, row: &Row<'_, V::Element>) {
+        unsafe fn $pairs<V: Lanes, const SYMMETRIC: bool>(columns: &Columns<V::Scalar>, row: &Row<'_, V::Scalar>) {
             // SAFETY: the caller is compiled for the same instructions, and has found that the rows, which are as `Row`
             // says, fit.
             unsafe { pairs::rows::<V, $unroll, SYMMETRIC>(columns, row) }

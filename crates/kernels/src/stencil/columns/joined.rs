@@ -3,14 +3,14 @@
 //! Arrays often begin 16 bytes into a page. A vector of 64 bytes from such a place is of two lines and takes two accesses;
 //! with nine rows these are most of what the processor does. So the sums of the columns are taken at the lines of the source,
 //! and each result is put together from two neighbouring vectors of every sum, by one instruction instead of the one that
-//! would move it by a lane. The order of summation is that of [`columns`](super::columns), and so are the bits.
+//! would move it by a lane. The order of summation is that of [`columns`](super), and so are the bits.
 //!
 //! Rows that follow one another are one run: a vector may end one row and begin the next.
 
-use super::columns::{Columns, sums};
-use super::lanes::Lanes;
-use super::scratch::Scratch;
-use super::span::Row;
+use super::super::lanes::Lanes;
+use super::super::scratch::Scratch;
+use super::super::span::Row;
+use super::{Columns, sums};
 
 /// With fewer rows, memory and not the loads decides.
 const MIN_ROWS: usize = 9;
@@ -19,25 +19,25 @@ const MIN_ROWS: usize = 9;
 const MIN_VECTORS: usize = 128;
 
 /// Elements from a cache line's start to the first column.
-fn misplaced<V: Lanes>(row: *const V::Element, column: usize) -> usize {
-    row.wrapping_add(column) as usize % (V::LANES * size_of::<V::Element>()) / size_of::<V::Element>()
+fn misplaced<V: Lanes>(row: *const V::Scalar, column: usize) -> usize {
+    row.wrapping_add(column) as usize % (V::LANES * size_of::<V::Scalar>()) / size_of::<V::Scalar>()
 }
 
 /// Whether all rows begin at the same place of a cache line, which is not its start, and have whole vectors.
 #[inline(always)]
-pub(super) fn fits<V: Lanes>(row: &Row<'_, V::Element>) -> bool {
+pub(super) fn fits<V: Lanes>(row: &Row<'_, V::Scalar>) -> bool {
     let span = &row.span;
     let vectors = row.repeat * (span.to - span.from) / V::LANES;
     if !V::JOINS || row.rows.len() < MIN_ROWS || vectors < MIN_VECTORS || span.to - span.from < 2 * V::LANES {
         return false;
     }
-    let line = V::LANES * size_of::<V::Element>();
+    let line = V::LANES * size_of::<V::Scalar>();
     let place = row.rows[0] as usize % line;
     let is_whole = |columns: usize| columns.is_multiple_of(V::LANES);
     is_whole(span.to - span.from)
         && (row.repeat == 1 || is_whole(span.extent))
-        && !(place / size_of::<V::Element>() + span.from).is_multiple_of(V::LANES)
-        && place.is_multiple_of(size_of::<V::Element>())
+        && !(place / size_of::<V::Scalar>() + span.from).is_multiple_of(V::LANES)
+        && place.is_multiple_of(size_of::<V::Scalar>())
         && row.rows.iter().all(|&other| other as usize % line == place)
 }
 
@@ -58,8 +58,8 @@ struct Ends<T> {
 
 /// A run of rows.
 struct Run<'a, 'b, V: Lanes> {
-    columns: &'a Columns<V::Element>,
-    row: &'a Row<'b, V::Element>,
+    columns: &'a Columns<V::Scalar>,
+    row: &'a Row<'b, V::Scalar>,
     /// Elements by which the first column is misplaced.
     by: usize,
 }
@@ -70,10 +70,10 @@ impl<V: Lanes> Run<'_, '_, V> {
     #[inline(always)]
     unsafe fn block<const U: usize, const SYMMETRIC: bool>(
         &self,
-        rows: &[*const V::Element],
+        rows: &[*const V::Scalar],
         at: usize,
         to: usize,
-        ends: Option<Ends<V::Element>>,
+        ends: Option<Ends<V::Scalar>>,
         last: &mut Last<V>,
     ) {
         // SAFETY: every row has U vectors from `at`, and `out` those from `to` (this function's conditions); lane `by`,
@@ -99,8 +99,8 @@ impl<V: Lanes> Run<'_, '_, V> {
         column: usize,
         count: usize,
         lane: usize,
-        scratch: &'s mut Scratch<V::Element>,
-    ) -> &'s [*const V::Element] {
+        scratch: &'s mut Scratch<V::Scalar>,
+    ) -> &'s [*const V::Scalar] {
         let copies = scratch.vectors(self.row.rows.len(), V::LANES);
         for (&row, &copy) in self.row.rows.iter().zip(copies) {
             // SAFETY: every row has `count` elements from `column` on (this function's condition), and a copy has a
@@ -116,7 +116,7 @@ impl<V: Lanes> Run<'_, '_, V> {
         &self,
         start: usize,
         count: usize,
-        scratch: &mut Scratch<V::Element>,
+        scratch: &mut Scratch<V::Scalar>,
     ) {
         let (row, by) = (self.row, self.by);
         let length = row.span.to - row.span.from;
@@ -169,12 +169,12 @@ impl<V: Lanes> Run<'_, '_, V> {
 /// Computes the rows.
 ///
 /// # Safety
-/// As for a kernel of [`columns`](super::columns), and the rows [fit](fits).
+/// As for a kernel of [`columns`](super), and the rows [fit](fits).
 #[inline(always)]
 pub(super) unsafe fn rows<V: Lanes, const U: usize, const SYMMETRIC: bool>(
-    columns: &Columns<V::Element>,
-    row: &Row<'_, V::Element>,
-    scratch: &mut Scratch<V::Element>,
+    columns: &Columns<V::Scalar>,
+    row: &Row<'_, V::Scalar>,
+    scratch: &mut Scratch<V::Scalar>,
 ) {
     let span = &row.span;
     let run = Run::<V> { columns, row, by: misplaced::<V>(row.rows[0], span.from) };
@@ -193,7 +193,7 @@ pub(super) unsafe fn rows<V: Lanes, const U: usize, const SYMMETRIC: bool>(
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::{Boundary, Coefficient, Element, Options, Plan, Point, Source, Stencil, Target};
+    use crate::stencil::{Boundary, Coefficient, Element, Options, Plan, Point, Source, Stencil, Target};
 
     /// A cube or a star of three axes, whose outer columns have the same coefficients or not.
     fn plan<T: Element>(extents: &[usize], boundary: Boundary<T>, star: bool, symmetric: bool) -> Plan<T> {

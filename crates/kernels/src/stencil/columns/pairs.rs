@@ -2,12 +2,12 @@
 //!
 //! A cube's row of results needs three rows of each plane, the next one two of the same and one more: together four instead
 //! of six. With half the accesses left out, the products decide how long it takes, wherever rows begin within a cache line.
-//! The order of summation of each row is that of [`columns`](super::columns), and so are the bits.
+//! The order of summation of each row is that of [`columns`](super), and so are the bits.
 
-use super::columns::{Carry, Columns, Opening, Place, Sums, accumulate, complete, end_row, one_row};
-use super::element::Element;
-use super::lanes::Lanes;
-use super::span::{End, Row};
+use super::super::lanes::Lanes;
+use super::super::scalar::Scalar;
+use super::super::span::{End, Row};
+use super::{Carry, Columns, Opening, Place, Sums, accumulate, complete, end_row, one_row};
 
 /// Rows of one plane that a row of results needs.
 const THREE: usize = 3;
@@ -33,7 +33,7 @@ pub(super) fn are_threes(offsets: &[&[isize]]) -> bool {
 
 /// Whether rows are computed by twos.
 #[inline(always)]
-pub(super) fn fits<V: Lanes>(columns: &Columns<V::Element>, row: &Row<'_, V::Element>) -> bool {
+pub(super) fn fits<V: Lanes>(columns: &Columns<V::Scalar>, row: &Row<'_, V::Scalar>) -> bool {
     V::PAIRS && columns.is_threes() && row.repeat > 1 && row.span.to - row.span.from >= V::LANES
 }
 
@@ -41,14 +41,14 @@ pub(super) fn fits<V: Lanes>(columns: &Columns<V::Element>, row: &Row<'_, V::Ele
 /// equals the last's where `SYMMETRIC`.
 #[inline(always)]
 unsafe fn sums<V: Lanes, const U: usize, const SYMMETRIC: bool>(
-    coefficients: &[[V::Element; 3]],
-    fours: &[[*const V::Element; FOUR]],
+    coefficients: &[[V::Scalar; 3]],
+    fours: &[[*const V::Scalar; FOUR]],
     at: usize,
     ahead: impl Fn(usize, usize),
 ) -> [Sums<V, U>; 2] {
     // SAFETY: the rows of all fours have U vectors from `at` (this function's condition).
     unsafe {
-        let zero = [V::splat(V::Element::ZERO); U];
+        let zero = [V::splat(V::Scalar::ZERO); U];
         let mut pair = [(zero, zero, zero); 2];
         for (plane, (three, four)) in coefficients.chunks_exact(THREE).zip(fours).enumerate() {
             for (number, &row) in four.iter().enumerate() {
@@ -73,9 +73,9 @@ unsafe fn sums<V: Lanes, const U: usize, const SYMMETRIC: bool>(
 
 /// Two rows of results, of which one begins `start` elements after the first of `row`, and the other a row later.
 struct Pair<'a, 'b, V: Lanes> {
-    columns: &'a Columns<V::Element>,
-    row: &'a Row<'b, V::Element>,
-    fours: &'a [[*const V::Element; FOUR]],
+    columns: &'a Columns<V::Scalar>,
+    row: &'a Row<'b, V::Scalar>,
+    fours: &'a [[*const V::Scalar; FOUR]],
     start: usize,
 }
 
@@ -130,7 +130,7 @@ impl<V: Lanes> Pair<'_, '_, V> {
         // SAFETY: both rows of the pair are among the `repeat` rows for which rows and `out` are valid for the span
         // (this function's condition); each block ends at `full` or before.
         unsafe {
-            let zero = V::Element::ZERO;
+            let zero = V::Scalar::ZERO;
             let ((mut low, mut high), (mut low_below, mut high_below)) = ((zero, zero), (zero, zero));
             if !wraps {
                 (low, high) = columns.beside::<V>(row, start);
@@ -169,11 +169,11 @@ impl<V: Lanes> Pair<'_, '_, V> {
 /// Computes the rows.
 ///
 /// # Safety
-/// As for a kernel of [`columns`](super::columns), and the rows [fit](fits).
+/// As for a kernel of [`columns`](super), and the rows [fit](fits).
 #[inline(always)]
 pub(super) unsafe fn rows<V: Lanes, const U: usize, const SYMMETRIC: bool>(
-    columns: &Columns<V::Element>,
-    row: &Row<'_, V::Element>,
+    columns: &Columns<V::Scalar>,
+    row: &Row<'_, V::Scalar>,
 ) {
     let mut fours = [[std::ptr::null(); FOUR]; MAX_PLANES];
     for (four, three) in fours.iter_mut().zip(row.rows.chunks_exact(THREE)) {
@@ -198,7 +198,7 @@ pub(super) unsafe fn rows<V: Lanes, const U: usize, const SYMMETRIC: bool>(
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::{Boundary, Coefficient, Element, Level, Options, Plan, Point, Source, Stencil, Target};
+    use crate::stencil::{Boundary, Coefficient, Element, Level, Options, Plan, Point, Source, Stencil, Target};
 
     /// A cube of three or four axes with a different coefficient at every point, or the same in both outer columns.
     fn cube<T: Element>(axes: usize, symmetric: bool, reversed: bool) -> Vec<Point<T>> {

@@ -2,12 +2,12 @@
 //!
 //! Vectors of that one row are moved by a lane, and not sums, so that nothing is carried along a row and what lies beside it
 //! are two of its elements: rows of a few vectors, as arrays in four axes have them, cost little more than their vectors. The
-//! order of summation is that of [`columns`](super::columns), and so are the bits.
+//! order of summation is that of [`columns`](super), and so are the bits.
 
-use super::columns::accumulate;
-use super::element::Element;
-use super::lanes::{Lanes, Store};
-use super::span::{End, Found, Row};
+use super::super::lanes::{Lanes, Store};
+use super::super::scalar::Scalar;
+use super::super::span::{End, Found, Row};
+use super::accumulate;
 
 /// The coefficients of a star; pointers to rows come in this order.
 #[derive(Clone, Debug)]
@@ -32,14 +32,14 @@ const MAX_PREFETCHED: usize = 3;
 /// Whether the row is computed here: where it comes from memory, and vectors move by a lane in one instruction. In cache,
 /// moving sums is faster.
 #[inline(always)]
-pub(super) fn fits<V: Lanes>(row: &Row<'_, V::Element>) -> bool {
+pub(super) fn fits<V: Lanes>(row: &Row<'_, V::Scalar>) -> bool {
     let columns = row.span.to - row.span.from;
     V::JOINS && !row.ahead.is_empty() && columns > 0 && columns.is_multiple_of(V::LANES)
 }
 
 /// What a column beside the row that begins `start` elements after the first holds.
 #[inline(always)]
-unsafe fn beside<T: Element>(row: &Row<'_, T>, start: usize, column: isize) -> T {
+unsafe fn beside<T: Scalar>(row: &Row<'_, T>, start: usize, column: isize) -> T {
     match row.span.find(column) {
         // SAFETY: `find` gives columns of the row, or beyond where the caller has memory.
         Found::At(place) => unsafe { *row.rows[0].offset(place + start as isize) },
@@ -51,8 +51,8 @@ unsafe fn beside<T: Element>(row: &Row<'_, T>, start: usize, column: isize) -> T
 /// neighbours.
 #[inline(always)]
 unsafe fn block<V: Lanes, const U: usize>(
-    star: &Star<V::Element>,
-    row: &Row<'_, V::Element>,
+    star: &Star<V::Scalar>,
+    row: &Row<'_, V::Scalar>,
     at: usize,
     previous: V,
     next: Option<V>,
@@ -61,8 +61,8 @@ unsafe fn block<V: Lanes, const U: usize>(
     // function's condition).
     unsafe {
         row.ask_ahead::<V, U>(at);
-        let load = |row: *const V::Element| -> [V; U] { std::array::from_fn(|u| V::load(row.add(at + u * V::LANES))) };
-        let zero = V::splat(V::Element::ZERO);
+        let load = |row: *const V::Scalar| -> [V; U] { std::array::from_fn(|u| V::load(row.add(at + u * V::LANES))) };
+        let zero = V::splat(V::Scalar::ZERO);
         let mut centre = [zero; U];
         let value = load(row.rows[0]);
         if let Some(factor) = star.centre {
@@ -89,18 +89,18 @@ unsafe fn block<V: Lanes, const U: usize>(
 /// Rows of [`WHOLE`] vectors that begin again where they end, whose results go past the caches: all of a row is in registers
 /// at once, and nothing is asked while it is computed.
 struct Whole<'a, V: Lanes> {
-    star: &'a Star<V::Element>,
-    centre: *const V::Element,
-    others: [(*const V::Element, V::Element); OTHERS],
-    asked: [*const V::Element; MAX_PREFETCHED],
+    star: &'a Star<V::Scalar>,
+    centre: *const V::Scalar,
+    others: [(*const V::Scalar, V::Scalar); OTHERS],
+    asked: [*const V::Scalar; MAX_PREFETCHED],
     asked_rows: usize,
-    out: *mut V::Element,
+    out: *mut V::Scalar,
 }
 
 impl<'a, V: Lanes> Whole<'a, V> {
     /// The rows, where they are such.
     #[inline(always)]
-    fn of(star: &'a Star<V::Element>, row: &Row<'_, V::Element>) -> Option<Whole<'a, V>> {
+    fn of(star: &'a Star<V::Scalar>, row: &Row<'_, V::Scalar>) -> Option<Whole<'a, V>> {
         let span = &row.span;
         let is_whole = (span.from, span.to, span.extent) == (0, WHOLE * V::LANES, WHOLE * V::LANES)
             && (span.low, span.high) == (End::Wrap, End::Wrap)
@@ -139,10 +139,10 @@ impl<'a, V: Lanes> Whole<'a, V> {
         // SAFETY: `Whole::of` has found rows of WHOLE vectors, and `start` begins one of the `repeat` rows for which
         // rows and `out` are valid, with `out` aligned to vectors, as its store says.
         unsafe {
-            let load = |row: *const V::Element| -> [V; WHOLE] {
+            let load = |row: *const V::Scalar| -> [V; WHOLE] {
                 std::array::from_fn(|vector| V::load(row.add(start + vector * V::LANES)))
             };
-            let zero = V::splat(V::Element::ZERO);
+            let zero = V::splat(V::Scalar::ZERO);
             let mut centre = [zero; WHOLE];
             let value = load(self.centre);
             if let Some(factor) = self.star.centre {
@@ -169,9 +169,9 @@ impl<'a, V: Lanes> Whole<'a, V> {
 /// Computes the rows.
 ///
 /// # Safety
-/// As for a kernel of [`columns`](super::columns), and the rows [fit](fits).
+/// As for a kernel of [`columns`](super), and the rows [fit](fits).
 #[inline(always)]
-pub(super) unsafe fn rows<V: Lanes, const U: usize>(star: &Star<V::Element>, row: &Row<'_, V::Element>) {
+pub(super) unsafe fn rows<V: Lanes, const U: usize>(star: &Star<V::Scalar>, row: &Row<'_, V::Scalar>) {
     let span = &row.span;
     if let Some(whole) = Whole::<V>::of(star, row) {
         for number in 0..row.repeat {
@@ -207,7 +207,7 @@ pub(super) unsafe fn rows<V: Lanes, const U: usize>(star: &Star<V::Element>, row
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::{Boundary, Coefficient, Element, Level, Options, Plan, Point, Source, Stencil, Target};
+    use crate::stencil::{Boundary, Coefficient, Element, Level, Options, Plan, Point, Source, Stencil, Target};
 
     /// A star with a different coefficient at every point.
     fn star<T: Element>(axes: usize, has_centre: bool) -> Stencil<T> {
