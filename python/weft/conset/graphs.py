@@ -122,7 +122,13 @@ def _matrix(path: Path) -> csr_array:
 
     expected = f"{path}: expected a sparse matrix in Matrix Market format"
     try:
-        _refuse_large(path, *mminfo(path)[:4])
+        rows, columns, entries, form = mminfo(path)[:4]
+        if rows != columns:
+            raise UsageError(f"{path}: expected a square matrix, found {rows} rows and {columns} columns")
+        # scipy's reader divides by the rows of a dense matrix, which ends the process where there are none.
+        if rows == 0:
+            raise UsageError(f"{path}: expected a matrix with rows, found none")
+        _refuse_large(path, rows, entries, form)
         with within_memory(), _terminated(path) as file:
             matrix = csr_array(mmread(file))
     except (UsageError, OSError):
@@ -133,10 +139,6 @@ def _matrix(path: Path) -> csr_array:
         raise UsageError(f"{expected}: {message(error)}") from None
     if matrix.ndim != 2:
         raise UsageError(f"{expected}, found {matrix.ndim} axes")
-    if matrix.shape[0] != matrix.shape[1]:
-        raise UsageError(
-            f"{path}: expected a square matrix, found {matrix.shape[0]} rows and {matrix.shape[1]} columns"
-        )
     return matrix
 
 
@@ -157,7 +159,7 @@ def _terminated(path: Path) -> Iterator[Path | io.BytesIO]:
     yield path if ended else io.BytesIO(unended + b"\n")
 
 
-def _refuse_large(path: Path, rows: int, columns: int, entries: int, form: str) -> None:
+def _refuse_large(path: Path, rows: int, entries: int, form: str) -> None:
     """Refuse a header that promises what the file cannot have, or what takes more memory than there is."""
     size = path.stat().st_size
     least = 2 * entries if form == "array" else 4 * entries
@@ -165,7 +167,7 @@ def _refuse_large(path: Path, rows: int, columns: int, entries: int, form: str) 
         raise UsageError(f"{path}: its header promises {entries} entries, the file has {size} bytes")
     # Entries as read, by rows, symmetric, and divided into parts; rows as starts of lists.
     _core.require_memory(
-        120 * entries + 48 * (rows + columns),
+        120 * entries + 96 * rows,
         f"{path}: a matrix of {rows} rows with {entries} entries",
         "take a smaller one",
     )

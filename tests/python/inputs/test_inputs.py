@@ -181,6 +181,12 @@ def test_costs_that_are_none_are_refused(tmp_path, old, new, reason):
             "promises 1000000000000 entries",
         ),
         ("m.mtx", b"%%MatrixMarket matrix array real general\n1000000 1000000\n1\n", "promises 1000000000000 entries"),
+        ("m.mtx", b"%%MatrixMarket matrix array real general\n0 0\n1\n", "expected a matrix with rows, found none"),
+        (
+            "m.mtx",
+            b"%%MatrixMarket matrix array real general\n0 3\n",
+            "expected a square matrix, found 0 rows and 3 columns",
+        ),
         (
             "m.mtx",
             b"%%MatrixMarket matrix coordinate real general\n100000000000 100000000000 1\n1 1 1\n",
