@@ -4,6 +4,19 @@ use std::fmt;
 use std::rc::Rc;
 
 /// Whether somebody wants a computation to end (Ctrl-C): asked by loops that may take long, at intervals of their own.
+///
+/// # Examples
+/// ```
+/// use std::{cell::Cell, rc::Rc};
+/// use weft_base::Interrupt;
+///
+/// let pressed = Rc::new(Cell::new(false));
+/// let asked = Rc::clone(&pressed);
+/// let interrupt = Interrupt::new(move || asked.get());
+/// assert!(!interrupt.is_requested());
+/// pressed.set(true);
+/// assert!(interrupt.is_requested() && !Interrupt::NEVER.is_requested());
+/// ```
 #[derive(Clone, Default)]
 pub struct Interrupt(Option<Rc<dyn Fn() -> bool>>);
 

@@ -52,6 +52,16 @@ impl fmt::Display for Bytes {
 ///
 /// # Errors
 /// [`MemoryError`] with both figures, `what` needs it, and `advice`.
+///
+/// # Examples
+/// ```
+/// use weft_base::memory::require;
+///
+/// assert!(require(1024, "a small table", "ask for less").is_ok());
+/// let error = require(3 << 60, "a machine of 2^50 nodes", "describe fewer").unwrap_err().to_string();
+/// assert!(error.starts_with("a machine of 2^50 nodes takes about 3.0 EiB of memory"));
+/// assert!(error.ends_with("; describe fewer"));
+/// ```
 pub fn require(needed: u64, what: impl fmt::Display, advice: impl fmt::Display) -> Result<(), MemoryError> {
     const UNLIMITED: u64 = 16 << 20;
     let available = if needed > UNLIMITED {

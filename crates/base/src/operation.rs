@@ -9,6 +9,15 @@ use serde::{Deserialize, Serialize};
 ///
 /// The first ten are the rows of table 3 of Dunigan 1991 (the two `*SumOfProducts` are the average time of one operation
 /// within `a*b + c*d + e*f`).
+///
+/// # Examples
+/// ```
+/// use weft_base::Operation;
+///
+/// assert_eq!("float64_multiply".parse(), Ok(Operation::Float64Multiply));
+/// let error = "int64_add".parse::<Operation>().unwrap_err().to_string();
+/// assert!(error.starts_with("there is no operation 'int64_add'; the operations are int16_add, "));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {

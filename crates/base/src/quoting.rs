@@ -33,6 +33,15 @@ fn push(shown: &mut String, character: char) {
 
 /// A piece of input as a message shows it: control characters escaped, at most [`MAX_SHOWN`] characters of it, an ellipsis
 /// where there are more.
+///
+/// # Examples
+/// ```
+/// use weft_base::quoting::{MAX_SHOWN, shown};
+///
+/// // An escape sequence would clear the terminal.
+/// assert_eq!(shown("a\u{1b}[2Jb"), "a\\x1b[2Jb");
+/// assert_eq!(shown(&"x".repeat(1_000_000)).chars().count(), MAX_SHOWN + 1);
+/// ```
 pub fn shown(text: &str) -> String {
     shortened(text, MAX_SHOWN)
 }

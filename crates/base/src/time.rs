@@ -8,6 +8,18 @@ use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
 ///
 /// `u64` reaches 213 days, far beyond any sensible run; sums and products stay at [`Picos::MAX`] where they would leave the
 /// range, so that whoever reads a result can tell.
+///
+/// # Examples
+/// ```
+/// use weft_base::Picos;
+///
+/// // A message of 1000 bytes at 10 MB/s after a startup of 75 microseconds.
+/// let time = Picos::from_seconds(75e-6) + Picos::from_seconds(0.1e-6) * 1000;
+/// assert_eq!(time, Picos(175_000_000));
+/// assert_eq!(time.seconds(), 175e-6);
+/// // What would leave the range stays at its end.
+/// assert_eq!(Picos::MAX + Picos(1), Picos::MAX);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Picos(pub u64);
 

@@ -7,6 +7,15 @@ use std::task::{Context, Poll, Waker};
 ///
 /// Returns `None` when the future is pending all the same: the program awaits something that no request of the world
 /// can wake.
+///
+/// # Examples
+/// ```
+/// use weft_comm::block_on;
+///
+/// assert_eq!(block_on(async { 6 * 7 }), Some(42));
+/// // A future that is not ready has nothing to wake it.
+/// assert_eq!(block_on(std::future::pending::<()>()), None);
+/// ```
 pub fn block_on<F: Future>(future: F) -> Option<F::Output> {
     let mut context = Context::from_waker(Waker::noop());
     match pin!(future).poll(&mut context) {

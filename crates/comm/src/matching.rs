@@ -124,6 +124,20 @@ impl Pattern {
 /// The posted receives and the unexpected messages of one rank.
 ///
 /// `R` is a world's handle of a receive, `M` its handle of a message.
+///
+/// # Examples
+/// ```
+/// use weft_comm::matching::{Envelope, MatchQueues, Pattern};
+/// use weft_comm::{Source, Tag, TagSelector};
+///
+/// let mut queues = MatchQueues::default();
+/// // Nobody waits for either message, so both are kept.
+/// assert!(queues.deliver(Envelope::new(0, 3, Tag::User(1)), "first").is_none());
+/// assert!(queues.deliver(Envelope::new(0, 3, Tag::User(1)), "second").is_none());
+/// // A receive takes the oldest that it accepts.
+/// let (envelope, message, _) = queues.post(Pattern::new(0, Source::Any, TagSelector::AnyUser), "receive").unwrap();
+/// assert_eq!((envelope.source(), message), (3, "first"));
+/// ```
 #[derive(Clone, Debug)]
 pub struct MatchQueues<R, M> {
     posted: Queue<(Pattern, R)>,

@@ -105,6 +105,17 @@ impl fmt::Debug for Buffer {
 /// With [`Payload::Data`] a program computes its real answer on every world. With [`Payload::Phantom`] only sizes
 /// travel: a simulated run then needs no memory for data (on real worlds phantoms move bytes of no meaning, so that
 /// times are real).
+///
+/// # Examples
+/// ```
+/// use weft_comm::Payload;
+///
+/// let data = Payload::of(&[1.0_f64, 2.5]);
+/// assert_eq!((data.len(), data.values::<f64>()), (16, Some(&[1.0, 2.5][..])));
+/// // A phantom has a length and no content, and costs no memory however long it is.
+/// let phantom = Payload::Phantom(1 << 40);
+/// assert_eq!((phantom.len(), phantom.values::<f64>()), (1 << 40, None));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Payload {
     /// Real bytes.
@@ -164,6 +175,16 @@ impl Payload {
     ///
     /// # Panics
     /// When the range does not lie within the payload.
+    ///
+    /// # Examples
+    /// ```
+    /// use weft_comm::Payload;
+    ///
+    /// let mut whole = Payload::of(b"abcdef");
+    /// assert_eq!(whole.part(1, 3).values::<u8>(), Some(&b"bc"[..]));
+    /// whole.put(4, &Payload::of(b"XY"));
+    /// assert_eq!(whole.values::<u8>(), Some(&b"abcdXY"[..]));
+    /// ```
     pub fn part(&self, start: usize, end: usize) -> Payload {
         assert!(start <= end && end <= self.len(), "part {start}..{end} of a payload of {} bytes", self.len());
         match self {

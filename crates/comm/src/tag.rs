@@ -95,6 +95,17 @@ impl fmt::Display for Tag {
 }
 
 /// Which tags a receive or a probe accepts.
+///
+/// # Examples
+/// ```
+/// use weft_comm::{CollectiveKind, Tag, TagSelector};
+///
+/// assert!(TagSelector::from(Tag::User(7)).accepts(Tag::User(7)));
+/// assert!(!TagSelector::from(Tag::User(7)).accepts(Tag::User(8)));
+/// // A wildcard never takes a message of a collective.
+/// let barrier = Tag::Collective { kind: CollectiveKind::Barrier, sequence: 3 };
+/// assert!(TagSelector::AnyUser.accepts(Tag::User(8)) && !TagSelector::AnyUser.accepts(barrier));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TagSelector {
     /// Only this one.

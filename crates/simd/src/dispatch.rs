@@ -3,6 +3,24 @@
 use super::level::{Level, level};
 
 /// A piece of work that is compiled for each level; its `run` must be `#[inline(always)]` for that.
+///
+/// # Examples
+/// ```
+/// use weft_simd::{Dispatched, dispatch};
+///
+/// struct Scaled<'a>(&'a mut [f64], f64);
+/// impl Dispatched for Scaled<'_> {
+///     type Output = usize;
+///     #[inline(always)]
+///     fn run(self) -> usize {
+///         self.0.iter_mut().for_each(|value| *value *= self.1);
+///         self.0.len()
+///     }
+/// }
+/// let mut values = [1.0, 2.0, 3.0];
+/// assert_eq!(dispatch(Scaled(&mut values, 0.5)), 3);
+/// assert_eq!(values, [0.5, 1.0, 1.5]);
+/// ```
 pub trait Dispatched {
     /// What it comes to.
     type Output;

@@ -12,6 +12,18 @@ pub const VARIABLE: &str = "WEFT_SIMD";
 
 /// The vector instructions that code is compiled for. A processor has a level when it has all features of it and of the
 /// levels below.
+///
+/// # Examples
+/// ```
+/// use weft_simd::Level;
+///
+/// assert_eq!("avx512".parse(), Ok(Level::Avx512));
+/// assert!(Level::Portable < Level::Avx2 && Level::Avx2 < Level::Avx512);
+/// assert_eq!(Level::Avx2.features(), ["avx2", "fma"]);
+/// // Every processor has the portable level, and the list ends with its widest.
+/// assert_eq!(Level::available().first(), Some(&Level::Portable));
+/// assert_eq!(Level::available().last(), Some(&Level::of_processor()));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Level {

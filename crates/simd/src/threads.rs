@@ -7,6 +7,16 @@ pub const MAX_THREADS: usize = 1024;
 
 /// Runs `work` on so many threads, each with its number; the results are in the order of the numbers. Number 0 is this
 /// thread, which also does the parts of threads that the system does not give.
+///
+/// # Examples
+/// ```
+/// use weft_simd::on_threads;
+///
+/// // Each thread adds every fourth number up to a hundred.
+/// let parts = on_threads(4, |number| (1 + number..=100).step_by(4).sum::<usize>());
+/// assert_eq!(parts, [1225, 1250, 1275, 1300]);
+/// assert_eq!(parts.iter().sum::<usize>(), 5050);
+/// ```
 pub fn on_threads<R: Send>(threads: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
     if threads <= 1 {
         return vec![work(0)];

@@ -38,6 +38,17 @@ pub const CHAIN_SEGMENT: usize = 8 * 1024;
 /// has one. Ours are: the chain, taken when it has eight times as many segments as ranks, so that filling it costs at
 /// most an eighth; the ring allreduce, for long vectors on ranks that are no power of two, where halving would begin by
 /// moving whole vectors; direct gather and scatter of long blocks.
+///
+/// # Examples
+/// ```
+/// use weft_comm::CollectiveKind;
+/// use weft_comm::collective::{Algorithm, choose};
+///
+/// // A short broadcast goes down a binomial tree, a very long one through a chain of segments.
+/// assert_eq!(choose(CollectiveKind::Broadcast, 64, 8), Algorithm::Binomial);
+/// assert_eq!(choose(CollectiveKind::Broadcast, 64, 1 << 30), Algorithm::Chain);
+/// assert_eq!(choose(CollectiveKind::Barrier, 64, 0), Algorithm::Dissemination);
+/// ```
 pub fn choose(kind: CollectiveKind, size: usize, bytes: usize) -> Algorithm {
     match kind {
         CollectiveKind::Barrier => Algorithm::Dissemination,

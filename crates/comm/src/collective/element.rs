@@ -131,6 +131,17 @@ impl Reduction {
     ///
     /// # Panics
     /// When the lengths differ, are no whole number of elements, or the operator is not defined for the element.
+    ///
+    /// # Examples
+    /// ```
+    /// use weft_comm::collective::{Element, Operator};
+    /// use weft_comm::{Payload, Reduction};
+    ///
+    /// let maximum = Reduction { element: Element::Int32, operator: Operator::Maximum };
+    /// let mut into = Payload::of(&[1_i32, 5, -3]);
+    /// maximum.combine(&mut into, &Payload::of(&[4_i32, 2, -7]));
+    /// assert_eq!(into.values::<i32>(), Some(&[4, 5, -3][..]));
+    /// ```
     pub fn combine(self, into: &mut Payload, other: &Payload) {
         assert_eq!(into.len(), other.len(), "a reduction combines payloads of one length");
         let (Payload::Data(into), Payload::Data(other)) = (into, other) else { return };
