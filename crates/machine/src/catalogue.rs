@@ -63,12 +63,30 @@ impl Catalogue {
 }
 
 /// The names of the machines that weft comes with.
+///
+/// # Examples
+/// ```
+/// let names = weft_machine::catalogue();
+/// // In the order of their years: the iPSC/1 came before its successors.
+/// let place = |name| names.iter().position(|&known| known == name).unwrap();
+/// assert!(place("ipsc1") < place("ipsc2") && place("ipsc2") < place("ipsc860"));
+/// ```
 pub fn catalogue() -> Vec<&'static str> {
     BUILT_IN.iter().map(|(name, _)| *name).collect()
 }
 
 /// The machine of weft's own catalogue called `name`, or described by the file `name` where that is a path (it has a
 /// separator or ends in `.toml`).
+///
+/// # Examples
+/// ```
+/// use weft_machine::find;
+///
+/// let machine = find("ipsc860").unwrap();
+/// assert_eq!((machine.nodes(), machine.topology.kind()), (128, "hypercube"));
+/// let error = find("ipsc806").unwrap_err().to_string();
+/// assert!(error.starts_with("unknown machine \"ipsc806\"; did you mean ipsc860? the catalogue has "));
+/// ```
 pub fn find(name: &str) -> Result<Machine, MachineError> {
     if is_path(name) {
         return Machine::read(name);

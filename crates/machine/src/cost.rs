@@ -12,6 +12,16 @@ impl Machine {
     /// last one of time `u` take `(k + hops - 1) t + u`, and otherwise they cross the links as one train.
     ///
     /// No hops is a message of a node to itself: [`Machine::self_time`].
+    ///
+    /// # Examples
+    /// ```
+    /// let machine = weft_machine::find("ipsc860").unwrap();
+    /// // With circuit switching each further link costs the time of the header alone, whatever the length.
+    /// let further = machine.message_time(8192, 3) - machine.message_time(8192, 2);
+    /// assert!((further - machine.protocol(8192).hop_time).abs() < 1e-12);
+    /// // A message of a node to itself crosses no link.
+    /// assert_eq!(machine.message_time(8192, 0), machine.self_time(8192));
+    /// ```
     pub fn message_time(&self, bytes: u64, hops: usize) -> f64 {
         if hops == 0 {
             return self.self_time(bytes);

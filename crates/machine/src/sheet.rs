@@ -151,6 +151,14 @@ impl Machine {
     }
 
     /// The machine as a machine file; [`Machine::parse`] reads it back as the same machine.
+    ///
+    /// # Examples
+    /// ```
+    /// use weft_machine::{Machine, find};
+    ///
+    /// let machine = find("ncube6400").unwrap();
+    /// assert_eq!(Machine::parse(&machine.to_toml(), "copy.toml"), Ok(machine));
+    /// ```
     pub fn to_toml(&self) -> String {
         let mut text = format!("name = {}\ntitle = {}\n", quoted(&self.name), quoted(&self.title));
         if let Some(year) = self.year {

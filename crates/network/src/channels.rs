@@ -8,6 +8,19 @@ use crate::table::Table;
 ///
 /// Section 4.4 of Dunigan 1991: on the iPSC/860 'only one channel can be active with the node memory buffers at any
 /// given time', on the Ncube 6400 all of them.
+///
+/// # Examples
+/// ```
+/// use weft_base::Picos;
+/// use weft_network::MemoryChannels;
+///
+/// let mut channels = MemoryChannels::new(8, Some(2)).unwrap();
+/// channels.hold(3, Picos(50));
+/// assert_eq!(channels.free(3), Picos::ZERO);
+/// // Both channels of node 3 are in use now.
+/// channels.hold(3, Picos(70));
+/// assert_eq!((channels.free(3), channels.free(4)), (Picos(50), Picos::ZERO));
+/// ```
 #[derive(Clone, Debug)]
 pub struct MemoryChannels {
     each: usize,

@@ -42,6 +42,16 @@ impl CombiningRouter {
     /// # Panics
     /// If there are not as many entries as processors, a destination is not a processor, or a chip injects or delivers
     /// nothing.
+    ///
+    /// # Examples
+    /// ```
+    /// use weft_network::combining::CombiningRouter;
+    ///
+    /// let router = CombiningRouter { dimension: 4, processors_per_chip: 4, injects: 2, delivers: 1, buffers: 7 };
+    /// // All 64 processors send to one, and each chip has two cycles of messages: those that meet become one.
+    /// let passage = router.route(&[Some(63); 64]);
+    /// assert_eq!((passage.cycles, passage.steps), (2, 8));
+    /// ```
     pub fn route(&self, destinations: &[Option<usize>]) -> Passage {
         assert_eq!(destinations.len(), self.processors(), "an entry for each processor");
         assert!(destinations.iter().flatten().all(|&to| to < self.processors()), "destinations are processors");

@@ -136,6 +136,28 @@ impl LogicalChannels {
     ///
     /// Every phase costs a synchronisation and its initialisation (section 4.2.1); leaving the last one costs a
     /// synchronisation, because no node may give its channels away before all are through. No phases cost nothing.
+    ///
+    /// # Examples
+    /// ```
+    /// use weft_machine::Topology;
+    /// use weft_network::{ConnectionCost, ConnectionPhase, ConnectionTransfer, LogicalChannels, Turns};
+    ///
+    /// let ring = Topology::Torus { extents: vec![8] };
+    /// let transfer = |from, to| {
+    ///     let mut route = Vec::new();
+    ///     ring.route(from, to, |link| route.push(link as u32));
+    ///     ConnectionTransfer { from, to, bytes: 1000, route }
+    /// };
+    /// let cost = ConnectionCost::of(&weft_machine::find("iwarp64").unwrap()).unwrap();
+    /// let mut end = |transfers| {
+    ///     let phase = ConnectionPhase { transfers, turns: Turns::InOrder, continues: false };
+    ///     let phase = LogicalChannels::new(8, ring.links(), cost).exchange(&[phase]).phases.remove(0);
+    ///     (phase.end - phase.instantiated).seconds()
+    /// };
+    /// // Two transfers that share the link from node 1 to node 2 have half of its rate each.
+    /// let (alone, both) = (end(vec![transfer(0, 2)]), end(vec![transfer(0, 2), transfer(1, 3)]));
+    /// assert!(both > 1.9 * alone && both < 2.0 * alone, "{alone} s, {both} s");
+    /// ```
     pub fn exchange(&mut self, phases: &[ConnectionPhase]) -> ExchangeTimes {
         self.exchange_until(phases, &Interrupt::NEVER).expect("nobody interrupts it")
     }

@@ -65,6 +65,18 @@ impl Links {
     /// Takes `link` for `duration` as soon as possible after `reached`, in a gap if one is long enough, and says when.
     ///
     /// Nothing before `now` will be asked for any more.
+    ///
+    /// # Examples
+    /// ```
+    /// use weft_base::Picos;
+    /// use weft_network::Links;
+    ///
+    /// let mut links = Links::new(1);
+    /// assert_eq!(links.take(0, Picos(100), Picos(10), Picos(0), 1), Picos(100));
+    /// // A short message passes in the gap before that, a long one has to wait until it is through.
+    /// assert_eq!(links.take(0, Picos(20), Picos(10), Picos(0), 1), Picos(20));
+    /// assert_eq!(links.take(0, Picos(40), Picos(80), Picos(0), 1), Picos(110));
+    /// ```
     #[inline(always)]
     pub fn take(&mut self, link: usize, reached: Picos, duration: Picos, now: Picos, bytes: u64) -> Picos {
         let from = self.held[link].fit(reached.0, duration.0, now.0);

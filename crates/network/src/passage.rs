@@ -57,6 +57,20 @@ impl Network {
     }
 
     /// Records from now on what every link carries; see [`Network::traffic`].
+    ///
+    /// # Examples
+    /// ```
+    /// use weft_base::Picos;
+    /// use weft_machine::{Switching, Topology};
+    /// use weft_network::{LinkCost, Network};
+    ///
+    /// let mut network = Network::with(&Topology::Hypercube { dimension: 3 }, Switching::Wormhole, None);
+    /// network.record_traffic();
+    /// network.pass(Picos(0), 0, 7, LinkCost { hop: Picos(1), transmission: Picos(8), bytes: 64 });
+    /// // The message crossed three links, and each of them carried all of it.
+    /// let carried: Vec<u64> = network.traffic().unwrap().to_vec().iter().map(|link| link.bytes).collect();
+    /// assert_eq!((carried.iter().sum::<u64>(), carried.iter().max()), (3 * 64, Some(&64)));
+    /// ```
     pub fn record_traffic(&mut self) {
         self.links.record_traffic();
     }
@@ -77,6 +91,22 @@ impl Network {
     /// message is through; with wormhole switching each link is released when the tail has passed it; with cut-through
     /// switching the node where a message is blocked takes it out of the network, so that no link waits for another.
     /// With store-and-forward switching use [`Network::forward`], link by link.
+    ///
+    /// # Examples
+    /// ```
+    /// use weft_base::Picos;
+    /// use weft_machine::{Switching, Topology};
+    /// use weft_network::{LinkCost, Network};
+    ///
+    /// let cost = LinkCost { hop: Picos(10), transmission: Picos(100), bytes: 1 };
+    /// for (switching, second) in [(Switching::Circuit, 230), (Switching::Wormhole, 220), (Switching::CutThrough, 210)] {
+    ///     let mut network = Network::with(&Topology::Hypercube { dimension: 2 }, switching, None);
+    ///     // Alone over two links, a message takes two headers and one transmission with each of the techniques.
+    ///     assert_eq!(network.pass(Picos(0), 0, 3, cost).arrived, Picos(120));
+    ///     // How soon its first link is free for another message is what they differ in.
+    ///     assert_eq!(network.pass(Picos(0), 0, 1, cost).arrived, Picos(second));
+    /// }
+    /// ```
     pub fn pass(&mut self, ready: Picos, from: usize, to: usize, cost: LinkCost) -> Passage {
         debug_assert!(from != to, "a message of node {from} to itself does not cross the network");
         let start = self.memory.as_ref().map_or(ready, |memory| ready.max(memory.free(from)));
@@ -134,6 +164,20 @@ impl Network {
 
     /// One link of a packet that is whole at node `at` at `ready`, on its way to node `to`: the next node and when it is
     /// whole there. The node's work for the hop comes first; the link is held for the transmission alone.
+    ///
+    /// # Examples
+    /// ```
+    /// use weft_base::Picos;
+    /// use weft_machine::{Switching, Topology};
+    /// use weft_network::{LinkCost, Network};
+    ///
+    /// let cost = LinkCost { hop: Picos(10), transmission: Picos(100), bytes: 1 };
+    /// let mut network = Network::with(&Topology::Hypercube { dimension: 2 }, Switching::StoreAndForward, None);
+    /// let (next, passage) = network.forward(Picos(0), 0, 3, cost);
+    /// assert_eq!((next, passage.arrived), (1, Picos(110)));
+    /// // The second link costs a whole transmission again.
+    /// assert_eq!(network.forward(passage.arrived, next, 3, cost).1.arrived, Picos(220));
+    /// ```
     pub fn forward(&mut self, ready: Picos, at: usize, to: usize, cost: LinkCost) -> (usize, Passage) {
         let (link, next) = self.topology.next_hop(at, to).expect("store-and-forward passes from node to node");
         let mut taken = (ready + cost.hop).max(self.links.free(link));

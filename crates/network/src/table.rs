@@ -7,6 +7,17 @@ const PAGE: usize = 1024;
 
 /// `len` values, each `T::default()` until it is written: memory is taken for the parts that are used, so that two ranks on
 /// a machine of millions of nodes cost what two ranks cost.
+///
+/// # Examples
+/// ```
+/// use weft_network::Table;
+///
+/// // Memory is taken for one page of the million values.
+/// let mut table: Table<u64> = Table::new(1 << 20);
+/// table[1 << 19] = 7;
+/// assert_eq!((table[1 << 19], table[0], table.len()), (7, 0, 1 << 20));
+/// assert!(table.written_mut().count() < 10_000);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Table<T> {
     pages: Vec<Option<Box<[T]>>>,

@@ -41,6 +41,32 @@ impl Placement {
     }
 
     /// Rank r on node `nodes[r]`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use weft_comm::{CommError, Communicator, Payload, Program, Source, Tag};
+    /// # #[derive(Clone)]
+    /// # struct OneMessage;
+    /// # impl Program for OneMessage {
+    /// #     type Output = f64;
+    /// #     async fn run<C: Communicator>(self, comm: C) -> Result<f64, CommError> {
+    /// #         if comm.rank() == 0 {
+    /// #             comm.send(1, Tag::User(0), Payload::Phantom(64)).await?;
+    /// #         } else {
+    /// #             comm.recv(Source::Rank(0), Tag::User(0).into(), Payload::Phantom(64)).await?;
+    /// #         }
+    /// #         Ok(comm.wtime())
+    /// #     }
+    /// # }
+    /// use weft_sim::{Options, Placement, run};
+    ///
+    /// let machine = weft_machine::find("ipsc860").unwrap();
+    /// let seconds = |nodes: &[usize]| {
+    ///     run(&machine, &Placement::listed(nodes), &OneMessage, &Options::default()).unwrap().outputs[1]
+    /// };
+    /// // Node 127 is seven links away from node 0, node 1 is one link away.
+    /// assert!((seconds(&[0, 127]) - seconds(&[0, 1]) - 6.0 * machine.protocol(64).hop_time).abs() < 1e-9);
+    /// ```
     pub fn listed(nodes: &[usize]) -> Placement {
         let listed = nodes.iter().map(|&node| u32::try_from(node).unwrap_or(u32::MAX)).collect();
         Placement { nodes: Nodes::Listed(listed), ranks: nodes.len(), host: false }

@@ -84,6 +84,33 @@ pub struct Outcome<T> {
 /// [`RunError::MismatchedCollective`] when no rank can go on, with each blocked rank and its call;
 /// [`RunError::Failed`] and [`RunError::Panicked`] for the first rank that fails; [`RunError::Interrupted`];
 /// [`RunError::Memory`] where ranks, or messages under way, take more than there is.
+///
+/// # Examples
+/// ```
+/// use weft_comm::{CommError, Communicator, Payload, Program, Source, Tag};
+/// use weft_sim::{Options, Placement, run};
+///
+/// /// The seconds of a message to rank 1 and back.
+/// #[derive(Clone)]
+/// struct Echo;
+/// impl Program for Echo {
+///     type Output = f64;
+///     async fn run<C: Communicator>(self, comm: C) -> Result<f64, CommError> {
+///         let (tag, other) = (Tag::User(0), 1 - comm.rank());
+///         if comm.rank() == 0 {
+///             comm.send(other, tag, Payload::Phantom(1024)).await?;
+///         }
+///         comm.recv(Source::Rank(other), tag.into(), Payload::Phantom(1024)).await?;
+///         if comm.rank() == 1 {
+///             comm.send(other, tag, Payload::Phantom(1024)).await?;
+///         }
+///         Ok(comm.wtime())
+///     }
+/// }
+/// let machine = weft_machine::find("ipsc860").unwrap();
+/// let outcome = run(&machine, &Placement::identity(2), &Echo, &Options::default()).unwrap();
+/// assert!((outcome.outputs[0] / 2.0 - machine.message_time(1024, 1)).abs() < 1e-9);
+/// ```
 pub fn run<P: Program>(
     machine: &Machine,
     placement: &Placement,

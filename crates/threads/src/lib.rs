@@ -8,6 +8,26 @@
 //! A run that cannot go on ends: when every rank that has not finished sleeps and no message is on its way to one, the
 //! run is a deadlock and says which rank waits in which call. A rank that fails or panics ends the run for all others
 //! at their next call. No time-outs are involved.
+//!
+//! # Examples
+//! ```
+//! use weft_comm::collective::{Choice, Element, Operator, scan};
+//! use weft_comm::{CommError, Communicator, Payload, Program, Reduction};
+//! use weft_threads::{Options, run};
+//!
+//! /// The product of the numbers up to this rank's.
+//! #[derive(Clone)]
+//! struct Factorials;
+//! impl Program for Factorials {
+//!     type Output = i64;
+//!     async fn run<C: Communicator>(self, comm: C) -> Result<i64, CommError> {
+//!         let product = Reduction { element: Element::Int64, operator: Operator::Product };
+//!         let own = Payload::of(&[comm.rank() as i64 + 1]);
+//!         Ok(scan(&comm, own, product, Choice::Auto).await?.values::<i64>().unwrap()[0])
+//!     }
+//! }
+//! assert_eq!(run(5, &Factorials, &Options::default()).unwrap(), [1, 2, 6, 24, 120]);
+//! ```
 
 mod comm;
 mod fence;

@@ -13,6 +13,29 @@ use crate::comm::ThreadComm;
 use crate::world::World;
 
 /// How the threads exchange messages. The defaults suit everything but experiments.
+///
+/// # Examples
+/// ```
+/// use weft_comm::{CommError, Communicator, Payload, Program, Tag};
+/// use weft_threads::{Options, run};
+///
+/// /// Both ranks send before they receive, which no receive waits for.
+/// #[derive(Clone)]
+/// struct SendsMeet;
+/// impl Program for SendsMeet {
+///     type Output = ();
+///     async fn run<C: Communicator>(self, comm: C) -> Result<(), CommError> {
+///         let (mut out, mut into) = (Payload::Phantom(1000), Payload::Phantom(1000));
+///         let other = 1 - comm.rank();
+///         comm.send_from(other, Tag::User(0), &mut out).await?;
+///         comm.recv_into(weft_comm::Source::Rank(other), Tag::User(0).into(), &mut into).await.map(drop)
+///     }
+/// }
+/// // Short messages are kept for their receiver; where none is kept, the two wait for each other.
+/// assert!(run(2, &SendsMeet, &Options::default()).is_ok());
+/// let error = run(2, &SendsMeet, &Options { eager_bytes: 0, ..Options::default() }).unwrap_err();
+/// assert!(matches!(error, weft_comm::RunError::Deadlock { .. }), "{error}");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
     /// Messages up to this many bytes that no receive waits for are copied and kept, so that their sender goes on;
@@ -50,6 +73,26 @@ impl Options {
 /// [`RunError::Deadlock`] or [`RunError::MismatchedCollective`] when no rank can go on; [`RunError::Panicked`] and
 /// [`RunError::Failed`] for the first rank that panicked or returned an error, or where a message of a collective was
 /// left over at the end; [`RunError::Setup`] for no ranks at all or when the system gives no more threads.
+///
+/// # Examples
+/// ```
+/// use weft_comm::{CommError, Communicator, Payload, Program, Source, Tag};
+/// use weft_threads::{Options, run};
+///
+/// /// Each rank sends its square to the next one of a ring.
+/// #[derive(Clone)]
+/// struct Ring;
+/// impl Program for Ring {
+///     type Output = u64;
+///     async fn run<C: Communicator>(self, comm: C) -> Result<u64, CommError> {
+///         let (rank, size, tag) = (comm.rank(), comm.size(), Tag::User(0));
+///         let incoming = comm.irecv(Source::Rank((rank + size - 1) % size), tag.into(), Payload::of(&[0_u64]));
+///         comm.send((rank + 1) % size, tag, Payload::of(&[(rank * rank) as u64])).await?;
+///         Ok(incoming.await?.payload.values::<u64>().unwrap()[0])
+///     }
+/// }
+/// assert_eq!(run(4, &Ring, &Options::default()).unwrap(), [9, 0, 1, 4]);
+/// ```
 pub fn run<P: Program>(ranks: usize, program: &P, options: &Options) -> Result<Vec<P::Output>, RunError> {
     if ranks == 0 {
         return Err(RunError::Setup("a run needs 1 rank or more, not 0".to_owned()));

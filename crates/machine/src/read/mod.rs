@@ -75,6 +75,15 @@ impl Machine {
     }
 
     /// The machine that `text` describes; `path` is what messages call it.
+    ///
+    /// # Examples
+    /// ```
+    /// use weft_machine::Machine;
+    ///
+    /// let text = "name = \"tiny\"\ntitle = \"A tiny machine\"\n[topology]\nkind = \"hypercub\"\nsource = \"made up\"\n";
+    /// let fault = Machine::parse(text, "tiny.toml").unwrap_err().to_string();
+    /// assert!(fault.starts_with("tiny.toml:4") && fault.contains("hypercube"), "{fault}");
+    /// ```
     pub fn parse(text: &str, path: &str) -> Result<Machine, Diagnostic> {
         let file = File { path, text };
         let parsed = DeTable::parse(text).map_err(|error| {

@@ -29,6 +29,17 @@ use grid::Grid;
 /// A machine's topology. Nodes are numbered from 0; directed links from 0 to [`Topology::links`].
 ///
 /// Every method but [`Topology::validate`] takes a valid topology for granted.
+///
+/// # Examples
+/// ```
+/// use weft_machine::Topology;
+///
+/// let cube = Topology::Hypercube { dimension: 4 };
+/// assert_eq!((cube.nodes(), cube.links(), cube.diameter()), (16, 64, 4));
+/// // Two levels of switches: nodes under one switch are two links apart, all others four.
+/// let tree = Topology::FatTree { children: vec![4, 4], parents: vec![1, 4] };
+/// assert_eq!((tree.nodes(), tree.hops(0, 3), tree.hops(0, 4)), (16, 2, 4));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Topology {
     /// 2^dimension nodes; nodes whose numbers differ in one bit are linked. Routes are e-cube: lowest bit first.
@@ -144,6 +155,19 @@ impl Topology {
 
     /// The next link of the route from node `at` to node `to`, and the node it leads to. `None` at the destination, and
     /// on topologies whose messages pass through switches ([`Topology::is_direct`]).
+    ///
+    /// # Examples
+    /// ```
+    /// use weft_machine::Topology;
+    ///
+    /// // Routes on a torus go along the first axis first, the shorter way round.
+    /// let torus = Topology::Torus { extents: vec![4, 4] };
+    /// let mut visited = vec![0];
+    /// while let Some((_, next)) = torus.next_hop(*visited.last().unwrap(), 14) {
+    ///     visited.push(next);
+    /// }
+    /// assert_eq!(visited, [0, 12, 13, 14]);
+    /// ```
     #[inline]
     pub fn next_hop(&self, at: usize, to: usize) -> Option<(usize, usize)> {
         match self {
@@ -199,6 +223,15 @@ impl Topology {
     /// Every node once, consecutive ones as near as the topology allows: neighbours on direct networks (the Gray code
     /// on a hypercube, a snake on tori and meshes), by number elsewhere. The last and the first are neighbours too on
     /// every hypercube and torus, and on a mesh of an even number of nodes with two axes longer than one node.
+    ///
+    /// # Examples
+    /// ```
+    /// use weft_machine::Topology;
+    ///
+    /// // The Gray code: each node is a neighbour of the next one, and the last of the first.
+    /// let cube = Topology::Hypercube { dimension: 3 };
+    /// assert_eq!(cube.ring_order(), [0, 1, 3, 2, 6, 7, 5, 4]);
+    /// ```
     pub fn ring_order(&self) -> Vec<usize> {
         match self {
             Topology::Hypercube { .. } => (0..self.nodes()).map(gray::encode).collect(),

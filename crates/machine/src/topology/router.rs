@@ -12,6 +12,17 @@ use super::{Topology, crossbar, fat_tree, hypercube};
 const MAX_PLACES: usize = 1 << 20;
 
 /// Routes on one topology, the same as [`Topology::route`] gives, from small tables.
+///
+/// # Examples
+/// ```
+/// use weft_machine::Topology;
+///
+/// let torus = Topology::Torus { extents: vec![4, 6] };
+/// let (router, mut links, mut expected) = (torus.router(), Vec::new(), Vec::new());
+/// router.route(1, 21, |link| links.push(link));
+/// torus.route(1, 21, |link| expected.push(link));
+/// assert_eq!((&links, links.len()), (&expected, 3));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Router {
     topology: Topology,

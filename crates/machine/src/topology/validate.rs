@@ -23,6 +23,14 @@ fn fail(key: &'static str, expected: impl Into<String>) -> Result<(), TopologyEr
 
 impl Topology {
     /// Whether the parameters describe a topology of at most [`MAX_NODES`] nodes and as many links as fit in 32 bits.
+    ///
+    /// # Examples
+    /// ```
+    /// use weft_machine::Topology;
+    ///
+    /// assert!(Topology::Mesh { extents: vec![8, 8] }.validate().is_ok());
+    /// assert_eq!(Topology::Hypercube { dimension: 99 }.validate().unwrap_err().key, "dimension");
+    /// ```
     pub fn validate(&self) -> Result<(), TopologyError> {
         match self {
             Topology::Hypercube { dimension } => hypercube(*dimension),
