@@ -66,6 +66,6 @@ if [ "$what" != rust ]; then
     # Python frees little at its end, so that leaks say nothing. Its own small blocks are taken from malloc, which is checked.
     LD_PRELOAD="$target/asan/runtime.so" PYTHONMALLOC=malloc PYTHONPATH="$folder" \
         ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=0:allocator_may_return_null=1}" \
-        "$python" -m pytest -q -p no:cacheprovider -p no:xdist tests/python/primitives tests/python/pvar \
+        "$python" -m pytest -q -n0 -p no:cacheprovider tests/python/primitives tests/python/pvar \
         tests/python/shifts tests/python/stencils tests/python/fghc
 fi
