@@ -7,7 +7,7 @@
 #   ./scripts/asan.sh rust      the tests of the crates
 #   ./scripts/asan.sh python    the Python tests, with a Rust core that is built for it and stays beside the usual one
 #
-# Needs a C compiler (CC), and a Python with weft's packages (PYTHON; that of .venv unless given).
+# Needs a C compiler (CC) and ar (AR), and a Python with weft's packages (PYTHON; that of .venv unless given).
 set -eu
 cd "$(dirname "$0")/.."
 top=$(pwd)
@@ -58,11 +58,14 @@ if [ "$what" != rust ]; then
     # The runtime comes before everything else in a process; Rust's is a static library, which becomes a shared one here.
     host=$(rustc -vV | sed -n 's/^host: //p')
     static=$(echo "$(rustc --print sysroot)/lib/rustlib/$host/lib"/librustc-*_rt.asan.a)
-    "${CC:-cc}" -shared -o "$target/asan/runtime.so" -Wl,--whole-archive "$static" -Wl,--no-whole-archive \
+    # Without what makes a program initialise it before its libraries, which no shared library may have.
+    cp "$static" "$target/asan/runtime.a"
+    "${AR:-ar}" d "$target/asan/runtime.a" asan_preinit.cpp.o
+    "${CC:-cc}" -shared -o "$target/asan/runtime.so" -Wl,--whole-archive "$target/asan/runtime.a" -Wl,--no-whole-archive \
         -lpthread -ldl -lrt -lm -lresolv
     # Python frees little at its end, so that leaks say nothing. Its own small blocks are taken from malloc, which is checked.
     LD_PRELOAD="$target/asan/runtime.so" PYTHONMALLOC=malloc PYTHONPATH="$folder" \
         ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=0:allocator_may_return_null=1}" \
-        "$python" -m pytest -q -p no:cacheprovider -p no:xdist tests/python/primitives tests/python/pvar \
+        "$python" -m pytest -q -n0 -p no:cacheprovider tests/python/primitives tests/python/pvar \
         tests/python/shifts tests/python/stencils tests/python/fghc
 fi

@@ -29,15 +29,6 @@ from benches.harness import Call
 from benches.recording import ROOT, Report
 
 LARGE, MIDDLE, SMALL = 1 << 23, 1 << 16, 1 << 10
-GOALS = {
-    "nrev": "main(60000)",
-    "program1": "main(200)",
-    "primes": "main(5,8000)",
-    "quicksort": "main(2000,200,Last)",
-    "demand": "main(500000,Sum)",
-}
-"""What is run of the programs in FGHC: tenths of a second, beside which their translation is short."""
-
 Times = dict[str, dict[str, list[float]]]
 
 SHORTEST = 0.02
@@ -80,16 +71,6 @@ def rows(core: Any) -> dict[str, Call]:
         plan = core.ShiftPlan(list(shape), x.dtype, shifts, 1)
         calls[f"shifts bound {name}"] = plan.bind(x)
         calls[f"shifts call {name}"] = bind(plan, x)
-    return calls | native_programs(core)
-
-
-def native_programs(core: Any) -> dict[str, Call]:
-    """Runs of programs in FGHC as native code, translated each time."""
-    folder = ROOT / "benches" / "fghc" / "programs"
-    calls: dict[str, Call] = {}
-    for name, goal in GOALS.items():
-        sources = json.dumps([[f"{name}.fghc", (folder / f"{name}.fghc").read_text()]])
-        calls[f"native {name}"] = functools.partial(core.fghc_run, sources, goal, "{}", True)
     return calls
 
 

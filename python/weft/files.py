@@ -7,7 +7,7 @@ import errno
 import os
 import secrets
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from weft._core import RunError, UsageError, temporary_begins, temporary_ends
@@ -52,22 +52,31 @@ def write_bytes(content: bytes, path: str | os.PathLike[str]) -> None:
     path = Path(path).resolve()
     if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(path.parent))
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    temporary_begins(name)
-    try:
+    with _temporary(path) as (descriptor, name):
         with open(descriptor, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(name, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_mask())
         os.replace(name, path)
-    except BaseException:
+    sync_folder(path.parent)
+
+
+@contextlib.contextmanager
+def _temporary(path: Path) -> Iterator[tuple[int, str]]:
+    """A file beside another one, with its descriptor, which is gone at the end, also where the process ends itself.
+
+    Its name is cut where that of the file leaves no space for what is added.
+    """
+    start = os.fsdecode(os.fsencode(path.name)[:200])
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{start}.", suffix=".part")
+    temporary_begins(name)
+    try:
+        yield descriptor, name
+    finally:
         with contextlib.suppress(OSError):
             os.unlink(name)
-        raise
-    finally:
         temporary_ends(name)
-    sync_folder(path.parent)
 
 
 def sync_folder(folder: Path) -> None:
@@ -167,9 +176,8 @@ def _check_writable(path: Path) -> None:
     if path.exists() and not os.access(path, os.W_OK):
         raise UsageError(f"{path}: may not be written")
     try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name[:200]}.", suffix=".part") as file:
+        with _temporary(path) as (descriptor, _), open(descriptor, "wb") as file:
             file.write(b"\n")
-            file.flush()
     except OSError as error:
         raise UsageError(
             f"{path}: may not be written: {error.strerror or error}; make space or lift the protection there, or name "

@@ -77,8 +77,7 @@ pub fn place() -> Option<Place> {
     let of = |name: &&str| std::env::var(name).ok()?.trim().parse().ok();
     let ranks = SIZE_VARIABLES.iter().chain([&SRUN_SIZE_VARIABLE]).find_map(of)?;
     let rank = RANK_VARIABLES.iter().find_map(of)?;
-    let here = ["MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE"].iter().find_map(of);
-    Some(Place { rank, ranks, here })
+    Some(Place { rank, ranks, here: weft_simd::local_ranks() })
 }
 
 /// This machine's name, for reports.

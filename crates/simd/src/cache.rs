@@ -43,10 +43,46 @@ fn parse_size(text: &str) -> Option<usize> {
     digits.parse::<usize>().ok()?.checked_mul(unit)
 }
 
-/// Processors that this process may use, found out once: asking the operating system reads files.
+/// Processors for the calls of this process, found out once: those that it may use, shared evenly among the ranks of an
+/// MPI job on this computer where those are not bound to some each.
 pub fn processors() -> usize {
     static COUNT: OnceLock<usize> = OnceLock::new();
-    *COUNT.get_or_init(|| std::thread::available_parallelism().map_or(1, NonZeroUsize::get))
+    *COUNT.get_or_init(|| {
+        let available = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        if is_bound() { available } else { share(available, local_ranks()) }
+    })
+}
+
+/// Ranks of this process's MPI job on this computer, as the launcher says; None where it says nothing, or there is no job.
+pub fn local_ranks() -> Option<usize> {
+    ["MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok()?.trim().parse().ok())
+}
+
+fn share(available: usize, ranks: Option<usize>) -> usize {
+    (available / ranks.unwrap_or(1).max(1)).max(1)
+}
+
+/// Whether this process may use some of the computer's processors only.
+#[cfg(target_os = "linux")]
+fn is_bound() -> bool {
+    // SAFETY: a set of processors is bits, all of which may be 0; the call writes no more than its size.
+    let (set, code) = unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        let code = libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set);
+        (set, code)
+    };
+    // SAFETY: the set is initialised, and the other call takes a number.
+    let (own, online) = unsafe { (libc::CPU_COUNT(&set), libc::sysconf(libc::_SC_NPROCESSORS_ONLN)) };
+    // A set too small for the computer's processors is no answer.
+    code == 0 && i64::from(own) < online
+}
+
+/// Whether this process may use some of the computer's processors only.
+#[cfg(not(target_os = "linux"))]
+fn is_bound() -> bool {
+    false
 }
 
 #[cfg(test)]
@@ -63,5 +99,13 @@ mod tests {
         assert_eq!(parse_size("99999999999999999999K"), None);
         assert!(last_level_cache() > 0);
         assert_eq!(largest_in("no such folder"), None);
+    }
+    #[test]
+    fn processors_are_shared_among_ranks() {
+        for (available, ranks, expected) in
+            [(8, None, 8), (8, Some(1), 8), (8, Some(3), 2), (2, Some(4), 1), (1, Some(0), 1)]
+        {
+            assert_eq!(share(available, ranks), expected);
+        }
     }
 }

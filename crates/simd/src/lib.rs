@@ -13,9 +13,10 @@ mod cache;
 mod dispatch;
 mod level;
 mod memory;
+mod pool;
 mod threads;
 
-pub use cache::{CACHE_LINE, largest_reported_cache, last_level_cache, processors};
+pub use cache::{CACHE_LINE, largest_reported_cache, last_level_cache, local_ranks, processors};
 pub use dispatch::{Dispatched, dispatch, dispatch_to_masks};
 pub use level::{Level, LevelError, VARIABLE, chosen, is_forced, level};
 pub use memory::{advise_huge_pages, prefetch, prefetch_to_second, store_fence};

@@ -139,7 +139,8 @@ def compile(
     if output is not None:
         typer.echo(f"written to {output}")
     if interrupted:
-        typer.echo("interrupted: this is the best so far", err=True)
+        kept = f"is in {output}; --force looks for a better one" if output else "is above; nothing was written (no -o)"
+        typer.echo(f"interrupted: the best schedule so far {kept}", err=True)
         raise typer.Exit(errors.INTERRUPTED)
 
 

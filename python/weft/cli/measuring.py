@@ -259,7 +259,7 @@ def _kept(found: Measurement, output: Path | None) -> None:
     """Say what was kept of a measurement that was ended early, and end as it did."""
     kept = f"what was measured is in {output}; go on with --resume" if output else "nothing was written (no -o)"
     if found.table.is_empty():
-        kept = "nothing was measured yet"
+        kept = outputs.NOTHING_MEASURED
     if found.failure is not None:
         outputs.note(f"[bold yellow]not everything was measured[/]: {kept}")
         raise found.failure

@@ -27,6 +27,9 @@ Force = Annotated[
 Replace = Annotated[bool, typer.Option("--force", help="Replace output files that exist.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on with what an unfinished run left, and with the output.")]
 
+NOTHING_MEASURED = "nothing was measured yet, and nothing was written; run it again"
+"""What is kept of a measurement that was interrupted before its first launch ended."""
+
 
 def check(
     path: Path | None, suffixes: Sequence[str], *, force: bool, resume: bool | None = None, space: int | None = None

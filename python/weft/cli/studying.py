@@ -78,8 +78,11 @@ def _run(output: Path, *, resume: bool, force: bool, quick: bool = False, whole:
     with Bar("measuring here") as bar, terminating_is_interrupting():
         found = run(output, quick=quick, resume=resume, force=force, whole=whole, progress=bar, journal=outputs.journal)
     if found.interrupted:
-        nothing = "nothing was measured yet; run it again"
-        kept = f"what was measured is in {found.samples}; go on with --resume" if found.samples else nothing
+        kept = (
+            f"what was measured is in {found.samples}; go on with --resume"
+            if found.samples
+            else outputs.NOTHING_MEASURED
+        )
         console.print(f"[bold yellow]interrupted[/]: {kept}", soft_wrap=True)
         raise typer.Exit(130)
     for line in found.lines:

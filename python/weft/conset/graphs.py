@@ -235,7 +235,8 @@ def _mesh(path: Path) -> tuple[np.ndarray, list[tuple[str, np.ndarray]]]:
     except OSError:
         raise
     except Exception as error:
-        raise UsageError(f"{path}: meshio cannot read it: {message(error)}") from None
+        expected = f"a whole file of the format that {path.suffix} stands for"
+        raise UsageError(f"{path}: expected {expected}; meshio cannot read it: {message(error)}") from None
     if points.ndim != 2 or not 1 <= points.shape[1] <= 3 or any(block.ndim != 2 for _, block in cells):
         raise UsageError(f"{path}: expected points of one to three coordinates, and cells with as many nodes each")
     if not len(points):
@@ -271,10 +272,27 @@ class _Patience(io.StringIO):
 @contextlib.contextmanager
 def _unheard() -> Iterator[None]:
     """What readers of formats say on the way is for people who read meshes; here the one message counts."""
+    from meshio import _common
+
     heard = _Patience()
     with contextlib.redirect_stdout(heard), contextlib.redirect_stderr(heard), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        yield
+        # rich looks for what to highlight in a time that is quadratic in the length of the line that is quoted.
+        console, _common.Console = _common.Console, lambda **_: _Quiet(heard)
+        try:
+            yield
+        finally:
+            _common.Console = console
+
+
+class _Quiet:
+    """A console that looks at nothing that it is handed."""
+
+    def __init__(self, heard: _Patience) -> None:
+        self._heard = heard
+
+    def print(self, text: str, **_: object) -> None:
+        self._heard.write(text)
 
 
 def _package(name: str, path: Path) -> Any:

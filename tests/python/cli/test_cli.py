@@ -284,3 +284,19 @@ def test_an_interrupted_measurement_keeps_its_launches(native, tmp_path):
     assert "Traceback" not in err
     assert set(read(path)["status"]) == {"interrupted"}
     assert "--resume" in err
+
+
+@pytest.mark.mpi
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="launches are seen in /proc")
+def test_a_measurement_interrupted_in_its_first_launch_says_what_there_is(native, tmp_path):
+    path = tmp_path / "here.csv"
+    words = [sys.executable, "-m", "weft.cli.main", "measure", "echo", "--bytes", "8", "--seconds-per-point", "60"]
+    words += ["--launches", "2", "--budget", "600", "-o", str(path)]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # The first child is the process that outlives this one to end its launches, the second the first launch.
+    until(lambda: len(children(process.pid)) > 1, process)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "interrupted: nothing was measured yet, and nothing was written; run it again" in err
+    assert list(tmp_path.iterdir()) == []

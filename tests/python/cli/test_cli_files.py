@@ -225,7 +225,7 @@ def test_a_compilation_that_is_killed_goes_on_from_the_best_it_had(tmp_path):
     resumed.send_signal(signal.SIGINT)
     _, err = resumed.communicate(timeout=60)
     assert resumed.returncode == 130
-    assert err == "interrupted: this is the best so far\n"
+    assert err == f"interrupted: the best schedule so far is in {path}; --force looks for a better one\n"
     machine = catalogue.machine("iwarp64")
     found = find_pattern("random:12", machine, words=500)
     before, _ = _core.compile_connections(found, machine, effort=0.0, kept=json.dumps(kept[-1]))

@@ -42,13 +42,16 @@ def test_a_second_interrupt_ends_what_does_not_look(tmp_path, gap):
     assert not part.exists()
 
 
-def test_what_is_written_is_a_temporary_only_meanwhile(tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", ["x.csv", "é" * 120 + ".csv"])
+def test_what_is_written_is_a_temporary_only_meanwhile(tmp_path, monkeypatch, name):
     from weft import files
 
     begun, ended = [], []
     monkeypatch.setattr(files, "temporary_begins", begun.append)
     monkeypatch.setattr(files, "temporary_ends", ended.append)
-    files.write_text("all of it", tmp_path / "x.csv")
+    files.check_output(tmp_path / name, [".csv"])
+    assert list(tmp_path.iterdir()) == []
+    files.write_text("all of it", tmp_path / name)
     assert begun == ended
-    assert len(begun) == 1
-    assert [path.name for path in tmp_path.iterdir()] == ["x.csv"]
+    assert len(begun) == 2
+    assert [path.name for path in tmp_path.iterdir()] == [name]

@@ -10,8 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::function::{Function, is_small};
 use super::names::{Names, PASSED, STATE, WORD, field, flags, signature};
-use super::placement::Scattered;
-use super::{Translation, flow, helpers};
+use super::{Translation, flow, helpers, placement};
 use crate::engine::instruction::{Code, Instruction};
 use crate::heap::goal::{LINK, PREDICATE_SHIFT};
 
@@ -29,6 +28,11 @@ pub struct Program {
 
 /// Translates a program; `None` where the processor is not known.
 pub fn program(code: &Code, translation: &Translation) -> Option<Program> {
+    // The second time, if a program is larger than instructions usually become.
+    [1, 16].into_iter().find_map(|factor| translated(code, translation, factor))
+}
+
+fn translated(code: &Code, translation: &Translation, factor: usize) -> Option<Program> {
     if !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
         return None;
     }
@@ -47,9 +51,7 @@ pub fn program(code: &Code, translation: &Translation) -> Option<Program> {
     }
     let isa = cranelift_native::builder().ok()?.finish(settings::Flags::new(flags)).ok()?;
     let mut builder = JITBuilder::with_isa(isa, default_libcall_names());
-    if let Some(seed) = translation.placement {
-        builder.memory_provider(Box::new(Scattered::new(seed)));
-    }
+    builder.memory_provider(placement::memory(code.instructions.len(), factor, translation.placement));
     let all = helpers::all();
     for (name, address, _) in &all {
         builder.symbol(*name, *address);

@@ -4,13 +4,12 @@ use std::ops::Range;
 
 use weft_simd::{MAX_THREADS, on_threads, processors};
 
-/// Starting a thread takes up to a hundred microseconds: below this many bytes moved a call stays on the thread it came
-/// on.
-const WORTH_THREADS: usize = 4 << 20;
+/// Below this many bytes moved a call stays on the thread it came on: to wake another one and to wait for it takes some
+/// microseconds, and what each has in its caches is parted (benchmark `sharing`).
+const WORTH_THREADS: usize = 2 << 20;
 
-/// The same where bytes are read and written one after another with little to do for each: one thread moves this many,
-/// in the caches that cores share, before another has been started.
-const WORTH_THREADS_PASSING: usize = 32 << 20;
+/// The same where bytes are read and written one after another with little to do for each.
+const WORTH_THREADS_PASSING: usize = 4 << 20;
 
 /// How many threads a call that moves so many bytes is given: what was asked for, or all processors for large arrays.
 pub(super) fn threads_for(asked: Option<usize>, bytes: usize) -> usize {

@@ -1,0 +1,174 @@
+//! Threads that stay: started at the first call that has work for them, asleep between calls.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::Builder;
+
+use super::cache::processors;
+
+/// How often a caller looks whether others have finished before it sleeps: parts of a call end at about the same time.
+const LOOKS: usize = 1000;
+
+/// The shares of one call.
+struct Job {
+    /// What does a share. Valid as long as one is unfinished.
+    work: *const (dyn Fn(usize) + Sync),
+    shares: usize,
+    /// The next share that nobody has begun.
+    next: AtomicUsize,
+    unfinished: AtomicUsize,
+    done: Mutex<bool>,
+    all_done: Condvar,
+}
+
+// SAFETY: `work` may be called from any thread, and is only while it is valid (see `Job::share`).
+unsafe impl Send for Job {}
+// SAFETY: what `work` points to is Sync, and everything else is atomic or behind a lock.
+unsafe impl Sync for Job {}
+
+impl Job {
+    /// Does the next share, if there is one.
+    fn share(&self) -> bool {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        if number >= self.shares {
+            return false;
+        }
+        self.one(number);
+        true
+    }
+
+    fn one(&self, number: usize) {
+        // SAFETY: a share that was begun by nobody else is unfinished, so that `work` is valid (the condition of `work`).
+        unsafe { (*self.work)(number) };
+        if self.unfinished.fetch_sub(1, Ordering::AcqRel) == 1 {
+            *locked(&self.done) = true;
+            self.all_done.notify_one();
+        }
+    }
+
+    /// Waits until the last share is finished.
+    fn wait(&self) {
+        for _ in 0..LOOKS {
+            if self.unfinished.load(Ordering::Acquire) == 0 {
+                return;
+            }
+            std::hint::spin_loop();
+        }
+        let mut done = locked(&self.done);
+        while !*done {
+            done = self.all_done.wait(done).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+#[derive(Default)]
+struct State {
+    jobs: VecDeque<Arc<Job>>,
+    workers: usize,
+}
+
+/// The threads of a process.
+struct Pool {
+    process: u32,
+    state: Mutex<State>,
+    more: Condvar,
+}
+
+static POOL: AtomicPtr<Pool> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Nothing that panics runs under these locks.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Pool {
+    /// That of this process. One that a fork has copied has no threads, and what was locked then stays so: the child
+    /// begins with another.
+    fn current() -> &'static Pool {
+        let process = std::process::id();
+        loop {
+            let known = POOL.load(Ordering::Acquire);
+            // SAFETY: it is null or a pool that is never freed.
+            if let Some(pool) = unsafe { known.as_ref() }.filter(|pool| pool.process == process) {
+                return pool;
+            }
+            let new = Box::into_raw(Box::new(Pool { process, state: Mutex::default(), more: Condvar::new() }));
+            if POOL.compare_exchange(known, new, Ordering::AcqRel, Ordering::Acquire).is_err() {
+                // SAFETY: nobody else has seen it.
+                drop(unsafe { Box::from_raw(new) });
+            }
+        }
+    }
+
+    fn submit(&'static self, job: &Arc<Job>) {
+        let others = (job.shares - 1).min(processors());
+        let mut state = locked(&self.state);
+        while state.workers < others && self.start() {
+            state.workers += 1;
+        }
+        state.jobs.push_back(job.clone());
+        drop(state);
+        (0..others).for_each(|_| self.more.notify_one());
+    }
+
+    /// Starts a worker; false where the system gives no thread.
+    fn start(&'static self) -> bool {
+        let worker = || {
+            leave_signals();
+            loop {
+                let job = self.next_job();
+                while job.share() {}
+                self.forget(&job);
+            }
+        };
+        Builder::new().name("weft-kernels".to_owned()).spawn(worker).is_ok()
+    }
+
+    fn next_job(&self) -> Arc<Job> {
+        let mut state = locked(&self.state);
+        loop {
+            match state.jobs.front() {
+                Some(job) => return job.clone(),
+                None => state = self.more.wait(state).unwrap_or_else(PoisonError::into_inner),
+            }
+        }
+    }
+
+    /// Takes a job whose shares have all begun from the queue.
+    fn forget(&self, job: &Arc<Job>) {
+        locked(&self.state).jobs.retain(|queued| !Arc::ptr_eq(queued, job));
+    }
+}
+
+/// Signals are for the threads of whoever loaded weft.
+fn leave_signals() {
+    #[cfg(target_os = "linux")]
+    // SAFETY: both calls write the set that they are handed, and the mask is this thread's.
+    unsafe {
+        let mut all = std::mem::MaybeUninit::uninit();
+        libc::sigfillset(all.as_mut_ptr());
+        libc::pthread_sigmask(libc::SIG_BLOCK, all.as_ptr(), std::ptr::null_mut());
+    }
+}
+
+/// Calls `work` with every number below `shares`, 2 or more: 0 on this thread, the others on whichever is free first.
+/// `work` must not panic.
+pub(super) fn share(shares: usize, work: &(dyn Fn(usize) + Sync)) {
+    // SAFETY: only the lifetime changes; this function returns when no share is unfinished.
+    let work = unsafe { std::mem::transmute::<&(dyn Fn(usize) + Sync), &'static (dyn Fn(usize) + Sync)>(work) };
+    let job = Arc::new(Job {
+        work,
+        shares,
+        next: AtomicUsize::new(1),
+        unfinished: AtomicUsize::new(shares),
+        done: Mutex::new(false),
+        all_done: Condvar::new(),
+    });
+    let pool = Pool::current();
+    pool.submit(&job);
+    job.one(0);
+    while job.share() {}
+    pool.forget(&job);
+    job.wait();
+}
