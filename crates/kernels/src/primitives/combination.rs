@@ -195,6 +195,19 @@ pub(super) trait Combining {
     fn run<T: Element, C: Combine<T>>(self) -> Self::Output;
 }
 
+/// Nothing.
+struct Nothing;
+
+impl Combining for Nothing {
+    type Output = ();
+    fn run<T: Element, C: Combine<T>>(self) {}
+}
+
+/// Whether the type has the combination, whatever is combined then.
+pub(super) fn check_combination(kind: ElementType, combination: Combination) -> Result<(), PrimitiveError> {
+    with_combination(kind, combination, Nothing)
+}
+
 /// Does it, or says why the type does not have the combination.
 pub(super) fn with_combination<W: Combining>(
     kind: ElementType,

@@ -9,7 +9,7 @@ mod collisions;
 
 use crate::{Execution, Stop};
 
-use super::combination::{Combine, Combining, with_combination};
+use super::combination::{Combine, Combining, check_combination, with_combination};
 use super::element::{Bool8, Element};
 use super::indices::{BLOCK, Block, Checked, Copied, Index, Indexing, Moves, SharedIndices, with_indices};
 use super::parallel::threads_for;
@@ -68,6 +68,10 @@ pub unsafe fn send<'a>(
 ) -> Result<(), PrimitiveError> {
     // SAFETY: the memory of all views is what `View` says (this function's condition).
     let moves = unsafe { Moves::checked(x, index, out, x.length, selection, execution.into())? };
+    // Known before anything is: whether elements are sent makes no difference to what may be asked for.
+    if let Collisions::Combine(combination) = collisions {
+        check_combination(x.kind, combination)?;
+    }
     if let Some(room) = room {
         let others = [(Some(&x), "x"), (Some(&index), "index"), (Some(&out), "out"), (selection, "selection")];
         for (view, name) in others.into_iter().filter_map(|(view, name)| Some((view?, name))) {
