@@ -40,6 +40,18 @@ pub const NAMED: [Named; 9] = [
 ///
 /// # Errors
 /// For names that do not exist, parameters that make no sense, and topologies that have no such pattern.
+///
+/// # Examples
+/// ```
+/// use weft_conset::named;
+/// use weft_machine::Topology;
+///
+/// let torus = Topology::Torus { extents: vec![4, 4] };
+/// // Four neighbours for each of sixteen nodes.
+/// assert_eq!(named("torus", &torus, 32, 0).unwrap().connections.len(), 64);
+/// let error = named("random:many", &torus, 32, 0).unwrap_err();
+/// assert_eq!(error.to_string(), "random:many: expected a whole number after the colon");
+/// ```
 pub fn named(name: &str, topology: &Topology, words: u64, seed: u64) -> Result<ConnectionSet, PatternError> {
     let (base, parameter) = match name.split_once(':') {
         Some((base, parameter)) => (base, Some(parameter)),

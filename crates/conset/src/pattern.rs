@@ -85,6 +85,23 @@ impl ConnectionSet {
     }
 
     /// The same with ordering constraints.
+    ///
+    /// # Errors
+    /// [`PatternError::Cycle`] where the orders contradict each other, and for connections that there are not.
+    ///
+    /// # Examples
+    /// ```
+    /// use weft_conset::{Connection, ConnectionSet, Order};
+    ///
+    /// let connection = |source| Connection { source, destination: source + 1, words: 8 };
+    /// let connections = vec![connection(0), connection(1)];
+    /// let set = ConnectionSet::new("relay", 3, connections).unwrap();
+    /// let ordered = set.clone().with_orders(vec![Order { before: 0, after: 1 }]).unwrap();
+    /// assert_eq!(ordered.ranks().unwrap(), [0, 1]);
+    /// let both = vec![Order { before: 0, after: 1 }, Order { before: 1, after: 0 }];
+    /// let error = set.with_orders(both).unwrap_err().to_string();
+    /// assert!(error.starts_with("the orders form a cycle, so none of these connections could start: "));
+    /// ```
     pub fn with_orders(mut self, orders: Vec<Order>) -> Result<ConnectionSet, PatternError> {
         self.orders = orders;
         self.check()?;

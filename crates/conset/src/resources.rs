@@ -89,6 +89,16 @@ impl Resources {
     ///
     /// # Errors
     /// For a machine without a table `[connections]`.
+    ///
+    /// # Examples
+    /// ```
+    /// use weft_conset::Resources;
+    ///
+    /// let iwarp = Resources::of(&weft_machine::find("iwarp64").unwrap()).unwrap();
+    /// assert_eq!((iwarp.word_bytes, iwarp.topology.nodes()), (4, 64));
+    /// let error = Resources::of(&weft_machine::find("ipsc860").unwrap()).unwrap_err();
+    /// assert!(error.to_string().starts_with("ipsc860 has no connections: "));
+    /// ```
     pub fn of(machine: &Machine) -> Result<Resources, NoConnections> {
         let Some(connections) = &machine.connections else {
             let known = weft_machine::Catalogue::built_in();

@@ -48,6 +48,19 @@ pub const GOAL_SOURCE: &str = "--goal";
 /// Checks the modules in `sources` and, if given, the goal that a run shall start with.
 ///
 /// The goal is one or more goals joined by commas, as in a body; names without a module are looked up in the first module.
+///
+/// # Examples
+/// ```
+/// use weft_fghc::check::check;
+/// use weft_fghc::ir::Source;
+///
+/// let module = |text: &str| vec![Source { name: "sum.fghc".to_owned(), text: text.to_owned() }];
+/// let checked = check(module(":- module sum.\nsum(X, Y, Z) :- Z := X + Y.\n"), Some("sum(1, 2, Z)"));
+/// assert!(checked.program.is_some(), "{}", checked.render(false));
+/// // An error says where, and has no program.
+/// let checked = check(module(":- module sum.\nsum(X, Y, Z) :- Z := X +.\n"), None);
+/// assert!(checked.program.is_none() && checked.render(false).contains("sum.fghc:2"));
+/// ```
 pub fn check(sources: Vec<Source>, goal: Option<&str>) -> Checked {
     let mut checker = Checker::new(sources);
     checker.collect_user_modules();

@@ -5,10 +5,13 @@ import doctest
 import importlib
 import inspect
 import pkgutil
+import re
+from collections import Counter
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from floors import ROOT
 
 import weft
 
@@ -64,3 +67,16 @@ def test_every_public_name_has_an_example_that_runs(name):
     assert examples, f"weft.{name} has no example"
     runs = [example for example in examples if not example.options.get(doctest.SKIP)]
     assert runs or name in NEEDS_RANKS, f"no example of weft.{name} runs"
+
+
+MIN_RUST_EXAMPLES = 50
+"""Examples of Rust items; the doc tests of `make test` run them."""
+
+
+def test_items_of_rust_have_examples():
+    counts: Counter[str] = Counter()
+    for source in (ROOT / "crates").glob("*/src/**/*.rs"):
+        fences = re.findall(r"^ *//[/!] ```(\w*)$", source.read_text(), re.MULTILINE)
+        # Every second fence ends an example; one of another language is shown, not run.
+        counts[source.relative_to(ROOT).parts[1]] += fences[::2].count("")
+    assert counts.total() >= MIN_RUST_EXAMPLES, counts

@@ -114,6 +114,22 @@ fn plural(count: u32) -> &'static str {
 /// # Errors
 /// For sets and resources that do not go together, and when `interrupted` says so before there is any schedule; after that
 /// the best so far is returned.
+///
+/// # Examples
+/// ```
+/// use weft_conset::{Options, Resources, compile, named, verify};
+///
+/// let machine = weft_machine::find("iwarp64").unwrap();
+/// let resources = Resources::of(&machine).unwrap();
+/// let set = named("transpose", &machine.topology, 100, 1).unwrap();
+/// let options = Options { effort: 0.0, ..Options::default() };
+/// let schedule = compile(&set, &resources, &machine.name, &options, &|| false, &|_| ()).unwrap();
+/// // The verifier shares no code with the compiler, and knows the set.
+/// let verified = verify(&schedule, Some(&set)).unwrap();
+/// assert_eq!((verified.phases, verified.connections), (schedule.phases.len(), 56));
+/// let mut bounds = schedule.lower_bounds.iter().filter(|bound| bound.unit == "phases");
+/// assert!(bounds.all(|bound| bound.value <= verified.phases as f64));
+/// ```
 pub fn compile(
     set: &ConnectionSet,
     resources: &Resources,

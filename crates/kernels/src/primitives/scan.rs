@@ -61,6 +61,22 @@ pub struct Order {
 /// # Safety
 ///
 /// The memory of all views is what [`View`] says.
+///
+/// # Examples
+/// ```
+/// use weft_kernels::primitives::{Axis, Combination, ElementType, Order, Scan, View, scan};
+///
+/// let (mut x, mut sums) = ([1_i32, 2, 3, 4, 5], [0_i32; 5]);
+/// let mut begins = [true, false, false, true, false];
+/// let view = |pointer: *mut u8, kind| View { kind, pointer, length: 5 };
+/// let (x, out) = (x.as_mut_ptr().cast(), sums.as_mut_ptr().cast());
+/// let (x, out) = (view(x, ElementType::Int32), view(out, ElementType::Int32));
+/// let segments = view(begins.as_mut_ptr().cast(), ElementType::Bool);
+/// let (axis, order) = (Axis::of(&[5], 0).unwrap(), Order::default());
+/// // SAFETY: the views are of arrays that outlive the call.
+/// unsafe { scan(x, out, Scan::Combine(Combination::Add), axis, Some(&segments), None, order, Some(1)) }.unwrap();
+/// assert_eq!(sums, [1, 3, 6, 4, 9]);
+/// ```
 #[allow(clippy::too_many_arguments)] // arrays, what to do, and under which selection
 pub unsafe fn scan<'a>(
     x: View,

@@ -77,6 +77,19 @@ impl Geometry {
     ///
     /// # Errors
     /// [`GeometryError`]: which axis or entry is wrong, and what would be right.
+    ///
+    /// # Examples
+    /// ```
+    /// use weft_polyshift::geometry::{Geometry, Layout};
+    ///
+    /// // Four ranks as two by two: the blocks that have the shortest edges.
+    /// let square = Geometry::new(&[8, 8], 4, &Layout::default()).unwrap();
+    /// assert_eq!((square.grid(), square.block()), (vec![2, 2], vec![4, 4]));
+    /// // An axis that crosses cuts at a hundred times the cost stays whole.
+    /// let weights = vec![1.0, 100.0];
+    /// let rows = Geometry::new(&[8, 8], 4, &Layout { weights, ..Layout::default() }).unwrap();
+    /// assert_eq!(rows.grid(), [4, 1]);
+    /// ```
     pub fn new(shape: &[usize], ranks: usize, layout: &Layout) -> Result<Geometry, GeometryError> {
         check(shape, ranks, layout)?;
         let grid = match &layout.grid {
@@ -168,6 +181,18 @@ impl Geometry {
     }
 
     /// The rank that has an element, and the element's place in its block; `None` outside of the array.
+    ///
+    /// # Examples
+    /// ```
+    /// use weft_polyshift::geometry::{Geometry, Layout};
+    ///
+    /// // Ten elements over four ranks: blocks of three, the last one has a single element.
+    /// let geometry = Geometry::new(&[10], 4, &Layout::default()).unwrap();
+    /// let (rank, local) = geometry.owner(&[9]).unwrap();
+    /// assert_eq!((geometry.local_shape(rank), local.clone()), (vec![1], vec![0]));
+    /// assert_eq!(geometry.element(rank, &local), Some(vec![9]));
+    /// assert_eq!(geometry.owner(&[10]), None);
+    /// ```
     pub fn owner(&self, element: &[usize]) -> Option<(usize, Vec<usize>)> {
         let is_inside = element.len() == self.axes.len()
             && self.axes.iter().zip(element).all(|(axis, &element)| element < axis.extent());

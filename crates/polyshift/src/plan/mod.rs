@@ -45,6 +45,22 @@ impl Plan {
     ///
     /// Boundary arrays are numbered by [`Edge::Array`] from 0 without gaps; so are sources. Extents times `item` must not
     /// be more than can be addressed.
+    ///
+    /// # Errors
+    /// [`PlanError`]: which shift, source or boundary is wrong.
+    ///
+    /// # Examples
+    /// ```
+    /// use weft_polyshift::plan::{Edge, Plan, Shift};
+    ///
+    /// // Two outputs of one source of 4 by 6 elements of 8 bytes, which is read once.
+    /// let shift = |axis, by| Shift { axis, by, edge: Edge::Circular, source: 0 };
+    /// let plan = Plan::new(&[4, 6], 8, &[shift(0, 1), shift(1, -1)]).unwrap();
+    /// let summary = plan.summary();
+    /// assert_eq!((summary.read, summary.written), (192, 2 * 192));
+    /// let error = Plan::new(&[4, 6], 8, &[shift(2, 1)]).unwrap_err();
+    /// assert_eq!(error.to_string(), "shift 0: there is no axis 2 in an array of rank 2");
+    /// ```
     pub fn new(shape: &[usize], item: usize, shifts: &[Shift]) -> Result<Self, PlanError> {
         let bytes = shift::bytes_of(shape, item)?;
         let shifts = shift::checked(shape, item, shifts)?;
