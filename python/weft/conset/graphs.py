@@ -100,7 +100,9 @@ def dual_graph(cells: list[np.ndarray], dimension: int) -> csr_array:
 
     elements = [element for block in cells for element in block]
     rows = np.repeat(np.arange(len(elements)), [len(element) for element in elements])
-    incidence = csr_array((np.ones(len(rows), dtype=np.int32), (rows, np.concatenate(elements))))
+    columns = np.concatenate(elements)
+    shape = (len(elements), int(columns.max()) + 1)
+    incidence = csr_array((np.ones(len(rows), dtype=np.int32), (rows, columns)), shape=shape)
     shared = (incidence @ incidence.T).tocoo()
     least = 2 if max(block.shape[1] for block in cells) <= 4 and dimension == 2 else 3
     faces = (shared.data >= least) & (shared.row != shared.col)
@@ -239,6 +241,11 @@ def _mesh(path: Path) -> tuple[np.ndarray, list[tuple[str, np.ndarray]]]:
         raise UsageError(f"{path}: expected {expected}; meshio cannot read it: {message(error)}") from None
     if points.ndim != 2 or not 1 <= points.shape[1] <= 3 or any(block.ndim != 2 for _, block in cells):
         raise UsageError(f"{path}: expected points of one to three coordinates, and cells with as many nodes each")
+    for kind, block in cells:
+        if not block.shape[1]:
+            raise UsageError(
+                f"{path}: expected cells with nodes, found {len(block)} of kind {quoted(kind)} without any"
+            )
     if not len(points):
         raise UsageError(f"{path}: expected a mesh, found one without points")
     if dimension == 2 and points.shape[1] == 3 and np.ptp(points[:, 2]) == 0:
