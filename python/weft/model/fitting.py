@@ -296,8 +296,8 @@ def _chosen(samples: pl.DataFrame, machine: str | None, source: str | None) -> p
                 f"the samples are of several {column}s ({', '.join(names)}), and a fit is of one: choose with {column}="
             )
     if rows.filter(pl.col("benchmark") == "echo").is_empty():
-        found = ", ".join(samples["benchmark"].unique(maintain_order=True).to_list()) or "no samples at all"
-        raise FitError(f"a fit needs samples of the benchmark echo, found {found}; measure echo first")
+        present = ", ".join(samples["benchmark"].unique(maintain_order=True).to_list()) or "no samples at all"
+        raise FitError(f"a fit needs samples of the benchmark echo, found {present}; measure echo first")
     return rows
 
 

@@ -190,19 +190,19 @@ _FIGURES: dict[str, pl.DataType] = {
 
 def _row(values: list[float], source: str, confidence: float, half_width: float) -> tuple[object, ...]:
     """The figures of one group, in the order of `_FIGURES`."""
-    found = median_interval(values, confidence)
+    interval = median_interval(values, confidence)
     converged: bool | None
-    if source != "measured" and found.count == 1:
+    if source != "measured" and interval.count == 1:
         converged, note = None, ""
-    elif found.coverage < confidence:
+    elif interval.coverage < confidence:
         converged = False
         note = (
-            f"NOT CONVERGED: {found.count} launch{'es' if found.count > 1 else ''}, "
-            f"whose range covers the median with {found.coverage:.0%}, not {confidence:.0%}"
+            f"NOT CONVERGED: {interval.count} launch{'es' if interval.count > 1 else ''}, "
+            f"whose range covers the median with {interval.coverage:.0%}, not {confidence:.0%}"
         )
-    elif found.half_width > half_width:
-        converged, note = False, f"NOT CONVERGED: half-width {found.half_width:.1%} of the median"
+    elif interval.half_width > half_width:
+        converged, note = False, f"NOT CONVERGED: half-width {interval.half_width:.1%} of the median"
     else:
         converged, note = True, ""
-    width = found.half_width
-    return found.count, found.median, found.low, found.high, found.coverage, width, converged, note
+    width = interval.half_width
+    return interval.count, interval.median, interval.low, interval.high, interval.coverage, width, converged, note
