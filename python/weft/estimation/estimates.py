@@ -143,8 +143,8 @@ def estimate(
     ...     x = weft.VPSet((64, 64)).zeros("float32")
     ...     for _ in range(100):
     ...         x = x + 1
-    >>> found = weft.estimate(program, "cm2-8k")
-    >>> found.total.count, round(found.total.real_s, 3)
+    >>> estimated = weft.estimate(program, "cm2-8k")
+    >>> estimated.total.count, round(estimated.total.real_s, 3)
     (101, 0.017)
     """
     prices = pricer(machine, costs)

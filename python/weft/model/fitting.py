@@ -200,8 +200,8 @@ def fit(
     Examples
     --------
     >>> import weft
-    >>> found = fit(weft.simulate("ipsc860", "echo", bytes="8:8K"))
-    >>> f"{found.startup.value:.3g} s, {found.byte_time.value:.3g} s/B"
+    >>> fitted = fit(weft.simulate("ipsc860", "echo", bytes="8:8K"))
+    >>> f"{fitted.startup.value:.3g} s, {fitted.byte_time.value:.3g} s/B"
     '7.2e-05 s, 3.73e-07 s/B'
     """
     if most_pieces < 1:

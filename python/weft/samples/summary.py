@@ -68,8 +68,8 @@ def median_interval(values: ArrayLike, confidence: float = DEFAULT_CONFIDENCE) -
 
     Examples
     --------
-    >>> found = median_interval([1.0, 1.1, 1.2, 1.3, 1.4, 9.0])
-    >>> found.median, found.low, found.high, round(found.coverage, 3)
+    >>> interval = median_interval([1.0, 1.1, 1.2, 1.3, 1.4, 9.0])
+    >>> interval.median, interval.low, interval.high, round(interval.coverage, 3)
     (1.25, 1.0, 9.0, 0.969)
     """
     ordered = np.sort(np.asarray(values, dtype=float))
@@ -127,8 +127,8 @@ def summarise(
     Examples
     --------
     >>> import weft
-    >>> found = summarise(weft.simulate("ipsc860", "echo", bytes=(8, 1024)))
-    >>> found["bytes"].to_list()
+    >>> summary = summarise(weft.simulate("ipsc860", "echo", bytes=(8, 1024)))
+    >>> summary["bytes"].to_list()
     [8, 1024]
     """
     table = validate(table)
