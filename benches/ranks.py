@@ -96,27 +96,27 @@ def interleaved(
     return harness.interleaved(harness.with_control(sides, variants[0][0]), rounds)
 
 
-def rounds_of(case: str, found: Sequence[Mapping[str, Any]]) -> dict[str, list[float]]:
+def rounds_of(case: str, outcomes: Sequence[Mapping[str, Any]]) -> dict[str, list[float]]:
     """The rounds of every variant of a case, of all launches."""
     rounds: dict[str, list[float]] = {}
-    for result in found:
-        for variant, times in result[case]["rounds"].items():
+    for outcome in outcomes:
+        for variant, times in outcome[case]["rounds"].items():
             rounds.setdefault(variant, []).extend(times)
     return rounds
 
 
 def summarise(
-    case: str, found: Sequence[Mapping[str, Any]], report: Report, shape: Sequence[int]
+    case: str, outcomes: Sequence[Mapping[str, Any]], report: Report, shape: Sequence[int]
 ) -> dict[str, list[float]]:
     """Figures, samples and notes of what every variant of a case took; the rounds, by variant."""
-    rounds = rounds_of(case, found)
+    rounds = rounds_of(case, outcomes)
     for variant, times in sorted(rounds.items(), key=lambda item: statistics.median(item[1])):
         report.figure(f"{case}: {variant}", harness.spread(times), "s")
     report.samples(rounds, ranks=2, shape="x".join(map(str, shape)), unit=case)
-    for variant, why in found[0][case]["absent"].items():
+    for variant, why in outcomes[0][case]["absent"].items():
         print(f"left out: {variant}: {why}")
         report.notes[f"{case}: {variant} left out"] = why
-    report.notes[f"{case}: plan"] = found[0][case]["explain"]
+    report.notes[f"{case}: plan"] = outcomes[0][case]["explain"]
     control = [name for name in rounds if name.endswith(harness.CONTROL)]
     for name in control:
         first = name.removesuffix(f", {harness.CONTROL}")

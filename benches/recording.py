@@ -117,15 +117,15 @@ class Report:
     def figure(
         self,
         name: str,
-        found: float | Spread,
+        measured: float | Spread,
         unit: str = "",
         target: float | None = None,
         sense: Sense | None = None,
         quiet: bool = False,
     ) -> Figure:
         """Add a figure; one that misses its target makes the run a failed one."""
-        spread = {} if isinstance(found, (int, float)) else dataclasses.asdict(found)
-        value = spread.pop("value", found)
+        spread = {} if isinstance(measured, (int, float)) else dataclasses.asdict(measured)
+        value = spread.pop("value", measured)
         figure = Figure(name, value, unit, **spread, target=target, sense=sense if target is not None else None)
         self._figures.append(figure)
         self.failed |= figure.met is False
@@ -259,8 +259,8 @@ def validated(record: dict[str, Any], origin: str) -> dict[str, Any]:
         If a part is missing or is not what it should be, and `SamplesError` if the samples are not.
     """
     if not isinstance(record, dict) or set(record) != set(PARTS):
-        found = ", ".join(record) if isinstance(record, dict) else type(record).__name__
-        raise RecordError(f"{origin}: a record has the parts {', '.join(PARTS)}, found {found}")
+        parts = ", ".join(record) if isinstance(record, dict) else type(record).__name__
+        raise RecordError(f"{origin}: a record has the parts {', '.join(PARTS)}, found {parts}")
     for part, kind in (("benchmark", str), ("date", str), ("machine", dict), ("protocol", dict), ("notes", dict)):
         if not isinstance(record[part], kind):
             raise RecordError(f"{origin}, {part}: expected {kind.__name__}, found {type(record[part]).__name__}")

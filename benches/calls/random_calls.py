@@ -156,7 +156,7 @@ class Campaign:
             )
             said = done.stderr
             why = judged(ranks, kind, done, path.name)
-            self.seconds += [float(found) for found in re.findall(r"SECONDS (\d+\.\d\d)", done.stdout)]
+            self.seconds += [float(seconds) for seconds in re.findall(r"SECONDS (\d+\.\d\d)", done.stdout)]
         except subprocess.TimeoutExpired:
             why = f"not ended after {LIMIT:g} s"
         self.slowest = max(self.slowest, time.monotonic() - start)

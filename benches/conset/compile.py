@@ -73,7 +73,7 @@ def compare(chosen: argparse.Namespace, workload: tuple[Any, ...], report: Repor
     outcomes = [compiled(chosen, workload, "weft", effort) for _ in range(runs)]
     weft = outcomes[0]
     seconds = [outcome["seconds"] for outcome in outcomes]
-    found = {**weft, "seconds": harness.spread(seconds), "over_bound": weft["phases"] - weft["bound"]}
+    figures = {**weft, "seconds": harness.spread(seconds), "over_bound": weft["phases"] - weft["bound"]}
     for key in ("phases", "bound", "over_bound", "link_loads", "clocks", "bound_clocks", "seconds"):
         target = targets.get(key)
         if key == "clocks" and target is not None and weft["bound_clocks"] > target:
@@ -81,7 +81,7 @@ def compare(chosen: argparse.Namespace, workload: tuple[Any, ...], report: Repor
                 f"{target:.0f} clocks are below the bound, {weft['bound_clocks']:.0f}"
             )
             target = None
-        report.figure(f"{name}: {key}", found[key], UNITS.get(key, ""), target, "at most")
+        report.figure(f"{name}: {key}", figures[key], UNITS.get(key, ""), target, "at most")
     report.samples({"weft": seconds}, pattern=name, compiler="weft", phases=weft["phases"])
     if has_baseline:
         apr = compiled(chosen, workload, "apr", 0)

@@ -93,9 +93,9 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(chosen: argparse.Namespace, report: Report) -> None:
     ranks.require(chosen.python)
-    found = ranks.launch(chosen.python, __name__, {"rounds": chosen.rounds}, chosen.ranks, LAUNCH_LIMIT)
-    report.protocol = {"ranks": chosen.ranks, "rounds": chosen.rounds, "library": found["library"]}
-    for row in found["rows"]:
+    outcome = ranks.launch(chosen.python, __name__, {"rounds": chosen.rounds}, chosen.ranks, LAUNCH_LIMIT)
+    report.protocol = {"ranks": chosen.ranks, "rounds": chosen.rounds, "library": outcome["library"]}
+    for row in outcome["rows"]:
         where = f"{row['topology']}, {row['bytes']} bytes"
         seconds = row["seconds"]
         report.figure(f"{where}: weft/MPI", harness.spread(harness.ratios(seconds["weft"], seconds["MPI"])), "ratio")

@@ -101,8 +101,8 @@ def points(path: pathlib.Path) -> Points:
     if path.is_dir():
         return points(path / "samples.csv") | {(one.name,) for one in path.iterdir() if one.suffix != ".journal"}
     if path.suffix == ".csv":
-        found = table(path)
-        return set(found.select([name for name in _POINT if name in found.columns]).rows())
+        samples = table(path)
+        return set(samples.select([name for name in _POINT if name in samples.columns]).rows())
     if path.suffix == ".json":
         return {(path.read_text(),)}
     if path.suffix == ".toml":
@@ -116,12 +116,12 @@ def journal(path: pathlib.Path) -> list[dict[str, Any]]:
         lines = path.read_bytes().split(b"\n")
     except OSError:
         return []
-    found = []
+    records = []
     for line in lines[:-1]:
         checksum, _, text = line.partition(b" ")
         if checksum == b"%08x" % zlib.crc32(text):
-            found.append(json.loads(text))
-    return found[1:]
+            records.append(json.loads(text))
+    return records[1:]
 
 
 def rows(records: list[dict[str, Any]]) -> set[tuple[Any, ...]]:
@@ -139,6 +139,6 @@ def lost(records: list[dict[str, Any]], output: pathlib.Path) -> int:
     if not wanted:
         return 0
     path = output / "samples.csv" if output.is_dir() else output
-    found = table(path).select("benchmark", "repetition", "seconds").rows()
-    have = {(name, int(number), float(seconds)) for name, number, seconds in found if number is not None}
+    samples = table(path).select("benchmark", "repetition", "seconds").rows()
+    have = {(name, int(number), float(seconds)) for name, number, seconds in samples if number is not None}
     return len(wanted - have)

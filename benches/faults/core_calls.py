@@ -60,8 +60,8 @@ def run(chosen: argparse.Namespace, report: Report) -> None:
                 print(ended[-1], flush=True)
             defects |= {line for line in out.splitlines() if line.startswith("defect: ")}
             if counted := COUNTS.search(out):
-                made, names, errors, missed = map(int, counted.groups())
-                calls, raised, uncaught = calls + made, raised + errors, uncaught + missed
+                called, names, errors, missed = map(int, counted.groups())
+                calls, raised, uncaught = calls + called, raised + errors, uncaught + missed
     report.protocol = {"seed": chosen.seed, "minutes": chosen.minutes, "calls of a name": chosen.calls}
     for name, count in (("processes", processes), ("names", names), ("calls", calls), ("raised", raised)):
         report.figure(name, count)

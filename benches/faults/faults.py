@@ -51,7 +51,7 @@ def draw(chance: random.Random, has_ranks: bool, has_processes: bool, can_mount:
 
 def processes(trial: str) -> dict[int, tuple[str, int, bool]]:
     """Of the processes of a trial: name, parent, and whether a launcher has made it a rank."""
-    found = {}
+    by_pid = {}
     wanted = f"{MARK}={trial}".encode()
     for path in pathlib.Path("/proc").glob("[0-9]*"):
         try:
@@ -64,10 +64,10 @@ def processes(trial: str) -> dict[int, tuple[str, int, bool]]:
                 continue
             name = text[text.index("(") + 1 : text.rindex(")")]
             is_rank = any(one.startswith(b"PMI_RANK=") for one in variables)
-            found[int(path.name)] = name, int(fields[1]), is_rank
+            by_pid[int(path.name)] = name, int(fields[1]), is_rank
         except (OSError, ValueError):
             continue
-    return found
+    return by_pid
 
 
 def targets(where: str, first: int, trial: str) -> list[int]:
@@ -79,9 +79,9 @@ def targets(where: str, first: int, trial: str) -> list[int]:
         return [pid for pid, (name, _, _) in there.items() if name.startswith("mpiexec")]
     if where == "proxy":
         return [pid for pid, (name, _, _) in there.items() if name.startswith("hydra_pmi")]
-    found = [pid for pid, (_, _, is_rank) in there.items() if is_rank]
+    ranks = [pid for pid, (_, _, is_rank) in there.items() if is_rank]
     # What weft starts without mpiexec; its keeper is no part of a measurement.
-    return found or [pid for pid, (_, parent, _) in there.items() if parent == first and is_launched(pid)]
+    return ranks or [pid for pid, (_, parent, _) in there.items() if parent == first and is_launched(pid)]
 
 
 def words(pid: int) -> list[bytes]:
@@ -113,8 +113,8 @@ def hit(fault: Fault, running: subprocess.Popen[bytes], trial: str, chance: rand
     deadline = time.monotonic() + WAIT
     assert fault.signal is not None
     while running.poll() is None and time.monotonic() < deadline:
-        if found := targets(fault.where, running.pid, trial):
-            pid = chance.choice(sorted(found))
+        if pids := targets(fault.where, running.pid, trial):
+            pid = chance.choice(sorted(pids))
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, fault.signal)
                 if pid == running.pid and fault.signal == signal.SIGSTOP:

@@ -58,7 +58,7 @@ class Outcome:
         return {**dataclasses.asdict(self), "said": self.said[-600:]}
 
 
-class Place:
+class Sandbox:
     """The folders of a trial: of its output, of temporary files, and of shared memory, which nobody else sees."""
 
     def __init__(self, root: pathlib.Path, name: str, mounts: bool, small: bool) -> None:
@@ -101,24 +101,24 @@ class Place:
 
 def undisturbed(kind: Kind, root: pathlib.Path, mounts: bool) -> Undisturbed:
     """Run a command once as it is."""
-    place = Place(root, f"{os.getpid()}-{kind.name}-undisturbed", mounts, small=False)
+    sandbox = Sandbox(root, f"{os.getpid()}-{kind.name}-undisturbed", mounts, small=False)
     try:
-        output = place.output.path / kind.output
+        output = sandbox.output.path / kind.output
         begin = time.monotonic()
-        running = place.start(kind.command(output, mpiexec.command))
+        running = sandbox.start(kind.command(output, mpiexec.command))
         there = 0.0
         while running.poll() is None:
-            if faults.targets("rank", running.pid, place.name):
+            if faults.targets("rank", running.pid, sandbox.name):
                 there += 0.1
             elif there > 0.0:
                 break
             time.sleep(0.1)
         code = running.wait(timeout=300)
         if code != 0:
-            raise SystemExit(f"{kind.name} fails undisturbed with code {code}:\n{place.said()}")
+            raise SystemExit(f"{kind.name} fails undisturbed with code {code}:\n{sandbox.said()}")
         return Undisturbed(time.monotonic() - begin, checks.points(output), there)
     finally:
-        place.remove()
+        sandbox.remove()
 
 
 def drawn(number: int, seed: int, mounts: bool, kinds: tuple[Kind, ...] = KINDS) -> tuple[Kind, Fault, random.Random]:
@@ -145,23 +145,23 @@ def disturbed(
     mounts: bool,
 ) -> Outcome:
     """Run a command, disturb it, and look at all that must hold afterwards."""
-    place = Place(root, f"{os.getpid()}-{number}", mounts, small=fault.signal is None)
-    output = place.output.path / kind.output
+    sandbox = Sandbox(root, f"{os.getpid()}-{number}", mounts, small=fault.signal is None)
+    output = sandbox.output.path / kind.output
     words = kind.command(output, mpiexec.command)
     failures: list[str] = []
-    running = place.start(words)
+    running = sandbox.start(words)
     _until_begun(running)
     begin = time.monotonic()
     try:
         if fault.where in ("mpiexec", "proxy", "rank"):
-            _until_there(fault.where, place.name, running, usual.seconds)
+            _until_there(fault.where, sandbox.name, running, usual.seconds)
             _sleep_until(time.monotonic() + fault.moment * usual.launch, running)
         else:
             _sleep_until(begin + fault.moment * usual.seconds, running)
-        begun = not kind.under_mpiexec or any(place.shared.path.glob("weft-ranks-*"))
-        store = place.output if fault.where == "output" else place.temporary
+        begun = not kind.under_mpiexec or any(sandbox.shared.path.glob("weft-ranks-*"))
+        store = sandbox.output if fault.where == "output" else sandbox.temporary
         if fault.signal is not None:
-            was_hit = faults.hit(fault, running, place.name, chance)
+            was_hit = faults.hit(fault, running, sandbox.name, chance)
         else:
             was_hit = running.poll() is None
             store.disturb(fault.sort)
@@ -173,25 +173,25 @@ def disturbed(
             code = None
             failures.append(f"hung: still running {left + HUNG:.0f} s after the fault")
         seconds = time.monotonic() - begin
-        failures += _orphans(place.name, running)
+        failures += _orphans(sandbox.name, running)
         if fault.signal is None:
             store.mend(fault.sort)
-        said = place.said()
+        said = sandbox.said()
         records = checks.journal(output.with_name(output.name + ".journal"))
         if output.suffix == "":
             records = checks.journal(output / "samples.csv.journal")
-        failures += _after(kind, fault, place, output, code, said, usual, begun)
+        failures += _after(kind, fault, sandbox, output, code, said, usual, begun)
         resumed = False
         if kind.resumes and code != 0 and not failures and output.parent.is_dir():
             resumed = True
-            failures += _resume(kind, place, output, records, usual)
+            failures += _resume(kind, sandbox, output, records, usual)
         return Outcome(
             number, kind.name, fault, was_hit, code, seconds, failures, said, shlex.join(map(str, words)), resumed
         )
     finally:
-        _end(place.name)
+        _end(sandbox.name)
         running.wait()
-        place.remove()
+        sandbox.remove()
 
 
 def _until_begun(running: subprocess.Popen[bytes]) -> None:
@@ -235,7 +235,7 @@ def _end(trial: str) -> None:
 def _after(
     kind: Kind,
     fault: Fault,
-    place: Place,
+    sandbox: Sandbox,
     output: pathlib.Path,
     code: int | None,
     said: str,
@@ -250,8 +250,8 @@ def _after(
     if not was_killed and kind.under_mpiexec == 0:
         failures += [f"left behind: {one.name}" for one in files if one.suffix == ".part"]
     if kind.under_mpiexec == 0 and fault.where != "temporary":
-        failures += [f"left behind: {one.name}" for one in place.temporary.path.glob("weft-*") if one.is_dir()]
-        failures += [f"shared memory left: {one.name}" for one in place.shared.path.iterdir()]
+        failures += [f"left behind: {one.name}" for one in sandbox.temporary.path.glob("weft-*") if one.is_dir()]
+        failures += [f"shared memory left: {one.name}" for one in sandbox.shared.path.iterdir()]
     if code == 0:
         complete = output.exists() and (checks.points(output) >= usual.points or kind.name in ("study", "suite"))
         if not complete and output.parent.is_dir() and fault.sort != "removed":
@@ -272,23 +272,23 @@ def _had_begun(code: int, said: str) -> bool:
 
 
 def _resume(
-    kind: Kind, place: Place, output: pathlib.Path, records: list[dict[str, Any]], usual: Undisturbed
+    kind: Kind, sandbox: Sandbox, output: pathlib.Path, records: list[dict[str, Any]], usual: Undisturbed
 ) -> list[str]:
     """What is wrong with the same command and --resume."""
-    running = place.start(kind.command(output, mpiexec.command, resume=True))
+    running = sandbox.start(kind.command(output, mpiexec.command, resume=True))
     try:
         code = running.wait(timeout=2 * SHARED * usual.seconds + HUNG)
     except subprocess.TimeoutExpired:
         running.kill()
         return ["hung: --resume"]
     if code != 0:
-        return [f"--resume ends with code {code}: {place.said()[-300:]}"]
+        return [f"--resume ends with code {code}: {sandbox.said()[-300:]}"]
     failures = []
     if missing := checks.lost(records, output):
         failures.append(f"lost: {missing} rows of the journal are not in the output")
-    found = checks.points(output)
-    if found != usual.points:
-        few, more = usual.points - found, found - usual.points
+    points = checks.points(output)
+    if points != usual.points:
+        few, more = usual.points - points, points - usual.points
         failures.append(
             f"--resume gives another table: {len(few)} points missing, {len(more)} more: {list(few or more)[:2]}"
         )

@@ -114,7 +114,7 @@ Side = Weft | Baseline
 
 def sides(command: str, folder: Path) -> dict[str, Side]:
     """weft, and the baselines that are installed."""
-    found: dict[str, Side] = {
+    available: dict[str, Side] = {
         "weft, native": Weft(command, "--native"),
         "weft, counting": Weft(command, "--native", "--counts"),
         "weft, without counters": Weft(command, "--native", "--without-counters"),
@@ -125,7 +125,7 @@ def sides(command: str, folder: Path) -> dict[str, Side]:
     timed = "bench({program},{n},{k})"
     if shutil.which("erlc") and shutil.which("erl"):
         words = ["erl", "-noshell", "-run", "fghc_baseline", "main", "{program}", "{n}", "{k}"]
-        found["Erlang"] = Baseline(["erlc", "fghc_baseline.erl"], words, folder)
+        available["Erlang"] = Baseline(["erlc", "fghc_baseline.erl"], words, folder)
     if shutil.which("gplc"):
         # The goal comes from the environment, because the program is compiled once.
         main = (
@@ -135,12 +135,12 @@ def sides(command: str, folder: Path) -> dict[str, Side]:
         )
         (folder / "gnu.pl").write_text(text + main)
         words = [str(folder / "gnu"), "{program}", "{n}", "{k}"]
-        found["GNU Prolog"] = Baseline(["gplc", "--no-top-level", "-o", "gnu", "gnu.pl"], words, folder)
+        available["GNU Prolog"] = Baseline(["gplc", "--no-top-level", "-o", "gnu", "gnu.pl"], words, folder)
     if shutil.which("swipl"):
         (folder / "swi.pl").write_text(text)
         goal = f"statistics(cputime,T0),{timed},statistics(cputime,T1),T is T1-T0,write(T),nl"
-        found["SWI-Prolog"] = Baseline(None, ["swipl", "-O", "-g", goal, "-t", "halt", "swi.pl"], folder)
-    return found
+        available["SWI-Prolog"] = Baseline(None, ["swipl", "-O", "-g", goal, "-t", "halt", "swi.pl"], folder)
+    return available
 
 
 def versions() -> dict[str, str]:
@@ -177,10 +177,10 @@ def rates(everyone: dict[str, Side], program: str, rounds: int) -> dict[str, lis
     return harness.interleaved(runs, rounds, program)
 
 
-def summarise(program: str, found: dict[str, list[float]], report: Report) -> None:
+def summarise(program: str, by_side: dict[str, list[float]], report: Report) -> None:
     """Rates of the fastest rounds, and medians."""
-    fastest = {side: max(values) for side, values in found.items()}
-    for side, values in found.items():
+    fastest = {side: max(values) for side, values in by_side.items()}
+    for side, values in by_side.items():
         target = WANTED.get(program) if side == "weft, native" else None
         report.figure(f"{program}: {side}", round(fastest[side], 1), "M reductions/s", target, "at least")
         report.figure(f"{program}: {side}, median", harness.spread(values), "M reductions/s", quiet=True)
@@ -191,7 +191,7 @@ def summarise(program: str, found: dict[str, list[float]], report: Report) -> No
 
 def costs(command: str, chosen: argparse.Namespace) -> dict[str, dict[str, list[float]]]:
     """By what is counted and program: by how much longer a run with it takes than one without, for every placement."""
-    found: dict[str, dict[str, list[float]]] = {}
+    overheads: dict[str, dict[str, list[float]]] = {}
     sides = {words: Weft(command, "--native", *words) for pair in COSTS.values() for words in pair}
     if hasattr(os, "sched_setaffinity"):
         # All on one processor, because others may be slower; those who are started inherit it.
@@ -205,9 +205,9 @@ def costs(command: str, chosen: argparse.Namespace) -> dict[str, dict[str, list[
             n = max(1, times // COST_SHARE)
             seconds = {words: sides[words].run(program, n, size, *more)[0] for words in order}
             for what, (having, without) in COSTS.items():
-                by_program = found.setdefault(what, {})
+                by_program = overheads.setdefault(what, {})
                 by_program.setdefault(program, []).append(seconds[having] / seconds[without] - 1)
-    return found
+    return overheads
 
 
 def run(chosen: argparse.Namespace, report: Report) -> None:

@@ -102,14 +102,14 @@ def commands(folder: Path) -> dict[str, list[str]]:
     common = folder / "common.fghc"
     common.write_text(f":- module main.\n{COMMON}")
     run = [sys.executable, "-m", "weft.cli.main", "fghc", "run"]
-    found = {kind: [*run, str(common), "--goal", goal, *words] for kind, (goal, words) in PROGRAMS.items()}
+    by_kind = {kind: [*run, str(common), "--goal", goal, *words] for kind, (goal, words) in PROGRAMS.items()}
     path = large(folder)
-    found["compiling a large program"] = [*run, str(path)]
-    found["checking a large program"] = [*run[:-1], "check", str(path)]
+    by_kind["compiling a large program"] = [*run, str(path)]
+    by_kind["checking a large program"] = [*run[:-1], "check", str(path)]
     pipe = folder / "pipe"
     os.mkfifo(pipe)
-    found["reading a program from a pipe"] = [*run, str(pipe)]
-    return found
+    by_kind["reading a program from a pipe"] = [*run, str(pipe)]
+    return by_kind
 
 
 def is_bad(row: dict[str, Any]) -> bool:

@@ -47,7 +47,7 @@ MESSAGES = (
 """Kinds of messages: program, the goal that does the same without them on one PE, and the goal with them on two."""
 BASES = {"throw": "stay", "throw, MPI": "stay", "ask": "ask alone", "ask, MPI": "ask alone"}
 QUEENS, DEPTHS = 12, (1, 2, 3, 4)
-ALIKE, FEWEST = 1.1, 3
+ALIKE, MIN_ALIKE = 1.1, 3
 """How far apart two runs at one time and one after them may be where there are two like cores, and the fewest such
 rounds that tell something."""
 WANTED = {"throw": 20, "ask": 20, "throw, MPI": 150, "ask, MPI": 150, "two PEs": 1.8}
@@ -57,15 +57,15 @@ def mpiexec() -> list[str] | None:
     if "WEFT_MPIEXEC" in os.environ:
         return shlex.split(os.environ["WEFT_MPIEXEC"])
     beside = Path(sys.executable).parent / "mpiexec"
-    found = str(beside) if beside.exists() else shutil.which("mpiexec")
-    if found is None:
+    launcher = str(beside) if beside.exists() else shutil.which("mpiexec")
+    if launcher is None:
         print("there is no mpiexec: messages over MPI are left out", file=sys.stderr)
         return None
     library = Path(sys.prefix) / "lib" / "libmpi.so"
     if library.exists():
         # That of the very mpiexec, where the environment names no other.
         os.environ.setdefault("WEFT_MPI_LIBRARY", str(library))
-    return [found]
+    return [launcher]
 
 
 def run(command: list[str], program: Path, goal: str, pes: str) -> Outcome:
@@ -96,7 +96,7 @@ class Control:
     def on_two_cores(self) -> list[int]:
         """The rounds in which two runs at one time took as long as each other, and as one alone."""
         runs = [[*pair, one] for pair, one in zip(self.pairs, self.after, strict=True)]
-        return [i for i, found in enumerate(runs) if max(found) <= ALIKE * min(found)]
+        return [i for i, times in enumerate(runs) if max(times) <= ALIKE * min(times)]
 
 
 def two_at_once(command: str, program: Path, goal: str) -> list[float] | None:
@@ -115,7 +115,7 @@ def two_at_once(command: str, program: Path, goal: str) -> list[float] | None:
     lines = [one.communicate()[0].splitlines() for one in running]
     if any(one.returncode != 0 for one in running):
         sys.exit(f"{goal} on one PE failed beside another")
-    return [json.loads(found[0])["elapsed"] for found in lines]
+    return [json.loads(printed[0])["elapsed"] for printed in lines]
 
 
 def work(outcome: Outcome) -> float:
@@ -161,55 +161,55 @@ class Rounds:
 def measure(pes: str, rounds: int) -> Rounds:
     """One PE and two in turn, so that what slows the machine slows both."""
     launcher = mpiexec()
-    found = Rounds(times={depth: {1: [], 2: []} for depth in DEPTHS})
-    found.without = {BASES[kind]: Control(pes, PROGRAMS / file, lone) for kind, file, lone, _ in MESSAGES}
+    measured = Rounds(times={depth: {1: [], 2: []} for depth in DEPTHS})
+    measured.without = {BASES[kind]: Control(pes, PROGRAMS / file, lone) for kind, file, lone, _ in MESSAGES}
     goals = {depth: f"queens({QUEENS},{depth},S)" for depth in DEPTHS}
-    found.beside = {depth: Control(pes, QUEENS_FILE, goal) for depth, goal in goals.items()}
+    measured.beside = {depth: Control(pes, QUEENS_FILE, goal) for depth, goal in goals.items()}
     for _ in range(rounds):
         for kind, file, lone, pair_goal in MESSAGES:
             base = BASES[kind]
-            found.runs.setdefault(base, []).append(run([pes], PROGRAMS / file, lone, "1"))
-            found.runs.setdefault(kind, []).append(run([pes], PROGRAMS / file, pair_goal, "2"))
+            measured.runs.setdefault(base, []).append(run([pes], PROGRAMS / file, lone, "1"))
+            measured.runs.setdefault(kind, []).append(run([pes], PROGRAMS / file, pair_goal, "2"))
             if launcher is not None:
                 command = [*launcher, "-n", "2", pes]
-                found.runs.setdefault(f"{kind}, MPI", []).append(run(command, PROGRAMS / file, pair_goal, "mpi"))
-            found.without[base].run()
+                measured.runs.setdefault(f"{kind}, MPI", []).append(run(command, PROGRAMS / file, pair_goal, "mpi"))
+            measured.without[base].run()
         for depth, goal in goals.items():
             for number in (1, 2):
-                found.times[depth][number].append(seconds(pes, QUEENS_FILE, goal, number))
-            found.beside[depth].run()
-    return found
+                measured.times[depth][number].append(seconds(pes, QUEENS_FILE, goal, number))
+            measured.beside[depth].run()
+    return measured
 
 
-def report_messages(found: Rounds, report: Report) -> None:
+def report_messages(measured: Rounds, report: Report) -> None:
     """What a message costs, by the rounds with two like cores where they are enough, else by all."""
     for name, base in BASES.items():
-        if name not in found.runs:
+        if name not in measured.runs:
             continue
-        costs = [message_cost(one, two) for one, two in zip(found.runs[base], found.runs[name], strict=True)]
-        alike = found.without[base].on_two_cores()
-        counted = [costs[i] for i in alike] if len(alike) >= FEWEST else costs
+        costs = [message_cost(one, two) for one, two in zip(measured.runs[base], measured.runs[name], strict=True)]
+        alike = measured.without[base].on_two_cores()
+        counted = [costs[i] for i in alike] if len(alike) >= MIN_ALIKE else costs
         report.figure(f"a message ({name})", harness.spread(counted), "reductions", WANTED[name], "at most")
         report.figure(f"a message ({name}), all rounds", harness.spread(costs), "reductions")
         report.figure(f"a message ({name}): rounds with two like cores", len(alike), quiet=True)
 
 
-def report_gains(found: Rounds, report: Report) -> None:
+def report_gains(measured: Rounds, report: Report) -> None:
     """What two PEs gain, and what two runs that share nothing do."""
     best: tuple[float, harness.Spread] | None = None
-    for depth, by in found.times.items():
+    for depth, by in measured.times.items():
         where = f"{QUEENS} queens, depth {depth}"
         gains = harness.ratios(by[1], by[2])
         report.figure(f"{where}: two PEs, all rounds", harness.spread(gains), "ratio")
-        alike = found.beside[depth].on_two_cores()
+        alike = measured.beside[depth].on_two_cores()
         report.figure(f"{where}: rounds with two like cores", len(alike), quiet=True)
-        if len(alike) >= FEWEST:
+        if len(alike) >= MIN_ALIKE:
             gain = harness.spread([gains[i] for i in alike])
             report.figure(f"{where}: two PEs, two like cores", gain, "ratio")
             # The best depth is where two PEs take least.
             taken = statistics.median(by[2][i] for i in alike)
             best = min(best or (taken, gain), (taken, gain), key=lambda one: one[0])
-        pairs = found.beside[depth].pairs
+        pairs = measured.beside[depth].pairs
         for name, of in (("mean", statistics.mean), ("the slower", max)) if pairs else ():
             gain = harness.spread([2 * one / of(pair) for one, pair in zip(by[1], pairs, strict=True)])
             report.figure(f"{where}: two runs that share nothing, {name}", gain, "ratio")
@@ -217,7 +217,7 @@ def report_gains(found: Rounds, report: Report) -> None:
     if best is not None:
         report.figure("two PEs, the best depth", best[1], "ratio", WANTED["two PEs"], "at least")
     else:
-        print(f"fewer than {FEWEST} rounds at any depth had two like cores: two PEs are not judged; run it again")
+        print(f"fewer than {MIN_ALIKE} rounds at any depth had two like cores: two PEs are not judged; run it again")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -232,9 +232,9 @@ def run_all(chosen: argparse.Namespace, report: Report) -> None:
         "unit": "reductions of the program on one PE that a message costs both ends, median over pairs; one PE's time "
         "over two PEs', median over pairs; twice one PE's time over that of two such runs at one time",
     }
-    found = measure(pes, chosen.rounds)
-    report_messages(found, report)
-    report_gains(found, report)
+    measured = measure(pes, chosen.rounds)
+    report_messages(measured, report)
+    report_gains(measured, report)
 
 
 BENCHMARK = Benchmark(

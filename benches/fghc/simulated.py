@@ -57,11 +57,11 @@ def run(chosen: argparse.Namespace, report: Report) -> None:
     report.protocol = {"rounds": chosen.rounds, "depth": DEPTH, "machine": "multi-psi-v2"}
     sides = {str(pes): functools.partial(in_a_process, pes) for pes in chosen.pes}
     for pes, runs in harness.interleaved(sides, chosen.rounds, "PEs").items():
-        seconds = [found["seconds"] for found in runs]
+        seconds = [outcome["seconds"] for outcome in runs]
         report.figure(f"{pes} PEs", harness.spread(seconds), "s", WANTED.get(int(pes)), "at most")
         report.figure(f"{pes} PEs: virtual time", runs[0]["virtual_seconds"], "s")
         report.figure(f"{pes} PEs: messages", runs[0]["messages"])
-        report.figure(f"{pes} PEs: memory", max(found["memory_MiB"] for found in runs), "MiB")
+        report.figure(f"{pes} PEs: memory", max(outcome["memory_MiB"] for outcome in runs), "MiB")
         report.samples({"simulator": seconds}, ranks=int(pes), program="program1.fghc", n=DEPTH)
 
 

@@ -88,17 +88,17 @@ def work(command: str, chunks: list[tuple[int, int]], chosen: argparse.Namespace
                 print("the time is over", file=sys.stderr)
                 break
             words = [command, str(first), str(count), str(SIZES[pes]), str(pes), str(chosen.threads)]
-            found = []
+            finished = []
             with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
                 assert process.stdout is not None
                 for line in process.stdout:
-                    found.append(json.loads(line))
-                    rows.append(found[-1])
+                    finished.append(json.loads(line))
+                    rows.append(finished[-1])
                     kept.write(line)
                     kept.flush()
-                    show(found[-1])
+                    show(finished[-1])
             if process.returncode != 0:
-                missing = sorted(set(range(first, first + count)) - {row["chunk"] for row in found})
+                missing = sorted(set(range(first, first + count)) - {row["chunk"] for row in finished})
                 print(f"{' '.join(words)} ended with {process.returncode} in chunks {missing}", file=sys.stderr)
                 return False
     return True

@@ -110,8 +110,9 @@ def exchange_threads(path: str) -> None:
     from weft import _core
 
     # Ranks are threads of this process: a few show what many would.
-    found = _parsed(_text(path))
-    ranks = found.get("set", {}).get("nodes") if isinstance(found, dict) and isinstance(found.get("set"), dict) else 0
+    request = _parsed(_text(path))
+    connections = request.get("set") if isinstance(request, dict) else None
+    ranks = connections.get("nodes") if isinstance(connections, dict) else 0
     if not isinstance(ranks, int) or ranks <= 16:
         _core.exchange_threads(_core.ExchangeRequest.from_json(_limited(_text(path))))
 
@@ -137,13 +138,13 @@ def _parsed(text: str) -> Any:
 
 def _limited(text: str) -> str:
     """The same with few repetitions: a request may well ask for hours of work."""
-    found = _parsed(text)
-    if not isinstance(found, dict):
+    request = _parsed(text)
+    if not isinstance(request, dict):
         return text
     for key, most in (("iterations", 20), ("warmup", 20), ("extent", 64), ("window", 64), ("ranks", 64)):
-        if isinstance(found.get(key), int) and not isinstance(found[key], bool) and found[key] > most:
-            found[key] = most
-    if isinstance(found.get("bytes"), list):
-        small = [each for each in found["bytes"] if not isinstance(each, int) or not 10**6 < each < 10**18]
-        found["bytes"] = small[:4]
-    return json.dumps(found)
+        if isinstance(request.get(key), int) and not isinstance(request[key], bool) and request[key] > most:
+            request[key] = most
+    if isinstance(request.get("bytes"), list):
+        small = [each for each in request["bytes"] if not isinstance(each, int) or not 10**6 < each < 10**18]
+        request["bytes"] = small[:4]
+    return json.dumps(request)

@@ -120,8 +120,8 @@ def seeds(format: Format) -> list[tuple[bytes, str]]:
     folder = CORPUS / format.name
     files = sorted(folder.glob("*")) if folder.is_dir() else []
     files += [ROOT / name for name in format.seeds if (ROOT / name).is_file()]
-    found = [(file.read_bytes(), file.suffix) for file in files]
-    return found + [(text, format.suffixes[0]) for text in generated(format.name)]
+    inputs = [(file.read_bytes(), file.suffix) for file in files]
+    return inputs + [(text, format.suffixes[0]) for text in generated(format.name)]
 
 
 def fuzz(format: Format, inputs: int | None, seconds: float, seed: int, keep: Path | None) -> Answer:
@@ -198,13 +198,13 @@ def _note(
 ) -> None:
     """Keep the first inputs of each class of faults."""
     kind = re.sub(r"[\d./]+|'[^']*'|\"[^\"]*\"", "#", answer["fault"])[:90]
-    found = faults.setdefault(kind, {"count": 0, "example": answer["fault"][:300], "choice": choice})
-    found["count"] += 1
-    if keep is not None and found["count"] <= 3:
+    group = faults.setdefault(kind, {"count": 0, "example": answer["fault"][:300], "choice": choice})
+    group["count"] += 1
+    if keep is not None and group["count"] <= 3:
         folder = keep / name
         folder.mkdir(parents=True, exist_ok=True)
         stem = re.sub(r"\W+", "-", kind)[:50]
-        (folder / f"{stem}-{found['count']}-c{choice}{suffix}").write_bytes(text)
+        (folder / f"{stem}-{group['count']}-c{choice}{suffix}").write_bytes(text)
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -231,31 +231,33 @@ def run(chosen: argparse.Namespace, report: Report) -> None:
         "limits": {"processor seconds": MAX_SECONDS, "bytes": MAX_BYTES},
         "share of whole commands": COMMANDS_SHARE,
     }
-    found: dict[str, Answer] = {}
+    answers: dict[str, Answer] = {}
     with concurrent.futures.ProcessPoolExecutor(chosen.jobs) as pool:
         running = {
             pool.submit(fuzz, FORMATS[name], limit, seconds, chosen.seed, chosen.keep): name for name in chosen.formats
         }
         for done in concurrent.futures.as_completed(running):
             name = running[done]
-            found[name] = done.result()
-            summarise(name, found[name], report)
-    report.figure("inputs of all formats", sum(result["inputs"] for result in found.values()))
-    faults = sum(result["faults"] for result in found.values())
+            answers[name] = done.result()
+            summarise(name, answers[name], report)
+    report.figure("inputs of all formats", sum(result["inputs"] for result in answers.values()))
+    faults = sum(result["faults"] for result in answers.values())
     report.figure("faults of all formats", faults, target=0, sense="at most")
 
 
-def summarise(name: str, found: Answer, report: Report) -> None:
+def summarise(name: str, answer: Answer, report: Report) -> None:
     """Figures of a format, and its classes of faults."""
     units = {"inputs": "", "messages": "", "faults": "", "longest_s": "s", "peak_MiB": "MiB", "wall_s": "s"}
     for key, unit in units.items():
-        report.figure(f"{name}: {key.removesuffix('_s').removesuffix('_MiB')}", found[key], unit, quiet=key != "inputs")
-    for code, count in found["codes"].items():
+        report.figure(
+            f"{name}: {key.removesuffix('_s').removesuffix('_MiB')}", answer[key], unit, quiet=key != "inputs"
+        )
+    for code, count in answer["codes"].items():
         report.figure(f"{name}: exit code {code}", count, quiet=True)
-    for kind, fault in found["classes"].items():
+    for kind, fault in answer["classes"].items():
         print(f"  {fault['count']} × {kind}\n    {fault['example']!r}", flush=True)
-    if found["classes"]:
-        report.notes[f"{name}: faults"] = found["classes"]
+    if answer["classes"]:
+        report.notes[f"{name}: faults"] = answer["classes"]
 
 
 BENCHMARK = Benchmark(

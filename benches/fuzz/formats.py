@@ -40,8 +40,8 @@ class Format:
 _COMPILE = ("compile", "{file}", "--on", "{torus}", "--effort", "0", "--quiet")
 
 FORMATS = {
-    found.name: found
-    for found in (
+    form.name: form
+    for form in (
         Format(
             "machine", (".toml",),
             (

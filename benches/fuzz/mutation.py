@@ -33,28 +33,28 @@ _NUMBER = re.compile(rb"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
 def mutated(text: bytes, random: random.Random, words: Sequence[str], others: Sequence[bytes]) -> bytes:
     """One input made of another by one to six mutations."""
-    found = text
+    mutant = text
     tree = _tree(text) if random.random() < 0.6 else None
     if tree is not None:
         try:
             for _ in range(random.randint(1, 4)):
                 tree = _changed(tree, random, words) if isinstance(tree, dict | list) else _value(random, words)
-            found = json.dumps(tree, ensure_ascii=random.random() < 0.5).encode("utf-8", "surrogatepass")
+            mutant = json.dumps(tree, ensure_ascii=random.random() < 0.5).encode("utf-8", "surrogatepass")
         except RecursionError:
-            found = text
-        if found is not text and random.random() < 0.8:
-            return found[:MAX_BYTES]
+            mutant = text
+        if mutant is not text and random.random() < 0.8:
+            return mutant[:MAX_BYTES]
     for _ in range(random.choice((1, 1, 1, 2, 3, 6))):
-        found = random.choice(_OF_TEXT)(found, random, words, others)
-    return found[:MAX_BYTES]
+        mutant = random.choice(_OF_TEXT)(mutant, random, words, others)
+    return mutant[:MAX_BYTES]
 
 
 def _tree(text: bytes) -> Any:
     try:
-        found = json.loads(text)
+        tree = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict | list) else None
+    return tree if isinstance(tree, dict | list) else None
 
 
 def _changed(tree: Any, random: random.Random, words: Sequence[str]) -> Any:
@@ -96,18 +96,18 @@ def _value(random: random.Random, words: Sequence[str]) -> Any:
     if kind == 1 and words:
         return random.choice(words)
     if kind == 2:
-        found: Any = random.choice(simple)
+        nested: Any = random.choice(simple)
         for _ in range(random.choice((1, 2, 50, 400))):
-            found = [found] if random.random() < 0.5 else {"a": found}
-        return found
+            nested = [nested] if random.random() < 0.5 else {"a": nested}
+        return nested
     return random.choice(simple)
 
 
 def _flip(text: bytes, random: random.Random, words: Sequence[str], others: Sequence[bytes]) -> bytes:
-    found = bytearray(text or b"\0")
+    flipped = bytearray(text or b"\0")
     for _ in range(random.choice((1, 1, 2, 8))):
-        found[random.randrange(len(found))] ^= 1 << random.randrange(8)
-    return bytes(found)
+        flipped[random.randrange(len(flipped))] ^= 1 << random.randrange(8)
+    return bytes(flipped)
 
 
 def _cut(text: bytes, random: random.Random, words: Sequence[str], others: Sequence[bytes]) -> bytes:
@@ -128,20 +128,20 @@ def _insert(text: bytes, random: random.Random, words: Sequence[str], others: Se
 
 
 def _number(text: bytes, random: random.Random, words: Sequence[str], others: Sequence[bytes]) -> bytes:
-    places = list(_NUMBER.finditer(text[:100_000]))
-    if not places:
+    numbers = list(_NUMBER.finditer(text[:100_000]))
+    if not numbers:
         return _insert(text, random, words, others)
-    place = random.choice(places)
-    return text[: place.start()] + random.choice(NUMBERS).encode() + text[place.end() :]
+    number = random.choice(numbers)
+    return text[: number.start()] + random.choice(NUMBERS).encode() + text[number.end() :]
 
 
 def _word(text: bytes, random: random.Random, words: Sequence[str], others: Sequence[bytes]) -> bytes:
-    places = list(re.finditer(rb"\w+|\"[^\"\n]*\"", text[:100_000]))
-    if not places:
+    tokens = list(re.finditer(rb"\w+|\"[^\"\n]*\"", text[:100_000]))
+    if not tokens:
         return _insert(text, random, words, others)
-    place = random.choice(places)
-    token = random.choice([*words, *TEXTS, *NUMBERS]).encode("utf-8", "surrogatepass")
-    return text[: place.start()] + token + text[place.end() :]
+    old = random.choice(tokens)
+    new = random.choice([*words, *TEXTS, *NUMBERS]).encode("utf-8", "surrogatepass")
+    return text[: old.start()] + new + text[old.end() :]
 
 
 def _lines(text: bytes, random: random.Random, words: Sequence[str], others: Sequence[bytes]) -> bytes:

@@ -34,7 +34,7 @@ _DEFECT = re.compile(
 
 def main() -> None:
     format_name, folder, memory = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
-    found = FORMATS[format_name]
+    format = FORMATS[format_name]
     # Answers go where standard output was; weft gets one of its own.
     answers = os.fdopen(os.dup(1), "w")
     # Open for the whole life of the process.
@@ -58,7 +58,7 @@ def main() -> None:
             file.truncate()
         _reset_peak()
         begin = time.process_time()
-        code, raised = _read(found, job, files)
+        code, raised = _read(format, job, files)
         seconds = time.process_time() - begin
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
@@ -93,12 +93,12 @@ def needed_files(folder: Path) -> dict[str, str]:
             "torus": str(folder / "torus.toml"), "out": str(folder / "out")}  # fmt: skip
 
 
-def _read(found: Format, job: dict[str, Any], files: dict[str, str]) -> tuple[int, BaseException | None]:
+def _read(format: Format, job: dict[str, Any], files: dict[str, str]) -> tuple[int, BaseException | None]:
     """The exit code of one reading, and what was raised past weft's own handler."""
     from weft.cli import errors
     from weft.cli.main import main as weft_main
 
-    readers = [*found.commands, *found.calls]
+    readers = [*format.commands, *format.calls]
     reader = readers[job["choice"] % len(readers)]
     for leftover in Path(files["out"]).parent.glob("out*"):
         leftover.unlink()
@@ -128,9 +128,9 @@ def fault(code: int, raised: BaseException | None, text: str, output: str) -> st
         return f"exit code {code}"
     if code and not (text + output).strip():
         return "no message"
-    for where, found in (("message", text), ("output", output)):
-        if control := _CONTROL.search(found):
-            return f"control character {control.group()!r} in the {where}: {_line_of(found, control.start())!r}"
+    for where, content in (("message", text), ("output", output)):
+        if control := _CONTROL.search(content):
+            return f"control character {control.group()!r} in the {where}: {_line_of(content, control.start())!r}"
     if len(text) > MAX_MESSAGE or max(map(len, text.splitlines()), default=0) > MAX_LINE:
         return f"a message of {len(text)} characters: {text[:200]}"
     return None

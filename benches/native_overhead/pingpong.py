@@ -59,11 +59,11 @@ def mpi(text: str) -> Mpi:
     name, equals, prefix = text.partition("=")
     if not equals or not name:
         raise argparse.ArgumentTypeError(f"expected NAME=PREFIX, found {text}")
-    found = Mpi(name, Path(prefix))
-    for file in found.files:
+    implementation = Mpi(name, Path(prefix))
+    for file in implementation.files:
         if not file.exists():
             raise argparse.ArgumentTypeError(f"{file} is missing")
-    return found
+    return implementation
 
 
 def options(parser: argparse.ArgumentParser) -> None:

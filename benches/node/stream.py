@@ -64,7 +64,7 @@ def compare(chosen: argparse.Namespace, weft: str, c: Path, threads: int, report
     }
     rounds = harness.interleaved(sides, chosen.rounds, f"{threads} threads")
     for kernel in KERNELS:
-        seconds = {side: [one[kernel] for one in found] for side, found in rounds.items()}
+        seconds = {side: [one[kernel] for one in runs] for side, runs in rounds.items()}
         moved = chosen.bytes * (2 if kernel in ("copy", "scale") else 3)
         ratio = harness.spread(harness.ratios(seconds["C"], seconds["weft"]))
         report.figure(f"{kernel}, {threads} threads: C/weft", ratio, "ratio", TARGET, "at least")

@@ -251,8 +251,8 @@ def rank_main(job: dict[str, Any]) -> None:
 # ---- The launches. ----------------------------------------------------------------------------------------------
 
 
-def summarise(name: str, shape: Shape, found: list[dict[str, Any]], report: Report) -> None:
-    rounds = ranks.summarise(name, found, report, shape)
+def summarise(name: str, shape: Shape, outcomes: list[dict[str, Any]], report: Report) -> None:
+    rounds = ranks.summarise(name, outcomes, report, shape)
     by_hand = [variant for variant in rounds if variant.startswith("mpi4py")]
     best = min(by_hand, key=lambda variant: statistics.median(rounds[variant]))
     report.notes[f"{name}: the best by hand"] = best
@@ -267,9 +267,9 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(chosen: argparse.Namespace, report: Report) -> None:
     report.protocol = ranks.protocol(chosen, "a step")
-    found = ranks.launches(chosen, __name__, LAUNCH_LIMIT * (4 if chosen.awkward else 1), OMP_NUM_THREADS="1")
+    outcomes = ranks.launches(chosen, __name__, LAUNCH_LIMIT * (4 if chosen.awkward else 1), OMP_NUM_THREADS="1")
     for name, case in cases(chosen.case, chosen.awkward).items():
-        summarise(name, case["shape"], found, report)
+        summarise(name, case["shape"], outcomes, report)
 
 
 BENCHMARK = Benchmark(

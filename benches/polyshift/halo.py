@@ -103,9 +103,9 @@ def sequential(mpi: Any, comm: Any, faces: Faces, u: np.ndarray, local: bool) ->
             if local and not travels:
                 target[...] = source
                 continue
-            peer = faces.other if travels else rank
+            neighbour = faces.other if travels else rank
             out[...] = source
-            comm.Sendrecv(out, peer, 0, into, peer, 0)
+            comm.Sendrecv(out, neighbour, 0, into, neighbour, 0)
             target[...] = into
 
     return exchange
@@ -152,9 +152,9 @@ def persistent(mpi: Any, comm: Any, faces: Faces, u: np.ndarray, local: bool) ->
         if local and not faces.travels(a):
             copies.append((u[source], u[target]))
             continue
-        peer = faces.other if faces.travels(a) else rank
-        requests.append(comm.Recv_init([u, 1, subarray(mpi, u, target)], peer, tag))
-        requests.append(comm.Send_init([u, 1, subarray(mpi, u, source)], peer, tag))
+        neighbour = faces.other if faces.travels(a) else rank
+        requests.append(comm.Recv_init([u, 1, subarray(mpi, u, target)], neighbour, tag))
+        requests.append(comm.Send_init([u, 1, subarray(mpi, u, source)], neighbour, tag))
 
     def exchange() -> None:
         mpi.Prequest.Startall(requests)
@@ -292,8 +292,8 @@ def rank_main(job: dict[str, Any]) -> None:
 # ---- The launches. ----------------------------------------------------------------------------------------------
 
 
-def summarise(name: str, case: dict[str, Any], found: list[dict[str, Any]], report: Report) -> None:
-    rounds = ranks.summarise(name, found, report, case["block"])
+def summarise(name: str, case: dict[str, Any], outcomes: list[dict[str, Any]], report: Report) -> None:
+    rounds = ranks.summarise(name, outcomes, report, case["block"])
     best = min(BY_HAND, key=lambda variant: statistics.median(rounds[variant]))
     report.notes[f"{name}: the best by hand"] = best
     by_hand, ghex = case["targets"] or (None, None)
@@ -310,9 +310,9 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(chosen: argparse.Namespace, report: Report) -> None:
     report.protocol = ranks.protocol(chosen, "an exchange")
-    found = ranks.launches(chosen, __name__, LAUNCH_LIMIT * (4 if chosen.awkward else 1))
+    outcomes = ranks.launches(chosen, __name__, LAUNCH_LIMIT * (4 if chosen.awkward else 1))
     for name, case in cases(chosen.case, chosen.awkward).items():
-        summarise(name, case, found, report)
+        summarise(name, case, outcomes, report)
 
 
 BENCHMARK = Benchmark(

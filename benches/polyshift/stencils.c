@@ -2,8 +2,8 @@
  *
  *   cc -O3 -march=native -fopenmp -shared -fPIC stencils.c -o stencils.so
  *
- * Arrays are circular and begin at a multiple of 8 bytes; the result is written past the caches where the processor has
- * SSE2. Coefficients of the 27 points are constants, or one array for each point. */
+ * Arrays are circular and begin at a multiple of 8 bytes; the result is written by streaming stores where the processor
+ * has SSE2. Coefficients of the 27 points are constants, or one array for each point. */
 #include <stddef.h>
 #include <string.h>
 #if defined(__SSE2__)
@@ -15,7 +15,7 @@
 #endif
 #define WRAP(i, n) ((i) < 0 ? (i) + (n) : (i) >= (n) ? (i) - (n) : (i))
 
-/* A row into a buffer in cache, then past the caches. */
+/* A row into a buffer in cache, then by streaming stores. */
 static void put(double *restrict out, const double *restrict row, ptrdiff_t n)
 {
     ptrdiff_t j = 0;

@@ -193,17 +193,17 @@ def baselines(
     name: str, x: np.ndarray, y: np.ndarray, points: Points, chosen: argparse.Namespace, library: ctypes.CDLL | None
 ) -> dict[str, Call]:
     """The baselines that are wanted and installed."""
-    found: dict[str, Call] = {}
+    calls: dict[str, Call] = {}
     for baseline in chosen.baselines:
         if baseline == "c" and library is not None:
-            found["c"] = with_c(library, name, x, y, points)
+            calls["c"] = with_c(library, name, x, y, points)
         elif baseline == "numpy":
-            found["numpy"] = with_numpy(x, y, points)
+            calls["numpy"] = with_numpy(x, y, points)
         elif baseline == "numba" and has_package("numba"):
-            found["numba"] = with_numba(x, y, points)
+            calls["numba"] = with_numba(x, y, points)
         elif baseline == "jax" and has_package("jax"):
-            found["jax"] = with_jax(x, y, points)
-    return found
+            calls["jax"] = with_jax(x, y, points)
+    return calls
 
 
 COPY = "copy"

@@ -139,9 +139,9 @@ def run(chosen: argparse.Namespace, report: Report) -> None:
         solve = functools.partial(programs[name].solve, cases[name, size])
         predicted = estimate(solve, "here", costs=chosen.costs).total
         errors[wanted[name, size]].append(abs(judge(name, size, runs, predicted, pace, report)))
-    for group, found in errors.items():
-        report.figure(f"{group}: median error", statistics.median(found), "ratio", TARGET["median"], "at most")
-        report.figure(f"{group}: worst error", max(found), "ratio", TARGET["worst"], "at most")
+    for group, of_group in errors.items():
+        report.figure(f"{group}: median error", statistics.median(of_group), "ratio", TARGET["median"], "at most")
+        report.figure(f"{group}: worst error", max(of_group), "ratio", TARGET["worst"], "at most")
 
 
 def judge(name: str, size: int, runs: list[list[Run]], predicted: Any, pace: Pace, report: Report) -> float:

@@ -45,7 +45,7 @@ MOVED = {"add": 24, "sum": 8, "max": 8, "scan": 16, "segmented scan": 17, "sprea
 """Bytes of an element that have to be moved."""
 RATE = 150
 EVEN = 0.1
-SMALL_MOST = {"plain": 2.0, "selected": 1.0}
+MAX_SMALL = {"plain": 2.0, "selected": 1.0}
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -231,7 +231,7 @@ def small(chosen: argparse.Namespace, n: int, report: Report) -> None:
         for who, times in seconds.items():
             report.figure(f"{where}: {who}", harness.spread(times), "s", quiet=True)
         ratio = harness.spread(harness.ratios(seconds["weft"], seconds["numpy"]))
-        target = SMALL_MOST[kind] if n == SMALL else None
+        target = MAX_SMALL[kind] if n == SMALL else None
         report.figure(f"{where}: weft/numpy", ratio, "ratio", target, "at most")
 
 

@@ -3,9 +3,9 @@
  *     python -m benches send-bound
  *
  * A large send (crates/kernels, primitives/send/buckets.rs) reads 8 bytes of value and 8 of index for each message, stores
- * packets of two lines with 12 messages past the caches, in an order that jumps from bucket to bucket, reads them again, and
- * reads and writes each line of destinations once, while it is in a cache. Here two threads do only that: nothing is looked
- * up, compared or combined. With so many messages to a destination and destinations `clustered` next to each other or
+ * packets of two lines with 12 messages by streaming stores, in an order that jumps from bucket to bucket, reads them again,
+ * and reads and writes each line of destinations once, while it is in a cache. Here two threads do only that: nothing is
+ * looked up, compared or combined. With so many messages to a destination and destinations `clustered` next to each other or
  * `scattered` as far apart as they can be, different shares of the lines of the target are touched. Medians of 7 rounds.
  */
 

@@ -1,7 +1,7 @@
 """How fast a send with combining can be at best: the time of its motions of memory alone, which send_bound.c does.
 
-Two threads read values and indices, store packets past the caches in an order that jumps from bucket to bucket, read
-them again, and read and write each line of destinations once; nothing is looked up, compared or combined. It is an
+Two threads read values and indices, store packets by non-temporal stores in an order that jumps from bucket to bucket,
+read them again, and read and write each line of destinations once; nothing is looked up, compared or combined. It is an
 upper bound of the rates of `primitives --groups send`. Run it on a quiet machine.
 """
 

@@ -52,12 +52,12 @@ def outcome(program: str | Path, *words: object) -> dict[str, Any]:
     """One run on one processor: what it printed last."""
     pin = ["taskset", "-c", "0"] if shutil.which("taskset") else []
     command = [*pin, str(program), *map(str, words)]
-    found: dict[str, Any] = json.loads(building.run(command, Path(program).name).splitlines()[-1])
-    return found
+    printed: dict[str, Any] = json.loads(building.run(command, Path(program).name).splitlines()[-1])
+    return printed
 
 
-def rate(found: dict[str, Any]) -> float:
-    return float(found["messages"] / found["cpu_seconds"])
+def rate(printed: dict[str, Any]) -> float:
+    return float(printed["messages"] / printed["cpu_seconds"])
 
 
 def compare(chosen: argparse.Namespace, simgrid: Path | None, workload: tuple[Any, ...], report: Report) -> None:

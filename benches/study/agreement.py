@@ -80,14 +80,14 @@ def studied(folder: Path, resumed: int) -> dict[str, Any]:
 
 def figures(fit: Fit) -> dict[str, float]:
     """Every figure of the fit that there is, in SI units: what `weft study` prints and `here.toml` is made of."""
-    found = {} if fit.half_bandwidth is None else {"half_bandwidth": fit.half_bandwidth}
+    by_name = {} if fit.half_bandwidth is None else {"half_bandwidth": fit.half_bandwidth}
     for benchmark, curve in fit.curves.items():
         for i, piece in enumerate(curve.pieces, 1):
-            found[f"{benchmark} {i} startup"] = piece.startup.value
-            found[f"{benchmark} {i} byte_time"] = piece.byte_time.value
+            by_name[f"{benchmark} {i} startup"] = piece.startup.value
+            by_name[f"{benchmark} {i} byte_time"] = piece.byte_time.value
             if piece.up_to is not None:
-                found[f"{benchmark} {i} up_to"] = piece.up_to
-    return found
+                by_name[f"{benchmark} {i} up_to"] = piece.up_to
+    return by_name
 
 
 def differences(one: dict[str, float], other: dict[str, float]) -> dict[str, float]:
@@ -99,16 +99,16 @@ def differences(one: dict[str, float], other: dict[str, float]) -> dict[str, flo
     return apart
 
 
-def report_run(name: str, found: dict[str, Any], report: Report) -> None:
+def report_run(name: str, outcome: dict[str, Any], report: Report) -> None:
     """What one run found."""
-    report.figure(f"{name}: launches", found["launches"])
-    report.figure(f"{name}: launches undisturbed", found["undisturbed"])
-    report.figure(f"{name}: pieces", found["pieces"], "", PIECES, "at most")
-    report.figure(f"{name}: held out, median error", found["held_out_median"], "ratio", MEDIAN, "at most")
-    report.figure(f"{name}: held out, worst error", found["held_out_worst"], "ratio", WORST, "at most")
-    for part, seconds in enumerate(found["seconds"], 1):
+    report.figure(f"{name}: launches", outcome["launches"])
+    report.figure(f"{name}: launches undisturbed", outcome["undisturbed"])
+    report.figure(f"{name}: pieces", outcome["pieces"], "", PIECES, "at most")
+    report.figure(f"{name}: held out, median error", outcome["held_out_median"], "ratio", MEDIAN, "at most")
+    report.figure(f"{name}: held out, worst error", outcome["held_out_worst"], "ratio", WORST, "at most")
+    for part, seconds in enumerate(outcome["seconds"], 1):
         report.figure(f"{name}: part {part}", seconds, "s")
-    for figure, value in found["figures"].items():
+    for figure, value in outcome["figures"].items():
         report.figure(f"{name}: {figure}", value, unit(figure))
 
 
@@ -122,8 +122,8 @@ def run(chosen: argparse.Namespace, report: Report) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = chosen.folder or Path(scratch)
         runs = [studied(folder / f"study-{i}", chosen.resumed) for i in range(1, chosen.runs + 1)]
-    for number, found in enumerate(runs, 1):
-        report_run(f"run {number}", found, report)
+    for number, outcome in enumerate(runs, 1):
+        report_run(f"run {number}", outcome, report)
     pairs = [differences(one["figures"], other["figures"]) for one, other in itertools.combinations(runs, 2)]
     for name in sorted(set().union(*pairs)):
         worst = max(pair.get(name, 0.0) for pair in pairs)

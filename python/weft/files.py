@@ -115,12 +115,12 @@ def _not_written(content: bytes, path: Path, error: OSError) -> NotWrittenError:
             f"{path} could not be written: {why}; nor could {name}: {second.strerror or second}. Make space, or name "
             "another folder with -o (or with TMPDIR)"
         )
-    found = NotWrittenError(
+    failure = NotWrittenError(
         f"{path} could not be written: {why}. What belongs in it is in {name}: move that to {path} once it can be "
         "written"
     )
-    found.saved = name
-    return found
+    failure.saved = name
+    return failure
 
 
 def check_output(
@@ -165,8 +165,8 @@ def check_output(
         also = f", {instead}" if instead else ""
         raise UsageError(f"{path} exists: --force (from Python, force=True) replaces it{also}, or choose another name")
     _check_writable(path)
-    found = os.statvfs(path.parent)
-    free = found.f_bavail * found.f_frsize
+    filesystem = os.statvfs(path.parent)
+    free = filesystem.f_bavail * filesystem.f_frsize
     if free < space:
         raise UsageError(f"{path}: {free:,} bytes are free in {path.parent}, and it needs some {space:,}")
 

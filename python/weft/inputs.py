@@ -101,8 +101,8 @@ def read_toml(path: str | os.PathLike[str], expected: str) -> dict[str, Any]:
         If it cannot be read.
     """
     text = read_text(path, expected, _TOML_FACTOR)
-    found: dict[str, Any] = _parsed(tomllib.loads, text, f"{quoted(str(path))} is no TOML")
-    return found
+    content: dict[str, Any] = _parsed(tomllib.loads, text, f"{quoted(str(path))} is no TOML")
+    return content
 
 
 def _parsed(parse: Callable[[str], Any], text: str, otherwise: str) -> Any:
@@ -144,13 +144,13 @@ def within_memory() -> Iterator[None]:
     For readers of other libraries, which take what a file's header claims: where the system hands out more than it has,
     the process would be killed as soon as it is used.
     """
-    found = _core.available_memory()
+    available = _core.available_memory()
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     used = _address_space()
-    if found is None or used is None:
+    if available is None or used is None:
         yield
         return
-    limit = used + found[0]
+    limit = used + available[0]
     limits = [limit, *(other for other in (soft, hard) if other != resource.RLIM_INFINITY)]
     resource.setrlimit(resource.RLIMIT_AS, (min(limits), hard))
     try:

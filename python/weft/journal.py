@@ -99,15 +99,16 @@ class Journal:
         if len(records) < 2:
             self._restart(head)
             return
-        found, *kept = records
+        earlier, *kept = records
         if not resume:
             raise UsageError(
-                f"{self.path} has {_counted(kept)} of an unfinished run ({_called(found)}): --resume (from Python, "
+                f"{self.path} has {_counted(kept)} of an unfinished run ({_called(earlier)}): --resume (from Python, "
                 "resume=True) goes on with it, --force (force=True) discards it"
             )
-        if found["request"] != request:
+        if earlier["request"] != request:
             raise UsageError(
-                f"{self.path} belongs to another request ({_called(found)}): {_difference(found['request'], request)}. "
+                f"{self.path} belongs to another request ({_called(earlier)}): "
+                f"{_difference(earlier['request'], request)}. "
                 "Go on with that one by the same words and --resume, name another output with -o, or discard it with "
                 "--force"
             )
@@ -252,8 +253,8 @@ def _record(line: bytes) -> Record | None:
     checksum, _, text = line.partition(b" ")
     if len(checksum) != 8 or checksum != b"%08x" % zlib.crc32(text):
         return None
-    found = json.loads(text)
-    return found if isinstance(found, dict) else None
+    record = json.loads(text)
+    return record if isinstance(record, dict) else None
 
 
 def _records(content: bytes, path: Path) -> tuple[list[Record], int]:
@@ -306,7 +307,7 @@ def _difference(there: Any, here: Any) -> str:
     """Where two requests differ first."""
     flat = [_flat(value) for value in (there, here)]
     for key in dict.fromkeys([*flat[0], *flat[1]]):
-        pair = [_shown(found.get(key, "nothing")) for found in flat]
+        pair = [_shown(request.get(key, "nothing")) for request in flat]
         if pair[0] != pair[1]:
             return f"its {key} is {pair[0]}, that of this request is {pair[1]}"
     return "they differ"

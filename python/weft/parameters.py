@@ -123,8 +123,8 @@ class Takes:
     @classmethod
     def read(cls, row: dict[str, object]) -> Takes:
         """As the Rust core describes it."""
-        given = {name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}
-        return cls(**given)  # type: ignore[arg-type]
+        fields = {name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}
+        return cls(**fields)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)

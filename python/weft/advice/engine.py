@@ -144,7 +144,7 @@ def suggest(counts: Mapping[Counted, int], prices: Pricer, name: str, rules: Seq
     by_line: dict[tuple[str, int, str], Counter[Record]] = defaultdict(Counter)
     for (one, *_), count in counts.items():
         by_line[one.file, one.line, one.name][one] += count
-    found: list[Suggestion] = []
+    best: list[Suggestion] = []
     lacking: dict[str, None] = {}
     considered = 0
     for there in by_line.values():
@@ -152,9 +152,9 @@ def suggest(counts: Mapping[Counted, int], prices: Pricer, name: str, rules: Seq
         lacking |= dict.fromkeys(missing)
         considered += any(True for one in there for rule in rules for _ in rule.alternatives(one))
         if suggestions:
-            found.append(min(suggestions, key=lambda one: one.better_s))
-    found.sort(key=lambda one: -one.saved_s)
-    return Advice(prices.name, name, tuple(found), considered, tuple(lacking))
+            best.append(min(suggestions, key=lambda one: one.better_s))
+    best.sort(key=lambda one: -one.saved_s)
+    return Advice(prices.name, name, tuple(best), considered, tuple(lacking))
 
 
 def _of_line(there: Mapping[Record, int], prices: Pricer, rules: Sequence[Rule]) -> tuple[list[Suggestion], list[str]]:
@@ -179,7 +179,7 @@ def _of_line(there: Mapping[Record, int], prices: Pricer, rules: Sequence[Rule])
                     saved[rule.name, form.name].append((one, form, seconds))
     by_name = {rule.name: rule for rule in rules}
     total = sum(now_s.values())
-    found = []
+    suggestions = []
     for (rule_name, _), parts in saved.items():
         # Where one form is better for some executions only, the others stay as they are.
         better_s = total - sum(now_s[one] - seconds for one, _, seconds in parts)
@@ -187,7 +187,7 @@ def _of_line(there: Mapping[Record, int], prices: Pricer, rules: Sequence[Rule])
             continue
         one, form, _ = max(parts, key=lambda part: now_s[part[0]] - part[2])
         count = sum(there[part[0]] for part in parts)
-        found.append(
+        suggestions.append(
             Suggestion(one.file, one.line, count, by_name[rule_name], as_recorded(one), form, total, better_s, one)
         )
-    return found, lacking
+    return suggestions, lacking

@@ -77,8 +77,8 @@ def verify(suggestion: Suggestion, seconds: float = SECONDS) -> Measured:
     RunError
         If their results differ: then they are not forms of the same, and that is a defect of weft.
     """
-    made = case(suggestion)
-    if not made.same(made.now(), made.better()):
+    forms = case(suggestion)
+    if not forms.same(forms.now(), forms.better()):
         raise RunError(
             f"{suggestion.now.name} and {suggestion.better.name} differ on {suggestion.example.shape}: "
             "a defect of weft's rules"
@@ -86,7 +86,7 @@ def verify(suggestion: Suggestion, seconds: float = SECONDS) -> Measured:
     taken: tuple[list[float], list[float]] = ([], [])
     end = time.perf_counter() + seconds
     while len(taken[0]) < MIN_ROUNDS or time.perf_counter() < end:
-        for run, times in zip((made.now, made.better), taken, strict=True):
+        for run, times in zip((forms.now, forms.better), taken, strict=True):
             start = time.perf_counter()
             run()
             times.append(time.perf_counter() - start)
@@ -103,10 +103,10 @@ class _Operands:
 
     def __init__(self, record: Record) -> None:
         self.record = record
-        self.made = np.random.default_rng(1)
+        self.rng = np.random.default_rng(1)
         self.vp = VPSet(record.shape)
         self.size = record.size
-        self.place = np.arange(self.size)
+        self.indices = np.arange(self.size)
         self.x = self.vp.array(self._elements())
         self.selected = self._mask()
         self.to = self._addresses()
@@ -133,9 +133,9 @@ class _Operands:
             record.bits, "int64"
         )
         if dtype == "bool":
-            return self.made.random(record.shape) < 0.5
+            return self.rng.random(record.shape) < 0.5
         # Small whole numbers: sums in any order are equal.
-        return self.made.integers(1, 5, record.shape).astype(dtype)
+        return self.rng.integers(1, 5, record.shape).astype(dtype)
 
     def _mask(self) -> Array | None:
         if self.record.selected == self.size:
@@ -148,16 +148,16 @@ class _Operands:
         """So many processors; of each line one, where all are on lines and no two wanted the same element."""
         facts = self.record.facts
         if facts is None or facts.line is None or facts.most > 1:
-            return self.made.permutation(self.size)[:count]
-        lines = np.moveaxis(self.place.reshape(self.record.shape), facts.line[0], -1)
+            return self.rng.permutation(self.size)[:count]
+        lines = np.moveaxis(self.indices.reshape(self.record.shape), facts.line[0], -1)
         lines = lines.reshape(-1, lines.shape[-1])
-        return lines[self.made.permutation(len(lines))[:count], self.made.integers(0, lines.shape[1], count)]
+        return lines[self.rng.permutation(len(lines))[:count], self.rng.integers(0, lines.shape[1], count)]
 
     def _addresses(self) -> Array:
         """Of all processors, as the facts have them."""
         facts, shape = self.record.facts, self.record.shape
         if facts is None:
-            return self.place
+            return self.indices
         if facts.shift is not None:
             return self.moved(*facts.shift)
         if facts.line is not None:
@@ -165,26 +165,26 @@ class _Operands:
         targets = max(1, facts.targets)
         if facts.most <= 1 and self.selected is not None:
             chosen = np.flatnonzero(self.selected)
-            to = self.place.copy()
-            to[chosen] = np.sort(self.made.permutation(self.size)[: len(chosen)])
+            to = self.indices.copy()
+            to[chosen] = np.sort(self.rng.permutation(self.size)[: len(chosen)])
             if not facts.ascending:
-                to[chosen] = self.made.permutation(to[chosen])
+                to[chosen] = self.rng.permutation(to[chosen])
             return to
         if facts.most <= 1:
-            return self.place if facts.ascending else self.made.permutation(self.size)
-        group = self.place * targets // self.size
+            return self.indices if facts.ascending else self.rng.permutation(self.size)
+        group = self.indices * targets // self.size
         if not facts.ascending:
-            group = self.made.permutation(group)
+            group = self.rng.permutation(group)
         return group if facts.pattern == "clustering" else group * (math.prod(shape) // targets)
 
     def moved(self, axis: int, distance: int) -> Array:
         """The addresses of who is so far along an axis, around its ends."""
-        grid = self.place.reshape(self.record.shape)
+        grid = self.indices.reshape(self.record.shape)
         return np.roll(grid, -distance, axis).reshape(-1)
 
     def on_line(self, axis: int, index: int) -> Array:
         """The addresses of who is at one place of an axis."""
-        grid = self.place.reshape(self.record.shape)
+        grid = self.indices.reshape(self.record.shape)
         return np.broadcast_to(np.take(grid, [index], axis), grid.shape).reshape(-1).copy()
 
     def now(self) -> Run:
@@ -215,10 +215,10 @@ class _Operands:
 
     def inverse(self, to: Array) -> tuple[Array, Array]:
         """Who is sent to, and from where: only of addresses without collisions."""
-        chosen = self.place if self.selected is None else self.place[self.selected]
+        chosen = self.indices if self.selected is None else self.indices[self.selected]
         reached = np.zeros(self.size, bool)
         reached[to[chosen]] = True
-        back = self.place.copy()
+        back = self.indices.copy()
         back[to[chosen]] = chosen
         return reached, back
 
@@ -230,11 +230,11 @@ def _read_and_write(o: _Operands, suggestion: Suggestion) -> Case:
     source, target = (other, one) if o.record.name == "get" else (one, other)
     at, to = np.unravel_index(source, o.record.shape), np.unravel_index(target, o.record.shape)
     source_at, target_at = tuple(map(int, at)), tuple(map(int, to))
-    made = o.vp.zeros(o.x.dtype)
+    written = o.vp.zeros(o.x.dtype)
 
     def better() -> Any:
-        made[target_at] = o.x[source_at]
-        return made
+        written[target_at] = o.x[source_at]
+        return written
 
     return Case(o.now(), better, o.agrees(None))
 
@@ -346,11 +346,11 @@ def _sent_sorted(o: _Operands, suggestion: Suggestion) -> Case:
     key = o.to if o.selected is None else np.where(o.selected, o.to, o.size)
     order = np.argsort(key, kind="stable")
     rank = np.empty(o.size, np.int64)
-    rank[order] = o.place
+    rank[order] = o.indices
     line = VPSet(o.size)
-    x, place = line.array(o.x.numpy().reshape(-1)), line.array(rank)
+    x, position = line.array(o.x.numpy().reshape(-1)), line.array(rank)
     combined = _scan_and_send(line, key[order], key[order] < o.size, o.record)
-    return Case(o.now(), lambda: combined(pvar.send(x, place)), o.agrees(None))
+    return Case(o.now(), lambda: combined(pvar.send(x, position)), o.agrees(None))
 
 
 def _scanned_and_sent(o: _Operands, suggestion: Suggestion) -> Case:
@@ -372,10 +372,10 @@ def _scanned_and_sent(o: _Operands, suggestion: Suggestion) -> Case:
 
 def _scan_and_send(line: VPSet, to: Array, taking_part: Array, record: Record) -> Callable[[ParallelVariable], Any]:
     """Of elements whose addresses rise along the line."""
-    places = np.flatnonzero(taking_part)
+    positions = np.flatnonzero(taking_part)
     first, last = np.zeros(line.size, bool), np.zeros(line.size, bool)
-    first[places[np.diff(to[places], prepend=-1) != 0]] = True
-    last[places[np.diff(to[places], append=line.size) != 0]] = True
+    first[positions[np.diff(to[positions], prepend=-1) != 0]] = True
+    last[positions[np.diff(to[positions], append=line.size) != 0]] = True
     segments, senders = line.array(first), line.array(last)
     address = line.array(np.minimum(to, line.size - 1))
     operator = record.name.removeprefix("send ")

@@ -49,38 +49,38 @@ def advise(
     from weft.advice import advise as advised
 
     with running(file):
-        found = advised(file, on, arguments=words_for(size, words), costs=costs)
-    measured: list[Measured | None] = [None] * len(found.suggestions)
+        advice = advised(file, on, arguments=words_for(size, words), costs=costs)
+    measured: list[Measured | None] = [None] * len(advice.suggestions)
     if verify:
-        measured = _verified(found)
-    table = _table(found, measured)
+        measured = _verified(advice)
+    table = _table(advice, measured)
     if shown is Format.CSV:
         sys.stdout.write(table.write_csv())
     elif shown is Format.JSON:
         import json
 
-        content = {"machine": found.machine, "program": found.program, "suggestions": table.to_dicts()}
+        content = {"machine": advice.machine, "program": advice.program, "suggestions": table.to_dicts()}
         sys.stdout.write(json.dumps(content, indent=2) + "\n")
     else:
-        _show(found, measured)
-    for note in found.unpriced:
+        _show(advice, measured)
+    for note in advice.unpriced:
         typer.echo(f"note: a form was not compared: {note}", err=True)
 
 
-def _verified(found: Advice) -> list[Measured | None]:
+def _verified(advice: Advice) -> list[Measured | None]:
     from rich.console import Console
 
     from weft.advice.verify import verify
 
     measured: list[Measured | None] = []
     with Console(stderr=True).status("measuring both forms") as status:
-        for number, suggestion in enumerate(found.suggestions, 1):
-            status.update(f"measuring both forms, {number} of {len(found.suggestions)}")
+        for number, suggestion in enumerate(advice.suggestions, 1):
+            status.update(f"measuring both forms, {number} of {len(advice.suggestions)}")
             measured.append(verify(suggestion))
     return measured
 
 
-def _table(found: Advice, measured: list[Measured | None]) -> pl.DataFrame:
+def _table(advice: Advice, measured: list[Measured | None]) -> pl.DataFrame:
     import polars as pl
 
     rows = [
@@ -98,7 +98,7 @@ def _table(found: Advice, measured: list[Measured | None]) -> pl.DataFrame:
             "measured_now_s": None if of is None else of.now_s,
             "measured_better_s": None if of is None else of.better_s,
         }
-        for one, of in zip(found.suggestions, measured, strict=True)
+        for one, of in zip(advice.suggestions, measured, strict=True)
     ]
     texts = ("file", "rule", "now", "better", "code", "condition")
     counts = ("line", "count")
@@ -109,20 +109,20 @@ def _table(found: Advice, measured: list[Measured | None]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema)
 
 
-def _show(found: Advice, measured: list[Measured | None]) -> None:
+def _show(advice: Advice, measured: list[Measured | None]) -> None:
     from rich.text import Text
 
     from weft.cli.printing import show
     from weft.units import digits, seconds
 
-    if not found.suggestions:
-        show(Text(str(found)))
+    if not advice.suggestions:
+        show(Text(str(advice)))
         return
-    for one, of in zip(found.suggestions, measured, strict=True):
+    for one, of in zip(advice.suggestions, measured, strict=True):
         show(Text.assemble((f"{one.file}:{one.line}", "bold"), f"  {one.better.name} instead of {one.now.name}"))
         show(Text(f"    {one.now.code}  ->  {one.better.code}"))
         saved = (
-            f"saves {seconds(one.saved_s)} of {seconds(one.now_s)} on {found.machine}, {digits(one.factor, 2)} times"
+            f"saves {seconds(one.saved_s)} of {seconds(one.now_s)} on {advice.machine}, {digits(one.factor, 2)} times"
         )
         show(Text(f"    {saved}, in {one.count} executions"))
         if one.better.condition:

@@ -28,7 +28,7 @@ weft measure arithmetic linpack stream  # one node: the Caltech tests, LINPACK w
 srun -n 2 weft measure echo -o here.csv  # as a rank that a launcher has started
 """
 
-_ASKED, _GIVEN, _HELPING = "weft.asked", "weft.given", "weft.helping"
+_ASKED, _TYPED, _HELPING = "weft.asked", "weft.typed", "weft.helping"
 
 
 def words(arguments: Sequence[str]) -> list[str]:
@@ -36,11 +36,11 @@ def words(arguments: Sequence[str]) -> list[str]:
     return [part for word in arguments for part in word.split(",") if part]
 
 
-def given(context: Any) -> dict[str, Any]:
+def typed(context: Any) -> dict[str, Any]:
     """The parameters of benchmarks as they were typed; what was not typed is not in it."""
     from weft.parameters import is_said
 
-    return {name: value for name, value in context.meta.get(_GIVEN, {}).items() if is_said(value)}
+    return {name: value for name, value in context.meta.get(_TYPED, {}).items() if is_said(value)}
 
 
 class Command(TyperCommand):
@@ -61,7 +61,7 @@ class Command(TyperCommand):
         """Hand over the parameters of benchmarks apart from the command's own options."""
         from weft.parameters import table
 
-        ctx.meta[_GIVEN] = {name: ctx.params.pop(name) for name in table() if name in ctx.params}
+        ctx.meta[_TYPED] = {name: ctx.params.pop(name) for name in table() if name in ctx.params}
         return super().invoke(ctx)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -101,12 +101,12 @@ def _options(asked: Sequence[Benchmark] | None) -> list[Any]:
     from weft.parameters import table
 
     if asked is None:
-        return _made(dict.fromkeys(table().values(), ()))
+        return _click_options(dict.fromkeys(table().values(), ()))
     takes = {name for benchmark in asked for name in benchmark.takes}
-    return _made({parameter: asked for parameter in table().values() if parameter.name in takes})
+    return _click_options({parameter: asked for parameter in table().values() if parameter.name in takes})
 
 
-def _made(wanted: Mapping[Parameter, Sequence[Benchmark]]) -> list[Any]:
+def _click_options(wanted: Mapping[Parameter, Sequence[Benchmark]]) -> list[Any]:
     """Options as typer makes them of a function whose keywords are these parameters."""
 
     def takes_them(**values: object) -> None: ...

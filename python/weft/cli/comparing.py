@@ -58,8 +58,8 @@ def compare(
     from weft.study.subjects import tables
 
     outputs.check(output, (".csv",), force=force)
-    names, found, notes = tables(subjects, lengths, hops)
-    joined = side_by_side(*found, labels=names)
+    names, samples, notes = tables(subjects, lengths, hops)
+    joined = side_by_side(*samples, labels=names)
     if output is not None:
         deliver(joined.write_csv().encode(), output)
     if shown is Format.CSV:

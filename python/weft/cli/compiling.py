@@ -88,7 +88,7 @@ def compile(
     ] = None,
     partition: Annotated[Path | None, typer.Option(help="A file with the part of each row, node or element.")] = None,
     exchange: Annotated[str | None, typer.Option(help="What parts of a mesh exchange: vertex or row.")] = None,
-    place: Annotated[
+    placed: Annotated[
         bool, typer.Option("--place/--identity", help="Place parts near each other, or part i on node i.")
     ] = True,
     patterns: Annotated[bool, typer.Option("--patterns", help="List the named patterns.")] = False,
@@ -116,26 +116,26 @@ def compile(
     outputs.check_choice(resume, force)
     outputs.check(output, (".json",), force=force)
     machine = catalogue.machine(on)
-    found = find_pattern(
-        pattern, machine, words=words, seed=seed, parts=parts, partition=partition, exchange=exchange, place=place
+    connections = find_pattern(
+        pattern, machine, words=words, seed=seed, parts=parts, partition=partition, exchange=exchange, place=placed
     )
     settings = (
         channels, link_channels, ports, access, access_time, compiler.value, effort, seed, phases, split
     )  # fmt: skip
     request = {
-        "command": "compile", "pattern": pattern, "connections": compiling.fingerprint(found), "machine": on,
+        "command": "compile", "pattern": pattern, "connections": compiling.fingerprint(connections), "machine": on,
         "settings": [None if value is None else str(value) for value in settings],
     }  # fmt: skip
     with outputs.journal(output, request, resume=resume, force=force) as journal:
         with _Status(quiet) as status:
             schedule, interrupted = compile_connections(
-                found, machine, *settings, status.tell, *_candidates(journal)
+                connections, machine, *settings, status.tell, *_candidates(journal)
             )  # fmt: skip
-        schedule.verify(found)
+        schedule.verify(connections)
         if journal is not None and output is not None:
             deliver(compiling.content(schedule), output)
             journal.finish()
-    _summary(schedule, len(found))
+    _summary(schedule, len(connections))
     if output is not None:
         typer.echo(f"written to {output}")
     if interrupted:
@@ -241,8 +241,8 @@ def show(
     target = output or schedule.with_suffix(suffix)
     if shown is not Shown.TEXT:
         outputs.check(target, (suffix,), force=force)
-    found = compiling.read(schedule, verified)
-    content = json.loads(found.to_json())
+    compiled = compiling.read(schedule, verified)
+    content = json.loads(compiled.to_json())
     if shown is Shown.TEXT:
         typer.echo(drawing.text(content), nl=False)
         return
@@ -255,4 +255,4 @@ def show(
         files.deliver(drawing.svg(content, phase).encode(), target)
     else:
         files.deliver(drawing.page(content).encode(), target)
-    typer.echo(f"{found.phases} phases, {'verified; ' if verified else ''}drawn in {target}")
+    typer.echo(f"{compiled.phases} phases, {'verified; ' if verified else ''}drawn in {target}")

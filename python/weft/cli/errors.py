@@ -78,5 +78,5 @@ def _speaks() -> bool:
     """Whether this process speaks for its job: of ranks that all say the same only the first does."""
     from weft.launch.environment import launcher
 
-    found = launcher()
-    return found is None or found.rank == 0
+    job = launcher()
+    return job is None or job.rank == 0

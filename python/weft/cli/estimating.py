@@ -73,18 +73,18 @@ def estimate(
     Runs the program once, here, records its operations on parallel variables, and multiplies each by what it takes on
     the machine: real time, and on a Connection Machine CM time. What the program prints is left out.
     """
-    from weft.estimation import estimate as estimated
+    from weft.estimation import estimate as estimate_program
 
     with running(file):
-        found = estimated(file, on, arguments=words_for(size, words), costs=costs)
+        estimated = estimate_program(file, on, arguments=words_for(size, words), costs=costs)
     if shown is Format.CSV:
-        sys.stdout.write(found.table().write_csv())
+        sys.stdout.write(estimated.table().write_csv())
     elif shown is Format.JSON:
-        sys.stdout.write(_json(found))
+        sys.stdout.write(_json(estimated))
     else:
-        _show(found)
+        _show(estimated)
         return
-    for note in found.notes:
+    for note in estimated.notes:
         typer.echo(f"note: {note}", err=True)
 
 
@@ -95,14 +95,14 @@ def running(file: Path) -> Status:
     return Console(stderr=True).status(f"running {file.name} for its operations")
 
 
-def _json(found: Estimate) -> str:
+def _json(estimated: Estimate) -> str:
     import json
     from dataclasses import asdict
 
-    return json.dumps(asdict(found), indent=2) + "\n"
+    return json.dumps(asdict(estimated), indent=2) + "\n"
 
 
-def _show(found: Estimate) -> None:
+def _show(estimated: Estimate) -> None:
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -110,9 +110,11 @@ def _show(found: Estimate) -> None:
     from weft.cli.printing import show
     from weft.units import seconds, share
 
-    total = found.total
+    total = estimated.total
     cm = total.cm_s is not None
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_footer=True, title=f"{found.program} on {found.machine}")
+    table = Table(
+        box=box.SIMPLE_HEAD, pad_edge=False, show_footer=True, title=f"{estimated.program} on {estimated.machine}"
+    )
     table.title_justify = "left"
     table.add_column("operation", footer="total")
     table.add_column("count", justify="right", footer=str(total.count))
@@ -120,7 +122,7 @@ def _show(found: Estimate) -> None:
     table.add_column("share", justify="right")
     if cm:
         table.add_column("CM time", justify="right", footer=seconds(total.cm_s))
-    for line in found.lines:
+    for line in estimated.lines:
         part = line.real_s / total.real_s if total.real_s else None
         table.add_row(
             line.operation,
@@ -131,7 +133,7 @@ def _show(found: Estimate) -> None:
         )
     show(table)
     show(Text(f"95% interval of the total: {seconds(total.low_s)} to {seconds(total.high_s)}"))
-    for note in found.notes:
+    for note in estimated.notes:
         show(Text(f"note: {note}", style="dim"))
 
 
@@ -173,11 +175,11 @@ def calibrate(
             if of > VISITS * programs:
                 bar.launch(1, of, of - now)
 
-        found = calibrated(
+        costs = calibrated(
             output, programs=programs, seed=seed, budget=budget, resume=resume, force=force, progress=progress,
             journal=outputs.journal,
         )  # fmt: skip
-    _show_costs(found)
+    _show_costs(costs)
     typer.echo(f"costs: {output or default_path()}", err=True)
 
 
@@ -185,7 +187,7 @@ SLOW = 0.1
 """Share of programs not timed at full pace that is worth a word."""
 
 
-def _show_costs(found: MeasuredCosts) -> None:
+def _show_costs(costs: MeasuredCosts) -> None:
     import statistics
 
     from rich.text import Text
@@ -194,25 +196,25 @@ def _show_costs(found: MeasuredCosts) -> None:
     from weft.estimation.estimates import quantiles
     from weft.units import share
 
-    errors = [abs(error) for error in found.held_out]
-    unfinished = int(found.about.get("unfinished", 0))
+    errors = [abs(error) for error in costs.held_out]
+    unfinished = int(costs.about.get("unfinished", 0))
     show(
         Text(
-            f"{len(found.curves)} kinds of operations; programs that the fit had not seen were predicted to "
+            f"{len(costs.curves)} kinds of operations; programs that the fit had not seen were predicted to "
             f"{share(statistics.median(errors))} (median), {share(max(errors))} (worst of {len(errors)})"
         )
     )
     if unfinished:
-        off, under = quantiles(found.held_out)
+        off, under = quantiles(costs.held_out)
         show(
             Text(
-                f"the budget ended it: {found.about['programs']} programs were timed, each "
-                f"{found.about['visits']:g} times on average; {unfinished} more visits were wanted. A program that is "
+                f"the budget ended it: {costs.about['programs']} programs were timed, each "
+                f"{costs.about['visits']:g} times on average; {unfinished} more visits were wanted. A program that is "
                 f"estimated at 1 s takes {1 / (1 + off):.2f} to {1 / (1 + under):.2f} s (95%); a longer --budget, or a "
                 "machine that does nothing else, makes that narrower"
             )
         )
-    slow = float(found.about.get("slow", 0.0))
+    slow = float(costs.about.get("slow", 0.0))
     if slow > SLOW:
         show(
             Text(

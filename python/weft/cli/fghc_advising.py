@@ -79,19 +79,19 @@ def advise(
 def _share(text: str) -> float:
     from weft._core import UsageError
 
-    found = re.fullmatch(r"([0-9]*\.?[0-9]+)\s*(%?)", text.strip())
-    if found is None:
+    match = re.fullmatch(r"([0-9]*\.?[0-9]+)\s*(%?)", text.strip())
+    if match is None:
         raise UsageError(f"--lowest: '{text}' is no share; expected for example 50% or 0.5")
-    return float(found[1]) / (100.0 if found[2] else 1.0)
+    return float(match[1]) / (100.0 if match[2] else 1.0)
 
 
 def _range(text: str) -> tuple[int, int]:
     from weft._core import UsageError
 
-    found = re.fullmatch(r"\s*(-?[0-9]+)\s*:\s*(-?[0-9]+)\s*", text)
-    if found is None:
+    match = re.fullmatch(r"\s*(-?[0-9]+)\s*:\s*(-?[0-9]+)\s*", text)
+    if match is None:
         raise UsageError(f"--grain: '{text}' is no range; expected the least and the largest value, as 1:8")
-    return int(found[1]), int(found[2])
+    return int(match[1]), int(match[2])
 
 
 def _show(advice: Advice) -> None:
@@ -146,8 +146,8 @@ def _verdict(advice: Advice) -> str:
     if best.largest_rate is None:
         return "It sends no messages that cost anything: communication takes nothing from its performance."
     rate = best.run.communication_rate
-    room = best.largest_rate / rate if rate else float("inf")
-    where = f"{room:.3g} times below it" if best.keeps else f"{1 / room:.3g} times above it"
+    margin = best.largest_rate / rate if rate else float("inf")
+    where = f"{margin:.3g} times below it" if best.keeps else f"{1 / margin:.3g} times above it"
     text = (
         f"Messages alone leave {advice.lowest:.0%} of the ideal performance up to {best.largest_rate:.3g} messages a "
         f"reduction; this run is {where}."

@@ -152,12 +152,12 @@ def _ranks(pes: int | None) -> int | None:
     from weft._core import UsageError
     from weft.launch.environment import launcher
 
-    found = launcher()
-    if found is None or found.size == 1:
+    job = launcher()
+    if job is None or job.size == 1:
         return None
-    if pes not in (None, found.size):
-        raise UsageError(f"-n {pes}, but {found.name} has started {found.size} ranks: each is a processing element")
-    return found.size
+    if pes not in (None, job.size):
+        raise UsageError(f"-n {pes}, but {job.name} has started {job.size} ranks: each is a processing element")
+    return job.size
 
 
 def _bytes(text: str | None) -> int | None:

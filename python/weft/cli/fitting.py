@@ -50,14 +50,14 @@ def fit(
     from weft.files import deliver
 
     outputs.check(output, (".toml",), force=force)
-    found = model.fit(samples.read(file), machine, source, most_pieces=most_pieces, tolerance=tolerance)
-    show(found)
+    fitted = model.fit(samples.read(file), machine, source, most_pieces=most_pieces, tolerance=tolerance)
+    show(fitted)
     if output is not None:
-        deliver(found.to_machine(name or output.stem, file.name).encode(), output)
+        deliver(fitted.to_machine(name or output.stem, file.name).encode(), output)
         typer.echo(f"machine file: {output}", err=True)
 
 
-def show(found: Fit) -> None:
+def show(fitted: Fit) -> None:
     """The pieces with intervals, the residuals in one line, and what could not be determined."""
     from rich import box
     from rich.console import Console
@@ -66,11 +66,13 @@ def show(found: Fit) -> None:
     from weft import units
 
     console = Console(highlight=False)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=f"{found.machine} ({found.source})", title_justify="left")
+    table = Table(
+        box=box.SIMPLE_HEAD, pad_edge=False, title=f"{fitted.machine} ({fitted.source})", title_justify="left"
+    )
     table.add_column("benchmark")
     for heading in ("lengths", "startup", "byte time", "rate", "hop", "half the rate at"):
         table.add_column(heading, justify="right")
-    for row in found.table().iter_rows(named=True):
+    for row in fitted.table().iter_rows(named=True):
         table.add_row(
             row["benchmark"],
             f"{units.length(row['first'])} – {units.length(row['last'])}",
@@ -81,13 +83,13 @@ def show(found: Fit) -> None:
             units.length(row["half_bandwidth"]),
         )
     console.print(table)
-    errors = found.residuals["error"].abs()
-    worst = found.residuals.row(int(errors.arg_max() or 0), named=True)
+    errors = fitted.residuals["error"].abs()
+    worst = fitted.residuals.row(int(errors.arg_max() or 0), named=True)
     console.print(
         f"errors of the fit: median {units.share(float(errors.median() or 0))}, "  # type: ignore[arg-type]
         f"worst {units.share(abs(worst['error']))} ({worst['benchmark']}, {units.length(worst['bytes'])})"
     )
-    for note in found.notes:
+    for note in fitted.notes:
         console.print(f"[dim]note:[/] {note}")
 
 

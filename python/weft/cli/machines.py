@@ -113,16 +113,16 @@ def grain(
     """
     from weft.study.grain import conclusion
 
-    found, notes = conclusion(subjects or [])
+    grains, notes = conclusion(subjects or [])
     if shown is GrainFormat.CSV:
-        typer.echo(found.write_csv(), nl=False)
+        typer.echo(grains.write_csv(), nl=False)
     else:
-        _show_grains(found)
+        _show_grains(grains)
     for note in notes:
         typer.echo(note, err=True)
 
 
-def _show_grains(found: pl.DataFrame) -> None:
+def _show_grains(grains: pl.DataFrame) -> None:
     from rich import box
     from rich.table import Table
 
@@ -132,17 +132,17 @@ def _show_grains(found: pl.DataFrame) -> None:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("machine", style="cyan")
     names = ("message", "transfer", "8-byte multiply", "transfer ÷ multiply")
-    shares = found["share"].unique(maintain_order=True).to_list()
+    shares = grains["share"].unique(maintain_order=True).to_list()
     for name in (*names, *(f"operations at {share:.0%}" for share in shares)):
         table.add_column(name, justify="right")
-    for (machine, source, length), part in found.group_by("machine", "source", "bytes", maintain_order=True):
+    for (machine, source, length), part in grains.group_by("machine", "source", "bytes", maintain_order=True):
         first = part.row(0, named=True)
-        grains = dict(part.select("share", "operations").iter_rows())
+        operations = dict(part.select("share", "operations").iter_rows())
         label = f"{machine}" if source == "simulated" else f"{machine} ({source})"
         table.add_row(
             label, units.length(float(str(length))), units.seconds(first["transfer"]),
             units.seconds(first["multiply"]), units.digits(first["ratio"]),
-            *(units.digits(grains[share]) for share in shares),
+            *(units.digits(operations[share]) for share in shares),
         )  # fmt: skip
     show_whole(table)
 

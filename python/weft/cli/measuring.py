@@ -87,24 +87,24 @@ def measure(
     if resume and output is None:
         raise UsageError("--resume goes on with a file; name it with -o")
     names = resolved(benchmark_options.words(benchmark))
-    given = parsed(benchmark_options.given(context))
+    parameters = parsed(benchmark_options.typed(context))
     delivery = Delivery(output, shown, quiet, resume, force)
-    is_exchange = exchanges(names, given)
+    is_exchange = exchanges(names, parameters)
     if on != "here":
-        _simulated(names, given, on, seed, trace, is_exchange, delivery)
+        _simulated(names, parameters, on, seed, trace, is_exchange, delivery)
         return
     if trace is not None:
         raise UsageError("--trace is of a simulated run; name a machine with --on")
     protocol = Protocol(launches, half_width, budget)
     if is_exchange:
-        _exchanges_here(names, given, protocol, seed, name, delivery)
+        _exchanges_here(names, parameters, protocol, seed, name, delivery)
     else:
-        _here(names, given, protocol, name, delivery)
+        _here(names, parameters, protocol, name, delivery)
 
 
 def _simulated(
     names: Sequence[str],
-    given: Mapping[str, Any],
+    parameters: Mapping[str, Any],
     on: str,
     seed: int,
     trace: Path | None,
@@ -119,7 +119,7 @@ def _simulated(
     if delivery.resume:
         raise UsageError("--resume goes on with a measurement here; a simulated run is never left half done")
     notes: list[str] = []
-    with Bar(f"exchanging {given['pattern']}" if is_exchange else f"simulating {on}", delivery.quiet) as bar:
+    with Bar(f"exchanging {parameters['pattern']}" if is_exchange else f"simulating {on}", delivery.quiet) as bar:
         if is_exchange:
 
             def done(runs: int, of: int) -> None:
@@ -127,10 +127,12 @@ def _simulated(
                     bar.launch(0, of, of)
                 bar.rows(1)
 
-            samples = simulate_exchanges(on, names, given, seed=seed, trace=trace, force=delivery.force, progress=done)
+            samples = simulate_exchanges(
+                on, names, parameters, seed=seed, trace=trace, force=delivery.force, progress=done
+            )
         else:
             samples = simulate_parsed(
-                on, names, given, seed=seed, trace=trace, progress=bar, notes=notes, force=delivery.force
+                on, names, parameters, seed=seed, trace=trace, progress=bar, notes=notes, force=delivery.force
             )
     _deliver(samples, delivery.output, delivery.shown, delivery.quiet)
     for note in notes:
@@ -141,7 +143,7 @@ def _simulated(
 
 def _exchanges_here(
     names: Sequence[str],
-    given: Mapping[str, Any],
+    parameters: Mapping[str, Any],
     protocol: Protocol,
     seed: int,
     name: str,
@@ -155,25 +157,27 @@ def _exchanges_here(
 
     output = delivery.output
     before = samples.read(output) if delivery.resume and output is not None and output.exists() else None
-    pattern, words, compiler = given["pattern"], given.get("words", ()), given.get("compiler", "weft")
+    pattern, words, compiler = parameters["pattern"], parameters.get("words", ()), parameters.get("compiler", "weft")
     request = request_of(
-        names, pattern, words, compiler, exchange_ranks(given), given.get("iterations"), seed, name
+        names, pattern, words, compiler, exchange_ranks(parameters), parameters.get("iterations"), seed, name
     )  # fmt: skip
     with outputs.journal(output, request, resume=delivery.resume, force=delivery.force) as journal:
         with Bar(f"exchanging {pattern}", delivery.quiet) as bar, terminating_is_interrupting():
             bar.launch(0, protocol.launches, protocol.launches)
-            found = measure_exchanges(
-                names, given, protocol, seed=seed, name=name, progress=lambda runs, of: bar.rows(1), before=before,
+            measurement = measure_exchanges(
+                names, parameters, protocol, seed=seed, name=name, progress=lambda runs, of: bar.rows(1), before=before,
                 journal=journal,
             )  # fmt: skip
-        if not found.table.is_empty():
-            _deliver(found.table, output, delivery.shown, delivery.quiet)
+        if not measurement.table.is_empty():
+            _deliver(measurement.table, output, delivery.shown, delivery.quiet)
         if journal is not None:
             journal.finish()
-    _kept(found, output)
+    _kept(measurement, output)
 
 
-def _here(names: Sequence[str], given: Mapping[str, Any], protocol: Protocol, name: str, delivery: Delivery) -> None:
+def _here(
+    names: Sequence[str], parameters: Mapping[str, Any], protocol: Protocol, name: str, delivery: Delivery
+) -> None:
     from weft import samples
     from weft.cli.interrupting import terminating_is_interrupting
     from weft.cli.progress import Bar
@@ -184,23 +188,23 @@ def _here(names: Sequence[str], given: Mapping[str, Any], protocol: Protocol, na
 
     data_parallel.refuse_here(names)
     job = launcher()
-    if job and job.size > 1 and "ranks" not in given and not all(every()[name].alone for name in names):
-        given = {**given, "ranks": (job.size,)}
-    wanted = requests(names, given)
+    if job and job.size > 1 and "ranks" not in parameters and not all(every()[name].alone for name in names):
+        parameters = {**parameters, "ranks": (job.size,)}
+    wanted = requests(names, parameters)
     first = job is None or job.rank == 0
     output = delivery.output
     before = samples.read(output) if delivery.resume and first and output is not None and output.exists() else None
     kept = output if first else None
     with outputs.journal(kept, request_of(wanted, name), resume=delivery.resume, force=delivery.force) as journal:
         with Bar("measuring here", delivery.quiet or job is not None) as bar, terminating_is_interrupting():
-            found = measure_requests(wanted, protocol, name=name, progress=bar, before=before, journal=journal)
-        if not found.writes:
+            measurement = measure_requests(wanted, protocol, name=name, progress=bar, before=before, journal=journal)
+        if not measurement.writes:
             return
-        if not found.table.is_empty():
-            _deliver(found.table, output, delivery.shown, delivery.quiet)
+        if not measurement.table.is_empty():
+            _deliver(measurement.table, output, delivery.shown, delivery.quiet)
         if journal is not None:
             journal.finish()
-    _conclude(found, protocol.half_width, output)
+    _conclude(measurement, protocol.half_width, output)
 
 
 def _deliver(table: pl.DataFrame, output: Path | None, shown: Format, quiet: bool) -> None:
@@ -232,13 +236,13 @@ def _deliver(table: pl.DataFrame, output: Path | None, shown: Format, quiet: boo
         raise lost
 
 
-def _conclude(found: Measurement, half_width: float, output: Path | None) -> None:
+def _conclude(measurement: Measurement, half_width: float, output: Path | None) -> None:
     """Say how well the points are known; ends with 130 if someone interrupted."""
     from weft.launch import protocol
     from weft.samples.summary import MINIMUM_LAUNCHES
 
-    points, loose = len(found.status), found.count(protocol.NOT_CONVERGED)
-    launches = found.table["repetition"].n_unique()
+    points, loose = len(measurement.status), measurement.count(protocol.NOT_CONVERGED)
+    launches = measurement.table["repetition"].n_unique()
     if loose and launches < MINIMUM_LAUNCHES:
         outputs.note(
             f"[bold yellow]NOT CONVERGED[/]: {launches} launch{'es' if launches > 1 else ''}; a 95% interval of the "
@@ -247,22 +251,22 @@ def _conclude(found: Measurement, half_width: float, output: Path | None) -> Non
     elif loose:
         outputs.note(
             f"[bold yellow]NOT CONVERGED[/]: {loose} of {points} points; the widest interval is "
-            f"±{found.widest or 0:.1%} of its median, ±{half_width:.0%} was asked for; {found.spent:.0f} s were spent. "
-            "A larger --budget goes on longer."
+            f"±{measurement.widest or 0:.1%} of its median, ±{half_width:.0%} was asked for; {measurement.spent:.0f} s "
+            "were spent. A larger --budget goes on longer."
         )
-    if found.count(protocol.ONE_LAUNCH):
+    if measurement.count(protocol.ONE_LAUNCH):
         outputs.note("One launch: no interval over launches. Start it again with -o FILE --resume to add launches.")
-    _kept(found, output)
+    _kept(measurement, output)
 
 
-def _kept(found: Measurement, output: Path | None) -> None:
+def _kept(measurement: Measurement, output: Path | None) -> None:
     """Say what was kept of a measurement that was ended early, and end as it did."""
     kept = f"what was measured is in {output}; go on with --resume" if output else "nothing was written (no -o)"
-    if found.table.is_empty():
+    if measurement.table.is_empty():
         kept = outputs.NOTHING_MEASURED
-    if found.failure is not None:
+    if measurement.failure is not None:
         outputs.note(f"[bold yellow]not everything was measured[/]: {kept}")
-        raise found.failure
-    if found.interrupted:
+        raise measurement.failure
+    if measurement.interrupted:
         outputs.note(f"[bold yellow]interrupted[/]: {kept}")
         raise typer.Exit(130)

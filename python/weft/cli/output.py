@@ -16,20 +16,20 @@ from weft.cli.printing import show
 
 def show_samples(table: pl.DataFrame) -> None:
     """One line a point: median over launches, half-width of its 95% interval where there are several, rate."""
-    found = samples.summarise(table)
-    several = found.select("source", "machine").n_unique() > 1
+    summary = samples.summarise(table)
+    several = summary.select("source", "machine").n_unique() > 1
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    optional = [name for name in found.columns if name in samples.PARAMETERS and name not in _ALWAYS]
-    optional = [name for name in optional if found[name].is_not_null().any()]
-    loss = "slowdown" in found.columns and bool(found["slowdown"].is_not_null().any())
-    measured = bool((found["launches"] > 1).any())
+    optional = [name for name in summary.columns if name in samples.PARAMETERS and name not in _ALWAYS]
+    optional = [name for name in optional if summary[name].is_not_null().any()]
+    loss = "slowdown" in summary.columns and bool(summary["slowdown"].is_not_null().any())
+    measured = bool((summary["launches"] > 1).any())
     for name in [*(("source", "machine") if several else ()), "benchmark"]:
         shown.add_column(name)
     for name in optional:
-        shown.add_column(name, justify="left" if found.schema[name] == pl.String else "right")
+        shown.add_column(name, justify="left" if summary.schema[name] == pl.String else "right")
     for name in ("one operation", *(("95%", "launches") if measured else ()), "rate", *(("loss",) if loss else ())):
         shown.add_column(name, justify="right")
-    for row in found.iter_rows(named=True):
+    for row in summary.iter_rows(named=True):
         cells = [row["source"], row["machine"]] if several else []
         cells += [row["benchmark"], *(_cell(name, row[name]) for name in optional), units.seconds(row["seconds"])]
         if measured:
@@ -53,14 +53,14 @@ def show_primitives(table: pl.DataFrame) -> None:
     """One line an operation: what the front end sees, and what the sequencer executes; medians over launches."""
     keys = [name for name in samples.PARAMETERS if name in table.columns]
     work = table.group_by(keys, maintain_order=True).agg(pl.col("cm_s").median())
-    found = work.join(samples.summarise(table), on=keys, how="left", nulls_equal=True, maintain_order="left")
-    several = found.select("source", "machine").n_unique() > 1
-    measured = bool((found["launches"] > 1).any())
+    summary = work.join(samples.summarise(table), on=keys, how="left", nulls_equal=True, maintain_order="left")
+    several = summary.select("source", "machine").n_unique() > 1
+    measured = bool((summary["launches"] > 1).any())
     left = [*(("source", "machine") if several else ()), "group", "operation"]
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in (*left, "VP ratio", "real", *(("95%", "launches") if measured else ()), "CM"):
         shown.add_column(name, justify="left" if name in left else "right")
-    for row in found.iter_rows(named=True):
+    for row in summary.iter_rows(named=True):
         cells = [row["source"], row["machine"]] if several else []
         cells += [row["benchmark"], row["variant"], f"{row['vp_ratio']:g}", units.seconds(row["seconds"])]
         cells += [_half_width(row), str(row["launches"])] if measured else []

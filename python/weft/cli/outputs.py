@@ -73,13 +73,13 @@ def journal(output: Path | None, request: Mapping[str, Any], *, resume: bool, fo
     if output is None:
         yield None
         return
-    with Journal(output, request, command=words(), resume=resume, force=force) as found:
+    with Journal(output, request, command=words(), resume=resume, force=force) as opened:
         try:
-            with _impatience(found, output):
-                yield found
+            with _impatience(opened, output):
+                yield opened
         except BaseException:
-            if found.is_there:
-                note(_kept(found))
+            if opened.is_there:
+                note(_kept(opened))
             raise
 
 

@@ -42,6 +42,8 @@ def report(
     table = pl.concat([samples.read(file) for file in files], how="diagonal_relaxed")
     named = table["machine"].unique().to_list()
     known = [weft.machine(name) for name in machine or []]
-    known += [found for found in weft.machines() if found.name in named and found.name not in (machine or [])]
+    known += [
+        described for described in weft.machines() if described.name in named and described.name not in (machine or [])
+    ]
     write(table, output, machines=known, title=title, origin=", ".join(file.name for file in files), force=force)
     typer.echo(f"report: {output}", err=True)

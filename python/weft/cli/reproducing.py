@@ -73,17 +73,17 @@ def reproduce(
     outputs.check(output, (".csv",), force=force)
     measured = _here(paper, here, measure)
     with status() as tell:
-        found = reproduction(paper, table, figure, here=measured, progress=tell)
+        reproduced = reproduction(paper, table, figure, here=measured, progress=tell)
     if shown is Format.CSV:
-        typer.echo(found.cells().write_csv(), nl=False)
+        typer.echo(reproduced.cells().write_csv(), nl=False)
     else:
         from rich.console import Console
 
         from weft.papers import render
 
-        Console(highlight=False).print(render(found))
+        Console(highlight=False).print(render(reproduced))
     if output is not None:
-        deliver(found.cells().write_csv().encode(), output)
+        deliver(reproduced.cells().write_csv().encode(), output)
         typer.echo(f"cells: {output}", err=True)
 
 

@@ -76,19 +76,21 @@ def _run(output: Path, *, resume: bool, force: bool, quick: bool = False, whole:
     console = Console(highlight=False)
     outputs.check_choice(resume, force)
     with Bar("measuring here") as bar, terminating_is_interrupting():
-        found = run(output, quick=quick, resume=resume, force=force, whole=whole, progress=bar, journal=outputs.journal)
-    if found.interrupted:
+        outcome = run(
+            output, quick=quick, resume=resume, force=force, whole=whole, progress=bar, journal=outputs.journal
+        )
+    if outcome.interrupted:
         kept = (
-            f"what was measured is in {found.samples}; go on with --resume"
-            if found.samples
+            f"what was measured is in {outcome.samples}; go on with --resume"
+            if outcome.samples
             else outputs.NOTHING_MEASURED
         )
         console.print(f"[bold yellow]interrupted[/]: {kept}", soft_wrap=True)
         raise typer.Exit(130)
-    for line in found.lines:
+    for line in outcome.lines:
         console.print(line, soft_wrap=True)
-    if found.failure is not None:
-        raise found.failure
+    if outcome.failure is not None:
+        raise outcome.failure
     console.print(
-        f"[bold]Report: {found.report}[/]  (samples: {found.samples}, machine: {found.machine})", soft_wrap=True
+        f"[bold]Report: {outcome.report}[/]  (samples: {outcome.samples}, machine: {outcome.machine})", soft_wrap=True
     )

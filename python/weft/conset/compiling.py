@@ -76,15 +76,15 @@ def compile(
     >>> schedule.phases, schedule.lower_bounds[0]
     (2, ('channel capacity', 2.0, 'phases'))
     """
-    found = catalogue.machine(machine) if isinstance(machine, str) else machine
+    described = catalogue.machine(machine) if isinstance(machine, str) else machine
     connections = (
-        pattern if isinstance(pattern, ConnectionSet) else find_pattern(pattern, found, words=words, seed=seed)
+        pattern if isinstance(pattern, ConnectionSet) else find_pattern(pattern, described, words=words, seed=seed)
     )
     if words is not None and isinstance(pattern, ConnectionSet):
         connections = connections.with_words(words)
     schedule, _ = _core.compile_connections(
         connections,
-        found,
+        described,
         channels,
         link_channels,
         ports,

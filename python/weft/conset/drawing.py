@@ -40,16 +40,16 @@ def text(schedule: Content) -> str:
 
 def svg(schedule: Content, number: int) -> str:
     """One phase on the topology."""
-    places = _places(schedule)
-    return _phase(schedule, number, places)
+    positions = _positions(schedule)
+    return _phase(schedule, number, positions)
 
 
 def page(schedule: Content) -> str:
     """The whole schedule as one HTML page."""
-    places = _places(schedule)
+    positions = _positions(schedule)
     drawn = range(min(len(schedule["phases"]), DRAWN_PHASES))
     pictures = "".join(
-        f'<div class="phase" id="phase-{number}"{" hidden" * (number > 0)}>{_phase(schedule, number, places)}</div>'
+        f'<div class="phase" id="phase-{number}"{" hidden" * (number > 0)}>{_phase(schedule, number, positions)}</div>'
         for number in drawn
     )
     last = max(len(drawn) - 1, 0)
@@ -139,7 +139,7 @@ def _count(schedule: Content) -> int:
     return count
 
 
-def _places(schedule: Content) -> list[Point]:
+def _positions(schedule: Content) -> list[Point]:
     """Where each vertex is drawn: grids as grids (planes of more than two axes side by side), others on circles."""
     count, topology = _count(schedule), schedule["resources"]["topology"]
     extents = topology.get("extents")
@@ -169,7 +169,7 @@ def _on_circle(centre: float, radius: float, number: int, count: int) -> Point:
     return centre + 20 + radius * math.cos(angle), centre + 20 + radius * math.sin(angle)
 
 
-def _phase(schedule: Content, number: int, places: list[Point]) -> str:
+def _phase(schedule: Content, number: int, positions: list[Point]) -> str:
     phase = schedule["phases"][number]
     loads = Counter(
         pair
@@ -177,25 +177,25 @@ def _phase(schedule: Content, number: int, places: list[Point]) -> str:
         for pair in zip(transfer["route"], transfer["route"][1:], strict=False)
     )
     most = max(loads.values(), default=1)
-    width, height = max(x for x, _ in places) + 40, max(y for _, y in places) + 40
+    width, height = max(x for x, _ in positions) + 40, max(y for _, y in positions) + 40
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
         f'role="img"><title>phase {number}: {len(phase["connections"])} connections, largest link load {most}</title>'
     ]
     for (a, b), load in sorted(loads.items()):
         parts += _strokes(
-            places, a, b, 4.0, _colour(215, 0.6, 0.88 - 0.5 * load / most), 3.0, f"{a} to {b}: {load} connections"
+            positions, a, b, 4.0, _colour(215, 0.6, 0.88 - 0.5 * load / most), 3.0, f"{a} to {b}: {load} connections"
         )
-    for vertex, (x, y) in enumerate(places):
+    for vertex, (x, y) in enumerate(positions):
         parts.append(
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="#fff" stroke="#333"><title>vertex {vertex}</title></circle>'
         )
     if len(phase["connections"]) <= DRAWN_ROUTES:
         for transfer in phase["connections"]:
             colour = _colour(transfer["connection"] * 137 % 360, 0.7, 0.45)
-            start = places[transfer["source"]]
+            start = positions[transfer["source"]]
             for a, b in zip(transfer["route"], transfer["route"][1:], strict=False):
-                parts += _strokes(places, a, b, 2.0 + transfer["connection"] % 5, colour, 0.8, "")
+                parts += _strokes(positions, a, b, 2.0 + transfer["connection"] % 5, colour, 0.8, "")
             parts.append(f'<circle cx="{start[0]:.1f}" cy="{start[1]:.1f}" r="2.5" fill="{colour}"/>')
     return "".join(parts) + "</svg>"
 
@@ -206,9 +206,9 @@ def _colour(hue: float, saturation: float, lightness: float) -> str:
     return f"#{round(255 * red):02x}{round(255 * green):02x}{round(255 * blue):02x}"
 
 
-def _strokes(places: list[Point], a: int, b: int, aside: float, colour: str, width: float, title: str) -> list[str]:
+def _strokes(positions: list[Point], a: int, b: int, aside: float, colour: str, width: float, title: str) -> list[str]:
     """A link, shifted to its right so that both directions are seen; links around the ends as stubs."""
-    (x1, y1), (x2, y2) = places[a], places[b]
+    (x1, y1), (x2, y2) = positions[a], positions[b]
     length = math.hypot(x2 - x1, y2 - y1) or 1.0
     dx, dy = (x2 - x1) / length, (y2 - y1) / length
     sx, sy = -dy * aside, dx * aside
@@ -258,10 +258,10 @@ def _timetable(schedule: Content) -> str:
     rows: dict[tuple[int, int], list[tuple[float, float, float]]] = {}
     phases = schedule["phases"]
     begin, grey = 0.0, []
-    wide = 1000.0 / total
+    scale = 1000.0 / total
     for phase in phases:
         grey.append(
-            f'<rect x="{60 + begin * wide:.2f}" y="0" width="{switching * wide:.2f}" height="100%" fill="#ddd"/>'
+            f'<rect x="{60 + begin * scale:.2f}" y="0" width="{switching * scale:.2f}" height="100%" fill="#ddd"/>'
         )
         shares: Counter[tuple[int, int, float, float]] = Counter()
         for transfer in phase["connections"]:
@@ -277,16 +277,16 @@ def _timetable(schedule: Content) -> str:
         begin += phase["predicted_seconds"]
     nodes = sorted({node for node, _ in rows})
     note = f"<p>The first {DRAWN_PROCESSORS} of {len(nodes)} processors.</p>" if len(nodes) > DRAWN_PROCESSORS else ""
-    shown = {node: place for place, node in enumerate(nodes[:DRAWN_PROCESSORS])}
+    shown = {node: line for line, node in enumerate(nodes[:DRAWN_PROCESSORS])}
     bars = [
-        f'<rect x="{60 + start * wide:.2f}" y="{14 * shown[node] + 6 * side:.0f}" '
-        f'width="{max(duration * wide, 0.3):.2f}" '
+        f'<rect x="{60 + start * scale:.2f}" y="{14 * shown[node] + 6 * side:.0f}" '
+        f'width="{max(duration * scale, 0.3):.2f}" '
         f'height="5" fill="{("#3b6fb5", "#c8702a")[side]}" opacity="{min(1.0, 0.15 + 0.85 * share):.2f}"/>'
         for (node, side), spans in sorted(rows.items())
         if node in shown
         for start, duration, share in spans
     ]
-    labels = [f'<text x="4" y="{14 * place + 10}" font-size="9">{node}</text>' for node, place in shown.items()]
+    labels = [f'<text x="4" y="{14 * line + 10}" font-size="9">{node}</text>' for node, line in shown.items()]
     height = 14 * len(shown) + 4
     return (
         f'{note}<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1070 {height}" width="1070" role="img">'

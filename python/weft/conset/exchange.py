@@ -218,8 +218,8 @@ def simulate(
 
             schedule = compile(connections, described, compiler=compiler, effort=effort, channels=channels, seed=seed)
         random = seed if schedule is None and connections.name in RANDOM_ORDER else None
-        found = execute(described, connections, schedule, random=random, trace=trace, force=force)
-        rows.append(row("simulated", described.name, method, connections, found, compiler, length, 0))
+        execution = execute(described, connections, schedule, random=random, trace=trace, force=force)
+        rows.append(row("simulated", described.name, method, connections, execution, compiler, length, 0))
         if progress is not None:
             progress(done + 1, len(runs))
     return table(rows)
@@ -247,21 +247,21 @@ def row(
     machine: str,
     method: str,
     connections: ConnectionSet,
-    found: Exchange,
+    execution: Exchange,
     compiler: str,
     words: int | None,
     repetition: int,
 ) -> dict[str, Any]:
     """One sample: the median of an execution's repetitions."""
-    ordered = sorted(found.seconds)
+    ordered = sorted(execution.seconds)
     middle = len(ordered) // 2
     median = ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2.0
     if words is None:
         lengths = {count for _, _, count in connections.connections}
         words = lengths.pop() if len(lengths) == 1 else None
     return {
-        "source": source, "machine": machine, "benchmark": method, "ranks": found.ranks, "repetition": repetition,
-        "pattern": connections.name, "words": words, "phases": found.phases if method == "conset" else None,
+        "source": source, "machine": machine, "benchmark": method, "ranks": execution.ranks, "repetition": repetition,
+        "pattern": connections.name, "words": words, "phases": execution.phases if method == "conset" else None,
         "seconds": median, "compiler": compiler if method == "conset" else None, "iterations": len(ordered),
     }  # fmt: skip
 

@@ -202,33 +202,33 @@ def _threadblocks(gpu: ElementTree.Element, rank: int, phases: list[list[dict[st
     """
     steps = list(_steps(rank, phases))
     of_phase: dict[int, list[int]] = defaultdict(list)
-    for place, (number, _, _) in enumerate(steps):
-        of_phase[number].append(place)
+    for threadblock, (number, _, _) in enumerate(steps):
+        of_phase[number].append(threadblock)
     own = sorted(of_phase)
     before = {number: of_phase[earlier] for earlier, number in itertools.pairwise(own)}
     # A transfer is the last step of its threadblock, behind those that only wait.
     at = [max(0, len(before.get(number, [])) - 1) for number, _, _ in steps]
-    awaited = {place for places in before.values() for place in places}
-    for place, (number, kind, peer) in enumerate(steps):
+    awaited = {threadblock for earlier in before.values() for threadblock in earlier}
+    for threadblock, (number, kind, peer) in enumerate(steps):
         send, receive = (str(peer), "-1") if kind == "s" else ("-1", str(peer))
-        block = ElementTree.SubElement(gpu, "tb", id=str(place), send=send, recv=receive, chan="0")
+        block = ElementTree.SubElement(gpu, "tb", id=str(threadblock), send=send, recv=receive, chan="0")
         waits = before.get(number, [])
         for step, other in enumerate(waits[:-1]):
             _step(block, step, "nop", ("i", "-1", "o", "-1", "0"), (other, at[other]), False)
-        places = ("i", str(peer if kind == "s" else rank), "o", str(rank if kind == "s" else peer), "1")
+        buffers = ("i", str(peer if kind == "s" else rank), "o", str(rank if kind == "s" else peer), "1")
         last = (waits[-1], at[waits[-1]]) if waits else (-1, -1)
-        _step(block, at[place], kind, places, last, place in awaited)
+        _step(block, at[threadblock], kind, buffers, last, threadblock in awaited)
 
 
 def _step(
     block: ElementTree.Element,
     number: int,
     kind: str,
-    places: tuple[str, str, str, str, str],
+    buffers: tuple[str, str, str, str, str],
     waits_for: tuple[int, int],
     is_awaited: bool,
 ) -> None:
-    source, source_offset, destination, destination_offset, count = places
+    source, source_offset, destination, destination_offset, count = buffers
     ElementTree.SubElement(
         block, "step", s=str(number), type=kind, srcbuf=source, srcoff=source_offset, dstbuf=destination,
         dstoff=destination_offset, cnt=count, depid=str(waits_for[0]), deps=str(waits_for[1]),

@@ -45,10 +45,10 @@ def partition(mesh: Mesh, parts: int) -> Integers:
     except ImportError:
         raise _needs("pymetis") from None
     neighbours = mesh.dual_graph()
-    starts = np.concatenate([[0], np.cumsum([len(found) for found in neighbours])])
+    starts = np.concatenate([[0], np.cumsum([len(adjacent) for adjacent in neighbours])])
     adjacency = pymetis.CSRAdjacency(starts.tolist(), np.concatenate(neighbours).tolist())
-    _, found = pymetis.part_graph(parts, adjacency=adjacency, recursive=True)
-    part = np.asarray(found, dtype=np.int64)
+    _, membership = pymetis.part_graph(parts, adjacency=adjacency, recursive=True)
+    part = np.asarray(membership, dtype=np.int64)
     empty = np.setdiff1d(np.arange(parts), part)
     if empty.size:
         raise UsageError(f"{mesh.name}: part {empty[0]} of {parts} got no cells; ask for fewer parts")
@@ -284,8 +284,8 @@ def _held(basis: Any, mesh: Mesh, equation: Equation) -> Integers:
     else:
         least = mesh.points[:, 0].min()
         nodes = np.nonzero(mesh.points[:, 0] <= least + 1e-9 * np.ptp(mesh.points[:, 0]))[0]
-    found: Integers = np.unique(basis.nodal_dofs[:, nodes])
-    return found
+    dofs: Integers = np.unique(basis.nodal_dofs[:, nodes])
+    return dofs
 
 
 def _load(basis: Any, equation: Equation) -> NDArray[np.float64]:
@@ -295,8 +295,8 @@ def _load(basis: Any, equation: Equation) -> NDArray[np.float64]:
         form = skfem.LinearForm(lambda v, w: 1.0 * v)
     else:
         form = skfem.LinearForm(lambda v, w: -1.0 * v[-1])
-    found: NDArray[np.float64] = form.assemble(basis)
-    return found
+    load: NDArray[np.float64] = form.assemble(basis)
+    return load
 
 
 def _stiffness(basis: Any, equation: Equation) -> Any:

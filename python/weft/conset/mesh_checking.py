@@ -94,9 +94,9 @@ def _check_nodes(name: str, points: Points, blocks: Blocks) -> None:
 
 def _edges(kind: str, cells: Cells) -> Cells:
     """Every edge of every cell; of other kinds from each node to the next."""
-    places = EDGES.get(kind) or tuple((place, (place + 1) % cells.shape[1]) for place in range(cells.shape[1]))
-    found: Cells = cells[:, np.array(places)].reshape(-1, 2)
-    return found
+    corners = EDGES.get(kind) or tuple((corner, (corner + 1) % cells.shape[1]) for corner in range(cells.shape[1]))
+    edges: Cells = cells[:, np.array(corners)].reshape(-1, 2)
+    return edges
 
 
 def _check_duplicates(name: str, points: Points, blocks: Blocks) -> None:
@@ -110,13 +110,13 @@ def _check_duplicates(name: str, points: Points, blocks: Blocks) -> None:
     np.maximum.at(longest, edges.ravel(), np.repeat(length, 2))
     if len(used) < 2:
         return
-    found = KDTree(points[used]).query(points[used], k=2)
-    distance, nearest = np.asarray(found[0]), np.asarray(found[1])
+    query = KDTree(points[used]).query(points[used], k=2)
+    distance, nearest = np.asarray(query[0]), np.asarray(query[1])
     same = distance[:, 1] <= 1e-6 * longest[used]
     if same.any():
-        place = int(same.argmax())
+        index = int(same.argmax())
         # Of two nodes at one place the search may name either as the nearest.
-        first, second = sorted({int(used[each]) for each in (place, *nearest[place])})[:2]
+        first, second = sorted({int(used[each]) for each in (index, *nearest[index])})[:2]
         raise MeshError(
             f"{name}: nodes {first} and {second} are the same point ({same.sum()} nodes lie on others): cells on "
             "its two sides would not be joined; merge duplicate nodes, or move them apart where a crack is meant"
@@ -151,9 +151,9 @@ def _outer_faces(name: str, blocks: Blocks) -> list[Cells]:
     outer = []
     for faces in by_size.values():
         flat = np.concatenate(faces)
-        found, first, count = np.unique(np.sort(flat, axis=1), axis=0, return_index=True, return_counts=True)
+        unique, first, count = np.unique(np.sort(flat, axis=1), axis=0, return_index=True, return_counts=True)
         if count.max() > 2:
-            face = ", ".join(str(node) for node in found[count.argmax()])
+            face = ", ".join(str(node) for node in unique[count.argmax()])
             raise MeshError(f"{name}: {count.max()} cells share the face of nodes {face}; at most two can")
         outer.append(flat[first[count == 1]])
     return outer
@@ -176,8 +176,8 @@ def _check_hanging(name: str, points: Points, outer: list[Cells]) -> None:
     start, end = points[edges[:, 0]], points[edges[:, 1]]
     length = np.linalg.norm(end - start, axis=1)
     near = tree.query_ball_point((start + end) / 2.0, length / 2.0 * (1.0 - 1e-9))
-    for edge, found in enumerate(near):
-        for node in candidates[found]:
+    for edge, nearby in enumerate(near):
+        for node in candidates[nearby]:
             if node in edges[edge]:
                 continue
             along = (end[edge] - start[edge]) / length[edge]
@@ -197,8 +197,8 @@ def _check_inside(name: str, points: Points, faces: Cells, candidates: NDArray[n
     # A face of four nodes is seen to its corners' circle, one of three to the circle inside it.
     share = 0.99 if faces.shape[1] > 3 else 0.4
     near = tree.query_ball_point(middle, share * reach)
-    for face, found in enumerate(near):
-        for node in candidates[found]:
+    for face, nearby in enumerate(near):
+        for node in candidates[nearby]:
             if node in faces[face]:
                 continue
             normal = np.cross(corners[face, 1] - corners[face, 0], corners[face, -1] - corners[face, 0])

@@ -50,8 +50,8 @@ class Mesh:
 
     def boundary(self) -> NDArray[np.int64]:
         """Nodes of faces that only one cell has, ascending."""
-        found: NDArray[np.int64] = np.unique(self._outer_faces())
-        return found
+        nodes: NDArray[np.int64] = np.unique(self._outer_faces())
+        return nodes
 
     def _outer_faces(self) -> Cells:
         flat = self.faces().reshape(-1, len(FACES[self.kind][0]))
@@ -130,8 +130,8 @@ def _areal(cells: NDArray[np.integer], points: Points) -> Cells:
     """Triangles that have an area: three nodes on one side of the plate have none."""
     one, other = points[cells[:, 1]] - points[cells[:, 0]], points[cells[:, 2]] - points[cells[:, 0]]
     double = one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0]
-    found: Cells = cells[np.abs(double) > 1e-13].astype(np.int64)
-    return found
+    kept: Cells = cells[np.abs(double) > 1e-13].astype(np.int64)
+    return kept
 
 
 _SLIT = 1e-3
@@ -161,17 +161,17 @@ def crack(nodes: int = 10_240, seed: int = 0) -> Mesh:
     edge, inside = _crack_nodes(fine)
     random = np.random.default_rng(seed)
     kept = np.sort(random.choice(len(inside), nodes - len(edge), replace=False))
-    places = np.concatenate([edge, inside[kept]])
-    cells = Delaunay(np.stack([places.real, places.imag], axis=1)).simplices
-    middle = places[cells].mean(axis=1)
+    w = np.concatenate([edge, inside[kept]])
+    cells = Delaunay(np.stack([w.real, w.imag], axis=1)).simplices
+    middle = w[cells].mean(axis=1)
     on_plate = _square_depth(middle**4) > 0.0
     on_plate &= np.abs(np.angle(middle)) < (np.pi - _SLIT) / 4.0
     # Along the curved edge of the quarter a triangle may have all of its nodes on the edge and lie outside.
-    ends = places[cells]
+    ends = w[cells]
     flat = np.abs(((ends[:, 1] - ends[:, 0]).conj() * (ends[:, 2] - ends[:, 0])).imag) < 1e-6 * fine**2
     cells = cells[on_plate & ~flat].astype(np.int64)
     names = {10_240: "c10k", 105_000: "c100k"}
-    plane = places**4
+    plane = w**4
     points = np.stack([plane.real, plane.imag], axis=1)
     return check(_compact(Mesh(names.get(nodes, f"crack{nodes}"), points, cells, "triangle")))
 
@@ -281,14 +281,14 @@ def read(path: str) -> Mesh:
     except ImportError:
         raise MeshError(f"{path}: reading meshes needs meshio: pip install 'weft[fem]'") from None
     try:
-        found = meshio.read(path)
+        loaded = meshio.read(path)
     except (Exception, SystemExit) as error:
         raise MeshError(f"{path}: {error or 'meshio cannot read it'}") from None
-    blocks = found.cells_dict
+    blocks = loaded.cells_dict
     kind = next((kind for kind in ("hexahedron", "triangle") if kind in blocks), None)
     if kind is None:
         raise MeshError(f"{path}: it has {', '.join(blocks) or 'no cells'}; expected triangles or hexahedra")
-    points = np.asarray(found.points, dtype=np.float64)
+    points = np.asarray(loaded.points, dtype=np.float64)
     if kind == "triangle":
         points = points[:, :2]
     cells = np.asarray(blocks[kind], dtype=np.int64)

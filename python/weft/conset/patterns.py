@@ -82,16 +82,16 @@ def pattern(
         raise UsageError(f"{quoted(str(path))}: there is no such file; named patterns are {', '.join(names())}")
     suffix = path.suffix.lower()
     if suffix in TEXT:
-        found = from_text(path, machine.nodes)
+        connections = from_text(path, machine.nodes)
     elif suffix == ".json":
-        found = from_json(path, machine)
+        connections = from_json(path, machine)
     else:
         from weft.conset import graphs
 
-        found = graphs.read(path, parts or machine.nodes, partition, exchange, seed)
+        connections = graphs.read(path, parts or machine.nodes, partition, exchange, seed)
         if place:
-            found, _ = found.placed(machine, seed)
-    return found if words is None else found.with_words(words)
+            connections, _ = connections.placed(machine, seed)
+    return connections if words is None else connections.with_words(words)
 
 
 def _refuse_unknown(name: str) -> None:
@@ -110,8 +110,8 @@ def names() -> list[str]:
 
 def summaries() -> list[dict[str, Any]]:
     """Name and summary of each named pattern."""
-    found: list[dict[str, Any]] = json.loads(_core.patterns())
-    return found
+    listed: list[dict[str, Any]] = json.loads(_core.patterns())
+    return listed
 
 
 def _is_path(text: str) -> bool:
@@ -233,5 +233,5 @@ def _count(path: Path, number: int, key: str, event: dict[str, Any]) -> int:
         value = int(value)
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < (2**52 if key == "bytes" else 2**32):
         return value
-    found = "nothing" if value is None else quoted(value)
-    raise UsageError(f"{path}: event {number}, a send: expected {key} as a whole number, found {found}")
+    shown = "nothing" if value is None else quoted(value)
+    raise UsageError(f"{path}: event {number}, a send: expected {key} as a whole number, found {shown}")

@@ -54,7 +54,7 @@ SYNCED = 1.0
 EVERY = 8
 """One program of so many is held out."""
 
-FEWEST = 2 * EVERY
+MIN_PROGRAMS = 2 * EVERY
 """The fewest programs that a fit can be made of."""
 
 Opens = Callable[..., AbstractContextManager[Journal | None]]
@@ -92,7 +92,7 @@ def calibrate(
     seed
         Of the random programs.
     budget
-        Seconds after which no further program is timed; at least `FEWEST` are.
+        Seconds after which no further program is timed; at least `MIN_PROGRAMS` are.
     resume, force
         Whether to go on with the journal that an unfinished calibration of the same programs left; whether to discard
         it, and to replace an output that exists.
@@ -125,8 +125,10 @@ def calibrate(
     Traceback (most recent call last):
     weft._core.UsageError: a calibration needs at least 16 programs, not 3; the default is 700
     """
-    if programs < FEWEST:
-        raise UsageError(f"a calibration needs at least {FEWEST} programs, not {programs}; the default is {PROGRAMS}")
+    if programs < MIN_PROGRAMS:
+        raise UsageError(
+            f"a calibration needs at least {MIN_PROGRAMS} programs, not {programs}; the default is {PROGRAMS}"
+        )
     path = Path(output) if output is not None else costs_file.default_path()
     if output is None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -139,17 +141,17 @@ def calibrate(
     with journal(path, {"calibrate": programs, "seed": seed, **about}, resume=resume, force=force) as kept:
         timing = _Timing(programs, seed, [] if kept is None else kept.records)
         ends = clock() + budget
-        while (number := timing.next()) is not None and (clock() < ends or len(timing.done) < FEWEST):
+        while (number := timing.next()) is not None and (clock() < ends or len(timing.done) < MIN_PROGRAMS):
             program = timing.draw(number)
             if kept is not None:
                 kept.append(_record(number, program), every=SYNCED)
             if progress is not None:
                 progress(timing.visits, timing.visits + timing.left)
-        found = costs_of(timing.programs(), {**timing.about(), "seed": seed})
-        deliver(found.to_toml().encode(), path)
+        costs = costs_of(timing.programs(), {**timing.about(), "seed": seed})
+        deliver(costs.to_toml().encode(), path)
         if kept is not None:
             kept.finish()
-    return found
+    return costs
 
 
 class _Timing:
@@ -183,10 +185,10 @@ class _Timing:
 
     def draw(self, number: int) -> Timed:
         """Time a program."""
-        found = random_programs.draw(number, self._seed, self._pace, self.done.get(number))
+        timed = random_programs.draw(number, self._seed, self._pace, self.done.get(number))
         self._visited[number] += 1
-        self.done[number] = found
-        return found
+        self.done[number] = timed
+        return timed
 
     def programs(self) -> list[Timed]:
         """What was timed, in the order of the numbers."""
@@ -194,11 +196,11 @@ class _Timing:
 
     def about(self) -> dict[str, str | int | float]:
         """How much was timed."""
-        found: dict[str, str | int | float] = {
+        facts: dict[str, str | int | float] = {
             "programs": len(self.done),
             "visits": round(self.visits / len(self.done), 2),
         }
-        return found if self.left == 0 else {**found, "unfinished": self.left}
+        return facts if self.left == 0 else {**facts, "unfinished": self.left}
 
     def _wanted(self, number: int) -> int:
         """How often a program is to be timed."""
@@ -225,7 +227,7 @@ def _at_full_pace(programs: Sequence[Timed]) -> tuple[list[Timed], float]:
     the probe's by the memory's part of it, of others by the core's.
     """
     least = functools.reduce(Probe.least, (one.probe for one in programs))
-    found, slow = [], 0
+    corrected, slow = [], 0
     for one in programs:
         slow += one.probe.over(least) > FULL
         core, memory = (taken / best for taken, best in zip(one.probe, least, strict=True))
@@ -233,8 +235,8 @@ def _at_full_pace(programs: Sequence[Timed]) -> tuple[list[Timed], float]:
         for kind, seconds in one.operations:
             far = _share_beyond(kind.work, FAR)
             operations.append((kind, seconds / (core * (1 - far) + memory * far)))
-        found.append(replace(one, operations=tuple(operations)))
-    return found, slow / len(programs)
+        corrected.append(replace(one, operations=tuple(operations)))
+    return corrected, slow / len(programs)
 
 
 def _share_beyond(work: Work, distance: int) -> float:
@@ -266,7 +268,7 @@ def held_out_errors(curves: dict[str, Curve], programs: Iterable[Timed]) -> tupl
 
     Operations of kinds that are in no program of the fit are taken as they were timed: an estimate names them instead.
     """
-    found = []
+    errors = []
     for program in programs:
         predicted = math.fsum(
             curves[kind.name].seconds(kind.work) if kind.name in curves else seconds
@@ -274,8 +276,8 @@ def held_out_errors(curves: dict[str, Curve], programs: Iterable[Timed]) -> tupl
         )
         # Operations that count as nothing are in the whole time but in no other: their share is taken from it.
         measured = math.fsum(seconds for _, seconds in program.operations)
-        found.append(predicted / measured - 1)
-    return tuple(found)
+        errors.append(predicted / measured - 1)
+    return tuple(errors)
 
 
 def _about() -> dict[str, str | int | float]:
@@ -303,15 +305,16 @@ def _record(number: int, program: Timed) -> dict[str, Any]:
 
 def _timed(record: dict[str, Any]) -> tuple[int, Timed]:
     """The program of a record, and its number."""
-    found = dict(record)
-    number = int(found.pop("number"))
+    fields = dict(record)
+    number = int(fields.pop("number"))
     operations = tuple(
-        (Kind(name, group, _work(dict(work))), float(seconds)) for name, group, work, seconds in found.pop("operations")
+        (Kind(name, group, _work(dict(work))), float(seconds))
+        for name, group, work, seconds in fields.pop("operations")
     )
-    shape, steps, probe = tuple(found.pop("shape")), tuple(found.pop("steps")), Probe(*found.pop("probe"))
-    return number, Timed(shape=shape, operations=operations, steps=steps, probe=probe, **found)
+    shape, steps, probe = tuple(fields.pop("shape")), tuple(fields.pop("steps")), Probe(*fields.pop("probe"))
+    return number, Timed(shape=shape, operations=operations, steps=steps, probe=probe, **fields)
 
 
-def _work(found: dict[str, Any]) -> Work:
-    reach = tuple((int(distance), int(length)) for distance, length in found.pop("reach"))
-    return Work(**found, reach=reach)
+def _work(fields: dict[str, Any]) -> Work:
+    reach = tuple((int(distance), int(length)) for distance, length in fields.pop("reach"))
+    return Work(**fields, reach=reach)

@@ -112,7 +112,7 @@ def read(path: str | os.PathLike[str] | None = None) -> MeasuredCosts:
     """
     path = Path(path) if path is not None else default_path()
     try:
-        found = read_toml(path, "a file of weft calibrate")
+        content = read_toml(path, "a file of weft calibrate")
     except FileNotFoundError:
         raise UsageError(
             f"here has no costs of data-parallel operations yet: there is no {path}; {HOW}, "
@@ -120,16 +120,16 @@ def read(path: str | os.PathLike[str] | None = None) -> MeasuredCosts:
         ) from None
     except UsageError as error:
         raise UsageError(f"{error}; {HOW}") from None
-    if found.get("format") != FORMAT:
+    if content.get("format") != FORMAT:
         raise UsageError(
-            f"{path}: format {quoted(found.get('format'))} is not {FORMAT}, that of this weft; "
+            f"{path}: format {quoted(content.get('format'))} is not {FORMAT}, that of this weft; "
             f"{HOW.replace('them', 'again')}"
         )
-    operations = found.get("operations")
+    operations = content.get("operations")
     if not isinstance(operations, dict) or not operations:
         raise UsageError(f"{path}: there is no table [operations]; {HOW}")
     curves = {name: _curve(path, name, figures) for name, figures in operations.items()}
-    return MeasuredCosts(curves, _held_out(path, found.get("held_out", {})), _about(path, found), str(path))
+    return MeasuredCosts(curves, _held_out(path, content.get("held_out", {})), _about(path, content), str(path))
 
 
 def _held_out(path: Path, table: Any) -> tuple[float, ...]:
@@ -140,9 +140,9 @@ def _held_out(path: Path, table: Any) -> tuple[float, ...]:
     return tuple(_number(f"{path}: [held_out], errors", error) for error in errors)
 
 
-def _about(path: Path, found: Mapping[str, Any]) -> dict[str, str | int | float]:
+def _about(path: Path, content: Mapping[str, Any]) -> dict[str, str | int | float]:
     """What was measured where."""
-    about = found.get("about", {})
+    about = content.get("about", {})
     if not isinstance(about, dict):
         raise UsageError(f"{path}: expected a table [about]; {HOW}")
     wrong = next((key for key, value in about.items() if not isinstance(value, str | int | float)), None)
@@ -182,10 +182,10 @@ def _curve(path: Path, name: str, figures: Any) -> Curve:
 
 def _list(where: str, figures: Mapping[str, Any], key: str) -> list[Any]:
     """The list under a key."""
-    found = figures[key]
-    if not isinstance(found, list):
-        raise UsageError(f"{where}, {key}: expected a list of numbers, found {quoted(found)}")
-    return found
+    values = figures[key]
+    if not isinstance(values, list):
+        raise UsageError(f"{where}, {key}: expected a list of numbers, found {quoted(values)}")
+    return values
 
 
 def _number(where: str, value: Any) -> float:

@@ -67,7 +67,7 @@ PRIOR_TERM = 1.5
 TOLERANCE = 0.15
 """Relative errors beyond this lose weight (Huber): what undisturbed repetitions of a program differ by at most."""
 
-MOST = {
+MAX_SECONDS = {
     "run": 100e-9,
     "piece": 200e-9,
     "element_repeated": 10e-9,
@@ -147,26 +147,26 @@ class Work:
     def terms(self) -> dict[str, float]:
         """The factors of `TERMS`."""
         n = float(self.elements)
-        found = {"piece": float(self.pieces)}
+        factors = {"piece": float(self.pieces)}
         if self.targets:
-            found["element_repeated"] = n / self.targets
+            factors["element_repeated"] = n / self.targets
         if self.scalar:
-            found["call_scalar"] = 1.0
+            factors["call_scalar"] = 1.0
         if self.converted:
-            found |= {"call_converted": 1.0, "element_converted": n}
+            factors |= {"call_converted": 1.0, "element_converted": n}
         if self.exclusive:
-            found["element_exclusive"] = n
+            factors["element_exclusive"] = n
         if self.down:
-            found["element_down"] = n
+            factors["element_down"] = n
         if self.density is not None:
-            found |= {
+            factors |= {
                 "call_selected": 1.0,
                 "call_selected_scalar": float(self.scalar),
                 "run": self.runs**2 / (self.runs + LEARNED),
                 "element_selected": n * self.density,
                 "element_unselected": n * (1 - self.density),
             }
-        return found
+        return factors
 
 
 @dataclass(frozen=True)
@@ -227,8 +227,8 @@ class Curve:
 def hats(lengths: Array, knots: Sequence[int]) -> Array:
     """Shares of the knots in each length, linear in its logarithm; rows add to 1."""
     at = np.log2(np.asarray(knots, float))
-    place = np.clip(np.log2(np.maximum(lengths, 1.0)), at[0], at[-1])
-    return np.stack([np.interp(place, at, row) for row in np.eye(len(at))], axis=1)
+    clipped = np.clip(np.log2(np.maximum(lengths, 1.0)), at[0], at[-1])
+    return np.stack([np.interp(clipped, at, row) for row in np.eye(len(at))], axis=1)
 
 
 def _steps_taken(work: Work, knots: Sequence[int]) -> Array:
@@ -266,31 +266,31 @@ def fit(observations: Sequence[tuple[Work, float]], knots: Sequence[int], prior:
     columns = _columns([work for work, _ in observations], knots)
     used = columns.max(axis=0) > 0
     extra, wanted = _beside_observations(knots, columns, seconds, prior)
-    found = np.zeros(columns.shape[1])
-    found[used] = _robust(columns[:, used], seconds, extra[:, used], wanted)
+    costs = np.zeros(columns.shape[1])
+    costs[used] = _robust(columns[:, used], seconds, extra[:, used], wanted)
     most = np.concatenate([np.full(len(knots), np.inf), _MAX_OF])
-    beyond = used & (found > most)
+    beyond = used & (costs > most)
     if beyond.any():
         # At their bounds; the others make up for the rest.
-        found[beyond] = most[beyond]
-        left = np.maximum(seconds - columns[:, beyond] @ found[beyond], seconds / 20)
+        costs[beyond] = most[beyond]
+        left = np.maximum(seconds - columns[:, beyond] @ costs[beyond], seconds / 20)
         free = used & ~beyond
-        found[free] = _robust(columns[:, free], left, extra[:, free], wanted - extra[:, beyond] @ found[beyond])
+        costs[free] = _robust(columns[:, free], left, extra[:, free], wanted - extra[:, beyond] @ costs[beyond])
     if prior is not None:
-        found[~used] = _steps(prior)[~used]
-    errors = seconds / np.maximum(columns @ found, 1e-12) - 1.0
+        costs[~used] = _steps(prior)[~used]
+    errors = seconds / np.maximum(columns @ costs, 1e-12) - 1.0
     first, second = len(knots), len(knots) + len(SINCE)
     return Curve(
         knots=tuple(knots),
-        element=tuple(map(float, np.cumsum(found[:first]))),
-        call=tuple(map(float, np.cumsum(found[first:second]))),
-        terms={name: float(value) for name, value in zip(TERMS, found[second:], strict=True) if value > 0},
+        element=tuple(map(float, np.cumsum(costs[:first]))),
+        call=tuple(map(float, np.cumsum(costs[first:second]))),
+        terms={name: float(value) for name, value in zip(TERMS, costs[second:], strict=True) if value > 0},
         error=float(np.sqrt(np.mean(np.minimum(np.abs(errors), 1.0) ** 2))),
         observations=len(seconds),
     )
 
 
-_MAX_OF = np.array([np.inf] * len(SINCE) + [MOST.get(name, np.inf) for name in TERMS])
+_MAX_OF = np.array([np.inf] * len(SINCE) + [MAX_SECONDS.get(name, np.inf) for name in TERMS])
 
 
 def _columns(works: Sequence[Work], knots: Sequence[int]) -> Array:
@@ -360,15 +360,15 @@ def _robust(columns: Array, seconds: Array, extra: Array, wanted: Array) -> Arra
     """Non-negative least squares of relative errors: first to what was observed, then to what is predicted."""
     predicted = seconds
     weights = np.ones(len(seconds))
-    found = np.zeros(columns.shape[1])
+    costs = np.zeros(columns.shape[1])
     for _ in range(ROUNDS):
         by = np.sqrt(weights) / predicted
         system = np.vstack([columns * by[:, None], extra])
         scale = np.abs(system).max(axis=0)
         scale[scale == 0] = 1.0
-        found = nnls(system / scale, np.concatenate([seconds * by, wanted]))[0] / scale
+        costs = nnls(system / scale, np.concatenate([seconds * by, wanted]))[0] / scale
         # No prediction is taken for much less or more than what was observed: it is still on its way.
-        predicted = np.clip(columns @ found, seconds / 4, seconds * 4)
+        predicted = np.clip(columns @ costs, seconds / 4, seconds * 4)
         errors = np.abs(seconds / predicted - 1.0)
         weights = np.minimum(1.0, TOLERANCE / np.maximum(errors, 1e-12))
-    return found
+    return costs

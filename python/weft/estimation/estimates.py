@@ -143,8 +143,8 @@ def estimate(
     ...     x = weft.VPSet((64, 64)).zeros("float32")
     ...     for _ in range(100):
     ...         x = x + 1
-    >>> found = weft.estimate(program, "cm2-8k")
-    >>> found.total.count, round(found.total.real_s, 3)
+    >>> estimated = weft.estimate(program, "cm2-8k")
+    >>> estimated.total.count, round(estimated.total.real_s, 3)
     (101, 0.017)
     """
     prices = pricer(machine, costs)
@@ -209,13 +209,13 @@ def price(counts: Mapping[Counted, int], prices: Pricer, name: str) -> Estimate:
     UsageError
         If the machine lacks costs of some, naming all of them.
     """
-    found: dict[str, list[tuple[int, Time, float]]] = {}
+    by_operation: dict[str, list[tuple[int, Time, float]]] = {}
     lacking: dict[str, str] = {}
     for (one, since, reach), count in counts.items():
         if (one.selects or one.stores) and prices.has_context_flags:
             continue
         try:
-            found.setdefault(one.name, []).append((count, prices.time(one, since, reach), prices.error(one)))
+            by_operation.setdefault(one.name, []).append((count, prices.time(one, since, reach), prices.error(one)))
         except UsageError as error:
             lacking.setdefault(
                 f"{one.name} {one.dtype}", f"{one.name} (line {one.line} of {Path(one.file).name}): {error}"
@@ -224,7 +224,7 @@ def price(counts: Mapping[Counted, int], prices: Pricer, name: str) -> Estimate:
         raise UsageError(
             f"{prices.name} lacks the costs of {len(lacking)} operations of {name}:\n  " + "\n  ".join(lacking.values())
         )
-    lines = tuple(_line(operation, parts) for operation, parts in found.items())
+    lines = tuple(_line(operation, parts) for operation, parts in by_operation.items())
     total = _total(lines, prices)
     return Estimate(prices.name, name, lines, total, _notes(prices))
 

@@ -77,11 +77,11 @@ class Here:
 
 def _alike(name: str) -> list[str]:
     """Names that differ in the dtype, or lack what an operation does besides."""
-    found = [name, name.removesuffix(" by a number")]
+    alike = [name, name.removesuffix(" by a number")]
     for dtype, others in _LIKE.items():
         if re.search(rf"\b{dtype}\b", name):
-            found += [re.sub(rf"\b{dtype}\b", other, name) for other in others]
+            alike += [re.sub(rf"\b{dtype}\b", other, name) for other in others]
             break
-    near = [one.replace(*less) for less in (("scattered near", "scattered"), (", few", "")) for one in found]
-    every = [one.removesuffix(", selected") for one in (*found, *near)]
-    return [one for one in (*found, *near, *every) if one != name]
+    near = [one.replace(*less) for less in (("scattered near", "scattered"), (", few", "")) for one in alike]
+    every = [one.removesuffix(", selected") for one in (*alike, *near)]
+    return [one for one in (*alike, *near, *every) if one != name]

@@ -56,8 +56,8 @@ def of(record: Record, since: int = 0, reach: Reach = ()) -> Kind:
     reach
         How far back its arrays were touched (`weft.pvar.Meter.reaches`).
     """
-    found = _of(record)
-    return found._replace(work=replace(found.work, since=since, reach=reach))
+    kind = _of(record)
+    return kind._replace(work=replace(kind.work, since=since, reach=reach))
 
 
 def _of(record: Record) -> Kind:
@@ -137,10 +137,10 @@ def _routed(record: Record, selected: str) -> Kind:
         order = "scattered"
     # Few are fetched by numpy's own indexing.
     few = ", few" if record.name == "get" and not selected and record.size < FEW else ""
-    ways = f", {order}{few}{selected}"
+    suffix = f", {order}{few}{selected}"
     targets = facts.targets if record.name.startswith("send") else 0
     work = replace(_work(record), converted=record.converted, targets=targets)
-    return Kind(what + ways, f"{record.name if not computes else 'send combining'}{ways}", work)
+    return Kind(what + suffix, f"{record.name if not computes else 'send combining'}{suffix}", work)
 
 
 def _work(record: Record, *, selects: bool = True, pieces: int = 0) -> Work:

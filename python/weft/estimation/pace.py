@@ -21,9 +21,9 @@ FULL = 1.2
 FAR = 2 << 20
 """Bytes copied in the memory's part of a probe: more than one core's own caches hold, less than those cores share."""
 
-_TURNS, _LOOP, _SUMS = 3, 200, 3
+_ROUNDS, _LOOP, _SUMS = 3, 200, 3
 
-_FAR_TURNS, _NEAR_ENOUGH = 8, 1.1
+_FAR_ROUNDS, _NEAR_ENOUGH = 8, 1.1
 """After a program of many megabytes the first copies wait for what that has left in the caches to be written back: they
 are repeated until one is near the least."""
 
@@ -70,11 +70,11 @@ class Pace:
         """A probe now."""
         # The first turn brings the probe's own code and arrays back into the caches that the measurement had.
         memory = float("inf")
-        for _ in range(_FAR_TURNS):
+        for _ in range(_FAR_ROUNDS):
             memory = min(memory, _seconds(self._copy))
             if memory <= _NEAR_ENOUGH * self.least.memory:
                 break
-        taken = Probe(min(_seconds(self._compute) for _ in range(_TURNS)), memory)
+        taken = Probe(min(_seconds(self._compute) for _ in range(_ROUNDS)), memory)
         self.least = self.least.least(taken)
         return taken
 

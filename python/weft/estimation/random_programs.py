@@ -44,7 +44,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 WARM_UP = 1
 """Passes before those: memory is allocated, caches hold what they will."""
 
-TURN = 1e-3
+PASS_SECONDS = 1e-3
 """Seconds that a pass is repeated for, without a look at the pace in between: loops of programs go on for so long and
 longer, so that branches are predicted and code is in caches. Right after a probe a short pass takes some 15% more."""
 
@@ -102,26 +102,26 @@ def draw(number: int, seed: int, pace: Pace, earlier: Timed | None = None) -> Ti
     earlier
         What was timed of the same program before.
     """
-    made = np.random.default_rng([seed, number])
-    shape = _shape(made, number)
+    rng = np.random.default_rng([seed, number])
+    shape = _shape(rng, number)
     size = math.prod(shape)
-    chosen = _statements(made, size >= LARGE)
+    chosen = _statements(rng, size >= LARGE)
     dtypes = tuple(sorted({"bool", *(one.dtype for one in chosen)}))
-    scene = statements.scene(made, shape, dtypes)
+    scene = statements.scene(rng, shape, dtypes)
     program = _program(scene, chosen)
     if earlier is None:
         with np.errstate(all="ignore"):
-            found = _operations(scene, program.steps)
+            kind_of = _operations(scene, program.steps)
     else:
-        found = {at: kind for at, (kind, _) in zip(earlier.steps, earlier.operations, strict=True)}
+        kind_of = {at: kind for at, (kind, _) in zip(earlier.steps, earlier.operations, strict=True)}
     passes = next(passes for from_, passes in PASSES.items() if size >= from_)
     with np.errstate(all="ignore"):
         steps, probe = _times(program.steps, scene.nothing("bool"), passes, pace)
     operations = []
-    for at, kind in found.items():
+    for at, kind in kind_of.items():
         taken = steps[at] + (steps[program.left_by[at]] if at in program.left_by else 0.0)
         operations.append((kind, max(float(taken), 1e-9)))
-    timed = Timed(shape, tuple(operations), probe, tuple(found))
+    timed = Timed(shape, tuple(operations), probe, tuple(kind_of))
     return timed if earlier is None else better(earlier, timed)
 
 
@@ -142,36 +142,36 @@ def _operations(scene: Scene, steps: Sequence[Step]) -> dict[int, kinds.Kind]:
     return {at: kind for at, kind in enumerate(twice) if kind is not None}
 
 
-def _shape(made: np.random.Generator, number: int) -> tuple[int, ...]:
+def _shape(rng: np.random.Generator, number: int) -> tuple[int, ...]:
     """Sizes from the smallest to the largest, small ones more often since they take less time; 1 to 3 axes."""
     # The golden section spreads any beginning of the sequence evenly.
     share = (number * 0.6180339887498949) % 1.0
     span = math.log2(LARGEST / SMALLEST)
     size = SMALLEST * 2 ** (span * share**SMALL_OFTENER)
-    axes = int(made.choice((1, 2, 2, 3)))
+    axes = int(rng.choice((1, 2, 2, 3)))
     extents = []
     for left in range(axes, 1, -1):
-        extents.append(max(2, round(size ** (1 / left) * 2 ** made.uniform(-1, 1))))
+        extents.append(max(2, round(size ** (1 / left) * 2 ** rng.uniform(-1, 1))))
         size = max(2.0, size / extents[-1])
     return (*extents, max(2, round(size)))
 
 
-def _statements(made: np.random.Generator, large: bool) -> list[Statement]:
+def _statements(rng: np.random.Generator, large: bool) -> list[Statement]:
     """Few dtypes in one program, as in most; of their statements some by their weights; then any of these."""
     few, many = map(math.log2, DIFFERENT)
-    number = int(made.choice((1, 1, 2, 2)))
-    some = set(made.choice(statements.DTYPES, number, replace=False, p=(0.19, 0.22, 0.18, 0.19, 0.12, 0.1)))
+    number = int(rng.choice((1, 1, 2, 2)))
+    some = set(rng.choice(statements.DTYPES, number, replace=False, p=(0.19, 0.22, 0.18, 0.19, 0.12, 0.1)))
     there = [one for one in statements.menu() if one.dtype in some and (one.cheap or not large)]
     # All alike in large ones: there are few of these, and each kind shall be in some.
     weights = np.array([1 if large else one.weight for one in there], float)
-    number = min(round(2 ** made.uniform(few, many)), int(np.count_nonzero(weights)))
-    vocabulary = made.choice(len(there), number, replace=False, p=weights / weights.sum())
-    return [there[at] for at in made.choice(vocabulary, made.integers(*LENGTHS))]
+    number = min(round(2 ** rng.uniform(few, many)), int(np.count_nonzero(weights)))
+    vocabulary = rng.choice(len(there), number, replace=False, p=weights / weights.sum())
+    return [there[at] for at in rng.choice(vocabulary, rng.integers(*LENGTHS))]
 
 
 def _program(scene: Scene, chosen: Sequence[Statement]) -> _Program:
     """Statements in order, about half of them in selections, some of those in two."""
-    made = scene.made
+    rng = scene.rng
     steps: list[Step] = []
     open_: list[tuple[int, _Entry]] = []
     left_by: dict[int, int] = {}
@@ -182,9 +182,9 @@ def _program(scene: Scene, chosen: Sequence[Statement]) -> _Program:
         steps.append(entry.leave)
 
     for one in chosen:
-        if open_ and made.random() < 0.3:
+        if open_ and rng.random() < 0.3:
             leave()
-        elif len(open_) < 2 and made.random() < (0.22 if not open_ else 0.08):
+        elif len(open_) < 2 and rng.random() < (0.22 if not open_ else 0.08):
             wanted = statements.condition(scene)
             entry = _Entry(scene, wanted)
             open_.append((len(steps), entry))
@@ -215,43 +215,43 @@ class _Entry:
 
 def _kinds(scene: Scene, steps: Iterable[Step]) -> list[kinds.Kind | None]:
     """What kind of operation each step is; None of one that counts as nothing."""
-    found: list[kinds.Kind | None] = []
+    of_steps: list[kinds.Kind | None] = []
     with metered(scene.vp) as meter:
         for step in steps:
             before = len(meter.sequence)
             step()
             new = list(zip(meter.sequence[before:], meter.since[before:], meter.reaches[before:], strict=True))
-            found.append(kinds.of(*new[0]) if len(new) == 1 else None)
-    return found
+            of_steps.append(kinds.of(*new[0]) if len(new) == 1 else None)
+    return of_steps
 
 
 def _times(steps: Sequence[Step], nothing: Step, passes: int, pace: Pace) -> tuple[list[float], Probe]:
     """Seconds of each step, and of the probes beside them.
 
-    A pass is repeated for `TURN`; the median of its later repetitions counts. Times are medians over the passes that
-    were made at the best pace, half of them, the time of the clock and of `nothing` taken off. More passes are made, up
-    to so many again, until half were at full pace.
+    A pass is repeated for `PASS_SECONDS`; the median of its later repetitions counts. Times are medians over the passes
+    that were made at the best pace, half of them, the time of the clock and of `nothing` taken off. More passes are
+    made, up to so many again, until half were at full pace.
     """
     enough = passes // 2 + 1
-    found: list[tuple[Probe, Array]] = []
-    turns = 1
+    timings: list[tuple[Probe, Array]] = []
+    repetitions = 1
     for number in range(-WARM_UP, AGAIN * passes):
-        before, stamps = pace.probe(), _repeated_pass(steps, turns)
+        before, stamps = pace.probe(), _repeated_pass(steps, repetitions)
         if number < 0:
-            turns = min(MAX_ROUNDS, max(MIN_ROUNDS, round(TURN / max(stamps.sum() * 1e-9, 1e-9))))
+            repetitions = min(MAX_ROUNDS, max(MIN_ROUNDS, round(PASS_SECONDS / max(stamps.sum() * 1e-9, 1e-9))))
             continue
-        found.append((before.most(pace.probe()), stamps))
-        if len(found) >= passes and sum(pace.full(probe) for probe, _ in found) >= enough:
+        timings.append((before.most(pace.probe()), stamps))
+        if len(timings) >= passes and sum(pace.full(probe) for probe, _ in timings) >= enough:
             break
-    best = sorted(found, key=lambda one: one[0].over(pace.least))[:enough]
+    best = sorted(timings, key=lambda one: one[0].over(pace.least))[:enough]
     each = np.median([stamps for _, stamps in best], axis=0) - _clock_time(nothing)
     return list(each * 1e-9), Probe(*map(float, np.median([probe for probe, _ in best], axis=0)))
 
 
-def _repeated_pass(steps: Sequence[Step], turns: int) -> Array:
+def _repeated_pass(steps: Sequence[Step], repetitions: int) -> Array:
     """Nanoseconds of each step of a pass, as they are after some repetitions."""
-    stamps = [_stamped_pass(steps) for _ in range(turns)]
-    return np.median(stamps[(turns + 1) // 3 :], axis=0)
+    stamps = [_stamped_pass(steps) for _ in range(repetitions)]
+    return np.median(stamps[(repetitions + 1) // 3 :], axis=0)
 
 
 def _stamped_pass(steps: Sequence[Step]) -> Array:

@@ -46,7 +46,7 @@ class Scene:
     ----------
     vp
         The VP set.
-    made
+    rng
         Random numbers, of its own.
     variables
         By dtype; never assigned to.
@@ -57,7 +57,7 @@ class Scene:
     """
 
     vp: VPSet
-    made: np.random.Generator
+    rng: np.random.Generator
     variables: dict[str, list[ParallelVariable]] = field(default_factory=dict)
     targets: dict[str, list[ParallelVariable]] = field(default_factory=dict)
     results: dict[str, list[Any]] = field(default_factory=dict)
@@ -66,40 +66,40 @@ class Scene:
     def variable(self, dtype: str) -> ParallelVariable:
         """Any variable of a dtype."""
         there = self.variables[dtype]
-        return there[int(self.made.integers(len(there)))]
+        return there[int(self.rng.integers(len(there)))]
 
     def other(self, dtype: str) -> str:
         """A dtype of numbers of 32 or 64 bits that there are variables of: another one, if there is."""
         there = [one for one in sorted(self.variables) if one != dtype and one.endswith(("32", "64"))]
-        return str(self.made.choice(there)) if there and dtype != "bool" else dtype
+        return str(self.rng.choice(there)) if there and dtype != "bool" else dtype
 
     def operand(self, dtype: str) -> Callable[[], ParallelVariable]:
         """A variable, or what was last computed: programs go on with what they have just made."""
         x = self.variable(dtype)
-        if self.made.random() < LATEST:
-            place = self.results[dtype]
-            return lambda: x if place[0] is None else place[0]
+        if self.rng.random() < LATEST:
+            latest = self.results[dtype]
+            return lambda: x if latest[0] is None else latest[0]
         return lambda: x
 
     def addresses(self, name: str) -> ParallelVariable:
         """One of `ADDRESSES`."""
         if name not in self._addresses:
-            dtype = np.int32 if self.made.random() < 0.5 else np.int64
+            dtype = np.int32 if self.rng.random() < 0.5 else np.int64
             self._addresses[name] = self.vp.array(
-                _addresses(self.made, self.vp.size, name).astype(dtype).reshape(self.vp.shape)
+                _addresses(self.rng, self.vp.size, name).astype(dtype).reshape(self.vp.shape)
             )
         return self._addresses[name]
 
     def kept(self, dtype: str, step: Step) -> Step:
         """A step whose result takes the place of an earlier one."""
-        place, which = self.results[dtype], -1
+        latest, which = self.results[dtype], -1
 
         def run() -> None:
             nonlocal which
-            found = step()
+            computed = step()
             if which < 0:  # comparing dtypes takes as long as a small operation
-                which = 0 if found.dtype == dtype else 1
-            place[which] = found
+                which = 0 if computed.dtype == dtype else 1
+            latest[which] = computed
 
         return run
 
@@ -149,42 +149,42 @@ VARIABLES, TARGETS = 2, 1
 """Of each dtype: programs have some five to ten variables, so that this decides which cache holds them."""
 
 
-def scene(made: np.random.Generator, shape: tuple[int, ...], dtypes: tuple[str, ...]) -> Scene:
+def scene(rng: np.random.Generator, shape: tuple[int, ...], dtypes: tuple[str, ...]) -> Scene:
     """A VP set with variables of some dtypes."""
     vp = VPSet(shape)
-    found = Scene(vp, made)
+    built = Scene(vp, rng)
     for dtype in dtypes:
-        found.variables[dtype] = [vp.array(_numbers(made, vp, dtype)) for _ in range(VARIABLES)]
-        found.targets[dtype] = [vp.array(_numbers(made, vp, dtype)) for _ in range(TARGETS)]
-        found.results[dtype] = [None, None]
-    return found
+        built.variables[dtype] = [vp.array(_numbers(rng, vp, dtype)) for _ in range(VARIABLES)]
+        built.targets[dtype] = [vp.array(_numbers(rng, vp, dtype)) for _ in range(TARGETS)]
+        built.results[dtype] = [None, None]
+    return built
 
 
-def _numbers(made: np.random.Generator, vp: VPSet, dtype: str) -> NDArray[Any]:
+def _numbers(rng: np.random.Generator, vp: VPSet, dtype: str) -> NDArray[Any]:
     if dtype == "bool":
-        return np.asarray(made.random(vp.shape) < made.choice((0.1, 0.5, 0.9)))
+        return np.asarray(rng.random(vp.shape) < rng.choice((0.1, 0.5, 0.9)))
     if dtype.startswith("int"):
-        return made.integers(1, 5, vp.shape).astype(dtype)
-    return made.uniform(1, 2, vp.shape).astype(dtype)
+        return rng.integers(1, 5, vp.shape).astype(dtype)
+    return rng.uniform(1, 2, vp.shape).astype(dtype)
 
 
 ADDRESSES = ("permutation", "shifted", "clustering", "distributing", "random", "few")
 """Where to send: permutations by themselves, and collisions, clustered and scattered."""
 
 
-def _addresses(made: np.random.Generator, size: int, name: str) -> NDArray[Any]:
-    place = np.arange(size)
+def _addresses(rng: np.random.Generator, size: int, name: str) -> NDArray[Any]:
+    index = np.arange(size)
     # From almost one to one to a few targets in all, which small programs have as well as large ones.
-    ratio = int(2 ** made.uniform(0.5, max(1.0, math.log2(size) - 1)))
+    ratio = int(2 ** rng.uniform(0.5, max(1.0, math.log2(size) - 1)))
     if name == "permutation":
-        return made.permutation(size)
+        return rng.permutation(size)
     if name == "shifted":
-        return (place + int(made.integers(size))) % size
+        return (index + int(rng.integers(size))) % size
     if name == "clustering":
-        return place // ratio
+        return index // ratio
     if name == "distributing":
-        return place // ratio * ratio
-    return made.integers(0, size if name == "random" else max(1, size // ratio), size)
+        return index // ratio * ratio
+    return rng.integers(0, size if name == "random" else max(1, size // ratio), size)
 
 
 COMMON = frozenset(
@@ -240,7 +240,7 @@ def _computed(name: str, dtype: str, scene: Scene) -> Step:
         x = x * dtype_of(dtype)(10_007)
     if FUNCTIONS[name].operands == 1:
         return scene.kept(dtype, lambda: function(x))
-    if dtype != "bool" and scene.made.random() < 0.4:
+    if dtype != "bool" and scene.rng.random() < 0.4:
         number: Any = 1.5 if dtype.startswith("float") else 3
         return scene.kept(dtype, lambda: function(x, number))
     y = scene.variable(dtype)
@@ -252,10 +252,10 @@ def _common(function: Callable[..., Any], name: str, dtype: str, scene: Scene) -
     first = scene.operand(dtype)
     if FUNCTIONS[name].operands == 1:
         return scene.kept(dtype, lambda: function(first()))
-    if dtype != "bool" and scene.made.random() < 0.4:
+    if dtype != "bool" and scene.rng.random() < 0.4:
         number: Any = 1.5 if dtype.startswith("float") else 3
         return scene.kept(dtype, lambda: function(first(), number))
-    y = scene.variable(scene.other(dtype) if name not in BITWISE and scene.made.random() < CONVERTED else dtype)
+    y = scene.variable(scene.other(dtype) if name not in BITWISE and scene.rng.random() < CONVERTED else dtype)
     return scene.kept(dtype, lambda: function(first(), y))
 
 
@@ -312,17 +312,17 @@ def _broadcast(dtype: str, scene: Scene) -> Step:
 
 
 def _spread(dtype: str, scene: Scene) -> Step:
-    x, axis = scene.operand(dtype), int(scene.made.integers(scene.vp.ndim))
-    index = int(scene.made.integers(scene.vp.shape[axis]))
+    x, axis = scene.operand(dtype), int(scene.rng.integers(scene.vp.ndim))
+    index = int(scene.rng.integers(scene.vp.shape[axis]))
     return scene.kept(dtype, lambda: pvar.spread(x(), axis=axis, index=index))
 
 
 def _shifted(dtype: str, form: Any, scene: Scene) -> Step:
-    x, axis = scene.operand(dtype), int(scene.made.integers(scene.vp.ndim))
+    x, axis = scene.operand(dtype), int(scene.rng.integers(scene.vp.ndim))
     extent = scene.vp.shape[axis]
-    distance = int(scene.made.choice((1, -1, max(1, extent // 2), int(scene.made.integers(1, max(2, extent))))))
+    distance = int(scene.rng.choice((1, -1, max(1, extent // 2), int(scene.rng.integers(1, max(2, extent))))))
     edge = dtype_of(dtype)(0).item()
-    boundary: Any = "circular" if scene.made.random() < 0.6 else edge
+    boundary: Any = "circular" if scene.rng.random() < 0.6 else edge
     return scene.kept(dtype, lambda: pvar.shift(x(), distance, axis=axis, boundary=boundary, form=form))
 
 
@@ -332,12 +332,12 @@ def _converted(source: str, target: str, scene: Scene) -> Step:
 
 
 def _read(dtype: str, scene: Scene) -> Step:
-    x, at = scene.variable(dtype), _place(scene)
+    x, at = scene.variable(dtype), _coordinates(scene)
     return lambda: x[at]
 
 
 def _written(dtype: str, scene: Scene) -> Step:
-    x, at, value = scene.targets[dtype][0], _place(scene), dtype_of(dtype)(1).item()
+    x, at, value = scene.targets[dtype][0], _coordinates(scene), dtype_of(dtype)(1).item()
 
     def run() -> None:
         x[at] = value
@@ -345,8 +345,8 @@ def _written(dtype: str, scene: Scene) -> Step:
     return run
 
 
-def _place(scene: Scene) -> tuple[int, ...]:
-    return tuple(int(scene.made.integers(extent)) for extent in scene.vp.shape)
+def _coordinates(scene: Scene) -> tuple[int, ...]:
+    return tuple(int(scene.rng.integers(extent)) for extent in scene.vp.shape)
 
 
 def _operators(dtype: str) -> tuple[str, ...]:
@@ -376,11 +376,11 @@ def _reduced(dtype: str, operator: str, scene: Scene) -> Step:
 
 
 def _scanned(dtype: str, operator: str, scene: Scene) -> Step:
-    made = scene.made
-    x, axis = scene.operand(dtype), int(made.integers(scene.vp.ndim))
-    segments = scene.variable("bool") if made.random() < 0.5 else None
-    exclusive = operator != "copy" and bool(made.random() < 0.3)
-    direction: Any = "down" if made.random() < 0.2 else "up"
+    rng = scene.rng
+    x, axis = scene.operand(dtype), int(rng.integers(scene.vp.ndim))
+    segments = scene.variable("bool") if rng.random() < 0.5 else None
+    exclusive = operator != "copy" and bool(rng.random() < 0.3)
+    direction: Any = "down" if rng.random() < 0.2 else "up"
     return scene.kept(
         dtype, lambda: pvar.scan(x(), operator, axis, segments=segments, exclusive=exclusive, direction=direction)
     )
@@ -400,25 +400,25 @@ def _messages() -> Iterator[Statement]:
 
 
 def _got(dtype: str, scene: Scene) -> Step:
-    x, address = scene.operand(dtype), scene.addresses(str(scene.made.choice(ADDRESSES)))
+    x, address = scene.operand(dtype), scene.addresses(str(scene.rng.choice(ADDRESSES)))
     return scene.kept(dtype, lambda: pvar.get(x(), address))
 
 
 def _sent(dtype: str, operator: str | None, scene: Scene) -> Step:
     there = ADDRESSES[:2] if operator is None else ADDRESSES
-    x, address = scene.operand(dtype), scene.addresses(str(scene.made.choice(there)))
+    x, address = scene.operand(dtype), scene.addresses(str(scene.rng.choice(there)))
     return scene.kept(dtype, lambda: pvar.send(x(), address, combine=operator))
 
 
 def condition(scene: Scene) -> ParallelVariable:
     """Whom a program may select: some at random, a line of the grid, or those before a place."""
-    vp, made = scene.vp, scene.made
-    axis = int(made.integers(vp.ndim))
+    vp, rng = scene.vp, scene.rng
+    axis = int(rng.integers(vp.ndim))
     extent = vp.shape[axis]
-    kind = made.random()
+    kind = rng.random()
     if kind < 0.5:
-        share = float(made.choice((0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98)))
-        return vp.array(made.random(vp.shape) < share)
+        share = float(rng.choice((0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98)))
+        return vp.array(rng.random(vp.shape) < share)
     if kind < 0.75:
-        return vp.coordinate(axis) == int(made.integers(extent))
-    return vp.coordinate(axis) < max(1, math.ceil(extent * made.random()))
+        return vp.coordinate(axis) == int(rng.integers(extent))
+    return vp.coordinate(axis) < max(1, math.ceil(extent * rng.random()))

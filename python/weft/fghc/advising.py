@@ -126,36 +126,38 @@ def advise(
         raise UsageError(f"the range of grains {grains[0]}:{grains[1]} is empty")
     asked = _Asked(paths, goal, grain, on, launches, progress, options)
     values: Sequence[int | None] = [None] if grains is None else _first(*grains)
-    found = {value: asked.standing(value, pes, lowest) for value in values}
+    standings = {value: asked.standing(value, pes, lowest) for value in values}
     if grains is not None:
-        _refine(found, grains, lambda value: asked.standing(value, pes, lowest))
-    return Advice(lowest, [found[value] for value in sorted(found, key=lambda value: value or 0)])
+        _refine(standings, grains, lambda value: asked.standing(value, pes, lowest))
+    return Advice(lowest, [standings[value] for value in sorted(standings, key=lambda value: value or 0)])
 
 
 def _first(low: int, high: int) -> list[int]:
     """All of a short range; of a longer one the ends and what doubles between them."""
     if high - low < EVERY_UP_TO:
         return list(range(low, high + 1))
-    found, step = [low], 1
+    values, step = [low], 1
     while low + step < high:
-        found.append(low + step)
+        values.append(low + step)
         step *= 2
-    return [*found, high]
+    return [*values, high]
 
 
-def _refine(found: dict[int | None, Standing], grains: tuple[int, int], standing: Callable[[int], Standing]) -> None:
+def _refine(
+    standings: dict[int | None, Standing], grains: tuple[int, int], standing: Callable[[int], Standing]
+) -> None:
     """Halves the gaps beside the best grain until there are none."""
     while True:
-        known = sorted(value for value in found if value is not None)
-        best = max(known, key=lambda value: found[value].run.performance)
-        place = known.index(best)
-        beside = [known[at] for at in (place - 1, place + 1) if 0 <= at < len(known)]
+        known = sorted(value for value in standings if value is not None)
+        best = max(known, key=lambda value: standings[value].run.performance)
+        index = known.index(best)
+        beside = [known[at] for at in (index - 1, index + 1) if 0 <= at < len(known)]
         gaps = [(best + other) // 2 for other in beside if abs(other - best) > 1]
-        new = [value for value in gaps if value not in found and grains[0] <= value <= grains[1]]
+        new = [value for value in gaps if value not in standings and grains[0] <= value <= grains[1]]
         if not new:
             return
         for value in new:
-            found[value] = standing(value)
+            standings[value] = standing(value)
 
 
 @dataclasses.dataclass
@@ -172,10 +174,10 @@ class _Asked:
     def standing(self, grain: int | None, pes: int, lowest: float) -> Standing:
         done = self.fastest(grain, pes)
         of_one = 1.0 / done.reduction_time if done.reduction_time else self.of_one(grain)
-        found = model.rates(table([done]), of_one).row(0, named=True)
-        time = found["relative_time"]
+        rates = model.rates(table([done]), of_one).row(0, named=True)
+        time = rates["relative_time"]
         largest = model.largest_rate(lowest, time) if time is not None and time > 0.0 else None
-        return Standing(grain, done, found["ideal"], time, largest)
+        return Standing(grain, done, rates["ideal"], time, largest)
 
     def of_one(self, grain: int | None) -> float:
         """Reductions per second of one PE here."""

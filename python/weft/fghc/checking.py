@@ -58,13 +58,13 @@ def sources(paths: Sequence[str | os.PathLike[str]]) -> str:
     """
     from weft._core import UsageError
 
-    found = []
+    texts = []
     for path in paths:
         try:
-            found.append((str(path), _text(path)))
+            texts.append((str(path), _text(path)))
         except UnicodeDecodeError as error:
             raise UsageError(f"{path}: byte {error.start} is not UTF-8; FGHC programs are UTF-8 text") from error
-    return json.dumps(found)
+    return json.dumps(texts)
 
 
 def _text(path: str | os.PathLike[str]) -> str:
@@ -102,9 +102,9 @@ def check(*paths: str | os.PathLike[str], goal: str | None = None, color: bool =
     """
     from weft.fghc.core import fghc_check
 
-    found = json.loads(fghc_check(sources(paths), goal, color))
-    findings = [Finding(**finding) for finding in found["findings"]]
-    return Report(findings, found["errors"], found["warnings"], found["text"])
+    report = json.loads(fghc_check(sources(paths), goal, color))
+    findings = [Finding(**finding) for finding in report["findings"]]
+    return Report(findings, report["errors"], report["warnings"], report["text"])
 
 
 def explain(*paths: str | os.PathLike[str], library: bool = False) -> str:

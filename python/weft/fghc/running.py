@@ -232,8 +232,8 @@ def run(
         from weft.catalogue import machine as find_machine
 
         machine = find_machine(on) if isinstance(on, str | os.PathLike) else on
-        found = fghc_simulate(text, goal, machine, pes, json.dumps(options), capture)
-        return _read(found, text, machine=machine.name, **named)
+        outcome = fghc_simulate(text, goal, machine, pes, json.dumps(options), capture)
+        return _read(outcome, text, machine=machine.name, **named)
     if pes == 1 and trace is None:
         return _read(fghc_run(text, goal, json.dumps(options), capture), text, **named)
     return _read(fghc_run_threads(text, goal, pes, json.dumps(options), capture), text, **named)
@@ -259,8 +259,8 @@ def run_rank(
     options = _options(seed, heap, arguments, None, interpret)
     text = sources(paths)
     with _passed_on() as signals:
-        found = fghc_run_mpi(text, goal, json.dumps(options), library, signals)
-    return None if found is None else _read(found, text, goal=goal, program=Path(paths[0]).stem if paths else "")
+        outcome = fghc_run_mpi(text, goal, json.dumps(options), library, signals)
+    return None if outcome is None else _read(outcome, text, goal=goal, program=Path(paths[0]).stem if paths else "")
 
 
 @contextlib.contextmanager
@@ -299,14 +299,14 @@ def _options(
 
 
 def _read(result: str, text: str, **named: str) -> Run:
-    found = json.loads(result) | named
-    found["sites"] = _sites(found["sites"], text, named["goal"])
-    found["answers"] = [(name, value) for name, value in found["answers"]]
-    found["waiting"] = [Waiting(**waiting) for waiting in found["waiting"]]
-    found["pes"] = [ProcessingElement(**pe) for pe in found["pes"]]
-    if found["counts"] is not None:
-        found["counts"] = dict(found["counts"])
-    return Run(**found)
+    fields = json.loads(result) | named
+    fields["sites"] = _sites(fields["sites"], text, named["goal"])
+    fields["answers"] = [(name, value) for name, value in fields["answers"]]
+    fields["waiting"] = [Waiting(**waiting) for waiting in fields["waiting"]]
+    fields["pes"] = [ProcessingElement(**pe) for pe in fields["pes"]]
+    if fields["counts"] is not None:
+        fields["counts"] = dict(fields["counts"])
+    return Run(**fields)
 
 
 def _sites(counts: list[dict[str, int]], text: str, goal: str) -> list[Site]:
@@ -314,14 +314,14 @@ def _sites(counts: list[dict[str, int]], text: str, goal: str) -> list[Site]:
         return []
     from weft.fghc.core import fghc_sites
 
-    places = json.loads(fghc_sites(text, goal))
+    positions = json.loads(fghc_sites(text, goal))
     # A clause that is compiled twice has its goals twice.
     joined: dict[tuple[str, int, str], dict[str, int]] = {}
-    for place, count in zip(places, counts, strict=True):
-        before = joined.setdefault(tuple(place), dict.fromkeys(count, 0))
+    for position, count in zip(positions, counts, strict=True):
+        before = joined.setdefault(tuple(position), dict.fromkeys(count, 0))
         for name, value in count.items():
             before[name] += value
-    found = [
+    sites = [
         Site(file, line, goal_text, **count) for (file, line, goal_text), count in joined.items() if any(count.values())
     ]
-    return sorted(found, key=lambda site: (-site.messages, site.file, site.line))
+    return sorted(sites, key=lambda site: (-site.messages, site.file, site.line))

@@ -84,5 +84,5 @@ def row(seconds_per_point: float, seed: int) -> dict[str, Any]:
 
 def _library(np: Any) -> tuple[str, str]:
     """Name and version of the BLAS that numpy was built with."""
-    found = np.show_config(mode="dicts").get("Build Dependencies", {}).get("blas", {})
-    return str(found.get("name", "unknown")), str(found.get("version", "of unknown version"))
+    blas = np.show_config(mode="dicts").get("Build Dependencies", {}).get("blas", {})
+    return str(blas.get("name", "unknown")), str(blas.get("version", "of unknown version"))

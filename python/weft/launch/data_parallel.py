@@ -67,7 +67,7 @@ def refuse_here(names: Sequence[str]) -> None:
             )
 
 
-def priced(machine: Machine, benchmarks: Sequence[Benchmark], given: Mapping[str, Any]) -> pl.DataFrame:
+def priced(machine: Machine, benchmarks: Sequence[Benchmark], parameters: Mapping[str, Any]) -> pl.DataFrame:
     """What benchmarks of data-parallel machines take on one.
 
     Parameters
@@ -76,7 +76,7 @@ def priced(machine: Machine, benchmarks: Sequence[Benchmark], given: Mapping[str
         A machine whose file has the costs.
     benchmarks
         What is priced.
-    given
+    parameters
         Parameters as :func:`weft.launch.request.parsed` gives them: of `pshift` `axes` (default: 1 to 4), `extent` (one
         array for each; default: those of George 1994), `distance` and `precision`; of the groups of primitives
         `vp_ratio`.
@@ -100,29 +100,29 @@ def priced(machine: Machine, benchmarks: Sequence[Benchmark], given: Mapping[str
     if "pshift" in names and len(set(names)) > 1:
         raise UsageError("pshift has columns of its own: ask for it alone")
     priced_by = set(BENCHMARKS[names[0]].takes) - {"variant", "seconds_per_point"}
-    for name in given:
+    for name in parameters:
         if name not in priced_by:
             takes = ", ".join(name for name in BENCHMARKS[names[0]].takes if name in priced_by)
             raise UsageError(f"{names[0]} takes no {name}; on a described machine it takes {takes}")
     if names[0] != "pshift":
-        return primitives.priced(machine, names, given.get("vp_ratio", ()))
-    return _shifts(machine, given)
+        return primitives.priced(machine, names, parameters.get("vp_ratio", ()))
+    return _shifts(machine, parameters)
 
 
-def _shifts(machine: Machine, given: Mapping[str, Any]) -> pl.DataFrame:
-    precision = given.get("precision", "double")
+def _shifts(machine: Machine, parameters: Mapping[str, Any]) -> pl.DataFrame:
+    precision = parameters.get("precision", "double")
     if precision not in _ELEMENTS:
         raise UsageError(f"precision: '{precision}' is neither single nor double")
-    counts = given.get("axes") or tuple(EXTENTS)
+    counts = parameters.get("axes") or tuple(EXTENTS)
     own = {axes: ranges.numbers(EXTENTS.get(axes, "2:8"), "extent", "double", lowest=1) for axes in counts}
-    distance, element = given.get("distance", 1), _ELEMENTS[precision]
-    extents = {axes: given.get("extent") or own[axes] for axes in counts}
+    distance, element = parameters.get("distance", 1), _ELEMENTS[precision]
+    extents = {axes: parameters.get("extent") or own[axes] for axes in counts}
     return from_rows([_pshift(machine, axes, n, distance, element) for axes in counts for n in extents[axes]])
 
 
 def _pshift(machine: Machine, axes: int, extent: int, distance: int, element: int) -> dict[str, object]:
     shifts = [(axis, sign * distance) for axis in range(axes) for sign in (1, -1)]
-    found = json.loads(_core.shift_times(machine, [extent] * axes, element, shifts))
+    times = json.loads(_core.shift_times(machine, [extent] * axes, element, shifts))
     return {
         "source": "predicted",
         "machine": machine.name,
@@ -131,16 +131,16 @@ def _pshift(machine: Machine, axes: int, extent: int, distance: int, element: in
         "extent": extent,
         "shape": "x".join([str(extent)] * axes),
         "distance": distance,
-        "cshift_cm_s": found["cshift"]["cm_s"],
-        "pshift_cm_s": found["pshift"]["cm_s"],
-        "cshift_elapsed_s": found["cshift"]["elapsed_s"],
-        "pshift_elapsed_s": found["pshift"]["elapsed_s"],
+        "cshift_cm_s": times["cshift"]["cm_s"],
+        "pshift_cm_s": times["pshift"]["cm_s"],
+        "cshift_elapsed_s": times["cshift"]["elapsed_s"],
+        "pshift_elapsed_s": times["pshift"]["elapsed_s"],
         "precision": "double" if element == _ELEMENTS["double"] else "single",
-        "by_exchange": sum(reason is None for reason in found["fallbacks"]),
+        "by_exchange": sum(reason is None for reason in times["fallbacks"]),
         "shifts": len(shifts),
         "ranks": None,
         "hops": None,
         "bytes": None,
         "repetition": 0,
-        "seconds": found["pshift"]["elapsed_s"],
+        "seconds": times["pshift"]["elapsed_s"],
     }

@@ -72,7 +72,7 @@ class Deaths:
         self._known: dict[Process, tuple[int | None, str]] = {}
         self._end_of: dict[Process, int] = {}
         self._of_rank: dict[int, Process] = {}
-        self._told: set[int] = set()
+        self._reported: set[int] = set()
         self._helpers: set[Process] = set()
         self._looks_at_ended: dict[int, int] = {}
         self._files: dict[str, int] = {}
@@ -106,8 +106,8 @@ class Deaths:
         self._look_at_ended()
         if new:
             keeper().tell(launch=self._first.pid, processes=[(process.pid, process.start) for process in new])
-        found = [process for process in (self._first, *everyone) if process.state() == STOPPED]
-        return [(process, process.rank(), process.name()) for process in found]
+        stopped = [process for process in (self._first, *everyone) if process.state() == STOPPED]
+        return [(process, process.rank(), process.name()) for process in stopped]
 
     def processes(self) -> list[Process]:
         """All that were found."""
@@ -199,9 +199,9 @@ class Deaths:
                     self._process_died(self._ends[descriptor], descriptor)
 
     def _rank_died(self, rank: int) -> None:
-        if rank in self._told:
+        if rank in self._reported:
             return
-        self._told.add(rank)
+        self._reported.add(rank)
         with self._lock:
             process = self._of_rank.get(rank)
             descriptor = None if process is None else self._end_of.get(process)
@@ -247,7 +247,7 @@ class Deaths:
         if self._first is None or not names:
             return
         ours = self._first.below()
-        found = {}
+        inodes = {}
         for path in (f"{_SHARED_MEMORY}/{name}" for name in names):
             with contextlib.suppress(OSError):
                 inode = os.stat(path).st_ino
@@ -256,7 +256,7 @@ class Deaths:
                 if any(process.has_open(path) for process in ours) or (
                     path.startswith(_OF_LIBRARIES) and sees_everyone() and not held_by_anyone(path)
                 ):
-                    found[path] = inode
-        if found:
-            self._files |= found
-            keeper().tell(launch=self._first.pid, files=found)
+                    inodes[path] = inode
+        if inodes:
+            self._files |= inodes
+            keeper().tell(launch=self._first.pid, files=inodes)

@@ -48,10 +48,10 @@ def run_mpi(kind: str, requests: Sequence[str], ranks: int) -> list[dict[str, An
         If the launch fails, with the first rank's message: a rank that is lost ends the others.
     """
     files = {f"request-{index}.json": request for index, request in enumerate(requests)}
-    told = [_Request(kind, name) for name in files]
-    job = Job(told, ranks, program=_RANK, files=files)  # type: ignore[arg-type]
-    found = {index: rows[0] for index, rows in job}
-    missing = [index for index in range(len(requests)) if index not in found]
+    wanted = [_Request(kind, name) for name in files]
+    job = Job(wanted, ranks, program=_RANK, files=files)  # type: ignore[arg-type]
+    row_of = {index: rows[0] for index, rows in job}
+    missing = [index for index in range(len(requests)) if index not in row_of]
     if missing:
         raise RunError(f"request {missing[0]} of {len(requests)} gave no result")
-    return [found[index] for index in range(len(requests))]
+    return [row_of[index] for index in range(len(requests))]

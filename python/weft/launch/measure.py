@@ -39,7 +39,7 @@ class Measurement:
         What ended it, if a launch failed after some points were measured; the table has those.
     writes
         Whether this process is the one that shows and writes (all but the first rank of a job are silent).
-    in_place
+    is_rank
         Whether this process was itself a rank.
     spent
         Seconds it took.
@@ -48,7 +48,7 @@ class Measurement:
     table: pl.DataFrame
     interrupted: bool = False
     writes: bool = True
-    in_place: bool = False
+    is_rank: bool = False
     spent: float = 0.0
     status: dict[tuple[object, ...], str] = field(default_factory=dict)
     failure: _core.RunError | None = None
@@ -82,7 +82,7 @@ def measure_requests(
     for request in wanted:
         check(request)
     if launcher := environment.launcher():
-        return _in_place(wanted, protocol, name, before, journal, launcher)
+        return _as_rank(wanted, protocol, name, before, journal, launcher)
     earlier = _rows(before, name)
     kept = _kept(journal, wanted, earlier)
     constants = conditions()
@@ -92,7 +92,7 @@ def measure_requests(
             journal.append({"launch": number, "rows": [{**constants, **row} for row in rows]})
 
     outcome = measuring.run(wanted, _launch, protocol, progress, [*earlier, *kept], keep=keep)
-    status = measuring.status([*earlier, *kept, *outcome.rows], protocol, outcome.interrupted, in_place=False)
+    status = measuring.status([*earlier, *kept, *outcome.rows], protocol, outcome.interrupted, is_rank=False)
     return Measurement(
         _joined(before, [*kept, *outcome.rows], name, status, constants),
         outcome.interrupted,
@@ -128,8 +128,8 @@ def _launch(wanted: Sequence[Request]) -> Iterator[tuple[int, list[Row]]]:
             for index, rows in mpiexec.Job([wanted[i] for i in alone], 1, program, alone=True):
                 yield alone[index], rows
     messages = [index for index, request in enumerate(wanted) if not request.node]
-    for ranks, places in by_ranks([wanted[i] for i in messages]):
-        indices = [messages[place] for place in places]
+    for ranks, positions in by_ranks([wanted[i] for i in messages]):
+        indices = [messages[position] for position in positions]
         for index, rows in mpiexec.Job([wanted[i] for i in indices], ranks):
             yield indices[index], rows
 
@@ -139,7 +139,7 @@ def _program(request: Request) -> tuple[str, ...]:
     return primitives.PROGRAM if request.benchmark in primitives.GROUPS else node.PROGRAM
 
 
-def _in_place(
+def _as_rank(
     wanted: Sequence[Request],
     protocol: Protocol,
     name: str,
@@ -158,30 +158,30 @@ def _in_place(
             raise UsageError(f"{request.ranks} ranks were asked for, but {launcher.name} started {launcher.size}")
 
     # Every rank must run the same in the same order, and only the first may be able to read the earlier table.
-    found: list[Row] = []
+    measured: list[Row] = []
     interrupted = False
     start = time.monotonic()
     try:
-        found.extend(measuring.launched(wanted, _run_rank, 0))
+        measured.extend(measuring.launched(wanted, _run_rank, 0))
     except KeyboardInterrupt:
         interrupted = True
     if launcher.rank != 0:
-        return Measurement(table([], "measured", name), writes=False, in_place=True)
+        return Measurement(table([], "measured", name), writes=False, is_rank=True)
     earlier = _rows(before, name)
     kept = _kept(journal, wanted, earlier)
     number = 1 + max((row["repetition"] for row in [*earlier, *kept]), default=-1)
     constants = conditions()
-    rows = [{**constants, **row, "repetition": number} for row in found]
+    rows = [{**constants, **row, "repetition": number} for row in measured]
     failure = None
     if journal is not None and rows:
         try:
             journal.append({"launch": number, "rows": rows})
         except _core.RunError as error:
             failure = error
-    status = measuring.status([*earlier, *kept, *rows], protocol, interrupted, in_place=True)
+    status = measuring.status([*earlier, *kept, *rows], protocol, interrupted, is_rank=True)
     joined = _joined(before, [*kept, *rows], name, status, constants)
     spent = time.monotonic() - start
-    return Measurement(joined, interrupted, in_place=True, spent=spent, status=status, failure=failure)
+    return Measurement(joined, interrupted, is_rank=True, spent=spent, status=status, failure=failure)
 
 
 def _run_rank(wanted: Sequence[Request]) -> Iterator[tuple[int, list[Row]]]:

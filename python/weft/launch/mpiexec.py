@@ -71,14 +71,14 @@ def command(variables: Mapping[str, str] = os.environ, executable: str = sys.exe
         If there is none, with what to do.
     """
     if wanted := variables.get("WEFT_MPIEXEC"):
-        return _given(wanted, variables)
+        return _of_variable(wanted, variables)
     own = Path(executable).parent / "mpiexec"
     if site := variables.get("WEFT_MPI_LIBRARY"):
         return [_of_library(site, variables)]
     if os.access(own, os.X_OK):
         return [str(own)]
-    if found := shutil.which("mpiexec", path=variables.get("PATH")):
-        return [found]
+    if path := shutil.which("mpiexec", path=variables.get("PATH")):
+        return [path]
     raise RunError(
         f"no mpiexec: neither {own} nor one in PATH. Install the mpich wheel (pip install mpich) into this "
         "Python, or set WEFT_MPIEXEC to the launcher of your MPI"
@@ -92,15 +92,15 @@ def _of_library(library: str, variables: Mapping[str, str]) -> str:
     beside = Path(library).resolve().parent.parent / "bin" / "mpiexec"
     if "/" in library and os.access(beside, os.X_OK):
         return str(beside)
-    if found := shutil.which("mpiexec", path=variables.get("PATH")):
-        return found
+    if path := shutil.which("mpiexec", path=variables.get("PATH")):
+        return path
     raise RunError(
         f"no mpiexec for WEFT_MPI_LIBRARY={library}: neither {beside} nor one in PATH. Set WEFT_MPIEXEC to the "
         "launcher of that library"
     )
 
 
-def _given(wanted: str, variables: Mapping[str, str]) -> list[str]:
+def _of_variable(wanted: str, variables: Mapping[str, str]) -> list[str]:
     words = shlex.split(wanted)
     if not words or shutil.which(words[0], path=variables.get("PATH")) is None:
         raise RunError(f"WEFT_MPIEXEC is '{wanted}', but there is no such program")
@@ -246,7 +246,7 @@ class _Stopped:
         self._looks: dict[Process, int] = {}
         self._last = -_LOOK
 
-    def look(self, found: list[tuple[Process, int | None, str]], now: float) -> None:
+    def look(self, stopped: list[tuple[Process, int | None, str]], now: float) -> None:
         """Take what a look at `now` has found to be stopped.
 
         Raises
@@ -257,8 +257,8 @@ class _Stopped:
         if now < self._last + _LOOK:
             return
         self._last = now
-        self._looks = {process: self._looks.get(process, 0) + 1 for process, _, _ in found}
-        for process, rank, name in found:
+        self._looks = {process: self._looks.get(process, 0) + 1 for process, _, _ in stopped}
+        for process, rank, name in stopped:
             if self._looks[process] > _MAX_STOPPED:
                 who = f"rank {rank}" if rank is not None else name
                 raise RunError(

@@ -64,18 +64,18 @@ class Process:
         except OSError:
             return None
         variables = dict(entry.partition(b"=")[::2] for entry in entries)
-        told = (variables.get(name, b"") for name in _RANK_VARIABLES)
-        return next((int(number) for number in told if number.isdigit()), None)
+        numbers = (variables.get(name, b"") for name in _RANK_VARIABLES)
+        return next((int(number) for number in numbers if number.isdigit()), None)
 
     def below(self) -> list[Process]:
         """All that it has started and that those have started, as far as they are there now, outermost first."""
-        found: list[Process] = []
+        descendants: list[Process] = []
         waiting = [self.pid]
         while waiting:
             started = [child for pid in waiting for child in children(pid)]
-            found += started
+            descendants += started
             waiting = [child.pid for child in started]
-        return found
+        return descendants
 
     def has_open(self, path: str) -> bool:
         """Whether it has a file open or in its memory."""
@@ -175,14 +175,14 @@ def how_it_ended(descriptor: int, patience: float = 0.5) -> str | None:
 
     deadline = time.monotonic() + patience
     while True:
-        told = bytearray(_PIDFD_INFO.pack(_PIDFD_INFO_EXIT, *[0] * 13))
+        info = bytearray(_PIDFD_INFO.pack(_PIDFD_INFO_EXIT, *[0] * 13))
         try:
-            fcntl.ioctl(descriptor, _PIDFD_GET_INFO, told)
+            fcntl.ioctl(descriptor, _PIDFD_GET_INFO, info)
         except ProcessLookupError:
-            told = bytearray(_PIDFD_INFO.size)
+            info = bytearray(_PIDFD_INFO.size)
         except OSError:
             return None
-        mask, *_, status = _PIDFD_INFO.unpack(told)
+        mask, *_, status = _PIDFD_INFO.unpack(info)
         if mask & _PIDFD_INFO_EXIT:
             return described(os.waitstatus_to_exitcode(status))
         if time.monotonic() >= deadline:

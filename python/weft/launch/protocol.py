@@ -186,8 +186,8 @@ def run(
             progress.launch(number, points, points * max(1, protocol.launches - number))
             measured: list[Row] = []
             try:
-                with contextlib.closing(launched(left, launch, number)) as found:
-                    for row in found:
+                with contextlib.closing(launched(left, launch, number)) as running:
+                    for row in running:
                         measured.append(row)
                         outcome.rows.append(row)
                         progress.rows(1)
@@ -214,14 +214,14 @@ def launched(requests: Sequence[Request], launch: Launch, number: int) -> Genera
     A request of several passes gives one row a point when the last is done: see `joined`.
     """
     most = max((request.passes for request in requests), default=0)
-    asked = [(place, i) for i in range(most) for place, request in enumerate(requests) if i < request.passes]
+    asked = [(position, i) for i in range(most) for position, request in enumerate(requests) if i < request.passes]
     passes: list[list[list[Row]]] = [[] for _ in requests]
     conditions = LaunchConditions()
-    for index, rows in launch([_shuffled(requests[place], number, i) for place, i in asked]):
-        place = asked[index][0]
-        done = passes[place]
+    for index, rows in launch([_shuffled(requests[position], number, i) for position, i in asked]):
+        position = asked[index][0]
+        done = passes[position]
         done.append(rows)
-        if len(done) < requests[place].passes:
+        if len(done) < requests[position].passes:
             continue
         stolen = conditions.stolen()
         for row in joined(done):
@@ -342,17 +342,17 @@ def _narrowed_node(request: Request, points: Sequence[tuple[Row, bool]]) -> Requ
     return request.with_parameters(variant=tuple(loose)) if loose else None
 
 
-def status(rows: Sequence[Row], protocol: Protocol, interrupted: bool, in_place: bool) -> dict[tuple[Any, ...], str]:
+def status(rows: Sequence[Row], protocol: Protocol, interrupted: bool, is_rank: bool) -> dict[tuple[Any, ...], str]:
     """For each point what the protocol came to: `CONVERGED`, `NOT_CONVERGED`, `INTERRUPTED`, `ONE_LAUNCH` or, where the
     system was asked and nothing timed, `ASKED_ONCE`."""
-    found = {}
+    states = {}
     for key, values in seconds_by_point(rows).items():
         if key[0] in ASKED:
-            found[key] = ASKED_ONCE
+            states[key] = ASKED_ONCE
         elif is_converged(values, protocol):
-            found[key] = CONVERGED
+            states[key] = CONVERGED
         elif interrupted:
-            found[key] = INTERRUPTED
+            states[key] = INTERRUPTED
         else:
-            found[key] = ONE_LAUNCH if in_place and len(values) == 1 else NOT_CONVERGED
-    return found
+            states[key] = ONE_LAUNCH if is_rank and len(values) == 1 else NOT_CONVERGED
+    return states

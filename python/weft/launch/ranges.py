@@ -14,7 +14,7 @@ Step = Literal["double", "one"]
 
 _NUMBER = re.compile(r"(\d+)\s*([kKmMgG]?)(?:i?[bB])?")
 _FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
-_MOST = 100_000
+_MAX_VALUES = 100_000
 
 
 def parse(text: str, what: str, step: Step, lowest: int = 0) -> tuple[int, ...]:
@@ -53,15 +53,15 @@ def parse(text: str, what: str, step: Step, lowest: int = 0) -> tuple[int, ...]:
     return tuple(sorted(numbers))
 
 
-def numbers(given: str | int | Iterable[int] | None, what: str, step: Step, lowest: int = 0) -> tuple[int, ...]:
+def numbers(value: str | int | Iterable[int] | None, what: str, step: Step, lowest: int = 0) -> tuple[int, ...]:
     """As :func:`parse`, for what a Python caller may also give: one number or several; nothing for `None`."""
-    if given is None:
+    if value is None:
         return ()
-    text = given if isinstance(given, str) else str(given) if isinstance(given, int) else ",".join(map(str, given))
+    text = value if isinstance(value, str) else str(value) if isinstance(value, int) else ",".join(map(str, value))
     return parse(text, what, step, lowest)
 
 
-def values(parameter: Parameter, given: Any) -> Any:
+def values(parameter: Parameter, value: Any) -> Any:
     """The values of a parameter as a request has them, of what a person or a program says.
 
     Raises
@@ -72,43 +72,43 @@ def values(parameter: Parameter, given: Any) -> Any:
     what, least = parameter.option.removeprefix("--"), parameter.least
     match parameter.kind:
         case "counts" | "doublings":
-            found = numbers(given, what, "one" if parameter.kind == "counts" else "double", lowest=least)
-            if parameter.greatest is not None and max(found) > parameter.greatest:
-                raise UsageError(f"{what}: {max(found)} is more than {parameter.greatest}, the greatest that is taken")
-            return found
+            counts = numbers(value, what, "one" if parameter.kind == "counts" else "double", lowest=least)
+            if parameter.greatest is not None and max(counts) > parameter.greatest:
+                raise UsageError(f"{what}: {max(counts)} is more than {parameter.greatest}, the greatest that is taken")
+            return counts
         case "count":
-            return _one(numbers(given, what, "double", lowest=least), given, what)
+            return _one(numbers(value, what, "double", lowest=least), value, what)
         case "real":
-            return _real(given, what)
+            return _real(value, what)
         case "shapes":
-            return shapes(given, what)
+            return shapes(value, what)
         case "pair":
-            return pair(given, what)
+            return pair(value, what)
         case "names":
-            return (given,) if isinstance(given, str) else tuple(given)
+            return (value,) if isinstance(value, str) else tuple(value)
         case "flag":
-            return bool(given)
+            return bool(value)
         case "name":
-            return str(given)
+            return str(value)
 
 
-def _one(found: tuple[int, ...], given: object, what: str) -> int:
-    if len(found) != 1:
-        raise UsageError(f"{what}: one number, not the {len(found)} of '{given}'")
-    return found[0]
+def _one(counts: tuple[int, ...], value: object, what: str) -> int:
+    if len(counts) != 1:
+        raise UsageError(f"{what}: one number, not the {len(counts)} of '{value}'")
+    return counts[0]
 
 
-def _real(given: Any, what: str) -> float:
+def _real(value: Any, what: str) -> float:
     try:
-        found = float(given)
+        number = float(value)
     except (TypeError, ValueError):
-        found = math.nan
-    if not (math.isfinite(found) and found > 0):
-        raise UsageError(f"{what}: '{given}' is not a positive number; expected for example '0.05'")
-    return found
+        number = math.nan
+    if not (math.isfinite(number) and number > 0):
+        raise UsageError(f"{what}: '{value}' is not a positive number; expected for example '0.05'")
+    return number
 
 
-def pair(given: str | tuple[int, int] | None, what: str) -> tuple[int, int] | None:
+def pair(value: str | tuple[int, int] | None, what: str) -> tuple[int, int] | None:
     """Two ranks, as `1-3`.
 
     Raises
@@ -121,15 +121,15 @@ def pair(given: str | tuple[int, int] | None, what: str) -> tuple[int, int] | No
     >>> pair("1-3", "probe")
     (1, 3)
     """
-    if given is None or isinstance(given, tuple):
-        return given
-    match = re.fullmatch(r"\s*(\d+)\s*-\s*(\d+)\s*", given)
+    if value is None or isinstance(value, tuple):
+        return value
+    match = re.fullmatch(r"\s*(\d+)\s*-\s*(\d+)\s*", value)
     if match is None:
-        raise UsageError(f"{what}: '{given}' is not a pair of ranks; expected for example '1-3'")
+        raise UsageError(f"{what}: '{value}' is not a pair of ranks; expected for example '1-3'")
     return int(match[1]), int(match[2])
 
 
-def shapes(given: str | Iterable[Iterable[int]] | None, what: str) -> tuple[tuple[int, ...], ...]:
+def shapes(value: str | Iterable[Iterable[int]] | None, what: str) -> tuple[tuple[int, ...], ...]:
     """Shapes: a list of `4x4x4`, and ranges `8x8:64x64`, which double every extent until the last would be passed.
 
     Raises
@@ -142,20 +142,20 @@ def shapes(given: str | Iterable[Iterable[int]] | None, what: str) -> tuple[tupl
     >>> shapes("8x8:32x32,100", "shape")
     ((8, 8), (16, 16), (32, 32), (100,))
     """
-    if given is None:
+    if value is None:
         return ()
-    if not isinstance(given, str):
-        return tuple(tuple(shape) for shape in given)
-    found: list[tuple[int, ...]] = []
-    for part in given.split(","):
+    if not isinstance(value, str):
+        return tuple(tuple(shape) for shape in value)
+    expanded: list[tuple[int, ...]] = []
+    for part in value.split(","):
         first, colon, last = part.partition(":")
-        low, high = _shape(first, given, what), _shape(last if colon else first, given, what)
+        low, high = _shape(first, value, what), _shape(last if colon else first, value, what)
         if len(low) != len(high) or any(n > m for n, m in zip(low, high, strict=True)):
             raise UsageError(f"{what}: the range '{part.strip()}' is empty; expected for example '8x8:64x64'")
         while all(n <= m for n, m in zip(low, high, strict=True)):
-            found.append(low)
+            expanded.append(low)
             low = tuple(2 * n for n in low)
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(expanded))
 
 
 def _shape(text: str, whole: str, what: str) -> tuple[int, ...]:
@@ -174,8 +174,8 @@ def _part(part: str, text: str, what: str, step: Step) -> Iterable[int]:
     if high < low:
         raise UsageError(f"{what}: the range '{part}' is empty: {low} is more than {high}")
     if step == "one":
-        if high - low >= _MOST:
-            raise UsageError(f"{what}: the range '{part}' holds more than {_MOST} values")
+        if high - low >= _MAX_VALUES:
+            raise UsageError(f"{what}: the range '{part}' holds more than {_MAX_VALUES} values")
         return range(low, high + 1)
     if low == 0:
         raise UsageError(f"{what}: the range '{part}' cannot double from 0; start it at 1, or write '0,1:{last}'")

@@ -133,12 +133,12 @@ class Request:
 
     def to_json(self) -> str:
         """As `_core` reads it."""
-        given = {name: value for name, value in self.parameters.items() if is_said(value)}
+        parameters = {name: value for name, value in self.parameters.items() if is_said(value)}
         if not self.node:
-            return json.dumps({"benchmark": self.benchmark, "ranks": self.ranks, "seed": self.seed, **given})
-        if "variant" in given:
-            given["variant"] = [variant for variant in given["variant"] if not variant.startswith(BLAS)]
-        return json.dumps({"seed": self.seed, **given})
+            return json.dumps({"benchmark": self.benchmark, "ranks": self.ranks, "seed": self.seed, **parameters})
+        if "variant" in parameters:
+            parameters["variant"] = [variant for variant in parameters["variant"] if not variant.startswith(BLAS)]
+        return json.dumps({"seed": self.seed, **parameters})
 
     @property
     def points(self) -> int:
@@ -161,7 +161,7 @@ class Request:
         return not self.several("variant") or variant in self.several("variant")
 
 
-def parsed(given: Mapping[str, Any]) -> dict[str, Any]:
+def parsed(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters as requests have them, of what a person or a program says; what is not said is not in it.
 
     Raises
@@ -170,14 +170,14 @@ def parsed(given: Mapping[str, Any]) -> dict[str, Any]:
         For a name that is no parameter, and for values that a parameter does not have.
     """
     rows = table()
-    for name in given:
+    for name in parameters:
         if name not in rows:
             raise UsageError(unknown("parameter", name, rows, "weft measure BENCHMARK --help"))
-    return {name: ranges.values(rows[name], value) for name, value in given.items() if is_said(value)}
+    return {name: ranges.values(rows[name], value) for name, value in parameters.items() if is_said(value)}
 
 
 def requests(
-    names: Sequence[str], given: Mapping[str, Any], known: Mapping[str, Benchmark] | None = None
+    names: Sequence[str], parameters: Mapping[str, Any], known: Mapping[str, Benchmark] | None = None
 ) -> list[Request]:
     """The requests for some benchmarks, each on every number of ranks.
 
@@ -188,7 +188,7 @@ def requests(
     ----------
     names
         Names or aliases.
-    given
+    parameters
         Parameters as :func:`parsed` gives them.
     known
         The benchmarks there are.
@@ -199,19 +199,19 @@ def requests(
         For unknown names, no names, or a parameter that no benchmark of the request takes.
     """
     known = every() if known is None else known
-    found = list({benchmark.name: benchmark for benchmark in (find(name, known) for name in names)}.values())
-    if not found:
+    chosen = list({benchmark.name: benchmark for benchmark in (find(name, known) for name in names)}.values())
+    if not chosen:
         raise UsageError("which benchmark? Name one or more; `weft measure --help` lists them")
-    check_taken(found, given, known)
-    alone = len(found) == 1
+    check_taken(chosen, parameters, known)
+    alone = len(chosen) == 1
     return [
-        _request(benchmark, ranks, given, alone)
-        for benchmark in found
-        for ranks in ((1,) if benchmark.alone else given.get("ranks") or (benchmark.default_ranks,))
+        _request(benchmark, ranks, parameters, alone)
+        for benchmark in chosen
+        for ranks in ((1,) if benchmark.alone else parameters.get("ranks") or (benchmark.default_ranks,))
     ]
 
 
-def check_taken(found: Sequence[Benchmark], given: Mapping[str, Any], known: Mapping[str, Benchmark]) -> None:
+def check_taken(chosen: Sequence[Benchmark], parameters: Mapping[str, Any], known: Mapping[str, Benchmark]) -> None:
     """Refuse what no benchmark of the request takes, and say which take it.
 
     Raises
@@ -219,41 +219,41 @@ def check_taken(found: Sequence[Benchmark], given: Mapping[str, Any], known: Map
     UsageError
         For such a parameter, or a row that no benchmark has.
     """
-    for name in given:
-        if not any(name in benchmark.takes for benchmark in found):
-            raise UsageError(_not_taken(found, name, known))
-    if all(benchmark.alone for benchmark in found) and given.get("ranks", (1,)) != (1,):
-        raise UsageError(f"{_names(found)} runs on one rank: it is of one node and sends no messages")
-    _check_variants(found, given.get("variant", ()))
+    for name in parameters:
+        if not any(name in benchmark.takes for benchmark in chosen):
+            raise UsageError(_not_taken(chosen, name, known))
+    if all(benchmark.alone for benchmark in chosen) and parameters.get("ranks", (1,)) != (1,):
+        raise UsageError(f"{_names(chosen)} runs on one rank: it is of one node and sends no messages")
+    _check_variants(chosen, parameters.get("variant", ()))
 
 
-def _not_taken(found: Sequence[Benchmark], name: str, known: Mapping[str, Benchmark]) -> str:
+def _not_taken(chosen: Sequence[Benchmark], name: str, known: Mapping[str, Benchmark]) -> str:
     takers = [benchmark for benchmark in known.values() if name in benchmark.takes]
-    names = _names(found)
-    if name == "bytes" and all(benchmark.alone for benchmark in found):
+    names = _names(chosen)
+    if name == "bytes" and all(benchmark.alone for benchmark in chosen):
         return f"{names} sends no messages, so it takes no bytes"
-    if name == "bytes" and not any("extent" in benchmark.takes or "shape" in benchmark.takes for benchmark in found):
+    if name == "bytes" and not any("extent" in benchmark.takes or "shape" in benchmark.takes for benchmark in chosen):
         return f"{names} sends no data, so it takes no bytes"
     if len(takers) > 6:
         return f"{names} takes no {name}; {', '.join(t.name for t in takers[:3])} and {len(takers) - 3} others do"
     return f"{names} takes no {name}; {_names(takers)} {'does' if len(takers) == 1 else 'do'}"
 
 
-def _check_variants(found: Sequence[Benchmark], variants: Sequence[str]) -> None:
-    known = [name for benchmark in found for name in benchmark.variants]
+def _check_variants(chosen: Sequence[Benchmark], variants: Sequence[str]) -> None:
+    known = [name for benchmark in chosen for name in benchmark.variants]
     for variant in variants:
-        blas = variant.startswith(BLAS) and any(benchmark.name == "linpack" for benchmark in found)
+        blas = variant.startswith(BLAS) and any(benchmark.name == "linpack" for benchmark in chosen)
         if variant not in known and not blas:
-            raise UsageError(f"{_names(found)} has no row '{variant}'; there are {', '.join(known)}")
+            raise UsageError(f"{_names(chosen)} has no row '{variant}'; there are {', '.join(known)}")
 
 
-def _request(benchmark: Benchmark, ranks: int, given: Mapping[str, Any], alone: bool) -> Request:
-    own = {name: value for name, value in given.items() if name in benchmark.takes and name != "ranks"}
+def _request(benchmark: Benchmark, ranks: int, parameters: Mapping[str, Any], alone: bool) -> Request:
+    own = {name: value for name, value in parameters.items() if name in benchmark.takes and name != "ranks"}
     if "variant" in own:
         blas = benchmark.name == "linpack"
         own["variant"] = tuple(v for v in own["variant"] if v in benchmark.variants or (blas and v.startswith(BLAS)))
         if not own["variant"]:
-            wanted = " or ".join(given["variant"])
+            wanted = " or ".join(parameters["variant"])
             raise UsageError(f"{benchmark.name} has no row {wanted}; leave it out, or name its rows")
     if benchmark.alone:
         return Request(benchmark.name, 1, own)
@@ -267,8 +267,8 @@ def _request(benchmark: Benchmark, ranks: int, given: Mapping[str, Any], alone: 
     return Request(benchmark.name, ranks, own)
 
 
-def _names(found: Iterable[Benchmark]) -> str:
-    return " and ".join(benchmark.name for benchmark in found)
+def _names(chosen: Iterable[Benchmark]) -> str:
+    return " and ".join(benchmark.name for benchmark in chosen)
 
 
 def by_ranks(wanted: Iterable[Request]) -> Iterator[tuple[int, list[int]]]:

@@ -88,7 +88,7 @@ def simulate(
 def simulate_parsed(
     machine: str | os.PathLike[str] | Machine,
     names: Sequence[str],
-    given: Mapping[str, Any],
+    parameters: Mapping[str, Any],
     *,
     seed: int = 0,
     trace: str | os.PathLike[str] | None = None,
@@ -100,13 +100,15 @@ def simulate_parsed(
     if trace is not None:
         files.check_output(trace, (), force=force)
     described = machine if isinstance(machine, Machine) else find_machine(machine)
-    found = [find(name) for name in names]
-    if any(benchmark.name in data_parallel.BENCHMARKS for benchmark in found):
-        return data_parallel.priced(described, found, {**given, **({} if trace is None else {"trace": trace})})
-    wanted = requests(names, given)
-    if "threads" in given:
+    benchmarks = [find(name) for name in names]
+    if any(benchmark.name in data_parallel.BENCHMARKS for benchmark in benchmarks):
+        return data_parallel.priced(
+            described, benchmarks, {**parameters, **({} if trace is None else {"trace": trace})}
+        )
+    wanted = requests(names, parameters)
+    if "threads" in parameters:
         raise UsageError("threads is of a measurement here: machine files describe one processor a node")
-    if "ranks" not in given:
+    if "ranks" not in parameters:
         wanted = [
             request if request.node else replace(request, ranks=_default_ranks(described, request))
             for request in wanted

@@ -36,9 +36,9 @@ def table(rows: Iterable[Row], source: str, machine: str, constants: Mapping[str
     polars.DataFrame
         The required columns first; columns that say how a launch went only where `source` is "measured".
     """
-    given = [{"source": source, "machine": machine, **(constants or {}), **_named(row)} for row in rows]
+    labelled = [{"source": source, "machine": machine, **(constants or {}), **_named(row)} for row in rows]
     names = [name for name in _ORDER if source == "measured" or name not in _MEASURED]
-    return from_rows(given, names)
+    return from_rows(labelled, names)
 
 
 def _named(row: Row) -> Row:

@@ -158,12 +158,12 @@ class CommunicationFit:
     residual: float
 
 
-def fit_communication(found: pl.DataFrame) -> CommunicationFit:
+def fit_communication(table: pl.DataFrame) -> CommunicationFit:
     """The relative communication time with which the formula has the smallest squared relative errors.
 
     Parameters
     ----------
-    found
+    table
         Rows of :func:`rates`, of one program on one machine.
 
     Raises
@@ -171,7 +171,7 @@ def fit_communication(found: pl.DataFrame) -> CommunicationFit:
     FitError
         For fewer than three runs with messages.
     """
-    runs = found.filter(pl.col("relative_time").is_not_null())
+    runs = table.filter(pl.col("relative_time").is_not_null())
     if len(runs) < 3:
         raise FitError(f"a relative communication time needs three runs with messages, found {len(runs)}")
     rate = runs["communication_rate"].to_numpy()
@@ -194,7 +194,7 @@ def fit_communication(found: pl.DataFrame) -> CommunicationFit:
     )  # fmt: skip
 
 
-def held_out(found: pl.DataFrame, by: str = "ranks") -> pl.DataFrame:
+def held_out(table: pl.DataFrame, by: str = "ranks") -> pl.DataFrame:
     """How well the formula predicts runs that its time was not fitted on.
 
     Each value of a column is left out in turn, the relative communication time fitted to the other runs, and the
@@ -202,7 +202,7 @@ def held_out(found: pl.DataFrame, by: str = "ranks") -> pl.DataFrame:
 
     Parameters
     ----------
-    found
+    table
         Rows of :func:`rates`, of one program on one machine.
     by
         The column: `ranks` or `goal`.
@@ -218,13 +218,13 @@ def held_out(found: pl.DataFrame, by: str = "ranks") -> pl.DataFrame:
         If what is left is too little to fit.
     """
     parts = []
-    for value in found[by].unique(maintain_order=True).to_list():
-        time = fit_communication(found.filter(pl.col(by) != value)).relative_time
-        parts.append(predicted(found.filter(pl.col(by) == value), time))
+    for value in table[by].unique(maintain_order=True).to_list():
+        time = fit_communication(table.filter(pl.col(by) != value)).relative_time
+        parts.append(predicted(table.filter(pl.col(by) == value), time))
     return pl.concat(parts)
 
 
-def predicted(found: pl.DataFrame, relative_time: float) -> pl.DataFrame:
+def predicted(table: pl.DataFrame, relative_time: float) -> pl.DataFrame:
     """Rows of :func:`rates` with `predicted` by the formula and its `error`."""
     formula = pl.col("ideal") * pl.col("work_rate") / (1.0 + pl.col("communication_rate") * relative_time)
-    return found.with_columns(formula.alias("predicted"), (formula / pl.col("performance") - 1.0).alias("error"))
+    return table.with_columns(formula.alias("predicted"), (formula / pl.col("performance") - 1.0).alias("error"))

@@ -10,7 +10,7 @@ from weft.model.fitting import Fit
 from weft.model.prediction import predict
 from weft.samples import PARAMETERS, SamplesError, summarise, validate
 
-_ONE_WAY = pl.col("benchmark").is_in(["echo", "echo-self", "echo-host"])
+_ECHOES = pl.col("benchmark").is_in(["echo", "echo-self", "echo-host"])
 
 
 def compare(*subjects: pl.DataFrame | Fit, labels: Sequence[str] | None = None) -> pl.DataFrame:
@@ -47,7 +47,7 @@ def compare(*subjects: pl.DataFrame | Fit, labels: Sequence[str] | None = None) 
     >>> round(compare(old, new)["ratio ipsc860"].item(), 2)
     0.19
     """
-    measured = _at_told_distances([_aligned(validate(s)) for s in subjects if isinstance(s, pl.DataFrame)])
+    measured = _at_known_distances([_aligned(validate(s)) for s in subjects if isinstance(s, pl.DataFrame)])
     wanted = _asked(measured, [s for s in subjects if isinstance(s, Fit)])
     remaining = iter(measured)
     tables: list[tuple[str, str, pl.DataFrame]] = []
@@ -115,18 +115,18 @@ _MACHINES: dict[str, pl.DataType] = {
 def _aligned(table: pl.DataFrame) -> pl.DataFrame:
     """The table with what two worlds say differently of an echo said in one way."""
     return table.with_columns(
-        pl.when(_ONE_WAY).then(None).otherwise(pl.col("ranks")).alias("ranks"),
-        pl.when(_ONE_WAY & (pl.col("benchmark") != "echo")).then(None).otherwise(pl.col("hops")).alias("hops"),
+        pl.when(_ECHOES).then(None).otherwise(pl.col("ranks")).alias("ranks"),
+        pl.when(_ECHOES & (pl.col("benchmark") != "echo")).then(None).otherwise(pl.col("hops")).alias("hops"),
     )
 
 
-def _at_told_distances(tables: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
+def _at_known_distances(tables: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
     """The tables, in which an echo of nearest nodes has the least distance that any of them tells, if one does."""
     echo = pl.col("benchmark") == "echo"
-    told = [hops for table in tables if (hops := table.filter(echo)["hops"].cast(pl.Int64).min()) is not None]
-    if not told:
+    distances = [hops for table in tables if (hops := table.filter(echo)["hops"].cast(pl.Int64).min()) is not None]
+    if not distances:
         return list(tables)
-    nearest = min(told)
+    nearest = min(distances)
     known = pl.when(echo).then(pl.col("hops").fill_null(nearest)).otherwise(pl.col("hops"))
     return [table.with_columns(known.alias("hops")) for table in tables]
 
@@ -138,7 +138,7 @@ def _asked(tables: Sequence[pl.DataFrame], fits: Sequence[Fit]) -> pl.DataFrame:
     parts = parts or [fit.residuals.select(columns) for fit in fits]
     if not parts:
         raise SamplesError("expected at least one table with rows, or a fit, to compare")
-    return pl.concat(parts).filter(_ONE_WAY & pl.col("bytes").is_not_null()).unique(maintain_order=True)
+    return pl.concat(parts).filter(_ECHOES & pl.col("bytes").is_not_null()).unique(maintain_order=True)
 
 
 def _evaluated(fit: Fit, wanted: pl.DataFrame) -> pl.DataFrame:

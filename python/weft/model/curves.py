@@ -86,7 +86,7 @@ def fit_curve(
         points = replace(points, weights=np.ones(len(points)))
     base = _base(points)
     one = points.select(points.hops == base)
-    parts = _known(points, breaks) if breaks is not None else _found(points, one, most, tolerance)
+    parts = _known(points, breaks) if breaks is not None else _divided(points, one, most, tolerance)
     switching, active = _hop_model(parts)
     refined = [refine(part, a, generator, tolerance) for part, a in zip(parts, active, strict=True)]
     deviation, freedom = _scatter(refined, parts)
@@ -133,7 +133,7 @@ def _base(points: Points) -> float:
     return float(hops[np.argmax(counts)])
 
 
-def _found(points: Points, base: Points, most: int, tolerance: float) -> list[Points]:
+def _divided(points: Points, base: Points, most: int, tolerance: float) -> list[Points]:
     """The points of each piece, divided where the base curve changes."""
     # A length that many launches agree on says no more about where a protocol changes than its neighbours do.
     segments = divide(base.bytes, base.seconds, np.ones(len(base.seconds)), most, tolerance=tolerance)

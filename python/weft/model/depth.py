@@ -54,13 +54,13 @@ def time_per_step(
     """
     divided = [axis for axis, count in enumerate(ranks) if count > 1 and max(reach[axis]) > 0]
     messages = []
-    wide = list(block)
+    extended = list(block)
     for axis in divided:
-        across = math.prod(wide[:axis] + wide[axis + 1 :]) * bytes_per_site
+        across = math.prod(extended[:axis] + extended[axis + 1 :]) * bytes_per_site
         sides = [steps * width * across for width in reach[axis] if width > 0]
         # Both sides of two ranks around a circle are one neighbour, which gets one message.
         messages += [sum(sides)] if ranks[axis] == 2 else sides
-        wide[axis] += steps * sum(reach[axis])
+        extended[axis] += steps * sum(reach[axis])
     times = exchange_times(model, messages) if messages else None
     occupied, travelling = (times.occupied, times.travelling) if times else (0.0, 0.0)
     computed = [

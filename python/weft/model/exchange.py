@@ -112,9 +112,9 @@ def _overhead(protocols: Sequence[dict[str, Any]], length: int) -> float:
         limit = _value(protocol.get("up_to"), None)
         return limit is None or length <= limit
 
-    found = next((protocol for protocol in protocols if reaches(protocol)), protocols[-1])
-    starts = figure(found, "send_overhead") + figure(found, "receive_overhead")
-    return starts + length * (figure(found, "send_byte_time") + figure(found, "receive_byte_time"))
+    chosen = next((protocol for protocol in protocols if reaches(protocol)), protocols[-1])
+    starts = figure(chosen, "send_overhead") + figure(chosen, "receive_overhead")
+    return starts + length * (figure(chosen, "send_byte_time") + figure(chosen, "receive_byte_time"))
 
 
 def _value(figure: Any, default: Any) -> Any:

@@ -200,8 +200,8 @@ def fit(
     Examples
     --------
     >>> import weft
-    >>> found = fit(weft.simulate("ipsc860", "echo", bytes="8:8K"))
-    >>> f"{found.startup.value:.3g} s, {found.byte_time.value:.3g} s/B"
+    >>> fitted = fit(weft.simulate("ipsc860", "echo", bytes="8:8K"))
+    >>> f"{fitted.startup.value:.3g} s, {fitted.byte_time.value:.3g} s/B"
     '7.2e-05 s, 3.73e-07 s/B'
     """
     if most_pieces < 1:
@@ -296,8 +296,8 @@ def _chosen(samples: pl.DataFrame, machine: str | None, source: str | None) -> p
                 f"the samples are of several {column}s ({', '.join(names)}), and a fit is of one: choose with {column}="
             )
     if rows.filter(pl.col("benchmark") == "echo").is_empty():
-        found = ", ".join(samples["benchmark"].unique(maintain_order=True).to_list()) or "no samples at all"
-        raise FitError(f"a fit needs samples of the benchmark echo, found {found}; measure echo first")
+        present = ", ".join(samples["benchmark"].unique(maintain_order=True).to_list()) or "no samples at all"
+        raise FitError(f"a fit needs samples of the benchmark echo, found {present}; measure echo first")
     return rows
 
 

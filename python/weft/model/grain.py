@@ -104,11 +104,11 @@ def grains(table: pl.DataFrame) -> pl.DataFrame:
 def _multiply(part: pl.DataFrame) -> float | None:
     if "variant" not in part.columns:
         return None
-    found = part.filter((pl.col("benchmark") == "arithmetic") & (pl.col("variant") == "float64_multiply"))
-    return None if found.is_empty() else float(str(summarise(found, by=["benchmark"])["seconds"][0]))
+    rows = part.filter((pl.col("benchmark") == "arithmetic") & (pl.col("variant") == "float64_multiply"))
+    return None if rows.is_empty() else float(str(summarise(rows, by=["benchmark"])["seconds"][0]))
 
 
 def _transfer(part: pl.DataFrame, length: int) -> float | None:
-    found = part.filter((pl.col("benchmark") == "echo") & (pl.col("bytes") == length))
-    found = found.filter(pl.col("hops").fill_null(1) == pl.col("hops").fill_null(1).min())
-    return None if found.is_empty() else float(str(summarise(found, by=["benchmark"])["seconds"][0]))
+    rows = part.filter((pl.col("benchmark") == "echo") & (pl.col("bytes") == length))
+    rows = rows.filter(pl.col("hops").fill_null(1) == pl.col("hops").fill_null(1).min())
+    return None if rows.is_empty() else float(str(summarise(rows, by=["benchmark"])["seconds"][0]))

@@ -48,8 +48,8 @@ def predict_halo(model: Fit | DescribedMachine, shapes: Iterable[Sequence[int]],
     Examples
     --------
     >>> import weft
-    >>> found = predict_halo(weft.machine("ipsc860"), shapes=[(64, 64)], ranks=[16])
-    >>> round(found["seconds"].item(), 6)
+    >>> predicted = predict_halo(weft.machine("ipsc860"), shapes=[(64, 64)], ranks=[16])
+    >>> round(predicted["seconds"].item(), 6)
     0.002434
     """
     rows = []

@@ -48,8 +48,8 @@ def machine_text(fit: Fit, name: str, origin: str, date: str | None = None) -> s
     Examples
     --------
     >>> import weft
-    >>> found = weft.fit(weft.simulate("ipsc860", "echo", bytes="8:8K"))
-    >>> weft.Machine.parse(machine_text(found, "mine", "a simulated run"), "mine.toml")
+    >>> fitted = weft.fit(weft.simulate("ipsc860", "echo", bytes="8:8K"))
+    >>> weft.Machine.parse(machine_text(fitted, "mine", "a simulated run"), "mine.toml")
     <weft machine mine: ipsc860 (simulated), 2 nodes>
     """
     if not re.fullmatch(r"[A-Za-z0-9_.-]+", name) or name.endswith(".toml"):

@@ -60,12 +60,12 @@ def points_of(samples: pl.DataFrame, hops: int = 0) -> Points:
         .agg(pl.col("seconds").median())
         .sort("launch", "bytes", "hops")
     )
-    wide = table.pivot("launch", index=["bytes", "hops"], values="seconds").sort("bytes", "hops")
-    launches = wide.drop("bytes", "hops").to_numpy().astype(float).T
+    by_launch = table.pivot("launch", index=["bytes", "hops"], values="seconds").sort("bytes", "hops")
+    launches = by_launch.drop("bytes", "hops").to_numpy().astype(float).T
     seconds = np.nanmedian(launches, axis=0)
     return Points(
-        wide["bytes"].to_numpy().astype(float),
-        wide["hops"].to_numpy().astype(float),
+        by_launch["bytes"].to_numpy().astype(float),
+        by_launch["hops"].to_numpy().astype(float),
         seconds,
         launches,
         _weights(launches, seconds),

@@ -72,8 +72,8 @@ def predict(
     Examples
     --------
     >>> import weft
-    >>> found = predict(weft.machine("ipsc860"), "echo", bytes=[1024], hops=[1, 2])
-    >>> found["seconds"].round(9).to_list()
+    >>> predicted = predict(weft.machine("ipsc860"), "echo", bytes=[1024], hops=[1, 2])
+    >>> predicted["seconds"].round(9).to_list()
     [0.000558252, 0.000591252]
     """
     lengths = list(bytes)

@@ -139,11 +139,11 @@ def _rounded(
         length = lengths[after.first]
         if abs(after.at(length) - before.at(length)) <= tolerance * after.at(length) or _is_round(length):
             continue
-        for place in (after.first - 1, after.first + 1):
-            long_enough = place - before.first >= fewest and after.last + 1 - place >= fewest
-            if not (long_enough and _is_round(lengths[place])):
+        for index in (after.first - 1, after.first + 1):
+            long_enough = index - before.first >= fewest and after.last + 1 - index >= fewest
+            if not (long_enough and _is_round(lengths[index])):
                 continue
-            moved = [segment(before.first, place), segment(place, after.last + 1)]
+            moved = [segment(before.first, index), segment(index, after.last + 1)]
             if _is_within(moved, lengths, seconds, tolerance):
                 division = [*division[: i - 1], *moved, *division[i + 1 :]]
                 break

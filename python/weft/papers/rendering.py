@@ -72,40 +72,40 @@ class _Fitting:
         """The columns, as many in each block as fit."""
         cells, rows = self._cells(), self._row_heads()
         first = 2 + sum(
-            _GAP + max(len(str(value)) for value in [name, *(row[place] for row in rows)])
-            for place, name in enumerate(self._table.rows)
+            _GAP + max(len(str(value)) for value in [name, *(row[column] for row in rows)])
+            for column, name in enumerate(self._table.rows)
         )
         blocks: list[list[tuple[Any, ...]]] = [[]]
         used = first
         for head in self._heads():
             texts = [_cell(cells.get((*row, *head)), stacked).plain.split("\n") for row in rows]
             names = _heading(head, stacked).split("\n")
-            wide = _GAP + max(len(line) for lines in [names, *texts] for line in lines)
-            if blocks[-1] and used + wide > width:
+            needed = _GAP + max(len(line) for lines in [names, *texts] for line in lines)
+            if blocks[-1] and used + needed > width:
                 blocks.append([])
                 used = first
             blocks[-1].append(head)
-            used += wide
+            used += needed
         return blocks
 
     def _block(self, heads: list[tuple[Any, ...]], stacked: bool, blocks: int, number: int) -> RichTable:
         table = self._table
         name = "Text." if table.number == "text" else f"{table.label} {table.number}."
         part = f" ({number + 1} of {blocks})" if blocks > 1 else ""
-        way = "published, below it ours with the relative error" if stacked else "published/ours, relative error"
-        found = RichTable(
-            title=f"{name} {table.title}{part}\n[dim]{way}; = an input[/]", title_justify="left", box=box.SIMPLE_HEAD,
-            padding=(0, 1), leading=1 if stacked else 0,
+        legend = "published, below it ours with the relative error" if stacked else "published/ours, relative error"
+        drawn = RichTable(
+            title=f"{name} {table.title}{part}\n[dim]{legend}; = an input[/]", title_justify="left",
+            box=box.SIMPLE_HEAD, padding=(0, 1), leading=1 if stacked else 0,
         )  # fmt: skip
         for column in table.rows:
             justify: Literal["left", "right"] = "right" if table.cells.schema[column].is_numeric() else "left"
-            found.add_column(column, justify=justify, no_wrap=True)
+            drawn.add_column(column, justify=justify, no_wrap=True)
         for head in heads:
-            found.add_column(_heading(head, stacked), justify="right", no_wrap=True)
+            drawn.add_column(_heading(head, stacked), justify="right", no_wrap=True)
         cells = self._cells()
         for row in self._row_heads():
-            found.add_row(*(str(part) for part in row), *(_cell(cells.get((*row, *head)), stacked) for head in heads))
-        return found
+            drawn.add_row(*(str(part) for part in row), *(_cell(cells.get((*row, *head)), stacked) for head in heads))
+        return drawn
 
 
 def _heading(head: tuple[Any, ...], stacked: bool) -> str:
@@ -122,12 +122,12 @@ def render_summary(reproduction: Reproduction) -> RenderableType:
     """The summary of a reproduction."""
     if reproduction.summary.is_empty():
         return Text("Nothing here is predicted by the simulator.", style="dim")
-    found = RichTable(title=reproduction.summary_title, title_justify="left", box=box.SIMPLE_HEAD)
+    table = RichTable(title=reproduction.summary_title, title_justify="left", box=box.SIMPLE_HEAD)
     for name in ("of", "cells", "median", "worst", "worst at"):
-        found.add_column(name, justify="left" if name in ("of", "worst at") else "right")
+        table.add_column(name, justify="left" if name in ("of", "worst at") else "right")
     for row in reproduction.summary.iter_rows(named=True):
-        found.add_row(row["of"], str(row["cells"]), _share(row["median"]), _share(row["worst"]), row["worst_at"] or "-")
-    return found
+        table.add_row(row["of"], str(row["cells"]), _share(row["median"]), _share(row["worst"]), row["worst_at"] or "-")
+    return table
 
 
 def _cell(values: tuple[Any, ...] | None, stacked: bool) -> Text:

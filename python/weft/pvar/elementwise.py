@@ -47,19 +47,19 @@ def apply(function: Function, *operands: Any) -> ParallelVariable:
     word = words.longest(operands, result.dtype)
     if word is not None:
         result = words.wrap(result, word)
-    made = ParallelVariable(vp, result, word)
+    variable = ParallelVariable(vp, result, word)
     if vp.meter is not None:
         first = next(one for one in arrays if isinstance(one, np.ndarray))
         floating = first.dtype.kind == "f" or result.dtype.kind == "f"
         kind = function.floating if floating else function.integer
-        bits = builtins.max(one.bits for one in (*operands, made) if isinstance(one, ParallelVariable))
+        bits = builtins.max(one.bits for one in (*operands, variable) if isinstance(one, ParallelVariable))
         scalar = any(not isinstance(one, np.ndarray) for one in arrays)
         touched = [one for one in (*arrays, result) if isinstance(one, np.ndarray)]
         converted = function is not _WHERE and any(one.dtype != first.dtype for one in touched[:-1])
-        made.record = vp.meter.record(
+        variable.record = vp.meter.record(
             vp, function.name, kind, bits, arrays=touched, dtype=first.dtype.name, scalar=scalar, converted=converted
         )
-    return made
+    return variable
 
 
 _NOTHING = contextlib.nullcontext()
@@ -266,7 +266,7 @@ signbit = unary(FUNCTIONS["signbit"])
 bitwise_invert = unary(FUNCTIONS["bitwise_invert"])
 logical_not = unary(FUNCTIONS["logical_not"])
 
-_MADE: dict[str, Any] = {name: globals()[name] for name in FUNCTIONS}
+_BY_NAME: dict[str, Any] = {name: globals()[name] for name in FUNCTIONS}
 
 
 def _operators() -> None:
@@ -286,7 +286,7 @@ def _operators() -> None:
         "rshift": "bitwise_right_shift",
     }
     for short, name in both.items():
-        function = _MADE[name]
+        function = _BY_NAME[name]
         setattr(ParallelVariable, f"__{short}__", function)
         setattr(ParallelVariable, f"__r{short}__", _reflected(function))
         setattr(ParallelVariable, f"__i{short}__", _in_place(FUNCTIONS[name]))
@@ -302,13 +302,13 @@ def _operators() -> None:
         "abs": "abs",
         "invert": "bitwise_invert",
     }.items():
-        setattr(ParallelVariable, f"__{short}__", _MADE[name])
+        setattr(ParallelVariable, f"__{short}__", _BY_NAME[name])
 
 
 def _reflected(function: Any) -> Any:
     def call(x: Any, y: Any) -> ParallelVariable:
-        made: ParallelVariable = function(y, x)
-        return made
+        variable: ParallelVariable = function(y, x)
+        return variable
 
     return call
 

@@ -93,10 +93,10 @@ class Execution(Protocol):
     def assign(self, data: Array, value: Any, mask: Array | None, word: int | None) -> None:
         """Gives the selected the elements of an array, or a scalar. Raises TypeError, OverflowError where it cannot."""
 
-    def read(self, data: Array, place: tuple[int, ...]) -> Any:
+    def read(self, data: Array, index: tuple[int, ...]) -> Any:
         """One element, as Python's."""
 
-    def write(self, data: Array, place: tuple[int, ...], value: Any) -> None:
+    def write(self, data: Array, index: tuple[int, ...], value: Any) -> None:
         """Changes one element."""
 
     def count(self, mask: Array) -> int:

@@ -83,35 +83,35 @@ def of(addresses: Any, mask: Any, shape: tuple[int, ...]) -> Facts:
 
 def _shift(own: Any, to: Any, shape: tuple[int, ...]) -> tuple[tuple[int, int] | None, bool]:
     """Whether all targets are as far from their own place along one axis, and the same along the others."""
-    found, around = None, False
+    shift, around = None, False
     for axis, extent in enumerate(shape):
         stride = math.prod(shape[axis + 1 :])
         here, there = own // stride % extent, to // stride % extent
         steps = there - here
         if not steps.any():
             continue
-        if found is not None:
+        if shift is not None:
             return None, False
         first = int(steps[0])
         if np.all(steps == first):
-            found = (axis, first)
+            shift = (axis, first)
         elif np.all(steps % extent == first % extent):
             by = first % extent
-            found, around = (axis, by if by <= extent // 2 else by - extent), True
+            shift, around = (axis, by if by <= extent // 2 else by - extent), True
         else:
             return None, False
-    return found, around
+    return shift, around
 
 
 def _line(own: Any, to: Any, shape: tuple[int, ...]) -> tuple[int, int] | None:
     """Whether targets are at one place of one axis, and at the own place of the others."""
-    found = None
+    line = None
     for axis, extent in enumerate(shape):
         stride = math.prod(shape[axis + 1 :])
         here, there = own // stride % extent, to // stride % extent
         if np.array_equal(here, there):
             continue
-        if found is not None or not np.all(there == there[0]):
+        if line is not None or not np.all(there == there[0]):
             return None
-        found = (axis, int(there[0]))
-    return found
+        line = (axis, int(there[0]))
+    return line

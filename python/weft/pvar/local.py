@@ -49,13 +49,13 @@ class Local:
         else:
             np.copyto(data, value, where=mask)
 
-    def read(self, data: Array, place: tuple[int, ...]) -> Any:
+    def read(self, data: Array, index: tuple[int, ...]) -> Any:
         """From memory."""
-        return data[place].item()
+        return data[index].item()
 
-    def write(self, data: Array, place: tuple[int, ...], value: Any) -> None:
+    def write(self, data: Array, index: tuple[int, ...], value: Any) -> None:
         """To memory."""
-        data[place] = value
+        data[index] = value
 
     def count(self, mask: Array) -> int:
         """Of all."""
@@ -118,8 +118,8 @@ class Local:
         """Messages in the order of their senders."""
         to, values = how.messages(data, addresses)
         check_addresses(to, self.size, "send")
-        if how.operator is None and (found := collision(to)) is not None:
-            raise UsageError(refusal(*found))
+        if how.operator is None and (collided := collision(to)) is not None:
+            raise UsageError(refusal(*collided))
         deliver(to, values, into, how)
 
 
@@ -152,10 +152,10 @@ def collision(to: Array) -> tuple[int, int] | None:
     return (most, int(arrived.argmax())) if most > 1 else None
 
 
-def refusal(most: int, place: int) -> str:
+def refusal(most: int, processor: int) -> str:
     """What is said of a collision in a send that does not combine."""
     return (
-        f"send: {most} processors send to processor {place}; say how they combine "
+        f"send: {most} processors send to processor {processor}; say how they combine "
         "(combine='add', 'max', 'min', 'logand', 'logior', 'overwrite')"
     )
 
@@ -247,10 +247,10 @@ def running(combine: np.ufunc, x: Array, starts: Array | None) -> Array:
 def copied(x: Array, chosen: Array | None, starts: Array | None) -> tuple[Array, Array]:
     """The first selected element of the segment, and whether there is one up to here."""
     extent = x.shape[-1]
-    places = np.broadcast_to(np.arange(extent), x.shape)
+    indices = np.broadcast_to(np.arange(extent), x.shape)
     if chosen is not None:
-        places = np.where(chosen, places, extent)
-    first = running(np.minimum, places, starts)
+        indices = np.where(chosen, indices, extent)
+    first = running(np.minimum, indices, starts)
     if not extent:
         return x, first < extent
     return np.take_along_axis(x, np.minimum(first, extent - 1), axis=-1), first < extent

@@ -47,9 +47,9 @@ class Pool:
             if array.dtype == dtype and array.shape == shape and sys.getrefcount(array) <= _UNUSED:
                 return array
         check(math.prod(shape) * dtype.itemsize, f"a result of {dtype} on {shape} virtual processors")
-        made = np.empty(shape, dtype)
-        self._arrays = [*self._arrays[1 - _KEPT :], made]
-        return made
+        fresh = np.empty(shape, dtype)
+        self._arrays = [*self._arrays[1 - _KEPT :], fresh]
+        return fresh
 
 
 @functools.cache

@@ -200,22 +200,22 @@ class Meter:
         """An operation of a VP set, and the arrays that it reads and writes."""
         selected, runs = (vp.size, 1) if vp.mask is None else self._selection(vp)
         file, line = caller()
-        made = Record(name, kind, bits, vp.shape, selected, file, line, runs=runs, **more)
-        made = self._known.setdefault(made, made)
-        self.sequence.append(made)
+        record = Record(name, kind, bits, vp.shape, selected, file, line, runs=runs, **more)
+        record = self._known.setdefault(record, record)
+        self.sequence.append(record)
         self.reaches.append(self._reach(arrays))
         self.since.append(_rounded(self._distance(name, CODE)))
         self._touch(name, CODE)
-        return made
+        return record
 
     def _reach(self, arrays: Sequence[Any]) -> Reach:
         """How far back the arrays were touched; from now on, that is now. Arrays are known by where they begin, so that
         the result that takes the place of a freed one is as near as that was."""
-        places = [(_address(one), int(one.nbytes)) for one in arrays]
-        found = tuple((_rounded(self._distance(where, length)), length) for where, length in places)
-        for where, length in places:
+        ranges = [(_address(one), int(one.nbytes)) for one in arrays]
+        reach = tuple((_rounded(self._distance(where, length)), length) for where, length in ranges)
+        for where, length in ranges:
             self._touch(where, length)
-        return found
+        return reach
 
     def _touch(self, what: int | str, length: int) -> None:
         """An array or code is the latest that was touched."""
@@ -247,14 +247,14 @@ class Meter:
         """A selection was made of those that are selected now."""
         arrays = () if vp.mask is None else (condition.data, vp.mask)
         self.record(vp, "select", "select", 1, arrays=arrays)
-        made = condition.record
-        if made is None or made.kind not in ("add", "float_add") or made.selects:
+        record = condition.record
+        if record is None or record.kind not in ("add", "float_add") or record.selects:
             return
         # The last of its kind is this one: nothing else has been done with the condition since it was made.
-        for place in range(len(self.sequence) - 2, max(-1, len(self.sequence) - 12), -1):
-            if self.sequence[place] is made:
-                changed = _selecting(made)
-                self.sequence[place] = self._known.setdefault(changed, changed)
+        for index in range(len(self.sequence) - 2, max(-1, len(self.sequence) - 12), -1):
+            if self.sequence[index] is record:
+                changed = _selecting(record)
+                self.sequence[index] = self._known.setdefault(changed, changed)
                 condition.record = None
                 return
 
@@ -276,19 +276,19 @@ class Meter:
         """A get or a send: of what, by which addresses, to what."""
         run, addresses = vp.execution, moved[1]
         converted = addresses.dtype != np.int64
-        found = facts.of(run.whole(addresses), None if vp.mask is None else run.whole(vp.mask), vp.shape)
-        if mode == "allowed" and found.most > MAX_COLLISIONS and vp.machine != "here":
+        routing = facts.of(run.whole(addresses), None if vp.mask is None else run.whole(vp.mask), vp.shape)
+        if mode == "allowed" and routing.most > MAX_COLLISIONS and vp.machine != "here":
             raise UsageError(
-                f"get: {found.most} processors fetch from one; with collisions allowed {vp.machine} takes at most "
+                f"get: {routing.most} processors fetch from one; with collisions allowed {vp.machine} takes at most "
                 f"{MAX_COLLISIONS}: use 'many' or 'backward'"
             )
-        many = found.ratio > 1 or found.most > 1
+        many = routing.ratio > 1 or routing.most > 1
         if name == "get":
-            kind = "fetch_single" if found.messages == 1 else "multiple_broadcast" if many else "fetch"
-            self.record(vp, name, kind, bits, arrays=moved, mode=mode, facts=found, converted=converted)
+            kind = "fetch_single" if routing.messages == 1 else "multiple_broadcast" if many else "fetch"
+            self.record(vp, name, kind, bits, arrays=moved, mode=mode, facts=routing, converted=converted)
         else:
-            kind = "store_single" if found.messages == 1 else "multiple_reduction" if many else "store"
-            self.record(vp, name, kind, bits, arrays=moved, facts=found, dtype=dtype, converted=converted)
+            kind = "store_single" if routing.messages == 1 else "multiple_reduction" if many else "store"
+            self.record(vp, name, kind, bits, arrays=moved, facts=routing, dtype=dtype, converted=converted)
 
 
 def _address(array: Any) -> int:

@@ -56,9 +56,9 @@ class Native(Local):
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         super().__init__(shape)
-        self._rooms: list[_core.SendRoom] = []
+        self._workspaces: list[_core.SendRoom] = []
 
-    def take_room(self, data: Array, into: Array) -> _core.SendRoom | None:
+    def take_workspace(self, data: Array, into: Array) -> _core.SendRoom | None:
         """Where a large send sorts its messages: kept for the next, since fresh pages take as long as the send does.
 
         It is out of its place while it is used: a send of another thread must not sort in it too.
@@ -69,19 +69,19 @@ class Native(Local):
         if not needed:
             return None
         try:
-            room = self._rooms.pop()
+            workspace = self._workspaces.pop()
         except IndexError:
             pass
         else:
-            if room.nbytes >= needed:
-                return room
-            del room
+            if workspace.nbytes >= needed:
+                return workspace
+            del workspace
         there = memory.available()
         return _core.SendRoom(needed) if there is None or needed <= there else None
 
-    def keep_room(self, room: _core.SendRoom) -> None:
-        """Puts back what `take_room` gave."""
-        self._rooms[:] = [room]
+    def keep_workspace(self, workspace: _core.SendRoom) -> None:
+        """Puts back what `take_workspace` gave."""
+        self._workspaces[:] = [workspace]
 
     def assign(self, data: Array, value: Any, mask: Array | None, word: int | None) -> None:
         """Masked by the kernel, and filled by numpy, where nothing is converted."""
@@ -98,7 +98,7 @@ class Native(Local):
             _core.array_elementwise("copy", (value if is_array else np.array(value, dtype),), data, mask)
 
     def elementwise(self, name: str, operands: list[Any]) -> Array | None:
-        """Large arrays of one dtype by the kernel, which knows threads and writes past the caches; else None."""
+        """Large arrays of one dtype by the kernel, which knows threads and non-temporal stores; else None."""
         arrays = [one for one in operands if isinstance(one, np.ndarray)]
         dtype = arrays[0].dtype
         if dtype.kind not in KERNELS.get(name, "") or dtype == np.float16 or any(one.dtype != dtype for one in arrays):
@@ -132,7 +132,7 @@ class Native(Local):
         return result
 
     def shift(self, data: Array, distance: int, axis: int, boundary: Any) -> Array:
-        """Large arrays by the kernel of `weft.cshift`, which writes past the caches."""
+        """Large arrays by the kernel of `weft.cshift`, which has non-temporal stores."""
         if data.nbytes < LARGE:
             return super().shift(data, distance, axis, boundary)
         from weft.shifts import cshift, eoshift
@@ -181,15 +181,15 @@ class Native(Local):
         if nothing is not None and nothing != 0:
             into.fill(nothing)
         try:
-            room = self.take_room(data, into)
-            _core.array_send(data, index, into, operator, mask, None, room)
-            if room is not None:
-                self.keep_room(room)
+            workspace = self.take_workspace(data, into)
+            _core.array_send(data, index, into, operator, mask, None, workspace)
+            if workspace is not None:
+                self.keep_workspace(workspace)
         except UsageError:
             to, _ = how.messages(data, addresses)
             local.check_addresses(to, self.size, "send")
-            if operator is None and (found := local.collision(to)) is not None:
-                raise UsageError(local.refusal(*found)) from None
+            if operator is None and (collided := local.collision(to)) is not None:
+                raise UsageError(local.refusal(*collided)) from None
             raise
         if nothing is not None and nothing != 0:
             arrived = np.zeros(into.shape, dtype=bool)

@@ -39,8 +39,10 @@ class OverRanks:
         self._whole = shape
         self._size = math.prod(shape)
         self._plans: dict[Any, Polyshift] = {}
-        places = list(np.ndindex(*self.geometry.grid))
-        self._rank_of = np.array([self.geometry.rank_of(place) for place in places]).reshape(self.geometry.grid)
+        positions = list(np.ndindex(*self.geometry.grid))
+        self._rank_of = np.array([self.geometry.rank_of(position) for position in positions]).reshape(
+            self.geometry.grid
+        )
         shapes = [self.geometry.local_shape(rank) for rank in range(self.ranks)]
         self._extents = np.array(shapes, dtype=np.int64)
         """Extents of each rank's block."""
@@ -64,19 +66,19 @@ class OverRanks:
         """Of the block."""
         self._local.assign(data, value, mask, word)
 
-    def read(self, data: Array, place: tuple[int, ...]) -> Any:
+    def read(self, data: Array, index: tuple[int, ...]) -> Any:
         """From the rank that has it. Collective."""
-        owner, at = self.geometry.owner(place)
-        self._run.native.meet(digest("read of element {} of {} on {}", place, data.dtype, self._whole))
+        owner, at = self.geometry.owner(index)
+        self._run.native.meet(digest("read of element {} of {} on {}", index, data.dtype, self._whole))
         element = np.empty(1, data.dtype)
         if owner == self._run.rank:
             element[0] = data[at]
         self._run.native.broadcast(owner, _core.Memory(element))
         return element[0].item()
 
-    def write(self, data: Array, place: tuple[int, ...], value: Any) -> None:
+    def write(self, data: Array, index: tuple[int, ...], value: Any) -> None:
         """On the rank that has it."""
-        owner, at = self.geometry.owner(place)
+        owner, at = self.geometry.owner(index)
         if owner == self._run.rank:
             data[at] = value
 
@@ -171,14 +173,14 @@ class OverRanks:
         beside = self._beside(axis)
         if down:
             beside.reverse()
-        place = beside.index(self._run.rank)
+        position = beside.index(self._run.rank)
         parts = [b""] * self.ranks
-        for rank in beside[place + 1 :]:
+        for rank in beside[position + 1 :]:
             parts[rank] = value.tobytes() + has.tobytes() + ended.tobytes()
         came = self._run.native.exchange(parts, call)
         carried, carrying = np.full(lines, nothing, result.dtype), np.zeros(lines, dtype=bool)
         count = math.prod(lines)
-        for rank in beside[:place]:
+        for rank in beside[:position]:
             values = np.frombuffer(came[rank], result.dtype, count).reshape(lines)
             flags = np.frombuffer(came[rank], bool, 2 * count, count * result.dtype.itemsize).reshape(2, *lines)
             if operator == "copy":
@@ -190,15 +192,15 @@ class OverRanks:
         return carried.astype(result.dtype, copy=False), carrying
 
     def get(self, data: Array, addresses: Array, mask: Array | None) -> Array:
-        """Places to the ranks that have them, elements back. Collective."""
+        """Offsets to the ranks that have them, elements back. Collective."""
         wanted = addresses.reshape(-1) if mask is None else addresses[mask]
         what = f"get of {data.dtype}, {_who(mask)}"
         self.agree(local.outside(wanted, self._size, "get"), what)
-        owners, places = self._located(wanted)
+        owners, offsets = self._located(wanted)
         order = np.argsort(owners, kind="stable")
         counts = np.bincount(owners, minlength=self.ranks)
         call = digest("{} on {}", what, self._whole)
-        asked = self._run.native.exchange(_parts(places[order], counts), call)
+        asked = self._run.native.exchange(_parts(offsets[order], counts), call)
         flat = data.reshape(-1)
         answers = self._run.native.exchange([flat[np.frombuffer(one, np.int64)].tobytes() for one in asked], call)
         came = np.empty(wanted.shape, data.dtype)
@@ -210,24 +212,26 @@ class OverRanks:
         return result
 
     def send(self, data: Array, addresses: Array, into: Array, how: Send) -> None:
-        """Elements with place and sender to the ranks that have the places. Collective."""
+        """Elements with offset and sender to the ranks that have the offsets. Collective."""
         to, values = how.messages(data, addresses)
         senders = self._own_addresses() if how.mask is None else self._own_addresses()[how.mask.reshape(-1)]
         word = "" if how.word is None else f" of {how.word} bits"
         what = f"send {how.operator or 'without combining'} of {data.dtype}{word}, {_who(how.mask)}"
         self.agree(local.outside(to, self._size, "send"), what)
-        owners, places = self._located(to)
+        owners, offsets = self._located(to)
         order = np.argsort(owners, kind="stable")
         counts = np.bincount(owners, minlength=self.ranks)
-        message = np.empty(to.size, dtype=[("place", np.int64), ("sender", np.int64), ("value", data.dtype)])
-        message["place"], message["sender"], message["value"] = places[order], senders[order], values[order]
+        message = np.empty(to.size, dtype=[("offset", np.int64), ("sender", np.int64), ("value", data.dtype)])
+        message["offset"], message["sender"], message["value"] = offsets[order], senders[order], values[order]
         arrived = self._run.native.exchange(_parts(message, counts), digest("{} on {}", what, self._whole))
         came = np.frombuffer(b"".join(arrived), message.dtype)
         came = came[np.argsort(came["sender"], kind="stable")]
         if how.operator is None:
-            found = local.collision(came["place"])
-            self.agree(None if found is None else local.refusal(found[0], int(self._own_addresses()[found[1]])), what)
-        local.deliver(came["place"], came["value"], into, how)
+            collided = local.collision(came["offset"])
+            self.agree(
+                None if collided is None else local.refusal(collided[0], int(self._own_addresses()[collided[1]])), what
+            )
+        local.deliver(came["offset"], came["value"], into, how)
 
     def _distributed(self, data: Array) -> DistributedArray:
         array = self.geometry.zeros(data.dtype)
@@ -254,15 +258,15 @@ class OverRanks:
         return np.broadcast_to(total, self.shape).reshape(-1)
 
     def _located(self, addresses: Array) -> tuple[Array, Array]:
-        """The rank of each address, and its place in that rank's block."""
+        """The rank of each address, and its offset in that rank's block."""
         coordinates = np.unravel_index(addresses.astype(np.int64), self._whole)
         blocks = self.geometry.block
         cells = tuple(along // block for along, block in zip(coordinates, blocks, strict=True))
         owners = self._rank_of[cells]
-        places = np.zeros(addresses.shape, dtype=np.int64)
+        offsets = np.zeros(addresses.shape, dtype=np.int64)
         for axis, (along, block) in enumerate(zip(coordinates, blocks, strict=True)):
-            places = places * self._extents[owners, axis] + along % block
-        return owners, places
+            offsets = offsets * self._extents[owners, axis] + along % block
+        return owners, offsets
 
 
 class _Block(NamedTuple):
@@ -284,16 +288,16 @@ def _by_kernel(data: Array, how: Scan, nothing: Any) -> _Block:
     operator, axis, mask, segments, exclusive, down, _ = how
     if operator == "copy":
         return _copied(data, how)
-    given = data if mask is None else np.where(mask, data, nothing)
+    masked = data if mask is None else np.where(mask, data, nothing)
     out = np.empty(data.shape, data.dtype)
-    _core.array_scan(given, out, operator, axis, segments, None, exclusive, down)
+    _core.array_scan(masked, out, operator, axis, segments, None, exclusive, down)
     result = local.turned(out, axis, down)
     lines = result.shape[:-1]
     if not result.shape[-1]:
         return _Block(result, np.full(lines, nothing, data.dtype), np.zeros(lines, bool))
     value = result[..., -1]
     if exclusive:
-        value = UFUNCS[operator](value, local.turned(given, axis, down)[..., -1])
+        value = UFUNCS[operator](value, local.turned(masked, axis, down)[..., -1])
     return _Block(result, value.astype(data.dtype), np.ones(lines, bool))
 
 

@@ -91,11 +91,11 @@ def spread(x: ParallelVariable, axis: int, index: int) -> ParallelVariable:
     extent = vp.shape[axis]
     if not -extent <= index < extent:
         raise UsageError(f"spread: there is no element {index} along axis {axis}: its extent is {extent}")
-    made = ParallelVariable(vp, vp.execution.spread(x.data, axis, index % extent), x.word)
+    copies = ParallelVariable(vp, vp.execution.spread(x.data, axis, index % extent), x.word)
     if vp.meter is not None:
-        given = x.data[(slice(None),) * axis + (slice(0, 1),)]
-        vp.meter.record(vp, "spread", "spread", x.bits, arrays=(given, made.data), axis=axis, extent=max(extent, 1))
-    return made
+        plane = x.data[(slice(None),) * axis + (slice(0, 1),)]
+        vp.meter.record(vp, "spread", "spread", x.bits, arrays=(plane, copies.data), axis=axis, extent=max(extent, 1))
+    return copies
 
 
 def shift(
@@ -147,14 +147,14 @@ def shift(
     if form == "fetch":
         if into is not None:
             raise UsageError("shift: into is of the form 'store'; assign what is fetched (y[...] = weft.shift(…))")
-        made = ParallelVariable(vp, vp.execution.shift(x.data, distance, axis, edge), x.word)
+        shifted = ParallelVariable(vp, vp.execution.shift(x.data, distance, axis, edge), x.word)
     elif form == "store":
-        made = _stored(vp, x, distance, axis, edge, into)
+        shifted = _stored(vp, x, distance, axis, edge, into)
     else:
         raise UsageError(f"shift: there is no form {form!r}; there are 'fetch' and 'store'")
     if vp.meter is not None:
-        vp.meter.shifted(vp, x.bits, form, distance, axis, boundary == "circular", (x.data, made.data))
-    return made
+        vp.meter.shifted(vp, x.bits, form, distance, axis, boundary == "circular", (x.data, shifted.data))
+    return shifted
 
 
 def _stored(
@@ -167,9 +167,9 @@ def _stored(
     # Who gets something: those whose sender is selected, and at an open end those whom the boundary reaches.
     senders = np.ones(run.shape, dtype=bool) if vp.mask is None else vp.mask
     reached = run.shift(senders, -distance, axis, None if edge is None else into is None)
-    made = _target(vp, x, into, "shift")
-    np.copyto(made.data, arriving, where=reached)
-    return made
+    target = _target(vp, x, into, "shift")
+    np.copyto(target.data, arriving, where=reached)
+    return target
 
 
 def scan(
@@ -232,7 +232,7 @@ def scan(
         flags = segments.data
     how = Scan(operator, axis, vp.mask, flags, bool(exclusive), direction == "down", x.word)
     data = vp.execution.scan(x.data, how)
-    made = ParallelVariable(vp, data, x.word)
+    scanned = ParallelVariable(vp, data, x.word)
     if vp.meter is not None:
         kind = {"add": "scan_sum", "max": "scan_max", "min": "scan_max"}.get(operator, f"scan_{operator}")
         form = "".join(
@@ -249,7 +249,7 @@ def scan(
             extent=vp.shape[axis],
             dtype=x.data.dtype.name,
         )
-    return made
+    return scanned
 
 
 def get(x: ParallelVariable, address: Any, *, collisions: Collisions = "many") -> ParallelVariable:
@@ -291,10 +291,10 @@ def get(x: ParallelVariable, address: Any, *, collisions: Collisions = "many") -
             f"get: there is no way {collisions!r} to meet collisions; there are 'allowed', 'many', 'backward'"
         )
     to = _addresses(vp, address, "get")
-    made = ParallelVariable(vp, vp.execution.get(x.data, to, vp.mask), x.word)
+    fetched = ParallelVariable(vp, vp.execution.get(x.data, to, vp.mask), x.word)
     if vp.meter is not None:
-        vp.meter.routed(vp, "get", x.bits, (x.data, to, made.data), collisions)
-    return made
+        vp.meter.routed(vp, "get", x.bits, (x.data, to, fetched.data), collisions)
+    return fetched
 
 
 def send(
@@ -331,14 +331,14 @@ def send(
     vp = _vp(x, "send")
     operator = None if combine is None else operators.check(combine, x.data.dtype, "send", ("overwrite",))
     to = _addresses(vp, address, "send")
-    made = _target(vp, x, into, "send")
+    target = _target(vp, x, into, "send")
     values = x.data
-    if into is not None and made.data is values:
+    if into is not None and target.data is values:
         values = values.copy()
-    vp.execution.send(values, to, made.data, Send(operator, vp.mask, x.word, into is None))
+    vp.execution.send(values, to, target.data, Send(operator, vp.mask, x.word, into is None))
     if vp.meter is not None:
-        vp.meter.routed(vp, f"send {operator or 'plain'}", x.bits, (values, to, made.data), "many", x.data.dtype.name)
-    return made
+        vp.meter.routed(vp, f"send {operator or 'plain'}", x.bits, (values, to, target.data), "many", x.data.dtype.name)
+    return target
 
 
 def _target(vp: VPSet, x: ParallelVariable, into: ParallelVariable | None, what: str) -> ParallelVariable:

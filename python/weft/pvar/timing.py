@@ -43,7 +43,7 @@ SECONDS_PER_ROW = 0.02
 _BATCH = 20e-6
 """What a sample takes at least, s: a clock reading is then a small part of it."""
 
-_FEWEST = 5
+_MIN_SAMPLES = 5
 
 _LOOKS = 3
 """Calls by the shortest of which the calls of a sample are chosen."""
@@ -108,7 +108,7 @@ def timed(call: Callable[[], Any], seconds: float) -> list[float]:
     repeats = range(max(1, math.ceil(_BATCH / max(min(looks), 1e-9))))
     samples: list[float] = []
     begin = clock()
-    while len(samples) < _FEWEST or clock() - begin < seconds:
+    while len(samples) < _MIN_SAMPLES or clock() - begin < seconds:
         start = clock()
         for _ in repeats:
             call()

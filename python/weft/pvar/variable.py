@@ -157,12 +157,12 @@ class ParallelVariable:
         if word is not None:
             result = words.wrap(result, word)
             vp.irregular()
-        made = ParallelVariable(vp, result, word)
+        converted = ParallelVariable(vp, result, word)
         if vp.meter is not None:
-            made.record = vp.meter.record(
-                vp, "astype", "convert", max(self.bits, made.bits), arrays=(self.data, result)
+            converted.record = vp.meter.record(
+                vp, "astype", "convert", max(self.bits, converted.bits), arrays=(self.data, result)
             )
-        return made
+        return converted
 
     def assign(self, value: Any, *, in_place: bool = False) -> None:
         """Give the selected processors a value: a variable's elements, or one number for all. What `x[...] = …` does.
@@ -200,33 +200,33 @@ class ParallelVariable:
             else:
                 vp.meter.record(vp, "broadcast", "broadcast", self.bits, arrays=(self.data,))
 
-    def __getitem__(self, place: Any) -> Any:
-        if place is Ellipsis or (place.__class__ is slice and place == _ALL):
+    def __getitem__(self, index: Any) -> Any:
+        if index is Ellipsis or (index.__class__ is slice and index == _ALL):
             return self
         vp = self.vp
-        one = (place.__class__ is tuple and len(place) == vp.ndim) or (place.__class__ is int and vp.ndim == 1)
+        one = (index.__class__ is tuple and len(index) == vp.ndim) or (index.__class__ is int and vp.ndim == 1)
         if one and vp.alone and vp.meter is None:
             try:
-                return self.data.item(place)
+                return self.data.item(index)
             except (IndexError, TypeError, ValueError):
                 pass  # what is wrong with it is said below
-        at = vp.place(place)
+        at = vp.position(index)
         value = vp.execution.read(self.data, at)
         if vp.meter is not None:
             vp.meter.record(vp, "read", "read", self.bits, arrays=(self.data,))
         return value
 
-    def __setitem__(self, place: Any, value: Any) -> None:
-        if place is Ellipsis or (place.__class__ is slice and place == _ALL):
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if index is Ellipsis or (index.__class__ is slice and index == _ALL):
             if value is not self:
                 self.assign(value)
             return
         vp = self.vp
-        if place.__class__ is ParallelVariable:
-            with vp.where(place):
+        if index.__class__ is ParallelVariable:
+            with vp.where(index):
                 self.assign(value)
             return
-        at = vp.place(place)
+        at = vp.position(index)
         if value.__class__ is ParallelVariable:
             raise UsageError("one element cannot be given a parallel variable; x[...] = y assigns all of them")
         try:

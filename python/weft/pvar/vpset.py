@@ -188,22 +188,22 @@ class VPSet:
             `copy=False` cannot be.
         """
         refuse_masked("the array", elements)
-        given = np.asarray(elements)
-        if bits is not None and dtype is None and given.dtype.kind in "iu":
-            dtype = words.type_for(bits, given.dtype.kind == "i")
-        target = words.check_dtype(given.dtype if dtype is None else np.dtype(dtype))
+        values = np.asarray(elements)
+        if bits is not None and dtype is None and values.dtype.kind in "iu":
+            dtype = words.type_for(bits, values.dtype.kind == "i")
+        target = words.check_dtype(values.dtype if dtype is None else np.dtype(dtype))
         word = words.word_of(target, bits)
-        if given.shape != self.shape:
-            raise UsageError(f"the array has shape {given.shape}, but the VP set has {self.shape}")
-        if target.kind in "iu" and given.size and (target != given.dtype or word is not None):
+        if values.shape != self.shape:
+            raise UsageError(f"the array has shape {values.shape}, but the VP set has {self.shape}")
+        if target.kind in "iu" and values.size and (target != values.dtype or word is not None):
             low, high = words.limits(target, word or target.itemsize * 8)
-            least, most = given.min(), given.max()
-            if given.dtype.kind == "f" or not (low <= int(least) and int(most) <= high):
+            least, most = values.min(), values.max()
+            if values.dtype.kind == "f" or not (low <= int(least) and int(most) <= high):
                 raise UsageError(
-                    f"the array of {given.dtype} has elements from {least} to {most}; {target} of "
+                    f"the array of {values.dtype} has elements from {least} to {most}; {target} of "
                     f"{word or target.itemsize * 8} bits holds whole numbers from {low} to {high}"
                 )
-        data = self.execution.own(given)
+        data = self.execution.own(values)
         usable = data.dtype == target and data.flags.c_contiguous and data.flags.writeable and data.flags.aligned
         if copy is False and not (usable and isinstance(elements, np.ndarray)):
             raise UsageError(
@@ -213,7 +213,7 @@ class VPSet:
         if copy or not usable:
             self.check_memory(target)
             data = np.array(data, dtype=target, order="C", copy=True)
-        return self._made(data, word)
+        return self._variable(data, word)
 
     def zeros(self, dtype: DTypeLike = np.float64, *, bits: int | None = None) -> ParallelVariable:
         """A variable of zeros."""
@@ -228,10 +228,10 @@ class VPSet:
             data = np.full(self.execution.shape, value, target)
         except (OverflowError, ValueError, TypeError):
             raise UsageError(f"{target} cannot be {value!r}") from None
-        made = self._made(data if word is None else words.wrap(data, word), word)
+        variable = self._variable(data if word is None else words.wrap(data, word), word)
         if self._meter is not None:
-            self._meter.record(self, "broadcast", "broadcast", made.bits, arrays=(made.data,))
-        return made
+            self._meter.record(self, "broadcast", "broadcast", variable.bits, arrays=(variable.data,))
+        return variable
 
     def coordinate(self, axis: int, dtype: DTypeLike | None = None) -> ParallelVariable:
         """Each processor's place along an axis, from 0. Default dtype: int32, int64 for grids of 2**31 or more."""
@@ -241,7 +241,7 @@ class VPSet:
         start, length = self.execution.start[axis], self.execution.shape[axis]
         along = np.arange(start, start + length, dtype=target)
         line = along.reshape([-1 if a == axis else 1 for a in range(self.ndim)])
-        return self._made(np.broadcast_to(line, self.execution.shape).copy(), None)
+        return self._variable(np.broadcast_to(line, self.execution.shape).copy(), None)
 
     def address(self, dtype: DTypeLike | None = None) -> ParallelVariable:
         """Each processor's address for `get` and `send`: its number, the last axis fastest."""
@@ -254,7 +254,7 @@ class VPSet:
             along = np.arange(start, start + length, dtype=target) * target.type(stride)
             total = total + along.reshape([-1 if a == axis else 1 for a in range(self.ndim)])
             stride *= self.shape[axis]
-        return self._made(np.ascontiguousarray(np.broadcast_to(total, self.execution.shape)), None)
+        return self._variable(np.ascontiguousarray(np.broadcast_to(total, self.execution.shape)), None)
 
     def where(self, condition: ParallelVariable) -> Selection:
         """Select those of the selected processors on which a condition holds: `with vp.where(x > 0): …`. Nests.
@@ -288,8 +288,8 @@ class VPSet:
     def selected(self) -> ParallelVariable:
         """Who is selected, as a boolean variable of its own."""
         if self.mask is None:
-            return self._made(np.ones(self.execution.shape, dtype=bool), None)
-        return self._made(self.mask.copy(), None)
+            return self._variable(np.ones(self.execution.shape, dtype=bool), None)
+        return self._variable(self.mask.copy(), None)
 
     def axis(self, axis: Any, what: str) -> int:
         """An axis from 0.
@@ -305,7 +305,7 @@ class VPSet:
             raise UsageError(f"{what}: there is no axis {axis}; the axes are {-self.ndim} to {self.ndim - 1}")
         return int(axis) % self.ndim
 
-    def place(self, place: Any) -> tuple[int, ...]:
+    def position(self, index: Any) -> tuple[int, ...]:
         """Coordinates of one processor, each from 0.
 
         Raises
@@ -313,7 +313,7 @@ class VPSet:
         UsageError
             For another number of them, and where there is no such processor.
         """
-        at = place if isinstance(place, tuple) else (place,)
+        at = index if isinstance(index, tuple) else (index,)
         if any(isinstance(one, bool | np.bool_) or not isinstance(one, int | np.integer) for one in at):
             raise UsageError(
                 f"x[{', '.join(map(repr, at))}] is not one element; expected whole numbers, or ... for all (select "
@@ -337,7 +337,7 @@ class VPSet:
             return np.dtype(np.int32 if self.size < 1 << 31 else np.int64)
         return words.check_dtype(np.dtype(dtype))
 
-    def _made(self, data: Any, word: int | None) -> ParallelVariable:
+    def _variable(self, data: Any, word: int | None) -> ParallelVariable:
         if word is not None:
             self.irregular()
         return ParallelVariable(self, data, word)
@@ -407,23 +407,23 @@ def vp_ratio(shape: Sequence[int], processors: int) -> int:
 
 
 def _extents(shape: Any) -> tuple[int, ...]:
-    given: Sequence[Any] = [shape] if isinstance(shape, int | np.integer) else list(shape)
-    if not 1 <= len(given) <= MAX_AXES:
-        raise UsageError(f"a VP set has 1 to {MAX_AXES} axes, not {len(given)}")
-    for extent in given:
+    extents: Sequence[Any] = [shape] if isinstance(shape, int | np.integer) else list(shape)
+    if not 1 <= len(extents) <= MAX_AXES:
+        raise UsageError(f"a VP set has 1 to {MAX_AXES} axes, not {len(extents)}")
+    for extent in extents:
         if isinstance(extent, bool) or not isinstance(extent, int | np.integer) or extent < 1:
             raise UsageError(f"the shape has {extent!r}; expected whole numbers of 1 or more")
-    return tuple(int(extent) for extent in given)
+    return tuple(int(extent) for extent in extents)
 
 
 def _orders(order: Any, ndim: int) -> tuple[str | None, ...]:
-    given = [order] * ndim if order is None or isinstance(order, str) else list(order)
-    if len(given) != ndim:
-        raise UsageError(f"order has {len(given)} entries, but the VP set has {ndim} axes")
-    for one in given:
+    orders = [order] * ndim if order is None or isinstance(order, str) else list(order)
+    if len(orders) != ndim:
+        raise UsageError(f"order has {len(orders)} entries, but the VP set has {ndim} axes")
+    for one in orders:
         if one not in (None, "news", "send"):
             raise UsageError(f"there is no order {one!r}; there are 'news' and 'send'")
-    return tuple(given)
+    return tuple(orders)
 
 
 def _execution(shape: tuple[int, ...], order: tuple[str | None, ...], comm: Any, grid: Any) -> Any:

@@ -74,8 +74,8 @@ class Subject:
 
     def transfer(self, length: int = 8) -> float | None:
         """Seconds of one message of that length, if there is a sample."""
-        found = self.echo().filter(pl.col("bytes") == length)["seconds"]
-        return float(found[0]) if len(found) else None
+        seconds = self.echo().filter(pl.col("bytes") == length)["seconds"]
+        return float(seconds[0]) if len(seconds) else None
 
 
 @dataclass(frozen=True)
@@ -115,14 +115,14 @@ def collect(
     """
     table = samples.validate(table)
     described = {machine.name: machine for machine in machines}
-    given = {(fit.machine, fit.source): fit for fit in fits}
+    fit_of = {(fit.machine, fit.source): fit for fit in fits}
     groups = table.select("machine", "source").unique(maintain_order=True).rows()
     groups = sorted(groups, key=lambda group: (_ORDER[group[1]], groups.index(group)))
     subjects: list[Subject] = []
     notes: list[str] = []
     for machine, source in groups:
         part = table.filter((pl.col("machine") == machine) & (pl.col("source") == source))
-        fit = given.get((machine, source))
+        fit = fit_of.get((machine, source))
         if fit is None:
             fit, note = _fitted(part, machine, source)
             notes += note
@@ -141,8 +141,8 @@ def _series(machine: str, source: str, groups: Sequence[tuple[str, str]]) -> int
     What was published of a machine and what is simulated of it have one colour: one is drawn over the other.
     """
     names = list(dict.fromkeys((name, kind if kind == "measured" else "") for name, kind in groups))
-    place = names.index((machine, source if source == "measured" else ""))
-    return place if sum(kind == "measured" for _, kind in groups) == 1 else place + 1
+    index = names.index((machine, source if source == "measured" else ""))
+    return index if sum(kind == "measured" for _, kind in groups) == 1 else index + 1
 
 
 def _fitted(part: pl.DataFrame, machine: str, source: str) -> tuple[model.Fit | None, list[str]]:
@@ -166,9 +166,9 @@ def _label(machine: str, source: str, described: Mapping[str, MachineDescription
 def _multiply(part: pl.DataFrame, machine: MachineDescription | None) -> float | None:
     """From samples of the arithmetic tests, else from the machine's description."""
     if "variant" in part.columns:
-        found = part.filter((pl.col("benchmark") == "arithmetic") & (pl.col("variant") == "float64_multiply"))
-        if not found.is_empty():
-            return float(str(found["seconds"].median()))
+        multiplications = part.filter((pl.col("benchmark") == "arithmetic") & (pl.col("variant") == "float64_multiply"))
+        if not multiplications.is_empty():
+            return float(str(multiplications["seconds"].median()))
     if machine is None:
         return None
     figure = tomllib.loads(machine.to_toml()).get("operations", {}).get("float64_multiply")

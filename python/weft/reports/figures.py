@@ -22,7 +22,7 @@ _HEIGHT = 26.0
 _PANEL_HEIGHT = 15.0
 # Machines of four decades of years are many decades of time apart.
 _SHAPE_HEIGHT = 26.0
-_SHAPE_ROOM = 2.0
+_SHAPE_HEADROOM = 2.0
 _CURVE_POINTS = 24
 """Points of a fitted piece: enough for a smooth curve on log axes."""
 
@@ -40,7 +40,7 @@ def latency(content: Content) -> Figure:
             continue
         traces.append(_samples(subject, points, "seconds", units.seconds, with_interval=True))
         traces += _fit_lines(subject, lambda length, seconds: seconds, int(points["hops"][0]))
-    return made(traces, _lengths(content), log_axis("time of one message", "s", *value_range(traces)))
+    return figure_of(traces, _lengths(content), log_axis("time of one message", "s", *value_range(traces)))
 
 
 def rate(content: Content) -> Figure:
@@ -55,7 +55,7 @@ def rate(content: Content) -> Figure:
         if subject.own and not window.is_empty():
             window = window.with_columns(pl.col("bytes") / pl.col("seconds"))
             traces.append(_samples(subject, window, "rate", units.rate, name="windowed", dash="dot", hollow=True))
-    return made(traces, _lengths(content), log_axis("rate", "B/s", *value_range(traces)))
+    return figure_of(traces, _lengths(content), log_axis("rate", "B/s", *value_range(traces)))
 
 
 def hops(content: Content, lengths: Sequence[int]) -> Figure:
@@ -77,7 +77,7 @@ def hops(content: Content, lengths: Sequence[int]) -> Figure:
             trace["mode"] = "lines+markers"
             traces.append(trace)
     axis = {"title": {"text": "links crossed (hops)"}, "dtick": 1}
-    return made(traces, axis, log_axis("rate", "B/s", *value_range(traces)))
+    return figure_of(traces, axis, log_axis("rate", "B/s", *value_range(traces)))
 
 
 def hop_lengths(content: Content) -> list[int]:
@@ -113,16 +113,16 @@ def stencil_by_ranks(content: Content) -> Figure:
 
 
 def _by_shape(content: Content, benchmark: str) -> Figure:
-    found = content.table.filter(pl.col("benchmark") == benchmark)
-    if found.is_empty() or "shape" not in found.columns:
-        return made([], {}, {})
-    shapes = sorted(found["shape"].drop_nulls().unique().to_list(), key=_elements)
+    samples = content.table.filter(pl.col("benchmark") == benchmark)
+    if samples.is_empty() or "shape" not in samples.columns:
+        return figure_of([], {}, {})
+    shapes = sorted(samples["shape"].drop_nulls().unique().to_list(), key=_elements)
 
     def of_shape(subject: Subject, shape: str) -> pl.DataFrame:
         points = subject.points(benchmark)
         return points if points.is_empty() else points.filter(pl.col("shape") == shape).sort("ranks")
 
-    return _panels(content, shapes, "ranks", "ranks", of_shape, height=_SHAPE_HEIGHT, room=_SHAPE_ROOM)
+    return _panels(content, shapes, "ranks", "ranks", of_shape, height=_SHAPE_HEIGHT, headroom=_SHAPE_HEADROOM)
 
 
 def _elements(shape: str) -> tuple[int, int]:
@@ -156,7 +156,7 @@ def residuals(content: Content) -> Figure:
                 }
             )
     axis = {"title": {"text": "fit against sample"}, "tickformat": "+.0%", "zeroline": True, "zerolinewidth": 2}
-    return made(traces, _lengths(content), axis)
+    return figure_of(traces, _lengths(content), axis)
 
 
 def fit_errors(subject: Subject) -> pl.DataFrame:
@@ -199,16 +199,16 @@ def _panels(
     select: Callable[[Subject, str], pl.DataFrame],
     *,
     height: float = _PANEL_HEIGHT,
-    room: float = 1.0,
+    headroom: float = 1.0,
 ) -> Figure:
-    """Small multiples: one panel a collective, the same axes in all, with a factor of room beyond the values."""
+    """Small multiples: one panel a collective, the same axes in all, with a factor of headroom beyond the values."""
     columns = min(3, max(1, len(names)))
     lines = math.ceil(len(names) / columns)
     traces: list[Trace] = []
     layout: dict[str, Any] = {"annotations": [], "legend": _LEGEND, "margin": _MARGIN, "hovermode": "closest"}
     shown: set[str] = set()
-    for place, name in enumerate(names):
-        suffix = "" if place == 0 else str(place + 1)
+    for panel, name in enumerate(names):
+        suffix = "" if panel == 0 else str(panel + 1)
         for subject in content.subjects:
             points = select(subject, name)
             if points.is_empty():
@@ -221,22 +221,22 @@ def _panels(
             }  # fmt: skip
             shown.add(subject.label)
             traces.append(trace)
-        _place(layout, name, place, columns, lines)
+        _add_panel(layout, name, panel, columns, lines)
     low, high = value_range(traces)
-    low, high = low / room, high * room
-    for place in range(len(names)):
-        suffix = "" if place == 0 else str(place + 1)
+    low, high = low / headroom, high * headroom
+    for panel in range(len(names)):
+        suffix = "" if panel == 0 else str(panel + 1)
         x = _lengths(content, "", ticks=3) if column == "bytes" else _ranks_axis(traces)
-        layout[f"xaxis{suffix}"] |= {**x, "title": {"text": title if place >= len(names) - columns else ""}}
+        layout[f"xaxis{suffix}"] |= {**x, "title": {"text": title if panel >= len(names) - columns else ""}}
         layout[f"yaxis{suffix}"] |= log_axis("", "s", low, high)
-        layout[f"yaxis{suffix}"]["showticklabels"] = place % columns == 0
+        layout[f"yaxis{suffix}"]["showticklabels"] = panel % columns == 0
     return {"data": traces, "layout": layout, "height": height * max(1, lines) + _legend_height(traces)}
 
 
-def _place(layout: dict[str, Any], name: str, place: int, columns: int, lines: int) -> None:
+def _add_panel(layout: dict[str, Any], name: str, panel: int, columns: int, lines: int) -> None:
     """A panel's share of the figure."""
-    suffix = "" if place == 0 else str(place + 1)
-    column, line = place % columns, place // columns
+    suffix = "" if panel == 0 else str(panel + 1)
+    column, line = panel % columns, panel // columns
     width, height, gap = 1.0 / columns, 1.0 / lines, 0.02
     x = [column * width + (gap if column else 0.0), (column + 1) * width]
     top = 1.0 - line * height
@@ -331,7 +331,7 @@ def _fit_lines(subject: Subject, value: Callable[[float, float], float], hops: i
     ]
 
 
-def made(traces: list[Trace], x: dict[str, Any], y: dict[str, Any]) -> Figure:
+def figure_of(traces: list[Trace], x: dict[str, Any], y: dict[str, Any]) -> Figure:
     """A figure of its curves and axes."""
     layout = {"xaxis": x, "yaxis": y, "legend": _LEGEND, "margin": _MARGIN, "hovermode": "closest"}
     return {"data": traces, "layout": layout, "height": _HEIGHT + _legend_height(traces)}

@@ -10,7 +10,7 @@ import polars as pl
 from weft import units
 from weft.model import FitError, rates
 from weft.reports.content import Content, Subject
-from weft.reports.figures import Figure, Trace, drawn, made
+from weft.reports.figures import Figure, Trace, drawn, figure_of
 from weft.reports.tables import Cell, Column, Row, Table
 
 BENCHMARK = "fghc"
@@ -24,20 +24,20 @@ _PARTS = (("goals", 3), ("messages", 2), ("idle", 8))
 
 def _points(subject: Subject) -> pl.DataFrame:
     """One row a run or PE: medians over repetitions."""
-    found = subject.table.filter(pl.col("benchmark") == BENCHMARK)
-    if found.is_empty():
-        return found
+    rows = subject.table.filter(pl.col("benchmark") == BENCHMARK)
+    if rows.is_empty():
+        return rows
     key = ["program", "goal", "ranks", "pe"]
-    values = [name for name in ("seconds", "rate", "work_s", "idle_s", "communication_s") if name in found.columns]
-    return found.group_by(key, maintain_order=True).agg(pl.col(name).median() for name in values)
+    values = [name for name in ("seconds", "rate", "work_s", "idle_s", "communication_s") if name in rows.columns]
+    return rows.group_by(key, maintain_order=True).agg(pl.col(name).median() for name in values)
 
 
 def pe_times(content: Content) -> Figure:
     """Stacked bars, one for each PE of a run: shares of the elapsed time for goals, messages and nothing."""
     bars: dict[str, tuple[list[list[str]], list[float]]] = {name: ([[], []], []) for name, _ in _PARTS}
     runs = sorted(_runs(content), key=lambda run: -run[2])[:MAX_RUNS]
-    for label, found, _ in runs:
-        for row in found.iter_rows(named=True):
+    for label, elements, _ in runs:
+        for row in elements.iter_rows(named=True):
             messages = row.get("communication_s") or 0.0
             parts = (row["work_s"] - messages, messages, row["idle_s"])
             for (name, _), seconds in zip(_PARTS, parts, strict=True):
@@ -58,7 +58,7 @@ def pe_times(content: Content) -> Figure:
                 }
             )  # fmt: skip
     axis = {"title": {"text": "share of the elapsed time"}, "tickformat": ".0%", "range": [0, 1]}
-    figure = made(traces, {"type": "multicategory", "title": {"text": "PE"}}, axis)
+    figure = figure_of(traces, {"type": "multicategory", "title": {"text": "PE"}}, axis)
     figure["layout"]["barmode"] = "stack"
     return figure
 
@@ -69,8 +69,8 @@ def _runs(content: Content) -> Iterator[tuple[str, pl.DataFrame, int]]:
         if points.is_empty():
             continue
         of_pes = points.filter(pl.col("pe").is_not_null() & (pl.col("ranks") <= MAX_PES) & (pl.col("ranks") > 1))
-        for (program, goal, ranks), found in of_pes.group_by("program", "goal", "ranks", maintain_order=True):
-            yield f"{subject.machine}, {program}: {goal}, {ranks} PEs", found.sort("pe"), int(str(ranks))
+        for (program, goal, ranks), elements in of_pes.group_by("program", "goal", "ranks", maintain_order=True):
+            yield f"{subject.machine}, {program}: {goal}, {ranks} PEs", elements.sort("pe"), int(str(ranks))
 
 
 def performance(content: Content) -> Figure:
@@ -81,8 +81,8 @@ def performance(content: Content) -> Figure:
         if points.is_empty():
             continue
         whole = points.filter(pl.col("pe").is_null())
-        for (program,), found in whole.group_by("program", maintain_order=True):
-            best = found.group_by("ranks").agg(pl.col("rate").max()).sort("ranks")
+        for (program,), runs in whole.group_by("program", maintain_order=True):
+            best = runs.group_by("ranks").agg(pl.col("rate").max()).sort("ranks")
             if len(best) < 2:
                 continue
             trace = drawn(subject, best["ranks"].to_list(), best["rate"].to_list(), _per_second)
@@ -91,7 +91,7 @@ def performance(content: Content) -> Figure:
             trace["hovertemplate"] = "%{fullData.name}<br>%{x} PEs: %{customdata}<extra></extra>"
             traces.append(trace)
     axes: list[dict[str, Any]] = [{"type": "log", "title": {"text": title}} for title in ("PEs", "reductions a second")]
-    return made(traces, *axes)
+    return figure_of(traces, *axes)
 
 
 def _per_second(value: float | None) -> str:
@@ -105,10 +105,10 @@ def scales(content: Content) -> Table | None:
         if subject.table.filter(pl.col("benchmark") == BENCHMARK).is_empty():
             continue
         try:
-            found = rates(subject.table)
+            scaled = rates(subject.table)
         except FitError:
             continue
-        for row in found.iter_rows(named=True):
+        for row in scaled.iter_rows(named=True):
             time = row["relative_time"]
             rows.append(
                 Row(

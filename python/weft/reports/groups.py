@@ -10,7 +10,7 @@ import polars as pl
 
 from weft import units
 from weft.reports.content import Content, Subject
-from weft.reports.figures import Figure, Trace, drawn, log_axis, made, value_range
+from weft.reports.figures import Figure, Trace, drawn, figure_of, log_axis, value_range
 
 _DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 _DRAWN = ("ipsc860", "ncube6400")
@@ -37,11 +37,11 @@ def stream(content: Content) -> Figure:
         for number, threads in enumerate(points["threads"].unique().sort().to_list()):
             part = points.filter((pl.col("threads") == threads) & pl.col("rate").is_not_null())
             name = f"{subject.label}, {threads} thread{'s' if threads and threads > 1 else ''}"
-            found = _trace(subject, part["variant"].to_list(), part["rate"].to_list(), name, "MB/s", number)
-            found["mode"] = "markers"
-            traces.append(found)
+            trace = _trace(subject, part["variant"].to_list(), part["rate"].to_list(), name, "MB/s", number)
+            trace["mode"] = "markers"
+            traces.append(trace)
     axis = {"type": "category", "title": {"text": "kernel"}}
-    return made(traces, axis, _linear("rate", "MB/s"))
+    return figure_of(traces, axis, _linear("rate", "MB/s"))
 
 
 def slowdown(content: Content) -> Figure:
@@ -137,22 +137,22 @@ def _lines(
                 continue
             name = subject.label if value is None else f"{subject.label}, {_named(str(by), value)}"
             traces.append(_trace(subject, part[x].to_list(), part[y].to_list(), name, unit, number))
-    known = sorted({float(value) for found in traces for value in found["x"]})
+    known = sorted({float(value) for trace in traces for value in trace["x"]})
     if unit == "share":
         axis = _linear("share of speed lost", unit)
         axis["tickformat"] = ".0%"
-        return made(traces, _axis(known, x, title), axis)
+        return figure_of(traces, _axis(known, x, title), axis)
     vertical = log_axis("time" if unit == "s" else "rate", unit, *value_range(traces))
-    return made(traces, _axis(known, x, title), vertical)
+    return figure_of(traces, _axis(known, x, title), vertical)
 
 
 def _trace(subject: Subject, x: list[Any], y: list[Any], name: str, unit: str, number: int) -> Trace:
-    found = drawn(subject, x, y, lambda value: _shown(value, unit))
-    found["name"] = found["legendgroup"] = name
-    found["mode"] = "lines+markers"
-    found["line"] = {**found["line"], "dash": _DASHES[number % len(_DASHES)]}
-    found["hovertemplate"] = "%{fullData.name}<br>%{x}: %{customdata}<extra></extra>"
-    return found
+    trace = drawn(subject, x, y, lambda value: _shown(value, unit))
+    trace["name"] = trace["legendgroup"] = name
+    trace["mode"] = "lines+markers"
+    trace["line"] = {**trace["line"], "dash": _DASHES[number % len(_DASHES)]}
+    trace["hovertemplate"] = "%{fullData.name}<br>%{x}: %{customdata}<extra></extra>"
+    return trace
 
 
 def _named(by: str, value: object) -> str:

@@ -409,28 +409,30 @@ def _key(content: Content) -> list[dict[str, str]]:
     if len(content.own) != 1:
         return []
     subject = content.own[0]
-    found = []
+    key_figures = []
     echo = subject.echo()
     for length in (8, 1 << 20):
         row = echo.filter(pl.col("bytes") == length)
         if not row.is_empty():
             seconds, half = float(row["seconds"][0]), float(row["half_width"][0])
             more = f"±{half:.1%} over {row['launches'][0]} launches" if row["launches"][0] > 1 else "one launch"
-            found.append({"name": f"{units.length(length)} message", "value": units.seconds(seconds), "more": more})
+            key_figures.append(
+                {"name": f"{units.length(length)} message", "value": units.seconds(seconds), "more": more}
+            )
     if subject.fit is not None:
         fit = subject.fit
         best = 1.0 / fit.byte_time.value if fit.byte_time.value else None
         pieces = len(fit.echo.pieces)
-        found.append(_figure("Startup", units.seconds(fit.startup.value), "of short messages"))
-        found.append(
+        key_figures.append(_figure("Startup", units.seconds(fit.startup.value), "of short messages"))
+        key_figures.append(
             _figure("Rate of long messages", units.rate(best), f"fit in {pieces} piece{'s' if pieces > 1 else ''}")
         )
         half_bandwidth = round(fit.half_bandwidth) if fit.half_bandwidth is not None else None
-        found.append(_figure("Half the rate at", units.length(half_bandwidth), "message length"))
+        key_figures.append(_figure("Half the rate at", units.length(half_bandwidth), "message length"))
     transfer = subject.transfer()
     if transfer and subject.multiply:
-        found.append(_figure("Transfer ÷ multiply", units.digits(transfer / subject.multiply), "8 bytes each"))
-    return found
+        key_figures.append(_figure("Transfer ÷ multiply", units.digits(transfer / subject.multiply), "8 bytes each"))
+    return key_figures
 
 
 def _figure(name: str, value: str, more: str) -> dict[str, str]:
@@ -439,19 +441,19 @@ def _figure(name: str, value: str, more: str) -> dict[str, str]:
 
 def _warnings(content: Content) -> list[dict[str, str]]:
     """What a reader must know before believing a figure."""
-    found = []
+    warnings = []
     for subject in content.own:
         loose = subject.summary.filter(pl.col("converged").eq(False))
         if not loose.is_empty():
             widest = float(str(loose["half_width"].max()))
             points = f"{len(loose)} of {len(subject.summary)} points of {subject.label}"
             text = f"{points}; the widest interval is ±{widest:.0%}."
-            found.append({"head": "Not converged:", "text": text})
+            warnings.append({"head": "Not converged:", "text": text})
         if "status" in subject.table.columns and (subject.table["status"] == "interrupted").any():
-            found.append(
+            warnings.append(
                 {"head": "Interrupted:", "text": f"the measurement of {subject.label} was stopped before its end."}
             )
-    return found
+    return warnings
 
 
 def _asset(name: str) -> Any:

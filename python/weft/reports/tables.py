@@ -105,13 +105,13 @@ def node(subject: Subject) -> Table | None:
     """Every row of the node suite, folded where it was not measured."""
     if "variant" not in subject.summary.columns:
         return None
-    found = subject.summary.filter(pl.col("variant").is_not_null() & (pl.col("benchmark") != "dot_product"))
-    if found.is_empty():
+    summary = subject.summary.filter(pl.col("variant").is_not_null() & (pl.col("benchmark") != "dot_product"))
+    if summary.is_empty():
         return None
     columns = [Column("benchmark", text=True), Column("row", text=True), Column("size"), Column("threads")]
     columns += [Column("time"), Column("half-width"), Column("rate")]
     rows = []
-    for row in found.iter_rows(named=True):
+    for row in summary.iter_rows(named=True):
         extent = row.get("extent")
         size = units.length(row["bytes"]) if row["bytes"] is not None else "" if extent is None else f"{extent:,}"
         threads = row.get("threads")
@@ -168,13 +168,15 @@ def _estimate(row: dict[str, float | None], name: str, per: str) -> Cell:
 
 def points(subject: Subject) -> Table:
     """Every point of a subject: median over launches with its interval."""
-    found = subject.summary
-    optional = [name for name in PARAMETERS if name not in ("source", "machine", "benchmark") and name in found.columns]
-    optional = [name for name in optional if found[name].is_not_null().any()]
+    summary = subject.summary
+    optional = [
+        name for name in PARAMETERS if name not in ("source", "machine", "benchmark") and name in summary.columns
+    ]
+    optional = [name for name in optional if summary[name].is_not_null().any()]
     columns = [Column("benchmark", text=True), *(Column(name) for name in optional)]
     columns += [Column("median"), Column("95% interval"), Column("half-width"), Column("launches"), Column("rate")]
     rows = []
-    for row in found.iter_rows(named=True):
+    for row in summary.iter_rows(named=True):
         cells = [Cell(row["benchmark"])]
         cells += [
             Cell("" if row[n] is None else units.length(row[n]) if n.endswith("bytes") else str(row[n]))

@@ -66,16 +66,16 @@ class Column:
 _CONTROL = "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x{9f}\\x{200e}\\x{200f}\\x{2028}-\\x{202e}\\x{2066}-\\x{2069}]"
 """What a terminal reacts to: no name is made of it."""
 
-_LEAST, _MOST = 1e-40, 1e40
+_MIN_NUMBER, _MAX_NUMBER = 1e-40, 1e40
 """Numbers of any sense, whatever their unit: products and quotients of several of them are finite."""
 
 
 def _positive(value: pl.Expr) -> pl.Expr:
-    return value.is_between(_LEAST, _MOST)
+    return value.is_between(_MIN_NUMBER, _MAX_NUMBER)
 
 
 def _not_negative(value: pl.Expr) -> pl.Expr:
-    return value.is_between(0.0, _MOST)
+    return value.is_between(0.0, _MAX_NUMBER)
 
 
 def _at_least(limit: int) -> Callable[[pl.Expr], pl.Expr]:
@@ -201,7 +201,7 @@ _COLUMNS = (
         "number",
         "share of speed that the disturbance takes, 1 - quiet_seconds/seconds",
         "a finite number",
-        valid=lambda value: value.is_between(-_MOST, _MOST),
+        valid=lambda value: value.is_between(-_MAX_NUMBER, _MAX_NUMBER),
     ),
     *(
         Column(name, "count", meaning, "an integer of at least 0", valid=_at_least(0))
@@ -332,18 +332,18 @@ def _checked(values: pl.Series, column: Column, origin: str) -> pl.Series:
         lost = lost | wrong["wrong"].fill_null(False)
     if lost.any():
         row = int(lost.arg_true()[0])
-        found = values[row]
+        entry = values[row]
         raise SamplesError(
-            f"{origin}, row {row + 1}, column {column.name}: expected {column.expected}, found {_shown(found)}"
+            f"{origin}, row {row + 1}, column {column.name}: expected {column.expected}, found {_shown(entry)}"
         )
     return typed
 
 
-def _shown(found: object) -> str:
+def _shown(entry: object) -> str:
     """A value as a message names it."""
-    if found is None or found == "":
+    if entry is None or entry == "":
         return "nothing"
-    return f"'{quoted(found)}'" if isinstance(found, str) else quoted(found)
+    return f"'{quoted(entry)}'" if isinstance(entry, str) else quoted(entry)
 
 
 def _typed(values: pl.Series, column: Column) -> pl.Series:

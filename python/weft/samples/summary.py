@@ -68,8 +68,8 @@ def median_interval(values: ArrayLike, confidence: float = DEFAULT_CONFIDENCE) -
 
     Examples
     --------
-    >>> found = median_interval([1.0, 1.1, 1.2, 1.3, 1.4, 9.0])
-    >>> found.median, found.low, found.high, round(found.coverage, 3)
+    >>> interval = median_interval([1.0, 1.1, 1.2, 1.3, 1.4, 9.0])
+    >>> interval.median, interval.low, interval.high, round(interval.coverage, 3)
     (1.25, 1.0, 9.0, 0.969)
     """
     ordered = np.sort(np.asarray(values, dtype=float))
@@ -127,8 +127,8 @@ def summarise(
     Examples
     --------
     >>> import weft
-    >>> found = summarise(weft.simulate("ipsc860", "echo", bytes=(8, 1024)))
-    >>> found["bytes"].to_list()
+    >>> summary = summarise(weft.simulate("ipsc860", "echo", bytes=(8, 1024)))
+    >>> summary["bytes"].to_list()
     [8, 1024]
     """
     table = validate(table)
@@ -190,19 +190,19 @@ _FIGURES: dict[str, pl.DataType] = {
 
 def _row(values: list[float], source: str, confidence: float, half_width: float) -> tuple[object, ...]:
     """The figures of one group, in the order of `_FIGURES`."""
-    found = median_interval(values, confidence)
+    interval = median_interval(values, confidence)
     converged: bool | None
-    if source != "measured" and found.count == 1:
+    if source != "measured" and interval.count == 1:
         converged, note = None, ""
-    elif found.coverage < confidence:
+    elif interval.coverage < confidence:
         converged = False
         note = (
-            f"NOT CONVERGED: {found.count} launch{'es' if found.count > 1 else ''}, "
-            f"whose range covers the median with {found.coverage:.0%}, not {confidence:.0%}"
+            f"NOT CONVERGED: {interval.count} launch{'es' if interval.count > 1 else ''}, "
+            f"whose range covers the median with {interval.coverage:.0%}, not {confidence:.0%}"
         )
-    elif found.half_width > half_width:
-        converged, note = False, f"NOT CONVERGED: half-width {found.half_width:.1%} of the median"
+    elif interval.half_width > half_width:
+        converged, note = False, f"NOT CONVERGED: half-width {interval.half_width:.1%} of the median"
     else:
         converged, note = True, ""
-    width = found.half_width
-    return found.count, found.median, found.low, found.high, found.coverage, width, converged, note
+    width = interval.half_width
+    return interval.count, interval.median, interval.low, interval.high, interval.coverage, width, converged, note

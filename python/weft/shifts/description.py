@@ -93,14 +93,14 @@ def within_extent(by: int, extent: int, circular: bool) -> int:
 def checked_dtype(dtype: Any) -> np.dtype[Any]:
     """A dtype whose elements are bytes of their own. Raises UsageError."""
     try:
-        found: np.dtype[Any] = np.dtype(dtype)
+        checked: np.dtype[Any] = np.dtype(dtype)
     except TypeError as error:
         raise UsageError(f"{dtype!r} is no dtype: {error}") from error
-    if found.hasobject:
-        raise UsageError(f"dtype {found} holds Python objects: shifts move numbers, booleans and records of them")
-    if found.itemsize == 0:
-        raise UsageError(f"dtype {found} has elements of no bytes")
-    return found
+    if checked.hasobject:
+        raise UsageError(f"dtype {checked} holds Python objects: shifts move numbers, booleans and records of them")
+    if checked.itemsize == 0:
+        raise UsageError(f"dtype {checked} has elements of no bytes")
+    return checked
 
 
 def constant(boundary: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
@@ -110,11 +110,11 @@ def constant(boundary: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     try:
         if not _fits(boundary, dtype):
             raise UsageError(f"boundary {boundary!r} does not fit dtype {dtype}")
-        made = np.empty((), dtype)
-        made[()] = boundary
+        array = np.empty((), dtype)
+        array[()] = boundary
     except (TypeError, ValueError, OverflowError) as error:
         raise UsageError(f"boundary {boundary!r} does not fit dtype {dtype}: {error}") from error
-    return made
+    return array
 
 
 def _fits(boundary: Any, dtype: np.dtype[Any]) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 from weft.shifts.description import Shift, is_number
 from weft.units import length, rate, seconds
 
-_WAYS = {
+_STRATEGIES = {
     "nothing": "there are no elements: nothing is done",
     "lines": "line by line from a list that was worked out when the plan was made: {moves} loads ({vectors})",
     "one pass": "one pass over the sources, block by block; outputs are written {stores} ({vectors})",
@@ -27,14 +27,14 @@ def explanation(
     """The text of `ShiftPlan.explain`."""
     sources = 1 + max(shift.source for shift in shifts)
     lines = [f"{len(shifts)} shifts of {sources} source{'s' * (sources > 1)}, {dtype} of shape {shape}:"]
-    for number, (shift, found) in enumerate(zip(shifts, summary["shifts"], strict=True)):
-        lines.append(f"  out[{number}]: {_shift(shift, found, shape, sources)}")
+    for number, (shift, sizes) in enumerate(zip(shifts, summary["shifts"], strict=True)):
+        lines.append(f"  out[{number}]: {_shift(shift, sizes, shape, sources)}")
     stores = "past the caches, being larger than they are" if summary["streaming"] else "through the caches"
-    lines.append("How: " + _WAYS[summary["way"]].format(**summary, stores=stores) + _threads(summary["threads"]))
+    lines.append("How: " + _STRATEGIES[summary["way"]].format(**summary, stores=stores) + _threads(summary["threads"]))
     return "\n".join([*lines, *_costs(len(shifts), summary, bytes_per_second)])
 
 
-def _shift(shift: Shift, found: dict[str, Any], shape: tuple[int, ...], sources: int) -> str:
+def _shift(shift: Shift, sizes: dict[str, Any], shape: tuple[int, ...], sources: int) -> str:
     index = f"i {'+' if shift.by >= 0 else '-'} {abs(shift.by)}"
     array = f"source {shift.source}" if sources > 1 else "the source"
     if shift.boundary is None:
@@ -43,8 +43,8 @@ def _shift(shift: Shift, found: dict[str, Any], shape: tuple[int, ...], sources:
     else:
         what = f"element i is {index} of {array}"
         comes = f"are {shift.boundary}" if is_number(shift.boundary) else "come from the boundary array"
-    slabs = f"{found['slabs']} slab{'s' * (found['slabs'] != 1)} of {length(found['slab'])}"
-    return f"along axis {shift.axis}, {what}; {slabs}, of which {length(found['incoming'])} {comes}"
+    slabs = f"{sizes['slabs']} slab{'s' * (sizes['slabs'] != 1)} of {length(sizes['slab'])}"
+    return f"along axis {shift.axis}, {what}; {slabs}, of which {length(sizes['incoming'])} {comes}"
 
 
 def _threads(count: int) -> str:

@@ -64,18 +64,18 @@ def full(boundary: Any, axis: int, grid: tuple[int, ...], site: tuple[int, ...],
 
     Raises UsageError when it does not fit.
     """
-    given = np.asarray(boundary)
-    if np.iscomplexobj(given) and not np.issubdtype(dtype, np.complexfloating):
+    values = np.asarray(boundary)
+    if np.iscomplexobj(values) and not np.issubdtype(dtype, np.complexfloating):
         raise UsageError(f"the boundary of axis {axis} is complex, the array is {np.dtype(dtype).name}")
     shape, others = shape_of(axis, grid, site), shape_of(axis, grid, ())
-    if given.ndim == 0 or given.shape == shape:
-        fitted = given
-    elif given.shape == others:
-        fitted = given.reshape(others + (1,) * len(site))
+    if values.ndim == 0 or values.shape == shape:
+        fitted = values
+    elif values.shape == others:
+        fitted = values.reshape(others + (1,) * len(site))
     else:
         expected = f"{others}" if not site else f"{others} or {shape}"
         raise UsageError(
-            f"the boundary array of axis {axis} has shape {given.shape}; for a grid of {grid} it must have {expected}: "
-            "the grid without that axis"
+            f"the boundary array of axis {axis} has shape {values.shape}; for a grid of {grid} it must have "
+            f"{expected}: the grid without that axis"
         )
     return np.require(np.broadcast_to(fitted, shape), dtype, ["C_CONTIGUOUS", "ALIGNED"])

@@ -177,8 +177,8 @@ def check_coefficient(offset: tuple[int, ...], coefficient: Any, rank: int) -> N
     if hasattr(coefficient, "dtype") and hasattr(coefficient, "ndim"):
         numeric, axes = not str(coefficient.dtype).startswith(("bool", "object", "str", "<U")), coefficient.ndim
     else:
-        given = np.asarray(coefficient)
-        numeric, axes = given.dtype.kind in "iufc", given.ndim
+        values = np.asarray(coefficient)
+        numeric, axes = values.dtype.kind in "iufc", values.ndim
     if not numeric:
         raise UsageError(f"the coefficient at {offset} is {coefficient!r}: expected a number or an array of numbers")
     if axes > rank:

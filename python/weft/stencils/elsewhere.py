@@ -60,14 +60,14 @@ def coefficient_of(xp: Any, stencil: Stencil, x: Any, coefficient: Any) -> Any:
     if isinstance(coefficient, (int, float, complex)):
         return coefficient
     # Arrays of the library itself stay as they are: they may be differentiated with respect to.
-    given = coefficient if is_elsewhere(coefficient) else None
-    if given is None:
+    array = coefficient if is_elsewhere(coefficient) else None
+    if array is None:
         values = np.asarray(coefficient)
         complex_in_real = values.dtype.kind == "c" and not xp.isdtype(x.dtype, "complex floating")
         if complex_in_real:
             raise UsageError(f"a coefficient is complex, the array is {x.dtype}")
-        given = xp.asarray(values.astype(values.dtype if values.dtype.kind == "c" else np.float64), dtype=x.dtype)
-    return xp.reshape(given, tuple(given.shape) + (1,) * stencil.site_rank) if given.ndim else given
+        array = xp.asarray(values.astype(values.dtype if values.dtype.kind == "c" else np.float64), dtype=x.dtype)
+    return xp.reshape(array, tuple(array.shape) + (1,) * stencil.site_rank) if array.ndim else array
 
 
 def is_numpy(value: Any) -> bool:
@@ -84,13 +84,13 @@ def beyond(xp: Any, stencil: Stencil, x: Any, axis: int, length: int) -> Any:
         return xp.full(shape, boundary, dtype=x.dtype)
     start = first_axis(stencil, x)
     grid, site = tuple(x.shape[start : start + stencil.rank]), tuple(x.shape[start + stencil.rank :])
-    given = xp.asarray(boundary, dtype=x.dtype)
+    values = xp.asarray(boundary, dtype=x.dtype)
     shapes = boundaries.shape_of(axis, grid, site), boundaries.shape_of(axis, grid, ())
-    if tuple(given.shape) not in shapes:
-        raise UsageError(f"the boundary array of axis {axis} has shape {tuple(given.shape)}; expected {shapes[1]}")
-    if tuple(given.shape) == shapes[1]:
-        given = xp.reshape(given, shapes[1] + (1,) * len(site))
-    return xp.broadcast_to(xp.expand_dims(given, axis=axis), shape)
+    if tuple(values.shape) not in shapes:
+        raise UsageError(f"the boundary array of axis {axis} has shape {tuple(values.shape)}; expected {shapes[1]}")
+    if tuple(values.shape) == shapes[1]:
+        values = xp.reshape(values, shapes[1] + (1,) * len(site))
+    return xp.broadcast_to(xp.expand_dims(values, axis=axis), shape)
 
 
 def cut(x: Any, axis: int, start: int, stop: int) -> Any:
@@ -131,11 +131,11 @@ def by_slices(xp: Any, stencil: Stencil, x: Any) -> Any:
             extended = extend(xp, stencil, x, extended, axis, low, high)
     total: Any = None
     for offset, coefficient in stencil.points.items():
-        place = tuple(
+        window = tuple(
             slice(low + by, low + by + x.shape[start + axis])
             for axis, (by, (low, _)) in enumerate(zip(offset, stencil.reach, strict=True))
         )
-        term = coefficient_of(xp, stencil, x, coefficient) * extended[(slice(None),) * start + place]
+        term = coefficient_of(xp, stencil, x, coefficient) * extended[(slice(None),) * start + window]
         total = term if total is None else total + term
     return total
 

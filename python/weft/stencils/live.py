@@ -32,36 +32,36 @@ class Live:
         Whether that is a copy, to be filled again before each call.
     """
 
-    def __init__(self, given: Array, make: Callable[[Array], Array]) -> None:
-        self.own = make(given)
-        self.is_copy = not np.may_share_memory(self.own, given)
-        self._given = given
+    def __init__(self, source: Array, make: Callable[[Array], Array]) -> None:
+        self.own = make(source)
+        self.is_copy = not np.may_share_memory(self.own, source)
+        self._source = source
         self._make = make
 
     def refresh(self) -> None:
         """Takes over what the caller's array holds."""
-        np.copyto(self.own, self._make(self._given))
+        np.copyto(self.own, self._make(self._source))
 
 
-def is_alike(given: Array) -> bool:
+def is_alike(values: Array) -> bool:
     """Whether coefficients, broadcast to the grid, are one for a row: such are summed apart, before those along rows.
 
     It is asked of the whole grid's, so that the sums of a part are those of the whole; strides along an axis of one
     index say nothing.
     """
-    return given.shape[-1] > 1 and given.strides[-1] == 0
+    return values.shape[-1] > 1 and values.strides[-1] == 0
 
 
 def coefficients(
-    given: Array, alike: bool, part: Callable[[Array], Array], real: np.dtype[Any], components: int
+    source: Array, alike: bool, part: Callable[[Array], Array], real: np.dtype[Any], components: int
 ) -> tuple[Live, Array]:
     """Coefficients of a grid or a part of one: the values that the kernels read, and these as they take them.
 
-    The second has the shape of `given` (with strides of 0 where nothing depends on an axis), or an axis more: a value
+    The second has the shape of `source` (with strides of 0 where nothing depends on an axis), or an axis more: a value
     for each of the `components` elements of a site, which lie together.
     """
-    held = given[
-        (*(slice(1) if step == 0 else slice(None) for step in given.strides[:-1]), slice(1) if alike else slice(None))
+    held = source[
+        (*(slice(1) if step == 0 else slice(None) for step in source.strides[:-1]), slice(1) if alike else slice(None))
     ]
 
     def is_read(values: Array) -> bool:
@@ -78,7 +78,7 @@ def coefficients(
         return np.repeat(values[..., np.newaxis].astype(real), components, axis=-1)
 
     live = Live(held, make)
-    return live, spread(live.own, given.shape, alike)
+    return live, spread(live.own, source.shape, alike)
 
 
 def spread(held: Array, shape: tuple[int, ...], alike: bool) -> Array:

@@ -85,7 +85,7 @@ class StencilPlan(Releasable):
                 raise UsageError(f"the boundary of axis {axis} is complex, the array is {self._dtype.name}")
             return float(boundary)
         live = Live(
-            np.asarray(boundary), lambda given: boundaries.full(given, axis, self._grid, self._site, self._dtype)
+            np.asarray(boundary), lambda values: boundaries.full(values, axis, self._grid, self._site, self._dtype)
         )
         return self._kept(live).reshape(-1).view(self._real)
 
@@ -275,21 +275,21 @@ class StencilPlan(Releasable):
 def fit(offset: tuple[int, ...], coefficient: Any, grid: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     """A coefficient as a number, or an array with the grid's shape. Raises UsageError."""
     refuse_masked(f"the coefficient at {offset}", coefficient)
-    given = np.asarray(coefficient)
-    if np.iscomplexobj(given) and dtype.kind != "c":
+    values = np.asarray(coefficient)
+    if np.iscomplexobj(values) and dtype.kind != "c":
         raise UsageError(f"the coefficient at {offset} is complex, the array is {dtype.name}")
-    if given.ndim == 0:
-        return given[()]
+    if values.ndim == 0:
+        return values[()]
     try:
-        return np.broadcast_to(given, grid)
+        return np.broadcast_to(values, grid)
     except ValueError:
         raise UsageError(
-            f"the coefficients at {offset} have shape {given.shape}, which does not broadcast to the grid {grid}"
+            f"the coefficients at {offset} have shape {values.shape}, which does not broadcast to the grid {grid}"
         ) from None
 
 
 def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """A new array whose first element begins a cache line: results can then be written past the caches in whole
+    """A new array whose first element begins a cache line: results can then be written by non-temporal stores of whole
     lines."""
     length = math.prod(shape) * dtype.itemsize
     held = np.empty(length + ALIGNMENT, np.uint8)
@@ -300,15 +300,15 @@ def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
 def dtype_of(dtype: Any) -> np.dtype[Any]:
     """A type that a stencil computes in. Raises UsageError."""
     try:
-        found: np.dtype[Any] = np.dtype(dtype)
+        checked: np.dtype[Any] = np.dtype(dtype)
     except TypeError:
         raise UsageError(f"{dtype!r} is no type of an array") from None
-    if found.name not in REAL_OF or not found.isnative:
+    if checked.name not in REAL_OF or not checked.isnative:
         raise UsageError(
-            f"a stencil computes in {', '.join(REAL_OF)} of this machine's byte order, not in {found}: "
+            f"a stencil computes in {', '.join(REAL_OF)} of this machine's byte order, not in {checked}: "
             "convert the array, for instance with x.astype(float)"
         )
-    return found
+    return checked
 
 
 def counted(name: str, value: Any) -> int:
@@ -332,9 +332,11 @@ def threads_for(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
 def shape_of(shape: Any) -> tuple[int, ...]:
     """A shape as a tuple. Raises UsageError."""
     try:
-        found = (operator.index(shape),) if not isinstance(shape, (tuple, list)) else tuple(map(operator.index, shape))
+        extents = (
+            (operator.index(shape),) if not isinstance(shape, (tuple, list)) else tuple(map(operator.index, shape))
+        )
     except TypeError:
-        found = (-1,)
-    if any(extent < 0 for extent in found):
+        extents = (-1,)
+    if any(extent < 0 for extent in extents):
         raise UsageError(f"{shape!r} is no shape: expected extents such as (256, 256)")
-    return found
+    return extents

@@ -116,15 +116,15 @@ def measure_here(
         for method in methods:
             schedule = compile(connections, machine, compiler=compiler, seed=seed) if method == "conset" else None
             random = seed if schedule is None and connections.name in RANDOM_ORDER else None
-            told = request(
+            exchange = request(
                 connections, schedule, random=random, word_bytes=8, iterations=iterations or ITERATIONS,
                 warmup=min(WARMUP, iterations or WARMUP), phantom=False,
             )  # fmt: skip
-            wanted.append((method, length, connections, told))
+            wanted.append((method, length, connections, exchange))
     start = time.monotonic()
     earlier = [] if before is None else before.filter(pl.col("source") == "measured").to_dicts()
     kept = [row for record in (journal.records if journal is not None else []) for row in record["rows"]]
-    found = Measurement(table([]))
+    measurement = Measurement(table([]))
     rows = [one for one in kept if _key(one) not in set(map(_key, earlier))]
     known = set(map(_key, [*earlier, *rows]))
     try:
@@ -135,7 +135,7 @@ def measure_here(
             )
             if known.issuperset(map(_key, asked)):
                 continue
-            results = run_mpi("exchange", [told.to_json() for *_, told in wanted], ranks)
+            results = run_mpi("exchange", [exchange.to_json() for *_, exchange in wanted], ranks)
             new = [
                 row("measured", name, method, connections, _exchange(result), compiler, length, launch)
                 for (method, length, connections, _), result in zip(wanted, results, strict=True)
@@ -146,14 +146,14 @@ def measure_here(
             if progress is not None:
                 progress(launch + 1, launches)
     except KeyboardInterrupt:
-        found.interrupted = True
+        measurement.interrupted = True
     except RunError as error:
         if not rows:
             raise
-        found.failure = error
-    found.spent = time.monotonic() - start
-    found.table = table(rows) if before is None else pl.concat([before, table(rows)], how="diagonal_relaxed")
-    return found
+        measurement.failure = error
+    measurement.spent = time.monotonic() - start
+    measurement.table = table(rows) if before is None else pl.concat([before, table(rows)], how="diagonal_relaxed")
+    return measurement
 
 
 def request_of(

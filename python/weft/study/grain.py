@@ -37,18 +37,18 @@ def conclusion(subjects: Sequence[str] = ()) -> tuple[pl.DataFrame, list[str]]:
     """
     parts: list[pl.DataFrame] = []
     notes: list[str] = []
-    given = [find_machine(name) for name in subjects if Path(name).suffix not in _SUFFIXES]
+    named = [find_machine(name) for name in subjects if Path(name).suffix not in _SUFFIXES]
     for name in subjects:
         if Path(name).suffix in _SUFFIXES:
-            found = grains(samples.read(name))
-            if found.is_empty():
+            part = grains(samples.read(name))
+            if part.is_empty():
                 raise UsageError(
                     f"{name}: the grain needs samples of one machine of echo at 8 or 1024 bytes and of arithmetic, row "
                     "float64_multiply: `weft measure echo arithmetic -o FILE` makes them"
                 )
-            parts.append(found)
-    known = {machine.name for machine in given}
-    for machine in [*given, *(other for other in machines() if other.name not in known)]:
+            parts.append(part)
+    known = {machine.name for machine in named}
+    for machine in [*named, *(other for other in machines() if other.name not in known)]:
         own, missing = _machine(machine)
         parts += [] if own is None else [own]
         notes += missing

@@ -236,9 +236,9 @@ def study(
     RunError
         If MPI is missing or a launch fails.
     """
-    if found := environment.launcher():
+    if job := environment.launcher():
         command = "suite" if whole else "study"
-        raise UsageError(f"weft {command} starts its own ranks, but {found.name} has made it one: run it by itself")
+        raise UsageError(f"weft {command} starts its own ranks, but {job.name} has made it one: run it by itself")
     folder = Path(folder)
     _prepare(folder, resume, force)
     extent = SUITE if whole else QUICK if quick else FULL
@@ -304,8 +304,8 @@ def _measured(
 def _earlier(path: Path) -> pl.DataFrame | None:
     if not path.exists():
         return None
-    found = samples.read(path).filter(pl.col("source") == "measured")
-    return None if found.is_empty() else found
+    earlier = samples.read(path).filter(pl.col("source") == "measured")
+    return None if earlier.is_empty() else earlier
 
 
 def multiplications(extent: Extent, journal: Journal | None = None) -> list[pl.DataFrame]:
@@ -320,8 +320,8 @@ def multiplications(extent: Extent, journal: Journal | None = None) -> list[pl.D
     for repetition in range(extent.protocol.launches):
         rows = known.get(repetition)
         if rows is None:
-            found = json.loads(_core.run_node("arithmetic", request))
-            rows = [{**row, "ranks": 1, "repetition": repetition} for row in found]
+            measured = json.loads(_core.run_node("arithmetic", request))
+            rows = [{**row, "ranks": 1, "repetition": repetition} for row in measured]
             if journal is not None:
                 journal.append({"multiplication": repetition, "rows": rows})
         variants = pl.Series("variant", [row["variant"] for row in rows])
@@ -398,13 +398,13 @@ def simulated_tables(machines: Sequence[Machine], measured: pl.DataFrame, progre
 def _echoes(machine: Machine) -> list[pl.DataFrame]:
     """Echo over 1, 2, … links, as far as the machine reaches; two lengths an octave, which is enough to look at."""
     drawn = sorted(n for n in sum(lengths(), ()) if n & (n - 1) == 0 or n % 3 == 0)
-    found: list[pl.DataFrame] = []
+    echoes: list[pl.DataFrame] = []
     for hops in range(1, 7):
         over = _tried(machine, "echo", bytes=drawn, hops=hops)
-        if found and not over:
+        if echoes and not over:
             break
-        found += over
-    return found or _tried(machine, "echo", ranks=RANKS, bytes=drawn)
+        echoes += over
+    return echoes or _tried(machine, "echo", ranks=RANKS, bytes=drawn)
 
 
 def _sweep(machine: Machine) -> Iterable[int]:
@@ -425,11 +425,11 @@ def _tried(machine: Machine, name: str, **parameters: object) -> list[pl.DataFra
 def fit(measured: pl.DataFrame) -> model.Fit:
     """The fit of the launches that nothing disturbed, compared with the lengths held out of it."""
     steady = undisturbed(measured, model.BENCHMARKS)
-    found = model.fit(steady, HERE, tolerance=TOLERANCE, held_out=lengths()[1])
-    few, of = fitted_launches(measured, found)
+    fitted = model.fit(steady, HERE, tolerance=TOLERANCE, held_out=lengths()[1])
+    few, of = fitted_launches(measured, fitted)
     source = f"the {few} of {of} launches that nothing disturbed" if few >= KNOWN else "what was disturbed least"
     note = f"made from times between lower decile and median of {source}: they are below the medians over all launches"
-    return replace(found, notes=(note, *found.notes))
+    return replace(fitted, notes=(note, *fitted.notes))
 
 
 def _lines(
@@ -471,9 +471,9 @@ def fitted_launches(measured: pl.DataFrame, fitted: model.Fit) -> tuple[int, int
 
 def agreement(measured: pl.DataFrame, fitted: model.Fit) -> str:
     """How many launches the fit is of, and whether those are enough."""
-    found, of = fitted_launches(measured, fitted)
-    if found >= KNOWN:
-        return f"the fit is of the {found} of {of} launches of echo that nothing disturbed"
+    few, of = fitted_launches(measured, fitted)
+    if few >= KNOWN:
+        return f"the fit is of the {few} of {of} launches of echo that nothing disturbed"
     if of < KNOWN:
         return (
             f"DISTURBED: only {of} launches of echo in that time, and {KNOWN} that agree with each other tell what the "
@@ -487,10 +487,10 @@ def agreement(measured: pl.DataFrame, fitted: model.Fit) -> str:
 
 def _node_lines(everything: pl.DataFrame) -> list[str]:
     """What one node does, and the grain it asks for, where that was measured."""
-    found = grains(everything.filter(pl.col("source") == "measured"))
+    grain_table = grains(everything.filter(pl.col("source") == "measured"))
     lines = []
-    if not found.is_empty():
-        wanted = dict(found.filter(pl.col("bytes") == SHORTEST).select("share", "operations").iter_rows())
+    if not grain_table.is_empty():
+        wanted = dict(grain_table.filter(pl.col("bytes") == SHORTEST).select("share", "operations").iter_rows())
         grain = ", ".join(f"{share:.0%} at {units.digits(count)}" for share, count in wanted.items())
         lines.append(f"Messages of {SHORTEST} B take this share of the time at so many multiplications each: {grain}.")
     if "variant" not in everything.columns:

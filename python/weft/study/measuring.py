@@ -76,26 +76,26 @@ def measure(
     >>> weft.measure("jacobi", on="ipsc860", extent=64, ranks=4)["benchmark"].to_list()
     ['jacobi']
     """
-    given = parsed(parameters)
+    checked = parsed(parameters)
     names = resolved([benchmark] if isinstance(benchmark, str) else benchmark)
-    if exchanges(names, given):
+    if exchanges(names, checked):
         if on == HERE:
             refuse_trace(trace)
-            found = measure_exchanges(names, given, protocol or Protocol(), name=name, seed=seed)
-            if found.failure is not None:
-                raise found.failure
-            return found.table
-        return simulate_exchanges(on, names, given, seed=seed, trace=trace, force=force)
+            measurement = measure_exchanges(names, checked, protocol or Protocol(), name=name, seed=seed)
+            if measurement.failure is not None:
+                raise measurement.failure
+            return measurement.table
+        return simulate_exchanges(on, names, checked, seed=seed, trace=trace, force=force)
     if on != HERE:
         return simulate_parsed(
-            on, names, given, seed=seed, trace=trace, progress=progress, notes=notes, force=force
+            on, names, checked, seed=seed, trace=trace, progress=progress, notes=notes, force=force
         )  # fmt: skip
     refuse_trace(trace)
     data_parallel.refuse_here(names)
-    found = measure_requests(requests(names, given), protocol or Protocol(), name=name, progress=progress)
-    if found.failure is not None:
-        raise found.failure
-    return found.table
+    measurement = measure_requests(requests(names, checked), protocol or Protocol(), name=name, progress=progress)
+    if measurement.failure is not None:
+        raise measurement.failure
+    return measurement.table
 
 
 def resolved(words: Sequence[str]) -> list[str]:
@@ -131,7 +131,7 @@ def refuse_trace(trace: object) -> None:
         raise UsageError("--trace is of a simulated run; name a machine with --on")
 
 
-def exchanges(names: Sequence[str], given: Mapping[str, Any]) -> bool:
+def exchanges(names: Sequence[str], parameters: Mapping[str, Any]) -> bool:
     """Whether these are exchanges of connection sets.
 
     Raises
@@ -141,12 +141,12 @@ def exchanges(names: Sequence[str], given: Mapping[str, Any]) -> bool:
     """
     own = [name for name in names if name in exchange.BENCHMARKS]
     if not own:
-        check_taken([known()[name] for name in names], given, known())
+        check_taken([known()[name] for name in names], parameters, known())
         return False
     if others := [name for name in names if name not in own]:
         raise UsageError(f"measure {', '.join(own)} and {', '.join(others)} one after the other")
-    check_taken([known()[name] for name in own], given, known())
-    if "pattern" not in given:
+    check_taken([known()[name] for name in own], parameters, known())
+    if "pattern" not in parameters:
         raise UsageError(
             f"{' and '.join(own)}: say what is exchanged with --pattern, as --pattern hypercube; "
             "weft compile --help lists patterns"
@@ -155,7 +155,7 @@ def exchanges(names: Sequence[str], given: Mapping[str, Any]) -> bool:
 
 
 def simulate_exchanges(
-    machine: str | os.PathLike[str] | _core.Machine, names: Sequence[str], given: Mapping[str, Any], **options: Any
+    machine: str | os.PathLike[str] | _core.Machine, names: Sequence[str], parameters: Mapping[str, Any], **options: Any
 ) -> pl.DataFrame:
     """Exchanges on a described machine; `options` as for :func:`weft.conset.exchange.simulate`.
 
@@ -164,32 +164,32 @@ def simulate_exchanges(
     UsageError
         For what only a measurement here takes.
     """
-    if "ranks" in given:
+    if "ranks" in parameters:
         raise UsageError("--ranks: an exchange on a described machine is between all of its nodes")
-    words, compiler = given.get("words", ()), given.get("compiler", "weft")
+    words, compiler = parameters.get("words", ()), parameters.get("compiler", "weft")
     table: pl.DataFrame = exchange.simulate(
-        machine, names, pattern=given["pattern"], words=words, compiler=compiler, **options
+        machine, names, pattern=parameters["pattern"], words=words, compiler=compiler, **options
     )
     return table
 
 
 def measure_exchanges(
-    names: Sequence[str], given: Mapping[str, Any], protocol: Protocol, **options: Any
+    names: Sequence[str], parameters: Mapping[str, Any], protocol: Protocol, **options: Any
 ) -> Measurement:
     """Exchanges here; `options` as for :func:`weft.study.exchanging.measure_here`."""
     return exchanging.measure_here(
         names,
-        pattern=given["pattern"],
-        words=given.get("words", ()),
-        compiler=given.get("compiler", "weft"),
-        ranks=exchange_ranks(given),
+        pattern=parameters["pattern"],
+        words=parameters.get("words", ()),
+        compiler=parameters.get("compiler", "weft"),
+        ranks=exchange_ranks(parameters),
         launches=protocol.launches,
-        iterations=given.get("iterations"),
+        iterations=parameters.get("iterations"),
         **options,
     )
 
 
-def exchange_ranks(given: Mapping[str, Any]) -> int:
+def exchange_ranks(parameters: Mapping[str, Any]) -> int:
     """How many ranks exchange here.
 
     Raises
@@ -197,7 +197,7 @@ def exchange_ranks(given: Mapping[str, Any]) -> int:
     UsageError
         For less than two.
     """
-    ranks = int(given.get("ranks", (2,))[0])
+    ranks = int(parameters.get("ranks", (2,))[0])
     if ranks < 2:
         raise UsageError(f"ranks: an exchange is between 2 ranks or more, not {ranks}")
     return ranks

@@ -33,24 +33,24 @@ class OperationsHere:
 
     def __init__(self, samples: pl.DataFrame) -> None:
         lacking = [name for name in ("benchmark", "real_s", "cm_s", *_KEYS) if name not in samples.columns]
-        found = samples.head(0) if lacking else samples.filter(pl.col("benchmark").is_in(list(primitives.GROUPS)))
-        found = found.filter(pl.col("source") == "measured")
-        if found.is_empty():
+        measured = samples.head(0) if lacking else samples.filter(pl.col("benchmark").is_in(list(primitives.GROUPS)))
+        measured = measured.filter(pl.col("source") == "measured")
+        if measured.is_empty():
             raise UsageError(
                 "the sample file has no measured operation of wu-shu-1989; make one with "
                 f"weft measure {','.join(primitives.GROUPS)} -o FILE"
             )
         # A sample is the median of a launch: of launches the median again.
-        medians = found.group_by(_KEYS).agg(pl.col("real_s").median(), pl.col("cm_s").median())
+        medians = measured.group_by(_KEYS).agg(pl.col("real_s").median(), pl.col("cm_s").median())
         self._times = {row[: len(_KEYS)]: row[len(_KEYS) :] for row in medians.select(*_KEYS, "real_s", "cm_s").rows()}
 
     def seconds(self, operation: Operation, time: str) -> float | None:
         """The real or CM time of an operation; None where it was not measured."""
         heads = primitives.described("", operation)
-        found = self._times.get(tuple(heads[name] for name in _KEYS))
-        if found is None:
+        times = self._times.get(tuple(heads[name] for name in _KEYS))
+        if times is None:
             return None
-        return float(found[0 if time == "real" else 1])
+        return float(times[0 if time == "real" else 1])
 
 
 def measured_now(progress: Progress | None = None) -> pl.DataFrame:

@@ -59,8 +59,10 @@ def reproduction(
     if here is not None:
         check_column(paper)
         handed["here"] = OperationsHere(here)
-    found: Reproduction = reproduce(table, figure, **{name: what for name, what in handed.items() if name in wanted})
-    return found
+    reproduced: Reproduction = reproduce(
+        table, figure, **{name: what for name, what in handed.items() if name in wanted}
+    )
+    return reproduced
 
 
 def check_column(paper: str) -> None:

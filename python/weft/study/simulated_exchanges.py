@@ -87,8 +87,8 @@ def _times(machine: Machine, connections: ConnectionSet, *, sparse: bool = False
 
     def clocks(schedule: Schedule | None) -> float:
         elements = _COPIED if schedule is None else _GATHERED
-        found = execute(machine, connections, schedule, random=random, elements=elements if sparse else None)
-        return found.seconds[0] / CLOCK
+        execution = execute(machine, connections, schedule, random=random, elements=elements if sparse else None)
+        return execution.seconds[0] / CLOCK
 
     bounds = [bound["value"] for bound in json.loads(own.to_json())["lower_bounds"] if bound["unit"] == "s"]
     return Times(

@@ -83,12 +83,12 @@ def _on_machine(machine: Machine, shapes: Shapes, ranks: list[int]) -> pl.DataFr
 
 def _here(fit: model.Fit, samples: pl.DataFrame, shapes: Shapes) -> list[pl.DataFrame]:
     counts = [count for count in samples["ranks"].unique().sort() if count > 1]
-    found = []
+    predictions = []
     for shape in shapes:
         site = _site(samples, shape)
         if site is not None:
-            found.append(predict_stencil(fit, [shape], counts, {len(shape): NodeTimes(site)}))
-    return found
+            predictions.append(predict_stencil(fit, [shape], counts, {len(shape): NodeTimes(site)}))
+    return predictions
 
 
 def _site(samples: pl.DataFrame, shape: Sequence[int]) -> float | None:

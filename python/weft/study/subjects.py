@@ -41,16 +41,16 @@ def tables(
     UsageError
         If there are fewer than two subjects, or lengths are given beside files that say which.
     """
-    given = [(subject, samples.read(subject) if Path(subject).suffix in _SUFFIXES else None) for subject in subjects]
-    files = [table for _, table in given if table is not None]
+    sources = [(subject, samples.read(subject) if Path(subject).suffix in _SUFFIXES else None) for subject in subjects]
+    files = [table for _, table in sources if table is not None]
     if len(subjects) < 2 and not any(table.n_unique(["source", "machine"]) > 1 for table in files):
         raise UsageError("a comparison needs two subjects or more: machines, machine files or files of samples")
     if files and (lengths or hops):
         raise UsageError(
             "--bytes and --hops are for machines alone: with files of samples, machines run what those hold"
         )
-    labels, found, notes = [], [], []
-    for subject, table in given:
+    labels, compared, notes = [], [], []
+    for subject, table in sources:
         if table is None:
             described = find_machine(subject)
             simulated, missing = _run(described, files, lengths or LENGTHS, hops)
@@ -60,8 +60,8 @@ def tables(
             parts = _parts(subject, table, alone=len(subjects) == 1)
         for label, part in parts:
             labels.append(label)
-            found.append(part)
-    return _different(labels), found, notes
+            compared.append(part)
+    return _different(labels), compared, notes
 
 
 def _parts(subject: str, table: pl.DataFrame, alone: bool) -> list[tuple[str, pl.DataFrame]]:
@@ -77,8 +77,8 @@ def _parts(subject: str, table: pl.DataFrame, alone: bool) -> list[tuple[str, pl
 def _different(labels: list[str]) -> list[str]:
     """Labels with numbers where they repeat."""
     return [
-        label if labels.count(label) == 1 else f"{label} #{labels[: place + 1].count(label)}"
-        for place, label in enumerate(labels)
+        label if labels.count(label) == 1 else f"{label} #{labels[: index + 1].count(label)}"
+        for index, label in enumerate(labels)
     ]
 
 

@@ -14,7 +14,7 @@ CLOSE, AGREEING = 0.02, 0.75
 Launches of one state were found to differ by 0.5 to 1%, those of different states by 10% and more; a quarter of the
 lengths may be disturbed by themselves."""
 
-FEWEST = 5
+MIN_LAUNCHES = 5
 """The fewest launches that make a state: of a hundred, a few agree by chance."""
 
 ROWS = 3
@@ -52,14 +52,14 @@ def undisturbed(measured: pl.DataFrame, benchmarks: Sequence[str]) -> pl.DataFra
     """The launches of the state in which short messages are quickest, with `seconds` between lower decile and median.
 
     What disturbs a launch (another program, another tenant of the computer, a virtual processor that was moved)
-    disturbs nearly all of its messages, each length by another share; launches that nothing disturbs agree at
-    nearly all lengths. So launches are judged as wholes, each benchmark by itself: those within `CLOSE` of each
-    other at the share `AGREEING` of the lengths are of one state, and of the states with at least `FEWEST` launches
-    that with the quickest short messages counts. If no launches are that close, or those that are have slower short
-    messages than the quickest, all were disturbed; of those with quick short messages the quickest tenth of each
-    length by itself then counts, in `ROWS` rows. All times of a launch that counts do: a length that is slow in
-    this state is slow here. Launches are compared by their lower deciles; `seconds` of those that count is the
-    geometric mean of lower decile and median weighted by `QUICKER`. Nothing is removed from the samples themselves.
+    disturbs nearly all of its messages, each length by another share; launches that nothing disturbs agree at nearly
+    all lengths. So launches are judged as wholes, each benchmark by itself: those within `CLOSE` of each other at the
+    share `AGREEING` of the lengths are of one state, and of the states with at least `MIN_LAUNCHES` launches that with
+    the quickest short messages counts. If no launches are that close, or those that are have slower short messages than
+    the quickest, all were disturbed; of those with quick short messages the quickest tenth of each length by itself
+    then counts, in `ROWS` rows. All times of a launch that counts do: a length that is slow in this state is slow here.
+    Launches are compared by their lower deciles; `seconds` of those that count is the geometric mean of lower decile
+    and median weighted by `QUICKER`. Nothing is removed from the samples themselves.
 
     Parameters
     ----------
@@ -86,24 +86,24 @@ def undisturbed(measured: pl.DataFrame, benchmarks: Sequence[str]) -> pl.DataFra
 
 def _quickest(rows: pl.DataFrame) -> pl.DataFrame:
     """Of each point `ROWS` rows, about the quickest tenth of them."""
-    place = _DECILE.rank("ordinal").over(POINT)
+    rank = _DECILE.rank("ordinal").over(POINT)
     wanted = (pl.len().over(POINT) * QUICKEST).floor().clip(1) + 1
-    return rows.filter((place.cast(pl.Float64) - wanted).abs() <= ROWS // 2)
+    return rows.filter((rank.cast(pl.Float64) - wanted).abs() <= ROWS // 2)
 
 
 def _launches(rows: pl.DataFrame) -> tuple[list[int], bool]:
     """The launches of one benchmark in the undisturbed state, or the least disturbed, and whether they agree."""
     times = rows.group_by("repetition", *POINT).agg(decile=_DECILE.median().log())
-    wide = times.pivot("repetition", index=list(POINT), values="decile", sort_columns=True)
-    launches = np.array([int(name) for name in wide.columns[len(POINT) :]])
-    table = wide.drop(POINT).to_numpy().T
+    by_launch = times.pivot("repetition", index=list(POINT), values="decile", sort_columns=True)
+    launches = np.array([int(name) for name in by_launch.columns[len(POINT) :]])
+    table = by_launch.drop(POINT).to_numpy().T
     complete = np.isnan(table).mean(axis=1) <= MAX_MISSING
     launches, table = launches[complete], table[complete]
-    if len(launches) < FEWEST:
+    if len(launches) < MIN_LAUNCHES:
         return [int(number) for number in launches], True
-    short = (wide["bytes"] <= SHORT).fill_null(True).to_numpy()
-    found, agree = _state(table, short if short.any() else ~short)
-    return [int(number) for number in launches[found]], agree
+    short = (by_launch["bytes"] <= SHORT).fill_null(True).to_numpy()
+    chosen, agree = _state(table, short if short.any() else ~short)
+    return [int(number) for number in launches[chosen]], agree
 
 
 def _state(table: Floats, short: np.ndarray) -> tuple[np.ndarray, bool]:
@@ -111,7 +111,7 @@ def _state(table: Floats, short: np.ndarray) -> tuple[np.ndarray, bool]:
     near = _apart(table) <= CLOSE
     sizes = near.sum(axis=1)
     pace = np.full(len(table), np.inf)
-    for i in np.flatnonzero(sizes >= FEWEST):
+    for i in np.flatnonzero(sizes >= MIN_LAUNCHES):
         pace[i] = _pace(table[near[i]][:, short])
     own = np.array([_pace(row[short]) for row in table])
     least = np.quantile(own[np.isfinite(own)], QUICKEST)

@@ -240,8 +240,8 @@ def test_a_budget_ends_a_calibration_that_is_slowed_down(tmp_path, monkeypatch):
 def test_the_fewest_programs_are_timed_whatever_the_budget(tmp_path, monkeypatch):
     visits, clock = slow(monkeypatch, lambda number: 1.0)
     found = calibrating.calibrate(tmp_path / "c.toml", programs=30, budget=0.0, clock=clock)
-    assert visits == list(range(calibrating.FEWEST))
-    assert found.about["programs"] == calibrating.FEWEST
+    assert visits == list(range(calibrating.MIN_PROGRAMS))
+    assert found.about["programs"] == calibrating.MIN_PROGRAMS
 
 
 def test_a_program_that_is_never_at_full_pace_is_timed_a_limited_number_of_times(tmp_path, monkeypatch):

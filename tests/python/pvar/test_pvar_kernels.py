@@ -31,18 +31,18 @@ def test_large_sends_keep_the_room_that_they_sort_in():
     size = 1 << 21
     run, data, to = Native((size,)), np.arange(size, dtype=float), np.arange(size) * 7 % size
     into = [np.zeros(size), np.zeros(size)]
-    rooms = []
+    workspaces = []
     for out in into:
         run.send(data, to, out, Send("add", None))
-        rooms.append(run.take_room(data, out))
-        assert run.take_room(data, out) is not rooms[-1], "two sends at once sort in two rooms"
-        run.keep_room(rooms[-1])
-    assert rooms[0] is not None
-    assert rooms[0] is rooms[1]
+        workspaces.append(run.take_workspace(data, out))
+        assert run.take_workspace(data, out) is not workspaces[-1], "two sends at once sort in two workspaces"
+        run.keep_workspace(workspaces[-1])
+    assert workspaces[0] is not None
+    assert workspaces[0] is workspaces[1]
     assert np.array_equal(into[0][to], data)
     assert np.array_equal(into[1], into[0])
-    assert run.take_room(data[:1000], into[0]) is None
-    assert run.take_room(data[:-1], into[0]) is None, "so many are not sorted"
+    assert run.take_workspace(data[:1000], into[0]) is None
+    assert run.take_workspace(data[:-1], into[0]) is None, "so many are not sorted"
 
 
 @settings(deadline=None, max_examples=80)

@@ -70,8 +70,8 @@ def reproduce(
     wanted = _tables(table) if table is not None or figure is None else ()
     drawn = _figures(figure, benchmarks) if figure is not None or table is None else ()
     runs = Runs(simulate)
-    made = [_table(number, runs, operation_time, describe) for number in wanted]
-    made += [figures.figure(number, runs, operation_time, benchmarks) for number in drawn]
+    reproduced = [_table(number, runs, operation_time, describe) for number in wanted]
+    reproduced += [figures.figure(number, runs, operation_time, benchmarks) for number in drawn]
     left = [f"figure {n} (needs {NEEDS[n]})" for n in FIGURES if n not in drawn and figure is None and table is None]
     title = (
         "Relative errors of what the simulator foretells; data rates over 1 and 2 hops. Message costs in the machine "
@@ -79,7 +79,7 @@ def reproduce(
     )
     if left:
         title += f" Left out: {', '.join(left)}, not in this build."
-    return Reproduction(NAME, CITATION, tuple(made), summary(made), title)
+    return Reproduction(NAME, CITATION, tuple(reproduced), summary(reproduced), title)
 
 
 def _table(number: str, runs: Runs, operation_time: OperationTime | None, describe: Describe | None) -> ReproducedTable:

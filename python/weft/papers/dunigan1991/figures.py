@@ -43,7 +43,7 @@ def figure(
     return _FIGURES[number](runs)
 
 
-def _made(
+def _table_of(
     number: str,
     title: str,
     columns: tuple[str, ...],
@@ -83,7 +83,7 @@ def _dot_product(operation_time: OperationTime | None) -> ReproducedTable:
         "file has neither the i860's pipelines nor its cache, which is what the figure shows. An input, no prediction.",
         "On the machine at hand it is measured: `weft measure dot_product`.",
     )
-    return _made("1", "i860 dot product", ("precision",), "Mflop/s", cells, notes, "elements", INPUT)
+    return _table_of("1", "i860 dot product", ("precision",), "Mflop/s", cells, notes, "elements", INPUT)
 
 
 def _rates(runs: Runs) -> ReproducedTable:
@@ -93,7 +93,7 @@ def _rates(runs: Runs) -> ReproducedTable:
         for machine, title in MACHINES.items():
             ours = _by_length(runs.echo(machine).filter(pl.col("hops") == hops))
             cells += [(n, title, f"{hops} hop", printed.get((machine, n)), n / ours[n] / KB) for n in LENGTHS]
-    return _made("2", "Data rates over 1 and 6 hops", ("machine", "hops"), "kB/s", cells, (_DRAWN,))
+    return _table_of("2", "Data rates over 1 and 6 hops", ("machine", "hops"), "kB/s", cells, (_DRAWN,))
 
 
 def _latency(runs: Runs) -> ReproducedTable:
@@ -107,19 +107,19 @@ def _latency(runs: Runs) -> ReproducedTable:
                 cells.append(
                     (n, MACHINES[machine], f"{hops} hop", n / rate / KB * 1e6 if rate else None, ours[n] * 1e6)
                 )
-    return _made("3", "Message latencies", ("machine", "hops"), "us", cells, (_DRAWN,))
+    return _table_of("3", "Message latencies", ("machine", "hops"), "us", cells, (_DRAWN,))
 
 
 def _path(number: str, title: str, path: str, benchmark: str) -> Callable[[Runs], ReproducedTable]:
-    def made(runs: Runs) -> ReproducedTable:
+    def draw(runs: Runs) -> ReproducedTable:
         printed = _printed(path)
         cells: list[Cell] = []
         for machine, name in MACHINES.items():
             ours = _by_length(runs.samples(machine, benchmark))
             cells += [(n, name, printed.get((machine, n)), n / ours[n] / KB) for n in LENGTHS]
-        return _made(number, title, ("machine",), "kB/s", cells, (_DRAWN,))
+        return _table_of(number, title, ("machine",), "kB/s", cells, (_DRAWN,))
 
-    return made
+    return draw
 
 
 def _slowdown(runs: Runs) -> ReproducedTable:
@@ -137,72 +137,72 @@ def _slowdown(runs: Runs) -> ReproducedTable:
         "Published: 'about 30%' for small messages and 'no loss', section 4.2; the curves have no numbers. The cost of "
         "forwarding in the machine files was taken from these sentences: inputs.",
     )
-    return _made("6", "Loss of computing speed on routing nodes", ("machine",), "%", cells, notes, kind=INPUT)
+    return _table_of("6", "Loss of computing speed on routing nodes", ("machine",), "%", cells, notes, kind=INPUT)
 
 
 def _contention(number: str, machine: str) -> Callable[[Runs], ReproducedTable]:
-    def made(runs: Runs) -> ReproducedTable:
-        found = runs.run(machine, "contention", background_bytes=_LOADS)
+    def draw(runs: Runs) -> ReproducedTable:
+        samples = runs.run(machine, "contention", background_bytes=_LOADS)
         cells: list[Cell] = []
-        quiet = found.filter(pl.col("background_bytes") == _LOADS[0])
+        quiet = samples.filter(pl.col("background_bytes") == _LOADS[0])
         cells += [(n, "idle", None, n / s / KB) for n, s in quiet.select("bytes", "quiet_seconds").rows()]
         cells += [
             (n, f"load {load} B", None, n / seconds / KB)
-            for n, load, seconds in found.select("bytes", "background_bytes", "seconds").rows()
+            for n, load, seconds in samples.select("bytes", "background_bytes", "seconds").rows()
         ]
         notes = (
             "The probe sends from node 1 to node 3 while node 0 sends messages of the load's length to node 7. "
             "The paper prints no numbers.",
         )
         title = f"Data rates of the {MACHINES[machine]} with channel contention"
-        return _made(number, title, ("load",), "kB/s", cells, notes)
+        return _table_of(number, title, ("load",), "kB/s", cells, notes)
 
-    return made
+    return draw
 
 
 def _fan_in(runs: Runs) -> ReproducedTable:
     cells: list[Cell] = []
     for machine in ("ipsc860", "ncube6400"):
-        found = runs.run(machine, "fan-in", neighbours=_NEIGHBOURS)
+        samples = runs.run(machine, "fan-in", neighbours=_NEIGHBOURS)
         cells += [
             (n, MACHINES[machine], f"from {count}", None, rate / KB)
-            for n, count, rate in found.select("bytes", "neighbours", "rate").rows()
+            for n, count, rate in samples.select("bytes", "neighbours", "rate").rows()
         ]
     notes = (
         "The paper prints no numbers but the iPSC/860's bound of 2.8 million bytes a second, the rate of one channel; "
         "ours at 8192 bytes is in the table of the text's figures.",
     )
-    return _made("9", "Aggregate fan-in data rates", ("machine", "neighbours"), "kB/s", cells, notes)
+    return _table_of("9", "Aggregate fan-in data rates", ("machine", "neighbours"), "kB/s", cells, notes)
 
 
 def _host_files(runs: Runs) -> ReproducedTable:
     cells: list[Cell] = []
     for machine in ("ipsc860", "ncube6400"):
-        found = runs.run(machine, "file-host", (256, 1024, 4096, 16384, 65536))
-        cells += [(n, MACHINES[machine], None, rate / KB) for n, rate in found.select("bytes", "rate").rows()]
-    return _made("10", "Node-to-host read throughput", ("machine",), "kB/s", cells, (_NO_NUMBERS,))
+        samples = runs.run(machine, "file-host", (256, 1024, 4096, 16384, 65536))
+        cells += [(n, MACHINES[machine], None, rate / KB) for n, rate in samples.select("bytes", "rate").rows()]
+    return _table_of("10", "Node-to-host read throughput", ("machine",), "kB/s", cells, (_NO_NUMBERS,))
 
 
 def _files(runs: Runs) -> ReproducedTable:
     cells: list[Cell] = []
     for servers in (1, 2, 4):
         for readers in _READERS:
-            found = runs.run("ipsc860", "file-read", (4096,), ranks=readers, io_nodes=servers)
-            cells.append((readers, f"{servers} I/O node{'s' if servers > 1 else ''}", None, found["rate"][0] / KB))
+            samples = runs.run("ipsc860", "file-read", (4096,), ranks=readers, io_nodes=servers)
+            cells.append((readers, f"{servers} I/O node{'s' if servers > 1 else ''}", None, samples["rate"][0] / KB))
     title = "iPSC/860 concurrent file system, aggregate read throughput in blocks of 4096 bytes"
-    return _made("11", title, ("I/O nodes",), "kB/s", cells, (_NO_NUMBERS,), "compute nodes")
+    return _table_of("11", title, ("I/O nodes",), "kB/s", cells, (_NO_NUMBERS,), "compute nodes")
 
 
 def _cholesky(runs: Runs) -> ReproducedTable:
     cells: list[Cell] = []
     for machine, name in MACHINES.items():
-        found = runs.run(machine, "cholesky", (), ranks=16, extent=_ORDERS)
-        cells += [(n, name, None, rate * 1e-6) for n, rate in found.select("extent", "rate").rows()]
+        samples = runs.run(machine, "cholesky", (), ranks=16, extent=_ORDERS)
+        cells += [(n, name, None, rate * 1e-6) for n, rate in samples.select("extent", "rate").rows()]
     notes = (
         _NO_NUMBERS,
         "The megaflops for n = 1000 in the text of section 6 are withheld from this copy: ours stand alone.",
     )
-    return _made(
+    return _table_of(
         "12", "Cholesky factorisation on 16 nodes, single precision", ("machine",), "Mflop/s", cells, notes, "n"
     )
 

@@ -23,8 +23,8 @@ class Runs:
         """All lengths of one benchmark on one machine, echo over all hops."""
         key = machine, benchmark
         if key not in self._kept:
-            found = self._simulate(machine, benchmark, LENGTHS, HOPS if benchmark == "echo" else None)
-            self._kept[key] = samples.validate(found, f"simulated {benchmark} of {machine}")
+            table = self._simulate(machine, benchmark, LENGTHS, HOPS if benchmark == "echo" else None)
+            self._kept[key] = samples.validate(table, f"simulated {benchmark} of {machine}")
         return self._kept[key]
 
     def echo(self, machine: str) -> pl.DataFrame:
@@ -35,6 +35,6 @@ class Runs:
         """Another benchmark, with parameters of its own."""
         key = machine, f"{benchmark} {sorted(parameters.items())} {tuple(bytes)}"
         if key not in self._kept:
-            found = self._simulate(machine, benchmark, bytes, None, **parameters)
-            self._kept[key] = samples.validate(found, f"simulated {benchmark} of {machine}")
+            table = self._simulate(machine, benchmark, bytes, None, **parameters)
+            self._kept[key] = samples.validate(table, f"simulated {benchmark} of {machine}")
         return self._kept[key]

@@ -15,7 +15,7 @@ _LONG = 8192
 _BITS = 8
 _TRAFFIC = (8, 1024, 8192)
 
-_GIVEN = (
+_INPUTS = (
     "hop_time", "hop_time_short", "hop_time_long", "routing_echo_slowdown", "routing_compute_slowdown",
     "routing_compute_slowdown_short", "routing_packet_bytes",
 )  # fmt: skip
@@ -28,7 +28,7 @@ def table(runs: Runs, describe: Describe | None) -> ReproducedTable:
     ours = [
         _ours(quantity, machine, runs, describe) for quantity, machine in printed.select("quantity", "machine").rows()
     ]
-    kinds = [INPUT if quantity in _GIVEN else SIMULATED for quantity in printed["quantity"]]
+    kinds = [INPUT if quantity in _INPUTS else SIMULATED for quantity in printed["quantity"]]
     cells = printed.select(
         "machine", "quantity", pl.col("unit").replace("1", "share"), pl.col("value").alias("published")
     ).with_columns(pl.Series("ours", ours, pl.Float64), pl.Series("kind", kinds))
@@ -45,9 +45,9 @@ def table(runs: Runs, describe: Describe | None) -> ReproducedTable:
 
 
 def _ours(quantity: str, machine: str, runs: Runs, describe: Describe | None) -> float | None:
-    found = _QUANTITIES.get(quantity)
-    if found is not None:
-        return found(runs, machine)
+    compute = _QUANTITIES.get(quantity)
+    if compute is not None:
+        return compute(runs, machine)
     if quantity == "share_of_peak_8192" and describe is not None:
         nominal = describe(machine).get("facts", {}).get("nominal_data_rate", {}).get("value")
         return _rate(runs, machine) * KB * _BITS / float(nominal) if nominal else None
@@ -78,20 +78,20 @@ def _loss(benchmark: str, lengths: tuple[int, ...]) -> Callable[[Runs, str], flo
     """The largest share of speed lost at these lengths."""
 
     def share(runs: Runs, machine: str) -> float:
-        found = runs.run(machine, benchmark, _TRAFFIC).filter(pl.col("bytes").is_in(lengths))
-        return float(str(found["slowdown"].max()))
+        samples = runs.run(machine, benchmark, _TRAFFIC).filter(pl.col("bytes").is_in(lengths))
+        return float(str(samples["slowdown"].max()))
 
     return share
 
 
 def _host(runs: Runs, machine: str) -> float:
-    found = runs.samples(machine, "echo-host").filter(pl.col("bytes") == _LONG)
-    return _LONG / float(found["seconds"][0]) / KB
+    samples = runs.samples(machine, "echo-host").filter(pl.col("bytes") == _LONG)
+    return _LONG / float(samples["seconds"][0]) / KB
 
 
 def _fan_in(runs: Runs, machine: str) -> float:
-    found = runs.run(machine, "fan-in", (_LONG,), neighbours=(6,))
-    return float(found["rate"][0]) / KB
+    samples = runs.run(machine, "fan-in", (_LONG,), neighbours=(6,))
+    return float(samples["rate"][0]) / KB
 
 
 _QUANTITIES: dict[str, Callable[[Runs, str], float]] = {

@@ -56,13 +56,13 @@ def reproduce(table: str | int | None = None, figure: str | int | None = None, *
     """
     wanted = chosen(NAME, "table", table, TABLES, figure)
     drawn = chosen(NAME, "figure", figure, FIGURES, table, "figure 1 is a drawing")
-    made = [_table(number, exchanges) for number in wanted] + [_figure(number, exchanges) for number in drawn]
+    reproduced = [_table(number, exchanges) for number in wanted] + [_figure(number, exchanges) for number in drawn]
     title = (
         "Relative errors of what is simulated, by table: times of patterns against what was measured. The "
         "meshes of tables "
         "4 to 6 are not the paper's own."
     )
-    return Reproduction(NAME, CITATION, tuple(made), _summary(made), title)
+    return Reproduction(NAME, CITATION, tuple(reproduced), _summary(reproduced), title)
 
 
 def _table(number: str, exchanges: Exchanges) -> ReproducedTable:
@@ -90,10 +90,10 @@ def _figure(number: str, exchanges: Exchanges) -> ReproducedTable:
             return patterns.figure(number, exchanges)
 
 
-def _summary(made: list[ReproducedTable]) -> pl.DataFrame:
+def _summary(reproduced: list[ReproducedTable]) -> pl.DataFrame:
     rows = [
         summary_row(f"table {table.number}", predicted(table), (*table.rows, *table.columns))
-        for table in made
+        for table in reproduced
         if table.label == "Table" and table.number != "speed-ups" and not predicted(table).is_empty()
     ]
     return pl.DataFrame(rows, schema=SUMMARY, orient="row")

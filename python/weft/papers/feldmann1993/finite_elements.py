@@ -54,18 +54,18 @@ def table_4(exchanges: Exchanges) -> ReproducedTable:
     known = meshes()
     cells: list[Cell] = []
     for mesh in MESHES:
-        found = exchanges.mesh(mesh)
+        outcome = exchanges.mesh(mesh)
         ours = {
-            "elements": found.elements,
-            "nodes": found.nodes,
-            "elements per processor (least)": found.elements_per_processor[0],
-            "elements per processor (most)": found.elements_per_processor[1],
-            "words per processor (least)": found.words_per_processor[0],
-            "words per processor (most)": found.words_per_processor[1],
-            "in- and out-degree": found.degree,
+            "elements": outcome.elements,
+            "nodes": outcome.nodes,
+            "elements per processor (least)": outcome.elements_per_processor[0],
+            "elements per processor (most)": outcome.elements_per_processor[1],
+            "words per processor (least)": outcome.words_per_processor[0],
+            "words per processor (most)": outcome.words_per_processor[1],
+            "in- and out-degree": outcome.degree,
             "logical channels": 12,
-            "phases": found.times.phases,
-            "phases of APR and AS": found.times.apr_phases,
+            "phases": outcome.times.phases,
+            "phases of APR and AS": outcome.times.apr_phases,
         }
         cells += [
             (mesh, quantity, known.get((mesh, quantity)), float(value), "1", INPUT) for quantity, value in ours.items()
@@ -83,13 +83,13 @@ def table_5(exchanges: Exchanges) -> ReproducedTable:
     known = solver()
     cells: list[Cell] = []
     for mesh in MESHES:
-        found = exchanges.mesh(mesh)
-        seconds = found.computation * CLOCK
+        outcome = exchanges.mesh(mesh)
+        seconds = outcome.computation * CLOCK
         ours = {
-            "computation": (found.computation, "clocks"),
-            "computation rate": (found.operations / seconds * 1e-6, "Mflop/s"),
-            "communication": (found.times.conset, "clocks"),
-            "communication bandwidth": (_bandwidth(found, found.times.conset), "MB/s"),
+            "computation": (outcome.computation, "clocks"),
+            "computation rate": (outcome.operations / seconds * 1e-6, "Mflop/s"),
+            "communication": (outcome.times.conset, "clocks"),
+            "communication bandwidth": (_bandwidth(outcome, outcome.times.conset), "MB/s"),
         }
         cells += [
             (
@@ -110,20 +110,20 @@ def table_5(exchanges: Exchanges) -> ReproducedTable:
     return _table("5", "The kernel of conjugate gradients, one iteration over connections", cells, notes)
 
 
-def _bandwidth(found: MeshResult, clocks: float) -> float:
-    return NODES * found.words_per_processor[1] * WORD_BYTES / (clocks * CLOCK) * 1e-6
+def _bandwidth(outcome: MeshResult, clocks: float) -> float:
+    return NODES * outcome.words_per_processor[1] * WORD_BYTES / (clocks * CLOCK) * 1e-6
 
 
-def _times(mesh: str, found: MeshResult) -> list[tuple[str, float | None, float, str]]:
+def _times(mesh: str, outcome: MeshResult) -> list[tuple[str, float | None, float, str]]:
     known = printed(mesh, None)
-    times = found.times
+    times = outcome.times
     return [
         ("ConSet predicted", known["predicted_conset_clocks"], times.predicted, SIMULATED),
         ("ConSet measured", known["measured_conset_clocks"], times.conset, SIMULATED),
         (
             "messages predicted",
             known["predicted_message_clocks"],
-            mesh_message_clocks(found.degree, found.words_per_processor[1]),
+            mesh_message_clocks(outcome.degree, outcome.words_per_processor[1]),
             INPUT,
         ),
         ("messages measured", known["measured_message_clocks"], times.messages, SIMULATED),
@@ -175,11 +175,11 @@ def figure_6(exchanges: Exchanges) -> ReproducedTable:
     known_words = meshes()
     cells: list[Cell] = []
     for mesh in MESHES:
-        found = exchanges.mesh(mesh)
+        outcome = exchanges.mesh(mesh)
         most = known_words[mesh, "words per processor (most)"]
-        for name, known, ours, kind in _times(mesh, found):
+        for name, known, ours, kind in _times(mesh, outcome):
             drawn = None if known is None else NODES * most * WORD_BYTES / (known * CLOCK) * 1e-6
-            cells.append((mesh, name, drawn, _bandwidth(found, ours), "MB/s", kind))
+            cells.append((mesh, name, drawn, _bandwidth(outcome, ours), "MB/s", kind))
     notes = (_OURS, "The times of table 6; 64 times the most words of a processor over the time, as in table 5.")
     return _table("6", "Aggregate bandwidth of the meshes' exchanges, MB/s", cells, notes, "series", "Figure")
 
@@ -204,5 +204,5 @@ def speedups(exchanges: Exchanges, patterns: Iterable[tuple[str, int]]) -> Repro
         "compiler in the "
         "same simulator, and the lower bound over it (1 cannot be surpassed). Published: measured over measured.",
     )
-    made = _table("speed-ups", "Speed-up of weft's schedules", cells, notes, "against")
-    return ReproducedTable("speed-ups", made.title, ("mesh",), ("against",), made.cells, notes)
+    table = _table("speed-ups", "Speed-up of weft's schedules", cells, notes, "against")
+    return ReproducedTable("speed-ups", table.title, ("mesh",), ("against",), table.cells, notes)

@@ -48,10 +48,10 @@ def reproduce(
     ours = Ours(simulate)
     wanted = chosen(NAME, "table", table, TABLES, figure)
     drawn = chosen(NAME, "figure", figure, FIGURES, table, "figures 1 to 7 are drawings and listings")
-    made = [table_of(number, ours, describe) for number in wanted]
-    made += [_figure(number, ours) for number in drawn]
-    found, title = summary(made)
-    return Reproduction(NAME, CITATION, tuple(made), found, title)
+    reproduced = [table_of(number, ours, describe) for number in wanted]
+    reproduced += [_figure(number, ours) for number in drawn]
+    overview, title = summary(reproduced)
+    return Reproduction(NAME, CITATION, tuple(reproduced), overview, title)
 
 
 _figure = figure

@@ -7,11 +7,11 @@ from weft.papers.george1994 import fitting
 
 def main() -> None:
     """Fit to ranks 1 and 2, then to parts of them."""
-    found = fitting.fit()
-    print(f"row_slices = {found.row_slices}")
-    for name, seconds in (found.costs | fitting.front_end()).items():
+    fitted = fitting.fit()
+    print(f"row_slices = {fitted.row_slices}")
+    for name, seconds in (fitted.costs | fitting.front_end()).items():
         print(f"{name} = {seconds:.4g}")
-    errors = found.errors["error"].abs().to_numpy()
+    errors = fitted.errors["error"].abs().to_numpy()
     print(f"# {len(errors)} CM times, {fitting.PARAMETERS} parameters: errors {_share(errors)}")
     for held_out, cells, median, worst in fitting.left_out().rows():
         print(f"# left out {held_out}: {cells} cells, median {median:.1%}, worst {worst:.1%}")

@@ -27,7 +27,7 @@ def figure(number: str, ours: Ours) -> ReproducedTable:
     return _speedups(ours) if number == "8" else _times(number, ours)
 
 
-def _made(
+def _table_of(
     number: str, title: str, unit: str, cells: list[tuple[object, ...]], notes: tuple[str, ...]
 ) -> ReproducedTable:
     table = pl.DataFrame(cells, schema=_SCHEMA, orient="row").with_columns(pl.lit(unit).alias("unit"))
@@ -44,7 +44,7 @@ def _mine(ours: Ours, rank: int, column: str) -> dict[int, float]:
 
 def _speedups(ours: Ours) -> ReproducedTable:
     cells: list[tuple[object, ...]] = []
-    lengths = sorted({length for found in LENGTHS.values() for length in found})
+    lengths = sorted({length for of_rank in LENGTHS.values() for length in of_rank})
     for rank in LENGTHS:
         printed, mine = _printed(rank, "elapsed_speedup"), _mine(ours, rank, "elapsed_speedup")
         cells += [(n, f"rank {rank}", printed.get(n), mine.get(n)) for n in lengths if n in mine or rank == 1]
@@ -53,7 +53,7 @@ def _speedups(ours: Ours) -> ReproducedTable:
         "Elapsed time of CSHIFT over that of PSHIFT. Published where tables 1 and 2 print what the curve was drawn "
         "from; with one decimal, 1.0 may be anything from 0.95 to 1.05.",
     )
-    return _made("8", "Speedup of PSHIFT over CSHIFT by length of the subgrid's axes", "1", cells, notes)
+    return _table_of("8", "Speedup of PSHIFT over CSHIFT by length of the subgrid's axes", "1", cells, notes)
 
 
 def _times(number: str, ours: Ours) -> ReproducedTable:
@@ -72,7 +72,7 @@ def _times(number: str, ours: Ours) -> ReproducedTable:
         cells.sort(key=lambda cell: int(str(cell[0])))
     if rank == 3:
         notes.append("The paper prints no curve's coefficients; it says that four points determine a cubic.")
-    return _made(
+    return _table_of(
         number, f"PSHIFT with shifts of ±1 on rank {rank} REAL*8 arrays, CM time", "ms", cells, tuple(notes)
     )  # fmt: skip
 

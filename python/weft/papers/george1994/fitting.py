@@ -57,7 +57,7 @@ class Fit:
     errors: pl.DataFrame
 
 
-def both_ways(rank: int, distance: int = 1) -> list[tuple[int, int]]:
+def both_directions(rank: int, distance: int = 1) -> list[tuple[int, int]]:
     """Shifts by `distance` in both directions along every axis: the calls of tables 1 to 4."""
     return [(axis, sign * distance) for axis in range(rank) for sign in (1, -1)]
 
@@ -94,11 +94,11 @@ def front_end() -> dict[str, float]:
     call: dict[int, float] = {}
     for rank in table["rank"].unique().sort():
         of_rank = table.filter(pl.col("rank") == rank)
-        for name, found in (("pshift", plan), ("cshift", call)):
+        for name, by_rank in (("pshift", plan), ("cshift", call)):
             elapsed, busy = pl.col(f"{name}_elapsed_ms"), pl.col(f"{name}_cm_ms")
             waits = of_rank.filter(busy < elapsed.min())
             shifts = 2 * int(rank)
-            found[int(rank)] = float(waits[f"{name}_elapsed_ms"].to_numpy().mean()) / _MS / shifts
+            by_rank[int(rank)] = float(waits[f"{name}_elapsed_ms"].to_numpy().mean()) / _MS / shifts
     axis, base = np.polyfit(list(call), list(call.values()), 1)
     return {
         "plan_front_end": float(np.mean(list(plan.values()))),
@@ -117,14 +117,14 @@ def left_out() -> pl.DataFrame:
     """
     table = timings()
     rank, length = pl.col("rank"), pl.col("length")
-    ways: dict[str, list[pl.Expr]] = {
+    splits: dict[str, list[pl.Expr]] = {
         "one length at a time": [(rank == r) & (length == n) for r, n in _keys(table)],
         "rank 2 above 8 x 8": [(rank == 2) & (length > 8)],
         "rank 2 but for 8 x 8": [(rank == 2) & (length != 8)],
         "rank 1 above 64": [(rank == 1) & (length > 64)],
     }
     rows = []
-    for name, parts in ways.items():
+    for name, parts in splits.items():
         sizes = np.concatenate([_predicted(table, part) for part in parts])
         rows.append((name, len(sizes), float(np.median(sizes)), float(sizes.max())))
     schema = {"held_out": pl.String, "cells": pl.Int64, "median": pl.Float64, "worst": pl.Float64}
@@ -140,8 +140,8 @@ def interval(share: float = 0.9) -> float:
 
 
 def _predicted(table: pl.DataFrame, part: pl.Expr) -> np.ndarray:
-    found = fit(table.filter(~part)).errors.filter(part)
-    return found["error"].abs().to_numpy()
+    errors = fit(table.filter(~part)).errors.filter(part)
+    return errors["error"].abs().to_numpy()
 
 
 def _keys(table: pl.DataFrame) -> list[tuple[int, int]]:
@@ -166,11 +166,11 @@ def _stall() -> float:
 @functools.cache
 def _counts(row_slices: int, rank: int, length: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """What a call of PSHIFT and its calls of CSHIFT do, in the order of `COSTS`, and stalls."""
-    shifts = both_ways(rank)
-    found = json.loads(_core.shift_times(_with_rows(row_slices), [length] * rank, ELEMENT, shifts))
+    shifts = both_directions(rank)
+    times = json.loads(_core.shift_times(_with_rows(row_slices), [length] * rank, ELEMENT, shifts))
 
     def done(name: str) -> tuple[float, ...]:
-        return tuple(float(found[name][key]) for key in ("exchanges", "transposed", "moved", "stalls"))
+        return tuple(float(times[name][key]) for key in ("exchanges", "transposed", "moved", "stalls"))
 
     return (1.0, 0.0, *done("pshift")), (0.0, float(len(shifts)), *done("cshift"))
 
@@ -198,8 +198,8 @@ def _fit(row_slices: int, keys: list[tuple[int, int]]) -> tuple[float, np.ndarra
     def errors(logs: np.ndarray) -> np.ndarray:
         return np.asarray(np.log(predict(np.exp(logs)) / published))
 
-    found = least_squares(errors, np.log(_FIRST), xtol=1e-12)
-    return float(found.cost), np.exp(found.x)
+    solution = least_squares(errors, np.log(_FIRST), xtol=1e-12)
+    return float(solution.cost), np.exp(solution.x)
 
 
 def _errors(row_slices: int, costs: np.ndarray) -> pl.DataFrame:

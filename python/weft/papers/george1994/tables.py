@@ -27,8 +27,8 @@ class Ours:
     def times(self, rank: int) -> pl.DataFrame:
         """`length` and the columns of `QUANTITIES` for the lengths of the rank's table."""
         if rank not in self._kept:
-            found = self._simulate(MACHINE, "pshift", (), None, axes=rank, extent=LENGTHS[rank])
-            self._kept[rank] = found.select(
+            samples = self._simulate(MACHINE, "pshift", (), None, axes=rank, extent=LENGTHS[rank])
+            self._kept[rank] = samples.select(
                 pl.col("extent").alias("length"),
                 *((pl.col(f"{name}_s") * _MS).alias(f"{name}_ms") for name in _TIMES),
                 (pl.col("cshift_elapsed_s") / pl.col("pshift_elapsed_s")).alias("elapsed_speedup"),
@@ -92,13 +92,13 @@ def _notes(rank: int) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _told(describe: Describe) -> dict[str, float]:
+def _inputs(describe: Describe) -> dict[str, float]:
     """What the machine file was told."""
     file = describe(MACHINE)
 
     def figure(table: str, key: str) -> float:
-        found = file[table][key]
-        return float(found["value"] if isinstance(found, dict) else found)
+        entry = file[table][key]
+        return float(entry["value"] if isinstance(entry, dict) else entry)
 
     clock = figure("facts", "clock_rate")
     return {
@@ -123,11 +123,11 @@ def _text(ours: Ours, describe: Describe | None) -> ReproducedTable:
         "speedup_small_subgrids_highest": max(ours.at(rank, LENGTHS[rank][0])["elapsed_speedup"] for rank in LENGTHS),
         "kink_length_rank_1": float(_kink(ours)),
     }
-    told = _told(describe) if describe is not None else {}
+    inputs = _inputs(describe) if describe is not None else {}
     cells = text_figures().select("quantity", "unit", "where", pl.col("value").alias("published"))
     cells = cells.with_columns(
-        pl.col("quantity").replace_strict(mine | told, default=None, return_dtype=pl.Float64).alias("ours"),
-        pl.when(pl.col("quantity").is_in(list(told))).then(pl.lit(INPUT)).otherwise(pl.lit(SIMULATED)).alias("kind"),
+        pl.col("quantity").replace_strict(mine | inputs, default=None, return_dtype=pl.Float64).alias("ours"),
+        pl.when(pl.col("quantity").is_in(list(inputs))).then(pl.lit(INPUT)).otherwise(pl.lit(SIMULATED)).alias("kind"),
         pl.lit("value").alias("column"),
     )
     notes = (

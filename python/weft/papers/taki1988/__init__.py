@@ -56,14 +56,14 @@ def reproduce(
     wanted = chosen(NAME, "table", table, TABLES, figure)
     drawn = chosen(NAME, "figure", figure, FIGURES, table)
     runs = Runs(programs)
-    made = [_table(number, runs, describe) for number in wanted]
-    made += [figures.figure(number, runs) for number in drawn]
+    reproduced = [_table(number, runs, describe) for number in wanted]
+    reproduced += [figures.figure(number, runs) for number in drawn]
     title = (
         "Relative errors of what the simulator foretells, where something was printed. The machine file was told "
         "table 1; the "
         "rest are predictions. 'About' and 'more than' in the text are no figures to be met exactly."
     )
-    return Reproduction(NAME, CITATION, tuple(made), _summary(made), title)
+    return Reproduction(NAME, CITATION, tuple(reproduced), _summary(reproduced), title)
 
 
 def _table(number: str, runs: Runs, describe: Describe) -> ReproducedTable:
@@ -80,10 +80,10 @@ def _table(number: str, runs: Runs, describe: Describe) -> ReproducedTable:
             return tables.in_words(runs)
 
 
-def _summary(made: list[ReproducedTable]) -> pl.DataFrame:
+def _summary(reproduced: list[ReproducedTable]) -> pl.DataFrame:
     rows = [
         summary_row(f"{table.label.lower()} {table.number}", predicted(table), (*table.rows, *table.columns))
-        for table in made
+        for table in reproduced
         if not predicted(table).is_empty()
     ]
     return pl.DataFrame(rows, schema=SUMMARY, orient="row")

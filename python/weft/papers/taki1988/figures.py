@@ -18,9 +18,9 @@ _NO_NUMBERS = "The figure's curves have no numbers in the text: ours stand alone
 
 def figure(number: str, runs: Runs) -> ReproducedTable:
     """One of `FIGURES`."""
-    made = {"4": _cpu_time, "5": _cpu_time_by_overhead, "6": _relative, "8": _performance, "9": _work_rate,
+    draw = {"4": _cpu_time, "5": _cpu_time_by_overhead, "6": _relative, "8": _performance, "9": _work_rate,
             "10": _communication_rate, "11": _losses}  # fmt: skip
-    return made[number](runs)
+    return draw[number](runs)
 
 
 def _series(machine: str, program: int, grain: int) -> str:
@@ -45,11 +45,11 @@ def _cpu(number: str, runs: Runs, title: str, axis: str) -> ReproducedTable:
     """CPU time of a reduction with its share of the messages, in reductions, against the rate or the overhead."""
     cells: list[Cell] = []
     for machine, program in _all(runs):
-        found = runs.rates(machine, program)
-        assert found is not None
+        rates = runs.rates(machine, program)
+        assert rates is not None
         of_one = runs.of_one(machine, program)
         assert of_one is not None
-        for row in found.filter(pl.col("ranks") == found["ranks"].max()).iter_rows(named=True):
+        for row in rates.filter(pl.col("ranks") == rates["ranks"].max()).iter_rows(named=True):
             series = _series(machine, program, row["grain"])
             whole = runs.whole(machine, program, row["ranks"], row["grain"])
             assert whole is not None
@@ -66,10 +66,10 @@ def _relative(runs: Runs) -> ReproducedTable:
     """Relative performance against the overhead: the formula and the runs."""
     cells: list[Cell] = []
     for machine, program in _all(runs):
-        found, fit = runs.rates(machine, program), runs.fit(machine, program)
-        assert found is not None
+        rates, fit = runs.rates(machine, program), runs.fit(machine, program)
+        assert rates is not None
         assert fit is not None
-        for row in found.filter(pl.col("ranks") == found["ranks"].max()).iter_rows(named=True):
+        for row in rates.filter(pl.col("ranks") == rates["ranks"].max()).iter_rows(named=True):
             series = _series(machine, program, row["grain"])
             x = row["communication_rate"] * fit.relative_time
             run = row["performance"] / (row["ideal"] * row["work_rate"])
@@ -109,9 +109,9 @@ def _work_rate(runs: Runs) -> ReproducedTable:
     for machine, program in _all(runs):
         pes = runs.pes(machine)[-1]
         for grain in grains(program):
-            found = runs.elements(machine, program, pes, grain)
-            assert found is not None
-            shares = [row["work_s"] / row["seconds"] for row in found.iter_rows(named=True)]
+            elements = runs.elements(machine, program, pes, grain)
+            assert elements is not None
+            shares = [row["work_s"] / row["seconds"] for row in elements.iter_rows(named=True)]
             series = _series(machine, program, grain)
             for pe, share in enumerate(shares):
                 cells.append((series, f"PE {pe}", None, share, "1", kind(machine)))
@@ -123,9 +123,9 @@ def _work_rate(runs: Runs) -> ReproducedTable:
 def _communication_rate(runs: Runs) -> ReproducedTable:
     cells: list[Cell] = []
     for machine, program in _all(runs):
-        found = runs.rates(machine, program)
-        assert found is not None
-        for row in found.iter_rows(named=True):
+        rates = runs.rates(machine, program)
+        assert rates is not None
+        for row in rates.iter_rows(named=True):
             series = _series(machine, program, row["grain"])
             cells.append(
                 (series, f"{row['ranks']} PEs", None, row["communication_rate"], "messages a reduction", kind(machine))
@@ -139,9 +139,9 @@ def _communication_rate(runs: Runs) -> ReproducedTable:
 def _losses(runs: Runs) -> ReproducedTable:
     cells: list[Cell] = []
     for machine, program in _all(runs):
-        found = runs.rates(machine, program)
-        assert found is not None
-        for row in found.filter(pl.col("ranks") == found["ranks"].max()).iter_rows(named=True):
+        rates = runs.rates(machine, program)
+        assert rates is not None
+        for row in rates.filter(pl.col("ranks") == rates["ranks"].max()).iter_rows(named=True):
             series = _series(machine, program, row["grain"])
             share = row["performance"] / row["ideal"]
             cells.append((series, "work rate", None, row["work_rate"], "1", kind(machine)))

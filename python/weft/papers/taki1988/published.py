@@ -55,8 +55,8 @@ def grain_name(number: int) -> str:
 
 def table(file: str) -> dict[tuple[str | None, str], float | None]:
     """Values of one file of the reference by program (None where there is none) and item; None where withheld."""
-    found = pl.read_csv(reference_folder(NAME) / file, schema_overrides={"value": pl.Float64, "program": pl.String})
-    item = "item" if "item" in found.columns else "quantity"
-    if "program" not in found.columns:
-        found = found.with_columns(pl.lit(None, pl.String).alias("program"))
-    return {(name, what): value for name, what, value in found.select("program", item, "value").iter_rows()}
+    values = pl.read_csv(reference_folder(NAME) / file, schema_overrides={"value": pl.Float64, "program": pl.String})
+    item = "item" if "item" in values.columns else "quantity"
+    if "program" not in values.columns:
+        values = values.with_columns(pl.lit(None, pl.String).alias("program"))
+    return {(name, what): value for name, what, value in values.select("program", item, "value").iter_rows()}

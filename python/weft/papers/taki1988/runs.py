@@ -12,8 +12,8 @@ from weft.papers.taki1988.published import HERE, PES, V1, goal, grains, program
 class Runs:
     """Samples and scales of both programs, on described machines and here."""
 
-    def __init__(self, given: RunPrograms) -> None:
-        self.given = given
+    def __init__(self, programs: RunPrograms) -> None:
+        self.programs = programs
         self._kept: dict[tuple[str, int, int, int], pl.DataFrame | None] = {}
         # Many tables and figures ask for the same, and each answer goes over all samples of a program.
         self._whole: dict[tuple[str, int, int, int], dict[str, float] | None] = {}
@@ -26,9 +26,9 @@ class Runs:
         if key not in self._kept:
             file, asked = str(program(number)), goal(number, pes, grain)
             if machine == HERE:
-                self._kept[key] = self.given.measure(file, asked, pes)
+                self._kept[key] = self.programs.measure(file, asked, pes)
             else:
-                self._kept[key] = self.given.simulate(machine, file, asked, pes)
+                self._kept[key] = self.programs.simulate(machine, file, asked, pes)
         return self._kept[key]
 
     def pes(self, machine: str) -> tuple[int, ...]:
@@ -39,17 +39,17 @@ class Runs:
         """The row of all PEs, of several runs the median one."""
         key = machine, number, pes, grain
         if key not in self._whole:
-            found = self.samples(machine, number, pes, grain)
-            rows = None if found is None else found.filter(pl.col("pe").is_null()).sort("seconds")
+            samples = self.samples(machine, number, pes, grain)
+            rows = None if samples is None else samples.filter(pl.col("pe").is_null()).sort("seconds")
             self._whole[key] = None if rows is None else rows.row(len(rows) // 2, named=True)
         return self._whole[key]
 
     def elements(self, machine: str, number: int, pes: int, grain: int) -> pl.DataFrame | None:
         """Rows of single PEs of that run."""
-        found, whole = self.samples(machine, number, pes, grain), self.whole(machine, number, pes, grain)
-        if found is None or whole is None:
+        samples, whole = self.samples(machine, number, pes, grain), self.whole(machine, number, pes, grain)
+        if samples is None or whole is None:
             return None
-        mine = found.filter(pl.col("pe").is_not_null() & (pl.col("repetition") == whole["repetition"]))
+        mine = samples.filter(pl.col("pe").is_not_null() & (pl.col("repetition") == whole["repetition"]))
         return mine.sort("pe")
 
     def of_one(self, machine: str, number: int) -> float | None:
@@ -70,19 +70,19 @@ class Runs:
         parts = []
         for pes in self.pes(machine)[1:]:
             for grain in grains(number):
-                found = self.samples(machine, number, pes, grain)
-                assert found is not None
+                samples = self.samples(machine, number, pes, grain)
+                assert samples is not None
                 whole = self.whole(machine, number, pes, grain)
                 assert whole is not None
-                one = found.filter(pl.col("repetition") == whole["repetition"])
+                one = samples.filter(pl.col("repetition") == whole["repetition"])
                 parts.append(model.rates(one, of_one).with_columns(pl.lit(grain, pl.Int64).alias("grain")))
         return pl.concat(parts)
 
     def fit(self, machine: str, number: int) -> model.CommunicationFit | None:
         """The relative communication time of all runs of a program."""
         if (machine, number) not in self._fits:
-            found = self.rates(machine, number)
-            self._fits[machine, number] = None if found is None else model.fit_communication(found)
+            rates = self.rates(machine, number)
+            self._fits[machine, number] = None if rates is None else model.fit_communication(rates)
         return self._fits[machine, number]
 
     def share_of_throws(self, number: int) -> float:

@@ -36,8 +36,8 @@ def communication(number: str, runs: Runs, describe: Describe) -> ReproducedTabl
     """Table 1 or 2: a goal sent to a neighbour and the report of its termination."""
     machine, file = (V1, "table-1-v1.csv") if number == "1" else (V2, "table-2-v2.csv")
     printed = published.table(file)
-    found = runs.given.text(machine, EXCHANGE, "main", 2)
-    whole = found.filter(pl.col("pe").is_null()).row(0, named=True)
+    samples = runs.programs.text(machine, EXCHANGE, "main", 2)
+    whole = samples.filter(pl.col("pe").is_null()).row(0, named=True)
     file_of = describe(machine)
     reduction = _figure(file_of["fghc"]["reduction_time"])
     # The run begins with a reduction of main, before the goal is sent.
@@ -126,8 +126,8 @@ def relative_time(runs: Runs) -> ReproducedTable:
     ]
     for number in PROGRAMS:
         for machine in (V1, V2, HERE):
-            found, fit = runs.rates(machine, number), runs.fit(machine, number)
-            if found is None or fit is None:
+            rates, fit = runs.rates(machine, number), runs.fit(machine, number)
+            if rates is None or fit is None:
                 continue
             rows = [
                 ("average", fit.mean), ("maximum", fit.largest), ("minimum", fit.smallest),
@@ -139,7 +139,7 @@ def relative_time(runs: Runs) -> ReproducedTable:
                 unit = "1" if item == "samples" else "reductions a message"
                 cells.append((f"program {number}, {machine}", item, known, ours, unit, kind(machine)))
             other = runs.fit(machine, 3 - number)
-            errors = [("formula's error", _median_held_out(found)), ("with other program's", _median(found, other))]
+            errors = [("formula's error", _median_held_out(rates)), ("with other program's", _median(rates, other))]
             for item, error in errors:
                 cells.append((f"program {number}, {machine}", item, None, error, "1", kind(machine)))
     return ReproducedTable(
@@ -148,21 +148,21 @@ def relative_time(runs: Runs) -> ReproducedTable:
     )  # fmt: skip
 
 
-def _median_held_out(found: pl.DataFrame) -> float | None:
+def _median_held_out(rates: pl.DataFrame) -> float | None:
     for by in ("ranks", "goal"):
         try:
-            return _median_of(held_out(found, by))
+            return _median_of(held_out(rates, by))
         except FitError:
             continue
     return None
 
 
-def _median(found: pl.DataFrame, other: Any) -> float | None:
-    return None if other is None else _median_of(predicted(found, other.relative_time))
+def _median(rates: pl.DataFrame, other: Any) -> float | None:
+    return None if other is None else _median_of(predicted(rates, other.relative_time))
 
 
-def _median_of(found: pl.DataFrame) -> float:
-    return float(str(found["error"].abs().median()))
+def _median_of(rates: pl.DataFrame) -> float:
+    return float(str(rates["error"].abs().median()))
 
 
 def in_words(runs: Runs) -> ReproducedTable:
@@ -172,9 +172,9 @@ def in_words(runs: Runs) -> ReproducedTable:
     times = {machine: [fit.mean for number in PROGRAMS if (fit := fits[machine, number])] for machine in (V1, V2)}
     v1 = sum(times[V1]) / len(times[V1])
     v2 = sum(times[V2]) / len(times[V2])
-    found = runs.rates(V1, 1)
-    assert found is not None
-    rates = found["communication_rate"]
+    of_v1 = runs.rates(V1, 1)
+    assert of_v1 is not None
+    rates = of_v1["communication_rate"]
     best = max(DEPTHS, key=lambda depth: (runs.whole(V1, 1, 6, depth) or {"rate": 0.0})["rate"])
     mine: dict[tuple[str | None, str], float] = {
         ("1", "throw_goal share of messages"): runs.share_of_throws(1),
@@ -204,8 +204,8 @@ def kinds(runs: Runs) -> ReproducedTable:
     cells: list[Cell] = []
     for number in PROGRAMS:
         for grain in grains(number):
-            found = runs.given.kinds(V1, str(program(number)), goal(number, PES[-1], grain), PES[-1])
-            for name, count in found.items():
+            counts = runs.programs.kinds(V1, str(program(number)), goal(number, PES[-1], grain), PES[-1])
+            for name, count in counts.items():
                 if name != "control" and count:
                     what = f"program {number}, {published.grain_name(number)} {grain}"
                     cells.append((name, what, None, float(count), "messages", SIMULATED))

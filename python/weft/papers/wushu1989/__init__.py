@@ -51,7 +51,7 @@ def reproduce(
     costs = Costs(machine(MACHINE))
     wanted = chosen(NAME, "table", table, TABLES, figure)
     drawn = chosen(NAME, "figure", figure, FIGURES, table, "figure 1 is a drawing and figure 11 a listing")
-    made = [tables.table_of(number, costs, here) for number in wanted]
-    made += [figures.figure(number, costs, here) for number in drawn]
-    found, title = summary(made)
-    return Reproduction(NAME, CITATION, tuple(made), found, title)
+    reproduced = [tables.table_of(number, costs, here) for number in wanted]
+    reproduced += [figures.figure(number, costs, here) for number in drawn]
+    overview, title = summary(reproduced)
+    return Reproduction(NAME, CITATION, tuple(reproduced), overview, title)

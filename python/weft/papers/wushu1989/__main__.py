@@ -13,15 +13,15 @@ from weft.papers.wushu1989.published import MACHINE, cells
 
 def main() -> None:
     """Fit, then say how far off it is."""
-    found = fitting.fit()
-    for name, figure in found.items():
+    fitted = fitting.fit()
+    for name, figure in fitted.items():
         print(f"{name} = {figure:.4g}")
     table = cells().filter(~pl.col("slip"))
-    errors = np.abs(fitting.times(Costs(machine(MACHINE)).with_figures(found), table) / table["ms"].to_numpy() - 1.0)
+    errors = np.abs(fitting.times(Costs(machine(MACHINE)).with_figures(fitted), table) / table["ms"].to_numpy() - 1.0)
     first = table["table"].is_between(1, 12).to_numpy()
     for name, of, parameters in (
-        ("tables 1 to 12", errors[first], len(found) - len(fitting.TABLE_14)),
-        ("with table 14 and the text", errors, len(found)),
+        ("tables 1 to 12", errors[first], len(fitted) - len(fitting.TABLE_14)),
+        ("with table 14 and the text", errors, len(fitted)),
     ):
         near, within = np.mean(of <= 0.03), np.mean(of <= 0.10)
         print(

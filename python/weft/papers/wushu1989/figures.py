@@ -38,10 +38,10 @@ _TITLES = {
 def figure(number: str, costs: Costs, here: Here | None = None) -> ReproducedTable:
     """One of `FIGURES`; with what was measured here, where that is given."""
     if number == "2":
-        return _made(number, "bits", _words(costs), (_NO_NUMBERS, "At 32 bits: table 1."), here)
+        return _table_of(number, "bits", _words(costs), (_NO_NUMBERS, "At 32 bits: table 1."), here)
     if number in _PRINTED:
-        return _made(number, *_drawn(number, costs), (_DRAWN,), here)
-    return _made(number, "VP ratio", _ratios(number, costs), (_NO_NUMBERS, *_RATIO_NOTES.get(number, ())), here)
+        return _table_of(number, *_drawn(number, costs), (_DRAWN,), here)
+    return _table_of(number, "VP ratio", _ratios(number, costs), (_NO_NUMBERS, *_RATIO_NOTES.get(number, ())), here)
 
 
 def _words(costs: Costs) -> Iterable[Row]:
@@ -68,8 +68,8 @@ def _drawn(number: str, costs: Costs) -> tuple[str, list[Row]]:
     rows = "hops" if number == "6" else "ratio"
     drawn = table.with_columns(pl.Series("ours", times(costs, table))).sort(rows, maintain_order=True)
     measured = [(operation(row), row["time"]) for row in drawn.iter_rows(named=True)]
-    made = zip(drawn.select(rows, series, "ms", "ours").rows(), measured, strict=True)
-    return rows, [(*row, which) for row, which in made]
+    entries = zip(drawn.select(rows, series, "ms", "ours").rows(), measured, strict=True)
+    return rows, [(*row, which) for row, which in entries]
 
 
 _SWEPT = {
@@ -104,21 +104,23 @@ def _cell(where: pl.Expr, table: int, time: str) -> float:
     return float(cells().filter(where & (pl.col("table") == table) & (pl.col("time") == time))["ms"].item())
 
 
-def _made(number: str, rows: str, made: Iterable[Row], notes: tuple[str, ...], here: Here | None) -> ReproducedTable:
+def _table_of(
+    number: str, rows: str, entries: Iterable[Row], notes: tuple[str, ...], here: Here | None
+) -> ReproducedTable:
     """Of each row the last entry is what it is the time of: an operation, and whether real or CM time."""
-    made = list(made)
+    entries = list(entries)
     schema: dict[str, pl.DataType] = {
         rows: pl.Int64(),
         "series": pl.String(),
         "published": pl.Float64(),
         "ours": pl.Float64(),
     }
-    table = pl.DataFrame([row[:-1] for row in made], schema=schema, orient="row")
-    found = with_error(table.with_columns(pl.lit("ms").alias("unit")))
+    table = pl.DataFrame([row[:-1] for row in entries], schema=schema, orient="row")
+    compared = with_error(table.with_columns(pl.lit("ms").alias("unit")))
     if here is not None:
-        found = beside(found, "series", here, [row[-1] for row in made])
+        compared = beside(compared, "series", here, [row[-1] for row in entries])
         notes = (*notes, NOTE)
-    return ReproducedTable(number, f"{_TITLES[number]}, ms", (rows,), ("series",), found, notes, "Figure")
+    return ReproducedTable(number, f"{_TITLES[number]}, ms", (rows,), ("series",), compared, notes, "Figure")
 
 
 _DRAWN = "Published where the tables print what the curves were drawn from."

@@ -38,7 +38,7 @@ def figures() -> dict[str, float]:
 def times(costs: Costs, table: pl.DataFrame) -> np.ndarray:
     """Modelled times of rows of `published.cells`, ms."""
     modelled = [(costs.time(operation(row)), row["time"]) for row in table.iter_rows(named=True)]
-    return np.array([(found.real if which == "real" else found.cm) * _MS for found, which in modelled])
+    return np.array([(time.real if which == "real" else time.cm) * _MS for time, which in modelled])
 
 
 def fit(start: float = 1.0) -> dict[str, float]:
@@ -57,23 +57,23 @@ def fit(start: float = 1.0) -> dict[str, float]:
     table = cells().filter(~pl.col("slip"))
     operations = [operation(row) for row in table.iter_rows(named=True)]
     real, published = (table["time"] == "real").to_numpy(), table["ms"].to_numpy() / _MS
-    given = figures()
+    initial = figures()
     machine = Costs(find_machine(MACHINE))
 
     def errors(logs: np.ndarray) -> np.ndarray:
-        costs = machine.with_figures(dict(zip(given, np.exp(logs).tolist(), strict=True)))
-        found = [costs.time(one) for one in operations]
-        ours = np.where(real, [time.real for time in found], [time.cm for time in found])
+        costs = machine.with_figures(dict(zip(initial, np.exp(logs).tolist(), strict=True)))
+        modelled = [costs.time(one) for one in operations]
+        ours = np.where(real, [time.real for time in modelled], [time.cm for time in modelled])
         return np.asarray(np.log(ours / published))
 
     def cubes(logs: np.ndarray) -> np.ndarray:
         """Their squares are the sixth powers."""
         return np.asarray(errors(logs) ** 3) * 400.0
 
-    first = np.log(np.array(list(given.values())) * start)
+    first = np.log(np.array(list(initial.values())) * start)
     near = least_squares(errors, first, max_nfev=100).x
-    found = least_squares(cubes, near, max_nfev=200, xtol=1e-10, ftol=1e-10).x
-    return dict(zip(given, np.exp(found).tolist(), strict=True))
+    solution = least_squares(cubes, near, max_nfev=200, xtol=1e-10, ftol=1e-10).x
+    return dict(zip(initial, np.exp(solution).tolist(), strict=True))
 
 
 def router_left_out() -> pl.DataFrame:
@@ -85,8 +85,8 @@ def router_left_out() -> pl.DataFrame:
         `ratio`, `pattern`, `published` and `ours` (CM time, ms) and `error`.
     """
     table = cells().filter((pl.col("table") == 5) & (pl.col("time") == "cm"))
-    machine, given = Costs(find_machine(MACHINE)), figures()
-    first = np.log([given[name] for name in ROUTER])
+    machine, initial = Costs(find_machine(MACHINE)), figures()
+    first = np.log([initial[name] for name in ROUTER])
     published, ratios = table["ms"].to_numpy(), table["ratio"].to_numpy()
 
     def ours(logs: np.ndarray) -> np.ndarray:
@@ -98,8 +98,8 @@ def router_left_out() -> pl.DataFrame:
     predicted = np.zeros(len(published))
     for ratio in np.unique(ratios):
         fitted = ratios != ratio
-        found = least_squares(errors, first, args=(fitted,)).x
-        predicted[~fitted] = ours(found)[~fitted]
+        solution = least_squares(errors, first, args=(fitted,)).x
+        predicted[~fitted] = ours(solution)[~fitted]
     return table.select("ratio", "pattern", pl.col("ms").alias("published")).with_columns(
         pl.Series("ours", predicted), pl.Series("error", predicted / published - 1.0)
     )

@@ -70,5 +70,5 @@ def elimination(costs: Costs, n: int, everything: bool) -> Time:
     everything
         Whether what table 14 leaves out is counted too: two absolute values and five assignments.
     """
-    made = [costs.time(one) for name, one in iteration(n) if everything or name in COUNTED]
-    return Time((n - 1) * sum(time.real for time in made), (n - 1) * sum(time.cm for time in made))
+    times = [costs.time(one) for name, one in iteration(n) if everything or name in COUNTED]
+    return Time((n - 1) * sum(time.real for time in times), (n - 1) * sum(time.cm for time in times))

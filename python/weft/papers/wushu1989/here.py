@@ -32,12 +32,12 @@ class Here(Protocol):
         """Real time, or in the place of CM time that of the work alone; None where it was not measured."""
 
 
-def beside(cells: pl.DataFrame, head: str, here: Here, made: Iterable[tuple[Operation, str]]) -> pl.DataFrame:
+def beside(cells: pl.DataFrame, head: str, here: Here, timed: Iterable[tuple[Operation, str]]) -> pl.DataFrame:
     """`cells` with a further cell for each that was measured, in a column (the values of `head`) of its own.
 
-    `made` has the operation and the time, `real` or `cm`, of each cell.
+    `timed` has the operation and the time, `real` or `cm`, of each cell.
     """
-    seconds = [here.seconds(*one) for one in made]
+    seconds = [here.seconds(*one) for one in timed]
     ours = cells.with_columns(
         pl.Series("ours", [None if one is None else one * _MS for one in seconds], pl.Float64()),
         pl.lit(None, pl.Float64()).alias("published"),

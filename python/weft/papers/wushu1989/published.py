@@ -58,12 +58,12 @@ def named(name: str) -> pl.DataFrame:
 
 def operation(cell: dict[str, object]) -> Operation:
     """The operation that a row of `cells` is of."""
-    given: dict[str, object] = {"vp_ratio": cell["vp_ratio"]}
+    parameters: dict[str, object] = {"vp_ratio": cell["vp_ratio"]}
     for key in ("pattern", "mode", "ratio", "hops"):
         if cell[key] is not None:
-            given[key] = cell[key]
+            parameters[key] = cell[key]
     kind = str(cell["operation"])
     if kind == "spread":
         # '(8,512)': along the first axis.
-        given["extent"] = int(str(cell["grid"]).split("x")[0])
-    return Operation("float_add" if kind == "float_subtract" else kind, **given)  # type: ignore[arg-type]
+        parameters["extent"] = int(str(cell["grid"]).split("x")[0])
+    return Operation("float_add" if kind == "float_subtract" else kind, **parameters)  # type: ignore[arg-type]

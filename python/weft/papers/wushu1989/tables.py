@@ -40,17 +40,17 @@ def table_of(number: str, costs: Costs, here: Here | None = None) -> ReproducedT
         return _elimination(costs)
     printed = cells().filter(pl.col("table") == int(number))
     ours = pl.Series("ours", fitting.times(costs, printed))
-    found = printed.rename({"ms": "published"}).with_columns(
+    compared = printed.rename({"ms": "published"}).with_columns(
         ours, pl.lit("ms").alias("unit"), pl.lit(SIMULATED).alias("kind"), _row(number).alias("row")
     )
-    found = with_error(found.with_columns(_column(number).alias("column")))
+    compared = with_error(compared.with_columns(_column(number).alias("column")))
     # A slip is printed as it was; nothing is compared with it.
-    found = found.with_columns(pl.when("slip").then(None).otherwise(pl.col("error")).alias("error"))
+    compared = compared.with_columns(pl.when("slip").then(None).otherwise(pl.col("error")).alias("error"))
     notes = _NOTES.get(number, ())
     if here is not None:
-        made = [(operation(row), row["time"]) for row in printed.iter_rows(named=True)]
-        found, notes = beside(found, "column", here, made), (*notes, NOTE)
-    return ReproducedTable(number, f"{TITLES[number]}, ms", ("row",), ("column",), found, notes)
+        timed = [(operation(row), row["time"]) for row in printed.iter_rows(named=True)]
+        compared, notes = beside(compared, "column", here, timed), (*notes, NOTE)
+    return ReproducedTable(number, f"{TITLES[number]}, ms", ("row",), ("column",), compared, notes)
 
 
 def _row(number: str) -> pl.Expr:
@@ -112,7 +112,7 @@ def _comparison(costs: Costs) -> ReproducedTable:
         "The CM-2's times are withheld from this copy: ours is figure 11 walked statement by statement (table 15).",
         "The iPSC/2 ran a program in C whose operations the paper does not give: weft has none.",
     )
-    return _made("13", rows, notes)
+    return _in_seconds("13", rows, notes)
 
 
 def _elimination(costs: Costs) -> ReproducedTable:
@@ -129,19 +129,19 @@ def _elimination(costs: Costs) -> ReproducedTable:
         "Measured is withheld from this copy. Ours counts besides the two abs!! and five *set that table 14 leaves "
         "out, each as an instruction of its own, and nothing of the front end's own program.",
     )
-    return _made("15", rows, notes)
+    return _in_seconds("15", rows, notes)
 
 
 def _matrix(n: int, sign: str) -> str:
     return f"{n}{sign}{n + 1}"
 
 
-def _made(number: str, rows: list[tuple[object, ...]], notes: tuple[str, ...]) -> ReproducedTable:
+def _in_seconds(number: str, rows: list[tuple[object, ...]], notes: tuple[str, ...]) -> ReproducedTable:
     schema: dict[str, pl.DataType] = {
         "row": pl.String(),
         "column": pl.String(),
         "published": pl.Float64(),
         "ours": pl.Float64(),
     }
-    found = pl.DataFrame(rows, schema=schema, orient="row").with_columns(pl.lit("s").alias("unit"))
-    return ReproducedTable(number, TITLES[number], ("row",), ("column",), with_error(found), notes)
+    table = pl.DataFrame(rows, schema=schema, orient="row").with_columns(pl.lit("s").alias("unit"))
+    return ReproducedTable(number, TITLES[number], ("row",), ("column",), with_error(table), notes)
