@@ -15,7 +15,8 @@ import polars as pl
 CLEAR = tuple(
     re.compile(pattern, re.DOTALL)
     for pattern in (
-        r"(rank \d+: the process|the process of a rank) .*(killed by signal|ended with exit code|is stopped|was interrupted|ended before).*"
+        r"(rank \d+: the process|the process of a rank) .*"
+        r"(killed by signal|ended with exit code|is stopped|was interrupted|ended before).*"
         r"(find out|start it again|return from the program)",
         r"the launcher(, mpiexec,|'s process) ?.*(killed by signal|is gone|ended).*(find out|start it again)",
         r"(hydra_pmi_proxy|mpiexec\S*): the process \d+ is stopped.*find out",

@@ -12,6 +12,7 @@ import os
 import queue
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -374,7 +375,11 @@ def _error(code: int, failure: Failure, diagnosis: _core.MpiDiagnosis | None) ->
         first = failure.errors[0]
         return _ERRORS.get(first["kind"], RunError)(first["message"])
     if diagnosis is None:
-        text = f"the process that measures the node {described(code)}{_SEE_OUTPUT}"
+        text = f"the process that measures the node {described(code)}"
+        if code == -signal.SIGINT:
+            # A Python that was interrupted before it came to weft has said where, which helps nobody.
+            return RunError(text + _AGAIN)
+        text += _SEE_OUTPUT
     elif failure.lost:
         text = _lost(failure.lost[0])
     elif code < 0:

@@ -161,3 +161,18 @@ def test_a_process_that_dies_is_named(native, monkeypatch):
 def test_a_request_crosses_as_the_native_half_reads_it(native):
     request = Request("linpack", 1, {"variant": ("n100", "n1000_blas_x"), "seconds_per_point": 0.1})
     assert json.loads(request.to_json())["variant"] == ["n100"]
+
+
+def test_a_process_that_is_interrupted_before_it_comes_to_weft_is_named_alone(native, monkeypatch):
+    import sys
+
+    from weft.launch import node
+
+    # Python's own words of an interrupt say where it was, and end with the signal.
+    monkeypatch.setattr(node, "PROGRAM", (sys.executable, "-c", "import os; os.kill(os.getpid(), 2); input()"))
+    with pytest.raises(_core.RunError) as error:
+        measure("sieve", protocol=Protocol(launches=1, budget=0.0))
+    assert str(error.value) == (
+        "the process that measures the node was killed by signal 2 (Interrupt); find out what ended it (memory, a "
+        "batch system, a person), and measure again"
+    )
