@@ -1,0 +1,60 @@
+"""What the README shows runs as it stands: its Python, and the commands of its table, one after the other."""
+
+import functools
+import re
+import shlex
+import subprocess
+import sys
+
+import pytest
+from floors import ROOT
+
+import weft
+from weft.launch.protocol import Protocol
+
+README = (ROOT / "README.md").read_text()
+BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+ROWS = re.findall(r"^\| (`weft .*?) \| .* \|$", README, re.MULTILINE)
+COMMANDS = [command for row in ROWS for command in re.findall(r"`(weft [^`]*)`", row)]
+
+QUICK = ["--launches", "1", "--seconds-per-point", "0.001"]
+SHORTENED = {
+    "weft measure echo -o here.csv": ["arithmetic", "--launches", "6", "--seconds-per-point", "0.001", "--budget", "1"],
+    "weft measure arithmetic linpack stream": [*QUICK, "--budget", "1"],
+}
+"""Commands that measure here, and what makes them short; the first also measures what a later one reads."""
+MINUTES = {"weft study --quick", "weft suite"}
+"""Commands of a minute and more: `make study` runs the one, the tests of tests/python/study and suite what both do."""
+PROGRAMS = {
+    "weft fghc advise": "programs/fghc/program1.fghc",
+    "weft fghc": "programs/fghc/queens.fghc",
+}
+"""What FILE stands for."""
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("number", range(len(BLOCKS)))
+def test_python_runs(native, tmp_path, monkeypatch, number):
+    monkeypatch.chdir(tmp_path)
+    brief = functools.partial(weft.measure, protocol=Protocol(launches=6, budget=1.0), seconds_per_point=0.001)
+    monkeypatch.setattr(weft, "measure", brief)
+    exec(compile(BLOCKS[number], f"README.md, Python {number}", "exec"), {})
+
+
+@pytest.mark.mpi
+def test_commands_run(native, tmp_path):
+    assert len(COMMANDS) > 20
+    for command in COMMANDS:
+        if command in MINUTES:
+            continue
+        words = [word.replace("programs/", f"{ROOT}/programs/") for word in shlex.split(command)]
+        stands = next((file for start, file in PROGRAMS.items() if command.startswith(start)), "")
+        words = [str(ROOT / stands) if word == "FILE" else word for word in words] + SHORTENED.get(command, [])
+        outcome = subprocess.run(
+            [sys.executable, "-m", "weft.cli.main", *words[1:]],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert outcome.returncode == 0, f"{command}: {outcome.stderr}"
