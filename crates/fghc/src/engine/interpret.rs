@@ -124,7 +124,7 @@ impl<const ONE: bool> Interpreter<'_, ONE> {
 
     #[inline(always)]
     fn set(&mut self, register: Register, value: Word) {
-        // SAFETY: as above.
+        // SAFETY: the code stays within registers.
         unsafe { *self.x.add(register as usize) = value }
     }
 

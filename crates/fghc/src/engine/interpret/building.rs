@@ -135,7 +135,7 @@ impl<const ONE: bool> Interpreter<'_, ONE> {
             // SAFETY: a reference of this heap leads to a cell of it.
             let content = unsafe { *cell };
             if content.0 == UNBOUND && right.tag() != REF {
-                // SAFETY: as above.
+                // SAFETY: a reference of this heap leads to a cell of it.
                 unsafe { *cell = right };
                 return self.next();
             }

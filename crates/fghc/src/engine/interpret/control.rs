@@ -93,7 +93,7 @@ impl<const ONE: bool> Control for Interpreter<'_, ONE> {
             }
             goal_predicate(header)
         };
-        // SAFETY: as above.
+        // SAFETY: goals are of predicates of the code.
         let entry = unsafe { self.code.predicates.get_unchecked(predicate as usize).entry };
         self.execute(predicate, entry)
     }
