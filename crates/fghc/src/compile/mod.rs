@@ -11,9 +11,7 @@ use rustc_hash::FxHashMap;
 use thiserror::Error;
 
 use crate::builtins::BodyBuiltin;
-use crate::engine::instruction::{
-    Boxed as BoxedConstant, Code, Instruction, Label, MIN_ARRAY, NOWHERE, PredicateCode, Role,
-};
+use crate::engine::instruction::{Code, Instruction, Label, MIN_ARRAY, NOWHERE, PredicateCode, Role, Sizes};
 use crate::heap::RESERVE;
 use crate::heap::goal::{MAX_ARITY, MAX_PREDICATES, RECORD_WORDS};
 use crate::ir::{BinaryOperation, Number, Program, UnaryOperation};
@@ -167,10 +165,10 @@ fn engine_predicates(code: &mut Code) {
 fn place(code: &mut Code, constants: &constants::Constants, predicate: u32, blocks: Vec<decision::Block>) {
     // Of the blocks that end a clause only one is run.
     let (mut before, mut clause, mut others, mut others_of_clause) = (0, 0, 0, 0);
+    let sizes = Sizes { code, boxes: &constants.boxes };
     for block in &blocks {
-        let own: usize = block.code.iter().map(|instruction| words_of(code, instruction)).sum();
-        let own_others =
-            block.code.iter().map(|instruction| words_of_others(code, constants, instruction)).sum::<usize>();
+        let own: usize = block.code.iter().map(|instruction| instruction.words(&sizes)).sum();
+        let own_others: usize = block.code.iter().map(|instruction| instruction.helper_words(&sizes)).sum();
         match block.code.last() {
             Some(Instruction::Execute { .. } | Instruction::Proceed) => {
                 clause = own.max(clause);
@@ -206,14 +204,7 @@ fn place(code: &mut Code, constants: &constants::Constants, predicate: u32, bloc
     for block in blocks {
         for mut instruction in block.code {
             if let Instruction::Switch { table, .. } = instruction {
-                let table = &mut code.tables[table as usize];
-                for label in [&mut table.unbound, &mut table.other, &mut table.list]
-                    .into_iter()
-                    .chain(table.constants.values_mut())
-                    .chain(table.headers.values_mut())
-                {
-                    *label = places[label];
-                }
+                code.tables[table as usize].labels_mut().for_each(|label| *label = places[label]);
             }
             instruction.for_each_label(|label| *label = places[label]);
             code.instructions.push(instruction);
@@ -225,62 +216,3 @@ fn place(code: &mut Code, constants: &constants::Constants, predicate: u32, bloc
 
 /// Most words that a reduction may take without asking: the more, the more often is asked.
 const MAX_WORDS: usize = 32;
-
-/// Words that an instruction may allocate by itself.
-fn words_of(code: &Code, instruction: &Instruction) -> usize {
-    use Instruction::*;
-    match *instruction {
-        Variable { .. } => 1,
-        Cons { .. } | ConsVariable { .. } | UnifyConsVariable { .. } => 2,
-        Build { build, .. } => 1 + code.builds[build as usize].cells.len(),
-        Push { call } => 3 + code.calls[call as usize].arguments.len(),
-        _ => 0,
-    }
-}
-
-/// Words that the engine may allocate for an instruction.
-fn words_of_others(code: &Code, constants: &constants::Constants, instruction: &Instruction) -> usize {
-    use Instruction::*;
-    // A goal that waits in place of what could not be done at once has at most so many words.
-    const WAITING: usize = 16;
-    match *instruction {
-        LoadBoxed { constant, .. } => match &constants.boxes[constant as usize] {
-            BoxedConstant::String(bytes) => 1 + bytes.len().div_ceil(8),
-            BoxedConstant::Float(_) | BoxedConstant::Predicate(_) => 2,
-            BoxedConstant::Literal(literal) => literal.words(),
-        },
-        Builtin { call } => 2 * WAITING + code.calls[call as usize].arguments.len(),
-        Start { start } => 3 * WAITING + 2 * code.starts[start as usize].call.arguments.len(),
-        Metacall { .. } => 3 * WAITING + MAX_ARITY,
-        BodyCalculate { .. } | BodyNumber { .. } => 2 * WAITING,
-        Guard { .. } => 8,
-        // A goal that suspends fits into the other half of the reserve.
-        _ => 0,
-    }
-}
-
-impl Instruction {
-    /// Calls `change` with every label.
-    pub fn for_each_label(&mut self, mut change: impl FnMut(&mut Label)) {
-        use Instruction::*;
-        match self {
-            List { unbound, other, .. }
-            | ListParts { unbound, other, .. }
-            | Constant { unbound, other, .. }
-            | Header { unbound, other, .. }
-            | Boxed { unbound, other, .. }
-            | Type { unbound, other, .. }
-            | Compare { unbound, other, .. }
-            | CompareConstant { unbound, other, .. }
-            | Calculate { unbound, other, .. }
-            | CalculateConstant { unbound, other, .. }
-            | Guard { unbound, other, .. }
-            | Same { unbound, other, .. } => {
-                change(unbound);
-                change(other);
-            }
-            Jump { to } | Otherwise { to, .. } => change(to),
-            _ => {}
-        }
-    }
-}

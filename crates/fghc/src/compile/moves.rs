@@ -1,6 +1,6 @@
 //! Moves between registers: all arguments of a goal at once, and as few as possible.
 
-use crate::engine::instruction::{Code, Instruction, MetacallGoal, Operand, Register};
+use crate::engine::instruction::{Code, Instruction, Operand, Register};
 
 use super::constants::Constants;
 
@@ -52,156 +52,6 @@ pub fn parallel(operands: &[Operand], free: Register, constants: &mut Constants)
     }
     code.append(&mut loads);
     Parallel { code, scratch }
-}
-
-impl Instruction {
-    /// Whether it can lead elsewhere than to the next instruction.
-    pub fn is_test(&self) -> bool {
-        use Instruction::*;
-        matches!(
-            self,
-            List { .. }
-                | ListParts { .. }
-                | Constant { .. }
-                | Header { .. }
-                | Boxed { .. }
-                | Type { .. }
-                | Switch { .. }
-                | Compare { .. }
-                | CompareConstant { .. }
-                | Calculate { .. }
-                | CalculateConstant { .. }
-                | Guard { .. }
-                | Same { .. }
-                | Jump { .. }
-                | Suspend { .. }
-                | Otherwise { .. }
-        )
-    }
-
-    /// Calls `visit` with every register that is read.
-    pub fn reads(&self, code: &Code, visit: &mut impl FnMut(Register)) {
-        use Instruction::*;
-        let operands = |operands: &[Operand], visit: &mut dyn FnMut(Register)| {
-            for operand in operands {
-                if let Operand::Register(register) = operand {
-                    visit(*register);
-                }
-            }
-        };
-        match *self {
-            List { register, .. }
-            | ListParts { register, .. }
-            | Constant { register, .. }
-            | Header { register, .. }
-            | Boxed { register, .. }
-            | Type { register, .. }
-            | Switch { register, .. } => visit(register),
-            Cell { source, .. } | Move { source, .. } => visit(source),
-            Compare { left, right, .. }
-            | Calculate { left, right, .. }
-            | Same { left, right, .. }
-            | Unify { left, right }
-            | BodyCalculate { left, right, .. } => {
-                visit(left);
-                visit(right);
-            }
-            CompareConstant { left, .. } | CalculateConstant { left, .. } | UnifyConstant { left, .. } => visit(left),
-            Cons { head, tail, .. } => {
-                visit(head);
-                visit(tail);
-            }
-            ConsVariable { head, .. } => visit(head),
-            UnifyConsVariable { left, head, .. } => {
-                visit(left);
-                visit(head);
-            }
-            Build { build, .. } => operands(&code.builds[build as usize].cells, visit),
-            BodyNumber { calculation } => {
-                use crate::engine::instruction::Calculation;
-                match code.calculations[calculation as usize] {
-                    Calculation::Unary(_, _, _, operand) => visit(operand),
-                    Calculation::Binary(_, _, _, left, right) => {
-                        visit(left);
-                        visit(right);
-                    }
-                }
-            }
-            Builtin { call } | Push { call } => operands(&code.calls[call as usize].arguments, visit),
-            Start { start } => {
-                let start = &code.starts[start as usize];
-                operands(&start.call.arguments, visit);
-                start.place.iter().for_each(|(_, register)| visit(*register));
-                start.priority.iter().for_each(|(_, register)| visit(*register));
-            }
-            Metacall { metacall } => {
-                let site = &code.metacalls[metacall as usize];
-                match &site.goal {
-                    MetacallGoal::Call(call) => operands(&call.arguments, visit),
-                    MetacallGoal::Dynamic { term, .. } => visit(*term),
-                }
-                visit(site.result);
-                visit(site.control);
-            }
-            Execute { predicate, .. } => {
-                (0..Register::from(code.predicates[predicate as usize].arity)).for_each(visit);
-            }
-            _ => {}
-        }
-    }
-
-    /// The registers that are written, where that can be changed: those of the instruction itself.
-    fn targets(&mut self) -> [Option<&mut Register>; 2] {
-        use Instruction::*;
-        match self {
-            ListParts { head, tail, .. } => [Some(head), Some(tail)],
-            ConsVariable { target, tail, .. } => [Some(target), Some(tail)],
-            UnifyConsVariable { tail, .. } => [Some(tail), None],
-            Cell { target, .. }
-            | Calculate { target, .. }
-            | CalculateConstant { target, .. }
-            | Move { target, .. }
-            | Load { target, .. }
-            | LoadBoxed { target, .. }
-            | Variable { target }
-            | Cons { target, .. }
-            | Build { target, .. }
-            | BodyCalculate { target, .. } => [Some(target), None],
-            _ => [None, None],
-        }
-    }
-
-    /// Calls `visit` with every register that is written.
-    pub fn writes(&self, code: &Code, visit: &mut impl FnMut(Register)) {
-        let mut copy = *self;
-        for target in copy.targets().into_iter().flatten() {
-            visit(*target);
-        }
-        match *self {
-            Instruction::Build { build, .. } => {
-                for operand in &code.builds[build as usize].cells {
-                    if let Operand::Variable(register) = operand {
-                        visit(*register);
-                    }
-                }
-            }
-            Instruction::BodyNumber { calculation } => {
-                use crate::engine::instruction::Calculation;
-                match code.calculations[calculation as usize] {
-                    Calculation::Unary(_, _, target, _) | Calculation::Binary(_, _, target, _, _) => visit(target),
-                }
-            }
-            Instruction::Guard { guard, .. } => {
-                use crate::engine::instruction::Guard;
-                match &code.guards[guard as usize] {
-                    Guard::Unary(_, _, target, _) | Guard::Binary(_, _, target, _, _) => visit(*target),
-                    Guard::Builtin(_, _, targets) => targets.iter().for_each(|target| visit(*target)),
-                    Guard::Compare(..) => {}
-                }
-            }
-            _ => {}
-        }
-    }
 }
 
 /// Joins loads of both parts of a list with its test, and lets values be made where a later move would put them.
@@ -270,8 +120,12 @@ fn try_retarget(
     }) else {
         return false;
     };
-    let mut copy = instructions[maker];
-    if !copy.targets().into_iter().flatten().any(|register| *register == source) {
+    let (mut is_target, mut same_twice) = (false, false);
+    instructions[maker].for_each_target(|register| {
+        is_target |= *register == source;
+        same_twice |= *register == target;
+    });
+    if !is_target {
         return false;
     }
     for instruction in &instructions[maker + 1..at] {
@@ -286,19 +140,15 @@ fn try_retarget(
     for instruction in &instructions[at + 1..] {
         instruction.reads(code, &mut |register| used_later |= register == source);
     }
-    let mut same_twice = false;
-    for other in copy.targets().into_iter().flatten() {
-        same_twice |= *other == target;
-    }
     if used_later || same_twice {
         return false;
     }
     // An instruction reads before it writes, except that a list built in place writes its target first.
-    for register in instructions[maker].targets().into_iter().flatten() {
+    instructions[maker].for_each_target(|register| {
         if *register == source {
             *register = target;
         }
-    }
+    });
     true
 }
 

@@ -3,7 +3,10 @@
 //! A predicate begins with its arguments in registers 0 and up. Until a clause commits, instructions only test and load;
 //! each test names where to go on when its answer is no (`other`) and when it cannot be given yet (`unbound`, after
 //! noting the variables). What follows commitment builds, unifies and starts goals, and ends in [`Instruction::Execute`]
-//! or [`Instruction::Proceed`].
+//! or [`Instruction::Proceed`]. The instructions are rows of one table, [`table`]; [`set`] has what is generated from it.
+
+mod set;
+mod table;
 
 use crate::builtins::{BodyBuiltin, GuardBuiltin};
 use crate::heap::Word;
@@ -11,6 +14,7 @@ use crate::ir::{BinaryOperation, Comparison, Number, Span, UnaryOperation};
 use rustc_hash::FxHashMap;
 
 use super::literal::Literal;
+pub use set::{Building, Control, Field, Goals, Instruction, Machine, Sizes, Tests, dispatch, role};
 
 /// A register of the engine.
 pub type Register = u16;
@@ -35,104 +39,6 @@ pub enum Type {
     Predicate,
 }
 
-/// One step. Sixteen bytes.
-#[derive(Clone, Copy, Debug)]
-pub enum Instruction {
-    /// Goes on if the register holds a list.
-    List { register: Register, unbound: Label, other: Label },
-    /// As `List`, and loads both parts.
-    ListParts { register: Register, head: Register, tail: Register, unbound: Label, other: Label },
-    /// Goes on if the register holds this constant (an index into [`Code::constants`]).
-    Constant { register: Register, constant: u32, unbound: Label, other: Label },
-    /// Goes on if the register holds an object with this header (an index into [`Code::constants`]).
-    Header { register: Register, header: u32, unbound: Label, other: Label },
-    /// Goes on if the register holds a float or string equal to [`Code::boxes`]`[constant]`.
-    Boxed { register: Register, constant: u32, unbound: Label, other: Label },
-    /// Goes on if the register holds a value of this type.
-    Type { kind: Type, register: Register, unbound: Label, other: Label },
-    /// Goes where the table says.
-    Switch { register: Register, table: u32 },
-    /// Loads a cell of a list (0, 1) or of an object (1 and up).
-    Cell { target: Register, source: Register, index: u16 },
-    /// Compares integers.
-    Compare { comparison: Comparison, left: Register, right: Register, unbound: Label, other: Label },
-    /// Compares an integer with a constant.
-    CompareConstant { comparison: Comparison, left: Register, right: i16, unbound: Label, other: Label },
-    /// Calculates with integers in a guard.
-    Calculate {
-        operation: BinaryOperation,
-        target: Register,
-        left: Register,
-        right: Register,
-        unbound: Label,
-        other: Label,
-    },
-    /// Calculates with an integer and a constant in a guard.
-    CalculateConstant {
-        operation: BinaryOperation,
-        target: Register,
-        left: Register,
-        right: i16,
-        unbound: Label,
-        other: Label,
-    },
-    /// Any other guard goal: an index into [`Code::guards`].
-    Guard { guard: u32, unbound: Label, other: Label },
-    /// Passive unification of two values.
-    Same { left: Register, right: Register, unbound: Label, other: Label },
-    /// Goes elsewhere.
-    Jump { to: Label },
-    /// Forgets what variables were noted: a clause commits although another was undecided.
-    Forget,
-    /// No clause can commit now: the goal waits for what was noted, or fails if nothing was.
-    Suspend { predicate: u32 },
-    /// Goes on elsewhere if nothing was noted; otherwise the goal waits: clauses after `otherwise`.
-    Otherwise { predicate: u32, to: Label },
-    /// Counts a commitment to a clause of a predicate; only where counts by predicate are asked for.
-    Count { predicate: u32 },
-
-    /// Copies a register.
-    Move { target: Register, source: Register },
-    /// Loads [`Code::constants`]`[constant]`.
-    Load { target: Register, constant: u32 },
-    /// Builds [`Code::boxes`]`[constant]`.
-    LoadBoxed { target: Register, constant: u32 },
-    /// A new variable.
-    Variable { target: Register },
-    /// A list of two registers.
-    Cons { target: Register, head: Register, tail: Register },
-    /// A list of a register and a new variable, which `tail` then refers to.
-    ConsVariable { target: Register, head: Register, tail: Register },
-    /// An object: [`Code::builds`]`[build]`.
-    Build { target: Register, build: u32 },
-    /// Active unification.
-    Unify { left: Register, right: Register },
-    /// Active unification of `left` with a list of a register and a new variable, which `tail` then refers to.
-    UnifyConsVariable { left: Register, head: Register, tail: Register },
-    /// Active unification with a constant.
-    UnifyConstant { left: Register, constant: u32 },
-    /// Calculates with integers in a body: waits where an operand is unbound.
-    BodyCalculate { operation: BinaryOperation, target: Register, left: Register, right: Register },
-    /// Any other operation with numbers in a body: [`Code::calculations`]`[calculation]`.
-    BodyNumber { calculation: u32 },
-    /// A body builtin that runs in place when it can: [`Code::calls`]`[call]`, whose predicate is the builtin's.
-    Builtin { call: u32 },
-    /// Puts a goal into the queue: [`Code::calls`]`[call]`.
-    Push { call: u32 },
-    /// Starts a goal elsewhere, or at another priority: [`Code::starts`]`[start]`.
-    Start { start: u32 },
-    /// Starts a metacall: [`Code::metacalls`]`[metacall]`.
-    Metacall { metacall: u32 },
-    /// Goes on with a goal whose arguments are in registers 0 and up.
-    Execute { predicate: u32, entry: Label },
-    /// Goes on with the next goal of the queue.
-    Proceed,
-    /// The whole of a predicate that is a builtin.
-    BuiltinEntry { predicate: u32 },
-    /// Makes sure of memory for a predicate that takes more of it than [`Code::words`], before anything else of it.
-    Ensure { words: u32, predicate: u32 },
-}
-
 /// What is put into a place of something that is built.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Operand {
@@ -154,6 +60,20 @@ pub struct Table {
     pub constants: FxHashMap<Word, Label>,
     /// By header.
     pub headers: FxHashMap<Word, Label>,
+}
+
+impl Table {
+    /// Every label of the table.
+    pub fn labels(&self) -> impl Iterator<Item = Label> {
+        let of_values = self.constants.values().chain(self.headers.values());
+        [self.unbound, self.other, self.list].into_iter().chain(of_values.copied())
+    }
+
+    /// Every label, to change it.
+    pub fn labels_mut(&mut self) -> impl Iterator<Item = &mut Label> {
+        let of_values = self.constants.values_mut().chain(self.headers.values_mut());
+        [&mut self.unbound, &mut self.other, &mut self.list].into_iter().chain(of_values)
+    }
 }
 
 /// A constant of more than one word.
@@ -315,13 +235,5 @@ impl Code {
     /// The predicate that is this builtin.
     pub fn role(&self, role: Role) -> u32 {
         self.roles[&role.key()]
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn an_instruction_is_sixteen_bytes() {
-        assert_eq!(std::mem::size_of::<super::Instruction>(), 16);
     }
 }

@@ -1,11 +1,23 @@
 //! The interpreter: takes one instruction after the other.
+//!
+//! What an instruction does is a method of [`Interpreter`], which the table of instructions asks for: [`tests`] tell
+//! clauses apart, [`building`] makes and unifies values, [`goals`] calculates, calls builtins and starts goals, and
+//! [`control`] commits, waits and goes on.
 
-use super::arithmetic::{self, compare};
-use super::instruction::{Instruction, NOWHERE, Operand, Type};
+mod building;
+mod control;
+mod goals;
+mod tests;
+
+use std::ops::ControlFlow;
+
+use super::instruction::{self, Code, Instruction, Label, NOWHERE, Register};
 use super::{Engine, Exit};
-use crate::heap::goal::{ARGUMENTS, LINK, goal_arity, goal_header, goal_predicate, state};
-use crate::heap::word::{INT, LIST, OBJECT, REF, TAG_MASK, UNBOUND, dereference};
-use crate::heap::{Kind, Word};
+use crate::heap::Word;
+use crate::heap::word::{INT, OBJECT, TAG_MASK, UNBOUND, dereference};
+
+#[cfg(feature = "native")]
+pub(crate) use tests::has_type;
 
 /// What guards and bodies do beside their own instructions answers so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,19 +30,11 @@ pub enum Answer {
     Problem,
 }
 
-#[inline(always)]
-fn both_integers(left: Word, right: Word) -> bool {
-    ((left.0 ^ INT) | (right.0 ^ INT)) & TAG_MASK == 0
-}
+/// Whether the interpreter goes on after an instruction.
+type Step = ControlFlow<Exit>;
 
-/// The content of a cell as a value: a reference to the cell where it is unbound.
-#[inline(always)]
-unsafe fn cell_value(cell: *mut Word) -> Word {
-    // SAFETY: the cell is one of a live heap (this function's condition), and cells are written when they are
-    // allocated.
-    let content = unsafe { *cell };
-    if content.tag() == UNBOUND { Word::reference(cell) } else { content }
-}
+/// Where the interpreter begins: with the next goal.
+static PROCEED: [Instruction; 1] = [Instruction::Proceed];
 
 impl Engine {
     /// Runs goals of the present queue until it is empty, the budget is spent or something must be reported.
@@ -48,514 +52,25 @@ impl Engine {
     }
 
     /// Runs from an instruction on, with `ONE` to the end of one reduction.
+    ///
+    /// Kept out of its callers: the processor's registers are all for the interpreter.
+    #[inline(never)]
     fn interpret_from<const ONE: bool>(&mut self, begin: *const Instruction) -> Exit {
         let code = self.shared_code();
-        let code_base = code.instructions.as_ptr();
-        let x = self.registers.x;
-        let mut free = self.registers.free;
-        let mut budget = self.registers.budget;
-        let mut at: *const Instruction;
-
-        // SAFETY: the compiler makes code that stays within registers and tables, ends every block, and allocates no
-        // more between two looks at the limit than the reserve; values in registers are values of this heap.
-        unsafe {
-            macro_rules! x {
-                ($register:expr) => {
-                    *x.add($register as usize)
-                };
-            }
-            macro_rules! constant {
-                ($index:expr) => {
-                    *code.constants.get_unchecked($index as usize)
-                };
-            }
-            macro_rules! next {
-                () => {{
-                    at = at.add(1);
-                    continue;
-                }};
-            }
-            macro_rules! goto {
-                ($label:expr) => {{
-                    debug_assert!($label != NOWHERE);
-                    at = code_base.add($label as usize);
-                    continue;
-                }};
-            }
-            macro_rules! save {
-                () => {{
-                    self.registers.free = free;
-                    self.registers.budget = budget;
-                    self.registers.at = at.offset_from(code_base) as u64;
-                }};
-            }
-            macro_rules! restore {
-                () => {{
-                    self.registers.tighten();
-                    free = self.registers.free;
-                    budget = self.registers.budget;
-                }};
-            }
-            /// Does what the engine has a function for, and ends where that meets a problem.
-            macro_rules! aside {
-                ($done:expr) => {{
-                    save!();
-                    if !$done {
-                        return Exit::Problem;
-                    }
-                    restore!();
-                }};
-            }
-            // A variable in a register that a test met: note it, go on where the test says.
-            macro_rules! unbound {
-                ($value:expr, $label:expr) => {{
-                    self.registers.note($value);
-                    goto!($label)
-                }};
-            }
-            macro_rules! allocate {
-                ($words:expr) => {{
-                    let place = free;
-                    free = free.add($words);
-                    place
-                }};
-            }
-            macro_rules! new_variable {
-                () => {{
-                    let cell = allocate!(1);
-                    *cell = Word::FREE;
-                    Word::reference(cell)
-                }};
-            }
-            // Enters a predicate whose arguments are in registers.
-            macro_rules! enter {
-                ($predicate:expr, $entry:expr) => {{
-                    if ONE {
-                        save!();
-                        self.put_first($predicate);
-                        return Exit::Empty;
-                    }
-                    budget -= 1;
-                    if budget < 0 {
-                        save!();
-                        match self.pause($predicate) {
-                            Some(exit) => return exit,
-                            None => restore!(),
-                        }
-                    }
-                    at = code_base.add($entry as usize);
-                    continue;
-                }};
-            }
-            macro_rules! proceed {
-                () => {{
-                    let goal = self.registers.ready;
-                    if ONE || goal.is_null() {
-                        self.registers.free = free;
-                        self.registers.budget = budget;
-                        return Exit::Empty;
-                    }
-                    self.registers.ready = (*goal.add(LINK)).pointer();
-                    let header = *goal;
-                    let arity = goal_arity(header);
-                    let mut from = goal.add(ARGUMENTS);
-                    let mut to = x;
-                    let end = from.add(arity);
-                    while from < end {
-                        *to = *from;
-                        from = from.add(1);
-                        to = to.add(1);
-                    }
-                    let predicate = goal_predicate(header);
-                    let entry = code.predicates.get_unchecked(predicate as usize).entry;
-                    enter!(predicate, entry)
-                }};
-            }
-            macro_rules! unify {
-                ($left:expr, $right:expr) => {{
-                    let mut left: Word = $left;
-                    let right: Word = $right;
-                    let mut done = false;
-                    while left.tag() == REF {
-                        let cell = left.pointer();
-                        let content = *cell;
-                        if content.0 == UNBOUND {
-                            // Unbound, and nothing waits: bound to any value but a variable in place.
-                            if right.tag() != REF {
-                                *cell = right;
-                                done = true;
-                            }
-                            break;
-                        }
-                        if content.tag() == UNBOUND {
-                            break;
-                        }
-                        left = content;
-                    }
-                    if !done {
-                        save!();
-                        if !self.unify(left, right) {
-                            return self.unification_failed(left, right);
-                        }
-                        restore!();
-                    }
-                }};
-            }
-
-            macro_rules! answer {
-                ($answer:expr, $unbound:expr, $other:expr) => {{
-                    let answer = $answer;
-                    restore!();
-                    match answer {
-                        Answer::True => next!(),
-                        Answer::False => goto!($other),
-                        Answer::Unbound => goto!($unbound),
-                        Answer::Problem => return Exit::Problem,
-                    }
-                }};
-            }
-            macro_rules! push {
-                ($site:expr) => {{
-                    let site = $site;
-                    let goal = allocate!(ARGUMENTS + site.arguments.len());
-                    *goal = goal_header(site.predicate, site.arguments.len(), state::READY, 0);
-                    *goal.add(LINK) = Word(self.registers.ready as u64);
-                    let mut to = goal.add(ARGUMENTS);
-                    for operand in site.arguments.iter() {
-                        *to = match *operand {
-                            Operand::Register(register) => x!(register),
-                            Operand::Constant(word) => word,
-                            Operand::Variable(_) => std::hint::unreachable_unchecked(),
-                        };
-                        to = to.add(1);
-                    }
-                    self.registers.ready = goal;
-                }};
-            }
-
-            at = begin;
-            loop {
-                match *at {
-                    Instruction::List { register, unbound, other } => {
-                        let value = dereference(x!(register));
-                        x!(register) = value;
-                        if value.tag() == LIST {
-                            next!()
-                        } else if value.tag() == REF {
-                            unbound!(value, unbound)
-                        } else {
-                            goto!(other)
-                        }
-                    }
-                    Instruction::ListParts { register, head, tail, unbound, other } => {
-                        let value = dereference(x!(register));
-                        if value.tag() == LIST {
-                            let cells = value.pointer();
-                            let first = cell_value(cells);
-                            let rest = cell_value(cells.add(1));
-                            x!(register) = value;
-                            x!(head) = first;
-                            x!(tail) = rest;
-                            next!()
-                        }
-                        x!(register) = value;
-                        if value.tag() == REF { unbound!(value, unbound) } else { goto!(other) }
-                    }
-                    Instruction::Constant { register, constant, unbound, other } => {
-                        let value = dereference(x!(register));
-                        x!(register) = value;
-                        if value == constant!(constant) {
-                            next!()
-                        } else if value.tag() == REF {
-                            unbound!(value, unbound)
-                        } else {
-                            goto!(other)
-                        }
-                    }
-                    Instruction::Header { register, header, unbound, other } => {
-                        let value = dereference(x!(register));
-                        x!(register) = value;
-                        if value.tag() == OBJECT && *value.pointer() == constant!(header) {
-                            next!()
-                        } else if value.tag() == REF {
-                            unbound!(value, unbound)
-                        } else {
-                            goto!(other)
-                        }
-                    }
-                    Instruction::Boxed { register, constant, unbound, other } => {
-                        let value = dereference(x!(register));
-                        x!(register) = value;
-                        if value.tag() == REF {
-                            unbound!(value, unbound)
-                        } else if self.equals_boxed(value, constant) {
-                            next!()
-                        } else {
-                            goto!(other)
-                        }
-                    }
-                    Instruction::Type { kind, register, unbound, other } => {
-                        let value = dereference(x!(register));
-                        x!(register) = value;
-                        if value.tag() == REF {
-                            unbound!(value, unbound)
-                        } else if has_type(value, kind) {
-                            next!()
-                        } else {
-                            goto!(other)
-                        }
-                    }
-                    Instruction::Switch { register, table } => {
-                        let value = dereference(x!(register));
-                        x!(register) = value;
-                        let table = code.tables.get_unchecked(table as usize);
-                        match value.tag() {
-                            REF => unbound!(value, table.unbound),
-                            LIST => goto!(table.list),
-                            OBJECT => goto!(*table.headers.get(&*value.pointer()).unwrap_or(&table.other)),
-                            _ => goto!(*table.constants.get(&value).unwrap_or(&table.other)),
-                        }
-                    }
-                    Instruction::Cell { target, source, index } => {
-                        x!(target) = cell_value(x!(source).pointer().add(index as usize));
-                        next!()
-                    }
-                    Instruction::Compare { comparison, left, right, unbound, other } => {
-                        let (mut a, mut b) = (x!(left), x!(right));
-                        if !both_integers(a, b) {
-                            a = dereference(a);
-                            b = dereference(b);
-                            if !both_integers(a, b) {
-                                self.note_both(a, b);
-                                goto!(unbound)
-                            }
-                            x!(left) = a;
-                            x!(right) = b;
-                        }
-                        if compare(comparison, a.0 as i64, b.0 as i64) {
-                            next!()
-                        }
-                        goto!(other)
-                    }
-                    Instruction::CompareConstant { comparison, left, right, unbound, other } => {
-                        let mut a = x!(left);
-                        if a.tag() != INT {
-                            a = dereference(a);
-                            if a.tag() != INT {
-                                self.note_both(a, a);
-                                goto!(unbound)
-                            }
-                            x!(left) = a;
-                        }
-                        if compare(comparison, a.0 as i64, Word::small(i64::from(right)).0 as i64) {
-                            next!()
-                        }
-                        goto!(other)
-                    }
-                    Instruction::Calculate { operation, target, left, right, unbound, other } => {
-                        let (mut a, mut b) = (x!(left), x!(right));
-                        if !both_integers(a, b) {
-                            a = dereference(a);
-                            b = dereference(b);
-                            if !both_integers(a, b) {
-                                self.note_both(a, b);
-                                goto!(unbound)
-                            }
-                            x!(left) = a;
-                            x!(right) = b;
-                        }
-                        match arithmetic::integers(operation, a, b) {
-                            Ok(value) => {
-                                x!(target) = value;
-                                next!()
-                            }
-                            Err(arithmetic::Wrong::Division) => goto!(other),
-                            Err(arithmetic::Wrong::Overflow) => {
-                                save!();
-                                return self.overflow(operation, a, b);
-                            }
-                        }
-                    }
-                    Instruction::CalculateConstant { operation, target, left, right, unbound, other } => {
-                        let mut a = x!(left);
-                        if a.tag() != INT {
-                            a = dereference(a);
-                            if a.tag() != INT {
-                                self.note_both(a, a);
-                                goto!(unbound)
-                            }
-                            x!(left) = a;
-                        }
-                        match arithmetic::integers(operation, a, Word::small(i64::from(right))) {
-                            Ok(value) => {
-                                x!(target) = value;
-                                next!()
-                            }
-                            Err(arithmetic::Wrong::Division) => goto!(other),
-                            Err(arithmetic::Wrong::Overflow) => {
-                                save!();
-                                return self.overflow(operation, a, Word::small(i64::from(right)));
-                            }
-                        }
-                    }
-                    Instruction::Guard { guard, unbound, other } => {
-                        save!();
-                        answer!(self.guard(guard), unbound, other)
-                    }
-                    Instruction::Same { left, right, unbound, other } => {
-                        save!();
-                        answer!(self.same(x!(left), x!(right)), unbound, other)
-                    }
-                    Instruction::Jump { to } => goto!(to),
-                    Instruction::Forget => {
-                        self.registers.noted_count = 0;
-                        next!()
-                    }
-                    Instruction::Suspend { predicate } => {
-                        // Not committed: no reduction.
-                        budget += 1;
-                        save!();
-                        if !self.suspend(predicate) {
-                            return self.reduction_failed(predicate);
-                        }
-                        restore!();
-                        proceed!()
-                    }
-                    Instruction::Otherwise { predicate, to } => {
-                        if self.registers.noted_count == 0 {
-                            goto!(to)
-                        }
-                        budget += 1;
-                        save!();
-                        self.suspend(predicate);
-                        restore!();
-                        proceed!()
-                    }
-                    Instruction::Count { predicate } => {
-                        self.registers.commit(predicate);
-                        next!()
-                    }
-                    Instruction::Move { target, source } => {
-                        x!(target) = x!(source);
-                        next!()
-                    }
-                    Instruction::Load { target, constant } => {
-                        x!(target) = constant!(constant);
-                        next!()
-                    }
-                    Instruction::LoadBoxed { target, constant } => {
-                        save!();
-                        x!(target) = self.load_boxed(constant);
-                        restore!();
-                        next!()
-                    }
-                    Instruction::Variable { target } => {
-                        x!(target) = new_variable!();
-                        next!()
-                    }
-                    Instruction::Cons { target, head, tail } => {
-                        let cells = allocate!(2);
-                        *cells = x!(head);
-                        *cells.add(1) = x!(tail);
-                        x!(target) = Word::list(cells);
-                        next!()
-                    }
-                    Instruction::ConsVariable { target, head, tail } => {
-                        let cells = allocate!(2);
-                        *cells = x!(head);
-                        *cells.add(1) = Word::FREE;
-                        x!(tail) = Word::reference(cells.add(1));
-                        x!(target) = Word::list(cells);
-                        next!()
-                    }
-                    Instruction::Build { target, build } => {
-                        let build = code.builds.get_unchecked(build as usize);
-                        let object = allocate!(1 + build.cells.len());
-                        *object = build.header;
-                        let mut cell = object;
-                        for operand in build.cells.iter() {
-                            cell = cell.add(1);
-                            *cell = match *operand {
-                                Operand::Register(register) => x!(register),
-                                Operand::Constant(word) => word,
-                                Operand::Variable(register) => {
-                                    x!(register) = Word::reference(cell);
-                                    Word::FREE
-                                }
-                            };
-                        }
-                        x!(target) = Word::object(object);
-                        next!()
-                    }
-                    Instruction::Unify { left, right } => {
-                        unify!(x!(left), x!(right));
-                        next!()
-                    }
-                    Instruction::UnifyConsVariable { left, head, tail } => {
-                        let variable = x!(left);
-                        let cells = allocate!(2);
-                        *cells = x!(head);
-                        *cells.add(1) = Word::FREE;
-                        x!(tail) = Word::reference(cells.add(1));
-                        unify!(variable, Word::list(cells));
-                        next!()
-                    }
-                    Instruction::UnifyConstant { left, constant } => {
-                        unify!(x!(left), constant!(constant));
-                        next!()
-                    }
-                    Instruction::BodyCalculate { operation, target, left, right } => {
-                        let a = dereference(x!(left));
-                        let b = dereference(x!(right));
-                        if both_integers(a, b)
-                            && let Ok(value) = arithmetic::integers(operation, a, b)
-                        {
-                            x!(target) = value;
-                            next!()
-                        }
-                        save!();
-                        match self.body_integers(operation, a, b) {
-                            Some(value) => x!(target) = value,
-                            None => return Exit::Problem,
-                        }
-                        restore!();
-                        next!()
-                    }
-                    Instruction::BodyNumber { calculation } => {
-                        aside!(self.body_number(calculation));
-                        next!()
-                    }
-                    Instruction::Builtin { call } => {
-                        aside!(self.builtin_in_place(call));
-                        next!()
-                    }
-                    Instruction::Push { call } => {
-                        push!(code.calls.get_unchecked(call as usize));
-                        next!()
-                    }
-                    Instruction::Start { start } => {
-                        aside!(self.start_site(start));
-                        next!()
-                    }
-                    Instruction::Metacall { metacall } => {
-                        save!();
-                        self.metacall_site(metacall);
-                        restore!();
-                        next!()
-                    }
-                    Instruction::Execute { predicate, entry } => enter!(predicate, entry),
-                    Instruction::Proceed => proceed!(),
-                    Instruction::BuiltinEntry { predicate } => {
-                        // Builtins are no reductions.
-                        budget += 1;
-                        aside!(self.builtin_goal(predicate));
-                        proceed!()
-                    }
-                    Instruction::Ensure { words, predicate } => {
-                        aside!(self.ensure(predicate, words as usize));
-                        next!()
-                    }
-                }
+        let mut interpreter = Interpreter::<ONE> {
+            code,
+            base: code.instructions.as_ptr(),
+            x: self.registers.x,
+            free: self.registers.free,
+            budget: self.registers.budget,
+            at: begin,
+            engine: self,
+        };
+        loop {
+            // SAFETY: `at` is the address of an instruction: the compiler ends every block.
+            let instruction = unsafe { &*interpreter.at };
+            if let ControlFlow::Break(exit) = instruction::dispatch(&mut interpreter, instruction) {
+                return exit;
             }
         }
     }
@@ -570,27 +85,152 @@ impl Engine {
     }
 }
 
-/// Where the interpreter begins: with the next goal.
-static PROCEED: [Instruction; 1] = [Instruction::Proceed];
+/// An engine while its code is interpreted, to the end of one reduction with `ONE`.
+///
+/// Free pointer and budget are here and not in the engine's registers, which have them only between
+/// [`Interpreter::save`] and [`Interpreter::restore`]. All methods that an instruction needs every time are inlined into
+/// one loop, in which the fields are registers of the processor.
+///
+/// What the `unsafe` blocks of these methods rely on holds from [`Engine::interpret_from`] on and for every instruction:
+/// the compiler makes code that stays within registers and tables, ends every block, and allocates no more between two
+/// looks at the limit than the reserve; values in registers are values of this heap.
+struct Interpreter<'e, const ONE: bool> {
+    engine: &'e mut Engine,
+    code: &'e Code,
+    /// The first instruction of the code.
+    base: *const Instruction,
+    /// Register 0.
+    x: *mut Word,
+    /// First free word of the heap.
+    free: *mut Word,
+    /// Reductions for which there is memory for sure.
+    budget: i64,
+    /// The present instruction.
+    at: *const Instruction,
+}
 
-/// Whether a bound value is of a type.
+impl<const ONE: bool> instruction::Machine for Interpreter<'_, ONE> {
+    type Step = Step;
+}
+
+impl<const ONE: bool> Interpreter<'_, ONE> {
+    // ---- registers and memory -------------------------------------------------------------------------------------
+
+    #[inline(always)]
+    fn get(&self, register: Register) -> Word {
+        // SAFETY: the code stays within registers.
+        unsafe { *self.x.add(register as usize) }
+    }
+
+    #[inline(always)]
+    fn set(&mut self, register: Register, value: Word) {
+        // SAFETY: the code stays within registers.
+        unsafe { *self.x.add(register as usize) = value }
+    }
+
+    /// The value of a register once references are followed, which the register keeps.
+    #[inline(always)]
+    fn value(&mut self, register: Register) -> Word {
+        let value = follow(self.get(register));
+        self.set(register, value);
+        value
+    }
+
+    #[inline(always)]
+    fn word(&self, constant: u32) -> Word {
+        // SAFETY: the code stays within its tables.
+        unsafe { *self.code.constants.get_unchecked(constant as usize) }
+    }
+
+    /// New words of the heap, which the caller writes before anything reads them.
+    #[inline(always)]
+    fn allocate(&mut self, words: usize) -> *mut Word {
+        let cells = self.free;
+        // SAFETY: there is memory for all that a reduction may take.
+        self.free = unsafe { cells.add(words) };
+        cells
+    }
+
+    // ---- where it goes on -----------------------------------------------------------------------------------------
+
+    #[inline(always)]
+    fn next(&mut self) -> Step {
+        // SAFETY: every block is ended by an instruction that does not come here.
+        self.at = unsafe { self.at.add(1) };
+        Step::Continue(())
+    }
+
+    #[inline(always)]
+    fn goto(&mut self, label: Label) -> Step {
+        debug_assert!(label != NOWHERE);
+        // SAFETY: labels are instructions of the code.
+        self.at = unsafe { self.base.add(label as usize) };
+        Step::Continue(())
+    }
+
+    /// To the next instruction if a test holds, elsewhere if not.
+    #[inline(always)]
+    fn next_if(&mut self, holds: bool, other: Label) -> Step {
+        if holds { self.next() } else { self.goto(other) }
+    }
+
+    // ---- beside the interpreter -----------------------------------------------------------------------------------
+
+    /// Lets the engine see what is kept here.
+    #[inline(always)]
+    fn save(&mut self) {
+        self.engine.registers.free = self.free;
+        self.engine.registers.budget = self.budget;
+        // SAFETY: both are addresses of instructions of the code.
+        self.engine.registers.at = unsafe { self.at.offset_from(self.base) } as u64;
+    }
+
+    /// Takes over what the engine has changed.
+    #[inline(always)]
+    fn restore(&mut self) {
+        self.engine.registers.tighten();
+        self.free = self.engine.registers.free;
+        self.budget = self.engine.registers.budget;
+    }
+
+    /// Does what the engine has a function for, and ends where that meets a problem.
+    #[inline(always)]
+    fn aside(&mut self, action: impl FnOnce(&mut Engine) -> bool) -> Step {
+        self.save();
+        if !action(self.engine) {
+            return Step::Break(Exit::Problem);
+        }
+        self.restore();
+        Step::Continue(())
+    }
+}
+
+#[inline(always)]
+fn follow(value: Word) -> Word {
+    // SAFETY: values in registers are values of this heap.
+    unsafe { dereference(value) }
+}
+
+#[inline(always)]
+fn both_integers(left: Word, right: Word) -> bool {
+    ((left.0 ^ INT) | (right.0 ^ INT)) & TAG_MASK == 0
+}
+
+/// Whether a value is an object with this header.
+#[inline(always)]
+fn has_header(value: Word, header: Word) -> bool {
+    // SAFETY: the pointer of an object is that of its header.
+    value.tag() == OBJECT && unsafe { *value.pointer() } == header
+}
+
+/// The content of a cell as a value: a reference to the cell where it is unbound.
 ///
 /// # Safety
-/// `value` is a bound value of a live heap.
-pub(crate) unsafe fn has_type(value: Word, kind: Type) -> bool {
-    // SAFETY: the value is a bound one of a live heap (this function's condition), and the pointer of an object is that
-    // of a header.
-    let object = |wanted: Kind| value.tag() == OBJECT && unsafe { Kind::of(*value.pointer()) } == wanted;
-    match kind {
-        Type::Any => true,
-        Type::Integer => value.is_integer(),
-        Type::Atom => value.is_atom(),
-        Type::Float => object(Kind::Float),
-        Type::Atomic => value.is_integer() || value.is_atom() || object(Kind::Float),
-        Type::List => value.tag() == LIST,
-        Type::Structure => object(Kind::Structure),
-        Type::Vector => object(Kind::Vector) || object(Kind::Array),
-        Type::String => object(Kind::String),
-        Type::Predicate => object(Kind::Predicate),
-    }
+/// The cell is one of a live heap.
+#[inline(always)]
+unsafe fn cell_value(cell: *mut Word) -> Word {
+    // SAFETY: the cell is one of a live heap (this function's condition), and cells are written when they are
+    // allocated.
+    let content = unsafe { *cell };
+    if content.tag() == UNBOUND { Word::reference(cell) } else { content }
 }

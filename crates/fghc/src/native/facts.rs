@@ -7,7 +7,6 @@
 use std::collections::BTreeSet;
 
 use crate::engine::instruction::{Code, Instruction, Label, NOWHERE, Register, Type};
-use crate::heap::Word;
 
 /// What may be known of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,70 +49,57 @@ pub fn analyse(code: &Code, entry: Label, end: Label, begin: &Facts) -> Vec<Opti
 /// Tells where an instruction leads, and what is known there.
 fn flow(code: &Code, at: Label, facts: &Facts, tell: &mut impl FnMut(Label, &Facts)) {
     let instruction = code.instructions[at as usize];
-    let mut next = facts.clone();
-    let learn = |registers: &[Register]| {
-        let mut learnt = facts.clone();
-        for register in registers {
-            learnt.remove(&(*register, Fact::New));
-            learnt.insert((*register, Fact::Integer));
-        }
-        learnt
+    if instruction.ends_block() {
+        instruction.labels(code).into_iter().for_each(|to| tell(to, facts));
+        return;
+    }
+    let next = match instruction.is_test() {
+        true => behind_test(code, &instruction, facts, tell),
+        false => behind_step(code, &instruction, facts),
     };
-    match instruction {
-        Instruction::Execute { .. }
-        | Instruction::Proceed
-        | Instruction::Suspend { .. }
-        | Instruction::BuiltinEntry { .. } => return,
-        Instruction::Jump { to } => return tell(to, facts),
-        Instruction::Otherwise { to, .. } => return tell(to, facts),
-        Instruction::Switch { table, .. } => {
-            let table = &code.tables[table as usize];
-            for to in [table.unbound, table.other, table.list] {
-                tell(to, facts);
-            }
-            table.constants.values().chain(table.headers.values()).for_each(|to| tell(*to, facts));
-            return;
-        }
-        // Whatever the answer is, it could only be given for integers.
+    tell(at + 1, &next);
+}
+
+/// Tells where a test leads when its answer is not yes; what is known where it is.
+fn behind_test(code: &Code, instruction: &Instruction, facts: &Facts, tell: &mut impl FnMut(Label, &Facts)) -> Facts {
+    let (learnt, target, unbound, other) = match *instruction {
         Instruction::Compare { left, right, unbound, other, .. } => {
-            next = learn(&[left, right]);
-            tell(unbound, facts);
-            tell(other, &next);
+            (integers(facts, &[left, right]), None, unbound, other)
         }
-        Instruction::CompareConstant { left, unbound, other, .. } => {
-            next = learn(&[left]);
-            tell(unbound, facts);
-            tell(other, &next);
-        }
+        Instruction::CompareConstant { left, unbound, other, .. } => (integers(facts, &[left]), None, unbound, other),
         Instruction::Calculate { left, right, target, unbound, other, .. } => {
-            next = learn(&[left, right]);
-            tell(unbound, facts);
-            tell(other, &next);
-            write(&mut next, target);
-            next.insert((target, Fact::Integer));
+            (integers(facts, &[left, right]), Some(target), unbound, other)
         }
         Instruction::CalculateConstant { left, target, unbound, other, .. } => {
-            next = learn(&[left]);
-            tell(unbound, facts);
-            tell(other, &next);
-            write(&mut next, target);
-            next.insert((target, Fact::Integer));
+            (integers(facts, &[left]), Some(target), unbound, other)
         }
-        Instruction::Type { kind: Type::Integer, register, unbound, other } => {
-            next = learn(&[register]);
-            tell(unbound, facts);
-            tell(other, facts);
+        _ => {
+            instruction.labels(code).into_iter().for_each(|to| tell(to, facts));
+            return match *instruction {
+                Instruction::Type { kind: Type::Integer, register, .. } => integers(facts, &[register]),
+                Instruction::Constant { register, constant, .. } if code.constants[constant as usize].is_integer() => {
+                    integers(facts, &[register])
+                }
+                _ => behind_any(code, instruction, facts),
+            };
         }
-        Instruction::Constant { register, constant, unbound, other } => {
-            if code.constants[constant as usize].is_integer() {
-                next = learn(&[register]);
-            }
-            tell(unbound, facts);
-            tell(other, facts);
-        }
+    };
+    // Whatever the answer is, it could only be given for integers.
+    tell(unbound, facts);
+    tell(other, &learnt);
+    match target {
+        Some(target) => integers(&learnt, &[target]),
+        None => learnt,
+    }
+}
+
+/// What is known behind an instruction that only leads to the next.
+fn behind_step(code: &Code, instruction: &Instruction, facts: &Facts) -> Facts {
+    let mut next = facts.clone();
+    match *instruction {
         Instruction::Load { target, constant } => {
             write(&mut next, target);
-            if Word::is_integer(code.constants[constant as usize]) {
+            if code.constants[constant as usize].is_integer() {
                 next.insert((target, Fact::Integer));
             }
         }
@@ -144,16 +130,29 @@ fn flow(code: &Code, at: Label, facts: &Facts, tell: &mut impl FnMut(Label, &Fac
             next.insert((tail, Fact::New));
         }
         Instruction::UnifyConstant { left, .. } => bind(&mut next, left),
-        _ => {
-            let mut copy = instruction;
-            copy.for_each_label(|to| tell(*to, facts));
-            if !leaves_variables(&instruction) {
-                forget_variables(&mut next);
-            }
-            instruction.writes(code, &mut |register| write(&mut next, register));
-        }
+        _ => return behind_any(code, instruction, facts),
     }
-    tell(at + 1, &next);
+    next
+}
+
+/// What is known behind an instruction of which nothing is known but its row of the table.
+fn behind_any(code: &Code, instruction: &Instruction, facts: &Facts) -> Facts {
+    let mut next = facts.clone();
+    if instruction.binds_variables() {
+        forget_variables(&mut next);
+    }
+    instruction.writes(code, &mut |register| write(&mut next, register));
+    next
+}
+
+/// Registers have been seen to hold integers.
+fn integers(facts: &Facts, registers: &[Register]) -> Facts {
+    let mut learnt = facts.clone();
+    for register in registers {
+        write(&mut learnt, *register);
+        learnt.insert((*register, Fact::Integer));
+    }
+    learnt
 }
 
 fn write(facts: &mut Facts, register: Register) {
@@ -170,24 +169,4 @@ fn bind(facts: &mut Facts, register: Register) {
 
 fn forget_variables(facts: &mut Facts) {
     facts.retain(|(_, fact)| *fact != Fact::New);
-}
-
-/// Whether an instruction binds no variable that exists.
-fn leaves_variables(instruction: &Instruction) -> bool {
-    use Instruction::*;
-    if instruction.is_test() {
-        return !matches!(instruction, Guard { .. });
-    }
-    matches!(
-        instruction,
-        Cell { .. }
-            | LoadBoxed { .. }
-            | Cons { .. }
-            | Build { .. }
-            | Push { .. }
-            | Count { .. }
-            | Forget
-            | Ensure { .. }
-            | BodyCalculate { .. }
-    )
 }

@@ -248,15 +248,7 @@ impl<'a> Function<'a> {
         self.is_open = true;
         self.count_reduction();
         for at in entry..end {
-            let mut copy = self.code.instructions[at as usize];
-            let mut labels = Vec::new();
-            copy.for_each_label(|label| labels.push(*label));
-            if let Instruction::Switch { table, .. } = copy {
-                let table = &self.code.tables[table as usize];
-                labels.extend([table.unbound, table.other, table.list]);
-                labels.extend(table.constants.values().chain(table.headers.values()));
-            }
-            for label in labels {
+            for label in self.code.instructions[at as usize].labels(self.code) {
                 self.label(label);
             }
         }
