@@ -17,14 +17,12 @@ BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 ROWS = re.findall(r"^\| (`weft .*?) \| .* \|$", README, re.MULTILINE)
 COMMANDS = [command for row in ROWS for command in re.findall(r"`(weft [^`]*)`", row)]
 
-QUICK = ["--launches", "1", "--seconds-per-point", "0.001"]
 SHORTENED = {
     "weft measure echo -o here.csv": ["arithmetic", "--launches", "6", "--seconds-per-point", "0.001", "--budget", "1"],
-    "weft measure arithmetic linpack stream": [*QUICK, "--budget", "1"],
 }
 """Commands that measure here, and what makes them short; the first also measures what a later one reads."""
-MINUTES = {"weft study --quick", "weft suite"}
-"""Commands of a minute and more: `make study` runs the one, the tests of tests/python/study and suite what both do."""
+MINUTES = {"weft study --quick", "weft suite", "weft measure arithmetic linpack stream"}
+"""Commands of a minute and more: tests of the command line, of studies and of benchmarks of one node do it in short."""
 PROGRAMS = {
     "weft fghc advise": "programs/fghc/program1.fghc",
     "weft fghc": "programs/fghc/queens.fghc",
