@@ -15,7 +15,6 @@ from weft.catalogue import operation_time
 from weft.distributed import calls
 from weft.distributed.array import DistributedArray, Halo, widths
 from weft.distributed.geometry import Geometry
-from weft.model.depth import best_steps_per_exchange
 from weft.releasing import Releasable
 from weft.stencils import Stencil, boundaries
 from weft.stencils.live import Live, coefficients, is_alike, spread
@@ -456,6 +455,9 @@ def applied(
 
 def _fastest(geometry: Geometry, stencil: Stencil, dtype: np.dtype[Any], machine: Machine) -> int:
     """The steps per exchange that a model of the machine finds fastest."""
+    # With scipy, a second of a rank's start.
+    from weft.model.depth import best_steps_per_exchange
+
     operation = operation_time(machine, "float64_sum_of_products")
     if operation is None:
         raise UsageError(

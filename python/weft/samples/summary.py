@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from weft.samples.schema import PARAMETERS, SamplesError, validate
 
@@ -78,6 +77,9 @@ def median_interval(values: ArrayLike, confidence: float = DEFAULT_CONFIDENCE) -
         raise ValueError("the median of no values is not defined")
     if not 0.0 < confidence < 1.0:
         raise ValueError(f"expected a confidence between 0 and 1, found {confidence}")
+    # Takes longer to import than all else that a rank of a user's program does at its start.
+    from scipy import stats
+
     below = max(int(stats.binom.ppf((1.0 - confidence) / 2.0, count, 0.5)) - 1, 0)
     while below + 1 < (count + 1) // 2 and _coverage(below + 1, count) >= confidence:
         below += 1
@@ -92,6 +94,8 @@ def median_interval(values: ArrayLike, confidence: float = DEFAULT_CONFIDENCE) -
 
 def _coverage(below: int, count: int) -> float:
     """Coverage of the interval that leaves `below` values out on each side."""
+    from scipy import stats
+
     return max(0.0, 1.0 - 2.0 * float(stats.binom.cdf(below, count, 0.5)))
 
 

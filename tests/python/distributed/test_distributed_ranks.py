@@ -102,3 +102,10 @@ def test_one_process_alone(native, scenario):
     words = [sys.executable, str(PROGRAM), scenario]
     done = subprocess.run(words, check=False, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
+
+
+def test_what_ranks_import_leaves_scipy_out(native):
+    # It takes a second at the start of every rank, and nothing of arrays over ranks needs it.
+    script = "import sys, weft; weft.Geometry; print('scipy' in sys.modules)"
+    outcome = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert outcome.stdout == "False\n"
