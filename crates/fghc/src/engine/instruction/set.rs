@@ -21,13 +21,13 @@ macro_rules! roles {
 
 roles! {
     /// A register that is read.
-    Read: super::super::Register;
+    Read: crate::engine::instruction::Register;
     /// A register that is written.
-    Write: super::super::Register;
+    Write: crate::engine::instruction::Register;
     /// An instruction of the same predicate.
-    Label: super::super::Label;
+    Label: crate::engine::instruction::Label;
     /// The first instruction of another predicate.
-    Entry: super::super::Label;
+    Entry: crate::engine::instruction::Label;
     /// The predicate that the instruction belongs to.
     Predicate: u32;
     /// A predicate whose arguments are in registers 0 and up.
@@ -57,7 +57,7 @@ roles! {
     /// A number of words.
     Words: u32;
     /// A type.
-    Type: super::super::Type;
+    Type: crate::engine::instruction::Type;
     /// A comparison.
     Comparison: crate::ir::Comparison;
     /// An operation.
