@@ -6,14 +6,12 @@
 //! Each rank watches one other, so that the effort does not grow with their number; ranks of other computers are left to
 //! the launcher there.
 
-use std::fs::File;
-use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::abort::{Abort, write_error};
 use crate::board::Board;
-use crate::life::{self, Process, State, Watched};
+use crate::life::{self, ErrorStream, Process, State, Watched};
 
 /// The time between two looks, in milliseconds.
 const STEP: i32 = 250;
@@ -74,13 +72,16 @@ pub fn start(watcher: Option<Process>, others: Option<Others>, shared: Arc<Share
         return;
     }
     let parent = launcher.and_then(Process::parent);
-    let errors = parent.filter(|parent| is_mpiexec(*parent) && others.is_some()).and_then(life::error_stream);
+    let errors = parent.filter(|parent| is_mpiexec(*parent) && others.is_some()).and_then(ErrorStream::of);
     let counts = Counts::default();
     let mut guard = Guard { watcher, launcher, parent, errors, others, shared, next: None, counts };
     // Without a thread nobody guards, as on systems where nothing is known of processes.
-    let _ = std::thread::Builder::new().name("weft-guard".into()).spawn(move || {
+    let _ = std::thread::Builder::new().name(life::GUARD.into()).spawn(move || {
+        // A launcher that hears of the same death ends this rank within a moment.
+        life::run_first();
         loop {
             guard.look();
+            guard.wait();
         }
     });
 }
@@ -94,7 +95,7 @@ struct Guard {
     shared: Arc<Shared>,
     /// Where `mpiexec` writes its errors: what a rank writes has to pass through processes that may be gone or stopped,
     /// or kill it before they have passed it on.
-    errors: Option<File>,
+    errors: Option<ErrorStream>,
     /// The rank that this one watches.
     next: Option<(usize, Watched)>,
     counts: Counts,
@@ -114,11 +115,14 @@ fn is_mpiexec(process: Process) -> bool {
 }
 
 impl Guard {
-    fn look(&mut self) {
-        match &self.next {
+    fn wait(&mut self) {
+        match &mut self.next {
             Some((_, next)) => next.wait(STEP),
             None => std::thread::sleep(std::time::Duration::from_millis(STEP as u64)),
         }
+    }
+
+    fn look(&mut self) {
         if self.watcher.is_some_and(|watcher| watcher.state() == State::Gone) {
             self.leave();
         }
@@ -226,7 +230,7 @@ impl Guard {
             return;
         }
         let text = format!("weft: {why}\n");
-        if self.errors.as_ref().is_none_or(|mut errors| errors.write_all(text.as_bytes()).is_err()) {
+        if !self.errors.as_ref().is_some_and(|errors| errors.write(&text)) {
             write_error(&text);
         }
     }

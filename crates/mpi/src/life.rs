@@ -4,11 +4,12 @@
 
 use std::ffi::c_int;
 use std::fs::{File, OpenOptions};
-use std::io::Read as _;
-use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::io::{Read as _, Write as _};
+use std::os::fd::{AsRawFd, FromRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 /// The variables in which launchers tell a rank its number.
 const RANK_VARIABLES: [&str; 5] =
@@ -89,6 +90,15 @@ impl Process {
         RANK_VARIABLES.iter().find_map(|name| of(name))
     }
 
+    /// The number of its first thread with a name.
+    fn thread(self, name: &str) -> Option<u32> {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.pid)).ok()?;
+        let named = |task: &std::fs::DirEntry| {
+            std::fs::read_to_string(task.path().join("comm")).is_ok_and(|text| text.trim_end() == name)
+        };
+        tasks.flatten().find(named)?.file_name().to_str()?.parse().ok()
+    }
+
     /// The processes that it has started and that are there now.
     fn children(self) -> Vec<Process> {
         let Ok(tasks) = std::fs::read_dir(format!("/proc/{}/task", self.pid)) else { return Vec::new() };
@@ -130,7 +140,15 @@ pub struct Watched {
     /// A pipe that it keeps open for as long as it lives. Linux closes the files of a process that dies before anybody
     /// else hears of its end: so the launcher, who then kills the others, is not first.
     pipe: Option<File>,
+    /// Where the process puts the pipe, which it may not have done yet.
+    path: PathBuf,
+    /// The end of the thread in it that watches: the threads of a process that is killed end before it gives its memory
+    /// back, and only then its files are closed.
+    thread: Option<OwnedFd>,
 }
+
+/// The name of the thread that watches.
+pub const GUARD: &str = "weft-guard";
 
 /// `struct pidfd_info` of linux/pidfd.h, version 0.
 #[repr(C)]
@@ -149,26 +167,58 @@ const PIDFD_GET_INFO: u64 = 3 << 30 | (size_of::<PidfdInfo>() as u64) << 16 | 0x
 impl Watched {
     /// `pipe` is where the process has put one, see [`sign_of_life`].
     pub fn new(process: Process, pipe: &Path) -> Watched {
-        let pipe = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(pipe).ok();
-        Watched { process, descriptor: open_end(process), pipe }
+        let path = pipe.to_owned();
+        let mut watched = Watched { process, descriptor: open_end(process), pipe: None, path, thread: None };
+        watched.is_complete();
+        watched
+    }
+
+    /// Whether the pipe and the thread are there; what was not there is looked for again.
+    fn is_complete(&mut self) -> bool {
+        if self.pipe.is_none() {
+            self.pipe = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(&self.path).ok();
+        }
+        // The thread is started after the pipe was made.
+        if self.thread.is_none() && self.pipe.is_some() && threads_are_heard() {
+            self.thread = self.process.thread(GUARD).and_then(open_end_of_thread);
+        }
+        self.pipe.is_some() && (self.thread.is_some() || !threads_are_heard())
     }
 
     /// Sleeps for at most so long, less if the process ends.
-    pub fn wait(&self, milliseconds: c_int) {
-        let pipe = self.pipe.as_ref().map(|pipe| pipe.as_raw_fd());
-        let descriptors = [self.descriptor.as_ref().map(|descriptor| descriptor.as_raw_fd()), pipe];
-        let mut polled = descriptors.map(|fd| libc::pollfd { fd: fd.unwrap_or(-1), events: libc::POLLIN, revents: 0 });
-        // SAFETY: two entries, which live through the call; those with negative descriptors are passed over.
-        unsafe { libc::poll(polled.as_mut_ptr(), 2, milliseconds) };
+    pub fn wait(&mut self, milliseconds: c_int) {
+        let mut left = milliseconds;
+        while left > STEP_TO_PIPE && !self.is_complete() {
+            if self.poll(STEP_TO_PIPE) {
+                return;
+            }
+            left -= STEP_TO_PIPE;
+        }
+        self.poll(left);
+    }
+
+    /// Whether the process ends in so long.
+    fn poll(&self, milliseconds: c_int) -> bool {
+        let mut polled = [raw(&self.descriptor), raw(&self.pipe), raw(&self.thread)].map(|fd| libc::pollfd {
+            fd,
+            events: libc::POLLIN,
+            revents: 0,
+        });
+        // SAFETY: the entries live through the call; those with negative descriptors are passed over.
+        unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, milliseconds) > 0 }
     }
 
     /// What the process does; one that has begun to end is gone.
     pub fn state(&self) -> State {
-        let mut polled =
-            libc::pollfd { fd: self.pipe.as_ref().map_or(-1, |pipe| pipe.as_raw_fd()), events: 0, revents: 0 };
-        // SAFETY: one entry, which lives through the call.
-        let closed = unsafe { libc::poll(&mut polled, 1, 0) } > 0 && polled.revents & libc::POLLHUP != 0;
-        if closed { State::Gone } else { self.process.state() }
+        let mut polled = [(raw(&self.pipe), 0), (raw(&self.thread), libc::POLLIN)].map(|(fd, events)| libc::pollfd {
+            fd,
+            events,
+            revents: 0,
+        });
+        // SAFETY: the entries live through the call; those with negative descriptors are passed over.
+        let is_ready = unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, 0) } > 0;
+        let ended = is_ready && (polled[0].revents & libc::POLLHUP != 0 || polled[1].revents & libc::POLLIN != 0);
+        if ended { State::Gone } else { self.process.state() }
     }
 
     /// How the process ended, where the system tells others than its parent: while it ends, and, with Linux 6.15 and
@@ -195,6 +245,35 @@ impl Watched {
     }
 }
 
+/// For `poll`, which passes over negative ones.
+fn raw(descriptor: &Option<impl AsRawFd>) -> c_int {
+    descriptor.as_ref().map_or(-1, |descriptor| descriptor.as_raw_fd())
+}
+
+/// A descriptor that can be read once a thread has ended (Linux 6.9).
+#[cfg(target_os = "linux")]
+fn open_end_of_thread(thread: u32) -> Option<OwnedFd> {
+    // SAFETY: takes two numbers.
+    let code = unsafe { libc::syscall(libc::SYS_pidfd_open, thread as libc::pid_t, PIDFD_THREAD) };
+    // SAFETY: the descriptor was just opened and is nobody else's.
+    (code >= 0).then(|| unsafe { OwnedFd::from_raw_fd(code as c_int) })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_end_of_thread(_: u32) -> Option<OwnedFd> {
+    None
+}
+
+/// Of linux/pidfd.h.
+#[cfg(target_os = "linux")]
+const PIDFD_THREAD: c_int = libc::O_EXCL;
+
+/// Whether this system tells of the end of threads.
+fn threads_are_heard() -> bool {
+    static HEARD: LazyLock<bool> = LazyLock::new(|| open_end_of_thread(std::process::id()).is_some());
+    *HEARD
+}
+
 #[cfg(target_os = "linux")]
 fn open_end(process: Process) -> Option<OwnedFd> {
     // SAFETY: takes two numbers.
@@ -207,6 +286,31 @@ fn open_end(process: Process) -> Option<OwnedFd> {
 fn open_end(_: Process) -> Option<OwnedFd> {
     None
 }
+
+/// The shortest time slice that a thread can ask for, in nanoseconds (Linux, `kernel/sched/syscalls.c`).
+const SHORTEST_SLICE: u64 = 100_000;
+
+/// Asks that this thread runs before others that are woken with it on the same processor: those with the shortest slices
+/// come first (Linux 6.12). Elsewhere it runs when it runs.
+#[cfg(target_os = "linux")]
+pub fn run_first() {
+    const SIZE: usize = size_of::<libc::sched_attr>();
+    // SAFETY: numbers, which may be zero.
+    let mut policy: libc::sched_attr = unsafe { std::mem::zeroed() };
+    // SAFETY: of this thread (0); the system writes no more than the given size.
+    if unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &raw mut policy, SIZE, 0) } != 0 {
+        return;
+    }
+    policy.sched_runtime = SHORTEST_SLICE;
+    // SAFETY: of this thread (0); the system reads the size that is written there.
+    unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const policy, 0) };
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn run_first() {}
+
+/// The time between two looks for a pipe, in milliseconds.
+const STEP_TO_PIPE: c_int = 10;
 
 /// Numbers of files that are closed late come first when a process dies: more than a launcher's files have.
 const HIGH: c_int = 200;
@@ -227,10 +331,49 @@ pub fn sign_of_life(pipe: &Path) {
     }
 }
 
-/// The standard error of another process, as what this one says there, where the system lets it.
-pub fn error_stream(of: Process) -> Option<File> {
-    let path = format!("/proc/{}/fd/2", of.pid);
-    OpenOptions::new().append(true).custom_flags(libc::O_NOCTTY | libc::O_NONBLOCK).open(path).ok()
+/// The standard error of another process, to write into.
+pub struct ErrorStream {
+    file: File,
+    /// Whether what is written here may be overwritten by what the process itself writes next.
+    overwritten: bool,
+}
+
+impl ErrorStream {
+    /// `None` where the system does not let it be opened.
+    pub fn of(process: Process) -> Option<ErrorStream> {
+        let path = format!("/proc/{}/fd/2", process.pid);
+        let flags = libc::O_NOCTTY | libc::O_NONBLOCK;
+        let file = OpenOptions::new().append(true).custom_flags(flags).open(path).ok()?;
+        if !file.metadata().is_ok_and(|found| found.is_file()) {
+            return Some(ErrorStream { file, overwritten: false });
+        }
+        // Where a file is opened twice, each has an offset of its own: what is appended here would be overwritten by
+        // what the process itself writes next, unless both share the offset.
+        match shared_descriptor(process, libc::STDERR_FILENO) {
+            Some(shared) => Some(ErrorStream { file: shared, overwritten: false }),
+            None => Some(ErrorStream { file, overwritten: true }),
+        }
+    }
+
+    /// Writes a text; whether it has arrived and stays.
+    pub fn write(&self, text: &str) -> bool {
+        (&self.file).write_all(text.as_bytes()).is_ok() && !self.overwritten
+    }
+}
+
+/// The same open file as that of another process, offset and all (Linux 5.6, for those who may trace the process).
+#[cfg(target_os = "linux")]
+fn shared_descriptor(process: Process, descriptor: c_int) -> Option<File> {
+    let other = open_end(process)?;
+    // SAFETY: takes three numbers, of which the first is a live descriptor of a process.
+    let code = unsafe { libc::syscall(libc::SYS_pidfd_getfd, other.as_raw_fd(), descriptor, 0) };
+    // SAFETY: the descriptor was just made and is nobody else's.
+    (code >= 0).then(|| unsafe { File::from_raw_fd(code as c_int) })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn shared_descriptor(_: Process, _: c_int) -> Option<File> {
+    None
 }
 
 /// What a wait status says: `was killed by signal 9 (Killed)`, `ended with exit code 3`.
@@ -275,7 +418,7 @@ mod tests {
     fn a_process_lives_stops_and_is_gone() {
         let mut child = Command::new("sleep").arg("60").spawn().expect("sleep starts");
         let process = Process::of(child.id()).expect("it is there");
-        let watched = Watched::new(process, Path::new("/nowhere/at/all"));
+        let mut watched = Watched::new(process, Path::new("/nowhere/at/all"));
         assert_eq!(process.state(), State::Lives);
         assert_eq!(process.parent().map(|parent| parent.pid), Some(std::process::id()));
         assert!(Process::of(std::process::id()).is_some_and(|own| own.children().contains(&process)));
@@ -290,6 +433,68 @@ mod tests {
         child.wait().expect("it ends");
         assert_eq!(process.state(), State::Gone);
         assert!(watched.how().is_none_or(|how| how == "was killed by signal 9 (Killed)"));
+    }
+
+    #[test]
+    fn a_pipe_that_comes_late_is_found() {
+        let path = std::env::temp_dir().join(format!("weft-pipe-{}", std::process::id()));
+        let mut watched = Watched::new(Process::of(std::process::id()).expect("this process"), &path);
+        watched.wait(2 * STEP_TO_PIPE);
+        assert!(watched.pipe.is_none());
+        let script = "mkfifo \"$0\"; exec 3<> \"$0\"; read line";
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).arg(&path).stdin(std::process::Stdio::piped());
+        let mut child = command.spawn().expect("sh starts");
+        while watched.pipe.is_none() {
+            watched.wait(2 * STEP_TO_PIPE);
+        }
+        drop(child.stdin.take());
+        child.wait().expect("it ends");
+        watched.wait(60_000);
+        std::fs::remove_file(&path).expect("it is this test's");
+        assert_eq!(watched.state(), State::Gone);
+    }
+
+    #[test]
+    fn the_end_of_a_thread_is_heard() {
+        if !threads_are_heard() {
+            return;
+        }
+        let (send, receive) = std::sync::mpsc::channel::<()>();
+        let thread = std::thread::Builder::new().name("weft-test".into()).spawn(move || receive.recv());
+        let process = Process::of(std::process::id()).expect("this process");
+        let mut watched = Watched::new(process, Path::new("/nowhere/at/all"));
+        // It names itself once it runs.
+        while watched.thread.is_none() {
+            watched.thread = process.thread("weft-test").and_then(open_end_of_thread);
+        }
+        assert_eq!(watched.state(), State::Lives);
+        drop(send);
+        assert!(watched.poll(60_000));
+        assert_eq!(watched.state(), State::Gone);
+        assert!(thread.expect("a thread").join().expect("it ends").is_err());
+    }
+
+    #[test]
+    fn what_is_written_into_the_errors_of_another_process_is_not_overwritten_by_it() {
+        let path = std::env::temp_dir().join(format!("weft-errors-{}", std::process::id()));
+        let script = "echo first >&2; echo; read line; echo last >&2";
+        let mut child = Command::new("sh")
+            .args(["-c", script])
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .stderr(File::create(&path).expect("a file"))
+            .spawn()
+            .expect("sh starts");
+        child.stdout.as_mut().expect("a pipe").read_exact(&mut [0]).expect("it has written its first line");
+        let errors = ErrorStream::of(Process::of(child.id()).expect("it is there")).expect("it is ours");
+        let stays = errors.write("between\n");
+        child.stdin.take().expect("a pipe").write_all(b"\n").expect("it reads");
+        child.wait().expect("it ends");
+        let text = std::fs::read_to_string(&path).expect("a file");
+        std::fs::remove_file(&path).expect("it is this test's");
+        // Systems that let nobody trace others say so instead: the text is then written in another way too.
+        assert!(!stays || text == "first\nbetween\nlast\n", "{text}");
     }
 
     #[test]
