@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from weft.launch.keeper import keeper, remove
+from weft.launch.keeper import OF_LIBRARIES, SHARED_MEMORY, keeper, remove
 from weft.launch.processes import (
     STOPPED,
     Process,
@@ -32,8 +32,6 @@ from weft.launch.processes import (
 )
 from weft.launch.rank import sign_of_life
 
-_SHARED_MEMORY = "/dev/shm"
-_OF_LIBRARIES = (f"{_SHARED_MEMORY}/mpich_shm_", f"{_SHARED_MEMORY}/ucx_shm_posix_")
 _IN_CREATE = 0x100
 _EVENT = struct.Struct("=iIII")
 _PATIENCE = 0.5
@@ -98,16 +96,22 @@ class Deaths:
         """Find the processes that there are; those that are stopped, with their rank and their name."""
         if self._thread is None or self._first is None:
             return []
+        everyone = self._find()
+        self._look_at_ended()
+        stopped = [process for process in (self._first, *everyone) if process.state() == STOPPED]
+        return [(process, process.rank(), process.name() or "a process") for process in stopped]
+
+    def _find(self) -> list[Process]:
+        """Learn of the processes that there are now."""
+        assert self._first is not None
         everyone = self._first.below()
         with self._lock:
             # A launcher's own processes are its children; what these start are ranks, whatever they seem at first.
             self._helpers |= set(children(self._first.pid))
             new = [process for process in everyone if self._learn(process)]
-        self._look_at_ended()
         if new:
             keeper().tell(launch=self._first.pid, processes=[(process.pid, process.start) for process in new])
-        stopped = [process for process in (self._first, *everyone) if process.state() == STOPPED]
-        return [(process, process.rank(), process.name()) for process in stopped]
+        return everyone
 
     def processes(self) -> list[Process]:
         """All that were found."""
@@ -170,6 +174,9 @@ class Deaths:
 
     def _look_at_folder(self, names: list[str]) -> None:
         """Ranks put their pipes there in their first moments: long before they tell of themselves."""
+        # So all that the launcher has started is there: it is known before any of it can be heard to end.
+        if names and self._first is not None:
+            self._find()
         host = os.uname().nodename
         for name in names:
             process = Process.of(int(name.rpartition("-")[2])) if name.startswith(f"alive-{host}-") else None
@@ -209,7 +216,9 @@ class Deaths:
 
     def _process_died(self, process: Process, descriptor: int) -> None:
         with self._lock:
-            rank, name = self._known[process]
+            rank, seen = self._known[process]
+        # What was seen right after it was started had the name of what started it.
+        name = process.name() or seen
         if rank is not None and self._of_rank[rank] == process:
             self._rank_died(rank)
         elif rank is None and process in self._helpers:
@@ -224,7 +233,7 @@ class Deaths:
         if descriptor < 0:
             return
         self._created = descriptor
-        self._memory = library.inotify_add_watch(descriptor, _SHARED_MEMORY.encode(), _IN_CREATE)
+        self._memory = library.inotify_add_watch(descriptor, SHARED_MEMORY.encode(), _IN_CREATE)
         library.inotify_add_watch(descriptor, os.fsencode(self._folder), _IN_CREATE)
         self._epoll.register(descriptor, select.EPOLLIN)
 
@@ -248,13 +257,13 @@ class Deaths:
             return
         ours = self._first.below()
         inodes = {}
-        for path in (f"{_SHARED_MEMORY}/{name}" for name in names):
+        for path in (f"{SHARED_MEMORY}/{name}" for name in names):
             with contextlib.suppress(OSError):
                 inode = os.stat(path).st_ino
                 # One that nobody has any more is of a process that was killed within a moment: of this launch, for
                 # others hold theirs.
-                if any(process.has_open(path) for process in ours) or (
-                    path.startswith(_OF_LIBRARIES) and sees_everyone() and not held_by_anyone(path)
+                if any(path in process.open_files() for process in ours) or (
+                    path.startswith(OF_LIBRARIES) and sees_everyone() and not held_by_anyone(path)
                 ):
                     inodes[path] = inode
         if inodes:

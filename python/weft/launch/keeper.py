@@ -16,10 +16,16 @@ import signal
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from weft.launch.processes import Process, end
+from weft.launch.processes import LIVES, Process, end
+
+SHARED_MEMORY = "/dev/shm"
+OF_LIBRARIES = (f"{SHARED_MEMORY}/mpich_shm_", f"{SHARED_MEMORY}/ucx_shm_posix_")
+"""How the names of the shared memory begin that MPI's libraries make for one launch, and no other holds."""
 
 _STEP = 0.5
 _GRACE = 2.0
@@ -71,10 +77,36 @@ class _Launch:
     files: dict[str, int] = field(default_factory=dict)
 
     def end(self) -> None:
+        # Weft may have been killed before it could tell of a file.
+        files = shared_memory(self._stopped_ranks()) | self.files
         end(self.first, self.others, _GRACE)
         shutil.rmtree(self.folder, ignore_errors=True)
-        for path, inode in self.files.items():
+        for path, inode in files.items():
             remove(path, inode)
+
+    def _stopped_ranks(self) -> set[Process]:
+        """Its ranks, all of them stopped: none makes or removes a file any more."""
+        stopped: set[Process] = set()
+        while new := self._ranks() - stopped:
+            for process in new:
+                process.send(signal.SIGSTOP)
+            deadline = time.monotonic() + _STEP
+            while any(process.state() == LIVES for process in new) and time.monotonic() < deadline:
+                time.sleep(0.005)
+            stopped |= new
+        return stopped
+
+    def _ranks(self) -> set[Process]:
+        return {process for process in {*self.first.below(), *self.others} if process.rank() is not None}
+
+
+def shared_memory(processes: Iterable[Process]) -> dict[str, int]:
+    """The shared memory of MPI's libraries that any of the processes has open, with its inodes."""
+    inodes = {}
+    for path in {path for process in processes for path in process.open_files() if path.startswith(OF_LIBRARIES)}:
+        with contextlib.suppress(OSError):
+            inodes[path] = os.stat(path).st_ino
+    return inodes
 
 
 def remove(path: str, inode: int) -> None:

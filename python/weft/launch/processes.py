@@ -51,11 +51,11 @@ class Process:
         return STOPPED if stat[0] == "T" else LIVES
 
     def name(self) -> str:
-        """The name of what it runs, at most 15 characters."""
+        """The name of what it runs, at most 15 characters; empty where it is not known, as of one that is gone."""
         try:
             return Path(f"/proc/{self.pid}/comm").read_text(errors="replace").strip()
         except OSError:
-            return "a process"
+            return ""
 
     def rank(self) -> int | None:
         """The rank that a launcher has started it as; `None` for other processes and those of other users."""
@@ -77,18 +77,25 @@ class Process:
             waiting = [child.pid for child in started]
         return descendants
 
-    def has_open(self, path: str) -> bool:
-        """Whether it has a file open or in its memory."""
+    def open_files(self) -> set[str]:
+        """The paths of the files that it has open or in its memory; none of the processes of other users."""
+        paths = set()
         with contextlib.suppress(OSError):
             folder = f"/proc/{self.pid}/fd"
             for entry in os.listdir(folder):
                 with contextlib.suppress(OSError):
-                    if os.readlink(f"{folder}/{entry}") == path:
-                        return True
-        try:
-            return f" {path}\n" in Path(f"/proc/{self.pid}/maps").read_text(errors="replace")
-        except OSError:
-            return False
+                    paths.add(os.readlink(f"{folder}/{entry}"))
+        with contextlib.suppress(OSError):
+            lines = Path(f"/proc/{self.pid}/maps").read_text(errors="replace").splitlines()
+            # proc(5): five fields, then the path, which may hold spaces.
+            paths.update(fields[5] for line in lines if len(fields := line.split(maxsplit=5)) == 6)
+        return paths
+
+    def send(self, number: int) -> None:
+        """Send it a signal, if it is still there and this user's."""
+        if self.state() != GONE:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(self.pid, number)
 
 
 def _stat(pid: int) -> tuple[str, int, int] | None:
@@ -142,7 +149,7 @@ def sees_everyone() -> bool:
 def held_by_anyone(path: str) -> bool:
     """Whether any process that is seen has a file open or in its memory."""
     numbers = [int(name) for name in os.listdir("/proc") if name.isdigit()]
-    return any(Process(number, 0).has_open(path) for number in numbers)
+    return any(path in Process(number, 0).open_files() for number in numbers)
 
 
 def open_end(process: Process) -> int | None:
@@ -217,20 +224,14 @@ def end(first: Process | None, known: Iterable[Process], grace: float) -> None:
     everyone = set(known)
     if first is not None:
         everyone |= {first, *first.below()}
-        _send(first, signal.SIGTERM)
+        first.send(signal.SIGTERM)
     if _gone(everyone, grace):
         return
     for process in list(everyone):
         everyone |= set(process.below())
     for process in everyone:
-        _send(process, signal.SIGKILL)
+        process.send(signal.SIGKILL)
     _gone(everyone, _AFTER_KILL)
-
-
-def _send(process: Process, number: int) -> None:
-    if process.state() != GONE:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(process.pid, number)
 
 
 def _gone(everyone: Iterable[Process], seconds: float) -> bool:

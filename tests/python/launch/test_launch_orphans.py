@@ -72,6 +72,28 @@ def test_the_keeper_ends_launches_and_removes_their_files(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["of another"]
 
 
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="there is no shared memory in files")
+def test_the_keeper_removes_the_memory_that_ranks_have_open(tmp_path):
+    memory, other = (Path(f"/dev/shm/{name}-{os.getpid()}") for name in ("mpich_shm_weft-test", "of-a-user"))
+    # What the launcher starts is seen as a rank by its variables.
+    rank = f"PMI_RANK=0 sh -c 'exec sleep 60 3>{memory} 4>{other}'"
+    first = subprocess.Popen(["sh", "-c", f"{rank} & sleep 60; true"])
+    try:
+        until(lambda: memory.exists() and other.exists(), first)
+        everyone = Process.of(first.pid).below()
+        said = {"launch": first.pid, "start": Process.of(first.pid).start, "folder": str(tmp_path / "launch")}
+        words = [sys.executable, "-P", "-m", "weft.launch.keeper", str(os.getpid())]
+        subprocess.run(words, input=json.dumps(said) + "\n", text=True, check=True, timeout=60)
+        first.wait(timeout=10)
+        assert left(everyone) == []
+        assert not memory.exists()
+        assert other.exists(), "what has another name may be a user's own"
+    finally:
+        first.kill()
+        memory.unlink(missing_ok=True)
+        other.unlink(missing_ok=True)
+
+
 def test_the_keeper_leaves_launches_that_are_over():
     child = sleeping()
     said = [
@@ -118,9 +140,6 @@ class Measuring:
     def ranks(self):
         return {process.rank(): process for process in self.root.below() if process.rank() is not None}
 
-    def named(self, name):
-        return next(process for process in self.root.below() if process.name().startswith(name))
-
 
 @pytest.fixture
 def measuring(tmp_path, native):
@@ -156,12 +175,11 @@ def test_a_closed_terminal_ends_everything_in_order(measuring):
 
 
 def test_a_launcher_that_loses_its_helper_is_named(measuring):
-    if not any(process.name().startswith("hydra_pmi") for process in measuring.root.below()):
-        pytest.skip("this launcher has no hydra_pmi_proxy")
     everyone = measuring.root.below()
-    # Its name is learned at one of the looks that weft takes at what the launcher has started.
-    time.sleep(1.5)
-    os.kill(measuring.named("hydra_pmi").pid, signal.SIGKILL)
+    helper = next((process for process in everyone if process.name().startswith("hydra_pmi")), None)
+    if helper is None:
+        pytest.skip("this launcher has no hydra_pmi_proxy")
+    os.kill(helper.pid, signal.SIGKILL)
     _, err = measuring.process.communicate(timeout=60)
     assert measuring.process.returncode == 1
     assert "error: the launcher's process hydra_pmi_proxy" in err, err
