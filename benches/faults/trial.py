@@ -158,7 +158,8 @@ def disturbed(
             _sleep_until(time.monotonic() + fault.moment * usual.launch, running)
         else:
             _sleep_until(begin + fault.moment * usual.seconds, running)
-        begun = not kind.under_mpiexec or any(sandbox.shared.path.glob("weft-ranks-*"))
+        # Until a rank has imported weft, which makes its pipe, its end is the launcher's alone to tell.
+        begun = len(list(sandbox.shared.path.glob("weft-ranks-*/alive-*"))) == kind.under_mpiexec
         store = sandbox.output if fault.where == "output" else sandbox.temporary
         if fault.signal is not None:
             was_hit = faults.hit(fault, running, sandbox.name, chance)

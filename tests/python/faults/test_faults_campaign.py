@@ -24,7 +24,7 @@ OF_NAME = {kind.name: kind for kind in KINDS}
         ("measure", "SIGKILL", "mpiexec", 0.3),
         ("measure", "SIGKILL", "rank", 0.1),
         ("measure-node", "SIGTERM", "rank", 0.3),
-        ("compile", "SIGHUP", "first", 0.8),
+        ("compile", "SIGHUP", "first", 0.06),
         ("program", "SIGKILL", "proxy", 0.9),
         ("program", "SIGKILL", "rank", 0.9),
     ],
@@ -38,6 +38,7 @@ def test_a_fault(native, tmp_path, name, sort, where, moment):
         0, kind, Fault(sort, where, moment), random.Random(16), usual, tmp_path, faults.can_mount()
     )
     assert outcome.failures == [], outcome.said
+    assert outcome.hit
 
 
 @pytest.mark.parametrize(
