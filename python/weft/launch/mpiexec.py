@@ -375,9 +375,10 @@ def _error(code: int, failure: Failure, diagnosis: _core.MpiDiagnosis | None) ->
         first = failure.errors[0]
         return _ERRORS.get(first["kind"], RunError)(first["message"])
     if diagnosis is None:
+        if _was_interrupted(failure):
+            code = -signal.SIGINT
         text = f"the process that measures the node {described(code)}"
         if code == -signal.SIGINT:
-            # A Python that was interrupted before it came to weft has said where, which helps nobody.
             return RunError(text + _AGAIN)
         text += _SEE_OUTPUT
     elif failure.lost:
@@ -398,8 +399,17 @@ def _advised(text: str, failure: Failure) -> str:
     """The message, with what to do where a process was lost, and the last words of one that ended by itself."""
     if ": the process " not in text and not text.startswith("the process of a rank"):
         return text
-    has_words = " exit code " in text and failure.output
+    has_words = " exit code " in text and failure.output and not _was_interrupted(failure)
     return text + _AGAIN + (_last_words(failure) if has_words else "")
+
+
+def _was_interrupted(failure: Failure) -> bool:
+    """Whether a Python was interrupted before it came to weft.
+
+    It says where it was, which helps nobody. While it imports what it starts with, it ends with exit code 1 then, and
+    not by the signal.
+    """
+    return any(line.strip() == "KeyboardInterrupt" for line in failure.output)
 
 
 def _last_words(failure: Failure) -> str:

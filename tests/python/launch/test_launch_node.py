@@ -163,12 +163,16 @@ def test_a_request_crosses_as_the_native_half_reads_it(native):
     assert json.loads(request.to_json())["variant"] == ["n100"]
 
 
-def test_a_process_that_is_interrupted_before_it_comes_to_weft_is_named_alone(native, monkeypatch):
+@pytest.mark.parametrize("code", [0, 1])
+def test_a_process_that_is_interrupted_before_it_comes_to_weft_is_named_alone(code, native, monkeypatch, tmp_path):
     import sys
 
     from weft.launch import node
 
-    # Python's own words of an interrupt say where it was, and end with the signal.
+    # Python's own words of an interrupt say where it was. It ends with the signal, or, while it still imports what it
+    # starts with, with exit code 1.
+    (tmp_path / "sitecustomize.py").write_text("import os; os.kill(os.getpid(), 2); input()" if code else "")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setattr(node, "PROGRAM", (sys.executable, "-c", "import os; os.kill(os.getpid(), 2); input()"))
     with pytest.raises(_core.RunError) as error:
         measure("sieve", protocol=Protocol(launches=1, budget=0.0))
