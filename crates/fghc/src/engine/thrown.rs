@@ -6,6 +6,7 @@
 //! thrown depends on: the queue that runs, the order of what is told, the heap.
 
 use super::Engine;
+#[cfg(feature = "native")]
 use super::instruction::{Operand, PlaceKind, Start};
 use super::outgoing::{Outgoing, Throw};
 use crate::heap::Word;

@@ -265,7 +265,9 @@ impl<'a> Function<'a> {
             }
             if open {
                 self.at = at;
-                open = self.instruction(self.code.instructions[at as usize]);
+                let instruction = self.code.instructions[at as usize];
+                self.translate(instruction);
+                open = !instruction.ends_block();
                 // Bodies go straight on from where a clause commits, and to no other place of the predicate.
                 self.is_open |= !open;
             }
