@@ -21,6 +21,9 @@ ONE, BYTES, HOPS, HOP_BYTES = range(4)
 SAME = 2.0
 """Lines closer than this many standard deviations of the points are not told apart."""
 
+NO_STARTUP = 1e-6
+"""A startup of at most this share of the shortest message's time is none: rounding leaves as much."""
+
 FALLING = 0.7
 """Times that fall below this share of what they are for shorter messages are not those of a message."""
 
@@ -99,6 +102,7 @@ def fit_curve(
     pieces = _pieces(parts, refined, unit, deviation, freedom, confidence, breaks)
     hops = tuple(int(h) for h in np.unique(points.hops))
     curve = Curve(benchmark, pieces, switching, hops, deviation, freedom, confidence)
+    _refuse_without_startup(curve, one)
     fitted = np.concatenate([part.seconds * (1.0 + r.residuals) for part, r in zip(parts, refined, strict=True)])
     return FittedCurve(curve, _joined(parts), fitted, tuple(_notes(curve, parts, active)))
 
@@ -143,6 +147,18 @@ def _divided(points: Points, base: Points, most: int, tolerance: float) -> list[
         lines = (before.startup, before.byte_time), (after.startup, after.byte_time)
         limits.append(_meeting(*lines, last, first) or first - 1.0)
     return _split(points, limits)
+
+
+def _refuse_without_startup(curve: Curve, points: Points) -> None:
+    """Stop if messages would cost nothing but their bytes: no machine sends one of no bytes in no time."""
+    if curve.pieces[0].startup.value > NO_STARTUP * points.seconds[0]:
+        return
+    rate = curve.pieces[0].byte_time.value
+    raise FitError(
+        f"{curve.benchmark}: the fit has no startup: its times are {rate:.3g} s a byte and nothing else, though "
+        f"{points.bytes[0]:.0f} bytes took {points.seconds[0]:.3g} s; noise hides the startup, so measure again on a "
+        f"quiet machine, with more short messages (--bytes 0:1K) and more launches"
+    )
 
 
 def _known(points: Points, breaks: Sequence[int]) -> list[Points]:

@@ -318,3 +318,13 @@ def test_any_samples_give_a_physical_fit_or_a_reason(rows: list[tuple[int, int |
         for figure in (piece.startup, piece.byte_time, piece.hop_time):
             assert figure is None or 0.0 <= figure.low <= figure.value <= figure.high
     assert [p.up_to is None for p in found.echo.pieces] == [False] * (len(found.echo.pieces) - 1) + [True]
+
+
+def test_times_without_a_startup_are_refused() -> None:
+    with pytest.raises(FitError) as error:
+        fit(make_samples(line(0.0, 2e-9)))
+    assert str(error.value).startswith("echo: the fit has no startup: its times are 2e-09 s a byte and nothing else, ")
+    assert str(error.value).endswith(
+        "; noise hides the startup, so measure again on a quiet machine, with more short messages (--bytes 0:1K) and "
+        "more launches"
+    )
