@@ -74,6 +74,7 @@ class Deaths:
         self._helpers: set[Process] = set()
         self._looks_at_ended: dict[int, int] = {}
         self._files: dict[str, int] = {}
+        self._unexplained: set[str] = set()
         self._created = self._memory = -1
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -129,6 +130,7 @@ class Deaths:
             os.close(descriptor)
         if self._created >= 0:
             os.close(self._created)
+        self._look_at_memory(self._unexplained)
         for path, inode in self._files.items():
             remove(path, inode)
 
@@ -250,14 +252,16 @@ class Deaths:
             names[watch == self._memory].append(os.fsdecode(events[at : at + length].rstrip(b"\0")))
             at += length
         self._look_at_folder(names[False])
-        self._look_at_memory(names[True])
+        self._look_at_memory({f"{SHARED_MEMORY}/{name}" for name in names[True]})
 
-    def _look_at_memory(self, names: list[str]) -> None:
-        if self._first is None or not names:
+    def _look_at_memory(self, paths: set[str]) -> None:
+        """Learn which of these files are of this launch, and which will be if nobody has them at its end."""
+        if self._first is None or not paths:
             return
-        ours = self._first.below()
+        # A rank whose proxy was killed is below the launcher no more.
+        ours = {*self._first.below(), *self._known}
         inodes = {}
-        for path in (f"{SHARED_MEMORY}/{name}" for name in names):
+        for path in sorted(paths):
             with contextlib.suppress(OSError):
                 inode = os.stat(path).st_ino
                 # One that nobody has any more is of a process that was killed within a moment: of this launch, for
@@ -266,6 +270,8 @@ class Deaths:
                     path.startswith(OF_LIBRARIES) and sees_everyone() and not held_by_anyone(path)
                 ):
                     inodes[path] = inode
+                else:
+                    self._unexplained.add(path)
         if inodes:
             self._files |= inodes
             keeper().tell(launch=self._first.pid, files=inodes)

@@ -13,6 +13,7 @@ import pytest
 from waiting import until
 from weft._core import RunError
 from weft.launch import keeper, mpiexec, processes
+from weft.launch.deaths import Deaths
 from weft.launch.mpiexec import Job
 from weft.launch.processes import GONE, LIVES, STOPPED, Process
 from weft.launch.request import Request
@@ -90,6 +91,28 @@ def test_the_keeper_removes_the_memory_that_ranks_have_open(tmp_path):
         assert other.exists(), "what has another name may be a user's own"
     finally:
         first.kill()
+        memory.unlink(missing_ok=True)
+        other.unlink(missing_ok=True)
+
+
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="there is no shared memory in files")
+def test_memory_of_a_rank_that_was_not_found_is_removed_once_nobody_has_it(tmp_path):
+    memory, other = (Path(f"/dev/shm/{name}-{os.getpid()}") for name in ("mpich_shm_weft-lost", "of-a-user"))
+    first = sleeping()
+    deaths = Deaths(tmp_path, lambda death: None, Process.of(first.pid))
+    # A rank whose proxy was killed is no longer below the launcher.
+    rank = subprocess.Popen(["sh", "-c", f"exec sleep 60 3>{memory} 4>{other}"])
+    try:
+        until(lambda: memory.exists() and other.exists(), rank)
+        time.sleep(0.3)
+        rank.kill()
+        rank.wait()
+        deaths.close()
+        assert not memory.exists()
+        assert other.exists(), "what has another name may be a user's own"
+    finally:
+        first.kill()
+        first.wait()
         memory.unlink(missing_ok=True)
         other.unlink(missing_ok=True)
 
