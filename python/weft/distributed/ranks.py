@@ -65,12 +65,19 @@ def of_run() -> Ranks:
     mpi4py = sys.modules.get("mpi4py.MPI")
     if environment.launcher() is None and (mpi4py is None or mpi4py.COMM_WORLD.Get_size() == 1):
         return Ranks(_core.Ranks.alone())
-    ranks = Ranks(_core.Ranks.launched(mpiexec.library(), calls.described))
-    if ranks.size > 1:
-        # Programs of mpi4py have their own conventions for errors (python -m mpi4py).
-        how = _watch_leaving(ranks.rank, mpi4py is None)
-        atexit.register(_end_together, ranks, how)
-    return ranks
+    try:
+        ranks = Ranks(_core.Ranks.launched(mpiexec.library(), calls.described))
+        if ranks.size > 1:
+            # Programs of mpi4py have their own conventions for errors (python -m mpi4py).
+            how = _watch_leaving(ranks.rank, mpi4py is None)
+            atexit.register(_end_together, ranks, how)
+        return ranks
+    except KeyboardInterrupt:
+        # Python heard of it after MPI had started: what it does now must end the run, as it does later.
+        launched = environment.launcher()
+        if launched is not None and launched.size > 1:
+            _watch_leaving(launched.rank, mpi4py is None)
+        raise
 
 
 def of_communicator(comm: Any) -> Ranks:

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import types
 from pathlib import Path
 
 import numpy as np
@@ -376,6 +377,22 @@ def killed():
             os.kill(os.getpid(), signal.SIGKILL)
         plan(x, y)
         plan(y, x)
+
+
+def interrupted():
+    """A rank that is interrupted while MPI starts, of which Python hears once it has started."""
+    from weft import _core
+    from weft.distributed import ranks
+
+    class Interrupted:
+        @staticmethod
+        def launched(*arguments):
+            _core.Ranks.launched(*arguments)
+            raise KeyboardInterrupt
+
+    if int(os.environ["PMI_RANK"]) == 1:
+        ranks._core = types.SimpleNamespace(**{**vars(_core), "Ranks": Interrupted})
+    weft.Geometry(64).zeros().gather()
 
 
 def mpi4py():

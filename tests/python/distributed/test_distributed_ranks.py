@@ -79,6 +79,14 @@ def test_a_killed_rank_ends_the_run(native, shared):
 
 
 @pytest.mark.mpi
+def test_a_rank_that_is_interrupted_while_mpi_starts_ends_the_run(native):
+    done = launch(3, "interrupted")
+    assert done.returncode != 0
+    assert "weft: rank 1 ended the run with exit code 1: KeyboardInterrupt at " in done.stderr
+    assert "interrupted: ok" not in done.stdout
+
+
+@pytest.mark.mpi
 @pytest.mark.skipif(importlib.util.find_spec("mpi4py") is None, reason="mpi4py is not installed")
 def test_with_the_communicator_of_mpi4py(native):
     succeed(4, "mpi4py")
