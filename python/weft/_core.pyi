@@ -793,8 +793,11 @@ def mpi_version(default_library: str) -> str:
 def fghc_check(sources_json: str, goal: str | None = None, color: bool = False) -> str:
     """Checks FGHC programs, a JSON list of `[name, text]`; errors, warnings, findings and text as JSON."""
 
-def fghc_explain(sources_json: str, library: bool = False) -> str:
-    """An FGHC program in normal form with dispatch, suspension and pragma sites. Raises UsageError, RunError."""
+def fghc_explain(sources_json: str, library: bool = False, code: bool = False) -> str:
+    """An FGHC program in normal form with dispatch, suspension and pragma sites, or with `code` its instructions.
+
+    Raises UsageError, RunError.
+    """
 
 def fghc_run(sources_json: str, goal: str, options_json: str, capture: bool = False) -> str:
     """Runs a goal of FGHC programs on one PE; the result, answers and counters as JSON. Raises UsageError, RunError."""

@@ -127,13 +127,7 @@ pub fn pragma_sites(program: &Program) -> Vec<PragmaSite> {
 /// The program as an engine sees it, for people. The library is left out unless `library` is set.
 pub fn explain(program: &Program, library: bool) -> String {
     let mut text = String::new();
-    let shown = |predicate: &Predicate| match predicate.origin {
-        Origin::Goal => false,
-        Origin::Library => library,
-        Origin::Expanded(root) => library || program.predicate(root).origin == Origin::User,
-        Origin::User => true,
-    };
-    for (id, predicate) in program.iter().filter(|(_, predicate)| shown(predicate)) {
+    for (id, predicate) in program.iter().filter(|(_, predicate)| is_shown(program, predicate, library)) {
         explain_predicate(&mut text, program, id, predicate);
     }
     let sites = pragma_sites(program);
@@ -147,6 +141,16 @@ pub fn explain(program: &Program, library: bool) -> String {
         let _ = writeln!(text, "%   {file}:{line} in {}: {}", program.indicator(site.predicate), printer.goal(goal));
     }
     text
+}
+
+/// Whether a predicate is shown to people: those of the program, and of the library where that is asked for.
+pub fn is_shown(program: &Program, predicate: &Predicate, library: bool) -> bool {
+    match predicate.origin {
+        Origin::Goal => false,
+        Origin::Library => library,
+        Origin::Expanded(root) => library || program.predicate(root).origin == Origin::User,
+        Origin::User => true,
+    }
 }
 
 fn place(program: &Program, span: crate::ir::Span) -> (&str, usize) {

@@ -4,6 +4,7 @@ pub mod builtins;
 pub mod check;
 mod compile;
 pub mod diagnostics;
+pub mod disassembly;
 pub mod distributed;
 pub mod engine;
 pub mod explain;

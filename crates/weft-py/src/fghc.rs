@@ -5,6 +5,8 @@ use std::sync::atomic::AtomicBool;
 use pyo3::prelude::*;
 use serde_json::json;
 use weft_fghc::check::check;
+use weft_fghc::disassembly::disassemble;
+use weft_fghc::engine::Loaded;
 use weft_fghc::explain::explain;
 use weft_fghc::ir::Source;
 
@@ -35,15 +37,19 @@ pub fn fghc_check(py: Python<'_>, sources_json: &str, goal: Option<&str>, color:
     })
 }
 
-/// A program in normal form with dispatch, suspension and pragma sites. Raises UsageError, RunError, KeyboardInterrupt.
+/// A program in normal form with dispatch, suspension and pragma sites, or, with `code`, the instructions that it is
+/// compiled to. Raises UsageError, RunError, KeyboardInterrupt.
 #[pyfunction]
-#[pyo3(signature = (sources_json, library = false))]
-pub fn fghc_explain(py: Python<'_>, sources_json: &str, library: bool) -> PyResult<String> {
+#[pyo3(signature = (sources_json, library = false, code = false))]
+pub fn fghc_explain(py: Python<'_>, sources_json: &str, library: bool, code: bool) -> PyResult<String> {
     let sources = sources(sources_json)?;
     interruptibly(py, &AtomicBool::new(false), move || {
-        let checked = check(sources, None);
-        match &checked.program {
-            Some(program) => Ok(explain(program, library)),
+        let mut checked = check(sources, None);
+        match checked.program.take() {
+            Some(program) if code => Loaded::new(program, false)
+                .map(|loaded| disassemble(&loaded, library))
+                .map_err(|error| error.to_string()),
+            Some(program) => Ok(explain(&program, library)),
             None => Err(format!("the program has errors\n{}", checked.render(false))),
         }
     })?

@@ -21,6 +21,7 @@ weft fghc run queens.fghc --goal 'queens(8,2,S)' -n 64 --on multi-psi-v2 --stats
 weft fghc run queens.fghc --goal 'queens(8,2,S)' -n 4 --trace time.json  # a timeline: goals, messages, idle time
 weft fghc advise queens.fghc --goal 'queens(8,D,S)' --grain D 1:4 -n 4 --on multi-psi-v1 --lowest 50%  # how to tune
 weft fghc explain queens.fghc  # the normal form: what dispatches, suspends and is sent to other PEs
+weft fghc explain queens.fghc --code  # the instructions that it is compiled to
 """
 
 
@@ -79,12 +80,16 @@ def _summary(files: list[Path], errors: int, warnings: int) -> str:
 def explain(
     files: Files,
     library: Annotated[bool, typer.Option("--library", help="Also show what is used of weft's library.")] = False,
+    code: Annotated[bool, typer.Option("--code", help="Show the instructions that it is compiled to instead.")] = False,
 ) -> None:
     """Show a program as an engine sees it.
 
     For every predicate: its clauses in normal form, the argument by which a clause is chosen, and what its goals may
     wait for. Then the goals that a pragma sends to another PE or gives a priority.
+
+    With --code, a line for each instruction. Until a clause commits, they test and load: `other` is the number of the
+    instruction to go on with where the answer is no, `unbound` where a value is not there yet, `-` where neither can be.
     """
     from weft import fghc
 
-    typer.echo(fghc.explain(*files, library=library), nl=False)
+    typer.echo(fghc.explain(*files, library=library, code=code), nl=False)

@@ -107,11 +107,22 @@ def check(*paths: str | os.PathLike[str], goal: str | None = None, color: bool =
     return Report(findings, report["errors"], report["warnings"], report["text"])
 
 
-def explain(*paths: str | os.PathLike[str], library: bool = False) -> str:
+def explain(*paths: str | os.PathLike[str], library: bool = False, code: bool = False) -> str:
     """A program as an engine sees it: its normal form, dispatch, suspension and pragma sites.
 
-    With `library`, also those parts of weft's library that it uses. Raises RunError for a program with errors.
+    Parameters
+    ----------
+    library
+        Also those parts of weft's library that it uses.
+    code
+        Instead of that, the instructions that it is compiled to, which the interpreter carries out and native code is
+        made of.
+
+    Raises
+    ------
+    RunError
+        The program has errors, or is too large to compile.
     """
     from weft.fghc.core import fghc_explain
 
-    return fghc_explain(sources(paths), library)
+    return fghc_explain(sources(paths), library, code)

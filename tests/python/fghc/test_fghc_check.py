@@ -70,9 +70,24 @@ def test_explain(weft, tmp_path):
     ):
         assert part in out
     (tmp_path / "wrong.fghc").write_text("main :- wirte(1).\n")
-    code, out, err = weft("explain", "wrong.fghc")
-    assert (code, out) == (1, "")
-    assert "did you mean write?" in err
+    for arguments in ([], ["--code"]):
+        code, out, err = weft("explain", "wrong.fghc", *arguments)
+        assert (code, out) == (1, "")
+        assert "did you mean write?" in err
+
+
+def test_explain_code(weft, tmp_path):
+    (tmp_path / "double.fghc").write_text("double(X, Y) :- integer(X) | Y := X + X.\n")
+    code, out, _ = weft("explain", "double.fghc", "--code")
+    assert code == 0
+    assert [line.split()[:2] for line in out.splitlines() if line.startswith(" ")][:2] == [
+        ["0", "type"],
+        ["1", "body_calculate"],
+    ]
+    assert out.startswith("main:double/2:\n     0  type                kind=integer register=r0 unbound=")
+    assert "operation=+" in out
+    lines = len(weft("explain", PROGRAMS / "merge.fghc", "--code")[1].splitlines())
+    assert len(weft("explain", PROGRAMS / "merge.fghc", "--code", "--library")[1].splitlines()) > lines
 
 
 def test_from_python(tmp_path):
