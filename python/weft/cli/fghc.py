@@ -88,7 +88,8 @@ def explain(
     wait for. Then the goals that a pragma sends to another PE or gives a priority.
 
     With --code, a line for each instruction. Until a clause commits, they test and load: `other` is the number of the
-    instruction to go on with where the answer is no, `unbound` where a value is not there yet, `-` where neither can be.
+    instruction to go on with where the answer is no, `unbound` where a value is not there yet, and `-` where neither
+    can be.
     """
     from weft import fghc
 
