@@ -275,8 +275,8 @@ fn what_cannot_be_planned_is_said() {
 fn the_summary_counts_what_moves() {
     let shifts = [1, -1].map(|by| Shift { axis: 1, by, edge: Edge::Circular, source: 0 });
     let summary = Plan::new(&[8, 8], 8, &shifts).unwrap().summary();
-    assert_eq!((summary.way, summary.read, summary.written, summary.threads), ("lines", 512, 1024, 1));
+    assert_eq!((summary.strategy, summary.read, summary.written, summary.threads), ("lines", 512, 1024, 1));
     assert_eq!((summary.shifts[0].slab, summary.shifts[0].slabs, summary.shifts[0].incoming), (64, 8, 64));
     assert_eq!((summary.shifts[1].by, summary.shifts[1].incoming), (-1, 64));
-    assert_eq!(Plan::new(&[0, 8], 8, &shifts).unwrap().summary().way, "nothing");
+    assert_eq!(Plan::new(&[0, 8], 8, &shifts).unwrap().summary().strategy, "nothing");
 }

@@ -152,8 +152,8 @@ impl ShiftPlan {
             .collect();
         let threads = inner.threads.unwrap_or(summary.threads);
         let text = json!({
-            "way": summary.way, "moves": summary.moves, "vectors": summary.vectors, "streaming": summary.streaming,
-            "threads": threads, "read": summary.read, "written": summary.written, "shifts": shifts,
+            "strategy": summary.strategy, "moves": summary.moves, "vectors": summary.vectors,
+            "streaming": summary.streaming, "threads": threads, "read": summary.read, "written": summary.written, "shifts": shifts,
         });
         Ok(text.to_string())
     }

@@ -247,7 +247,7 @@ impl Program {
         on_threads(threads, |first| {
             // All of `buffers` goes to the thread, not its fields.
             let buffers = { buffers };
-            for part in self.boxes.iter().skip(first).step_by(threads).take_while(|_| !stop.is_asked()) {
+            for part in self.boxes.iter().skip(first).step_by(threads).take_while(|_| !stop.is_requested()) {
                 // SAFETY: `add_boxes` has made the box within the arrays of the layout that inputs and outputs are of (this
                 // function's condition), and boxes of one output apart, so that threads write different elements.
                 unsafe {

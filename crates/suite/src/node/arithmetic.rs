@@ -58,13 +58,13 @@ fn case(operation: Operation) -> Case {
     let count = if operation == Operation::CopyByte { COPIED as u64 } else { COUNT };
     let unit = match operation {
         Operation::CopyByte => "one byte",
-        Operation::LoopTurn => "one turn",
+        Operation::LoopIteration => "one turn",
         _ => "one operation",
     };
     let mut case = Case::new(name, count, unit, move || Ok(repeat(operation)));
     case.rate = match operation {
         Operation::CopyByte => Some((1e-6, "MB/s")),
-        Operation::LoopTurn => None,
+        Operation::LoopIteration => None,
         _ => Some((1e-6, "Mop/s")),
     };
     if operation == Operation::CopyByte {
@@ -86,7 +86,7 @@ fn repeat(operation: Operation) -> Repeat {
         Operation::Float32SumOfProducts => sums(|n| sum_of_products(n, 1f32), |n| n as f32),
         Operation::Float64SumOfProducts => sums(|n| sum_of_products(n, 1f64), |n| n as f64),
         Operation::CopyByte => copy(),
-        Operation::LoopTurn => Box::new(|count| {
+        Operation::LoopIteration => Box::new(|count| {
             let (seconds, turns) = timed(|| empty_loop(black_box(count)));
             expect_equal("the loop counter", turns, count).map(|()| seconds)
         }),
