@@ -88,7 +88,7 @@ impl ExchangePlan {
 /// What a planned exchange gives: the payloads of the rank's receives, in the order of the plan.
 pub type Exchanged<'a> = Pin<Box<dyn Future<Output = Result<Vec<Payload>, CommError>> + 'a>>;
 
-/// A world that carries plans out itself.
+/// A backend that carries plans out itself.
 pub trait Exchanges {
     /// Whether it carries plans out in this way; a program sends messages itself where it does not.
     fn carries(&self, method: ExchangeMethod) -> bool;

@@ -1,4 +1,4 @@
-//! The matching of messages and receives: one pure data structure for every world that matches by itself.
+//! The matching of messages and receives: one pure data structure for every backend that matches by itself.
 //!
 //! The rules are MPI's: a receive takes the earliest message of those it accepts, a message goes to the earliest
 //! posted receive that accepts it. Both queues are searched in order; they are short in programs that post what they
@@ -54,7 +54,7 @@ fn unpack(tag: u64) -> Tag {
 }
 
 impl Envelope {
-    /// Of a message on the communicator that its world numbers `context`, from `source`, a rank of it.
+    /// Of a message on the communicator that its backend numbers `context`, from `source`, a rank of it.
     pub fn new(context: u32, source: usize, tag: Tag) -> Envelope {
         Envelope { context, source: source as u32, tag: pack(tag) }
     }
@@ -70,7 +70,7 @@ impl Envelope {
 }
 
 impl Pattern {
-    /// Of a receive on the communicator that its world numbers `context`.
+    /// Of a receive on the communicator that its backend numbers `context`.
     pub fn new(context: u32, source: Source, tag: TagSelector) -> Pattern {
         let source = match source {
             Source::Rank(rank) => rank as u32,
@@ -123,7 +123,7 @@ impl Pattern {
 
 /// The posted receives and the unexpected messages of one rank.
 ///
-/// `R` is a world's handle of a receive, `M` its handle of a message.
+/// `R` is a backend's handle of a receive, `M` its handle of a message.
 ///
 /// # Examples
 /// ```

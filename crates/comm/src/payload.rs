@@ -102,8 +102,8 @@ impl fmt::Debug for Buffer {
 
 /// The content of a message.
 ///
-/// With [`Payload::Data`] a program computes its real answer on every world. With [`Payload::Phantom`] only sizes
-/// travel: a simulated run then needs no memory for data (on real worlds phantoms move bytes of no meaning, so that
+/// With [`Payload::Data`] a program computes its real answer on every backend. With [`Payload::Phantom`] only sizes
+/// travel: a simulated run then needs no memory for data (on real backends phantoms move bytes of no meaning, so that
 /// times are real).
 ///
 /// # Examples

@@ -126,7 +126,9 @@ fn at_distances<C: Communicator>(comm: &C, wanted: &[u32]) -> Result<Vec<u64>, U
     let mut nearest: Vec<(u32, u64)> = Vec::new();
     for rank in 1..comm.size() {
         let hops = hops_to(comm, rank).ok_or_else(|| {
-            UsageError("echo by hops: this world does not know how far its ranks are apart; leave hops out".to_owned())
+            UsageError(
+                "echo by hops: this backend does not know how far its ranks are apart; leave hops out".to_owned(),
+            )
         })?;
         if !nearest.iter().any(|&(known, _)| known == hops) {
             nearest.push((hops, rank as u64));

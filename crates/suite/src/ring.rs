@@ -84,7 +84,7 @@ fn place_of_gray(code: usize) -> usize {
 }
 
 /// The ring of the fewest links in all: by Gray code where that is shorter than by number (it needs a number of ranks
-/// that is a power of two and a world that knows distances), else by number. Collective.
+/// that is a power of two and a backend that knows distances), else by number. Collective.
 async fn neighbours<C: Communicator>(comm: &C) -> Result<Neighbours, CommError> {
     let (rank, size) = (comm.rank(), comm.size());
     let natural = Order::Natural.neighbours(rank, size);

@@ -120,7 +120,7 @@ fn impossible_requests_are_explained() {
         (request(), "jacobi with an extent of 9 on 10 ranks: every rank needs a row; use 10 or more"),
         (
             Request { file_system: Some("mpi-io".to_owned()), extent: vec![30], ..request() },
-            "jacobi needs files by mpi-io; this world has posix",
+            "jacobi needs files by mpi-io; this backend has posix",
         ),
         (
             Request { file_system: Some("ftp".to_owned()), ..request() },

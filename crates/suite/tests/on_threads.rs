@@ -301,7 +301,7 @@ fn impossible_requests_are_explained() {
         ),
         (
             Request { algorithm: Some("native".into()), ..request("scan") },
-            "scan by 'native': this world has no library",
+            "scan by 'native': this backend has no library",
         ),
         (Request { iterations: Some(0), ..request("echo") }, "iterations must be 1 or more"),
         (Request { seconds_per_point: -1.0, ..request("echo") }, "seconds_per_point must be a positive number, not -1"),
@@ -361,7 +361,7 @@ fn requests_are_read_from_json() {
     assert!(Request::from_json(r#"{"benchmark": "barier"}"#).unwrap_err().to_string().contains("'barrier'"));
 }
 
-/// A world that corrupts messages: echo must notice.
+/// A backend that corrupts messages: echo must notice.
 #[derive(Clone)]
 struct Corrupted;
 

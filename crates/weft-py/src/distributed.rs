@@ -15,7 +15,7 @@ use weft_polyshift::geometry::{Geometry, Layout, Order};
 
 use crate::errors::{RunError, UsageError};
 use crate::memory::{PyMemory, span, stored};
-use crate::mpi::with_world;
+use crate::mpi::with_backend;
 
 pub(crate) fn usage(error: impl std::fmt::Display) -> PyErr {
     UsageError::new_err(error.to_string())
@@ -25,7 +25,7 @@ pub(crate) fn failed(error: CommError) -> PyErr {
     RunError::new_err(error.to_string())
 }
 
-/// An error of ranks that exchange: that they make different calls, where this is why, else the world's.
+/// An error of ranks that exchange: that they make different calls, where this is why, else the backend's.
 fn refused(comm: &MpiComm, error: CommError) -> PyErr {
     match comm.calls().and_then(Calls::mismatch) {
         Some(text) if matches!(error.failure(), Failure::Program { .. }) => UsageError::new_err(text),
@@ -54,7 +54,7 @@ fn describing(describe: Py<PyAny>) -> Box<Describe> {
     })
 }
 
-/// What a call of a world comes to, whose requests block.
+/// What a call of a backend comes to, whose requests block.
 pub(crate) fn done<T>(future: impl Future<Output = Result<T, CommError>>) -> PyResult<T> {
     match block_on(future) {
         Some(outcome) => outcome.map_err(failed),
@@ -200,8 +200,8 @@ impl PyRanks {
     /// All ranks of the MPI run; `describe` gives calls in words, by their digests. Collective. Raises RunError.
     #[staticmethod]
     fn launched(py: Python<'_>, default_library: &str, describe: Py<PyAny>) -> PyResult<PyRanks> {
-        with_world(py, default_library, |world| {
-            let comm = world.communicator().map_err(failed)?;
+        with_backend(py, default_library, |backend| {
+            let comm = backend.communicator().map_err(failed)?;
             comm.compare_calls(describing(describe));
             Ok(PyRanks(Some(comm)))
         })
@@ -210,10 +210,10 @@ impl PyRanks {
     /// The ranks of a communicator of the MPI library that this process uses, by its handle. Collective. Raises RunError.
     #[staticmethod]
     fn of_handle(py: Python<'_>, handle: usize, default_library: &str, describe: Py<PyAny>) -> PyResult<PyRanks> {
-        with_world(py, default_library, |world| {
+        with_backend(py, default_library, |backend| {
             // SAFETY: the handle is that of an mpi4py communicator, which the user holds and whose library
             // weft.distributed.ranks has found to be the one that this process uses.
-            let comm = unsafe { world.communicator_of(handle) }.map_err(failed)?;
+            let comm = unsafe { backend.communicator_of(handle) }.map_err(failed)?;
             comm.compare_calls(describing(describe));
             Ok(PyRanks(Some(comm)))
         })

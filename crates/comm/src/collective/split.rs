@@ -1,4 +1,4 @@
-//! The agreement that every world's `split` starts with.
+//! The agreement that every backend's `split` starts with.
 
 use bytemuck::{Pod, Zeroable};
 

@@ -1,8 +1,8 @@
 //! Files, as programs read and write them.
 //!
-//! A world offers the [`FileSystem`]s it has through [`Communicator::files`](crate::Communicator::files): those of the
-//! node it runs on, an MPI library's, or in virtual time those of the described machine. [`PosixFiles`] is for every world
-//! of real time.
+//! A backend offers the [`FileSystem`]s it has through [`Communicator::files`](crate::Communicator::files): those of
+//! the node it runs on, an MPI library's, or in virtual time those of the described machine. [`PosixFiles`] is for
+//! every backend of real time.
 
 mod posix;
 mod system;
@@ -98,7 +98,7 @@ impl Cache {
     }
 }
 
-/// What a call on a file gives, once awaited. On the worlds of real time it blocks the thread.
+/// What a call on a file gives, once awaited. On the backends of real time it blocks the thread.
 pub type FileFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, CommError>> + 'a>>;
 
 /// The files of one file system, as one rank reaches them.
@@ -116,7 +116,7 @@ pub trait Files {
     /// Reads exactly `into.len()` bytes from `offset` on. The payload is what was written: data or a phantom; where a
     /// file ends before, that is an error.
     fn read_at(&self, file: FileId, offset: u64, into: Payload) -> FileFuture<'_, Payload>;
-    /// Writes all of `from` from `offset` on and gives the payload back. On real worlds a phantom writes bytes of no
+    /// Writes all of `from` from `offset` on and gives the payload back. On real backends a phantom writes bytes of no
     /// meaning.
     fn write_at(&self, file: FileId, offset: u64, from: Payload) -> FileFuture<'_, Payload>;
     /// Waits until all that was written is on the device.

@@ -1,7 +1,8 @@
 //! Messages that are sent again and again between the same ranks: the same lengths, the same buffers.
 //!
-//! A set of such messages is made once and used many times, as MPI's persistent requests are. A world may do better than
-//! sending and receiving each time ([`Communicator::persistent`]); [`Persistent`] is the one face that programs use.
+//! A set of such messages is made once and used many times, as MPI's persistent requests are. A backend may do better
+//! than sending and receiving each time ([`Communicator::persistent`]); [`Persistent`] is the one face that programs
+//! use.
 
 pub(crate) mod backend;
 
@@ -13,7 +14,7 @@ use crate::tag::{Tag, TagSelector};
 
 pub use backend::{Ends, PersistentMessages};
 
-/// A set of messages on any world.
+/// A set of messages on any backend.
 pub struct Persistent<C: Communicator> {
     ends: Vec<Ends>,
     way: Way<C>,
@@ -49,7 +50,7 @@ impl<C: Communicator> Persistent<C> {
         Ok(Persistent { ends: ends.to_vec(), way })
     }
 
-    /// As [`new`](Persistent::new), with a send and a receive of each message in each round whatever the world has.
+    /// As [`new`](Persistent::new), with a send and a receive of each message in each round whatever the backend has.
     pub fn of_requests(comm: &C, tag: Tag, ends: &[Ends], phantom: bool) -> Persistent<C> {
         Persistent { ends: ends.to_vec(), way: Way::each(comm, tag, ends, phantom) }
     }
@@ -70,7 +71,7 @@ impl<C: Communicator> Persistent<C> {
     /// Begins a round.
     ///
     /// # Errors
-    /// Those of the world.
+    /// Those of the backend.
     pub fn start(&mut self) -> Result<(), CommError> {
         match &mut self.way {
             Way::Native(native) => native.start(),
@@ -100,7 +101,7 @@ impl<C: Communicator> Persistent<C> {
     /// Sends what the buffer has; nothing where the end has no message to send.
     ///
     /// # Errors
-    /// Those of the world.
+    /// Those of the backend.
     pub fn send(&mut self, end: usize) -> Result<(), CommError> {
         if self.ends[end].send_bytes == 0 {
             return Ok(());
@@ -118,7 +119,7 @@ impl<C: Communicator> Persistent<C> {
     /// Waits for the message of an end, where it has one.
     ///
     /// # Errors
-    /// Those of the world.
+    /// Those of the backend.
     pub async fn wait(&mut self, end: usize) -> Result<(), CommError> {
         if self.ends[end].receive_bytes == 0 {
             return Ok(());
@@ -148,7 +149,7 @@ impl<C: Communicator> Persistent<C> {
     /// Ends a round.
     ///
     /// # Errors
-    /// Those of the world.
+    /// Those of the backend.
     pub async fn finish(&mut self) -> Result<(), CommError> {
         match &mut self.way {
             Way::Native(native) => native.finish(),

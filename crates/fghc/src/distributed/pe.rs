@@ -2,7 +2,7 @@
 //!
 //! A [`Pe`] does nothing by itself: whoever drives it hands it packets ([`Pe::receive`]), lets it work ([`Pe::step`]) and
 //! takes packets for others ([`Pe::take_packets`]). It knows neither threads nor time, so that tests can deliver packets
-//! in any order and the same code runs in every world.
+//! in any order and the same code runs in every backend.
 
 mod again;
 mod answers;

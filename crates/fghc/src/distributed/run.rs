@@ -178,7 +178,8 @@ struct Driver<C> {
     start: f64,
     /// When the run was over, before the others were told.
     ended: Option<f64>,
-    /// The search for quiescence begins only once nothing can happen any more: where the world knows, nobody is disturbed.
+    /// The search for quiescence begins only once nothing can happen any more: where the backend knows, nobody is
+    /// disturbed.
     waits_for_quiet: bool,
     idle: f64,
     communication: f64,

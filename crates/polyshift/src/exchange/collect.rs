@@ -55,7 +55,7 @@ impl Division<'_> {
     /// Divides the root's array over the ranks. Collective.
     ///
     /// # Errors
-    /// Those of the world.
+    /// Those of the backend.
     ///
     /// # Safety
     /// `whole` (on the root) must have the geometry's shape, `own` memory as `storage` says; both for elements of one size.
@@ -96,7 +96,7 @@ impl Division<'_> {
     /// Puts the blocks of all ranks together in the root's array. Collective.
     ///
     /// # Errors
-    /// Those of the world.
+    /// Those of the backend.
     ///
     /// # Safety
     /// As for [`scatter`](Division::scatter).

@@ -30,7 +30,7 @@ pub struct Exchange<C: Communicator> {
 pub struct Options {
     /// Whether only lengths travel: there is no data.
     pub phantom: bool,
-    /// Whether each message is sent and received by itself even where the world has a better way.
+    /// Whether each message is sent and received by itself even where the backend has a better way.
     pub plain: bool,
     /// Distinguishes exchanges that are under way at one time; the same on all ranks.
     pub number: u32,
@@ -40,7 +40,7 @@ impl<C: Communicator> Exchange<C> {
     /// Sets up the messages of a plan. Collective.
     ///
     /// # Errors
-    /// Those of the world.
+    /// Those of the backend.
     pub fn new(comm: &C, plan: RankPlan, options: Options) -> Result<Exchange<C>, CommError> {
         let tag = Tag::User(FIRST_TAG + options.number % TAGS);
         let messages = plan.stages.iter().map(|stage| {
@@ -85,7 +85,7 @@ impl<C: Communicator> Exchange<C> {
     /// Starts an exchange of the arrays whose memory begins at `arrays`; with phantoms they are not looked at.
     ///
     /// # Errors
-    /// Those of the world.
+    /// Those of the backend.
     ///
     /// # Panics
     /// When it is under way, or is given another number of arrays than the plan has.
@@ -109,7 +109,7 @@ impl<C: Communicator> Exchange<C> {
     /// Completes it.
     ///
     /// # Errors
-    /// Those of the world.
+    /// Those of the backend.
     ///
     /// # Panics
     /// When it has not begun.
@@ -181,8 +181,8 @@ impl<C: Communicator> Exchange<C> {
         self.messages[stage].finish().await
     }
 
-    /// Charges, in virtual time, the bytes that the rank copies into messages. On real worlds it copies them, and nothing is
-    /// added.
+    /// Charges, in virtual time, the bytes that the rank copies into messages. On real backends it copies them, and
+    /// nothing is added.
     pub async fn charge_packing(&self, comm: &C) {
         let count = self.plan.copied_bytes()[0];
         comm.compute(Work::Operations { operation: Operation::CopyByte, count }).await;

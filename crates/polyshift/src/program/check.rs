@@ -36,7 +36,7 @@ impl Program for Check {
 /// Does one exchange some times over and checks it.
 ///
 /// # Errors
-/// Those of the world; [`Failure::Program`] for an array that does not hold what it must.
+/// Those of the backend; [`Failure::Program`] for an array that does not hold what it must.
 pub async fn check<C: Communicator>(comm: &C, case: &Case, rounds: usize, options: Options) -> Result<(), CommError> {
     let (rank, storages) = (comm.rank(), case.storages());
     let failed = |message: String| CommError::program(rank, message);

@@ -238,7 +238,7 @@ impl<C: Communicator, T: Element> Stepper<C, T> {
     /// `between` in turn, the last but one to the second; they lie as the source does.
     ///
     /// # Errors
-    /// Those of the world.
+    /// Those of the backend.
     ///
     /// # Safety
     /// `source` begins memory as it and the exchange's storage say, and `target` too; so do those `between` where there are
@@ -258,7 +258,7 @@ impl<C: Communicator, T: Element> Stepper<C, T> {
     /// As [`steps`](Self::steps), given up before an exchange where `goes_on` says no: arrays then hold anything.
     ///
     /// # Errors
-    /// Those of the world.
+    /// Those of the backend.
     ///
     /// # Safety
     /// As for [`steps`](Self::steps).
