@@ -23,11 +23,11 @@ pub(crate) fn file_system<C: Communicator>(
     let (name, taken) = (benchmark.name, benchmark.choices("file_system"));
     let usable: Vec<FileSystem> =
         comm.file_systems().iter().copied().filter(|system| taken.contains(&system.name())).collect();
-    let found = match request.file_system.as_deref() {
+    let system = match request.file_system.as_deref() {
         None => usable.first().copied(),
         Some(wanted) => usable.iter().copied().find(|system| system.name() == wanted),
     };
-    found.ok_or_else(|| {
+    system.ok_or_else(|| {
         let wanted = request.file_system.clone().unwrap_or_else(|| taken.join(" or "));
         let here: Vec<&str> = comm.file_systems().iter().map(|system| system.name()).collect();
         let here = if here.is_empty() { "none".to_owned() } else { here.join(", ") };
