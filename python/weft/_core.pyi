@@ -257,7 +257,7 @@ class ArrayExchange:
         """What messages go by."""
 
     @property
-    def under_way(self) -> bool:
+    def active(self) -> bool:
         """Whether it has begun and not ended."""
 
     def read_boundaries(self, memories: Sequence[Memory]) -> None:

@@ -145,9 +145,9 @@ pub trait Communicator: Clone + 'static {
         async move {
             let start = self.wtime();
             loop {
-                let found = self.iprobe(from, tag).await?;
-                if found.is_some() || self.wtime() - start > seconds {
-                    return Ok(found);
+                let status = self.iprobe(from, tag).await?;
+                if status.is_some() || self.wtime() - start > seconds {
+                    return Ok(status);
                 }
                 std::thread::yield_now();
             }
@@ -193,7 +193,7 @@ pub trait Communicator: Clone + 'static {
     /// Leaves the collective entered last.
     fn leave_collective(&self);
 
-    /// The ways to files that this backend has; the first is the one to take where nobody says.
+    /// The routes to files that this backend has; the first is the one to take where nobody says.
     fn file_systems(&self) -> &[FileSystem] {
         &[]
     }

@@ -59,7 +59,7 @@ impl fmt::Display for Blocked {
 
 /// A call that failed; the rank that made it gets this as the call's result.
 ///
-/// One word, because every call of a timed loop returns room for it: results that are large are moved through memory.
+/// One word, because every call of a timed loop returns memory for it: results that are large are moved through memory.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(transparent)]
 pub struct CommError(Box<Failure>);

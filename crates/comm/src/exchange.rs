@@ -28,7 +28,7 @@ pub struct PlannedTransfer {
 pub struct PlannedPhase {
     /// Every rank does its transfers in this order.
     pub transfers: Vec<PlannedTransfer>,
-    /// Whether ranks instead take turns among all of theirs, element by element, so that all are through together.
+    /// Whether ranks instead alternate among all of theirs, element by element, so that all are through together.
     pub interleaved: bool,
     /// Whether its connections are open since the phase before it: it begins when that is through, and nothing is
     /// switched. So transfers wait for others of their phase.

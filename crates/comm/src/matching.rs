@@ -155,8 +155,8 @@ impl<R, M> MatchQueues<R, M> {
     /// returns `None`.
     #[inline]
     pub fn deliver(&mut self, envelope: Envelope, message: M) -> Option<(R, M)> {
-        let found = self.posted.iter().position(|(pattern, _)| pattern.accepts(&envelope));
-        match found {
+        let position = self.posted.iter().position(|(pattern, _)| pattern.accepts(&envelope));
+        match position {
             Some(index) => self.posted.take(index).map(|(_, receive)| (receive, message)),
             None => {
                 self.unexpected.push((envelope, message));
@@ -169,8 +169,8 @@ impl<R, M> MatchQueues<R, M> {
     /// `None`.
     #[inline]
     pub fn post(&mut self, pattern: Pattern, receive: R) -> Option<(Envelope, M, R)> {
-        let found = self.unexpected.iter().position(|(envelope, _)| pattern.accepts(envelope));
-        match found {
+        let position = self.unexpected.iter().position(|(envelope, _)| pattern.accepts(envelope));
+        match position {
             Some(index) => self.unexpected.take(index).map(|(envelope, message)| (envelope, message, receive)),
             None => {
                 self.posted.push((pattern, receive));
@@ -318,8 +318,8 @@ mod tests {
             for (id, step) in steps.into_iter().enumerate() {
                 match step {
                     Step::Post(context, source, tag) => {
-                        let found = unexpected.iter().position(|m| m.0 == context && source.accepts(m.1) && tag.accepts(m.2));
-                        let expected = found.map(|index| unexpected.remove(index).3);
+                        let position = unexpected.iter().position(|m| m.0 == context && source.accepts(m.1) && tag.accepts(m.2));
+                        let expected = position.map(|index| unexpected.remove(index).3);
                         if expected.is_none() {
                             posted.push((context, source, tag, id));
                         }
@@ -327,8 +327,8 @@ mod tests {
                         prop_assert_eq!(got.map(|(_, message, _)| message), expected);
                     }
                     Step::Deliver(context, source, tag) => {
-                        let found = posted.iter().position(|r| r.0 == context && r.1.accepts(source) && r.2.accepts(tag));
-                        let expected = found.map(|index| posted.remove(index).3);
+                        let position = posted.iter().position(|r| r.0 == context && r.1.accepts(source) && r.2.accepts(tag));
+                        let expected = position.map(|index| posted.remove(index).3);
                         if expected.is_none() {
                             unexpected.push((context, source, tag, id));
                         }

@@ -217,10 +217,10 @@ mod tests {
         assert_eq!(Buffer::of(&[1.0f64, 2.0]).values::<f64>(), &[1.0, 2.0]);
         assert_eq!(Buffer::zeroed(0).len(), 0);
         let mut buffer = Buffer::of(&[1.0f64, 2.0]);
-        let place = buffer.as_ptr();
+        let address = buffer.as_ptr();
         for bytes in [&[][..], &[7; 16], &[1, 2, 3]] {
             buffer.refill(bytes);
-            assert_eq!((&buffer[..], buffer.as_ptr()), (bytes, place));
+            assert_eq!((&buffer[..], buffer.as_ptr()), (bytes, address));
         }
         buffer.refill(&[5; 1000]);
         assert_eq!((&buffer[..], buffer.as_ptr() as usize % 64), (&[5; 1000][..], 0));

@@ -59,7 +59,7 @@ impl fmt::Display for CollectiveKind {
     }
 }
 
-/// A message's tag: one chosen by the program, or the place of a message within the collectives of a communicator.
+/// A message's tag: one chosen by the program, or the index of a message within the collectives of a communicator.
 ///
 /// The two never match each other. Collective messages match by their *sequence number* alone, so that a backend can
 /// see that two ranks meet in different collectives (the kinds differ) instead of losing the message.

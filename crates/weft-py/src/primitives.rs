@@ -121,8 +121,8 @@ fn same_shape(one: &Array<'_, '_>, name: &str, out: &Array<'_, '_>, other: &str)
     if one.shape() == out.shape() {
         return Ok(());
     }
-    let (found, wanted) = (tuple(one.shape()), tuple(out.shape()));
-    Err(UsageError::new_err(format!("{name} has shape {found}, {other} has shape {wanted}: they must agree")))
+    let (actual, wanted) = (tuple(one.shape()), tuple(out.shape()));
+    Err(UsageError::new_err(format!("{name} has shape {actual}, {other} has shape {wanted}: they must agree")))
 }
 
 fn selected(selection: &Option<Array<'_, '_>>, out: &Array<'_, '_>, other: &str) -> PyResult<Option<View>> {
@@ -169,24 +169,24 @@ pub fn array_elementwise(
     let target = Array::output(out)?;
     let mut views = [target.view(); 2];
     if operands.len() != operation.operands() {
-        let (wanted, given) = (operation.operands(), operands.len());
+        let (wanted, count) = (operation.operands(), operands.len());
         let name = operation.name();
-        return Err(UsageError::new_err(format!("{name} has {wanted} operands, {given} were given")));
+        return Err(UsageError::new_err(format!("{name} has {wanted} operands, {count} were given")));
     }
-    let mut given = [None, None];
+    let mut operand_arrays = [None, None];
     let names = ["operand 0", "operand 1"];
-    for (((view, object), name), place) in views.iter_mut().zip(&operands).zip(names).zip(&mut given) {
+    for (((view, object), name), slot) in views.iter_mut().zip(&operands).zip(names).zip(&mut operand_arrays) {
         let operand = Array::new(object, name)?;
         *view = operand.view();
         if view.length != 1 {
             same_shape(&operand, name, &target, "out")?;
         }
-        *place = Some(operand);
+        *slot = Some(operand);
     }
     let mask = optional(&selection, "selection")?;
     let selection = selected(&mask, &target, "out")?;
     let (out, views) = (target.view(), &views[..operands.len()]);
-    let arrays = [Some(&target), mask.as_ref(), given[0].as_ref(), given[1].as_ref()];
+    let arrays = [Some(&target), mask.as_ref(), operand_arrays[0].as_ref(), operand_arrays[1].as_ref()];
     // SAFETY: the arrays are dense and aligned, the output is writable, and `call` keeps their memory. The kernels allow
     // for others who write it meanwhile.
     call(py, out.bytes(), &arrays, |stop| unsafe {

@@ -108,7 +108,7 @@ class _Plan:
         UsageError
             Between `begin` and `end`.
         """
-        if self._exchange is not None and self._exchange.under_way:
+        if self._exchange is not None and self._exchange.active:
             raise UsageError(f"this {self._noun} is under way; call end() before release()")
         self._exchange = None
 

@@ -16,7 +16,7 @@ use crate::payload::Payload;
 
 pub use posix::PosixFiles;
 
-/// A way to files.
+/// A route to files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FileSystem {
     /// The operating system's own calls on the node.
@@ -79,7 +79,7 @@ pub struct FileId(pub usize);
 /// What became of the system's cached copy of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cache {
-    /// None of the places looked at is in memory: the next read comes from the device (or from its own cache).
+    /// None of the offsets looked at is in memory: the next read comes from the device (or from its own cache).
     Dropped,
     /// Some of it is still in memory, as of every file on a file system that lives there.
     Kept,
@@ -110,7 +110,7 @@ pub trait Files {
     fn open<'a>(&'a self, path: &'a str, access: Access) -> FileFuture<'a, FileId>;
     /// The length of a file in bytes.
     fn length(&self, file: FileId) -> FileFuture<'_, u64>;
-    /// Makes room for `bytes` bytes, so that writing up to there need not look for any (CFS: `lsize`, POSIX:
+    /// Reserves space for `bytes` bytes, so that writing up to there need not look for any (CFS: `lsize`, POSIX:
     /// `posix_fallocate`, MPI: `MPI_File_preallocate`); the file is then at least that long.
     fn preallocate(&self, file: FileId, bytes: u64) -> FileFuture<'_, ()>;
     /// Reads exactly `into.len()` bytes from `offset` on. The payload is what was written: data or a phantom; where a

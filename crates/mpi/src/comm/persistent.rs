@@ -33,7 +33,7 @@ pub struct Messages {
     /// The chain of calls (`calls`) with which the round began; every message has it beside it.
     chain: u64,
     /// Whether a round has begun and not ended.
-    is_started: bool,
+    active: bool,
     patience: u32,
     /// Whether some messages are MPI's: a rank that waits for others must let the library work.
     has_requests: bool,
@@ -130,7 +130,7 @@ impl Messages {
             transports,
             round: 0,
             chain: 0,
-            is_started: false,
+            active: false,
             patience,
             has_requests,
         })
@@ -322,7 +322,7 @@ impl PersistentMessages for Messages {
     fn start(&mut self) -> Result<(), CommError> {
         self.comm.context().check_windows()?;
         self.round += 1;
-        self.is_started = true;
+        self.active = true;
         self.chain = self.comm.calls().map_or(0, Calls::chain);
         for end in 0..self.transports.len() {
             let Ends { peer, send_bytes, receive_bytes } = self.ends[end];
@@ -424,7 +424,7 @@ impl PersistentMessages for Messages {
                 }
             }
         }
-        self.is_started = false;
+        self.active = false;
         Ok(())
     }
 }
@@ -433,7 +433,7 @@ impl Drop for Messages {
     /// Requests that are under way, after a failure, keep their buffers for ever.
     fn drop(&mut self) {
         let context = self.comm.context();
-        let is_over = self.is_started || context.finalized.get() || std::thread::panicking();
+        let is_over = self.active || context.finalized.get() || std::thread::panicking();
         for transport in &mut self.transports {
             let Transport::Requests(requests) = transport else { continue };
             if is_over {

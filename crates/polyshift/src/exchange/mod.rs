@@ -6,7 +6,7 @@
 //! a plan with its messages on some backend.
 //!
 //! What a rank would send to itself is copied and never becomes a message. Distances beyond a block, extents that do not
-//! divide, and ranks without elements are stretches of other lengths and no special cases.
+//! divide, and ranks without elements are intervals of other lengths and no special cases.
 
 mod collect;
 mod compile;
@@ -17,6 +17,6 @@ mod pattern;
 
 pub use collect::{Division, Whole};
 pub use compile::{RankPlan, Stage};
-pub use copy::{BoxCopy, Copies, Place};
+pub use copy::{Address, BoxCopy, Copies};
 pub use driver::{Exchange, Options, agree};
 pub use pattern::{Boundary, Corners, Edge, Halo, Pattern, PatternError, Shift, Storage};

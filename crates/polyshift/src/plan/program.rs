@@ -1,8 +1,8 @@
 //! Programs: what the kernels are told, for one layout of the arrays.
 //!
-//! Where source and output of a shift are dense with their axes in one order, it becomes a turn of slabs in that order
-//! ([`weft_kernels::shift::slabs`], for small arrays [`weft_kernels::shift::lines`]). Every other shift becomes copies
-//! of boxes: what stays, and what comes in.
+//! Where source and output of a shift are dense with their axes in one order, it becomes a rotation of slabs in that
+//! order ([`weft_kernels::shift::slabs`], for small arrays [`weft_kernels::shift::lines`]). Every other shift becomes
+//! copies of boxes: what stays, and what comes in.
 
 use weft_kernels::shift::boxes::{Axis, BoxCopy};
 use weft_kernels::shift::lines::Lines;
