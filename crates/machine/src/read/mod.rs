@@ -295,15 +295,15 @@ fn self_message(root: &Table) -> Result<MemoryCopy, Diagnostic> {
 
 fn primitives(root: &Table) -> Result<Option<Primitives>, Diagnostic> {
     let primitives = Primitives::read(root)?;
-    if let Some(found) = &primitives {
-        let chips = found.processors / found.processors_per_chip;
-        if chips * found.processors_per_chip != found.processors
+    if let Some(costs) = &primitives {
+        let chips = costs.processors / costs.processors_per_chip;
+        if chips * costs.processors_per_chip != costs.processors
             || !chips.is_power_of_two()
-            || found.processors > 1 << 20
+            || costs.processors > 1 << 20
         {
             let message = format!(
                 "expected {} times a power of two, the chips of a hypercube, up to 1048576; found {}",
-                found.processors_per_chip, found.processors
+                costs.processors_per_chip, costs.processors
             );
             return Err(root.key_fault("primitives", message));
         }
