@@ -1,7 +1,7 @@
 # make setup   .venv/ with weft (release build) and everything that its tests need
 # make study   measure this machine, fit it, hold it against the catalogue: study/report.html
 # make test    every test, Rust and Python
-# make loom    lanes, mailboxes and fences of crates/threads under a model checker
+# make loom    rings, mailboxes and fences of crates/threads under a model checker
 # make fuzz    a minute of broken input for every format that weft reads; faults in fuzz-faults/
 # make bench   lists the benchmarks; one of them: make bench NAME=shifts ARGS="--rounds 3 --no-record"
 # make lint    formatting, clippy, ruff, mypy

@@ -68,7 +68,7 @@ def compare(mpi: Any, comm: Any, count: int, rounds: int) -> dict[str, Any]:
         "weft": lambda: timed(lambda: neighbor_alltoallv(comm, send, receive), calls),
     }
     seconds = harness.interleaved(sides, rounds)
-    return {"bytes": 8 * count, "edges": out, "route": choice.way if choice else "", "seconds": seconds}
+    return {"bytes": 8 * count, "edges": out, "route": choice.strategy if choice else "", "seconds": seconds}
 
 
 def rank_main(job: dict[str, Any]) -> None:

@@ -200,13 +200,13 @@ def send(chosen: argparse.Namespace, n: int, report: Report) -> None:
     order = permutation(n)
     x, out = np.full(n, 0.5), np.zeros(n)
     # As parallel variables keep one.
-    buffer = _core.SendRoom(_core.array_send_room(x, out, chosen.threads))
+    buffer = _core.SendWorkspace(_core.array_send_workspace_bytes(x, out, chosen.threads))
     from_three = []
     for ratio in chosen.ratios:
         for pattern, stride in {"clustered": 1, "scattered": ratio}.items():
             index = order // ratio * stride
             out[:] = 0
-            call = functools.partial(_core.array_send, x, index, out, "add", threads=chosen.threads, room=buffer)
+            call = functools.partial(_core.array_send, x, index, out, "add", threads=chosen.threads, workspace=buffer)
             call()
             if out.sum() != n / 2 or out[(n // ratio - 1) * stride] != ratio / 2:
                 sys.exit("weft's send computes something else")

@@ -35,6 +35,11 @@ SHORTEST = 0.02
 """Seconds of calls in one timing, at least."""
 
 
+def _either(core: Any, name: str, former: str) -> Any:
+    """What a core has by a name, or by the one that cores of earlier commits know."""
+    return getattr(core, name, None) or getattr(core, former)
+
+
 def rows(core: Any) -> dict[str, Call]:
     """What is timed: names and calls."""
     chance = np.random.default_rng(1)
@@ -44,8 +49,8 @@ def rows(core: Any) -> dict[str, Call]:
         x, y, out = chance.random(length), chance.random(length), np.zeros(length)
         mask, index = chance.random(length) < 0.5, chance.permutation(length)
         near = np.arange(length)
-        needed = core.array_send_room(x, out)
-        make = getattr(core, "SendRoom", lambda bytes_: np.empty(bytes_, np.uint8))
+        needed = _either(core, "array_send_workspace_bytes", "array_send_room")(x, out)
+        make = _either(core, "SendWorkspace", "SendRoom")
         buffer = make(needed) if needed else None
         one = {
             "gather scattered": bind(core.array_gather, x, index, out, None, 1),

@@ -136,10 +136,10 @@ class Blocks:
         """The first element of a rank's block."""
 
     def owner(self, element: Sequence[int]) -> tuple[int, list[int]] | None:
-        """The rank that has an element and its place there; None outside of the array."""
+        """The rank that has an element and its index there; None outside of the array."""
 
     def element(self, rank: int, local: Sequence[int]) -> list[int] | None:
-        """The element at a place of a rank's block; None for padding."""
+        """The element at an index of a rank's block; None for padding."""
 
     def neighbour(self, rank: int, axis: int, step: int, circular: bool) -> int | None:
         """The rank next to one along an axis; None at an end."""
@@ -213,7 +213,7 @@ class Memory:
     def __init__(self, array: np.ndarray[Any, Any]) -> None:
         """Raises UsageError for what is no numpy array."""
 
-class SendRoom:
+class SendWorkspace:
     """Memory that large sends sort their messages in, kept from one to the next."""
 
     def __init__(self, bytes: int) -> None:
@@ -257,7 +257,7 @@ class ArrayExchange:
         """What messages go by."""
 
     @property
-    def under_way(self) -> bool:
+    def active(self) -> bool:
         """Whether it has begun and not ended."""
 
     def read_boundaries(self, memories: Sequence[Memory]) -> None:
@@ -653,7 +653,7 @@ def array_scan(
     Combinations as for `array_reduce` (but no add of bool), and copy: the first. `downward`: from high to low indices.
     `segments`: True at the lowest index of each segment, whichever way the scan goes and whether it is selected or not;
     nothing beyond its segment counts. Elements that are not selected do not count. `x` may be `out` itself. The order
-    of combination is fixed by the places of elements. Raises UsageError.
+    of combination is fixed by the indices of elements. Raises UsageError.
     """
 
 def array_spread(
@@ -664,7 +664,7 @@ def array_spread(
     selection: np.ndarray[Any, Any] | None = None,
     threads: int | None = None,
 ) -> None:
-    """Gives each element of `out` the one of `x` at `index` along the axis and the same place otherwise.
+    """Gives each element of `out` the one of `x` at `index` along the axis and the same index otherwise.
 
     Raises UsageError.
     """
@@ -688,7 +688,7 @@ def array_send(
     combine: str | None = None,
     selection: np.ndarray[Any, Any] | None = None,
     threads: int | None = None,
-    room: SendRoom | None = None,
+    workspace: SendWorkspace | None = None,
 ) -> None:
     """Sends each selected element of `x` to the element of `out` with the flat index (int32 or int64) in `index`.
 
@@ -697,12 +697,13 @@ def array_send(
     What nothing is sent to keeps what it holds. Raises UsageError, without writing anything, for an index of a selected
     element that is out of range, and for collisions where they are an error.
 
-    Large sends sort their messages first, in `room` where it has the bytes that `array_send_room` says, and leave
-    anything in it; without, in memory that is allocated for the call, whose pages the system has to supply each time.
+    Large sends sort their messages first, in `workspace` where it has the bytes that `array_send_workspace_bytes` says,
+    and leave anything in it; without, in memory that is allocated for the call, whose pages the system has to supply
+    each time.
     """
 
-def array_send_room(x: np.ndarray[Any, Any], out: np.ndarray[Any, Any], threads: int | None = None) -> int:
-    """Bytes that are enough for the `room` of sends from `x` to `out`; 0 where none is used."""
+def array_send_workspace_bytes(x: np.ndarray[Any, Any], out: np.ndarray[Any, Any], threads: int | None = None) -> int:
+    """Bytes that are enough for the `workspace` of sends from `x` to `out`; 0 where none is used."""
 
 def run_threads(request_json: str) -> str:
     """Runs a request with ranks as threads of this process; rows as JSON. Raises UsageError, RunError."""

@@ -67,7 +67,7 @@ pub fn require(needed: u64, what: impl fmt::Display, advice: impl fmt::Display) 
     let available = if needed > UNLIMITED {
         available()
     } else {
-        [address_space(), data()].into_iter().flatten().min_by_key(|found| found.bytes)
+        [address_space(), data()].into_iter().flatten().min_by_key(|limit| limit.bytes)
     };
     match available {
         Some(available) if available.bytes < needed => {
@@ -80,7 +80,7 @@ pub fn require(needed: u64, what: impl fmt::Display, advice: impl fmt::Display) 
 /// What this process may still take: the least of what the system has, what its control group and its resource limits
 /// allow; `None` where nothing can be found out.
 pub fn available() -> Option<Available> {
-    [physical(), control_group(), address_space(), data()].into_iter().flatten().min_by_key(|found| found.bytes)
+    [physical(), control_group(), address_space(), data()].into_iter().flatten().min_by_key(|limit| limit.bytes)
 }
 
 /// Memory of the machine that nothing uses, or that the system can take back at once.
@@ -172,8 +172,8 @@ mod tests {
 
     #[test]
     fn what_can_be_had_is_known_here_and_small_needs_are_met() {
-        let found = available().expect("this system says what memory it has");
-        assert!(found.bytes > 1 << 20, "{found:?}");
+        let limit = available().expect("this system says what memory it has");
+        assert!(limit.bytes > 1 << 20, "{limit:?}");
         assert_eq!(require(1 << 20, "a test", "buy more"), Ok(()));
     }
 

@@ -33,8 +33,8 @@ pub enum Operation {
     Float64SumOfProducts,
     /// One byte copied from memory to memory by the processor.
     CopyByte,
-    /// One turn of an empty counting loop.
-    LoopTurn,
+    /// One iteration of an empty counting loop.
+    LoopIteration,
 }
 
 impl Operation {
@@ -51,7 +51,7 @@ impl Operation {
         Operation::Float32SumOfProducts,
         Operation::Float64SumOfProducts,
         Operation::CopyByte,
-        Operation::LoopTurn,
+        Operation::LoopIteration,
     ];
 
     /// The name used in machine files and samples, e.g. `float64_multiply`.
@@ -68,7 +68,7 @@ impl Operation {
             Operation::Float32SumOfProducts => "float32_sum_of_products",
             Operation::Float64SumOfProducts => "float64_sum_of_products",
             Operation::CopyByte => "copy_byte",
-            Operation::LoopTurn => "loop_turn",
+            Operation::LoopIteration => "loop_turn",
         }
     }
 }

@@ -64,7 +64,8 @@ pub fn is_plain(text: &str) -> bool {
     text.chars().all(|character| matches!(character, '\n' | '\r' | '\t') || !is_control(character))
 }
 
-/// A line of input with what a terminal reacts to replaced, character by character, so that places in it stay the same.
+/// A line of input with what a terminal reacts to replaced, character by character, so that columns in it stay the
+/// same.
 pub fn visible(text: &str) -> String {
     text.chars()
         .map(|character| if character != '\t' && is_control(character) { '\u{fffd}' } else { character })
@@ -104,10 +105,10 @@ mod tests {
     #[test]
     fn long_input_is_cut_at_a_character() {
         for length in [MAX_SHOWN - 1, MAX_SHOWN, MAX_SHOWN + 1, 28_000_000] {
-            let found = shown(&"é".repeat(length));
+            let text = shown(&"é".repeat(length));
             let cut = length > MAX_SHOWN;
-            assert_eq!(found.chars().count(), length.min(MAX_SHOWN) + usize::from(cut), "{length}");
-            assert_eq!(found.ends_with('…'), cut);
+            assert_eq!(text.chars().count(), length.min(MAX_SHOWN) + usize::from(cut), "{length}");
+            assert_eq!(text.ends_with('…'), cut);
         }
     }
 

@@ -1,4 +1,4 @@
-//! The trait that programs are written over and worlds implement.
+//! The trait that programs are written over and backends implement.
 
 use crate::collective::Reduction;
 use crate::error::{Call, CommError};
@@ -13,7 +13,7 @@ use crate::tag::{CollectiveKind, Tag, TagSelector};
 ///
 /// # What blocks
 /// `isend` and `irecv` start at the call and never block; the future they return is the request, and awaiting it is
-/// `wait`. All other `async` functions may block. On the worlds of real time they block the thread: start requests
+/// `wait`. All other `async` functions may block. On the backends of real time they block the thread: start requests
 /// first and then await them, rather than joining futures that start requests when polled.
 ///
 /// # Order
@@ -135,7 +135,7 @@ pub trait Communicator: Clone + 'static {
     fn probe(&self, from: Source, tag: TagSelector) -> impl Future<Output = Result<Status, CommError>>;
 
     /// As [`probe`](Communicator::probe), for at most about so many seconds, awake; `None` where nothing has come. For
-    /// worlds of real time.
+    /// backends of real time.
     fn probe_for(
         &self,
         from: Source,
@@ -145,18 +145,18 @@ pub trait Communicator: Clone + 'static {
         async move {
             let start = self.wtime();
             loop {
-                let found = self.iprobe(from, tag).await?;
-                if found.is_some() || self.wtime() - start > seconds {
-                    return Ok(found);
+                let status = self.iprobe(from, tag).await?;
+                if status.is_some() || self.wtime() - start > seconds {
+                    return Ok(status);
                 }
                 std::thread::yield_now();
             }
         }
     }
 
-    /// As [`probe`](Communicator::probe); `None` once the world knows that no rank can go on and no message is under
-    /// way. Only virtual time knows: worlds of real time wait. Programs that look for such a rest then need no messages
-    /// for it.
+    /// As [`probe`](Communicator::probe); `None` once the backend knows that no rank can go on and no message is under
+    /// way. Only virtual time knows: backends of real time wait. Programs that look for such a rest then need no
+    /// messages for it.
     fn probe_until_quiet(
         &self,
         from: Source,
@@ -178,7 +178,7 @@ pub trait Communicator: Clone + 'static {
     /// This rank's number in the whole run, for messages to people.
     fn world_rank(&self) -> usize;
 
-    /// The number of links between this rank's node and that of `rank`, where the world knows it (0: the same node).
+    /// The number of links between this rank's node and that of `rank`, where the backend knows it (0: the same node).
     fn hops_to(&self, rank: usize) -> Option<usize>;
 
     /// The rank that runs on the machine's host, if the run has one; it is the last rank.
@@ -193,30 +193,30 @@ pub trait Communicator: Clone + 'static {
     /// Leaves the collective entered last.
     fn leave_collective(&self);
 
-    /// The ways to files that this world has; the first is the one to take where nobody says.
+    /// The routes to files that this backend has; the first is the one to take where nobody says.
     fn file_systems(&self) -> &[FileSystem] {
         &[]
     }
 
-    /// The files of `system`, if this world has it.
+    /// The files of `system`, if this backend has it.
     fn files(&self, system: FileSystem) -> Option<&dyn Files> {
         let _ = system;
         None
     }
 
-    /// A set of messages that are sent again and again, where the world has a better way than a send and a receive
+    /// A set of messages that are sent again and again, where the backend has a better way than a send and a receive
     /// each. Programs make a [`Persistent`](crate::Persistent), which asks here. Collective where it is not `None`.
     fn persistent(&self, tag: Tag, ends: &[Ends]) -> Option<Result<Box<dyn PersistentMessages>, CommError>> {
         let _ = (tag, ends);
         None
     }
 
-    /// What carries planned exchanges out better than messages would, where the world has such a thing.
+    /// What carries planned exchanges out better than messages would, where the backend has such a thing.
     fn exchanges(&self) -> Option<&dyn Exchanges> {
         None
     }
 
-    /// The collectives of the library beneath, where the world has one.
+    /// The collectives of the library beneath, where the backend has one.
     fn native(&self) -> Option<&dyn NativeCollectives> {
         None
     }
@@ -281,7 +281,7 @@ pub trait NativeCollectives {
     }
 }
 
-/// An SPMD program: the same source for every world.
+/// An SPMD program: the same source for every backend.
 ///
 /// A value of the type is the program's arguments; every rank runs on a clone of it.
 pub trait Program: Clone + Send + Sync + 'static {

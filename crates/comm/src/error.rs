@@ -18,7 +18,7 @@ pub enum Call {
     Native { kind: CollectiveKind },
     /// In a planned exchange, in which `there` of `ranks` ranks take part so far.
     Exchange { there: usize, ranks: usize },
-    /// Awaiting something no world knows: a program's own future that nothing can wake.
+    /// Awaiting something no backend knows: a program's own future that nothing can wake.
     Unknown,
 }
 
@@ -59,7 +59,7 @@ impl fmt::Display for Blocked {
 
 /// A call that failed; the rank that made it gets this as the call's result.
 ///
-/// One word, because every call of a timed loop returns room for it: results that are large are moved through memory.
+/// One word, because every call of a timed loop returns memory for it: results that are large are moved through memory.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(transparent)]
 pub struct CommError(Box<Failure>);
@@ -111,7 +111,7 @@ pub enum Failure {
     /// A tag a program may not choose.
     #[error("rank {rank} uses tag {tag}; the largest tag a program may use is {max}", max = crate::Tag::MAX_USER)]
     TagTooLarge { rank: usize, tag: u32 },
-    /// The run was ended by the failure of another rank or by the world.
+    /// The run was ended by the failure of another rank or by the backend.
     #[error("the run was ended while rank {rank} was in a call: {why}")]
     Aborted { rank: usize, why: String },
     /// The MPI library reported an error.

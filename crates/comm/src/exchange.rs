@@ -28,7 +28,7 @@ pub struct PlannedTransfer {
 pub struct PlannedPhase {
     /// Every rank does its transfers in this order.
     pub transfers: Vec<PlannedTransfer>,
-    /// Whether ranks instead take turns among all of theirs, element by element, so that all are through together.
+    /// Whether ranks instead alternate among all of theirs, element by element, so that all are through together.
     pub interleaved: bool,
     /// Whether its connections are open since the phase before it: it begins when that is through, and nothing is
     /// switched. So transfers wait for others of their phase.
@@ -88,7 +88,7 @@ impl ExchangePlan {
 /// What a planned exchange gives: the payloads of the rank's receives, in the order of the plan.
 pub type Exchanged<'a> = Pin<Box<dyn Future<Output = Result<Vec<Payload>, CommError>> + 'a>>;
 
-/// A world that carries plans out itself.
+/// A backend that carries plans out itself.
 pub trait Exchanges {
     /// Whether it carries plans out in this way; a program sends messages itself where it does not.
     fn carries(&self, method: ExchangeMethod) -> bool;

@@ -1,11 +1,11 @@
-//! The executor of worlds whose requests block instead of yielding.
+//! The executor of backends whose requests block instead of yielding.
 
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-/// Runs a future of a world where every request, when polled, waits until it is complete (MPI, threads).
+/// Runs a future of a backend where every request, when polled, waits until it is complete (MPI, threads).
 ///
-/// Returns `None` when the future is pending all the same: the program awaits something that no request of the world
+/// Returns `None` when the future is pending all the same: the program awaits something that no request of the backend
 /// can wake.
 ///
 /// # Examples

@@ -1,8 +1,8 @@
-//! The seam between programs and worlds: an SPMD program is an `async fn` over a [`Communicator`].
+//! The seam between programs and backends: an SPMD program is an `async fn` over a [`Communicator`].
 //!
-//! A program never names the world it runs on; a world (virtual time, MPI, threads) never names a program. What both
-//! speak of is here: [`Payload`]s, [`Tag`]s, requests, the [`matching`] of messages, the [`collective`]s written over
-//! point-to-point messages, and the errors.
+//! A program never names the backend it runs on; a backend (virtual time, MPI, threads) never names a program. What
+//! both speak of is here: [`Payload`]s, [`Tag`]s, requests, the [`matching`] of messages, the [`collective`]s written
+//! over point-to-point messages, and the errors.
 
 pub mod collective;
 mod communicator;

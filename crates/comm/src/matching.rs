@@ -1,4 +1,4 @@
-//! The matching of messages and receives: one pure data structure for every world that matches by itself.
+//! The matching of messages and receives: one pure data structure for every backend that matches by itself.
 //!
 //! The rules are MPI's: a receive takes the earliest message of those it accepts, a message goes to the earliest
 //! posted receive that accepts it. Both queues are searched in order; they are short in programs that post what they
@@ -54,7 +54,7 @@ fn unpack(tag: u64) -> Tag {
 }
 
 impl Envelope {
-    /// Of a message on the communicator that its world numbers `context`, from `source`, a rank of it.
+    /// Of a message on the communicator that its backend numbers `context`, from `source`, a rank of it.
     pub fn new(context: u32, source: usize, tag: Tag) -> Envelope {
         Envelope { context, source: source as u32, tag: pack(tag) }
     }
@@ -70,7 +70,7 @@ impl Envelope {
 }
 
 impl Pattern {
-    /// Of a receive on the communicator that its world numbers `context`.
+    /// Of a receive on the communicator that its backend numbers `context`.
     pub fn new(context: u32, source: Source, tag: TagSelector) -> Pattern {
         let source = match source {
             Source::Rank(rank) => rank as u32,
@@ -123,7 +123,7 @@ impl Pattern {
 
 /// The posted receives and the unexpected messages of one rank.
 ///
-/// `R` is a world's handle of a receive, `M` its handle of a message.
+/// `R` is a backend's handle of a receive, `M` its handle of a message.
 ///
 /// # Examples
 /// ```
@@ -155,8 +155,8 @@ impl<R, M> MatchQueues<R, M> {
     /// returns `None`.
     #[inline]
     pub fn deliver(&mut self, envelope: Envelope, message: M) -> Option<(R, M)> {
-        let found = self.posted.iter().position(|(pattern, _)| pattern.accepts(&envelope));
-        match found {
+        let position = self.posted.iter().position(|(pattern, _)| pattern.accepts(&envelope));
+        match position {
             Some(index) => self.posted.take(index).map(|(_, receive)| (receive, message)),
             None => {
                 self.unexpected.push((envelope, message));
@@ -169,8 +169,8 @@ impl<R, M> MatchQueues<R, M> {
     /// `None`.
     #[inline]
     pub fn post(&mut self, pattern: Pattern, receive: R) -> Option<(Envelope, M, R)> {
-        let found = self.unexpected.iter().position(|(envelope, _)| pattern.accepts(envelope));
-        match found {
+        let position = self.unexpected.iter().position(|(envelope, _)| pattern.accepts(envelope));
+        match position {
             Some(index) => self.unexpected.take(index).map(|(envelope, message)| (envelope, message, receive)),
             None => {
                 self.posted.push((pattern, receive));
@@ -318,8 +318,8 @@ mod tests {
             for (id, step) in steps.into_iter().enumerate() {
                 match step {
                     Step::Post(context, source, tag) => {
-                        let found = unexpected.iter().position(|m| m.0 == context && source.accepts(m.1) && tag.accepts(m.2));
-                        let expected = found.map(|index| unexpected.remove(index).3);
+                        let position = unexpected.iter().position(|m| m.0 == context && source.accepts(m.1) && tag.accepts(m.2));
+                        let expected = position.map(|index| unexpected.remove(index).3);
                         if expected.is_none() {
                             posted.push((context, source, tag, id));
                         }
@@ -327,8 +327,8 @@ mod tests {
                         prop_assert_eq!(got.map(|(_, message, _)| message), expected);
                     }
                     Step::Deliver(context, source, tag) => {
-                        let found = posted.iter().position(|r| r.0 == context && r.1.accepts(source) && r.2.accepts(tag));
-                        let expected = found.map(|index| posted.remove(index).3);
+                        let position = posted.iter().position(|r| r.0 == context && r.1.accepts(source) && r.2.accepts(tag));
+                        let expected = position.map(|index| posted.remove(index).3);
                         if expected.is_none() {
                             unexpected.push((context, source, tag, id));
                         }

@@ -61,7 +61,7 @@ pub struct Received {
 
 /// Computation that a program does between messages.
 ///
-/// In virtual time it is charged at the machine's operation times. On a real world the time has been spent by the
+/// In virtual time it is charged at the machine's operation times. On a real backend the time has been spent by the
 /// computation itself, so nothing is added, except for [`Work::Spin`], which exists to spend time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Work {
@@ -72,6 +72,6 @@ pub enum Work {
     Overlapped([(Operation, u64); 2]),
     /// This many seconds of the node's processor.
     Seconds(f64),
-    /// A loop that keeps the processor busy this many seconds, on every world.
+    /// A loop that keeps the processor busy this many seconds, on every backend.
     Spin(f64),
 }

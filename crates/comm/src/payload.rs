@@ -102,8 +102,8 @@ impl fmt::Debug for Buffer {
 
 /// The content of a message.
 ///
-/// With [`Payload::Data`] a program computes its real answer on every world. With [`Payload::Phantom`] only sizes
-/// travel: a simulated run then needs no memory for data (on real worlds phantoms move bytes of no meaning, so that
+/// With [`Payload::Data`] a program computes its real answer on every backend. With [`Payload::Phantom`] only sizes
+/// travel: a simulated run then needs no memory for data (on real backends phantoms move bytes of no meaning, so that
 /// times are real).
 ///
 /// # Examples
@@ -217,10 +217,10 @@ mod tests {
         assert_eq!(Buffer::of(&[1.0f64, 2.0]).values::<f64>(), &[1.0, 2.0]);
         assert_eq!(Buffer::zeroed(0).len(), 0);
         let mut buffer = Buffer::of(&[1.0f64, 2.0]);
-        let place = buffer.as_ptr();
+        let address = buffer.as_ptr();
         for bytes in [&[][..], &[7; 16], &[1, 2, 3]] {
             buffer.refill(bytes);
-            assert_eq!((&buffer[..], buffer.as_ptr()), (bytes, place));
+            assert_eq!((&buffer[..], buffer.as_ptr()), (bytes, address));
         }
         buffer.refill(&[5; 1000]);
         assert_eq!((&buffer[..], buffer.as_ptr() as usize % 64), (&[5; 1000][..], 0));

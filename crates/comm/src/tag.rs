@@ -59,10 +59,10 @@ impl fmt::Display for CollectiveKind {
     }
 }
 
-/// A message's tag: one chosen by the program, or the place of a message within the collectives of a communicator.
+/// A message's tag: one chosen by the program, or the index of a message within the collectives of a communicator.
 ///
-/// The two never match each other. Collective messages match by their *sequence number* alone, so that a world can see
-/// that two ranks meet in different collectives (the kinds differ) instead of losing the message.
+/// The two never match each other. Collective messages match by their *sequence number* alone, so that a backend can
+/// see that two ranks meet in different collectives (the kinds differ) instead of losing the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Tag {
     /// Chosen by the program, up to [`Tag::MAX_USER`].

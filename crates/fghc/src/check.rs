@@ -237,7 +237,7 @@ impl Checker {
             let bodies = crate::builtins::BodyBuiltin::ALL.iter().filter(|builtin| builtin.arity() == arity);
             nearest(name, bodies.map(|builtin| builtin.name()))
         };
-        same_arity.or_else(builtins).or_else(any_arity).map(|found| format!("did you mean {found}?"))
+        same_arity.or_else(builtins).or_else(any_arity).map(|candidate| format!("did you mean {candidate}?"))
     }
 
     fn normalise(&mut self) {

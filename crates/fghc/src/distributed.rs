@@ -1,7 +1,7 @@
 //! Execution on many processing elements: references across heaps, goals sent elsewhere, and the end of it all.
 //!
 //! ```text
-//! pe          one processing element: an engine, its tables, and what messages do to them; knows no world
+//! pe          one processing element: an engine, its tables, and what messages do to them; knows no backend
 //! message     kinds of messages, and the bytes they travel as       value    values into packets and out of them
 //! tables      exports, imports and foster parents, by weight        report   how a run ended, what was counted
 //! quiescence  the search for a run in which nothing moves     record   the timeline

@@ -139,7 +139,8 @@ fn errors() {
     for (text, code, message, help) in WRONG {
         let checked = checked(text);
         assert!(checked.program.is_none(), "{text}");
-        let errors: Vec<_> = checked.diagnostics.iter().filter(|found| found.severity == Severity::Error).collect();
+        let errors: Vec<_> =
+            checked.diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).collect();
         let [error] = errors.as_slice() else { panic!("{text}: one error\n{}", checked.render(false)) };
         assert_eq!(error.code, *code, "{text}: {}", error.message);
         assert!(error.message.contains(message), "{text}: {}", error.message);
@@ -161,8 +162,8 @@ fn warnings() {
     ] {
         let checked = checked(text);
         assert!(checked.program.is_some(), "{}", checked.render(false));
-        let found: Vec<_> = checked.diagnostics.iter().collect();
-        let [warning] = found.as_slice() else { panic!("{text}: one warning\n{}", checked.render(false)) };
+        let diagnostics: Vec<_> = checked.diagnostics.iter().collect();
+        let [warning] = diagnostics.as_slice() else { panic!("{text}: one warning\n{}", checked.render(false)) };
         assert_eq!(warning.code, code);
         assert!(warning.message.contains(message), "{}", warning.message);
     }
@@ -253,7 +254,7 @@ fn only_calls_carry_pragmas() {
     let program = program("p(X, N) :- write(X)@node(N), alloc(N)@@q(X)@priority(3), X = 1@lower_priority.\nq(_).");
     let sites = pragma_sites(&program);
     assert_eq!(sites.len(), 3);
-    assert_eq!(program.iter().filter(|(_, found)| matches!(found.origin, Origin::Expanded(_))).count(), 2);
+    assert_eq!(program.iter().filter(|(_, predicate)| matches!(predicate.origin, Origin::Expanded(_))).count(), 2);
 }
 
 #[test]

@@ -6,7 +6,7 @@ mod pes;
 
 use std::sync::Arc;
 
-use pes::{Ran, Way, run};
+use pes::{PeSchedule, Ran, run};
 use proptest::prelude::*;
 use weft_fghc::check::check;
 use weft_fghc::distributed::{CopyLimits, Costs, Counts, End, KINDS, Kind, Outcome, Pe, Run, RunOptions, Stuck};
@@ -31,7 +31,7 @@ const THROWS: [u64; 8] = [8, 64, 316, 1016, 2392, 4096, 5196, 5508];
 
 fn program_1_throws_and_reduces(depth: usize, pes: usize) {
     let loaded = load(PROGRAM_1, &format!("t([1,2,3,4,5,6,7,8],{pes},{depth})"));
-    let ran = run(&loaded, Way { slice: 2000, ..Way::plain(pes) });
+    let ran = run(&loaded, PeSchedule { slice: 2000, ..PeSchedule::plain(pes) });
     assert_eq!(ran.end, End::Finished, "depth {depth}, {pes} PEs");
     assert_eq!(ran.reductions(), 38_879, "depth {depth}, {pes} PEs");
     assert_eq!(ran.sent(Kind::ThrowGoal), THROWS[depth - 1], "depth {depth}, {pes} PEs");
@@ -71,7 +71,7 @@ fn goals_of_higher_priority_run_first_wherever_they_come_from() {
     let program = "main :- loop@node(1), send(50).\nloop :- loop.\nurgent(Code) :- builtin:exit(Code).\n\
         send(0) :- urgent(7)@node(1)@priority(1).\nsend(N) :- N > 0, M := N - 1 | send(M).";
     for seed in 1..10 {
-        let ran = run(&load(program, "main"), Way { seed, ..Way::plain(3) });
+        let ran = run(&load(program, "main"), PeSchedule { seed, ..PeSchedule::plain(3) });
         assert_eq!(ran.end, End::Exit(7));
     }
 }
@@ -81,7 +81,7 @@ fn two_pes_that_wait_for_each_other() {
     for pes in [2, 5] {
         for seed in 1..20 {
             let loaded = load(DEADLOCK, "main");
-            let ran = run(&loaded, Way { seed, ..Way::plain(pes) });
+            let ran = run(&loaded, PeSchedule { seed, ..PeSchedule::plain(pes) });
             let End::Suspended(Stuck { goals, .. }) = ran.end else { panic!("{:?}", ran.end) };
             let texts: Vec<String> = goals.iter().map(ToString::to_string).collect();
             assert_eq!(texts.len(), 2, "{texts:?}");
@@ -96,7 +96,7 @@ fn nested_metacalls_are_stopped_wherever_their_goals_are() {
     for pes in [1, 2, 3] {
         for seed in 1..10 {
             let loaded = load(METACALLS, &format!("run({}, Result), failing(Failed)", pes - 1));
-            let ran = run(&loaded, Way { seed, ..Way::plain(pes) });
+            let ran = run(&loaded, PeSchedule { seed, ..PeSchedule::plain(pes) });
             assert_eq!(ran.end, End::Finished);
             let expected = [("Result".to_string(), "stop".to_string()), ("Failed".to_string(), "failure".to_string())];
             assert_eq!(ran.answers, expected);
@@ -108,10 +108,10 @@ fn nested_metacalls_are_stopped_wherever_their_goals_are() {
 fn a_failure_elsewhere_is_a_result_of_its_metacall_and_a_problem_of_the_root() {
     let program = "main(R) :- call(far, R, _).\nfar :- only(2)@node(1), write(never)@node(3).\nonly(1).\nbare :- only(2)@node(1).";
     for seed in 1..10 {
-        let ran = run(&load(program, "main(R)"), Way { seed, ..Way::plain(4) });
+        let ran = run(&load(program, "main(R)"), PeSchedule { seed, ..PeSchedule::plain(4) });
         assert_eq!(ran.end, End::Finished);
         assert_eq!(ran.answers, [("R".to_string(), "failure".to_string())]);
-        let ran = run(&load(program, "bare"), Way { seed, ..Way::plain(4) });
+        let ran = run(&load(program, "bare"), PeSchedule { seed, ..PeSchedule::plain(4) });
         let End::Problem { pe, message } = ran.end else { panic!("{:?}", ran.end) };
         assert_eq!(pe, 1);
         assert!(message.contains("no clause of main:only/1 can take the goal"), "{message}");
@@ -123,9 +123,9 @@ fn a_unification_that_fails_elsewhere() {
     let program = "main(R) :- X = 1, call(q(X), R, _).\nq(X) :- p(X)@node(1).\np(X) :- X = 2.\n\
                    late(R) :- call(r(X), R, _), s(X)@node(2).\nr(X) :- p(X)@node(1).\ns(X) :- X = 2.";
     for seed in 1..10 {
-        let ran = run(&load(program, "main(R)"), Way { seed, ..Way::plain(3) });
+        let ran = run(&load(program, "main(R)"), PeSchedule { seed, ..PeSchedule::plain(3) });
         assert_eq!(ran.answers, [("R".to_string(), "failure".to_string())]);
-        let ran = run(&load(program, "late(R)"), Way { seed, ..Way::plain(3) });
+        let ran = run(&load(program, "late(R)"), PeSchedule { seed, ..PeSchedule::plain(3) });
         assert_eq!((ran.end, ran.answers), (End::Finished, vec![("R".to_string(), "success".to_string())]));
     }
 }
@@ -137,12 +137,12 @@ fn the_run_does_not_end_before_a_unification_under_way() {
                    nested(R) :- call(main, R, _).\n\
                    bound(R) :- list(R)@node(1).\nlist(R) :- R = [X,Y], one(X)@node(2), alias(X, Y)@node(3).\nalias(X, Y) :- X = Y.";
     for seed in 1..60 {
-        let ran = run(&load(program, "main"), Way { seed, ..Way::plain(4) });
+        let ran = run(&load(program, "main"), PeSchedule { seed, ..PeSchedule::plain(4) });
         let End::Problem { message, .. } = ran.end else { panic!("seed {seed}: {:?}", ran.end) };
         assert!(message.contains("cannot be made equal"), "{message}");
-        let ran = run(&load(program, "nested(R)"), Way { seed, ..Way::plain(4) });
+        let ran = run(&load(program, "nested(R)"), PeSchedule { seed, ..PeSchedule::plain(4) });
         assert_eq!(ran.answers, [("R".to_string(), "failure".to_string())], "seed {seed}");
-        let ran = run(&load(program, "bound(R)"), Way { seed, ..Way::plain(4) });
+        let ran = run(&load(program, "bound(R)"), PeSchedule { seed, ..PeSchedule::plain(4) });
         assert_eq!(ran.answers, [("R".to_string(), "[1,1]".to_string())], "seed {seed}");
     }
 }
@@ -152,7 +152,7 @@ fn suspended_elsewhere_and_resumed() {
     let program = "main(N, T) :- call(count(N, 0, T)@node(1), _, [suspend|C]), wait(C).\nwait(C) :- C = [resume].\n\
                    count(0, K, T) :- T = K.\ncount(N, K, T) :- N > 0, M := N - 1, L := K + 1 | count(M, L, T).";
     for seed in 1..20 {
-        let ran = run(&load(program, "main(50, T)"), Way { seed, slice: 3, ..Way::plain(3) });
+        let ran = run(&load(program, "main(50, T)"), PeSchedule { seed, slice: 3, ..PeSchedule::plain(3) });
         assert_eq!(ran.end, End::Finished);
         assert_eq!(ran.answers, [("T".to_string(), "50".to_string())]);
     }
@@ -169,7 +169,7 @@ fn references_go_round_and_all_weight_comes_home() {
     for levels in [1, 2, usize::MAX] {
         for seed in 1..10 {
             let copy = CopyLimits { levels, parts: 1000 };
-            let ran = run(&load(program, "main(R)"), Way { seed, copy, ..Way::plain(5) });
+            let ran = run(&load(program, "main(R)"), PeSchedule { seed, copy, ..PeSchedule::plain(5) });
             assert_eq!((ran.end, ran.answers), (End::Finished, vec![("R".to_string(), "144".to_string())]));
         }
     }
@@ -179,8 +179,8 @@ fn references_go_round_and_all_weight_comes_home() {
 fn what_is_read_is_released() {
     // 3,000 elements by demand across two PEs: the tables stay small.
     let loaded = load(BUFFER, "run(3000, 4, 1, Sum)");
-    let way = Way { collect_every: Some(500), slice: 50, ..Way::plain(2) };
-    let ran = run(&loaded, way);
+    let schedule = PeSchedule { collect_every: Some(500), slice: 50, ..PeSchedule::plain(2) };
+    let ran = run(&loaded, schedule);
     assert_eq!(ran.answers, [("Sum".to_string(), "4501500".to_string())]);
     assert!(ran.exported < 100, "{} references are left", ran.exported);
 }
@@ -194,22 +194,22 @@ fn answers_are_read_to_their_end() {
         stuck(R, S) :- make(R, S)@node(1), wants(_)@node(2).\nwants(1).";
     for levels in [1, 2, usize::MAX] {
         for seed in 1..8 {
-            let way = Way { seed, copy: CopyLimits { levels, parts: 2 }, ..Way::plain(3) };
+            let schedule = PeSchedule { seed, copy: CopyLimits { levels, parts: 2 }, ..PeSchedule::plain(3) };
             for (goal, finishes) in [("main(R, S)", true), ("stuck(R, S)", false)] {
-                let ran = run(&load(program, goal), way);
+                let ran = run(&load(program, goal), schedule);
                 assert_eq!(ran.end == End::Finished, finishes, "{:?}", ran.end);
-                assert_eq!(ran.answers[0].1, "f([1,2,3,4],g(h(k)))", "{goal} {way:?}");
-                assert!(ran.answers[1].1.starts_with("{[a,b],_"), "{goal} {way:?}: {}", ran.answers[1].1);
+                assert_eq!(ran.answers[0].1, "f([1,2,3,4],g(h(k)))", "{goal} {schedule:?}");
+                assert!(ran.answers[1].1.starts_with("{[a,b],_"), "{goal} {schedule:?}: {}", ran.answers[1].1);
             }
         }
     }
 }
 
-fn way() -> impl Strategy<Value = Way> {
+fn schedule() -> impl Strategy<Value = PeSchedule> {
     let copy = (prop_oneof![Just(1usize), Just(2), Just(usize::MAX)], 1usize..50)
         .prop_map(|(levels, parts)| CopyLimits { levels, parts });
     (1usize..7, any::<u64>(), any::<bool>(), prop::option::of(1u64..200), copy, 1u64..300).prop_map(
-        |(pes, seed, random_goals, collect_every, copy, slice)| Way {
+        |(pes, seed, random_goals, collect_every, copy, slice)| PeSchedule {
             pes,
             seed,
             random_goals,
@@ -224,20 +224,20 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 40, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_way_gives_the_same(way in way(), depth in 0usize..4) {
+    fn every_schedule_gives_the_same(schedule in schedule(), depth in 0usize..4) {
         let expect = |program: &str, goal: &str, answers: &[(&str, &str)]| {
-            let ran = run(&load(program, goal), way);
-            prop_assert_eq!(&ran.end, &End::Finished, "{} {:?}", goal, way);
+            let ran = run(&load(program, goal), schedule);
+            prop_assert_eq!(&ran.end, &End::Finished, "{} {:?}", goal, schedule);
             let answers: Vec<(String, String)> = answers.iter().map(|(a, b)| (a.to_string(), b.to_string())).collect();
-            prop_assert_eq!(ran.answers, answers, "{} {:?}", goal, way);
+            prop_assert_eq!(ran.answers, answers, "{} {:?}", goal, schedule);
             Ok(())
         };
         expect(QUEENS, &format!("queens(5, {depth}, S)"), &[("S", "10")])?;
-        expect(BUFFER, &format!("run(40, 3, {}, Sum)", way.pes - 1), &[("Sum", "820")])?;
-        let which = format!("second({})", way.pes * 10);
-        expect(SEVERAL, &format!("distributed({}, Which)", way.pes), &[("Which", &which)])?;
-        let small = load(PROGRAM_1, &format!("t([1,2,3,4,5],{},{})", way.pes, depth + 1));
-        let ran = run(&small, way);
+        expect(BUFFER, &format!("run(40, 3, {}, Sum)", schedule.pes - 1), &[("Sum", "820")])?;
+        let which = format!("second({})", schedule.pes * 10);
+        expect(SEVERAL, &format!("distributed({}, Which)", schedule.pes), &[("Which", &which)])?;
+        let small = load(PROGRAM_1, &format!("t([1,2,3,4,5],{},{})", schedule.pes, depth + 1));
+        let ran = run(&small, schedule);
         prop_assert_eq!((ran.end, ran.lines.len()), (End::Finished, 10));
     }
 }
@@ -354,17 +354,17 @@ fn native_code_throws_what_the_interpreter_throws() {
         let native = loaded.clone().translate();
         for seed in 1..6 {
             for (collect_every, slice) in [(None, 100), (Some(40), 1000), (None, 10_000)] {
-                let way = Way { seed, collect_every, slice, ..Way::plain(3) };
-                let [interpreted, natively] = [&loaded, &native].map(|loaded| run(loaded, way));
-                assert_eq!(natively.end, interpreted.end, "{goal} {way:?}");
-                assert_eq!(natively.answers, interpreted.answers, "{goal} {way:?}");
+                let schedule = PeSchedule { seed, collect_every, slice, ..PeSchedule::plain(3) };
+                let [interpreted, natively] = [&loaded, &native].map(|loaded| run(loaded, schedule));
+                assert_eq!(natively.end, interpreted.end, "{goal} {schedule:?}");
+                assert_eq!(natively.answers, interpreted.answers, "{goal} {schedule:?}");
                 if goal.starts_with("main") {
-                    assert_eq!(natively.reductions(), interpreted.reductions(), "{goal} {way:?}");
+                    assert_eq!(natively.reductions(), interpreted.reductions(), "{goal} {schedule:?}");
                     for (one, other) in natively.counts.iter().zip(&interpreted.counts) {
                         let throws = |counts: &Counts| counts.sent[Kind::ThrowGoal as usize];
                         let sites =
                             |counts: &Counts| -> Vec<u64> { counts.sites.iter().map(|site| site.throws).collect() };
-                        assert_eq!((throws(one), sites(one)), (throws(other), sites(other)), "{goal} {way:?}");
+                        assert_eq!((throws(one), sites(one)), (throws(other), sites(other)), "{goal} {schedule:?}");
                     }
                 }
             }
@@ -413,18 +413,19 @@ fn limits() -> impl Iterator<Item = CopyLimits> {
     std::iter::once(CopyLimits::default()).chain(levels).chain(parts)
 }
 
-fn answer(ran: &Ran, way: &Way) -> String {
-    assert_eq!(ran.end, End::Finished, "{way:?}");
+fn answer(ran: &Ran, schedule: &PeSchedule) -> String {
+    assert_eq!(ran.end, End::Finished, "{schedule:?}");
     ran.answers[0].1.clone()
 }
 
 /// Under every limit of copies, with and without collections, in some random orders.
-fn under_all_limits(goal: &str, mut check: impl FnMut(&str, &Way)) {
+fn under_all_limits(goal: &str, mut check: impl FnMut(&str, &PeSchedule)) {
     let loaded = load(CYCLES, goal);
     for copy in limits() {
         for (seed, collect_every) in [(1, None), (2, None), (3, Some(1)), (4, Some(3)), (5, Some(10))] {
-            let way = Way { seed, copy, collect_every, random_goals: seed % 2 == 0, ..Way::plain(3) };
-            check(&answer(&run(&loaded, way), &way), &way);
+            let schedule =
+                PeSchedule { seed, copy, collect_every, random_goals: seed % 2 == 0, ..PeSchedule::plain(3) };
+            check(&answer(&run(&loaded, schedule), &schedule), &schedule);
         }
     }
 }
@@ -458,9 +459,9 @@ fn a_cyclic_answer_from_another_pe_is_written_as_on_one() {
             let goal = format!("{name}(R, {node})");
             let loaded = load(CYCLES, &goal);
             for seed in 1..6 {
-                let way = Way { seed, ..Way::plain(pes) };
-                let ran = run(&loaded, way);
-                assert_eq!(answer(&ran, &way), wanted, "{goal}: {way:?}");
+                let schedule = PeSchedule { seed, ..PeSchedule::plain(pes) };
+                let ran = run(&loaded, schedule);
+                assert_eq!(answer(&ran, &schedule), wanted, "{goal}: {schedule:?}");
                 // The whole value is in the message that has it, once.
                 let values = ran.sent(Kind::ReturnValue) + ran.sent(Kind::Unify);
                 assert!(values <= 1, "{goal}: {values} values");
@@ -478,10 +479,10 @@ fn cyclic_answers_end_whatever_is_copied_and_collected() {
         ("between(R, 2)", vec![], vec!["a", "b"]),
     ] {
         let wanted: Vec<&str> = before.iter().chain(round.iter().cycle()).take(3000).copied().collect();
-        under_all_limits(goal, |text, way| assert_eq!(elements(text, 3000), wanted, "{goal}: {way:?}"));
+        under_all_limits(goal, |text, schedule| assert_eq!(elements(text, 3000), wanted, "{goal}: {schedule:?}"));
     }
     for goal in ["vector(R, 1)", "structure(R, 2)"] {
-        under_all_limits(goal, |text, way| assert!(text.starts_with("@("), "{goal}: {way:?}: {text}"));
+        under_all_limits(goal, |text, schedule| assert!(text.starts_with("@("), "{goal}: {schedule:?}: {text}"));
     }
 }
 
@@ -490,10 +491,14 @@ fn cycles_longer_than_a_message_end_too() {
     for length in [300, 1009, 4999, 20_011] {
         let loaded = load(CYCLES, &format!("long(R, 1, {length})"));
         for (collect_every, parts) in [(None, 2000), (Some(100), 2000), (None, 100), (Some(1), 330)] {
-            let way = Way { collect_every, copy: CopyLimits { parts, ..CopyLimits::default() }, ..Way::plain(2) };
-            let text = answer(&run(&loaded, way), &way);
+            let schedule = PeSchedule {
+                collect_every,
+                copy: CopyLimits { parts, ..CopyLimits::default() },
+                ..PeSchedule::plain(2)
+            };
+            let text = answer(&run(&loaded, schedule), &schedule);
             // Too long to be shown whole; nothing begins so that has no cycle.
-            assert!(text.starts_with("@(") && text.contains("_S1=["), "{length}: {way:?}: {text}");
+            assert!(text.starts_with("@(") && text.contains("_S1=["), "{length}: {schedule:?}: {text}");
         }
     }
 }
@@ -501,22 +506,22 @@ fn cycles_longer_than_a_message_end_too() {
 #[test]
 fn cyclic_values_of_two_pes_are_compared_and_unified() {
     for goal in ["thrown(R, 1)", "guard(R, 1)", "walked(R, 2)", "ones(R, 1, 2, 3)", "ones(R, 1, 64, 65)"] {
-        under_all_limits(goal, |text, way| assert_eq!(text, "yes", "{goal}: {way:?}"));
+        under_all_limits(goal, |text, schedule| assert_eq!(text, "yes", "{goal}: {schedule:?}"));
     }
     for goal in ["equal_long(R, 1, 5000, 5000)", "ones(R, 1, 5000, 3)", "ones(R, 1, 3, 7000)", "ones(R, 1, 1200, 1100)"]
     {
         for seed in 1..4 {
-            let way = Way { seed, slice: 2000, ..Way::plain(2) };
-            assert_eq!(answer(&run(&load(CYCLES, goal), way), &way), "yes", "{goal}: {way:?}");
+            let schedule = PeSchedule { seed, slice: 2000, ..PeSchedule::plain(2) };
+            assert_eq!(answer(&run(&load(CYCLES, goal), schedule), &schedule), "yes", "{goal}: {schedule:?}");
         }
     }
-    let ran = run(&load(CYCLES, "differ(R, 1)"), Way::plain(2));
+    let ran = run(&load(CYCLES, "differ(R, 1)"), PeSchedule::plain(2));
     let End::Problem { message, .. } = ran.end else { panic!("{:?}", ran.end) };
     assert!(message.contains("cannot be made equal"), "{message}");
 }
 
 #[test]
 fn what_is_shared_over_and_over_is_read_once() {
-    let way = Way::plain(2);
-    assert_eq!(answer(&run(&load(CYCLES, "read_tree(R, 1)"), way), &way), "yes");
+    let schedule = PeSchedule::plain(2);
+    assert_eq!(answer(&run(&load(CYCLES, "read_tree(R, 1)"), schedule), &schedule), "yes");
 }

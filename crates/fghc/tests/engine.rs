@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{every_way, load, run, run_loaded, run_with};
+use common::{load, run, run_loaded, run_with, under_every_option};
 use weft_fghc::engine::{Options, Stop};
 
 const LISTS: &str = "
@@ -31,13 +31,15 @@ quit(N) :- true | exit(N).
 
 #[test]
 fn answers_do_not_depend_on_order_or_collections() {
-    let text = every_way(LISTS, "main(300, S)", |done| format!("{} {}", done.answer("S"), done.counters().reductions));
+    let text = under_every_option(LISTS, "main(300, S)", |done| {
+        format!("{} {}", done.answer("S"), done.counters().reductions)
+    });
     assert_eq!(text, format!("45150 {}", 1 + 3 * 301));
 }
 
 #[test]
 fn a_body_calculation_waits_for_its_operands() {
-    let text = every_way(LISTS, "add(X, Y, Z), Y = 2, X = 40", |done| done.answer("Z"));
+    let text = under_every_option(LISTS, "add(X, Y, Z), Y = 2, X = 40", |done| done.answer("Z"));
     assert_eq!(text, "42");
 }
 
@@ -60,7 +62,7 @@ mixed(_, [A|_], Z) :- true | Z = A.
 
 #[test]
 fn merge_takes_what_is_there() {
-    let text = every_way(LISTS, "either([7], Z), L = Z", |done| done.answer("Z").len().to_string());
+    let text = under_every_option(LISTS, "either([7], Z), L = Z", |done| done.answer("Z").len().to_string());
     assert_eq!(text, "[1,2,3,7]".len().to_string());
 }
 
@@ -200,7 +202,8 @@ name(stop, X) :- true | X = stopped.
 
 #[test]
 fn a_failure_under_a_metacall_is_a_result() {
-    let text = every_way(META, "main(R)", |done| format!("{} {}", done.answer("R"), done.engine.failures().len()));
+    let text =
+        under_every_option(META, "main(R)", |done| format!("{} {}", done.answer("R"), done.engine.failures().len()));
     assert_eq!(text, "failure 1");
     assert!(run(META, "main(R)").done().engine.failures()[0].to_string().contains("fails(2)"));
 }
@@ -208,7 +211,7 @@ fn a_failure_under_a_metacall_is_a_result() {
 #[test]
 fn nested_metacalls_are_stopped_in_mid_run() {
     // The inner one ends with the outer one, without a result of its own.
-    let text = every_way(META, "nested(R, S)", |done| {
+    let text = under_every_option(META, "nested(R, S)", |done| {
         assert!(done.engine.finished());
         format!("{} {}", done.answer("R"), done.answer("S").starts_with('_'))
     });
@@ -217,7 +220,8 @@ fn nested_metacalls_are_stopped_in_mid_run() {
 
 #[test]
 fn a_suspended_metacall_goes_on_when_it_is_resumed() {
-    let text = every_way(META, "controlled(R, X)", |done| format!("{} {}", done.answer("R"), done.answer("X")));
+    let text =
+        under_every_option(META, "controlled(R, X)", |done| format!("{} {}", done.answer("R"), done.answer("X")));
     assert_eq!(text, "success bound");
 }
 
@@ -257,12 +261,12 @@ fn builtins_do_what_the_catalogue_says() {
     let look = |names: &'static [&'static str]| {
         move |done: &common::Outcome| names.iter().map(|name| done.answer(name)).collect::<Vec<_>>().join(" ")
     };
-    assert_eq!(every_way(BUILTINS, "vectors(A, B, C)", look(&["A", "B", "C"])), "x 0 3");
-    assert_eq!(every_way(BUILTINS, "strings(A, B)", look(&["A", "B"])), "\"Hi\" 105");
-    assert_eq!(every_way(BUILTINS, "terms(A, B, C)", look(&["A", "B", "C"])), "f 2 f(x,z)");
-    assert_eq!(every_way(BUILTINS, "floats(8.0, Y)", look(&["Y"])), "4.0");
-    assert_eq!(every_way(BUILTINS, "order(X, Y)", look(&["X", "Y"])), "-1 1");
-    assert_eq!(every_way(BUILTINS, "apply_it(Y)", look(&["Y"])), "42");
+    assert_eq!(under_every_option(BUILTINS, "vectors(A, B, C)", look(&["A", "B", "C"])), "x 0 3");
+    assert_eq!(under_every_option(BUILTINS, "strings(A, B)", look(&["A", "B"])), "\"Hi\" 105");
+    assert_eq!(under_every_option(BUILTINS, "terms(A, B, C)", look(&["A", "B", "C"])), "f 2 f(x,z)");
+    assert_eq!(under_every_option(BUILTINS, "floats(8.0, Y)", look(&["Y"])), "4.0");
+    assert_eq!(under_every_option(BUILTINS, "order(X, Y)", look(&["X", "Y"])), "-1 1");
+    assert_eq!(under_every_option(BUILTINS, "apply_it(Y)", look(&["Y"])), "42");
     for (value, kind) in [
         ("a", "atom"),
         ("1", "integer"),
@@ -315,8 +319,11 @@ count(N, V, W) :- N > 0, vector(V, Size), I := N mod Size, vector_element(V, I, 
 fn every_version_of_a_vector_keeps_its_elements() {
     let look = |done: &common::Outcome| ["Sums", "X", "Same", "Text"].map(|name| done.answer(name)).join(" ");
     // Copied, and changed in place.
-    assert_eq!(every_way(TABLE, "main(30, Sums, X, Same, Text)", look), "[870,435,0] x yes f(seven,seven)");
-    assert_eq!(every_way(TABLE, "main(300, Sums, X, Same, Text)", look), "[89700,44850,0] x yes f(seven,seven)");
+    assert_eq!(under_every_option(TABLE, "main(30, Sums, X, Same, Text)", look), "[870,435,0] x yes f(seven,seven)");
+    assert_eq!(
+        under_every_option(TABLE, "main(300, Sums, X, Same, Text)", look),
+        "[89700,44850,0] x yes f(seven,seven)"
+    );
 }
 
 #[test]
@@ -370,7 +377,7 @@ i(B, A, C, D, E, F, G, H, I, J) :- A = 9, B = s(C, D, E, F, G, H, I, J).
 ";
     let look = |done: &common::Outcome| ["P", "Q", "R", "S"].map(|name| done.answer(name)).join(" ");
     assert_eq!(
-        every_way(program, "run(1, 2, P), turn(1, 2, 3, Q), twice(1, 2, 3, 4, R), wide(_, S)", look),
+        under_every_option(program, "run(1, 2, P), turn(1, 2, 3, Q), twice(1, 2, 3, 4, R), wide(_, S)", look),
         "p(2,1) q(2,3,1,x,y) r(2,1,4,3,1,2,7) s(1,2,3,4,5,6,7,8)"
     );
 }

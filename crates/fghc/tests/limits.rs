@@ -9,7 +9,7 @@ use weft_fghc::engine::{Engine, Limits, Loaded, MAX_SHOWN, Options, Stop};
 use weft_fghc::ir::Source;
 
 mod common;
-use common::{every_way, load, run, run_loaded, run_with};
+use common::{load, run, run_loaded, run_with, under_every_option};
 
 const CYCLES: &str = "
 :- module m.
@@ -37,19 +37,19 @@ fn cyclic_values_are_written_with_equations() {
     for (goal, wanted) in
         [("f(X)", "@(_S1,[_S1=f(_S1)])"), ("list(X)", "@(_S1,[_S1=[a,b|_S1]])"), ("vector(X)", "@(_S1,[_S1={_S1,1}])")]
     {
-        assert_eq!(every_way(CYCLES, goal, |done| done.answer("X")), wanted);
+        assert_eq!(under_every_option(CYCLES, goal, |done| done.answer("X")), wanted);
     }
-    let inner = every_way(CYCLES, "inner(X)", |done| done.answer("X"));
+    let inner = under_every_option(CYCLES, "inner(X)", |done| done.answer("X"));
     assert_eq!(inner, "@(_S1,[_S1=g(_S2,1,_S2),_S2=[h(_S2,_S1)]])");
     assert_eq!(run(CYCLES, "written(R)").done().output, "@(_S1,[_S1=f(_S1,\"a\")])\n");
 }
 
 #[test]
 fn cyclic_values_are_rational_trees() {
-    assert_eq!(every_way(CYCLES, "equal(R)", |done| done.answer("R")), "yes");
-    assert_eq!(every_way(CYCLES, "same(R)", |done| done.answer("R")), "yes");
-    assert_eq!(every_way(CYCLES, "order(R)", |done| done.answer("R")), "[0,-1,1]");
-    assert_eq!(every_way(CYCLES, "hash(R)", |done| done.answer("R")), "yes");
+    assert_eq!(under_every_option(CYCLES, "equal(R)", |done| done.answer("R")), "yes");
+    assert_eq!(under_every_option(CYCLES, "same(R)", |done| done.answer("R")), "yes");
+    assert_eq!(under_every_option(CYCLES, "order(R)", |done| done.answer("R")), "[0,-1,1]");
+    assert_eq!(under_every_option(CYCLES, "hash(R)", |done| done.answer("R")), "yes");
     let differ = run(CYCLES, "differ(R)").problem();
     assert!(differ.contains("@(_S1,[_S1=f(_S1,1)]) = @(_S1,[_S1=f(_S1,2)]) cannot be made equal"), "{differ}");
     // Cycles of lengths without a common part: nothing but what is remembered ends the walk.
@@ -258,8 +258,8 @@ fn what_is_too_large_is_an_error() {
     assert!(error(text).contains("a pattern of m:p/1 has 70000 cells"));
     let guard = vec!["(X = 1 ; X = 2)"; 20].join(", ");
     let text = format!(":- module m.\np(X) :- {guard} | true.\n");
-    let found = error(text);
-    assert!(found.contains("alternatives for"), "{found}");
+    let message = error(text);
+    assert!(message.contains("alternatives for"), "{message}");
     let text = format!(":- module m.\np(X) :- X = {}a{}.\n", "f(".repeat(100_000), ")".repeat(100_000));
     assert!(error(text).contains("nested more than 200 deep"));
 }
@@ -355,7 +355,7 @@ fn a_predicate_too_large_to_translate_is_interpreted_among_others() {
     }
     text.push_str("q(N, X) :- X := 3 * N.\n");
     let look = |done: &common::Outcome| done.answer("S");
-    assert_eq!(every_way(&text, "main(200, S)", look), (3 * 200 * 201 / 2).to_string());
+    assert_eq!(under_every_option(&text, "main(200, S)", look), (3 * 200 * 201 / 2).to_string());
 }
 
 /// Of counts by predicate native code leaves one out, which follows from the others: also where that is interpreted.

@@ -79,11 +79,11 @@ fn counts_by_predicate_are_the_same_in_native_code() {
         {
             let [interpreted, natively] = [&loaded, &native]
                 .map(|loaded| run_loaded(loaded, Options { seed, collect_every, ..Options::default() }).done());
-            let told = format!("{goal}, seed {seed:?}, a collection every {collect_every:?}");
-            assert_eq!(natively.engine.counts(), interpreted.engine.counts(), "{told}");
-            assert_eq!(natively.counters(), interpreted.counters(), "{told}");
+            let description = format!("{goal}, seed {seed:?}, a collection every {collect_every:?}");
+            assert_eq!(natively.engine.counts(), interpreted.engine.counts(), "{description}");
+            assert_eq!(natively.counters(), interpreted.counters(), "{description}");
             let sum: u64 = natively.engine.counts().iter().map(|(_, count)| count).sum();
-            assert_eq!(sum, natively.counters().reductions, "{told}");
+            assert_eq!(sum, natively.counters().reductions, "{description}");
         }
     }
 }
@@ -101,13 +101,13 @@ fn placements_and_missing_counters_change_nothing_else() {
         for counters in [true, false] {
             for placement in [None, Some(1), Some(2), Some(3), Some(4)] {
                 let translation = Translation { counters, placement };
-                let found = run_loaded(&loaded.clone().translate_as(&translation), Options::default()).done();
-                assert_eq!(found.engine.answers(), wanted.engine.answers(), "{goal}, {translation:?}");
-                assert_eq!(found.output, wanted.output, "{goal}, {translation:?}");
-                assert_eq!(found.engine.counts(), wanted.engine.counts(), "{goal}, {translation:?}");
-                assert_eq!(found.counters().reductions, wanted.counters().reductions, "{goal}, {translation:?}");
+                let outcome = run_loaded(&loaded.clone().translate_as(&translation), Options::default()).done();
+                assert_eq!(outcome.engine.answers(), wanted.engine.answers(), "{goal}, {translation:?}");
+                assert_eq!(outcome.output, wanted.output, "{goal}, {translation:?}");
+                assert_eq!(outcome.engine.counts(), wanted.engine.counts(), "{goal}, {translation:?}");
+                assert_eq!(outcome.counters().reductions, wanted.counters().reductions, "{goal}, {translation:?}");
                 if counters {
-                    assert_eq!(found.counters(), wanted.counters(), "{goal}, {translation:?}");
+                    assert_eq!(outcome.counters(), wanted.counters(), "{goal}, {translation:?}");
                 }
             }
         }

@@ -46,7 +46,7 @@ fn operators_bind_as_in_kl1() {
 #[test]
 fn constants() {
     for (text, value) in [("0'a", 97), ("0''' ", 39), ("0'\\n", 10), ("16'FF", 255), ("2'1010", 10), ("1'10110", 3)] {
-        assert!(matches!(read(text).kind, Kind::Integer(found) if found == value), "{text}");
+        assert!(matches!(read(text).kind, Kind::Integer(diagnostics) if diagnostics == value), "{text}");
     }
     assert!(matches!(read("-1152921504606846976").kind, Kind::Integer(value) if value == -(1 << 60)));
     assert!(matches!(read("6.02e23").kind, Kind::Float(value) if value == 6.02e23));
@@ -74,9 +74,9 @@ fn messages_of_the_parser() {
         ("p().", "p has brackets without arguments", "leave the brackets out"),
         ("p(ª\u{0}).", "means nothing here", "quote it"),
     ] {
-        let mut found = Vec::new();
-        parse_clauses(text, 0, &mut |diagnostic| found.push(diagnostic));
-        let first = found.first().unwrap_or_else(|| panic!("{text:?} has no error"));
+        let mut diagnostics = Vec::new();
+        parse_clauses(text, 0, &mut |diagnostic| diagnostics.push(diagnostic));
+        let first = diagnostics.first().unwrap_or_else(|| panic!("{text:?} has no error"));
         assert!(first.message.contains(message), "{text:?}: {}", first.message);
         assert!(first.help.as_deref().unwrap_or("").contains(help), "{text:?}: {:?}", first.help);
     }

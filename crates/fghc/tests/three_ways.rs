@@ -5,7 +5,7 @@ mod oracle;
 
 use oracle::campaign::{Chunk, chunk};
 
-fn told(chunk: &Chunk) -> String {
+fn description(chunk: &Chunk) -> String {
     let mut text = String::new();
     for failure in &chunk.failures {
         text.push_str(&format!(
@@ -23,7 +23,7 @@ fn told(chunk: &Chunk) -> String {
 #[test]
 fn interpreter_and_native_code_give_what_the_evaluator_gives() {
     let chunk = chunk(0, 40, 1);
-    assert!(chunk.failures.is_empty(), "{}", told(&chunk));
+    assert!(chunk.failures.is_empty(), "{}", description(&chunk));
     assert!(chunk.finished > 10 && chunk.finished < 40, "the programs are not what they should be");
 }
 
@@ -31,6 +31,6 @@ fn interpreter_and_native_code_give_what_the_evaluator_gives() {
 fn so_do_two_and_four_pes() {
     for pes in [2, 4] {
         let chunk = chunk(1, 10, pes);
-        assert!(chunk.failures.is_empty(), "{}", told(&chunk));
+        assert!(chunk.failures.is_empty(), "{}", description(&chunk));
     }
 }

@@ -11,8 +11,8 @@ fn view<T>(kind: ElementType, values: &[T]) -> View {
 }
 
 /// A permutation of 0..length that jumps about, for lengths that are powers of two.
-fn scattered(place: usize, length: usize) -> usize {
-    let mut x = place as u64;
+fn scattered(i: usize, length: usize) -> usize {
+    let mut x = i as u64;
     let bits = length.ilog2();
     let mask = length as u64 - 1;
     for round in 1..4_u64 {
@@ -23,8 +23,8 @@ fn scattered(place: usize, length: usize) -> usize {
 }
 
 /// Numbers that look random.
-fn noise(place: usize) -> u64 {
-    let mixed = (place as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+fn noise(i: usize) -> u64 {
+    let mixed = (i as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB) >> 16
 }
@@ -46,15 +46,15 @@ fn large<T>(length: usize, value: impl Fn(usize) -> T) -> Vec<T> {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let number = |place: usize, usual: usize| arguments.get(place).and_then(|text| text.parse().ok()).unwrap_or(usual);
+    let number = |i: usize, usual: usize| arguments.get(i).and_then(|text| text.parse().ok()).unwrap_or(usual);
     let (length, threads, repetitions) = (number(0, 1 << 24).next_power_of_two(), number(1, 1), number(2, 5));
     let names = arguments.get(3).map_or("", String::as_str);
     let wanted = |name: &str| names.is_empty() || names.split(',').any(|part| name.contains(part));
     let threads = Some(threads);
-    let a = large(length, |place| (place % 1000) as f64);
-    let b = large(length, |place| a[place]);
+    let a = large(length, |i| (i % 1000) as f64);
+    let b = large(length, |i| a[i]);
     let mut c = large(length, |_| 0.5_f64);
-    let flags = large(length, |place| u8::from(noise(place).is_multiple_of(100)));
+    let flags = large(length, |i| u8::from(noise(i).is_multiple_of(100)));
     let (x, y, z) = (view(ElementType::Float64, &a), view(ElementType::Float64, &b), view(ElementType::Float64, &c));
     let marks = view(ElementType::Bool, &flags);
     let line = Axis::of(&[length], 0).expect("an axis");
@@ -114,21 +114,22 @@ fn main() {
         let last = Axis { before: square.extent, extent: square.after, after: 1 };
         report("spread last axis", 8 * length, &mut || spread(x, z, last, 1, None, threads).expect("fits"));
         if wanted("gather") || wanted("send") {
-            let bytes = send_room(ElementType::Float64, length, length, threads);
-            let room = large(bytes, |_| 0_u8);
-            let room = view(ElementType::Uint8, &room);
-            let mut index = large(length, |place| scattered(place, length) as i64);
+            let bytes = send_workspace_bytes(ElementType::Float64, length, length, threads);
+            let workspace = large(bytes, |_| 0_u8);
+            let workspace = view(ElementType::Uint8, &workspace);
+            let mut index = large(length, |i| scattered(i, length) as i64);
             report("gather", 24 * length, &mut || {
                 gather(x, view(ElementType::Int64, &index), z, None, threads).expect("fits");
             });
             for ratio in [1, 3, 10, 100, 1000] {
                 for (name, stride) in [("clustered", 1), ("scattered", ratio)] {
-                    for (place, index) in index.iter_mut().enumerate() {
-                        *index = (scattered(place, length) / ratio * stride) as i64;
+                    for (i, index) in index.iter_mut().enumerate() {
+                        *index = (scattered(i, length) / ratio * stride) as i64;
                     }
                     report(&format!("send add {ratio} {name}"), 24 * length, &mut || {
                         let by = Collisions::Combine(Combination::Add);
-                        send(x, view(ElementType::Int64, &index), z, by, None, Some(&room), threads).expect("fits");
+                        send(x, view(ElementType::Int64, &index), z, by, None, Some(&workspace), threads)
+                            .expect("fits");
                     });
                 }
             }

@@ -62,8 +62,8 @@ fn measure(shape: &[usize], rounds: usize, calls: usize, aligned: bool) {
     let offset = if aligned { 0 } else { 16 };
     let mut held: Vec<Vec<u8>> = (0..=shifts.len()).map(|_| vec![1; length + 2 * PAGE]).collect();
     let start = |memory: &mut Vec<u8>| {
-        let place = memory.as_ptr().align_offset(PAGE) + offset;
-        memory[place..].as_mut_ptr()
+        let start = memory.as_ptr().align_offset(PAGE) + offset;
+        memory[start..].as_mut_ptr()
     };
     let pointers: Vec<*mut u8> = held.iter_mut().map(start).collect();
     let (source, outputs) = (pointers[0].cast_const(), &pointers[1..]);
@@ -89,20 +89,20 @@ fn measure(shape: &[usize], rounds: usize, calls: usize, aligned: bool) {
             unsafe { std::ptr::write_bytes(output, 1, length) };
         }
     };
-    let ways: [(&str, &dyn Fn()); 3] = [("shifts", &shift), ("copies", &copy), ("fills", &fill)];
+    let kernels: [(&str, &dyn Fn()); 3] = [("shifts", &shift), ("copies", &copy), ("fills", &fill)];
     let mut seconds = [const { Vec::new() }; 3];
     for _ in 0..rounds {
-        for ((_, way), seconds) in ways.iter().zip(&mut seconds) {
-            way();
+        for ((_, kernel), seconds) in kernels.iter().zip(&mut seconds) {
+            kernel();
             let start = Instant::now();
             for _ in 0..calls {
-                way();
+                kernel();
             }
             seconds.push(start.elapsed().as_secs_f64() / calls as f64);
         }
     }
     println!("{shape:?} {stores:?}");
-    for ((name, _), seconds) in ways.iter().zip(&mut seconds) {
+    for ((name, _), seconds) in kernels.iter().zip(&mut seconds) {
         seconds.sort_by(f64::total_cmp);
         let median = seconds[seconds.len() / 2];
         let written = (length * outputs.len()) as f64;

@@ -20,7 +20,7 @@ const CASES: &[Case] = &[
     ("27-point-symmetric", &[256, 256, 256], symmetric, false),
     ("27-point-arrays", &[192, 192, 192], cube, true),
     ("8-point", &[64, 64, 64, 64], around::<4>, false),
-    ("9-point-star", &[4096, 4096], wide, false),
+    ("9-point-star", &[4096, 4096], long_star, false),
     ("3-point", &[1 << 24], star::<1>, false),
 ];
 
@@ -42,7 +42,7 @@ fn around<const AXES: usize>() -> Vec<(Vec<isize>, f64)> {
     points
 }
 
-fn wide() -> Vec<(Vec<isize>, f64)> {
+fn long_star() -> Vec<(Vec<isize>, f64)> {
     let mut points = star::<2>();
     points.extend([[-2, 0], [2, 0], [0, -2], [0, 2]].map(|offset| (offset.to_vec(), -0.01)));
     points
@@ -175,8 +175,8 @@ fn main() {
         // Aligned as numpy's large arrays are: 16 bytes into a page; the result begins with a cache line.
         let mut x = values(0.0, sites, chosen.huge);
         let mut y = values(0.0, sites, chosen.huge);
-        for (place, value) in x.iter_mut().enumerate() {
-            *value = (place % 1000) as f64 * 1e-3;
+        for (i, value) in x.iter_mut().enumerate() {
+            *value = (i % 1000) as f64 * 1e-3;
         }
         y.fill(1.0);
         let (source, target) = (

@@ -19,7 +19,7 @@ impl<'a> Stop<'a> {
 
     /// Whether to give up.
     #[inline(always)]
-    pub fn is_asked(self) -> bool {
+    pub fn is_requested(self) -> bool {
         self.0.is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 }

@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 
 use weft_comm::{CommError, Communicator, Ends, Persistent, Program, Tag};
-use weft_mpi::{Options, World};
+use weft_mpi::{Backend, Options};
 use weft_polyshift::program::Check;
 
 /// One round with the next rank of a ring, which the last rank does not live to see.
@@ -53,18 +53,18 @@ fn ring<C: Communicator>(comm: &C) -> Vec<Ends> {
 }
 
 fn play(words: &[String]) -> Result<(), Box<dyn std::error::Error>> {
-    let world = World::start(Options::of_environment(None)?)?;
+    let backend = Backend::start(Options::of_environment(None)?)?;
     match words {
-        [word] if word == "lost" => world.run(&Lost)?,
+        [word] if word == "lost" => backend.run(&Lost)?,
         [word] if word == "describe" => {
-            let text = world.run(&Describe)?;
-            if world.rank() == 0 {
+            let text = backend.run(&Describe)?;
+            if backend.rank() == 0 {
                 println!("{text}");
             }
         }
         [first, last, rounds] => {
             let seeds = (first.parse()?..=last.parse()?).collect();
-            world.run(&Check { seeds, rounds: rounds.parse()?, plain: false })?;
+            backend.run(&Check { seeds, rounds: rounds.parse()?, plain: false })?;
         }
         _ => return Err("usage: exchange_rank FIRST LAST ROUNDS | lost | describe".into()),
     }

@@ -5,20 +5,20 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use weft_launch::{LaunchError, run_mpi_rank};
-use weft_mpi::{Options, World};
+use weft_mpi::{Backend, Options};
 use weft_suite::Request;
 
 fn play(requests: &str) -> Result<(), Box<dyn std::error::Error>> {
     let requests: Vec<Request> = serde_json::from_str(requests)?;
-    let world = World::start(Options::of_environment(None)?)?;
+    let backend = Backend::start(Options::of_environment(None)?)?;
     for request in requests {
-        let outcome = match run_mpi_rank(&world, &request) {
+        let outcome = match run_mpi_rank(&backend, &request) {
             Ok(None) => continue,
             Ok(Some(rows)) => json!({ "Ok": rows }),
             Err(LaunchError::Usage(message)) => json!({ "Err": message }),
             Err(error) => return Err(error.into()),
         };
-        if world.rank() == 0 {
+        if backend.rank() == 0 {
             println!("{outcome}");
         }
     }

@@ -8,7 +8,7 @@ use weft_comm::{ElementCost, Program};
 use weft_conset::execute::{ConjugateGradients, Execution, Partitioned, Problem, Solution, Timed};
 use weft_conset::{ConnectionSet, Schedule};
 use weft_machine::Machine;
-use weft_mpi::World;
+use weft_mpi::Backend;
 use weft_sim::{Options, Placement, Trace};
 
 use crate::error::LaunchError;
@@ -80,7 +80,7 @@ impl ExchangeRequest {
             None => None,
         };
         let Some(schedule) = &self.schedule else {
-            let own = machine.and_then(|machine| machine.connections.as_ref()).map(|found| found.word_bytes);
+            let own = machine.and_then(|machine| machine.connections.as_ref()).map(|costs| costs.word_bytes);
             let word_bytes = self.word_bytes.or(own).unwrap_or(4);
             return Ok(Execution::of_messages(&self.set, word_bytes, elements, self.random));
         };
@@ -183,23 +183,23 @@ pub fn exchange_threads(request: &ExchangeRequest) -> Result<ExchangeResult, Lau
     Ok(request.result(timings[0].seconds.clone(), ranks))
 }
 
-/// Runs this process's rank of an exchange in a world that has been started; the result on rank 0.
+/// Runs this process's rank of an exchange on a backend that has been started; the result on rank 0.
 ///
 /// # Errors
 /// As [`simulate_exchange`].
-pub fn exchange_mpi_rank(world: &World, request: &ExchangeRequest) -> Result<Option<ExchangeResult>, LaunchError> {
+pub fn exchange_mpi_rank(backend: &Backend, request: &ExchangeRequest) -> Result<Option<ExchangeResult>, LaunchError> {
     let execution = request.execution(None)?;
     let ranks = execution.plan.ranks;
-    check_size(world, ranks)?;
-    let timing = world.run(&request.timed(execution))?;
-    Ok((world.rank() == 0).then(|| request.result(timing.seconds, ranks)))
+    check_size(backend, ranks)?;
+    let timing = backend.run(&request.timed(execution))?;
+    Ok((backend.rank() == 0).then(|| request.result(timing.seconds, ranks)))
 }
 
-fn check_size(world: &World, ranks: usize) -> Result<(), LaunchError> {
-    if world.size() == ranks {
+fn check_size(backend: &Backend, ranks: usize) -> Result<(), LaunchError> {
+    if backend.size() == ranks {
         return Ok(());
     }
-    Err(LaunchError::Usage(format!("an exchange of {ranks} ranks on a launch of {}", world.size())))
+    Err(LaunchError::Usage(format!("an exchange of {ranks} ranks on a launch of {}", backend.size())))
 }
 
 impl SolveRequest {
@@ -244,13 +244,13 @@ pub fn solve_threads(request: &SolveRequest) -> Result<Solution, LaunchError> {
     Ok(solutions.into_iter().next().expect("a run has a rank 0"))
 }
 
-/// Solves as this process's rank of a world that has been started; the solution on rank 0.
+/// Solves as this process's rank of a backend that has been started; the solution on rank 0.
 ///
 /// # Errors
 /// As [`simulate_exchange`].
-pub fn solve_mpi_rank(world: &World, request: &SolveRequest) -> Result<Option<Solution>, LaunchError> {
+pub fn solve_mpi_rank(backend: &Backend, request: &SolveRequest) -> Result<Option<Solution>, LaunchError> {
     let (program, ranks) = request.program(None)?;
-    check_size(world, ranks)?;
-    let solution = world.run(&program)?;
-    Ok((world.rank() == 0).then_some(solution))
+    check_size(backend, ranks)?;
+    let solution = backend.run(&program)?;
+    Ok((backend.rank() == 0).then_some(solution))
 }

@@ -10,11 +10,11 @@ use weft_fghc::distributed::{Outcome, Recorder, Run};
 use weft_fghc::engine::{Engine, Loaded};
 use weft_fghc::ir::Source;
 use weft_machine::{Machine, Topology};
-use weft_mpi::World;
+use weft_mpi::Backend;
 use weft_sim::{Options, Placement, run};
 
 use crate::error::LaunchError;
-use crate::fghc_costs::{GivenCosts, pe_costs};
+use crate::fghc_costs::{CostOptions, pe_costs};
 use crate::fghc_options::{FghcBackend, FghcOptions, FghcOutput};
 use crate::fghc_result::FghcResult;
 
@@ -113,8 +113,8 @@ impl FghcRequest {
         let kept = self.kept();
         let options = self.options.clone();
         let mut run = self.run(FghcBackend::Simulated, kept.as_ref())?;
-        let given = GivenCosts { reduction: options.reduction_time, step: options.step_time };
-        let charged = pe_costs(machine, given)?;
+        let costs = CostOptions { reduction: options.reduction_time, step: options.step_time };
+        let charged = pe_costs(machine, costs)?;
         let machine = if options.enlarge { enlarged(machine, pes)? } else { machine.clone() };
         (run.options.costs, run.options.copy) = (Some(charged.costs.clone()), charged.copy);
         run.options.slice = options.slice.unwrap_or(1);
@@ -130,9 +130,9 @@ impl FghcRequest {
     ///
     /// # Errors
     /// As for [`FghcRequest::alone`], and [`LaunchError::Run`] for a run that fails.
-    pub fn as_rank(self, world: &World) -> Result<Option<FghcResult>, LaunchError> {
+    pub fn as_rank(self, backend: &Backend) -> Result<Option<FghcResult>, LaunchError> {
         let run = self.run(FghcBackend::Ranks, None)?;
-        Ok(run_fghc_mpi(world, &run)?.map(|outcome| FghcResult::of_outcome(&outcome)))
+        Ok(run_fghc_mpi(backend, &run)?.map(|outcome| FghcResult::of_outcome(&outcome)))
     }
 }
 
@@ -157,8 +157,8 @@ pub fn run_fghc_threads(program: &Run, pes: usize) -> Result<Outcome, LaunchErro
 ///
 /// # Errors
 /// [`LaunchError::Run`] for a run that fails.
-pub fn run_fghc_mpi(world: &World, program: &Run) -> Result<Option<Outcome>, LaunchError> {
-    first(world.run(program)?)
+pub fn run_fghc_mpi(backend: &Backend, program: &Run) -> Result<Option<Outcome>, LaunchError> {
+    first(backend.run(program)?)
 }
 
 /// A program in virtual time.
@@ -184,11 +184,11 @@ pub fn simulate_fghc(machine: &Machine, program: &Run, pes: usize) -> Result<Sim
     }
     let outcome = run(machine, &Placement::identity(pes), program, &Options::default())?;
     let packets = outcome.messages;
-    let mut found = None;
+    let mut first_output = None;
     for output in outcome.outputs {
-        found = found.or(first(output)?);
+        first_output = first_output.or(first(output)?);
     }
-    Ok(SimulatedFghc { outcome: found.expect("a run has a rank 0"), packets })
+    Ok(SimulatedFghc { outcome: first_output.expect("a run has a rank 0"), packets })
 }
 
 /// The machine with at least so many nodes, of the same parts: a mesh or torus with its extents doubled, the smallest

@@ -16,7 +16,7 @@ pub const REDUCTIONS_OF_A_STEP: f64 = 1.1927e-3 / 2.25e-3;
 
 /// What a user says of costs, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct GivenCosts {
+pub struct CostOptions {
     /// One reduction.
     pub reduction: Option<f64>,
     /// One step of the communication software: of a message, a word, a reference, or the AND-tree, at one end.
@@ -26,7 +26,7 @@ pub struct GivenCosts {
 /// Costs of a PE, and what was assumed to know them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PeCosts {
-    /// What the runtime charges; the protocols of the machine are charged by the world.
+    /// What the runtime charges; the protocols of the machine are charged by the backend.
     pub costs: Costs,
     /// How much of a value a message carries.
     pub copy: CopyLimits,
@@ -38,16 +38,16 @@ pub struct PeCosts {
 ///
 /// # Errors
 /// [`LaunchError::Usage`] where nothing says what a reduction takes.
-pub fn pe_costs(machine: &Machine, given: GivenCosts) -> Result<PeCosts, LaunchError> {
+pub fn pe_costs(machine: &Machine, options: CostOptions) -> Result<PeCosts, LaunchError> {
     let mut assumed = Vec::new();
     let known = machine.fghc.clone();
-    let reduction = match given.reduction.or(known.as_ref().map(|costs| costs.reduction_time)) {
+    let reduction = match options.reduction.or(known.as_ref().map(|costs| costs.reduction_time)) {
         Some(seconds) => seconds,
         None => derived_reduction(machine, &mut assumed)?,
     };
     let mut costs = known.unwrap_or_else(|| {
         let step = REDUCTIONS_OF_A_STEP * reduction;
-        if given.step.is_none() {
+        if options.step.is_none() {
             assumed.push(format!(
                 "a step of the communication software takes {:.3e} s: {REDUCTIONS_OF_A_STEP:.2} reductions, as on the \
                  Multi-PSI/V1, a ratio that depends on algorithms (Taki 1988, section 4.1)",
@@ -57,10 +57,11 @@ pub fn pe_costs(machine: &Machine, given: GivenCosts) -> Result<PeCosts, LaunchE
         steps(reduction, step)
     });
     costs.reduction_time = reduction;
-    if let Some(step) = given.step {
+    if let Some(step) = options.step {
         costs = FghcCosts { copy_levels: costs.copy_levels, copy_parts: costs.copy_parts, ..steps(reduction, step) };
     }
-    let limit = |given: Option<u64>, or: usize| given.map_or(or, |given| usize::try_from(given).unwrap_or(usize::MAX));
+    let limit =
+        |options: Option<u64>, or: usize| options.map_or(or, |options| usize::try_from(options).unwrap_or(usize::MAX));
     let usual = CopyLimits::default();
     let copy =
         CopyLimits { levels: limit(costs.copy_levels, usual.levels), parts: limit(costs.copy_parts, usual.parts) };

@@ -137,7 +137,7 @@ impl FghcOptions {
         Run { loaded, options }
     }
 
-    /// A place for what the program writes, as large as its heap may be.
+    /// A buffer for what the program writes, as large as its heap may be.
     pub fn output(&self) -> FghcOutput {
         FghcOutput { bytes: Arc::default(), limit: self.heap(), lost: Arc::default() }
     }

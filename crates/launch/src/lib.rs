@@ -1,4 +1,4 @@
-//! The one place that joins programs to worlds: requests of the suite run in virtual time, on threads or on MPI.
+//! The one place that joins programs to backends: requests of the suite run in virtual time, on threads or on MPI.
 
 mod error;
 mod exchange;
@@ -24,7 +24,7 @@ pub use fghc::{
     FghcRan, FghcRequest, SimulatedFghc, enlarged, load_fghc, run_fghc_mpi, run_fghc_threads, simulate_fghc,
 };
 #[cfg(feature = "fghc")]
-pub use fghc_costs::{GivenCosts, OPERATIONS_OF_A_REDUCTION, PeCosts, REDUCTIONS_OF_A_STEP, pe_costs};
+pub use fghc_costs::{CostOptions, OPERATIONS_OF_A_REDUCTION, PeCosts, REDUCTIONS_OF_A_STEP, pe_costs};
 #[cfg(feature = "fghc")]
 pub use fghc_options::{FghcBackend, FghcOptions, FghcOutput};
 #[cfg(feature = "fghc")]

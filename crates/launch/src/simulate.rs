@@ -48,7 +48,7 @@ pub fn simulate(machine: &Machine, request: &Request, options: &SimulateOptions)
         )));
     }
     let machine = &with_io_nodes(machine, request)?;
-    let (placement, placed) = place(machine, request, benchmark)?;
+    let (placement, placed) = placement(machine, request, benchmark)?;
     check_operations(machine, request, benchmark)?;
     let program = Suite { request: placed };
     let outcome = run(
@@ -67,7 +67,11 @@ pub fn simulate(machine: &Machine, request: &Request, options: &SimulateOptions)
 }
 
 /// The nodes of the ranks, and the request with what the machine decides where it says nothing.
-fn place(machine: &Machine, request: &Request, benchmark: &Description) -> Result<(Placement, Request), LaunchError> {
+fn placement(
+    machine: &Machine,
+    request: &Request,
+    benchmark: &Description,
+) -> Result<(Placement, Request), LaunchError> {
     let mut request = request.clone();
     let ranks = request.ranks.unwrap_or_else(|| default_ranks(machine, benchmark));
     let placement = match benchmark.placement(machine, &mut request, ranks)? {

@@ -1,12 +1,12 @@
-//! Every benchmark on every world that needs no launcher, from the one list.
+//! Every benchmark on every backend that needs no launcher, from the one list.
 
 use weft_launch::{LaunchError, SimulateOptions, run_threads, simulate};
 use weft_suite::{Description, Group, PayloadSort, Request, Row, catalogue, find};
 
-type World = (&'static str, fn(&Request) -> Result<Vec<Row>, LaunchError>);
+type Backend = (&'static str, fn(&Request) -> Result<Vec<Row>, LaunchError>);
 
-/// The worlds, by name.
-const WORLDS: [World; 3] = [
+/// The backends, by name.
+const BACKENDS: [Backend; 3] = [
     ("ipsc860", |request| on("ipsc860", request)),
     ("tpu-v4", |request| on("tpu-v4", request)),
     ("threads", run_threads),
@@ -46,15 +46,15 @@ fn requests() -> Vec<Request> {
     requests
 }
 
-/// What a world says to a request that it cannot meet.
-fn refusal(world: &str, request: &Request, benchmark: &Description) -> Option<&'static str> {
+/// What a backend says to a request that it cannot meet.
+fn refusal(backend: &str, request: &Request, benchmark: &Description) -> Option<&'static str> {
     let is_phantom = request.payload == Some(PayloadSort::Phantom);
-    match (world, benchmark.group) {
+    match (backend, benchmark.group) {
         ("tpu-v4", Group::Program) => Some("the machine's file gives no time of float32_"),
         ("tpu-v4", _) if benchmark.name.starts_with("stencil") => Some("gives no time of float64_sum_of_products"),
-        ("tpu-v4", Group::Files) => Some("; this world has none"),
+        ("tpu-v4", Group::Files) => Some("; this backend has none"),
         ("threads", Group::Program) if is_phantom => Some("with phantoms computes nothing"),
-        ("threads", Group::Files) if benchmark.choices("file_system") == ["host"] => Some("; this world has posix"),
+        ("threads", Group::Files) if benchmark.choices("file_system") == ["host"] => Some("; this backend has posix"),
         ("tpu-v4" | "threads", _) if benchmark.host => Some("host"),
         _ => None,
     }
@@ -62,21 +62,21 @@ fn refusal(world: &str, request: &Request, benchmark: &Description) -> Option<&'
 
 #[test]
 fn every_benchmark_runs_on_every_world() {
-    for (world, run) in WORLDS {
+    for (backend, run) in BACKENDS {
         for request in requests() {
             let benchmark = find(&request.benchmark).unwrap();
-            let rows = match (run(&request), refusal(world, &request, benchmark)) {
+            let rows = match (run(&request), refusal(backend, &request, benchmark)) {
                 (Ok(rows), None) => rows,
                 (Err(LaunchError::Usage(message)), Some(expected)) => {
-                    assert!(message.contains(expected), "{world}, {request:?}: {message}");
+                    assert!(message.contains(expected), "{backend}, {request:?}: {message}");
                     continue;
                 }
-                (outcome, expected) => panic!("{world}, {request:?}: {outcome:?}, not {expected:?}"),
+                (outcome, expected) => panic!("{backend}, {request:?}: {outcome:?}, not {expected:?}"),
             };
             let points = request.bytes.len().max(request.extent.len()).max(1);
-            assert_eq!(rows.len(), points, "{world}, {request:?}");
-            assert!(rows.iter().all(|row| row.seconds > 0.0 && row.seconds.is_finite()), "{world}: {rows:?}");
-            assert!(rows.iter().zip(&request.extent).all(|(row, &n)| row.extent == Some(n)), "{world}: {rows:?}");
+            assert_eq!(rows.len(), points, "{backend}, {request:?}");
+            assert!(rows.iter().all(|row| row.seconds > 0.0 && row.seconds.is_finite()), "{backend}: {rows:?}");
+            assert!(rows.iter().zip(&request.extent).all(|(row, &n)| row.extent == Some(n)), "{backend}: {rows:?}");
         }
     }
 }

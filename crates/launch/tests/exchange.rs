@@ -1,4 +1,4 @@
-//! Exchanges of distributed arrays on every world: every byte is what it must be.
+//! Exchanges of distributed arrays on every backend: every byte is what it must be.
 
 mod common;
 

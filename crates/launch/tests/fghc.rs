@@ -6,7 +6,7 @@ use weft_fghc::check::check;
 use weft_fghc::distributed::{End, EventKind, Kind, Outcome, Recorder, Run, RunOptions};
 use weft_fghc::engine::Loaded;
 use weft_fghc::ir::Source;
-use weft_launch::{GivenCosts, OPERATIONS_OF_A_REDUCTION, REDUCTIONS_OF_A_STEP, enlarged, pe_costs, simulate_fghc};
+use weft_launch::{CostOptions, OPERATIONS_OF_A_REDUCTION, REDUCTIONS_OF_A_STEP, enlarged, pe_costs, simulate_fghc};
 use weft_machine::{Machine, find};
 
 const PROGRAM_1: &str = include_str!("../../../programs/fghc/program1.fghc");
@@ -17,7 +17,7 @@ fn run(machine: &Machine, text: &str, goal: &str, recorder: Option<Arc<Recorder>
     let checked = check(vec![Source { name: "test.fghc".into(), text: text.into() }], Some(goal));
     let rendered = checked.render(false);
     let loaded = Loaded::new(checked.program.unwrap_or_else(|| panic!("{rendered}")), false).expect("it compiles");
-    let charged = pe_costs(machine, GivenCosts::default()).expect("its file says what things cost");
+    let charged = pe_costs(machine, CostOptions::default()).expect("its file says what things cost");
     let options = RunOptions {
         output: Arc::new(|_| Box::new(std::io::sink())),
         costs: Some(charged.costs),
@@ -121,19 +121,19 @@ fn the_timeline_accounts_for_the_time_of_every_pe() {
 #[test]
 fn costs_that_no_file_gives_are_derived_and_said() {
     let machine = find("ipsc860").unwrap();
-    let derived = pe_costs(&machine, GivenCosts::default()).unwrap();
+    let derived = pe_costs(&machine, CostOptions::default()).unwrap();
     let reduction = OPERATIONS_OF_A_REDUCTION * 0.1e-6;
     assert!((derived.costs.reduction / reduction - 1.0).abs() < 1e-12);
     assert!((derived.costs.word / (REDUCTIONS_OF_A_STEP * reduction) - 1.0).abs() < 1e-12);
     assert_eq!(derived.assumed.len(), 2);
     assert!(derived.assumed[0].contains("40 times int32_add of ipsc860"), "{:?}", derived.assumed);
-    let given = pe_costs(&machine, GivenCosts { reduction: Some(1e-6), step: Some(2e-6) }).unwrap();
-    assert_eq!((given.costs.reduction, given.costs.word), (1e-6, 2e-6));
-    assert!(given.assumed.is_empty());
-    let v1 = pe_costs(&find("multi-psi-v1").unwrap(), GivenCosts::default()).unwrap();
+    let costs = pe_costs(&machine, CostOptions { reduction: Some(1e-6), step: Some(2e-6) }).unwrap();
+    assert_eq!((costs.costs.reduction, costs.costs.word), (1e-6, 2e-6));
+    assert!(costs.assumed.is_empty());
+    let v1 = pe_costs(&find("multi-psi-v1").unwrap(), CostOptions::default()).unwrap();
     assert!(v1.assumed.is_empty());
     assert_eq!(v1.copy.levels, 1);
-    let silent = pe_costs(&find("tpu-v4").unwrap(), GivenCosts::default()).unwrap_err().to_string();
+    let silent = pe_costs(&find("tpu-v4").unwrap(), CostOptions::default()).unwrap_err().to_string();
     assert!(silent.contains("neither a table [fghc] nor the time of an addition"), "{silent}");
     assert!(silent.contains("--reduction-time"), "{silent}");
 }

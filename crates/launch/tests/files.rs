@@ -135,11 +135,11 @@ fn machines_without_such_files_say_so() {
     let read = request("file-read", 2, &[]);
     assert_eq!(
         refused("ncube6400", &read),
-        "file-read needs files by posix or mpi-io or concurrent; this world has host"
+        "file-read needs files by posix or mpi-io or concurrent; this backend has host"
     );
     assert_eq!(
         refused("frontera", &request("file-host", 1, &[])),
-        "file-host needs files by host; this world has none"
+        "file-host needs files by host; this backend has none"
     );
     let more = Request { io_nodes: Some(2), ..read.clone() };
     assert_eq!(refused("ncube6400", &more), "2 I/O nodes: ncube6400 has none; its file has no table [files]");

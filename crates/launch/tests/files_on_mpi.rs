@@ -36,8 +36,8 @@ fn jacobi_and_the_file_benchmarks_run_by_both_ways_to_files() {
     for system in ["posix", "mpi-io"] {
         let file_system = Some(system.to_owned());
         let jacobi = Request { extent: vec![9, 30], file_system: file_system.clone(), ..request("jacobi") };
-        let Some(found) = rows(3, jacobi) else { return };
-        assert!(found.iter().all(|row| row.file_system.as_deref() == Some(system)));
+        let Some(rows_of_jacobi) = rows(3, jacobi) else { return };
+        assert!(rows_of_jacobi.iter().all(|row| row.file_system.as_deref() == Some(system)));
         for benchmark in ["file-read", "file-write"] {
             let (bytes, file_bytes) = (vec![1000, 65536], Some(200_000));
             let asked = Request { bytes, file_bytes, file_system: file_system.clone(), ..request(benchmark) };

@@ -13,8 +13,8 @@ fn on_threads(request: &Request) -> Outcome {
     })
 }
 
-/// What a row is of: all but times and rates, what the system keeps of files, and distances, which a world may not know. `algorithm` counts where the
-/// request names one: by default each world takes what is best there.
+/// What a row is of: all but times and rates, what the system keeps of files, and distances, which a backend may not
+/// know. `algorithm` counts where the request names one: by default each backend takes what is best there.
 fn subject(request: &Request, row: &Row) -> Row {
     let algorithm = row.algorithm.clone().filter(|_| request.algorithm.is_some());
     Row {
@@ -117,7 +117,7 @@ fn files_of_a_host_are_refused() {
     let Some(mpiexec) = mpiexec() else { return };
     let request = request(find("file-host").expect("of the catalogue"), 2, PayloadSort::Data);
     let text = on_mpi(&mpiexec, 2, &[request]).remove(0).expect_err("there is no host");
-    assert!(text.starts_with("file-host needs files by host; this world has posix"), "{text}");
+    assert!(text.starts_with("file-host needs files by host; this backend has posix"), "{text}");
 }
 
 /// Rank 0 to rank 7 past the probe of 1 to 3, as in the paper; with 4 ranks the stream is from rank 0 to rank 2.

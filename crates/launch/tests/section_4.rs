@@ -23,9 +23,9 @@ fn text(quantity: &str, machine: &str) -> f64 {
 /// The machines of which the text says something.
 fn machines_with(quantity: &str) -> Vec<&'static str> {
     let says = |machine: &&str| TEXT.lines().any(|line| line.starts_with(&format!("{quantity},{machine},")));
-    let found: Vec<&str> = ALL.into_iter().filter(says).collect();
-    assert!(!found.is_empty(), "{quantity} is not in the text's figures");
-    found
+    let measured: Vec<&str> = ALL.into_iter().filter(says).collect();
+    assert!(!measured.is_empty(), "{quantity} is not in the text's figures");
+    measured
 }
 
 fn machine(name: &str) -> Machine {
@@ -47,8 +47,8 @@ fn one_row(name: &str, request: Request) -> Row {
 }
 
 #[track_caller]
-fn assert_near(found: f64, published: f64, tolerance: f64, what: &str) {
-    assert!((found - published).abs() <= tolerance, "{what}: {found}, published {published}");
+fn assert_near(measured: f64, published: f64, tolerance: f64, what: &str) {
+    assert!((measured - published).abs() <= tolerance, "{what}: {measured}, published {published}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The benchmarks of traffic on every world of this crate: they run, and rows say what they should.
+//! The benchmarks of traffic on every backend of this crate: they run, and rows say what they should.
 
 use weft_launch::{LaunchError, SimulateOptions, run_threads, simulate};
 use weft_machine::{catalogue, find};

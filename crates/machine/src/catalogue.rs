@@ -57,8 +57,8 @@ impl Catalogue {
         if is_path(name) {
             return Machine::read(name);
         }
-        let found = self.machines.iter().find(|machine| machine.name == name);
-        found.cloned().ok_or_else(|| unknown(name, &self.names().collect::<Vec<_>>()))
+        let machine = self.machines.iter().find(|machine| machine.name == name);
+        machine.cloned().ok_or_else(|| unknown(name, &self.names().collect::<Vec<_>>()))
     }
 }
 

@@ -155,7 +155,7 @@ figures! {
             combine_startup: "s",
             /// A cycle of the router, s.
             router_cycle: "s",
-            /// The turn of a dimension in which messages cross, s.
+            /// The round of a dimension in which messages cross, s.
             router_step: "s",
             /// A message in memory of the fullest chip for a cycle, s.
             router_overflow: "s",

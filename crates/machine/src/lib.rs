@@ -35,5 +35,5 @@ pub use description::{
     Node, Packets, Protocol, Switching,
 };
 pub use read::Diagnostic;
-pub use sources::{NOT_GIVEN, Sources};
+pub use sources::{Sources, UNSTATED};
 pub use topology::{Embedding, Router, Topology, Vertex};

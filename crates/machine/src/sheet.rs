@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 
 use crate::data_parallel::{Primitives, Shifts};
 use crate::description::{ConcurrentFiles, Connections, FghcCosts, Machine};
-use crate::sources::NOT_GIVEN;
+use crate::sources::UNSTATED;
 use crate::topology::Topology;
 use table::{Entry, Table, Value};
 
@@ -168,14 +168,14 @@ impl Machine {
             text += &format!("description = {}\n", quoted(description));
         }
         for table in self.tables() {
-            let given: Vec<&Entry> = table.entries.iter().filter(|entry| entry.source != NOT_GIVEN).collect();
-            if given.is_empty() {
+            let stated: Vec<&Entry> = table.entries.iter().filter(|entry| entry.source != UNSTATED).collect();
+            if stated.is_empty() {
                 continue;
             }
             text += &if table.repeated { format!("\n[[{}]]\n", table.name) } else { format!("\n[{}]\n", table.name) };
-            let source = common_source(&given);
+            let source = common_source(&stated);
             text += &format!("source = {}\n", quoted(source));
-            for entry in given {
+            for entry in stated {
                 text += &entry.to_toml(table.name, source);
             }
         }

@@ -6,4 +6,4 @@ use std::collections::BTreeMap;
 pub type Sources = BTreeMap<String, String>;
 
 /// The source of a figure that a machine file leaves out and that is therefore zero.
-pub const NOT_GIVEN: &str = "not given: 0";
+pub const UNSTATED: &str = "not given: 0";

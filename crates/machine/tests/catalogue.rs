@@ -70,10 +70,10 @@ fn every_figure_has_a_value_a_unit_and_a_source_as_json() {
                 None => vec![value],
             };
             for (key, figure) in entries.into_iter().flat_map(|table| table.as_object().unwrap()) {
-                let place = format!("{name}: {table}.{key}: {figure}");
-                assert!(!figure["value"].is_null(), "{place}");
-                assert!(figure.get("unit").is_some(), "{place}");
-                assert!(!figure["source"].as_str().unwrap().is_empty(), "{place}");
+                let path = format!("{name}: {table}.{key}: {figure}");
+                assert!(!figure["value"].is_null(), "{path}");
+                assert!(figure.get("unit").is_some(), "{path}");
+                assert!(!figure["source"].as_str().unwrap().is_empty(), "{path}");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Any machine is written and read back as the same machine; any text is answered with a machine or a place.
+//! Any machine is written and read back as the same machine; any text is answered with a machine or a position.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use weft_base::Operation;
 use weft_base::quoting::is_plain;
 use weft_machine::{
     Access, Completion, ConcurrentFiles, Connections, Embedding, FghcCosts, Figure, HostFiles, HostLink, Machine,
-    MemoryCopy, NOT_GIVEN, Node, Packets, Protocol, Shifts, Sources, Switching, Topology, catalogue, find,
+    MemoryCopy, Node, Packets, Protocol, Shifts, Sources, Switching, Topology, UNSTATED, catalogue, find,
 };
 
 /// Any text that may stand in a machine file.
@@ -19,7 +19,7 @@ fn plain() -> impl Strategy<Value = String> {
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         "[a-z ]{0,8}[a-z]".prop_map(String::from),
-        plain().prop_filter("a source says something", |text| !text.trim().is_empty() && text != NOT_GIVEN),
+        plain().prop_filter("a source says something", |text| !text.trim().is_empty() && text != UNSTATED),
     ]
 }
 
@@ -73,7 +73,7 @@ fn protocol() -> impl Strategy<Value = Protocol> {
     (prop::array::uniform6(cost()), prop::sample::select(&Completion::ALL[..]), sources(keys), any::<bool>()).prop_map(
         |(costs, completion, mut sources, copies)| {
             if !copies {
-                sources.insert("send_byte_time".into(), NOT_GIVEN.into());
+                sources.insert("send_byte_time".into(), UNSTATED.into());
             }
             Protocol {
                 up_to: None,
@@ -187,7 +187,7 @@ fn files() -> impl Strategy<Value = ConcurrentFiles> {
         |((io_nodes, disks_per_io_node, block_bytes, more, part), costs, mut sources, allocates)| {
             let cache_bytes = block_bytes.saturating_add(more).min(i64::MAX as u64);
             if !allocates {
-                sources.insert("allocation_time".into(), NOT_GIVEN.into());
+                sources.insert("allocation_time".into(), UNSTATED.into());
             }
             ConcurrentFiles {
                 attached: vec![0; io_nodes],
@@ -299,7 +299,7 @@ fn machine() -> impl Strategy<Value = Machine> {
         facts.remove("source");
         if shifts.is_some() && is_silent {
             messages.0.clear();
-            let nothing = ["startup", "byte_time"].map(|key| (key.to_owned(), NOT_GIVEN.to_owned()));
+            let nothing = ["startup", "byte_time"].map(|key| (key.to_owned(), UNSTATED.to_owned()));
             messages.3 = (0.0, 0.0, Sources::from(nothing));
         }
         let (startup, byte_time, sources) = messages.3;
@@ -341,8 +341,8 @@ fn mutated() -> impl Strategy<Value = String> {
     (file, prop::collection::vec(change, 1..4), prop::option::weighted(0.3, any::<prop::sample::Index>())).prop_map(
         |(file, changes, moved)| {
             let mut chars: Vec<char> = file.chars().collect();
-            for (place, removed, inserted) in changes {
-                let start = place.index(chars.len() + 1);
+            for (index, removed, inserted) in changes {
+                let start = index.index(chars.len() + 1);
                 let end = (start + removed).min(chars.len());
                 chars.splice(start..end, inserted.chars());
             }

@@ -12,7 +12,7 @@ use weft_comm::{
     CollectiveKind, CommError, Communicator, Ends, Failure, Payload, Persistent, Program, Reduction, Source, Tag,
     TagSelector, Work,
 };
-use weft_mpi::{Options, Watch, World};
+use weft_mpi::{Backend, Options, Watch};
 
 /// Counts what this program allocates; the MPI library allocates elsewhere.
 struct Counting;
@@ -337,10 +337,10 @@ async fn in_place<C: Communicator>(comm: &C) -> Done {
             };
             let mut space = Space::new(comm, bytes, payload);
             space.all(comm).await?;
-            let (places, before) = (space.places(), allocations());
+            let (addresses, before) = (space.addresses(), allocations());
             space.all(comm).await?;
             assert_eq!(allocations(), before, "{bytes} bytes, phantom: {phantom}");
-            assert_eq!(space.places(), places, "{bytes} bytes, phantom: {phantom}");
+            assert_eq!(space.addresses(), addresses, "{bytes} bytes, phantom: {phantom}");
             let everyone: Vec<u8> = (0..comm.size()).flat_map(|rank| vec![rank as u8; bytes]).collect();
             let results = space.wholes.iter().skip(usize::from(comm.rank() > 0));
             assert!(phantom || results.clone().all(|whole| *whole == Payload::of(&everyone)), "{bytes} bytes");
@@ -418,7 +418,7 @@ impl Space {
     }
 
     /// Where the bytes of each payload are.
-    fn places(&self) -> [usize; 6] {
+    fn addresses(&self) -> [usize; 6] {
         let [_, of_all, exchanged, parts] = &self.wholes;
         [&self.part, &self.received, &self.sent, of_all, exchanged, parts].map(|payload| match payload {
             Payload::Data(buffer) => buffer.as_ptr() as usize,
@@ -558,7 +558,7 @@ async fn files<C: Communicator>(comm: &C) -> Done {
         let name = broadcast(comm, 0, Payload::of(&padded(&name)), Choice::Auto).await?;
         let name = String::from_utf8_lossy(name.values::<u8>().expect("data was sent")).trim().to_owned();
         let path = format!("{}/{name}", files.scratch_directory());
-        let own: Vec<u8> = (0..5000).map(|place| (place * 7 + rank) as u8).collect();
+        let own: Vec<u8> = (0..5000).map(|i| (i * 7 + rank) as u8).collect();
         let file = files.open(&path, Access::ReadWrite).await?;
         files.write_at(file, 5000 * rank as u64, Payload::of(&own)).await?;
         files.write_at(file, 5000 * size as u64, Payload::Phantom(100)).await?;
@@ -609,12 +609,12 @@ fn play(scenario: &str) -> Result<(), weft_comm::RunError> {
     if let Watch::Reporting { after } = &mut options.watch {
         *after = Duration::from_millis(500);
     }
-    let world = World::start(options)?;
+    let backend = Backend::start(options)?;
     // Twice, so that what one run leaves behind is seen by the next.
-    world.run(&Scenario(scenario.to_owned()))?;
-    world.run(&Scenario(scenario.to_owned()))?;
-    let library = world.library();
-    println!("rank {} of {}: ok ({}: {})", world.rank(), world.size(), library.abi, library.version);
+    backend.run(&Scenario(scenario.to_owned()))?;
+    backend.run(&Scenario(scenario.to_owned()))?;
+    let library = backend.library();
+    println!("rank {} of {}: ok ({}: {})", backend.rank(), backend.size(), library.abi, library.version);
     Ok(())
 }
 

@@ -15,7 +15,7 @@ pub fn write_error(text: &str) {
 #[derive(Clone)]
 pub struct Abort {
     function: unsafe extern "C" fn(usize, c_int) -> c_int,
-    world: usize,
+    comm_world: usize,
 }
 
 impl Abort {
@@ -27,7 +27,7 @@ impl Abort {
     const LAST_RESORT: Duration = Duration::from_secs(3);
 
     pub fn of(context: &Context) -> Abort {
-        Abort { function: context.functions().abort, world: context.abi().comm_world }
+        Abort { function: context.functions().abort, comm_world: context.abi().comm_world }
     }
 
     /// Ends the whole run; the process does not go on.
@@ -40,7 +40,7 @@ impl Abort {
         });
         // SAFETY: the handle is the library's own constant. From the threads that watch it is called while the other
         // thread is within MPI, which MPI_THREAD_FUNNELED does not promise; the last resort above is for that.
-        unsafe { (self.function)(self.world, Abort::CODE) };
+        unsafe { (self.function)(self.comm_world, Abort::CODE) };
         std::process::exit(Abort::CODE)
     }
 }

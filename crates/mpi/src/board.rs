@@ -47,8 +47,8 @@ impl Board {
         let _ = DirBuilder::new().mode(0o700).create(&folder);
         // SAFETY: has no arguments.
         let own_user = unsafe { libc::geteuid() };
-        let found = fs::symlink_metadata(&folder).ok()?;
-        if !found.is_dir() || found.uid() != own_user {
+        let metadata = fs::symlink_metadata(&folder).ok()?;
+        if !metadata.is_dir() || metadata.uid() != own_user {
             return None;
         }
         life::sign_of_life(&folder.join(format!("{ALIVE}{rank}")));

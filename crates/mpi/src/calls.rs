@@ -53,7 +53,7 @@ pub struct Calls {
     /// Digest and chain of the last calls, by number.
     history: RefCell<Box<[[u64; 2]]>>,
     /// The last call of which the others were told that this rank waits in it.
-    told: Cell<u64>,
+    announced: Cell<u64>,
     /// Call and chain of ranks that are further on.
     ahead: RefCell<Vec<Option<[u64; 2]>>>,
     is_broken: Cell<bool>,
@@ -97,7 +97,7 @@ impl Calls {
             count: Cell::new(0),
             chain: Cell::new(0),
             history: RefCell::new(vec![[0; 2]; HISTORY as usize].into()),
-            told: Cell::new(0),
+            announced: Cell::new(0),
             ahead: RefCell::new(vec![None; size]),
             is_broken: Cell::new(false),
             mismatch: RefCell::default(),
@@ -222,8 +222,8 @@ impl Calls {
         if waited < Calls::PATIENCE {
             return Ok(());
         }
-        if self.told.get() != self.count.get() {
-            self.told.set(self.count.get());
+        if self.announced.get() != self.count.get() {
+            self.announced.set(self.count.get());
             self.tell()?;
         }
         self.hear()

@@ -1,4 +1,4 @@
-//! The clock of the MPI world.
+//! The clock of the MPI backend.
 //!
 //! It is the system's monotonic clock, read through the vDSO in some 20 ns: what `MPI_Wtime` reads in MPICH and Open MPI
 //! on Linux, without the call into the library. All processes of one node share its origin, so that moments of

@@ -66,10 +66,10 @@ pub(crate) struct Route {
 
 impl MpiComm {
     /// All ranks of the run, apart from every other communicator. Collective.
-    pub(crate) fn world(context: &Rc<Context>) -> Result<MpiComm, CommError> {
-        let world = context.abi().comm_world;
-        let user = duplicate(context, world)?;
-        let collective = duplicate(context, world)?;
+    pub(crate) fn of_comm_world(context: &Rc<Context>) -> Result<MpiComm, CommError> {
+        let comm_world = context.abi().comm_world;
+        let user = duplicate(context, comm_world)?;
+        let collective = duplicate(context, comm_world)?;
         Ok(MpiComm(Rc::new(Shared {
             context: context.clone(),
             user,
@@ -156,7 +156,7 @@ impl MpiComm {
 
     /// The rank of the whole run.
     fn world_rank_of(&self, rank: usize) -> usize {
-        self.0.world_ranks.as_ref().map_or(rank, |ranks| ranks.get(rank).map_or(rank, |world| *world as usize))
+        self.0.world_ranks.as_ref().map_or(rank, |ranks| ranks.get(rank).map_or(rank, |rank| *rank as usize))
     }
 
     #[inline]

@@ -39,7 +39,7 @@ pub struct Context {
     pub windows: RefCell<Vec<Handle>>,
     /// After `MPI_Finalize` nothing may be called.
     pub finalized: Cell<bool>,
-    /// After the world's end no window may be read or written: their memory has been given back.
+    /// After the backend's end no window may be read or written: their memory has been given back.
     windows_freed: Cell<bool>,
     orphans: RefCell<Vec<Orphan>>,
 }
@@ -154,7 +154,7 @@ impl Context {
     /// Whether the memory that ranks of the node share is still there.
     ///
     /// # Errors
-    /// [`CommError`] after the end of the world.
+    /// [`CommError`] after the end of the backend.
     #[inline]
     pub fn check_windows(&self) -> Result<(), CommError> {
         if !self.windows_freed.get() {

@@ -52,8 +52,8 @@ pub const WATCHED_VARIABLE: &str = "WEFT_WATCHED";
 
 /// The process that watches this run, of what [`WATCHED_VARIABLE`] says: `HOST PID START`.
 /// `None` where it is on another computer, or not told.
-pub fn watcher(told: &str, host: &str) -> Option<Process> {
-    let words: Vec<&str> = told.split_ascii_whitespace().collect();
+pub fn watcher(value: &str, host: &str) -> Option<Process> {
+    let words: Vec<&str> = value.split_ascii_whitespace().collect();
     let [at, pid, start] = words[..] else { return None };
     (at == host).then_some(Process { pid: pid.parse().ok()?, start: start.parse().ok()? })
 }
@@ -61,8 +61,8 @@ pub fn watcher(told: &str, host: &str) -> Option<Process> {
 /// Has this process end when the one that watches its run, as the environment names it, or its launcher's is gone. For
 /// what a launch starts, as early as possible: ranks, and processes without MPI.
 pub fn guard_process() {
-    let told = std::env::var(WATCHED_VARIABLE).unwrap_or_default();
-    start(watcher(&told, &crate::launcher::host()), None, Arc::default());
+    let value = std::env::var(WATCHED_VARIABLE).unwrap_or_default();
+    start(watcher(&value, &crate::launcher::host()), None, Arc::default());
 }
 
 /// Starts the guard of this process, which goes on until the process ends.
@@ -187,15 +187,15 @@ impl Guard {
     /// Finds the next rank to watch; before MPI has started also whether there are as many as there should be.
     fn choose(&mut self, launcher: Process) {
         let Some(others) = &self.others else { return };
-        let found = life::ranks_under(launcher);
-        let live = found.iter().filter(|(rank, _)| *rank != others.rank && !others.board.has_ended(*rank));
+        let ranks = life::ranks_under(launcher);
+        let live = ranks.iter().filter(|(rank, _)| *rank != others.rank && !others.board.has_ended(*rank));
         let next = live.clone().find(|(rank, _)| *rank > others.rank).or(live.clone().next()).copied();
         let starts = self.shared.abort.get().is_none();
-        if let Some(here) = others.here.filter(|here| starts && found.len() < *here) {
+        if let Some(here) = others.here.filter(|here| starts && ranks.len() < *here) {
             self.counts.missing += 1;
             if self.counts.missing > MAX_LOOKS_AT_MISSING {
                 let lost =
-                    (0..others.ranks).find(|rank| here == others.ranks && found.iter().all(|(there, _)| there != rank));
+                    (0..others.ranks).find(|rank| here == others.ranks && ranks.iter().all(|(there, _)| there != rank));
                 let lost = lost.map_or("one of the ranks".to_owned(), |rank| format!("rank {rank}"));
                 self.end(&format!("{lost}: the process ended before it had started MPI; {ADVICE}"));
             }
@@ -250,8 +250,8 @@ mod tests {
     #[test]
     fn the_watcher_is_a_process_of_this_computer() {
         assert_eq!(watcher("vm 40 1234", "vm"), Some(Process { pid: 40, start: 1234 }));
-        for told in ["1", "", "elsewhere 40 1234", "vm 40", "vm x 1", "vm 40 1234 5"] {
-            assert_eq!(watcher(told, "vm"), None, "{told}");
+        for value in ["1", "", "elsewhere 40 1234", "vm 40", "vm x 1", "vm 40 1234 5"] {
+            assert_eq!(watcher(value, "vm"), None, "{value}");
         }
     }
 }

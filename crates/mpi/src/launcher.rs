@@ -1,4 +1,4 @@
-//! What the launcher (mpiexec, srun) told this process about the run.
+//! What the launcher (mpiexec, srun) says to this process about the run.
 
 /// The environment variables in which launchers give the number of ranks: Open MPI's prterun, Hydra and other PMI
 /// launchers, MVAPICH's, and srun. The last is looked at only without the others: under srun, Hydra starts its own
@@ -10,21 +10,21 @@ const SRUN_SIZE_VARIABLE: &str = "SLURM_STEP_NUM_TASKS";
 
 /// A launcher's word on the number of ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Told {
+struct StatedSize {
     variable: &'static str,
     ranks: usize,
 }
 
-fn told(variable: impl Fn(&str) -> Option<String>) -> Vec<Told> {
+fn stated_sizes(variable: impl Fn(&str) -> Option<String>) -> Vec<StatedSize> {
     let read = |name: &'static str| {
         let ranks = variable(name)?.trim().parse().ok()?;
-        Some(Told { variable: name, ranks })
+        Some(StatedSize { variable: name, ranks })
     };
-    let mut told: Vec<Told> = SIZE_VARIABLES.into_iter().filter_map(read).collect();
-    if told.is_empty() {
-        told.extend(read(SRUN_SIZE_VARIABLE));
+    let mut sizes: Vec<StatedSize> = SIZE_VARIABLES.into_iter().filter_map(read).collect();
+    if sizes.is_empty() {
+        sizes.extend(read(SRUN_SIZE_VARIABLE));
     }
-    told
+    sizes
 }
 
 /// Checks that the library sees as many ranks as the launcher started and the caller expects.
@@ -50,34 +50,34 @@ fn check(
     if let Some(expected) = expected.filter(|expected| *expected != seen) {
         return Err(format!("{expected} ranks were asked for, but {library} sees {seen}; {advice}"));
     }
-    let told = told(variable);
-    if told.is_empty() || told.iter().any(|told| told.ranks == seen) {
+    let sizes = stated_sizes(variable);
+    if sizes.is_empty() || sizes.iter().any(|size| size.ranks == seen) {
         return Ok(());
     }
-    let Told { variable, ranks } = &told[0];
+    let StatedSize { variable, ranks } = &sizes[0];
     Err(format!("the launcher started {ranks} ranks ({variable}), but {library} sees {seen}; {advice}"))
 }
 
 /// This process's rank as the launcher gave it, for messages of processes that MPI did not start in; 0 without one.
-pub fn told_rank() -> usize {
+pub fn launched_rank() -> usize {
     RANK_VARIABLES.iter().find_map(|name| std::env::var(name).ok()?.parse().ok()).unwrap_or(0)
 }
 
-/// What the launcher told this process of its place in the run.
+/// What the launcher says of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct LaunchedRank {
     pub rank: usize,
     pub ranks: usize,
     /// Ranks on this computer.
     pub here: Option<usize>,
 }
 
-/// The place of this process; `None` where no launcher has made it a rank.
-pub fn place() -> Option<Place> {
+/// The rank of this process; `None` where no launcher has made it a rank.
+pub fn launched() -> Option<LaunchedRank> {
     let of = |name: &&str| std::env::var(name).ok()?.trim().parse().ok();
     let ranks = SIZE_VARIABLES.iter().chain([&SRUN_SIZE_VARIABLE]).find_map(of)?;
     let rank = RANK_VARIABLES.iter().find_map(of)?;
-    Some(Place { rank, ranks, here: weft_simd::local_ranks() })
+    Some(LaunchedRank { rank, ranks, here: weft_simd::local_ranks() })
 }
 
 /// This machine's name, for reports.

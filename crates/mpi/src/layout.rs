@@ -57,9 +57,9 @@ mod tests {
             layout.fill(&[9; 30]).unwrap();
             prop_assert_eq!(layout.fill(&parts), Ok(parts.iter().sum()));
             prop_assert_eq!(layout.counts.len(), parts.len());
-            for (place, &part) in parts.iter().enumerate() {
-                prop_assert_eq!(layout.counts[place] as usize, part);
-                prop_assert_eq!(layout.starts[place] as usize, parts[..place].iter().sum::<usize>());
+            for (index, &part) in parts.iter().enumerate() {
+                prop_assert_eq!(layout.counts[index] as usize, part);
+                prop_assert_eq!(layout.starts[index] as usize, parts[..index].iter().sum::<usize>());
             }
         }
     }

@@ -1,14 +1,14 @@
-//! The world of real message passing: MPI, loaded at run time.
+//! The backend of real message passing: MPI, loaded at run time.
 //!
-//! A process that a launcher (mpiexec, srun) has started as one rank of a run calls [`run`], or starts a [`World`] and
-//! runs several programs in it. weft is built without MPI: [`library`] finds the library, learns which of three binary
-//! interfaces it has, and binds the forty functions that are needed.
+//! A process that a launcher (mpiexec, srun) has started as one rank of a run calls [`run`], or starts a [`Backend`]
+//! and runs several programs in it. weft is built without MPI: [`library`] finds the library, learns which of three
+//! binary interfaces it has, and binds the forty functions that are needed.
 //!
 //! | file | subject |
 //! |---|---|
 //! | `library/` | which file is the MPI library; its functions; its constants, one file per binary interface |
 //! | `launcher` | what the launcher told this process |
-//! | `world` | MPI's life in a process; runs of programs; what happens when one fails |
+//! | `backend` | MPI's life in a process; runs of programs; what happens when one fails |
 //! | `comm`, `request`, `native`, `tags`, `scratch` | the [`Communicator`](weft_comm::Communicator) |
 //! | `persistent`, `node` | messages sent again and again: MPI's persistent requests, or memory that ranks of a node share |
 //! | `calls` | whether ranks make the same calls in the same order |
@@ -36,6 +36,7 @@
 
 mod abort;
 mod activity;
+mod backend;
 mod board;
 mod calls;
 mod clock;
@@ -54,8 +55,8 @@ mod panics;
 mod scratch;
 mod tags;
 mod watchdog;
-mod world;
 
+pub use backend::{Backend, LIMIT_VARIABLE, LibraryInfo, Options, Watch, run};
 pub use calls::{Calls, Describe};
 pub use comm::MpiComm;
 pub use comm::SHARED_VARIABLE;
@@ -63,4 +64,3 @@ pub use comm::{ReceiveRequest, SendRequest};
 pub use diagnosis::{Collective, Diagnosis, Event, MARKER, PATIENCE, Report, SLOWEST_RATE, diagnose};
 pub use guard::WATCHED_VARIABLE;
 pub use guard::guard_process;
-pub use world::{LIMIT_VARIABLE, LibraryInfo, Options, Watch, World, run};

@@ -127,10 +127,10 @@ pub fn launcher() -> Option<Process> {
 
 /// The ranks that a launcher's process has here now, in their order; a wrapper stands for the rank that it started.
 pub fn ranks_under(launcher: Process) -> Vec<(usize, Process)> {
-    let mut found: Vec<_> =
+    let mut ranks: Vec<_> =
         launcher.children().into_iter().filter_map(|process| Some((process.rank()?, process))).collect();
-    found.sort_by_key(|(rank, _)| *rank);
-    found
+    ranks.sort_by_key(|(rank, _)| *rank);
+    ranks
 }
 
 /// A process whose end is waited for, and can be explained afterwards.
@@ -226,12 +226,12 @@ impl Watched {
     pub fn how(&self) -> Option<String> {
         match stat(self.process.pid).filter(|stat| stat.start == self.process.start) {
             Some(stat) if stat.status != 0 || stat.state == b'Z' => Some(describe(stat.status)),
-            _ => self.told(),
+            _ => self.exit_info(),
         }
     }
 
     #[cfg(target_os = "linux")]
-    fn told(&self) -> Option<String> {
+    fn exit_info(&self) -> Option<String> {
         let mut info = PidfdInfo { mask: PIDFD_INFO_EXIT, ..PidfdInfo::default() };
         let descriptor = self.descriptor.as_ref()?.as_raw_fd();
         // SAFETY: the system writes no more than the size that the request carries.
@@ -240,7 +240,7 @@ impl Watched {
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn told(&self) -> Option<String> {
+    fn exit_info(&self) -> Option<String> {
         None
     }
 }
@@ -344,7 +344,7 @@ impl ErrorStream {
         let path = format!("/proc/{}/fd/2", process.pid);
         let flags = libc::O_NOCTTY | libc::O_NONBLOCK;
         let file = OpenOptions::new().append(true).custom_flags(flags).open(path).ok()?;
-        if !file.metadata().is_ok_and(|found| found.is_file()) {
+        if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
             return Some(ErrorStream { file, overwritten: false });
         }
         // Where a file is opened twice, each has an offset of its own: what is appended here would be overwritten by

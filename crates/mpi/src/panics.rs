@@ -35,7 +35,8 @@ fn describe(info: &PanicHookInfo<'_>) -> String {
         .copied()
         .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("a panic without text");
-    info.location().map_or_else(|| text.to_owned(), |place| format!("{text} ({}:{})", place.file(), place.line()))
+    info.location()
+        .map_or_else(|| text.to_owned(), |location| format!("{text} ({}:{})", location.file(), location.line()))
 }
 
 #[cfg(test)]

@@ -26,26 +26,26 @@ pub struct Watcher {
     /// The call under way and when it was first seen.
     current: Option<(u64, f64)>,
     /// The call that was told to be long.
-    told: Option<u64>,
+    announced: Option<u64>,
 }
 
 impl Watcher {
     pub fn new(threshold: f64) -> Watcher {
-        Watcher { threshold, current: None, told: None }
+        Watcher { threshold, current: None, announced: None }
     }
 
     /// A look at `now` seconds.
     pub fn look(&mut self, now: f64, snapshot: Snapshot) -> Option<Notice> {
         let Snapshot { counter, doing } = snapshot;
-        let over = self.told.take_if(|told| *told != counter).map(|_| Notice::Over { counter });
+        let over = self.announced.take_if(|announced| *announced != counter).map(|_| Notice::Over { counter });
         let since = match self.current {
             Some((seen, since)) if seen == counter => since,
             _ => now,
         };
         self.current = Some((counter, since));
         let seconds = now - since;
-        if doing != Doing::Running && self.told.is_none() && seconds >= self.threshold {
-            self.told = Some(counter);
+        if doing != Doing::Running && self.announced.is_none() && seconds >= self.threshold {
+            self.announced = Some(counter);
             return Some(Notice::Long { doing, counter, seconds });
         }
         over

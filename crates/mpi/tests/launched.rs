@@ -27,12 +27,12 @@ fn find_mpiexec() -> Option<PathBuf> {
         return None;
     }
     let mpiexec = named("WEFT_MPIEXEC");
-    let found = mpiexec.clone().unwrap_or_else(|| PathBuf::from("mpiexec"));
-    match Command::new(&found).arg("--version").output() {
-        Ok(_) => Some(found),
+    let launcher = mpiexec.clone().unwrap_or_else(|| PathBuf::from("mpiexec"));
+    match Command::new(&launcher).arg("--version").output() {
+        Ok(_) => Some(launcher),
         Err(error) => {
-            assert!(mpiexec.is_none(), "cannot start WEFT_MPIEXEC={}: {error}", found.display());
-            println!("skipped: cannot start {}: {error}; set WEFT_MPIEXEC", found.display());
+            assert!(mpiexec.is_none(), "cannot start WEFT_MPIEXEC={}: {error}", launcher.display());
+            println!("skipped: cannot start {}: {error}; set WEFT_MPIEXEC", launcher.display());
             None
         }
     }
@@ -259,7 +259,7 @@ fn a_rank_that_panics_or_fails_ends_the_run_with_its_message() {
 }
 
 #[test]
-fn a_killed_rank_is_told() {
+fn a_killed_rank_is_named() {
     let named = "rank 1: the process was killed by signal 9 (Killed)";
     let hydra = "the process of a rank was killed by signal 9 (Killed); the launcher does not say which";
     expect_failure(3, "kill", |error| error == named || error == hydra);

@@ -2,7 +2,7 @@
 //! become one where they meet.
 //!
 //! The machine is a hypercube of chips with several processors each. All chips work in step, in cycles: a chip takes a few
-//! messages of its processors into its buffers; then the dimensions of the hypercube get their turn, the highest first,
+//! messages of its processors into its buffers; then the dimensions of the hypercube are served, the highest first,
 //! and over each wire the oldest message that must cross it goes; then the chip delivers. What a cycle costs in time is
 //! the caller's: counts are what comes out.
 
@@ -25,7 +25,7 @@ pub struct CombiningRouter {
 pub struct Passage {
     /// Cycles of all chips.
     pub cycles: u64,
-    /// Turns of a dimension in which a message crossed a wire.
+    /// Rounds of a dimension in which a message crossed a wire.
     pub steps: u64,
     /// Messages beyond its buffers in the fullest chip, summed over cycles.
     pub overflow: u64,
@@ -88,7 +88,7 @@ impl CombiningRouter {
         passage
     }
 
-    /// The turn of one dimension; whether anything crossed.
+    /// The round of one dimension; whether anything crossed.
     fn cross(&self, held: &mut [Vec<usize>], dimension: u32) -> bool {
         let bit = 1usize << dimension;
         let mut crossing = Vec::new();

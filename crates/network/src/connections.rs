@@ -71,13 +71,13 @@ pub struct ConnectionTransfer {
 
 /// How a node's program uses its connections within a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Turns {
+pub enum Arbitration {
     /// One after another, in the order of the list of transfers; it begins the next when it is through with one.
     #[default]
     InOrder,
     /// All of them at once, an element of each in turn.
     Interleaved,
-    /// All of them at once, always the one that is furthest behind: long transfers get more turns, so that all are
+    /// All of them at once, always the one that is furthest behind: long transfers get more of them, so that all are
     /// through together. A program that was compiled for its transfers knows their lengths.
     Proportional,
 }
@@ -86,7 +86,7 @@ pub enum Turns {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionPhase {
     pub transfers: Vec<ConnectionTransfer>,
-    pub turns: Turns,
+    pub arbitration: Arbitration,
     /// Whether its connections are open since the phase before: it begins when that is through, nothing is switched.
     pub continues: bool,
 }
@@ -140,7 +140,7 @@ impl LogicalChannels {
     /// # Examples
     /// ```
     /// use weft_machine::Topology;
-    /// use weft_network::{ConnectionCost, ConnectionPhase, ConnectionTransfer, LogicalChannels, Turns};
+    /// use weft_network::{ConnectionCost, ConnectionPhase, ConnectionTransfer, LogicalChannels, Arbitration};
     ///
     /// let ring = Topology::Torus { extents: vec![8] };
     /// let transfer = |from, to| {
@@ -150,7 +150,7 @@ impl LogicalChannels {
     /// };
     /// let cost = ConnectionCost::of(&weft_machine::find("iwarp64").unwrap()).unwrap();
     /// let mut end = |transfers| {
-    ///     let phase = ConnectionPhase { transfers, turns: Turns::InOrder, continues: false };
+    ///     let phase = ConnectionPhase { transfers, arbitration: Arbitration::InOrder, continues: false };
     ///     let phase = LogicalChannels::new(8, ring.links(), cost).exchange(&[phase]).phases.remove(0);
     ///     (phase.end - phase.instantiated).seconds()
     /// };
@@ -168,8 +168,9 @@ impl LogicalChannels {
         let switch = synchronisation + Picos::from_seconds(self.cost.initialisation);
         let mut at = Picos::ZERO;
         let mut times = Vec::with_capacity(phases.len());
-        for ConnectionPhase { transfers, turns, continues } in phases {
-            let phase = self.phase_until(transfers, *turns, if *continues { at } else { at + switch }, interrupt)?;
+        for ConnectionPhase { transfers, arbitration, continues } in phases {
+            let phase =
+                self.phase_until(transfers, *arbitration, if *continues { at } else { at + switch }, interrupt)?;
             at = phase.end;
             times.push(phase);
         }
@@ -181,24 +182,29 @@ impl LogicalChannels {
     ///
     /// # Panics
     /// When a transfer names a node or link that the machine does not have.
-    pub fn phase(&mut self, transfers: &[ConnectionTransfer], turns: Turns, instantiated: Picos) -> PhaseTimes {
-        self.phase_until(transfers, turns, instantiated, &Interrupt::NEVER).expect("nobody interrupts it")
+    pub fn phase(
+        &mut self,
+        transfers: &[ConnectionTransfer],
+        arbitration: Arbitration,
+        instantiated: Picos,
+    ) -> PhaseTimes {
+        self.phase_until(transfers, arbitration, instantiated, &Interrupt::NEVER).expect("nobody interrupts it")
     }
 
     fn phase_until(
         &mut self,
         transfers: &[ConnectionTransfer],
-        turns: Turns,
+        arbitration: Arbitration,
         instantiated: Picos,
         interrupt: &Interrupt,
     ) -> Option<PhaseTimes> {
         // Rates are fair in portions: of a byte, or of a part of the transfer that is the same for all.
-        let portion = |transfer: &ConnectionTransfer| match turns {
-            Turns::Proportional if transfer.bytes > 0 => transfer.bytes as f64,
+        let portion = |transfer: &ConnectionTransfer| match arbitration {
+            Arbitration::Proportional if transfer.bytes > 0 => transfer.bytes as f64,
             _ => 1.0,
         };
         let uses: Vec<Vec<Use>> = transfers.iter().map(|transfer| self.uses(transfer, portion(transfer))).collect();
-        let mut queues = Queues::new(self, transfers, turns);
+        let mut queues = Queues::new(self, transfers, arbitration);
         let mut spans = vec![Span { start: instantiated, end: instantiated }; transfers.len()];
         let mut left: Vec<f64> = transfers.iter().map(|transfer| transfer.bytes as f64 / portion(transfer)).collect();
         let (mut active, mut rates): (Vec<usize>, Vec<f64>) = (queues.begin(), Vec::new());
@@ -210,14 +216,14 @@ impl LogicalChannels {
             }
             let flows: Vec<&[Use]> = active.iter().map(|&transfer| &uses[transfer][..]).collect();
             self.shares.rates(&flows, &mut rates);
-            let time_left = |place: usize| left[active[place]] / rates[place];
+            let time_left = |index: usize| left[active[index]] / rates[index];
             let step = (0..active.len()).map(time_left).fold(f64::INFINITY, f64::min);
             now += step;
             // What ends within a part in 10^9 of the step ends with it: rounding must not make an event of its own.
             let is_through: Vec<bool> =
-                (0..active.len()).map(|place| time_left(place) <= step * (1.0 + 1e-9)).collect();
-            for (place, &transfer) in active.iter().enumerate() {
-                left[transfer] -= rates[place] * step;
+                (0..active.len()).map(|index| time_left(index) <= step * (1.0 + 1e-9)).collect();
+            for (index, &transfer) in active.iter().enumerate() {
+                left[transfer] -= rates[index] * step;
             }
             let time = instantiated + Picos::from_seconds(now);
             let mut next = Vec::with_capacity(active.len());
@@ -281,7 +287,7 @@ struct Queues {
 }
 
 impl Queues {
-    fn new(channels: &LogicalChannels, transfers: &[ConnectionTransfer], turns: Turns) -> Queues {
+    fn new(channels: &LogicalChannels, transfers: &[ConnectionTransfer], arbitration: Arbitration) -> Queues {
         let program = |resource: u32| resource as usize - channels.links;
         let ends: Vec<[usize; 2]> = transfers
             .iter()
@@ -294,7 +300,7 @@ impl Queues {
                 waiting[ends[1]].push(transfer);
             }
         }
-        Queues { waiting, ends, all_at_once: turns != Turns::InOrder }
+        Queues { waiting, ends, all_at_once: arbitration != Arbitration::InOrder }
     }
 
     /// The transfers to begin with.
@@ -344,8 +350,8 @@ mod tests {
         ConnectionTransfer { from, to, bytes, route: route.to_vec() }
     }
 
-    fn ends(cost: ConnectionCost, turns: Turns, transfers: &[ConnectionTransfer]) -> Vec<u64> {
-        let times = LogicalChannels::new(8, 8, cost).phase(transfers, turns, Picos::ZERO);
+    fn ends(cost: ConnectionCost, arbitration: Arbitration, transfers: &[ConnectionTransfer]) -> Vec<u64> {
+        let times = LogicalChannels::new(8, 8, cost).phase(transfers, arbitration, Picos::ZERO);
         times.transfers.iter().map(|span| span.end.0 / 1000).collect()
     }
 
@@ -353,15 +359,15 @@ mod tests {
     fn channels_share_a_link_and_use_what_others_leave() {
         // Both cross link 0; the shorter ends when each has had half of the link, the longer then has all of it.
         let both = [transfer(0, 1, 100, &[0]), transfer(2, 3, 300, &[0])];
-        assert_eq!(ends(COST, Turns::Interleaved, &both), [200, 400]);
-        assert_eq!(ends(COST, Turns::InOrder, &both), [200, 400], "different nodes do not wait for each other");
+        assert_eq!(ends(COST, Arbitration::Interleaved, &both), [200, 400]);
+        assert_eq!(ends(COST, Arbitration::InOrder, &both), [200, 400], "different nodes do not wait for each other");
     }
 
     #[test]
     fn a_node_is_at_one_transfer_or_takes_turns() {
         let both = [transfer(0, 1, 100, &[0]), transfer(0, 2, 100, &[1])];
-        assert_eq!(ends(COST, Turns::InOrder, &both), [100, 200]);
-        assert_eq!(ends(COST, Turns::Interleaved, &both), [200, 200]);
+        assert_eq!(ends(COST, Arbitration::InOrder, &both), [100, 200]);
+        assert_eq!(ends(COST, Arbitration::Interleaved, &both), [200, 200]);
     }
 
     #[test]
@@ -369,24 +375,24 @@ mod tests {
         // Node 0 sends 300 and 100 bytes, node 2 another 100 to the receiver of the long one. By turns alone the long one
         // loses time to both; in proportion nothing is lost.
         let three = [transfer(0, 1, 300, &[0]), transfer(0, 3, 100, &[1]), transfer(2, 1, 100, &[2])];
-        assert_eq!(ends(COST, Turns::Interleaved, &three), [400, 200, 200]);
-        assert_eq!(ends(COST, Turns::Proportional, &three), [400, 400, 400]);
+        assert_eq!(ends(COST, Arbitration::Interleaved, &three), [400, 200, 200]);
+        assert_eq!(ends(COST, Arbitration::Proportional, &three), [400, 400, 400]);
     }
 
     #[test]
     fn a_node_sends_and_receives_at_once_or_either() {
         let both = [transfer(0, 1, 100, &[0]), transfer(1, 0, 100, &[1])];
-        assert_eq!(ends(COST, Turns::InOrder, &both), [100, 100]);
+        assert_eq!(ends(COST, Arbitration::InOrder, &both), [100, 100]);
         let either = ConnectionCost { overlapped: false, ..COST };
-        assert_eq!(ends(either, Turns::InOrder, &both), [100, 200]);
-        assert_eq!(ends(either, Turns::Interleaved, &both), [200, 200]);
+        assert_eq!(ends(either, Arbitration::InOrder, &both), [100, 200]);
+        assert_eq!(ends(either, Arbitration::Interleaved, &both), [200, 200]);
     }
 
     #[test]
     fn a_slow_program_leaves_the_link_to_others() {
         let slow = ConnectionCost { send_byte_time: 10e-9, ..COST };
         let three = [transfer(0, 4, 100, &[0]), transfer(1, 5, 100, &[0]), transfer(2, 6, 100, &[0])];
-        assert_eq!(ends(slow, Turns::InOrder, &three), [1000, 1000, 1000], "congestion of three is invisible");
+        assert_eq!(ends(slow, Arbitration::InOrder, &three), [1000, 1000, 1000], "congestion of three is invisible");
     }
 
     #[test]
@@ -406,15 +412,15 @@ mod tests {
 
     #[test]
     fn nothing_to_send_takes_no_time() {
-        assert_eq!(ends(COST, Turns::InOrder, &[transfer(0, 1, 0, &[0]), transfer(0, 2, 7, &[1])]), [0, 7]);
+        assert_eq!(ends(COST, Arbitration::InOrder, &[transfer(0, 1, 0, &[0]), transfer(0, 2, 7, &[1])]), [0, 7]);
     }
 
     fn transfers() -> impl Strategy<Value = Vec<ConnectionTransfer>> {
         let one = (0usize..8, 0usize..8, 0u64..500, proptest::collection::btree_set(0u32..8, 1..5));
-        let made = one.prop_filter_map("to itself", |(from, to, bytes, route)| {
+        let between_nodes = one.prop_filter_map("to itself", |(from, to, bytes, route)| {
             (from != to).then(|| transfer(from, to, bytes, &route.into_iter().collect::<Vec<_>>()))
         });
-        proptest::collection::vec(made, 1..25)
+        proptest::collection::vec(between_nodes, 1..25)
     }
 
     proptest! {
@@ -422,10 +428,10 @@ mod tests {
         #[test]
         fn phases_end_within_their_bounds(
             transfers in transfers(), overlapped: bool,
-            turns in proptest::sample::select(vec![Turns::InOrder, Turns::Interleaved, Turns::Proportional]),
+            arbitration in proptest::sample::select(vec![Arbitration::InOrder, Arbitration::Interleaved, Arbitration::Proportional]),
         ) {
             let cost = ConnectionCost { overlapped, ..COST };
-            let times = LogicalChannels::new(8, 8, cost).phase(&transfers, turns, Picos(7000));
+            let times = LogicalChannels::new(8, 8, cost).phase(&transfers, arbitration, Picos(7000));
             let total: u64 = transfers.iter().map(|transfer| transfer.bytes).sum();
             let mut busy = [0u64; 24];
             for (transfer, span) in transfers.iter().zip(&times.transfers) {
@@ -439,10 +445,10 @@ mod tests {
             let slack = 100;
             prop_assert!(times.end.0 + slack >= bound);
             // In proportion, whoever has most to do is busy all the time.
-            prop_assert!(turns != Turns::Proportional || times.end.0 <= bound + slack, "{times:?}");
+            prop_assert!(arbitration != Arbitration::Proportional || times.end.0 <= bound + slack, "{times:?}");
             // Some resource is always exhausted while transfers are left, and each is so for what it carries.
             prop_assert!(times.end.0 <= 7000 + 1000 * total + slack);
-            prop_assert_eq!(&times, &LogicalChannels::new(8, 8, cost).phase(&transfers, turns, Picos(7000)));
+            prop_assert_eq!(&times, &LogicalChannels::new(8, 8, cost).phase(&transfers, arbitration, Picos(7000)));
         }
     }
 }

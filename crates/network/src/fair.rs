@@ -1,6 +1,6 @@
 //! Max-min fair shares of links and of accesses to the network.
 //!
-//! A link whose logical channels take turns word by word (demand-driven round-robin, section 4.1.2 of Feldmann, Stricker
+//! A link whose logical channels alternate word by word (demand-driven round-robin, section 4.1.2 of Feldmann, Stricker
 //! and Warfel 1993), with flow control on every channel, gives each channel its max-min fair share: what another channel
 //! cannot use because it is held up elsewhere is divided among those that can (Hahne 1991, Round-robin scheduling for
 //! max-min fairness in data networks). `tests/word_by_word.rs` holds that against a model that moves single words.
@@ -93,9 +93,9 @@ impl FairShares {
         self.resources[resource as usize].flows.iter().any(|&flow| rates[flow as usize].is_infinite())
     }
 
-    fn exhaust(&mut self, place: usize, level: f64, flows: &[&[Use]], rates: &mut [f64]) {
-        for index in 0..self.resources[place].flows.len() {
-            let flow = self.resources[place].flows[index] as usize;
+    fn exhaust(&mut self, resource: usize, level: f64, flows: &[&[Use]], rates: &mut [f64]) {
+        for index in 0..self.resources[resource].flows.len() {
+            let flow = self.resources[resource].flows[index] as usize;
             if rates[flow].is_finite() {
                 continue;
             }
@@ -128,18 +128,18 @@ mod tests {
     #[test]
     fn what_one_flow_cannot_use_another_gets() {
         // Two flows on link 0, one of which shares link 1 with two others.
-        let found = rates(2, &[uses(&[0]), uses(&[0, 1]), uses(&[1]), uses(&[1])]);
+        let shares = rates(2, &[uses(&[0]), uses(&[0, 1]), uses(&[1]), uses(&[1])]);
         let third = 1.0 / 3.0;
-        for (found, wanted) in found.iter().zip([2.0 * third, third, third, third]) {
-            assert!((found - wanted).abs() < 1e-9, "{found} {wanted}");
+        for (shares, wanted) in shares.iter().zip([2.0 * third, third, third, third]) {
+            assert!((shares - wanted).abs() < 1e-9, "{shares} {wanted}");
         }
     }
 
     #[test]
     fn a_slow_access_leaves_the_link_to_others() {
         let slow = vec![Use { resource: 0, byte_time: 1.0 }, Use { resource: 1, byte_time: 10.0 }];
-        let found = rates(2, &[slow, uses(&[0])]);
-        assert!((found[0] - 0.1).abs() < 1e-9 && (found[1] - 0.9).abs() < 1e-9, "{found:?}");
+        let shares = rates(2, &[slow, uses(&[0])]);
+        assert!((shares[0] - 0.1).abs() < 1e-9 && (shares[1] - 0.9).abs() < 1e-9, "{shares:?}");
     }
 
     #[test]

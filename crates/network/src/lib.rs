@@ -20,7 +20,7 @@ mod table;
 
 pub use channels::MemoryChannels;
 pub use connections::{
-    ConnectionCost, ConnectionPhase, ConnectionTransfer, ExchangeTimes, LogicalChannels, PhaseTimes, Span, Turns,
+    Arbitration, ConnectionCost, ConnectionPhase, ConnectionTransfer, ExchangeTimes, LogicalChannels, PhaseTimes, Span,
 };
 pub use links::{Links, Traffic};
 pub use passage::{LinkCost, Network, Passage};

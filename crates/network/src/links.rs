@@ -6,7 +6,7 @@ use crate::table::Table;
 
 /// A stretch of time in which a link is held.
 #[derive(Clone, Copy, Debug, Default)]
-struct Stretch {
+struct Interval {
     from: u64,
     until: u64,
 }
@@ -15,8 +15,8 @@ struct Stretch {
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(32))]
 struct Held {
-    before: Stretch,
-    last: Stretch,
+    before: Interval,
+    last: Interval,
 }
 
 /// When each link is held, and on request what it has carried.
@@ -87,7 +87,7 @@ impl Links {
     /// Holds `link`, which is free for good at `from`, until `until`.
     #[inline]
     pub fn hold(&mut self, link: usize, from: Picos, until: Picos, bytes: u64) {
-        self.held[link].last = Stretch { from: from.0, until: until.0 };
+        self.held[link].last = Interval { from: from.0, until: until.0 };
         self.record(link, from, until, bytes);
     }
 
@@ -113,8 +113,8 @@ impl Held {
         }
         let from = reached.max(last.until);
         let is_past = before.until <= now;
-        self.before = Stretch { from: if is_past { last.from } else { before.from }, until: last.until };
-        self.last = Stretch { from, until: from.saturating_add(duration) };
+        self.before = Interval { from: if is_past { last.from } else { before.from }, until: last.until };
+        self.last = Interval { from, until: from.saturating_add(duration) };
         from
     }
 
@@ -129,12 +129,12 @@ impl Held {
         let from = reached.max(before.until);
         let until = from.saturating_add(duration);
         if until <= last.from {
-            self.before = Stretch { from: if is_past { from } else { before.from }, until };
+            self.before = Interval { from: if is_past { from } else { before.from }, until };
             return from;
         }
         let from = from.max(last.until);
-        self.before = Stretch { from: if is_past { last.from } else { before.from }, until: last.until };
-        self.last = Stretch { from, until: from.saturating_add(duration) };
+        self.before = Interval { from: if is_past { last.from } else { before.from }, until: last.until };
+        self.last = Interval { from, until: from.saturating_add(duration) };
         from
     }
 }

@@ -55,7 +55,7 @@ pub struct PooledCost {
 const POOLS: u32 = 3;
 
 /// Words that a logical channel holds. An estimate: the paper does not say; queues of this length let a stream go on
-/// at full speed over the turn of all channels of a link.
+/// at full speed over the round of all channels of a link.
 const CHANNEL_WORDS: u64 = 8;
 
 impl PooledCost {
@@ -410,11 +410,11 @@ impl<'a> Passing<'a> {
         self.move_words(now);
         // Times are whole picoseconds: what is left of a message that is through is what passes in one of them.
         let slack: Vec<f64> = self.rates.iter().map(|rate| rate * 2e-12).collect();
-        for (place, slack) in slack.iter().enumerate() {
-            let message = self.draining[place].message;
+        for (index, slack) in slack.iter().enumerate() {
+            let message = self.draining[index].message;
             let last = self.routes[message as usize].len() as u32 - 1;
             while self.left[message as usize] < last
-                && self.draining[place].left <= self.fits(&self.draining[place]) + slack
+                && self.draining[index].left <= self.fits(&self.draining[index]) + slack
             {
                 self.free_next(now, message);
             }

@@ -57,8 +57,8 @@ fn traffic(seed: u64, spacing: u64, longest: u64) -> Vec<Message> {
     let mut message = || {
         ready += random.random_range(0..2 * spacing);
         let from = random.random_range(0..64);
-        let turn = random.random_range(1..64);
-        (ready, from, (from + turn) % 64, random.random_range(1..longest))
+        let offset = random.random_range(1..64);
+        (ready, from, (from + offset) % 64, random.random_range(1..longest))
     };
     (0..400).map(|_| message()).collect()
 }
@@ -96,9 +96,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn alone_a_message_takes_the_same_time(from in 0..64usize, turn in 1..64usize, transmission in 1..10_000u64) {
+    fn alone_a_message_takes_the_same_time(from in 0..64usize, offset in 1..64usize, transmission in 1..10_000u64) {
         let torus = Topology::Torus { extents: vec![8, 8] };
-        let messages = [(5, from, (from + turn) % 64, transmission)];
+        let messages = [(5, from, (from + offset) % 64, transmission)];
         prop_assert_eq!(one_pass(&torus, &messages), hop_by_hop(&torus, &messages));
     }
 
@@ -108,7 +108,7 @@ proptest! {
     ) {
         let torus = Topology::Torus { extents: vec![8, 8] };
         let mut messages: Vec<Message> =
-            messages.into_iter().map(|(ready, from, turn, transmission)| (ready, from, (from + turn) % 64, transmission)).collect();
+            messages.into_iter().map(|(ready, from, offset, transmission)| (ready, from, (from + offset) % 64, transmission)).collect();
         messages.sort_unstable();
         for (message, arrived) in messages.iter().zip(one_pass(&torus, &messages)) {
             prop_assert!(arrived >= one_pass(&torus, std::slice::from_ref(message))[0]);

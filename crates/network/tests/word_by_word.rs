@@ -8,10 +8,10 @@ use rand::RngExt;
 use rand::seq::SliceRandom;
 use weft_base::{Picos, generator};
 use weft_machine::Topology;
-use weft_network::{ConnectionCost, ConnectionTransfer, LogicalChannels, Turns};
+use weft_network::{Arbitration, ConnectionCost, ConnectionTransfer, LogicalChannels};
 
 /// Words that a channel holds behind every link.
-const ROOM: u64 = 8;
+const CAPACITY: u64 = 8;
 /// Seconds of a tick, in which a word of one byte moves.
 const TICK: f64 = 1e-9;
 
@@ -25,7 +25,7 @@ const COST: ConnectionCost = ConnectionCost {
     initialisation: 0.0,
 };
 
-/// Something that moves a word in a tick, and the stages of channels that take turns on it.
+/// Something that moves a word in a tick, and the stages of channels that alternate on it.
 #[derive(Default)]
 struct Mover {
     /// Channel and number of the stage within it.
@@ -34,7 +34,7 @@ struct Mover {
 }
 
 /// The tick in which each transfer's last word is received.
-fn word_by_word(topology: &Topology, transfers: &[ConnectionTransfer], turns: Turns) -> Vec<u64> {
+fn word_by_word(topology: &Topology, transfers: &[ConnectionTransfer], arbitration: Arbitration) -> Vec<u64> {
     let (links, nodes) = (topology.links(), topology.nodes());
     let mut movers: Vec<Mover> = (0..links + 2 * nodes).map(|_| Mover::default()).collect();
     // Words before each stage: those to be sent, then what each channel holds; the last entry is what was received.
@@ -59,16 +59,16 @@ fn word_by_word(topology: &Topology, transfers: &[ConnectionTransfer], turns: Tu
         let before = words.clone();
         for (number, mover) in movers.iter_mut().enumerate() {
             let count = mover.stages.len();
-            let mut ready = (0..count).map(|step| (mover.next + step) % count).filter(|&place| {
-                let (channel, stage) = mover.stages[place];
+            let mut ready = (0..count).map(|step| (mover.next + step) % count).filter(|&index| {
+                let (channel, stage) = mover.stages[index];
                 let is_last = stage + 2 == before[channel].len();
-                before[channel][stage] > 0 && (is_last || before[channel][stage + 1] < ROOM)
+                before[channel][stage] > 0 && (is_last || before[channel][stage + 1] < CAPACITY)
             });
             let is_program = number >= links;
-            let ready = if is_program && turns == Turns::Proportional {
+            let ready = if is_program && arbitration == Arbitration::Proportional {
                 // Words that have passed here, as a share of all.
-                let passed = |&place: &usize| {
-                    let (channel, stage) = mover.stages[place];
+                let passed = |&index: &usize| {
+                    let (channel, stage) = mover.stages[index];
                     let behind: u64 = before[channel][stage + 1..].iter().sum();
                     behind as f64 / transfers[channel].bytes as f64
                 };
@@ -76,11 +76,11 @@ fn word_by_word(topology: &Topology, transfers: &[ConnectionTransfer], turns: Tu
             } else {
                 ready.next()
             };
-            if let Some(place) = ready {
-                let (channel, stage) = mover.stages[place];
+            if let Some(index) = ready {
+                let (channel, stage) = mover.stages[index];
                 words[channel][stage] -= 1;
                 words[channel][stage + 1] += 1;
-                mover.next = (place + 1) % count;
+                mover.next = (index + 1) % count;
             }
         }
         for (channel, transfer) in transfers.iter().enumerate() {
@@ -92,9 +92,9 @@ fn word_by_word(topology: &Topology, transfers: &[ConnectionTransfer], turns: Tu
     ends
 }
 
-fn fair(topology: &Topology, transfers: &[ConnectionTransfer], turns: Turns) -> Vec<u64> {
+fn fair(topology: &Topology, transfers: &[ConnectionTransfer], arbitration: Arbitration) -> Vec<u64> {
     let mut channels = LogicalChannels::new(topology.nodes(), topology.links(), COST);
-    let times = channels.phase(transfers, turns, Picos::ZERO);
+    let times = channels.phase(transfers, arbitration, Picos::ZERO);
     times.transfers.iter().map(|span| span.end.0 / 1000).collect()
 }
 
@@ -115,10 +115,11 @@ fn symmetric_patterns_agree_to_the_filling_of_the_channels() {
                 transfers.extend((0..64).map(|from| connection(&topology, from, (from + more) % 64, 500)));
             }
             let filling = topology.diameter() as u64 + 2;
-            let turns = Turns::Interleaved;
-            let (fair, words) = (fair(&topology, &transfers, turns), word_by_word(&topology, &transfers, turns));
+            let arbitration = Arbitration::Interleaved;
+            let (fair, words) =
+                (fair(&topology, &transfers, arbitration), word_by_word(&topology, &transfers, arbitration));
             for (fair, words) in fair.iter().zip(&words) {
-                // Ticks of a turn, and the ticks until the first word is there.
+                // Ticks of a round, and the ticks until the first word is there.
                 assert!(fair <= words && *words <= fair + fair / 8 + filling, "{step} {more}: {fair} {words}");
             }
         }
@@ -126,7 +127,7 @@ fn symmetric_patterns_agree_to_the_filling_of_the_channels() {
 }
 
 /// Mean and worst relative differences of transfers, and of whole phases, over random patterns.
-fn differences(turns: Turns) -> [f64; 4] {
+fn differences(arbitration: Arbitration) -> [f64; 4] {
     let topology = Topology::Torus { extents: vec![4, 4] };
     let (mut relative, mut spans) = (Vec::new(), Vec::new());
     for seed in 0..12 {
@@ -138,27 +139,28 @@ fn differences(turns: Turns) -> [f64; 4] {
             .iter()
             .map(|&(from, to)| connection(&topology, from, to, random.random_range(100..1000)))
             .collect();
-        let (fair, words) = (fair(&topology, &transfers, turns), word_by_word(&topology, &transfers, turns));
+        let (fair, words) =
+            (fair(&topology, &transfers, arbitration), word_by_word(&topology, &transfers, arbitration));
         relative.extend(fair.iter().zip(&words).map(|(fair, words)| *words as f64 / *fair as f64 - 1.0));
         spans.push(*words.iter().max().unwrap() as f64 / *fair.iter().max().unwrap() as f64 - 1.0);
     }
     let mean = |of: &[f64]| of.iter().map(|each| each.abs()).sum::<f64>() / of.len() as f64;
     let worst = |of: &[f64]| of.iter().fold(0.0_f64, |most, each| most.max(each.abs()));
-    let found = [mean(&relative), worst(&relative), mean(&spans), worst(&spans)];
-    println!("{turns:?}: transfers and phases, mean and worst: {found:.4?}");
-    found
+    let differences = [mean(&relative), worst(&relative), mean(&spans), worst(&spans)];
+    println!("{arbitration:?}: transfers and phases, mean and worst: {differences:.4?}");
+    differences
 }
 
 #[test]
 fn random_patterns_agree() {
     // A transfer that has few words to move is at the mercy of whose turn it is; what decides, the phase, is not.
-    let [mean, worst, mean_of_phases, worst_of_phases] = differences(Turns::Interleaved);
+    let [mean, worst, mean_of_phases, worst_of_phases] = differences(Arbitration::Interleaved);
     assert!(mean < 0.03 && worst < 0.5);
     assert!(mean_of_phases < 0.002 && worst_of_phases < 0.005);
 }
 
 #[test]
 fn programs_that_know_lengths_agree() {
-    let [.., mean_of_phases, worst_of_phases] = differences(Turns::Proportional);
+    let [.., mean_of_phases, worst_of_phases] = differences(Arbitration::Proportional);
     assert!(mean_of_phases < 0.01 && worst_of_phases < 0.03);
 }

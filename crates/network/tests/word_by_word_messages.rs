@@ -13,7 +13,7 @@ use weft_machine::Topology;
 use weft_network::{PooledCost, PooledMessage, pass_messages};
 
 /// Words that a channel holds.
-const ROOM: u64 = 8;
+const CAPACITY: u64 = 8;
 const OVERHEAD: u64 = 100;
 const HOP: u64 = 2;
 
@@ -28,7 +28,7 @@ const COST: PooledCost = PooledCost {
     copy_byte_time: 0.0,
     hop_time: HOP as f64 * 1e-9,
     channels: 1,
-    channel_bytes: ROOM,
+    channel_bytes: CAPACITY,
 };
 
 struct Message {
@@ -58,7 +58,7 @@ struct Node {
 
 /// The links of an 8x8 torus (node = 8 x + y) with their pools: the second from the step over the edge on.
 fn route(topology: &Topology, from: usize, to: usize) -> Vec<usize> {
-    let (mut axis, mut second, mut at, mut found) = (2, false, from, Vec::new());
+    let (mut axis, mut second, mut at, mut channels) = (2, false, from, Vec::new());
     while let Some((link, next)) = topology.next_hop(at, to) {
         let here = usize::from(at / 8 == next / 8);
         if here != axis {
@@ -66,10 +66,10 @@ fn route(topology: &Topology, from: usize, to: usize) -> Vec<usize> {
         }
         let (x, y) = if here == 0 { (at / 8, next / 8) } else { (at % 8, next % 8) };
         second |= x.abs_diff(y) > 1;
-        found.push(2 * link + usize::from(second));
+        channels.push(2 * link + usize::from(second));
         at = next;
     }
-    found
+    channels
 }
 
 /// When the last message has been received, in ticks.
@@ -91,7 +91,7 @@ fn word_by_word(topology: &Topology, messages: &[PooledMessage]) -> u64 {
     }
     let mut owner: Vec<Option<usize>> = vec![None; 2 * topology.links()];
     let mut waiting: Vec<VecDeque<usize>> = vec![VecDeque::new(); 2 * topology.links()];
-    let mut turn = vec![0usize; topology.links()];
+    let mut next = vec![0usize; topology.links()];
     let mut left = messages.len();
     for tick in 0.. {
         if left == 0 {
@@ -149,18 +149,18 @@ fn word_by_word(topology: &Topology, messages: &[PooledMessage]) -> u64 {
             }
         }
         let before: Vec<Vec<u64>> = all.iter().map(|message| message.entered.clone()).collect();
-        for (link, turn) in turn.iter_mut().enumerate() {
-            let first = *turn;
+        for (link, next) in next.iter_mut().enumerate() {
+            let first = *next;
             for step in 0..2 {
                 let channel = 2 * link + (first + step) % 2;
                 let Some(index) = owner[channel] else { continue };
                 let message = &mut all[index];
-                let place = message.route.iter().position(|&other| other == channel).unwrap();
-                let there = if place == 0 { message.words } else { before[index][place - 1] };
-                let gone = before[index].get(place + 1).copied().unwrap_or(message.received);
-                if there > before[index][place] && before[index][place] - gone < ROOM {
-                    message.entered[place] += 1;
-                    *turn = (channel + 1) % 2;
+                let hop = message.route.iter().position(|&other| other == channel).unwrap();
+                let there = if hop == 0 { message.words } else { before[index][hop - 1] };
+                let gone = before[index].get(hop + 1).copied().unwrap_or(message.received);
+                if there > before[index][hop] && before[index][hop] - gone < CAPACITY {
+                    message.entered[hop] += 1;
+                    *next = (channel + 1) % 2;
                     break;
                 }
             }
@@ -226,9 +226,9 @@ fn alone_a_message_takes_the_same_time() {
 #[test]
 fn random_traffic_ends_at_about_the_same_time() {
     for (words, degree) in [(4, 6), (32, 5), (300, 2)] {
-        let found = differences(words, degree);
-        println!("{words} words: {found:.3?}");
-        let mean = found.iter().sum::<f64>() / found.len() as f64;
-        assert!(mean.abs() < 0.1, "{words} words: {found:.3?}");
+        let differences = differences(words, degree);
+        println!("{words} words: {differences:.3?}");
+        let mean = differences.iter().sum::<f64>() / differences.len() as f64;
+        assert!(mean.abs() < 0.1, "{words} words: {differences:.3?}");
     }
 }

@@ -274,7 +274,7 @@ fn exchanged_slices(array: &Array, size: u64, shift: Shift) -> f64 {
     (size / extent) as f64 * layers
 }
 
-/// Slices that stay within a node but change their place.
+/// Slices that stay within a node but change their index.
 fn moved_slices(array: &Array, size: u64, shift: Shift) -> f64 {
     let extent = array.axes[shift.axis].extent;
     (size / extent) as f64 * extent.saturating_sub(shift.distance.unsigned_abs()) as f64
@@ -297,7 +297,7 @@ fn stalls_per_move(costs: &Shifts, array: &Array, size: u64, results: usize, cal
     2.0 * share_in_other_rows(size, results as u64, costs.row_slices) + page
 }
 
-/// The share of slices whose place in a result is in another row of memory than their place in the source, where the
+/// The share of slices whose index in a result is in another row of memory than their index in the source, where the
 /// source begins with a row and `results` arrays of the same `size` follow it.
 fn share_in_other_rows(size: u64, results: u64, row: u64) -> f64 {
     let other = |result: u64| {

@@ -16,21 +16,21 @@ fn array(extents: &[u64]) -> Array {
 }
 
 /// Both directions along every axis.
-fn both_ways(array: &Array, distance: i64) -> Vec<Shift> {
+fn both_directions(array: &Array, distance: i64) -> Vec<Shift> {
     let axes = 0..array.axes.len();
     axes.flat_map(|axis| [Shift { axis, distance }, Shift { axis, distance: -distance }]).collect()
 }
 
-/// The node whose Gray code is nearest: how many dimensions apart two places of an axis are.
+/// The node whose Gray code is nearest: how many dimensions apart two positions of an axis are.
 fn apart(first: u64, second: u64) -> u32 {
-    let gray = |place: u64| place ^ (place >> 1);
+    let gray = |index: u64| index ^ (index >> 1);
     (gray(first) ^ gray(second)).count_ones()
 }
 
 #[test]
 fn equation_1_is_met_for_distances_within_the_subgrid() {
     let array = array(&[6, 10, 4]);
-    let shifts = both_ways(&array, 2);
+    let shifts = both_directions(&array, 2);
     let work = pshift(&costs(), &array, &shifts).unwrap().work;
     // N_sl 2 sum V / L_i (L_i - S), the same with S, and the longest of N_sl V S / (2 L_i).
     assert_eq!(work.moved, 2.0 * 2.0 * (40.0 * 4.0 + 24.0 * 8.0 + 60.0 * 2.0));
@@ -50,7 +50,7 @@ fn an_odd_number_of_slices_takes_a_whole_exchange() {
 fn rank_one_takes_one_exchange_whatever_the_length() {
     for length in [4, 64, 16384] {
         let array = array(&[length]);
-        let planned = pshift(&costs(), &array, &both_ways(&array, 1)).unwrap();
+        let planned = pshift(&costs(), &array, &both_directions(&array, 1)).unwrap();
         assert_eq!(planned.work.exchanges, 1.0);
     }
 }
@@ -74,13 +74,13 @@ fn the_restrictions_decide_what_falls_back() {
     array.axes[1].order = Order::Send;
     array.axes[2].is_padded = true;
     let shift = |axis, distance| Shift { axis, distance };
-    let found = fallbacks(
+    let taken = fallbacks(
         &costs(),
         &array,
         &[shift(0, 9), shift(0, 12), shift(0, 8), shift(0, -16), shift(0, 1), shift(1, 1), shift(2, 1)],
     );
     assert_eq!(
-        found,
+        taken,
         [
             Some(Fallback::Distance),
             Some(Fallback::Distance),
@@ -91,7 +91,7 @@ fn the_restrictions_decide_what_falls_back() {
             Some(Fallback::Padded),
         ]
     );
-    assert!(found.iter().flatten().all(|fallback| !fallback.reason().is_empty()));
+    assert!(taken.iter().flatten().all(|fallback| !fallback.reason().is_empty()));
 }
 
 #[test]
@@ -99,14 +99,14 @@ fn what_falls_back_costs_what_calls_of_cshift_cost() {
     let mut array = array(&[8, 8]);
     array.axes[0].order = Order::Send;
     array.axes[1].is_padded = true;
-    let shifts = both_ways(&array, 1);
+    let shifts = both_directions(&array, 1);
     let planned = pshift(&costs(), &array, &shifts).unwrap();
     assert_eq!(planned.times, cshifts(&costs(), &array, &shifts).unwrap());
     assert!(planned.fallbacks.iter().all(Option::is_some));
 }
 
 #[test]
-fn bad_calls_are_told_apart() {
+fn bad_calls_are_distinguished() {
     let good = array(&[4, 4]);
     let shift = Shift { axis: 0, distance: 1 };
     let message = |array: &Array, shifts: &[Shift]| pshift(&costs(), array, shifts).unwrap_err().to_string();
@@ -130,8 +130,8 @@ fn subgrid() -> impl Strategy<Value = Array> {
 proptest! {
     /// Section 3: in NEWS order a neighbour is one link away, a node a larger power of two further is two.
     #[test]
-    fn gray_code_distances(place in 0u64..1024, power in 0u32..9) {
-        prop_assert_eq!(apart(place, (place + (1 << power)) % 1024), if power == 0 { 1 } else { 2 });
+    fn gray_code_distances(index in 0u64..1024, power in 0u32..9) {
+        prop_assert_eq!(apart(index, (index + (1 << power)) % 1024), if power == 0 { 1 } else { 2 });
     }
 
     /// Exchanged layers by walking every layer to its node and counting links.
@@ -148,12 +148,12 @@ proptest! {
     /// Planning is never dearer than single calls, and both grow with the subgrid.
     #[test]
     fn planning_pays(array in subgrid(), distance in 1i64..4) {
-        let shifts = both_ways(&array, distance);
+        let shifts = both_directions(&array, distance);
         let planned = pshift(&costs(), &array, &shifts).unwrap().times;
         let single = cshifts(&costs(), &array, &shifts).unwrap();
         prop_assert!(planned.cm <= single.cm && planned.elapsed() <= single.elapsed());
         // Within the subgrid; a shift beyond it costs less once it is not.
-        let shifts = both_ways(&array, 1);
+        let shifts = both_directions(&array, 1);
         let mut longer = array.clone();
         longer.axes[0].extent *= 2;
         let times = [&array, &longer].map(|array| pshift(&costs(), array, &shifts).unwrap().times.cm);
@@ -165,7 +165,7 @@ proptest! {
     fn stalls_are_bounded(array in subgrid(), scale in 1u64..400) {
         let mut array = array;
         array.axes[0].extent *= scale;
-        let shifts = both_ways(&array, 1);
+        let shifts = both_directions(&array, 1);
         let work = pshift(&costs(), &array, &shifts).unwrap().work;
         let library = cshifts_work(&costs(), &array, &shifts).unwrap();
         prop_assert!(work.stalls >= 0.0 && work.stalls <= 3.0 * work.moved);
@@ -178,7 +178,7 @@ proptest! {
     #[test]
     fn stalls_by_looking_at_every_slice(length in 1u64..2000) {
         let array = array(&[length]);
-        let shifts = both_ways(&array, 1);
+        let shifts = both_directions(&array, 1);
         let work = pshift(&costs(), &array, &shifts).unwrap().work;
         let (size, row) = (2 * length, costs().row_slices);
         let others = (1..=2).flat_map(|result| (0..size).map(move |slice| (slice, result * size + slice)))

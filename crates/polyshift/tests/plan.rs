@@ -34,9 +34,9 @@ fn order(rank: usize, mut number: usize) -> Vec<usize> {
     let mut left: Vec<usize> = (0..rank).collect();
     (0..rank)
         .map(|_| {
-            let place = number % left.len();
+            let position = number % left.len();
             number /= left.len();
-            left.remove(place)
+            left.remove(position)
         })
         .collect()
 }
@@ -83,17 +83,17 @@ fn indices(shape: &[usize]) -> Vec<Vec<usize>> {
 fn expected(shift: &Shift, sources: &[Array], boundaries: &[Array], index: &[usize]) -> Vec<u8> {
     let extent = sources[shift.source].shape[shift.axis] as i128;
     let from = index[shift.axis] as i128 + i128::from(shift.by);
-    let mut place = index.to_vec();
+    let mut position = index.to_vec();
     match &shift.edge {
-        Edge::Circular => place[shift.axis] = from.rem_euclid(extent) as usize,
-        _ if (0..extent).contains(&from) => place[shift.axis] = from as usize,
+        Edge::Circular => position[shift.axis] = from.rem_euclid(extent) as usize,
+        _ if (0..extent).contains(&from) => position[shift.axis] = from as usize,
         Edge::Constant(element) => return element.clone(),
         Edge::Array(number) => {
-            place.remove(shift.axis);
-            return boundaries[*number].element(&place).to_vec();
+            position.remove(shift.axis);
+            return boundaries[*number].element(&position).to_vec();
         }
     }
-    sources[shift.source].element(&place).to_vec()
+    sources[shift.source].element(&position).to_vec()
 }
 
 #[derive(Clone, Debug)]
@@ -196,7 +196,7 @@ proptest! {
         }
     }
 
-    /// Into a place that overlaps the source: as if there had been two arrays.
+    /// Into memory that overlaps the source: as if there had been two arrays.
     #[test]
     fn overlaps_are_copied_first(
         rows in 1_usize..20,
@@ -275,8 +275,8 @@ fn what_cannot_be_planned_is_said() {
 fn the_summary_counts_what_moves() {
     let shifts = [1, -1].map(|by| Shift { axis: 1, by, edge: Edge::Circular, source: 0 });
     let summary = Plan::new(&[8, 8], 8, &shifts).unwrap().summary();
-    assert_eq!((summary.way, summary.read, summary.written, summary.threads), ("lines", 512, 1024, 1));
+    assert_eq!((summary.strategy, summary.read, summary.written, summary.threads), ("lines", 512, 1024, 1));
     assert_eq!((summary.shifts[0].slab, summary.shifts[0].slabs, summary.shifts[0].incoming), (64, 8, 64));
     assert_eq!((summary.shifts[1].by, summary.shifts[1].incoming), (-1, 64));
-    assert_eq!(Plan::new(&[0, 8], 8, &shifts).unwrap().summary().way, "nothing");
+    assert_eq!(Plan::new(&[0, 8], 8, &shifts).unwrap().summary().strategy, "nothing");
 }

@@ -15,7 +15,7 @@ struct Case {
     seed: u64,
 }
 
-struct Made {
+struct RandomStencil {
     geometry: Geometry,
     offsets: Vec<Vec<isize>>,
     boundaries: Vec<Boundary<f64>>,
@@ -26,7 +26,7 @@ struct Made {
     in_one_sweep: bool,
 }
 
-fn made(seed: u64, ranks: usize) -> Made {
+fn random_stencil(seed: u64, ranks: usize) -> RandomStencil {
     let random = &mut weft_base::generator(seed, ranks as u64);
     let axes = random.random_range(1..=4usize);
     let sides = random.random_bool(0.5);
@@ -43,7 +43,7 @@ fn made(seed: u64, ranks: usize) -> Made {
     let boundaries = (0..axes).map(|axis| boundary(random, axis, &grid)).collect();
     let (steps, per_exchange, in_one_sweep) =
         (random.random_range(1..=5), random.random_range(1..=3), random.random_bool(0.5));
-    Made { geometry, offsets, boundaries, sides, steps, per_exchange, in_one_sweep }
+    RandomStencil { geometry, offsets, boundaries, sides, steps, per_exchange, in_one_sweep }
 }
 
 fn boundary(random: &mut impl Rng, axis: usize, grid: &[usize]) -> Boundary<f64> {
@@ -55,7 +55,7 @@ fn boundary(random: &mut impl Rng, axis: usize, grid: &[usize]) -> Boundary<f64>
     }
 }
 
-impl Made {
+impl RandomStencil {
     fn first(&self) -> usize {
         usize::from(self.sides)
     }
@@ -77,20 +77,20 @@ impl Made {
         let grid = self.grid();
         let start = self.geometry.start(rank);
         let site = |axis: usize, at: usize| {
-            let place = (start[self.first() + axis] + at) as i64 - block.ghosts[axis][0] as i64;
-            place.rem_euclid(grid[axis] as i64) as usize
+            let position = (start[self.first() + axis] + at) as i64 - block.ghosts[axis][0] as i64;
+            position.rem_euclid(grid[axis] as i64) as usize
         };
         let of = |(axis, boundary): (usize, &Boundary<f64>)| {
             let Boundary::Array(values) = boundary else { return boundary.clone() };
             let others: Vec<usize> = (0..grid.len()).filter(|&other| other != axis).collect();
             let count: usize = others.iter().map(|&other| block.extents[other]).product();
             let value = |mut number: usize| {
-                let mut places = vec![0; others.len()];
-                for (place, &other) in places.iter_mut().zip(&others).rev() {
-                    *place = site(other, number % block.extents[other]);
+                let mut positions = vec![0; others.len()];
+                for (position, &other) in positions.iter_mut().zip(&others).rev() {
+                    *position = site(other, number % block.extents[other]);
                     number /= block.extents[other];
                 }
-                values[places.iter().zip(&others).fold(0, |line, (&place, &other)| line * grid[other] + place)]
+                values[positions.iter().zip(&others).fold(0, |line, (&position, &other)| line * grid[other] + position)]
             };
             Boundary::Array((0..count).map(value).collect())
         };
@@ -102,19 +102,19 @@ impl Program for Case {
     type Output = ();
 
     async fn run<C: Communicator>(self, comm: C) -> Result<(), CommError> {
-        let (made, rank) = (made(self.seed, comm.size()), comm.rank());
-        let (geometry, first, stencil) = (&made.geometry, made.first(), made.stencil());
-        let circular: Vec<bool> = made.boundaries.iter().map(|one| *one == Boundary::Circular).collect();
+        let (random, rank) = (random_stencil(self.seed, comm.size()), comm.rank());
+        let (geometry, first, stencil) = (&random.geometry, random.first(), random.stencil());
+        let circular: Vec<bool> = random.boundaries.iter().map(|one| *one == Boundary::Circular).collect();
         let reach = stencil.reach();
-        let whole = Plan::new(&stencil, &made.grid(), made.boundaries.clone(), PlanOptions::default()).unwrap();
+        let whole = Plan::new(&stencil, &random.grid(), random.boundaries.clone(), PlanOptions::default()).unwrap();
         let source: Vec<f64> = (0..geometry.shape().iter().product()).map(|n: usize| (n * 37 % 101) as f64).collect();
         let mut expected = source.clone();
-        for _ in 0..made.steps {
+        for _ in 0..random.steps {
             let before = expected.clone();
             whole.apply_slices(&before, &mut expected).unwrap();
         }
 
-        let per_exchange = made.per_exchange;
+        let per_exchange = random.per_exchange;
         let block = Block::new(geometry, rank, first, &reach, &circular, per_exchange);
         let reach = deep(&reach, per_exchange);
         let ghosts: Vec<[usize; 2]> = (0..geometry.dimensions())
@@ -122,7 +122,7 @@ impl Program for Case {
             .collect();
         let storage = Storage::contiguous(size_of::<f64>(), &geometry.block(), &ghosts);
         let diagonal = |axis: usize, other: usize| {
-            per_exchange > 1 || made.offsets.iter().any(|by| by[axis] != 0 && by[other] != 0)
+            per_exchange > 1 || random.offsets.iter().any(|by| by[axis] != 0 && by[other] != 0)
         };
         let exchange = halo(geometry, 0, first, &reach, &circular, diagonal).map(|halo| {
             let pattern = Pattern::Halos(vec![halo]);
@@ -130,26 +130,26 @@ impl Program for Case {
             Exchange::new(&comm, plan, Options::default())
         });
         let computation = (!geometry.is_idle(rank)).then(|| {
-            let boundaries = made.of_block(rank, &block);
+            let boundaries = random.of_block(rank, &block);
             let plan = |options| Plan::new(&stencil, &block.extents, boundaries.clone(), options).unwrap();
-            let at_once = made.in_one_sweep.then_some(per_exchange);
+            let at_once = random.in_one_sweep.then_some(per_exchange);
             let several = PlanOptions { steps: per_exchange, steps_at_once: at_once, ..PlanOptions::default() };
             Computation::new(plan(PlanOptions::default()), None).with_several(plan(several))
         });
         let memory = Memory::new(geometry, rank, &storage, first, &block, size_of::<f64>()).unwrap();
         let mut stepper = Stepper { exchange: exchange.transpose()?, block, computation };
         let mut arrays = [0; 4].map(|_| vec![f64::NAN; storage.bytes(&geometry.block()) / size_of::<f64>()]);
-        each_site(geometry, rank, &storage, |site, place| arrays[0][place] = source[site]);
+        each_site(geometry, rank, &storage, |site, position| arrays[0][position] = source[site]);
         let [source, even, odd, target] = &mut arrays;
         let between = [even, odd].map(|array| array.as_mut_ptr().cast());
         let (from, into) = (source.as_mut_ptr().cast(), target.as_mut_ptr().cast());
         let lying = |start: *mut u8| Lying { start, memory: &memory };
         // SAFETY: all have the memory that the storage says.
-        unsafe { stepper.steps(lying(from), between, lying(into), made.steps).await? };
+        unsafe { stepper.steps(lying(from), between, lying(into), random.steps).await? };
         let mut wrong = None;
-        each_site(geometry, rank, &storage, |site, place| {
-            if target[place].to_bits() != expected[site].to_bits() {
-                wrong = Some(format!("site {site} is {}, not {}", target[place], expected[site]));
+        each_site(geometry, rank, &storage, |site, position| {
+            if target[position].to_bits() != expected[site].to_bits() {
+                wrong = Some(format!("site {site} is {}, not {}", target[position], expected[site]));
             }
         });
         match wrong {
@@ -159,17 +159,17 @@ impl Program for Case {
     }
 }
 
-/// Every site of a rank: its number in the whole array, and its place in the rank's memory.
+/// Every site of a rank: its number in the whole array, and its index in the rank's memory.
 fn each_site(geometry: &Geometry, rank: usize, storage: &Storage, mut visit: impl FnMut(usize, usize)) {
     let (shape, own, start) = (geometry.shape(), geometry.local_shape(rank), geometry.start(rank));
     for mut number in 0..own.iter().product() {
-        let mut place = vec![0i64; own.len()];
+        let mut position = vec![0i64; own.len()];
         for axis in (0..own.len()).rev() {
-            place[axis] = (number % own[axis]) as i64;
+            position[axis] = (number % own[axis]) as i64;
             number /= own[axis];
         }
-        let site = (0..own.len()).fold(0, |site, axis| site * shape[axis] + start[axis] + place[axis] as usize);
-        visit(site, storage.offset(&place) as usize / size_of::<f64>());
+        let site = (0..own.len()).fold(0, |site, axis| site * shape[axis] + start[axis] + position[axis] as usize);
+        visit(site, storage.offset(&position) as usize / size_of::<f64>());
     }
 }
 

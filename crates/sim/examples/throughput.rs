@@ -3,8 +3,9 @@
 //!     cargo run --release -p weft-sim --example throughput -- WORKLOAD RANKS COUNT
 //!
 //! Workloads: `ping-pong` (2 ranks, COUNT round trips), `all-to-all` (RANKS ranks on a square torus, rank r to r + s in
-//! step s, COUNT steps), `ring` (RANKS ranks on a square torus, COUNT turns), `collectives` (RANKS ranks on a cubic torus,
-//! COUNT times a barrier and an allreduce of 8 bytes). Messages are phantoms of 1000 bytes; links are contended for.
+//! step s, COUNT steps), `ring` (RANKS ranks on a square torus, COUNT rounds), `collectives` (RANKS ranks on a cubic
+//! torus, COUNT times a barrier and an allreduce of 8 bytes). Messages are phantoms of 1000 bytes; links are contended
+//! for.
 
 use weft_comm::collective::{self, Choice, Element, Operator};
 use weft_comm::{CommError, Communicator, Payload, Program, Reduction, Source, Tag};

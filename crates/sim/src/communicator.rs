@@ -203,9 +203,9 @@ impl Communicator for SimComm {
         let pattern = self.pattern(from, tag)?;
         self.catch_up().await;
         self.core.borrow_mut().await_quiet(self.world_rank, true);
-        let found = ProbeUntilQuiet { probe: Probe { comm: self, pattern } }.await;
+        let status = ProbeUntilQuiet { probe: Probe { comm: self, pattern } }.await;
         self.core.borrow_mut().await_quiet(self.world_rank, false);
-        Ok(found)
+        Ok(status)
     }
 
     async fn iprobe(&self, from: Source, tag: TagSelector) -> Result<Option<Status>, CommError> {
@@ -241,8 +241,8 @@ impl Communicator for SimComm {
         let Some(division) = weft_comm::collective::divide(self, color, key).await? else {
             return Ok(None);
         };
-        let made_by = (self.context, division.sequence, division.group as u32);
-        let context = self.core.borrow_mut().split_context(made_by);
+        let key = (self.context, division.sequence, division.group as u32);
+        let context = self.core.borrow_mut().split_context(key);
         let (rank, size) = (division.rank as u32, division.members.len() as u32);
         let members = division.members.into_iter().filter_map(|member| self.member(member)).collect();
         let group = Some(Rc::new(Group { members, sequence: Cell::new(0) }));
@@ -277,10 +277,10 @@ impl Communicator for SimComm {
     }
 
     fn files(&self, system: FileSystem) -> Option<&dyn Files> {
-        let place = self.file_systems().contains(&system).then_some(usize::from(system == FileSystem::Host))?;
+        let index = self.file_systems().contains(&system).then_some(usize::from(system == FileSystem::Host))?;
         let make = |system| SimFiles::new(self.core.clone(), self.world_rank, system);
         let files = self.files.get_or_init(|| Box::new([make(FileSystem::Concurrent), make(FileSystem::Host)]));
-        Some(&files[place])
+        Some(&files[index])
     }
 
     fn exchanges(&self) -> Option<&dyn Exchanges> {

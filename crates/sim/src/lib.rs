@@ -1,4 +1,4 @@
-//! The world of virtual time: a program runs as on a described machine, and the clock is the machine's.
+//! The backend of virtual time: a program runs as on a described machine, and the clock is the machine's.
 //!
 //! # How time passes
 //! Every rank has a clock of its own and runs ahead of the others until it must wait: sending costs it processor time,

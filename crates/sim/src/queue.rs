@@ -39,7 +39,7 @@ impl<E: Copy> EventQueue<E> {
     #[inline]
     pub fn push(&mut self, time: Picos, event: E) {
         debug_assert!(time.0 >= self.last, "an event at {} ps, but it is {} ps already", time.0, self.last);
-        self.place(time.0, event);
+        self.insert(time.0, event);
     }
 
     /// Takes the earliest event.
@@ -81,7 +81,7 @@ impl<E: Copy> EventQueue<E> {
     }
 
     #[inline]
-    fn place(&mut self, time: u64, event: E) {
+    fn insert(&mut self, time: u64, event: E) {
         let differing = time ^ self.last;
         let bucket = (u64::BITS - differing.leading_zeros()) as usize;
         self.buckets[bucket].push((time, event));
@@ -95,7 +95,7 @@ impl<E: Copy> EventQueue<E> {
         let mut events = std::mem::take(&mut self.buckets[bucket]);
         self.last = events.iter().map(|&(time, _)| time).min().expect("an occupied bucket has events");
         for &(time, event) in &events {
-            self.place(time, event);
+            self.insert(time, event);
         }
         events.clear();
         self.buckets[bucket] = events;

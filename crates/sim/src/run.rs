@@ -18,10 +18,10 @@ use crate::options::Options;
 use crate::placement::Placement;
 use crate::trace::Trace;
 
-/// Between two questions whether the run shall end: polls of programs and events, a few milliseconds of them.
-const ASKED_EVERY: u32 = 1 << 14;
+/// Between two checks whether the run shall end: polls of programs and events, a few milliseconds of them.
+const CHECKED_EVERY: u32 = 1 << 14;
 
-/// How many of those questions there are between two looks at the memory that is left.
+/// How many of those checks there are between two looks at the memory that is left.
 const MEMORY_EVERY: u32 = 16;
 
 /// A run ends when less than this is left, in bytes: what it takes until the next look.
@@ -31,7 +31,7 @@ const RESERVE: u64 = 256 << 20;
 struct Watch<'a> {
     interrupt: &'a Interrupt,
     steps: Cell<u32>,
-    asked: Cell<u32>,
+    checks: Cell<u32>,
 }
 
 impl Watch<'_> {
@@ -39,17 +39,17 @@ impl Watch<'_> {
     fn step(&self) -> Result<(), RunError> {
         let steps = self.steps.get().wrapping_add(1);
         self.steps.set(steps);
-        if steps.is_multiple_of(ASKED_EVERY) { self.ask() } else { Ok(()) }
+        if steps.is_multiple_of(CHECKED_EVERY) { self.check() } else { Ok(()) }
     }
 
     #[cold]
     #[inline(never)]
-    fn ask(&self) -> Result<(), RunError> {
+    fn check(&self) -> Result<(), RunError> {
         if self.interrupt.is_requested() {
             return Err(RunError::Interrupted);
         }
-        self.asked.set(self.asked.get().wrapping_add(1));
-        if self.asked.get().is_multiple_of(MEMORY_EVERY) {
+        self.checks.set(self.checks.get().wrapping_add(1));
+        if self.checks.get().is_multiple_of(MEMORY_EVERY) {
             memory::require(
                 RESERVE,
                 "to go on, a run in virtual time",
@@ -142,7 +142,7 @@ pub fn run<P: Program>(
         core.borrow_mut().make_ready(rank as u32);
     }
     let running = Cell::new(0);
-    let watch = Watch { interrupt: &options.interrupt, steps: Cell::new(0), asked: Cell::new(0) };
+    let watch = Watch { interrupt: &options.interrupt, steps: Cell::new(0), checks: Cell::new(0) };
     // One for the whole run: around every poll it would cost as much as the poll.
     let driven = catch_unwind(AssertUnwindSafe(|| drive(&core, &mut programs, &mut outputs, &running, &watch)));
     let unfinished = driven

@@ -108,7 +108,7 @@ program!(Shares(comm) -> Payload {
     let files = concurrent(&comm);
     let (rank, size) = (comm.rank(), comm.size());
     let file = files.open("shared", Access::ReadWrite).await?;
-    let own: Vec<u8> = (0..1500).map(|place| (place + 100 * rank) as u8).collect();
+    let own: Vec<u8> = (0..1500).map(|i| (i + 100 * rank) as u8).collect();
     files.write_at(file, 1500 * rank as u64, Payload::of(&own)).await?;
     weft_comm::collective::barrier(&comm, weft_comm::collective::Choice::Auto).await?;
     assert_eq!(files.length(file).await?, 1500 * size as u64);

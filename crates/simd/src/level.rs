@@ -68,8 +68,8 @@ impl Level {
 
     /// The widest level of this processor, whatever is forced.
     pub fn of_processor() -> Level {
-        static FOUND: OnceLock<Level> = OnceLock::new();
-        *FOUND.get_or_init(detect)
+        static DETECTED: OnceLock<Level> = OnceLock::new();
+        *DETECTED.get_or_init(detect)
     }
 
     /// The levels of this processor, the narrowest first.
@@ -91,7 +91,7 @@ impl FromStr for Level {
         Level::ALL
             .into_iter()
             .find(|level| level.word() == word)
-            .ok_or_else(|| LevelError::Unknown { given: shortened(word) })
+            .ok_or_else(|| LevelError::Unknown { word: shortened(word) })
     }
 }
 
@@ -106,8 +106,8 @@ fn shortened(word: &str) -> String {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LevelError {
     /// A word that is no level.
-    #[error("{VARIABLE}={given} is no level of vector instructions: set it to portable, avx2 or avx512, or unset it")]
-    Unknown { given: String },
+    #[error("{VARIABLE}={word} is no level of vector instructions: set it to portable, avx2 or avx512, or unset it")]
+    Unknown { word: String },
     /// Instructions that this processor does not have.
     #[error(
         "{VARIABLE}={} asks for instructions that this processor does not have, whose widest level is {}: set it to {} or \

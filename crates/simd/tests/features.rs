@@ -5,27 +5,27 @@ use std::path::{Path, PathBuf};
 
 use weft_simd::Level;
 
-fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            sources(&path, found);
+            sources(&path, files);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
-            found.push(path);
+            files.push(path);
         }
     }
 }
 
 fn all_sources() -> Vec<(PathBuf, String)> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let mut found = Vec::new();
+    let mut files = Vec::new();
     for member in fs::read_dir(crates).unwrap() {
         let source = member.unwrap().path().join("src");
         if source.is_dir() {
-            sources(&source, &mut found);
+            sources(&source, &mut files);
         }
     }
-    found.into_iter().map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect()
+    files.into_iter().map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect()
 }
 
 /// Words of a line that name x86 features of vectors.
@@ -62,7 +62,7 @@ fn code_is_compiled_for_what_was_looked_for() {
 }
 
 #[test]
-fn nobody_else_asks_the_processor() {
+fn only_one_module_detects_features() {
     for (path, text) in all_sources() {
         if path.components().any(|part| part.as_os_str() == "simd") && path.ends_with("src/level.rs") {
             continue;

@@ -16,7 +16,7 @@ use crate::registry;
 use crate::registry::Registry;
 use crate::ring::Ring;
 use crate::routing::{RoutingCompute, RoutingEcho};
-use crate::stencil::{StencilInTurn, StencilStep};
+use crate::stencil::{StencilStep, StencilWithoutOverlap};
 use crate::throughput::{Bandwidth, Bisection};
 use crate::usage::UsageError;
 
@@ -27,7 +27,7 @@ registry! {
     benchmarks:
         Echo, EchoSelf, EchoHost, Ring,
         Bandwidth, Bisection,
-        Halo, StencilStep, StencilInTurn,
+        Halo, StencilStep, StencilWithoutOverlap,
         RoutingEcho, RoutingCompute, Contention, FanIn, FanOut,
         FileHost, FileRead, FileWrite,
         Barrier, Broadcast, Reduce, Allreduce, Gather, Scatter, Allgather, Alltoall, Alltoallv, Scan,

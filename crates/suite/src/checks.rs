@@ -47,7 +47,7 @@ impl Request {
             too_few(benchmark, ranks)?;
         }
         (benchmark.check)(self)?;
-        for (name, value) in self.given() {
+        for (name, value) in self.non_defaults() {
             // What no row declares is no parameter: `more` has been looked at.
             let Some(parameter) = parameters.iter().find(|row| row.name == name) else { continue };
             match benchmark.takes(&name) {

@@ -1,4 +1,4 @@
-//! Echo: a message to a partner and back, to oneself, to the host (Dunigan 1991, section 4.1).
+//! Echo: a message to a partner and back, to its own rank, to the host (Dunigan 1991, section 4.1).
 
 use weft_comm::collective::{Choice, broadcast};
 use weft_comm::{CommError, Communicator, Payload, Source, TagSelector};
@@ -102,14 +102,14 @@ async fn partners<C: Communicator>(
     if hops.is_empty() {
         return Ok(Ok(Some(vec![Partner { rank: 1, hops: hops_to(comm, 1) }])));
     }
-    let found = if comm.rank() == 0 { at_distances(comm, hops) } else { Ok(vec![0; hops.len()]) };
+    let partners = if comm.rank() == 0 { at_distances(comm, hops) } else { Ok(vec![0; hops.len()]) };
     // A rank's own number is no partner's: it says that there is none.
-    let told = found.clone().unwrap_or_else(|_| vec![0; hops.len()]);
-    let told = broadcast(comm, 0, Payload::of(&told), Choice::Auto).await?;
-    if let Err(error) = found {
+    let ranks = partners.clone().unwrap_or_else(|_| vec![0; hops.len()]);
+    let ranks = broadcast(comm, 0, Payload::of(&ranks), Choice::Auto).await?;
+    if let Err(error) = partners {
         return Ok(Err(error));
     }
-    let ranks = told.values::<u64>().expect("data was sent");
+    let ranks = ranks.values::<u64>().expect("data was sent");
     if ranks.contains(&0) {
         return Ok(Ok(None));
     }
@@ -126,7 +126,9 @@ fn at_distances<C: Communicator>(comm: &C, wanted: &[u32]) -> Result<Vec<u64>, U
     let mut nearest: Vec<(u32, u64)> = Vec::new();
     for rank in 1..comm.size() {
         let hops = hops_to(comm, rank).ok_or_else(|| {
-            UsageError("echo by hops: this world does not know how far its ranks are apart; leave hops out".to_owned())
+            UsageError(
+                "echo by hops: this backend does not know how far its ranks are apart; leave hops out".to_owned(),
+            )
         })?;
         if !nearest.iter().any(|&(known, _)| known == hops) {
             nearest.push((hops, rank as u64));
@@ -221,44 +223,44 @@ async fn echo_self<C: Communicator>(session: &Session<'_, C>, bytes: usize) -> R
     if comm.rank() != 0 {
         return Ok(None);
     }
-    let turns = if comm.virtual_time() { 1 } else { TURNS };
-    let mut talks = SelfMessages { out: session.buffer(bytes), into: session.buffer(bytes), turns };
-    fill(&mut talks.out);
-    talks.step(comm).await?;
-    check(&talks.into).map_err(|what| session.error(what))?;
-    let times = stopwatch(session, Part::Leads { followers: &[] }, &mut talks).await?.unwrap_or_default();
-    let times = times.into_iter().map(|time| time / turns as f64).collect();
+    let iterations = if comm.virtual_time() { 1 } else { SELF_MESSAGES };
+    let mut messages = SelfMessages { out: session.buffer(bytes), into: session.buffer(bytes), iterations };
+    fill(&mut messages.out);
+    messages.step(comm).await?;
+    check(&messages.into).map_err(|what| session.error(what))?;
+    let times = stopwatch(session, Part::Leads { followers: &[] }, &mut messages).await?.unwrap_or_default();
+    let times = times.into_iter().map(|time| time / iterations as f64).collect();
     let row = session.row(times, comm.size(), Some(bytes as u64));
     Ok(Some(Row { hops: Some(0), rate: rate(bytes as u64, row.seconds), ..row }))
 }
 
-/// Messages of one timed iteration to oneself, in real time: one takes a tenth of a microsecond, which is ten steps of
-/// the clock of some processors, and reading that clock takes a fifth of it.
-const TURNS: usize = 16;
+/// Messages of one timed iteration to its own rank, in real time: one takes a tenth of a microsecond, which is ten
+/// steps of the clock of some processors, and reading that clock takes a fifth of it.
+const SELF_MESSAGES: usize = 16;
 
 struct SelfMessages {
     out: Payload,
     into: Payload,
-    turns: usize,
+    iterations: usize,
 }
 
 impl<C: Communicator> Step<C> for SelfMessages {
     async fn step(&mut self, comm: &C) -> Result<(), CommError> {
         let own = comm.rank();
-        for _ in 0..self.turns {
+        for _ in 0..self.iterations {
             comm.sendrecv(own, &mut self.out, own, &mut self.into, TIMED).await?;
         }
         Ok(())
     }
 }
 
-fn pattern(place: usize) -> u8 {
-    (place % 251) as u8 + 1
+fn pattern(index: usize) -> u8 {
+    (index % 251) as u8 + 1
 }
 
 fn fill(message: &mut Payload) {
     if let Payload::Data(buffer) = message {
-        buffer.iter_mut().enumerate().for_each(|(place, byte)| *byte = pattern(place));
+        buffer.iter_mut().enumerate().for_each(|(index, byte)| *byte = pattern(index));
     }
 }
 
@@ -271,12 +273,12 @@ fn clear(message: &mut Payload) {
 /// What is wrong with an echo, if anything is.
 fn check(message: &Payload) -> Result<(), String> {
     let Payload::Data(buffer) = message else { return Ok(()) };
-    match buffer.iter().enumerate().find(|&(place, &byte)| byte != pattern(place)) {
+    match buffer.iter().enumerate().find(|&(index, &byte)| byte != pattern(index)) {
         None => Ok(()),
-        Some((place, byte)) => Err(format!(
-            "echo of {} bytes: byte {place} came back as {byte:#04x}, {:#04x} was sent",
+        Some((index, byte)) => Err(format!(
+            "echo of {} bytes: byte {index} came back as {byte:#04x}, {:#04x} was sent",
             buffer.len(),
-            pattern(place)
+            pattern(index)
         )),
     }
 }
@@ -286,7 +288,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wrong_byte_is_found() {
+    fn a_wrong_byte_is_named() {
         let mut message = Payload::of(&[0u8; 600]);
         fill(&mut message);
         assert_eq!(check(&message), Ok(()));

@@ -185,14 +185,14 @@ impl<C: Communicator> Exchanges<C> {
     fn check(&self, session: &Session<'_, C>, geometry: &Geometry, storage: &Storage) -> Result<(), CommError> {
         let comm = &session.comm;
         for (axis, &extent) in geometry.block().iter().enumerate() {
-            for (step, place) in [(-1i64, -1i64), (1, extent as i64)] {
+            for (step, coordinate) in [(-1i64, -1i64), (1, extent as i64)] {
                 let mut ghost = vec![0i64; storage.strides.len()];
-                ghost[axis] = place;
-                let found = self.memory.values::<f64>()[storage.offset(&ghost) as usize / ELEMENT];
+                ghost[axis] = coordinate;
+                let actual = self.memory.values::<f64>()[storage.offset(&ghost) as usize / ELEMENT];
                 let expected = geometry.neighbour(comm.rank(), axis, step, true).unwrap_or(comm.rank()) as f64;
-                if found != expected {
+                if actual != expected {
                     return Err(session.error(format!(
-                        "halo: the ghost at {ghost:?} is of rank {found}, but the neighbour there is rank {expected}"
+                        "halo: the ghost at {ghost:?} is of rank {actual}, but the neighbour there is rank {expected}"
                     )));
                 }
             }

@@ -1,4 +1,4 @@
-//! The benchmark programs: one source each, for every world.
+//! The benchmark programs: one source each, for every backend.
 //!
 //! A [`Request`] names one benchmark of the [`catalogue`] and its parameters for one launch, [`Suite`] is the program
 //! that meets it on any [`Communicator`], a [`Row`] is what the launch found out about one point. A benchmark is one

@@ -247,15 +247,15 @@ parameters! {
 
 impl Request {
     /// What is asked for, by parameter; what is left out is not in it.
-    pub(crate) fn given(&self) -> BTreeMap<String, Value> {
+    pub(crate) fn non_defaults(&self) -> BTreeMap<String, Value> {
         let object = |request: &Request| match serde_json::to_value(request) {
             Ok(Value::Object(fields)) => fields,
             _ => unreachable!("a request is plain data"),
         };
         let (fields, defaults) = (object(self), object(&Request::default()));
-        let is_given = |(name, value): &(String, Value)| defaults.get(name) != Some(value);
+        let is_set = |(name, value): &(String, Value)| defaults.get(name) != Some(value);
         let control = ["benchmark", "seed", "keep_samples"];
-        fields.into_iter().filter(is_given).filter(|(name, _)| !control.contains(&name.as_str())).collect()
+        fields.into_iter().filter(is_set).filter(|(name, _)| !control.contains(&name.as_str())).collect()
     }
 }
 
@@ -274,8 +274,8 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_not_given() {
-        assert!(Request::default().given().is_empty());
+        assert!(Request::default().non_defaults().is_empty());
         let request = Request { bytes: vec![8], preallocate: true, seed: 7, ..Request::default() };
-        assert_eq!(request.given().keys().collect::<Vec<_>>(), ["bytes", "preallocate"]);
+        assert_eq!(request.non_defaults().keys().collect::<Vec<_>>(), ["bytes", "preallocate"]);
     }
 }

@@ -76,7 +76,7 @@ fn check_launch<C: Communicator>(request: &Request, benchmark: &Description, com
     })?;
     let wants_native = request.choice()? == Choice::Native;
     refuse_if(wants_native && comm.native().is_none(), || {
-        format!("{name} by 'native': this world has no library with collectives of its own; choose another algorithm")
+        format!("{name} by 'native': this backend has no library with collectives of its own; choose another algorithm")
     })
 }
 

@@ -64,27 +64,27 @@ impl Order {
         match self {
             Order::Natural => Neighbours { next: (rank + 1) % size, previous: (rank + size - 1) % size },
             Order::Gray => {
-                let place = place_of_gray(rank);
-                let gray = |place: usize| place ^ (place >> 1);
-                Neighbours { next: gray((place + 1) % size), previous: gray((place + size - 1) % size) }
+                let position = inverse_gray(rank);
+                let gray = |position: usize| position ^ (position >> 1);
+                Neighbours { next: gray((position + 1) % size), previous: gray((position + size - 1) % size) }
             }
         }
     }
 }
 
-/// The place of `code` in the binary reflected Gray code.
-fn place_of_gray(code: usize) -> usize {
-    let mut place = code;
+/// The position of `code` in the binary reflected Gray code.
+fn inverse_gray(code: usize) -> usize {
+    let mut position = code;
     let mut shifted = code >> 1;
     while shifted != 0 {
-        place ^= shifted;
+        position ^= shifted;
         shifted >>= 1;
     }
-    place
+    position
 }
 
 /// The ring of the fewest links in all: by Gray code where that is shorter than by number (it needs a number of ranks
-/// that is a power of two and a world that knows distances), else by number. Collective.
+/// that is a power of two and a backend that knows distances), else by number. Collective.
 async fn neighbours<C: Communicator>(comm: &C) -> Result<Neighbours, CommError> {
     let (rank, size) = (comm.rank(), comm.size());
     let natural = Order::Natural.neighbours(rank, size);

@@ -10,7 +10,7 @@ pub struct Row {
     pub benchmark: String,
     /// Ranks that took part.
     pub ranks: usize,
-    /// Links between the partners (echo), where the world knows it.
+    /// Links between the partners (echo), where the backend knows it.
     #[serde(default)]
     pub hops: Option<u32>,
     /// Length in bytes; of all that one rank sends in an exchange (halo, stencil).

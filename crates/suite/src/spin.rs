@@ -1,33 +1,33 @@
-//! A loop of so many turns: what a program computes while messages pass (the `Spincom` of Dunigan 1991, table 2).
+//! A loop of so many iterations: what a program computes while messages pass (the `Spincom` of Dunigan 1991, table 2).
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use weft_comm::{Communicator, Work};
 
-/// The shortest run by which the time of a turn is found,
+/// The shortest run by which the time of an iteration is measured,
 const CALIBRATION: Duration = Duration::from_micros(200);
 /// and how often it is made: the fastest counts.
 const CALIBRATIONS: usize = 5;
 
-/// A loop of a fixed number of turns.
+/// A loop of a fixed number of iterations.
 ///
-/// Where time is real the turns are counted and the clock is not asked, so the loop takes longer when something takes
-/// the processor away; in virtual time the machine's processor is busy for the time instead.
+/// Where time is real the iterations are counted and the clock is not asked, so the loop takes longer when something
+/// takes the processor away; in virtual time the machine's processor is busy for the time instead.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SpinLoop {
     /// What it takes where nothing disturbs it.
     seconds: f64,
-    turns: u64,
+    iterations: u64,
 }
 
 impl SpinLoop {
     /// A loop that takes about `seconds` where nothing disturbs it.
     pub fn of<C: Communicator>(comm: &C, seconds: f64) -> SpinLoop {
         if comm.virtual_time() {
-            return SpinLoop { seconds, turns: 0 };
+            return SpinLoop { seconds, iterations: 0 };
         }
-        SpinLoop { seconds, turns: (seconds / seconds_of_a_turn()).ceil().max(1.0) as u64 }
+        SpinLoop { seconds, iterations: (seconds / seconds_per_iteration()).ceil().max(1.0) as u64 }
     }
 
     /// Runs it once.
@@ -35,7 +35,7 @@ impl SpinLoop {
         if comm.virtual_time() {
             comm.compute(Work::Spin(self.seconds)).await;
         } else {
-            turn(self.turns, 1);
+            iterate(self.iterations, 1);
         }
     }
 
@@ -51,15 +51,15 @@ impl SpinLoop {
     }
 }
 
-/// What so many turns make of `seed`.
+/// What so many iterations make of `seed`.
 ///
-/// A turn is a step of the xorshift generator (G. Marsaglia, "Xorshift RNGs", Journal of Statistical Software 8 (2003),
-/// issue 14): six operations in registers, each of which waits for the one before, so there is nothing to do at once
-/// and no memory whose state would change the time. Compilers do not shorten it, as they do with sums and with linear
-/// congruential generators, whose steps they combine; `black_box` keeps them from knowing the start, the number of
-/// turns, or that the result is not needed.
-fn turn(turns: u64, seed: u64) -> u64 {
-    black_box((0..black_box(turns)).fold(black_box(seed), |state, _| xorshift(state)))
+/// An iteration is a step of the xorshift generator (G. Marsaglia, "Xorshift RNGs", Journal of Statistical Software 8
+/// (2003), issue 14): six operations in registers, each of which waits for the one before, so there is nothing to do at
+/// once and no memory whose state would change the time. Compilers do not shorten it, as they do with sums and with
+/// linear congruential generators, whose steps they combine; `black_box` keeps them from knowing the start, the number
+/// of iterations, or that the result is not needed.
+fn iterate(iterations: u64, seed: u64) -> u64 {
+    black_box((0..black_box(iterations)).fold(black_box(seed), |state, _| xorshift(state)))
 }
 
 fn xorshift(state: u64) -> u64 {
@@ -68,18 +68,18 @@ fn xorshift(state: u64) -> u64 {
     state ^ (state << 17)
 }
 
-fn seconds_of_a_turn() -> f64 {
-    let time = |turns| {
+fn seconds_per_iteration() -> f64 {
+    let time = |iterations| {
         let start = Instant::now();
-        turn(turns, 1);
+        iterate(iterations, 1);
         start.elapsed()
     };
-    let mut turns = 1024;
-    while time(turns) < CALIBRATION {
-        turns *= 2;
+    let mut iterations = 1024;
+    while time(iterations) < CALIBRATION {
+        iterations *= 2;
     }
-    let fastest = (0..CALIBRATIONS).map(|_| time(turns)).min().unwrap_or(CALIBRATION);
-    fastest.as_secs_f64().max(1e-9) / turns as f64
+    let fastest = (0..CALIBRATIONS).map(|_| time(iterations)).min().unwrap_or(CALIBRATION);
+    fastest.as_secs_f64().max(1e-9) / iterations as f64
 }
 
 #[cfg(test)]
@@ -98,9 +98,9 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn every_turn_is_made(turns in 0u64..5000, seed: u64) {
+        fn every_iteration_is_run(iterations in 0u64..5000, seed: u64) {
             let back = |state, _| without_left(without_right(without_left(state, 17), 7), 13);
-            proptest::prop_assert_eq!((0..turns).fold(turn(turns, seed), back), seed);
+            proptest::prop_assert_eq!((0..iterations).fold(iterate(iterations, seed), back), seed);
         }
     }
 }

@@ -24,9 +24,9 @@ impl Statistics {
 /// The quantile `q` of sorted values, linear between neighbours (definition 7 of R. J. Hyndman, Y. Fan, "Sample
 /// quantiles in statistical packages", The American Statistician 50 (1996) 361-365).
 fn quantile(sorted: &[f64], q: f64) -> f64 {
-    let place = q * (sorted.len() - 1) as f64;
-    let (low, high) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
-    low + (high - low) * place.fract()
+    let rank = q * (sorted.len() - 1) as f64;
+    let (low, high) = (sorted[rank.floor() as usize], sorted[rank.ceil() as usize]);
+    low + (high - low) * rank.fract()
 }
 
 #[cfg(test)]

@@ -59,9 +59,9 @@ impl Benchmark for StencilStep {
 }
 
 /// A step that computes after the exchange.
-pub struct StencilInTurn(Vec<Vec<u64>>);
+pub struct StencilWithoutOverlap(Vec<Vec<u64>>);
 
-impl Benchmark for StencilInTurn {
+impl Benchmark for StencilWithoutOverlap {
     const NAME: &'static str = "stencil-in-turn";
     const SUMMARY: &'static str =
         "as stencil, but the exchange first and the computation afterwards: what overlapping them gains";
@@ -78,8 +78,8 @@ impl Benchmark for StencilInTurn {
         vec![ARITHMETIC]
     }
 
-    async fn prepare<C: Communicator>(session: &Session<'_, C>) -> Prepared<StencilInTurn> {
-        Ok(Ok(Some(StencilInTurn(session.benchmark.shapes(session.request)))))
+    async fn prepare<C: Communicator>(session: &Session<'_, C>) -> Prepared<StencilWithoutOverlap> {
+        Ok(Ok(Some(StencilWithoutOverlap(session.benchmark.shapes(session.request)))))
     }
 
     fn variants(&self) -> usize {
@@ -293,11 +293,11 @@ impl<C: Communicator> Steps<C> {
     fn check(&self, session: &Session<'_, C>, geometry: &Geometry, storage: &Storage) -> Result<(), CommError> {
         let (own, axes) = (session.comm.rank(), geometry.dimensions());
         for is_last in [false, true] {
-            let place: Vec<i64> =
+            let coordinates: Vec<i64> =
                 geometry.block().iter().map(|&extent| if is_last { extent as i64 - 1 } else { 0 }).collect();
             let neighbours = (0..axes).flat_map(|axis| {
                 let extent = geometry.block()[axis] as i64;
-                let at = place[axis];
+                let at = coordinates[axis];
                 [-1i64, 1].map(|by| {
                     let is_inside = (0..extent).contains(&(at + by));
                     if is_inside { own } else { geometry.neighbour(own, axis, by, true).unwrap_or(own) }
@@ -306,9 +306,9 @@ impl<C: Communicator> Steps<C> {
             let share = (1.0 - CENTRE) / (2 * axes) as f64;
             let expected = CENTRE * own as f64 + neighbours.map(|rank| share * rank as f64).sum::<f64>();
             // The step has swapped the arrays: the first now holds the result.
-            let found = self.arrays[0].values::<f64>()[storage.offset(&place) as usize / ELEMENT];
-            if (found - expected).abs() > 1e-9 * (1.0 + expected.abs()) {
-                return Err(session.error(format!("stencil: site {place:?} is {found}, expected {expected}")));
+            let actual = self.arrays[0].values::<f64>()[storage.offset(&coordinates) as usize / ELEMENT];
+            if (actual - expected).abs() > 1e-9 * (1.0 + expected.abs()) {
+                return Err(session.error(format!("stencil: site {coordinates:?} is {actual}, expected {expected}")));
             }
         }
         Ok(())

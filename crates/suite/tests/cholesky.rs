@@ -26,8 +26,8 @@ impl Factorises {
         let mut factor = matrix.clone();
         factorise(&comm, &mut factor, self.choice).await?;
         let residual = residual(&comm, &matrix, &factor, 7).await?;
-        let wide = |(j, column): (usize, &[T])| (j, column.iter().map(|element| element.wide()).collect());
-        Ok((factor.columns().map(wide).collect(), residual))
+        let as_f64 = |(j, column): (usize, &[T])| (j, column.iter().map(|element| element.wide()).collect());
+        Ok((factor.columns().map(as_f64).collect(), residual))
     }
 }
 

@@ -55,7 +55,7 @@ fn a_file_can_have_its_room_beforehand() {
 fn impossible_requests_are_explained() {
     let of = request;
     let cases = [
-        (of("file-host"), "file-host needs files by host; this world has posix"),
+        (of("file-host"), "file-host needs files by host; this backend has posix"),
         (Request { bytes: vec![0], ..of("file-read") }, "file-read with a block of zero bytes means nothing"),
         (Request { file_bytes: Some(0), ..of("file-read") }, "file_bytes must be 1 or more"),
         (Request { file_bytes: Some(1 << 40), ..of("file-read") }, "file-read with files of more than 16 GiB in all"),
@@ -72,7 +72,7 @@ fn impossible_requests_are_explained() {
         ),
         (
             Request { file_system: Some("concurrent".to_owned()), ..of("file-write") },
-            "file-write needs files by concurrent; this world has posix",
+            "file-write needs files by concurrent; this backend has posix",
         ),
     ];
     for (request, message) in cases {

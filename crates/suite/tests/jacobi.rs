@@ -57,8 +57,8 @@ fn every_iterate_is_the_one_known_and_is_in_the_file() {
         }
         let bytes = std::fs::read(format!("{}.out", problem.0)).unwrap();
         assert_eq!(bytes.len(), (n + 2) * (n + 2) * 8);
-        for (place, value) in bytes.chunks_exact(8).enumerate() {
-            let (i, j) = (place / (n + 2), place % (n + 2));
+        for (index, value) in bytes.chunks_exact(8).enumerate() {
+            let (i, j) = (index / (n + 2), index % (n + 2));
             let value = f64::from_ne_bytes(value.try_into().unwrap());
             assert!((value - iterate(n, i, j, sweeps)).abs() < 1e-13, "row {i}, column {j}");
         }
@@ -120,7 +120,7 @@ fn impossible_requests_are_explained() {
         (request(), "jacobi with an extent of 9 on 10 ranks: every rank needs a row; use 10 or more"),
         (
             Request { file_system: Some("mpi-io".to_owned()), extent: vec![30], ..request() },
-            "jacobi needs files by mpi-io; this world has posix",
+            "jacobi needs files by mpi-io; this backend has posix",
         ),
         (
             Request { file_system: Some("ftp".to_owned()), ..request() },

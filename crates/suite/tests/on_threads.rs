@@ -145,8 +145,8 @@ fn ghosts_are_exchanged_by_shape() {
         for payload in [PayloadSort::Data, PayloadSort::Phantom] {
             let shapes = vec![vec![5, 4, 3], vec![7], vec![3, 3, 3, 3]];
             let rows = rows(ranks, Request { shape: shapes, payload: Some(payload), ..request("halo") });
-            let found: Vec<&str> = rows.iter().filter_map(|row| row.shape.as_deref()).collect();
-            assert_eq!(found, ["5x4x3", "7", "3x3x3x3"]);
+            let shapes: Vec<&str> = rows.iter().filter_map(|row| row.shape.as_deref()).collect();
+            assert_eq!(shapes, ["5x4x3", "7", "3x3x3x3"]);
             assert!(rows.iter().all(|row| row.ranks == ranks && row.iterations == 3 && row.seconds > 0.0), "{rows:?}");
             let messages = weft_suite::halo_messages(&[5, 4, 3], ranks).unwrap();
             assert_eq!(rows[0].bytes, Some(messages.iter().sum()));
@@ -301,7 +301,7 @@ fn impossible_requests_are_explained() {
         ),
         (
             Request { algorithm: Some("native".into()), ..request("scan") },
-            "scan by 'native': this world has no library",
+            "scan by 'native': this backend has no library",
         ),
         (Request { iterations: Some(0), ..request("echo") }, "iterations must be 1 or more"),
         (Request { seconds_per_point: -1.0, ..request("echo") }, "seconds_per_point must be a positive number, not -1"),
@@ -361,7 +361,7 @@ fn requests_are_read_from_json() {
     assert!(Request::from_json(r#"{"benchmark": "barier"}"#).unwrap_err().to_string().contains("'barrier'"));
 }
 
-/// A world that corrupts messages: echo must notice.
+/// A backend that corrupts messages: echo must notice.
 #[derive(Clone)]
 struct Corrupted;
 

@@ -94,8 +94,8 @@ fn every_benchmark_recovers_from_a_disturbed_pilot() {
         let quiet = iterations(name, ranks, 0);
         assert!(quiet > 30, "{name}: {quiet} iterations");
         for disturbed in [9, 20, 26] {
-            let found = iterations(name, ranks, disturbed);
-            assert!(found >= quiet / 2, "{name}, {disturbed} looks disturbed: {found} iterations where {quiet} fit");
+            let count = iterations(name, ranks, disturbed);
+            assert!(count >= quiet / 2, "{name}, {disturbed} looks disturbed: {count} iterations where {quiet} fit");
         }
     }
 }

@@ -15,10 +15,10 @@ use weft_comm::{
     TagSelector, Work,
 };
 
+use crate::backend::Backend;
 use crate::fill::{Own, Sender, fill};
 use crate::mailbox::{Contents, Mailbox, Message, Parcel, Slot};
 use crate::sync::MutexGuard;
-use crate::world::World;
 pub use request::{Receive, Send};
 use request::{ReceiveState, SendState};
 
@@ -28,7 +28,7 @@ const COPY_UNDER_LOCK: usize = 4096;
 
 /// What one rank is, on all its communicators.
 struct RankState {
-    world: Arc<World>,
+    backend: Arc<Backend>,
     rank: usize,
     own: Own,
     files: PosixFiles,
@@ -54,8 +54,8 @@ pub struct ThreadComm(Rc<Group>);
 
 impl ThreadComm {
     /// The communicator of all ranks.
-    pub(crate) fn of_world(world: Arc<World>, rank: usize) -> ThreadComm {
-        let state = Rc::new(RankState { world, rank, own: Own::default(), files: PosixFiles::new(rank) });
+    pub(crate) fn of_backend(backend: Arc<Backend>, rank: usize) -> ThreadComm {
+        let state = Rc::new(RankState { backend, rank, own: Own::default(), files: PosixFiles::new(rank) });
         ThreadComm::group(state, 0, rank, None)
     }
 
@@ -64,8 +64,8 @@ impl ThreadComm {
         ThreadComm(Rc::new(Group { state, context, rank, members, sequence, within }))
     }
 
-    fn world(&self) -> &World {
-        &self.0.state.world
+    fn backend(&self) -> &Backend {
+        &self.0.state.backend
     }
 
     fn world_rank_of(&self, rank: usize) -> usize {
@@ -73,7 +73,7 @@ impl ThreadComm {
     }
 
     pub(crate) fn mailbox(&self) -> &Mailbox {
-        &self.world().mailboxes[self.0.state.rank]
+        &self.backend().mailboxes[self.0.state.rank]
     }
 
     /// This rank's mailbox, with all that has come.
@@ -87,7 +87,7 @@ impl ThreadComm {
     }
 
     pub(crate) fn wait<T>(&self, call: Call, look: impl FnMut(&mut Contents) -> Option<T>) -> Result<T, CommError> {
-        self.world().wait(self.blocked(call), &self.0.state.own, look)
+        self.backend().wait(self.blocked(call), &self.0.state.own, look)
     }
 
     fn check_peer(&self, peer: usize) -> Result<(), CommError> {
@@ -109,7 +109,7 @@ impl ThreadComm {
     /// Fills the receive that waits for this message, or leaves the message.
     fn deliver(&self, to: usize, tag: Tag, payload: Payload) -> SendState {
         let receiver = self.world_rank_of(to);
-        let mailbox = &self.world().mailboxes[receiver];
+        let mailbox = &self.backend().mailboxes[receiver];
         let sender = Sender { rank: self.0.rank, world_rank: self.0.state.rank, tag };
         let envelope = Envelope::new(self.0.context, self.0.rank, tag);
         let own = &self.0.state.own;
@@ -148,7 +148,7 @@ impl ThreadComm {
     /// Leaves a payload that its sender gives away, or fills the receive that waits for it.
     fn give(&self, to: usize, tag: Tag, payload: Payload) {
         let (world_rank, receiver) = (self.0.state.rank, self.world_rank_of(to));
-        let mailbox = &self.world().mailboxes[receiver];
+        let mailbox = &self.backend().mailboxes[receiver];
         let envelope = Envelope::new(self.0.context, self.0.rank, tag);
         let own = &self.0.state.own;
         // SAFETY: a communicator is not `Send` (it holds an `Rc`) and is made by the one thread that runs this rank.
@@ -172,7 +172,7 @@ impl ThreadComm {
     /// The message to leave in a mailbox, and how its send goes on.
     fn leave(&self, to: usize, tag: Tag, payload: Payload) -> (Message, SendState) {
         let world_rank = self.0.state.rank;
-        if payload.len() <= self.world().eager_bytes {
+        if payload.len() <= self.backend().eager_bytes {
             let copy = Message::Kept { world_rank, payload: payload.clone() };
             return (copy, SendState::Done(Some(Ok(payload))));
         }
@@ -203,7 +203,7 @@ impl ThreadComm {
             Message::Waiting { world_rank, parcel } => {
                 let sender = Sender { rank, world_rank, tag };
                 let received = parcel.take(|payload| fill(into, payload, sender, receiver, wanted, scratch));
-                self.world().mailboxes[world_rank].ring();
+                self.backend().mailboxes[world_rank].ring();
                 received
             }
         }
@@ -234,11 +234,11 @@ impl Communicator for ThreadComm {
     }
 
     fn size(&self) -> usize {
-        self.0.members.as_ref().map_or(self.world().mailboxes.len(), Vec::len)
+        self.0.members.as_ref().map_or(self.backend().mailboxes.len(), Vec::len)
     }
 
     fn wtime(&self) -> f64 {
-        self.world().seconds()
+        self.backend().seconds()
     }
 
     fn isend(&self, to: usize, tag: Tag, payload: Payload) -> Send {
@@ -256,12 +256,12 @@ impl Communicator for ThreadComm {
 
     async fn receive_arrived(&self, from: Source, tag: TagSelector) -> Result<Option<Received>, CommError> {
         self.check_source(from)?;
-        self.world().check_going_on(self.0.state.rank)?;
+        self.backend().check_going_on(self.0.state.rank)?;
         let pattern = self.pattern(from, tag);
         let mut contents = self.contents();
-        let found = contents.queues.unexpected().position(|(envelope, _)| pattern.accepts(envelope));
-        let Some(place) = found else { return Ok(None) };
-        let (envelope, message) = contents.queues.take_unexpected(place);
+        let matched = contents.queues.unexpected().position(|(envelope, _)| pattern.accepts(envelope));
+        let Some(index) = matched else { return Ok(None) };
+        let (envelope, message) = contents.queues.take_unexpected(index);
         drop(contents);
         match message {
             Message::Kept { payload: payload @ Payload::Data(_), .. } if pattern.meets(&envelope) => {
@@ -296,7 +296,7 @@ impl Communicator for ThreadComm {
 
     async fn iprobe(&self, from: Source, tag: TagSelector) -> Result<Option<Status>, CommError> {
         self.check_source(from)?;
-        self.world().check_going_on(self.0.state.rank)?;
+        self.backend().check_going_on(self.0.state.rank)?;
         Ok(self.look(from, tag)(&mut self.contents()))
     }
 
@@ -305,11 +305,11 @@ impl Communicator for ThreadComm {
         let look = self.look(from, tag);
         let (start, most) = (Instant::now(), Duration::from_secs_f64(seconds.max(0.0)));
         loop {
-            self.world().check_going_on(self.0.state.rank)?;
+            self.backend().check_going_on(self.0.state.rank)?;
             let seen = self.mailbox().rings();
-            let found = look(&mut self.contents());
-            if found.is_some() {
-                return Ok(found);
+            let matched = look(&mut self.contents());
+            if matched.is_some() {
+                return Ok(matched);
             }
             let left = most.saturating_sub(start.elapsed());
             if left.is_zero() || !self.mailbox().spin(seen, left) {
@@ -329,7 +329,7 @@ impl Communicator for ThreadComm {
 
     async fn split(&self, color: Option<u32>, key: i64) -> Result<Option<ThreadComm>, CommError> {
         let Some(division) = divide(self, color, key).await? else { return Ok(None) };
-        let context = self.world().context(self.0.context, division.sequence, division.group);
+        let context = self.backend().context(self.0.context, division.sequence, division.group);
         let members = division.members.iter().map(|&rank| self.world_rank_of(rank)).collect();
         let state = Rc::clone(&self.0.state);
         Ok(Some(ThreadComm::group(state, context, division.rank, Some(members))))

@@ -1,9 +1,9 @@
-//! Ranks as threads of one process: the world of tests and of programs that need no cluster.
+//! Ranks as threads of one process: the backend of tests and of programs that need no cluster.
 //!
-//! A rank is a thread with a mailbox. A send fills the receiver's buffer directly where the receive is
-//! posted; where it is not, a short message is copied and kept, and a long one waits for its receive (as MPI's eager
-//! and rendezvous protocols do), so that no message is copied twice unless it is short. What is given away goes by a lane
-//! without a lock, a ring from one rank to another, where there are few ranks. Waiting ranks spin a little and then sleep.
+//! A rank is a thread with a mailbox. A send fills the receiver's buffer directly where the receive is posted; where it
+//! is not, a short message is copied and kept, and a long one waits for its receive (as MPI's eager and rendezvous
+//! protocols do), so that no message is copied twice unless it is short. What is given away goes by a ring without a
+//! lock, a ring from one rank to another, where there are few ranks. Waiting ranks spin a little and then sleep.
 //!
 //! A run that cannot go on ends: when every rank that has not finished sleeps and no message is on its way to one, the
 //! run is a deadlock and says which rank waits in which call. A rank that fails or panics ends the run for all others
@@ -29,17 +29,17 @@
 //! assert_eq!(run(5, &Factorials, &Options::default()).unwrap(), [1, 2, 6, 24, 120]);
 //! ```
 
+mod backend;
 mod comm;
 mod fence;
 mod fill;
-mod lane;
 mod mailbox;
 #[cfg(all(loom, test))]
 mod models;
 mod run;
+mod spsc;
 mod sync;
 mod watch;
-mod world;
 
 pub use comm::ThreadComm;
 pub use comm::{Receive, Send};

@@ -10,7 +10,7 @@ use weft_comm::{CommError, Payload, Received, TagSelector};
 
 use crate::fence::Fences;
 use crate::fill::{Own, Sender, fill};
-use crate::lane::{Lane, Taken};
+use crate::spsc::{SpscRing, Taken};
 use crate::sync::{AtomicBool, AtomicU64, Condvar, Mutex, MutexGuard, OnceLock, between_sequential_accesses};
 
 /// A message that came before its receive.
@@ -78,7 +78,7 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// Takes in a message that was given away and has come by a lane.
+    /// Takes in a message that was given away and has come by a ring.
     fn arrived(&mut self, envelope: Envelope, taken: Taken<'_>, world_rank: usize, receiver: usize, own: &Own) {
         let payload = match taken {
             Taken::Short(bytes) => Payload::Data(own.buffer_of(bytes)),
@@ -105,31 +105,32 @@ struct Bell {
     asleep: AtomicBool,
 }
 
-/// More ranks than these have no lanes: a waiting rank looks at all of its own.
-const MAX_LANES: usize = 16;
+/// More ranks than these have no rings: a waiting rank looks at all of its own.
+const MAX_SPSC_RINGS: usize = 16;
 
-/// Where the messages of one rank come in: what has been matched or kept, under a lock, and lanes of what was given away.
+/// Where the messages of one rank come in: what has been matched or kept, under a lock, and rings of what was given
+/// away.
 ///
-/// Whoever changes something its rank may wait for calls [`ring`](Mailbox::ring) afterwards; the bell's count and the lanes
-/// are what a waiting rank looks at.
+/// Whoever changes something its rank may wait for calls [`ring`](Mailbox::ring) afterwards; the bell's count and the
+/// rings are what a waiting rank looks at.
 #[repr(align(128))]
 pub struct Mailbox {
     contents: Mutex<Contents>,
     wake: Condvar,
     bell: Bell,
     /// By the sender's rank in the run, made when it first gives something away.
-    lanes: Box<[OnceLock<Lane>]>,
+    spsc_rings: Box<[OnceLock<SpscRing>]>,
     fences: Fences,
 }
 
 impl Mailbox {
     pub fn new(ranks: usize, fences: Fences) -> Mailbox {
-        let lanes = if ranks <= MAX_LANES { ranks } else { 0 };
+        let spsc_rings = if ranks <= MAX_SPSC_RINGS { ranks } else { 0 };
         Mailbox {
             contents: Mutex::default(),
             wake: Condvar::new(),
             bell: Bell::default(),
-            lanes: (0..lanes).map(|_| OnceLock::new()).collect(),
+            spsc_rings: (0..spsc_rings).map(|_| OnceLock::new()).collect(),
             fences,
         }
     }
@@ -138,12 +139,12 @@ impl Mailbox {
         self.contents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The contents for `receiver`, whose mailbox this is: all that has come by lanes is among them.
+    /// The contents for `receiver`, whose mailbox this is: all that has come by rings is among them.
     pub fn open(&self, receiver: usize, own: &Own) -> MutexGuard<'_, Contents> {
         let mut contents = self.lock();
-        for (sender, lane) in self.lanes.iter().enumerate() {
-            if let Some(lane) = lane.get() {
-                empty(lane, &mut contents, sender, receiver, own);
+        for (sender, ring) in self.spsc_rings.iter().enumerate() {
+            if let Some(ring) = ring.get() {
+                empty(ring, &mut contents, sender, receiver, own);
             }
         }
         contents
@@ -152,23 +153,23 @@ impl Mailbox {
     /// The contents for `sender`: what it gave away before is among them, so that nothing overtakes it.
     pub fn open_for(&self, sender: usize, receiver: usize, own: &Own) -> MutexGuard<'_, Contents> {
         let mut contents = self.lock();
-        if let Some(lane) = self.lanes.get(sender).and_then(OnceLock::get) {
-            empty(lane, &mut contents, sender, receiver, own);
+        if let Some(ring) = self.spsc_rings.get(sender).and_then(OnceLock::get) {
+            empty(ring, &mut contents, sender, receiver, own);
         }
         contents
     }
 
-    /// Leaves a message in the lane of `sender`, and gives its payload back where the lane has copied it. `Err` where there is no
-    /// lane, or no room in it.
+    /// Leaves a message in the ring of `sender`, and gives its payload back where the ring has copied it. `Err` where
+    /// there is no ring, or no room in it.
     ///
     /// # Safety
     /// Called by the thread of rank `sender` of the run only.
     pub unsafe fn push(&self, sender: usize, envelope: Envelope, payload: Payload) -> Result<Option<Payload>, Payload> {
-        let Some(lane) = self.lanes.get(sender) else { return Err(payload) };
+        let Some(ring) = self.spsc_rings.get(sender) else { return Err(payload) };
         // SAFETY: only the thread of rank `sender` calls this (this function's condition), and no other rank's messages
-        // go by this lane, so that it has one writer.
-        let left = unsafe { lane.get_or_init(Lane::new).push(envelope, payload)? };
-        // As for `ring`; what it waits for is the lane.
+        // go by this ring, so that it has one writer.
+        let left = unsafe { ring.get_or_init(SpscRing::new).push(envelope, payload)? };
+        // As for `Mailbox::ring`; what it waits for is the message.
         self.fences.light();
         if self.bell.asleep.load(Ordering::SeqCst) {
             self.rouse();
@@ -176,10 +177,10 @@ impl Mailbox {
         Ok(left)
     }
 
-    /// Whether something has come by a lane that nobody has taken in yet.
+    /// Whether something has come by a ring that nobody has taken in yet.
     #[inline]
     pub fn has_arrivals(&self) -> bool {
-        self.lanes.iter().any(|lane| lane.get().is_some_and(Lane::has_message))
+        self.spsc_rings.iter().any(|ring| ring.get().is_some_and(SpscRing::has_message))
     }
 
     /// Whether something has changed since the bell had rung so often.
@@ -209,7 +210,8 @@ impl Mailbox {
         }
     }
 
-    /// Waits for the bell to ring again or for something to come by a lane, awake, at most for `patience`; whether it did.
+    /// Waits for the bell to ring again or for something to come by a ring, awake, at most for `patience`; whether it
+    /// did.
     ///
     /// After some looks the processor is offered to others between them: the rank that will ring may be waiting for it.
     pub fn spin(&self, seen: u64, patience: Duration) -> bool {
@@ -232,7 +234,7 @@ impl Mailbox {
         }
     }
 
-    /// Sleeps until the bell has rung more than `seen` times, or something has come by a lane.
+    /// Sleeps until the bell has rung more than `seen` times, or something has come by a ring.
     pub fn sleep(&self, seen: u64) {
         let mut contents = self.lock();
         self.bell.asleep.store(true, Ordering::SeqCst);
@@ -244,10 +246,10 @@ impl Mailbox {
     }
 }
 
-/// Takes in what has come by a lane.
-fn empty(lane: &Lane, contents: &mut Contents, sender: usize, receiver: usize, own: &Own) {
+/// Takes in what has come by a ring.
+fn empty(ring: &SpscRing, contents: &mut Contents, sender: usize, receiver: usize, own: &Own) {
     // SAFETY: whoever does this holds the lock that guards the contents.
-    while let Some(()) = unsafe { lane.pop(|envelope, taken| contents.arrived(envelope, taken, sender, receiver, own)) }
+    while let Some(()) = unsafe { ring.pop(|envelope, taken| contents.arrived(envelope, taken, sender, receiver, own)) }
     {
     }
 }

@@ -1,7 +1,7 @@
 //! Lanes, mailboxes and fences under loom, which runs a model in every order that the memory model of C++ allows: no read
 //! of a slot while it is written, no message lost, overtaken or read twice, no rank asleep that somebody has called.
 //!
-//! `scripts/loom.sh` runs them. Under loom a lane has two slots, so that they are used again within few messages.
+//! `scripts/loom.sh` runs them. Under loom a ring has two slots, so that they are used again within few messages.
 
 use std::sync::atomic::Ordering;
 
@@ -13,8 +13,8 @@ use weft_comm::{Blocked, Call, Payload, RunError, Source, Tag};
 
 use crate::fence::Fences;
 use crate::fill::Own;
-use crate::lane::{Lane, SHORT, Taken};
 use crate::mailbox::{Mailbox, Message};
+use crate::spsc::{SHORT, SpscRing, Taken};
 use crate::sync::Mutex;
 use crate::watch::Watch;
 
@@ -49,7 +49,7 @@ fn arrived(mailbox: &Mailbox, own: &Own) -> Vec<u32> {
     messages.collect()
 }
 
-/// Waits as `World::wait` does, without looking around first, until so many messages have come.
+/// Waits as `Backend::wait` does, without looking around first, until so many messages have come.
 fn wait_for(mailbox: &Mailbox, count: usize) -> Vec<u32> {
     let own = Own::default();
     loop {
@@ -62,7 +62,7 @@ fn wait_for(mailbox: &Mailbox, count: usize) -> Vec<u32> {
     }
 }
 
-/// Gives a message away: by the lane, or into the mailbox where the lane is full.
+/// Gives a message away: by the ring, or into the mailbox where the ring is full.
 fn give(mailbox: &Mailbox, own: &Own, number: u32) {
     // SAFETY: only the one thread that sends in a model calls this.
     let Err(payload) = (unsafe { mailbox.push(SENDER, envelope(number), payload(number)) }) else { return };
@@ -90,17 +90,17 @@ fn one_sends(fences: fn() -> Fences, count: usize, send: fn(&Mailbox, &Own)) {
 }
 
 #[test]
-fn messages_of_a_lane_come_whole_once_and_in_order() {
+fn messages_of_a_ring_come_whole_once_and_in_order() {
     const MESSAGES: u32 = 4;
     loom::model(|| {
-        let lane = Arc::new(Lane::new());
+        let ring = Arc::new(SpscRing::new());
         let writer = {
-            let lane = Arc::clone(&lane);
+            let ring = Arc::clone(&ring);
             thread::spawn(move || {
                 for number in 0..MESSAGES {
                     let mut payload = payload(number);
                     // SAFETY: this thread is the only one that writes.
-                    while let Err(back) = unsafe { lane.push(envelope(number), payload) } {
+                    while let Err(back) = unsafe { ring.push(envelope(number), payload) } {
                         payload = back;
                         thread::yield_now();
                     }
@@ -112,16 +112,16 @@ fn messages_of_a_lane_come_whole_once_and_in_order() {
             Taken::Whole(payload) => seen(&envelope, &payload),
         };
         for number in 0..MESSAGES {
-            let found = loop {
+            let taken = loop {
                 // SAFETY: this thread is the only one that reads.
-                match unsafe { lane.pop(take) } {
-                    Some(found) => break found,
+                match unsafe { ring.pop(take) } {
+                    Some(taken) => break taken,
                     None => thread::yield_now(),
                 }
             };
-            assert_eq!(found, number);
+            assert_eq!(taken, number);
         }
-        assert!(!lane.has_message());
+        assert!(!ring.has_message());
         writer.join().expect("the writer ends");
     });
 }
@@ -136,7 +136,7 @@ fn a_message_left_in_the_mailbox_wakes_its_rank() {
     loom::model(|| one_sends(Fences::own, 1, |mailbox, own| keep(mailbox, own, 0, payload(0))));
 }
 
-/// The sender takes its own lane in before it leaves a message in the mailbox, while the receiver may do so too.
+/// The sender takes its own ring in before it leaves a message in the mailbox, while the receiver may do so too.
 #[test]
 fn no_message_overtakes_another() {
     loom::model(|| {
@@ -149,7 +149,7 @@ fn no_message_overtakes_another() {
 }
 
 #[test]
-fn a_full_lane_loses_nothing() {
+fn a_full_ring_loses_nothing() {
     loom::model(|| one_sends(Fences::own, 3, |mailbox, own| (0..3).for_each(|number| give(mailbox, own, number))));
 }
 
@@ -158,7 +158,7 @@ fn blocked(rank: usize) -> Blocked {
     Blocked { rank, call: Call::receive(Source::Any, Tag::User(0).into()), collective: None }
 }
 
-/// Two ranks as `World` has them: the mailbox of the first, who sleeps, and why the run ended early, if it did.
+/// Two ranks as `Backend` has them: the mailbox of the first, who sleeps, and why the run ended early, if it did.
 struct Run {
     mailbox: Mailbox,
     watch: Watch,
@@ -235,7 +235,7 @@ fn a_bell_that_rings_while_a_rank_falls_asleep_is_heard() {
 /// Whether both sides may miss what the other wrote.
 fn both_may_miss(fences: Fences) -> bool {
     let has_missed = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
-    let found = std::sync::Arc::clone(&has_missed);
+    let missed = std::sync::Arc::clone(&has_missed);
     loom::model(move || {
         let flags = Arc::new([AtomicU64::new(0), AtomicU64::new(0)]);
         let other = {
@@ -250,7 +250,7 @@ fn both_may_miss(fences: Fences) -> bool {
         fences.heavy();
         let seen = flags[0].load(Ordering::Relaxed);
         if seen + other.join().expect("the other side ends") == 0 {
-            found.store(true, std::sync::atomic::Ordering::Relaxed);
+            missed.store(true, std::sync::atomic::Ordering::Relaxed);
         }
     });
     has_missed.load(std::sync::atomic::Ordering::Relaxed)

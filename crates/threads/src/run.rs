@@ -9,8 +9,8 @@ use std::time::Duration;
 use core_affinity::CoreId;
 use weft_comm::{Call, Program, RunError, block_on};
 
+use crate::backend::Backend;
 use crate::comm::ThreadComm;
-use crate::world::World;
 
 /// How the threads exchange messages. The defaults suit everything but experiments.
 ///
@@ -98,28 +98,28 @@ pub fn run<P: Program>(ranks: usize, program: &P, options: &Options) -> Result<V
         return Err(RunError::Setup("a run needs 1 rank or more, not 0".to_owned()));
     }
     let processors = if options.bind { processors_for(ranks) } else { Vec::new() };
-    let world = Arc::new(World::new(ranks, options.eager_bytes, options.patience(ranks)));
+    let backend = Arc::new(Backend::new(ranks, options.eager_bytes, options.patience(ranks)));
     let outputs = scope(|scope| {
         let mut threads: Vec<ScopedJoinHandle<'_, Option<P::Output>>> = Vec::with_capacity(ranks);
         for rank in 0..ranks {
-            let (world_of_rank, processor) = (Arc::clone(&world), processors.get(rank).copied());
+            let (shared, processor) = (Arc::clone(&backend), processors.get(rank).copied());
             let body = move || {
                 processor.map(core_affinity::set_for_current);
-                run_rank(world_of_rank, rank, program.clone())
+                run_rank(shared, rank, program.clone())
             };
             match Builder::new().name(format!("rank {rank}")).spawn_scoped(scope, body) {
                 Ok(thread) => threads.push(thread),
                 Err(error) => {
-                    world.end(RunError::Setup(format!("no thread for rank {rank} of {ranks}: {error}")));
+                    backend.end(RunError::Setup(format!("no thread for rank {rank} of {ranks}: {error}")));
                     break;
                 }
             }
         }
         threads.into_iter().map(|thread| thread.join().ok().flatten()).collect::<Option<Vec<P::Output>>>()
     });
-    match (world.reason(), outputs) {
+    match (backend.reason(), outputs) {
         (Some(reason), _) => Err(reason),
-        (None, Some(outputs)) => world.leftover().map_or(Ok(outputs), |error| Err(RunError::Failed(error))),
+        (None, Some(outputs)) => backend.leftover().map_or(Ok(outputs), |error| Err(RunError::Failed(error))),
         (None, None) => Err(RunError::Setup("a rank ended without an answer".to_owned())),
     }
 }
@@ -131,24 +131,24 @@ fn processors_for(ranks: usize) -> Vec<CoreId> {
 }
 
 /// One rank from start to end; `None` where the run has ended for it.
-fn run_rank<P: Program>(world: Arc<World>, rank: usize, program: P) -> Option<P::Output> {
-    let comm = ThreadComm::of_world(Arc::clone(&world), rank);
+fn run_rank<P: Program>(backend: Arc<Backend>, rank: usize, program: P) -> Option<P::Output> {
+    let comm = ThreadComm::of_backend(Arc::clone(&backend), rank);
     let result = catch_unwind(AssertUnwindSafe(|| block_on(program.run(comm.clone()))));
     match result {
         Ok(Some(Ok(output))) => {
-            world.finished(rank);
+            backend.finished(rank);
             Some(output)
         }
         Ok(Some(Err(error))) => {
-            world.end(RunError::Failed(error));
+            backend.end(RunError::Failed(error));
             None
         }
         Ok(None) => {
-            world.stuck(comm.blocked(Call::Unknown));
+            backend.stuck(comm.blocked(Call::Unknown));
             None
         }
         Err(panic) => {
-            world.end(RunError::Panicked { rank, message: message_of(panic.as_ref()) });
+            backend.end(RunError::Panicked { rank, message: message_of(panic.as_ref()) });
             None
         }
     }

@@ -20,8 +20,8 @@ enum State {
 /// All ranks' states.
 ///
 /// A rank reports that it is about to sleep together with the number of rings it has seen. When the last one does, no
-/// rank is left that could ring a bell or give a message away, so if no bell has rung since and nothing has come by a lane,
-/// nothing ever will. What a rank did before it reported is seen by whoever reports after it.
+/// rank is left that could ring a bell or give a message away, so if no bell has rung since and nothing has come by a
+/// ring, nothing ever will. What a rank did before it reported is seen by whoever reports after it.
 pub struct Watch(Mutex<Vec<State>>);
 
 impl Watch {

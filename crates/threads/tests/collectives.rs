@@ -345,7 +345,7 @@ fn arguments_that_do_not_fit_are_refused() {
         (Wrong::Bits, "bit-or of float64 elements is not defined"),
         (Wrong::Space, "space of 8 bytes for a result of 16"),
         (Wrong::NoSuchRoot, "names rank 9, but the communicator has ranks 0 to 1"),
-        (Wrong::NoNative, "barrier: this world has no native collectives"),
+        (Wrong::NoNative, "barrier: this backend has no native collectives"),
         (Wrong::OtherAlgorithm, "barrier has no algorithm bruck; it has dissemination, binomial"),
     ];
     for (wrong, message) in cases {

@@ -1,4 +1,4 @@
-//! Messages that are given away: by lanes without a lock, among others that are sent, to ranks that sleep.
+//! Messages that are given away: by rings without a lock, among others that are sent, to ranks that sleep.
 
 use proptest::prelude::*;
 use weft_comm::{CommError, Communicator, Payload, Program, RunError, Source, Tag, TagSelector};
@@ -14,7 +14,7 @@ struct Mixed {
     /// Whether it is given away, and its length.
     messages: Vec<(bool, usize)>,
     awaited: usize,
-    to_itself: bool,
+    is_loopback: bool,
 }
 
 impl Program for Mixed {
@@ -22,7 +22,7 @@ impl Program for Mixed {
     async fn run<C: Communicator>(self, comm: C) -> Result<bool, CommError> {
         const TAG: Tag = Tag::User(7);
         const GO: Tag = Tag::User(8);
-        let receiver = usize::from(!self.to_itself);
+        let receiver = usize::from(!self.is_loopback);
         let buffer = || Payload::of(&vec![0u8; 30_000]);
         let awaited = self.awaited.min(self.messages.len());
         let mut requests = Vec::new();
@@ -33,8 +33,8 @@ impl Program for Mixed {
         let mut sends = Vec::new();
         if comm.rank() == 0 {
             comm.recv(Source::Rank(receiver), GO.into(), Payload::EMPTY).await?;
-            for (index, &(is_given, length)) in self.messages.iter().enumerate() {
-                if is_given {
+            for (index, &(is_gift, length)) in self.messages.iter().enumerate() {
+                if is_gift {
                     comm.post(receiver, TAG, content(index, length));
                 } else {
                     sends.push(comm.isend(receiver, TAG, content(index, length)));
@@ -67,9 +67,9 @@ proptest! {
     fn what_is_given_and_what_is_sent_do_not_overtake_each_other(
         messages in prop::collection::vec((any::<bool>(), prop_oneof![0usize..130, 1000usize..1100, 15_000usize..20_000]), 0..90),
         awaited in 0usize..90,
-        to_itself in any::<bool>(),
+        is_loopback in any::<bool>(),
     ) {
-        let program = Mixed { messages, awaited, to_itself };
+        let program = Mixed { messages, awaited, is_loopback };
         prop_assert_eq!(run(2, &program, &Options::default()).unwrap(), vec![true, true]);
     }
 }
@@ -108,7 +108,7 @@ fn ranks_that_sleep_are_woken_by_every_message() {
     }
 }
 
-/// All ranks give to rank 0 as fast as they can; with more ranks than have lanes, too.
+/// All ranks give to rank 0 as fast as they can; with more ranks than have rings, too.
 #[derive(Clone)]
 struct Crowd(usize);
 

@@ -18,7 +18,7 @@ struct Stream {
 
 impl Stream {
     fn content(index: usize, bytes: usize) -> Vec<u8> {
-        (0..bytes).map(|place| (index * 31 + place * 7) as u8).collect()
+        (0..bytes).map(|i| (index * 31 + i * 7) as u8).collect()
     }
 
     /// By tag, in the order of sending: what non-overtaking promises.

@@ -35,7 +35,8 @@ pub fn shift_times(
     let planned = pshift(costs, &array, &shifts).map_err(wrong)?;
     let single = cshifts(costs, &array, &shifts).map_err(wrong)?;
     let work = cshifts_work(costs, &array, &shifts).map_err(wrong)?;
-    let fallbacks: Vec<Option<&str>> = planned.fallbacks.iter().map(|found| found.map(Fallback::reason)).collect();
+    let fallbacks: Vec<Option<&str>> =
+        planned.fallbacks.iter().map(|fallback| fallback.map(Fallback::reason)).collect();
     Ok(json!({
         "pshift": times(planned.times, planned.work),
         "cshift": times(single, work),

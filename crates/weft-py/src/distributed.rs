@@ -15,7 +15,7 @@ use weft_polyshift::geometry::{Geometry, Layout, Order};
 
 use crate::errors::{RunError, UsageError};
 use crate::memory::{PyMemory, span, stored};
-use crate::mpi::with_world;
+use crate::mpi::with_backend;
 
 pub(crate) fn usage(error: impl std::fmt::Display) -> PyErr {
     UsageError::new_err(error.to_string())
@@ -25,7 +25,7 @@ pub(crate) fn failed(error: CommError) -> PyErr {
     RunError::new_err(error.to_string())
 }
 
-/// An error of ranks that exchange: that they make different calls, where this is why, else the world's.
+/// An error of ranks that exchange: that they make different calls, where this is why, else the backend's.
 fn refused(comm: &MpiComm, error: CommError) -> PyErr {
     match comm.calls().and_then(Calls::mismatch) {
         Some(text) if matches!(error.failure(), Failure::Program { .. }) => UsageError::new_err(text),
@@ -54,7 +54,7 @@ fn describing(describe: Py<PyAny>) -> Box<Describe> {
     })
 }
 
-/// What a call of a world comes to, whose requests block.
+/// What a call of a backend comes to, whose requests block.
 pub(crate) fn done<T>(future: impl Future<Output = Result<T, CommError>>) -> PyResult<T> {
     match block_on(future) {
         Some(outcome) => outcome.map_err(failed),
@@ -67,7 +67,7 @@ pub(crate) fn stuck() -> PyErr {
 }
 
 /// An error of an exchange of these ranks.
-pub(crate) fn told(call: &Option<(MpiComm, u64)>, error: CommError) -> PyErr {
+pub(crate) fn failure_of(call: &Option<(MpiComm, u64)>, error: CommError) -> PyErr {
     match call {
         Some((comm, _)) => refused(comm, error),
         None => failed(error),
@@ -76,17 +76,17 @@ pub(crate) fn told(call: &Option<(MpiComm, u64)>, error: CommError) -> PyErr {
 
 /// Does something that may take long while other threads of Python run.
 pub(crate) fn without_python<T>(py: Python<'_>, work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
-    struct Lent<W>(W);
+    struct OnThisThread<W>(W);
     // SAFETY: `detach` runs it on this thread. What it uses is of classes that PyO3 keeps on this thread (`unsendable`)
     // and that are borrowed mutably meanwhile; Python's own objects are not among it.
-    unsafe impl<W> Send for Lent<W> {}
-    impl<W: FnOnce() -> T, T> Lent<W> {
+    unsafe impl<W> Send for OnThisThread<W> {}
+    impl<W: FnOnce() -> T, T> OnThisThread<W> {
         fn call(self) -> T {
             (self.0)()
         }
     }
-    let lent = Lent(|| Lent(work()));
-    py.detach(move || lent.call()).0
+    let bound = OnThisThread(|| OnThisThread(work()));
+    py.detach(move || bound.call()).0
 }
 
 /// The blocks of an array over ranks.
@@ -142,7 +142,9 @@ impl PyBlocks {
     /// The rank of the block at some coordinates.
     fn rank_of(&self, coordinates: Vec<usize>) -> PyResult<usize> {
         let grid = self.0.grid();
-        if coordinates.len() != grid.len() || coordinates.iter().zip(&grid).any(|(found, ranks)| found >= ranks) {
+        if coordinates.len() != grid.len()
+            || coordinates.iter().zip(&grid).any(|(coordinate, ranks)| coordinate >= ranks)
+        {
             return Err(usage(format!("there is no block at {coordinates:?}: the grid is {grid:?}")));
         }
         Ok(self.0.rank_of(&coordinates))
@@ -200,8 +202,8 @@ impl PyRanks {
     /// All ranks of the MPI run; `describe` gives calls in words, by their digests. Collective. Raises RunError.
     #[staticmethod]
     fn launched(py: Python<'_>, default_library: &str, describe: Py<PyAny>) -> PyResult<PyRanks> {
-        with_world(py, default_library, |world| {
-            let comm = world.communicator().map_err(failed)?;
+        with_backend(py, default_library, |backend| {
+            let comm = backend.communicator().map_err(failed)?;
             comm.compare_calls(describing(describe));
             Ok(PyRanks(Some(comm)))
         })
@@ -210,10 +212,10 @@ impl PyRanks {
     /// The ranks of a communicator of the MPI library that this process uses, by its handle. Collective. Raises RunError.
     #[staticmethod]
     fn of_handle(py: Python<'_>, handle: usize, default_library: &str, describe: Py<PyAny>) -> PyResult<PyRanks> {
-        with_world(py, default_library, |world| {
+        with_backend(py, default_library, |backend| {
             // SAFETY: the handle is that of an mpi4py communicator, which the user holds and whose library
             // weft.distributed.ranks has found to be the one that this process uses.
-            let comm = unsafe { world.communicator_of(handle) }.map_err(failed)?;
+            let comm = unsafe { backend.communicator_of(handle) }.map_err(failed)?;
             comm.compare_calls(describing(describe));
             Ok(PyRanks(Some(comm)))
         })
@@ -361,9 +363,9 @@ impl PyRanks {
         let Some(comm) = &self.0 else { return Ok(parts) };
         let lengths: Vec<u64> = parts.iter().map(|part| part.as_bytes().len() as u64).collect();
         let expected: Vec<usize> = meet(py, comm, call, &lengths)?.into_iter().map(|length| length as usize).collect();
-        let given: Vec<usize> = parts.iter().map(|part| part.as_bytes().len()).collect();
+        let sizes: Vec<usize> = parts.iter().map(|part| part.as_bytes().len()).collect();
         let whole = parts.iter().map(|part| part.as_bytes()).collect::<Vec<_>>().concat();
-        let arrived = done(alltoallv(comm, &Payload::of(&whole), &given, &expected, None, Choice::Auto))?;
+        let arrived = done(alltoallv(comm, &Payload::of(&whole), &sizes, &expected, None, Choice::Auto))?;
         let Payload::Data(arrived) = arrived else { return Err(RunError::new_err("parts came without their bytes")) };
         let mut rest: &[u8] = &arrived;
         let mut received = Vec::with_capacity(size);
@@ -434,8 +436,8 @@ unsafe fn alone(division: &Division<'_>, direction: impl Fn(Side, Side) -> (Side
     let block = Side { start: own, origin: storage.origin, strides: storage.strides.clone() };
     let (from, to) = direction(dense, block);
     let copies = Copies::new([weft_polyshift::exchange::BoxCopy {
-        from: weft_polyshift::exchange::Place { base: 0, offset: from.origin },
-        to: weft_polyshift::exchange::Place { base: 1, offset: to.origin },
+        from: weft_polyshift::exchange::Address { base: 0, offset: from.origin },
+        to: weft_polyshift::exchange::Address { base: 1, offset: to.origin },
         extents: geometry.shape(),
         from_strides: from.strides,
         to_strides: to.strides,
@@ -505,7 +507,7 @@ fn halo((array, widths, edges, corners): PyHalo) -> PyResult<Halo> {
 /// One rank's exchange, set up: any number of calls of begin and end.
 #[pyclass(name = "ArrayExchange", module = "weft._core", unsendable)]
 pub struct PyExchange {
-    exchange: Way,
+    exchange: Transport,
     /// The ranks, and the digest of a call of this exchange.
     call: Option<(MpiComm, u64)>,
     messages: usize,
@@ -520,12 +522,12 @@ pub struct PyExchange {
     held: Vec<Py<PyMemory>>,
 }
 
-enum Way {
+enum Transport {
     Over(Exchange<MpiComm>),
     /// One rank: every stage is copies.
     Alone {
         plan: Box<RankPlan>,
-        under_way: bool,
+        active: bool,
     },
 }
 
@@ -558,9 +560,9 @@ impl PyExchange {
         let exchange = match &ranks.0 {
             Some(comm) => {
                 let options = Options { number, ..Options::default() };
-                Way::Over(Exchange::new(comm, plan, options).map_err(failed)?)
+                Transport::Over(Exchange::new(comm, plan, options).map_err(failed)?)
             }
-            None => Way::Alone { plan: Box::new(plan), under_way: false },
+            None => Transport::Alone { plan: Box::new(plan), active: false },
         };
         let held = Vec::new();
         let call = ranks.0.clone().map(|comm| (comm, digest));
@@ -589,28 +591,28 @@ impl PyExchange {
     #[getter]
     fn transport(&self) -> String {
         match &self.exchange {
-            Way::Over(exchange) => exchange.describe(),
-            Way::Alone { .. } => "no messages".to_owned(),
+            Transport::Over(exchange) => exchange.describe(),
+            Transport::Alone { .. } => "no messages".to_owned(),
         }
     }
 
     /// Whether it has begun and not ended.
     #[getter]
-    fn under_way(&self) -> bool {
+    fn active(&self) -> bool {
         match &self.exchange {
-            Way::Over(exchange) => exchange.is_under_way(),
-            Way::Alone { under_way, .. } => *under_way,
+            Transport::Over(exchange) => exchange.is_active(),
+            Transport::Alone { active, .. } => *active,
         }
     }
 
     /// Takes over what its boundary arrays hold now, whose elements are in this memory in C order. Raises UsageError.
     fn read_boundaries(&mut self, memories: Vec<Bound<'_, PyMemory>>) -> PyResult<()> {
-        if self.under_way() {
+        if self.active() {
             return Err(usage("this exchange has begun already; call end() before the next begin()"));
         }
         if memories.len() != self.boundary_bytes.len() {
-            let (wanted, given) = (self.boundary_bytes.len(), memories.len());
-            return Err(usage(format!("this exchange has {wanted} boundary arrays, {given} were given")));
+            let (wanted, count) = (self.boundary_bytes.len(), memories.len());
+            return Err(usage(format!("this exchange has {wanted} boundary arrays, {count} were given")));
         }
         let starts = memories.iter().zip(&self.boundary_bytes).map(|(memory, &bytes)| {
             memory.get().readable(&(0..bytes as isize), "a boundary array").map(<*mut u8>::cast_const)
@@ -619,8 +621,8 @@ impl PyExchange {
         let arrays = starts.into_iter();
         match &mut self.exchange {
             // SAFETY: each has as many bytes as the array that the exchange was set up with, as was just checked.
-            Way::Over(exchange) => unsafe { exchange.read_boundaries(arrays) },
-            Way::Alone { plan, .. } => {
+            Transport::Over(exchange) => unsafe { exchange.read_boundaries(arrays) },
+            Transport::Alone { plan, .. } => {
                 for (number, whole) in arrays.enumerate().take(plan.boundaries.len()) {
                     // SAFETY: the memory has as many bytes as the boundary array that the plan was made with: they were
                     // asked for above.
@@ -633,7 +635,7 @@ impl PyExchange {
 
     /// Packs and sends, for arrays in this memory. Raises UsageError, RunError.
     fn begin(&mut self, memories: &Bound<'_, PyList>) -> PyResult<()> {
-        if self.under_way() {
+        if self.active() {
             return Err(usage("this exchange has begun already; call end() before the next begin()"));
         }
         let arrays = self.bases.len() - 2;
@@ -650,16 +652,16 @@ impl PyExchange {
             enter(comm, *digest)?;
         }
         match &mut self.exchange {
-            Way::Over(exchange) => {
+            Transport::Over(exchange) => {
                 // SAFETY: the arrays have the memory that they were described with, as was just checked, and are held.
                 let outcome = unsafe { exchange.begin(&self.bases[..arrays]) };
                 if outcome.is_err() {
                     exchange.abandon();
                 }
-                outcome.map_err(|error| told(&self.call, error))
+                outcome.map_err(|error| failure_of(&self.call, error))
             }
-            Way::Alone { under_way, .. } => {
-                *under_way = true;
+            Transport::Alone { active, .. } => {
+                *active = true;
                 Ok(())
             }
         }
@@ -667,16 +669,16 @@ impl PyExchange {
 
     /// Completes it. Raises UsageError, RunError.
     fn end(&mut self, py: Python<'_>) -> PyResult<()> {
-        if !self.under_way() {
+        if !self.active() {
             return Err(usage("this exchange has not begun; call begin() first"));
         }
         match &mut self.exchange {
-            Way::Over(exchange) => {
+            Transport::Over(exchange) => {
                 let outcome = without_python(py, || {
                     // SAFETY: `begin` has asked the memory objects for what the arrays were described with, and `held`
                     // keeps them.
                     match block_on(unsafe { exchange.end() }) {
-                        Some(outcome) => outcome.map_err(|error| told(&self.call, error)),
+                        Some(outcome) => outcome.map_err(|error| failure_of(&self.call, error)),
                         None => Err(stuck()),
                     }
                 });
@@ -685,8 +687,8 @@ impl PyExchange {
                 }
                 outcome
             }
-            Way::Alone { plan, under_way } => {
-                *under_way = false;
+            Transport::Alone { plan, active } => {
+                *active = false;
                 let constants = self.bases.len() - 1;
                 self.bases[constants] = plan.constants.as_mut_ptr();
                 for stage in &plan.stages {

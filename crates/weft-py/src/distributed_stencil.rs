@@ -11,7 +11,7 @@ use weft_mpi::MpiComm;
 use weft_polyshift::exchange::{Exchange, Pattern, RankPlan, Storage};
 use weft_polyshift::stencil::{Block, Computation, Lying, Memory, Stepper, deep, ghosts, halo};
 
-use crate::distributed::{PyBlocks, PyRanks, PyStorage, enter, failed, stuck, told, usage, without_python};
+use crate::distributed::{PyBlocks, PyRanks, PyStorage, enter, failed, failure_of, stuck, usage, without_python};
 use crate::errors::UsageError;
 use crate::guard::{Signals, check_memory, checked_threads};
 use crate::memory::{PyMemory, span, stored};
@@ -115,8 +115,8 @@ struct Parts {
     steps_per_exchange: usize,
 }
 
-fn points<T: Element>(given: Vec<PyPoint<'_>>, parts: &Parts) -> PyResult<Stencil<T>> {
-    let points = given.into_iter().map(|(offset, coefficient)| {
+fn stencil_of<T: Element>(points: Vec<PyPoint<'_>>, parts: &Parts) -> PyResult<Stencil<T>> {
+    let points = points.into_iter().map(|(offset, coefficient)| {
         let coefficient = match coefficient {
             PyCoefficient::Number(value) => Coefficient::Constant(T::from_f64(value)),
             PyCoefficient::Array(memory, strides, true) => {
@@ -138,8 +138,8 @@ fn own_array<T: Element>(
     together: usize,
 ) -> PyResult<Array<T>> {
     if strides.len() != parts.extents.len() {
-        let (found, wanted) = (strides.len(), parts.extents.len());
-        return Err(UsageError::new_err(format!("coefficients have {found} strides, expected {wanted}")));
+        let (actual, wanted) = (strides.len(), parts.extents.len());
+        return Err(UsageError::new_err(format!("coefficients have {actual} strides, expected {wanted}")));
     }
     let size = size_of::<T>();
     let last = strides.len() - 1;
@@ -168,12 +168,12 @@ fn own_array<T: Element>(
 }
 
 fn plan<T: Element + BufferElement>(
-    given: Vec<PyPoint<'_>>,
+    points: Vec<PyPoint<'_>>,
     boundaries: &[Object<'_>],
     parts: &Parts,
 ) -> PyResult<Plan<T>> {
     let boundaries: Vec<_> = boundaries.iter().map(boundary).collect::<PyResult<_>>()?;
-    let stencil = points(given, parts)?;
+    let stencil = stencil_of(points, parts)?;
     check_rows(stencil.points(), &parts.extents, &boundaries, parts.options.components)?;
     Plan::new(&stencil, &parts.extents, boundaries, parts.options).map_err(usage)
 }
@@ -225,7 +225,7 @@ impl<T: Element + BufferElement> Typed<T> {
         let mut goes_on = || signals.goes_on();
         // SAFETY: `DistributedStencil::run` has checked that all have the memory that was described, and holds it.
         match block_on(unsafe { self.stepper.steps_while(lying(source, 0), between, target, steps, &mut goes_on) }) {
-            Some(outcome) => outcome.map_err(|error| told(call, error))?,
+            Some(outcome) => outcome.map_err(|error| failure_of(call, error))?,
             None => return Err(stuck()),
         }
         signals.raised()
@@ -377,8 +377,12 @@ impl DistributedStencil {
     fn explain(&self) -> String {
         let of = |plan: Option<String>| plan.unwrap_or_else(|| "this rank has no sites\n".to_owned());
         match &self.typed {
-            AnyTyped::Single(typed) => of(typed.stepper.computation.as_ref().map(|found| found.plan().explain())),
-            AnyTyped::Double(typed) => of(typed.stepper.computation.as_ref().map(|found| found.plan().explain())),
+            AnyTyped::Single(typed) => {
+                of(typed.stepper.computation.as_ref().map(|computation| computation.plan().explain()))
+            }
+            AnyTyped::Double(typed) => {
+                of(typed.stepper.computation.as_ref().map(|computation| computation.plan().explain()))
+            }
         }
     }
 }
@@ -386,17 +390,17 @@ impl DistributedStencil {
 /// What a rank computes after an exchange, in words.
 fn computed(block: &Block) -> String {
     let rim: usize = block.rim.iter().map(Region::sites).sum();
-    let steps = block.turns.len();
-    let Some(turn) = block.turns.last().filter(|_| steps > 1) else {
+    let steps = block.supersteps.len();
+    let Some(superstep) = block.supersteps.last().filter(|_| steps > 1) else {
         let then = if rim > 0 { format!(" while faces travel, then {rim}") } else { String::new() };
         return format!("computes {} sites{then}", block.interior.sites());
     };
     let own = block.interior.sites() + rim;
     format!(
         "computes {steps} steps between exchanges, {} sites while faces travel; {} sites in all, {} of them for ghosts",
-        turn.interior.sites(),
-        turn.sites(),
-        turn.sites() - steps * own
+        superstep.interior.sites(),
+        superstep.sites(),
+        superstep.sites() - steps * own
     )
 }
 
@@ -417,11 +421,11 @@ impl DistributedStencil {
         if self.first + block.extents.len() > dimensions {
             return Err(UsageError::new_err(format!("the stencil's axes are not among the geometry's {dimensions}")));
         }
-        let is_wide_enough = |axis: usize| {
+        let fits_ghosts = |axis: usize| {
             let (there, needed) = (storage.ghosts[self.first + axis], block.ghosts[axis]);
             there[0] >= needed[0] && there[1] >= needed[1]
         };
-        if memories.is_empty() && !(0..block.extents.len()).all(is_wide_enough) {
+        if memories.is_empty() && !(0..block.extents.len()).all(fits_ghosts) {
             return Err(UsageError::new_err("the array has fewer ghosts than the stencil reaches"));
         }
         let memory = Memory::new(&blocks.0, self.rank, &storage, self.first, block, size).ok_or_else(refused)?;

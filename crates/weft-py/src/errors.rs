@@ -56,8 +56,8 @@ DefectError.__module__ = 'weft._core'
 /// place at which this can be put right for all that is exported now and later.
 pub fn install_defects(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
-    let made = PyModule::from_code(py, DEFECT, c"weft/_core/defects.py", c"weft._core.defects")?;
-    let defect = made.getattr("DefectError")?;
+    let defects = PyModule::from_code(py, DEFECT, c"weft/_core/defects.py", c"weft._core.defects")?;
+    let defect = defects.getattr("DefectError")?;
     py.get_type::<PanicException>().setattr("__bases__", PyTuple::new(py, [&defect])?)?;
     module.add("DefectError", defect)
 }

@@ -14,7 +14,7 @@ use crate::errors::{launch_error, usage};
 use crate::interruptible::interruptible;
 use crate::launch::write_trace;
 use crate::machine::PyMachine;
-use crate::mpi::with_world;
+use crate::mpi::with_backend;
 
 /// An exchange to be run: the phases of a schedule, or the messages of a connection set.
 #[pyclass(name = "ExchangeRequest", module = "weft._core", frozen)]
@@ -115,8 +115,8 @@ pub fn exchange_threads(py: Python<'_>, request: &PyExchangeRequest) -> PyResult
 #[pyfunction]
 pub fn exchange_mpi_rank(py: Python<'_>, request_json: &str, default_library: &str) -> PyResult<Option<String>> {
     let request: ExchangeRequest = read(request_json)?;
-    with_world(py, default_library, |world| {
-        let result = weft_launch::exchange_mpi_rank(world, &request).map_err(launch_error)?;
+    with_backend(py, default_library, |backend| {
+        let result = weft_launch::exchange_mpi_rank(backend, &request).map_err(launch_error)?;
         Ok(result.map(|result| written(&result)))
     })
 }
@@ -148,8 +148,8 @@ pub fn solve_threads(py: Python<'_>, exchange: &PyExchangeRequest, problem_json:
 #[pyfunction]
 pub fn solve_mpi_rank(py: Python<'_>, request_json: &str, default_library: &str) -> PyResult<Option<String>> {
     let request: SolveRequest = read(request_json)?;
-    with_world(py, default_library, |world| {
-        let solution = weft_launch::solve_mpi_rank(world, &request).map_err(launch_error)?;
+    with_backend(py, default_library, |backend| {
+        let solution = weft_launch::solve_mpi_rank(backend, &request).map_err(launch_error)?;
         Ok(solution.map(|solution| written(&solution)))
     })
 }

@@ -15,7 +15,7 @@ use crate::interruptible::{GRACE, interruptibly};
 use crate::launch::write_whole;
 use crate::leaving::interrupt_by;
 use crate::machine::PyMachine;
-use crate::mpi::with_world;
+use crate::mpi::with_backend;
 
 fn request(sources_json: &str, goal: &str, options_json: &str, keeps_output: bool) -> PyResult<FghcRequest> {
     let wrong = |error: serde_json::Error| UsageError::new_err(format!("options of a run in FGHC: {error}"));
@@ -133,7 +133,7 @@ pub fn fghc_run_mpi(
 ) -> PyResult<Option<String>> {
     let request = request(sources_json, goal, options_json, false)?;
     interrupt_by(signals, request.interrupt.clone(), GRACE)?;
-    with_world(py, default_library, |world| {
-        Ok(request.as_rank(world).map_err(launch_error)?.map(|result| json(&result)))
+    with_backend(py, default_library, |backend| {
+        Ok(request.as_rank(backend).map_err(launch_error)?.map(|result| json(&result)))
     })
 }

@@ -134,14 +134,14 @@ pub fn detached<R: Send>(py: Python<'_>, bytes: usize, work: impl FnOnce(Stop<'_
 /// Does the work on another thread, and sets the flag when a signal's exception wants the call to end. Where the system
 /// gives no thread the work is done here, and signals wait.
 fn watched<R: Send>(flag: &AtomicBool, work: impl FnOnce(Stop<'_>) -> R + Send) -> (R, Option<PyErr>) {
-    let given = Mutex::new(Some(work));
-    let given_work = || given.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let pending = Mutex::new(Some(work));
+    let take_pending = || pending.lock().unwrap_or_else(PoisonError::into_inner).take();
     let done = std::thread::scope(|scope| {
         let (end, ended) = sync_channel::<()>(1);
         let worker = Builder::new().spawn_scoped(scope, move || {
             // Dropped when the work is done, also by a panic, which is what the other side waits for.
             let _end = end;
-            given_work().map(|work| work(Stop::when(flag)))
+            take_pending().map(|work| work(Stop::when(flag)))
         });
         let worker = worker.ok()?;
         let mut signal = None;
@@ -157,7 +157,7 @@ fn watched<R: Send>(flag: &AtomicBool, work: impl FnOnce(Stop<'_>) -> R + Send) 
         Some((result, signal))
     });
     done.unwrap_or_else(|| {
-        let work = given.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let work = pending.lock().unwrap_or_else(PoisonError::into_inner).take();
         (work.expect("no thread has taken it")(Stop::NEVER), None)
     })
 }

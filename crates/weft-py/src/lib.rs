@@ -71,7 +71,8 @@ mod _core {
     use crate::node::{node_benchmarks, node_work, run_node};
     #[pymodule_export]
     use crate::primitives::{
-        SendRoom, array_elementwise, array_gather, array_reduce, array_scan, array_send, array_send_room, array_spread,
+        SendWorkspace, array_elementwise, array_gather, array_reduce, array_scan, array_send,
+        array_send_workspace_bytes, array_spread,
     };
     #[pymodule_export]
     use crate::shift::{BoundShifts, ShiftPlan};

@@ -20,7 +20,7 @@ pub fn message(text: &str) -> String {
 /// Bytes that this process may still take, and what sets the limit; None where that cannot be found out.
 #[pyfunction]
 pub fn available_memory() -> Option<(u64, &'static str)> {
-    memory::available().map(|found| (found.bytes, found.limit))
+    memory::available().map(|available| (available.bytes, available.limit))
 }
 
 /// Refuses what takes about `needed` bytes where so much cannot be had: `what` needs it, `advice` says what to do. Raises

@@ -5,34 +5,34 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use serde_json::json;
-use weft_mpi::{Diagnosis, Options, World};
+use weft_mpi::{Backend, Diagnosis, Options};
 
 use crate::errors::{RunError, launch_error};
 use crate::launch::{request, rows_json};
 
 thread_local! {
     /// MPI can be started once in a process, so Python's thread keeps it until the interpreter ends.
-    static WORLD: RefCell<Option<World>> = const { RefCell::new(None) };
+    static BACKEND: RefCell<Option<Backend>> = const { RefCell::new(None) };
 }
 
-/// Does something in the MPI world of this process, which is started for it at first.
-pub fn with_world<T>(py: Python<'_>, library: &str, use_it: impl FnOnce(&World) -> PyResult<T>) -> PyResult<T> {
-    let is_started = WORLD.with_borrow(Option::is_some);
+/// Does something in the MPI backend of this process, which is started for it at first.
+pub fn with_backend<T>(py: Python<'_>, library: &str, use_it: impl FnOnce(&Backend) -> PyResult<T>) -> PyResult<T> {
+    let is_started = BACKEND.with_borrow(Option::is_some);
     if !is_started {
         let library = Some(library).filter(|library| !library.is_empty()).map(PathBuf::from);
-        let started = Options::of_environment(library).and_then(World::start);
-        let world = started.map_err(|error| RunError::new_err(error.to_string()))?;
-        WORLD.set(Some(world));
-        let end = wrap_pyfunction!(end_world, py)?;
+        let started = Options::of_environment(library).and_then(Backend::start);
+        let backend = started.map_err(|error| RunError::new_err(error.to_string()))?;
+        BACKEND.set(Some(backend));
+        let end = wrap_pyfunction!(end_backend, py)?;
         py.import("atexit")?.call_method1("register", (end,))?;
     }
-    WORLD.with_borrow(|world| use_it(world.as_ref().expect("it was started above")))
+    BACKEND.with_borrow(|backend| use_it(backend.as_ref().expect("it was started above")))
 }
 
 /// Finalises MPI if it was started here; Python calls it at its end.
 #[pyfunction]
-fn end_world() {
-    drop(WORLD.take());
+fn end_backend() {
+    drop(BACKEND.take());
 }
 
 /// Has this process end when the one that watches its run, as the environment names it, or its launcher's is gone.
@@ -44,28 +44,28 @@ pub fn guard_process() {
 /// Tells the other ranks that this one's program has ended in this way; nothing without MPI.
 #[pyfunction]
 pub fn rank_left(how: &str) {
-    WORLD.with_borrow(|world| world.iter().for_each(|world| world.left(how)));
+    BACKEND.with_borrow(|backend| backend.iter().for_each(|backend| backend.left(how)));
 }
 
 /// Whether this rank is the one that says why the run ends: no other one does.
 #[pyfunction]
 pub fn claim_end() -> bool {
-    WORLD.with_borrow(|world| world.as_ref().is_none_or(World::claim_end))
+    BACKEND.with_borrow(|backend| backend.as_ref().is_none_or(Backend::claim_end))
 }
 
 /// From now on a rank that is blocked for long knows the file and the line of the caller outside of a folder. `signal` has
 /// this thread write where it is to `descriptor`, which does not block. Nothing without MPI.
 #[pyfunction]
 pub fn locate_calls(folder: &str, signal: i32, descriptor: i32) {
-    WORLD.with_borrow(|world| world.iter().for_each(|world| world.locate_calls(folder, signal, descriptor)));
+    BACKEND.with_borrow(|backend| backend.iter().for_each(|backend| backend.locate_calls(folder, signal, descriptor)));
 }
 
 /// Runs a request as one rank of an MPI job; rows as JSON on the first rank. Raises UsageError, RunError.
 #[pyfunction]
 pub fn run_mpi_rank(py: Python<'_>, request_json: &str, default_library: &str) -> PyResult<Option<String>> {
     let request = request(request_json)?;
-    with_world(py, default_library, |world| {
-        let rows = weft_launch::run_mpi_rank(world, &request).map_err(launch_error)?;
+    with_backend(py, default_library, |backend| {
+        let rows = weft_launch::run_mpi_rank(backend, &request).map_err(launch_error)?;
         Ok(rows.map(|rows| rows_json(&rows)))
     })
 }
@@ -73,10 +73,10 @@ pub fn run_mpi_rank(py: Python<'_>, request_json: &str, default_library: &str) -
 /// What the MPI library says of itself, as JSON. Raises RunError.
 #[pyfunction]
 pub fn mpi_version(py: Python<'_>, default_library: &str) -> PyResult<String> {
-    with_world(py, default_library, |world| {
-        let library = world.library();
+    with_backend(py, default_library, |backend| {
+        let library = backend.library();
         let abi = format!("{:?}", library.abi);
-        Ok(json!({"path": library.path, "abi": abi, "version": library.version, "ranks": world.size()}).to_string())
+        Ok(json!({"path": library.path, "abi": abi, "version": library.version, "ranks": backend.size()}).to_string())
     })
 }
 

@@ -121,8 +121,8 @@ fn same_shape(one: &Array<'_, '_>, name: &str, out: &Array<'_, '_>, other: &str)
     if one.shape() == out.shape() {
         return Ok(());
     }
-    let (found, wanted) = (tuple(one.shape()), tuple(out.shape()));
-    Err(UsageError::new_err(format!("{name} has shape {found}, {other} has shape {wanted}: they must agree")))
+    let (actual, wanted) = (tuple(one.shape()), tuple(out.shape()));
+    Err(UsageError::new_err(format!("{name} has shape {actual}, {other} has shape {wanted}: they must agree")))
 }
 
 fn selected(selection: &Option<Array<'_, '_>>, out: &Array<'_, '_>, other: &str) -> PyResult<Option<View>> {
@@ -169,24 +169,24 @@ pub fn array_elementwise(
     let target = Array::output(out)?;
     let mut views = [target.view(); 2];
     if operands.len() != operation.operands() {
-        let (wanted, given) = (operation.operands(), operands.len());
+        let (wanted, count) = (operation.operands(), operands.len());
         let name = operation.name();
-        return Err(UsageError::new_err(format!("{name} has {wanted} operands, {given} were given")));
+        return Err(UsageError::new_err(format!("{name} has {wanted} operands, {count} were given")));
     }
-    let mut given = [None, None];
+    let mut operand_arrays = [None, None];
     let names = ["operand 0", "operand 1"];
-    for (((view, object), name), place) in views.iter_mut().zip(&operands).zip(names).zip(&mut given) {
+    for (((view, object), name), slot) in views.iter_mut().zip(&operands).zip(names).zip(&mut operand_arrays) {
         let operand = Array::new(object, name)?;
         *view = operand.view();
         if view.length != 1 {
             same_shape(&operand, name, &target, "out")?;
         }
-        *place = Some(operand);
+        *slot = Some(operand);
     }
     let mask = optional(&selection, "selection")?;
     let selection = selected(&mask, &target, "out")?;
     let (out, views) = (target.view(), &views[..operands.len()]);
-    let arrays = [Some(&target), mask.as_ref(), given[0].as_ref(), given[1].as_ref()];
+    let arrays = [Some(&target), mask.as_ref(), operand_arrays[0].as_ref(), operand_arrays[1].as_ref()];
     // SAFETY: the arrays are dense and aligned, the output is writable, and `call` keeps their memory. The kernels allow
     // for others who write it meanwhile.
     call(py, out.bytes(), &arrays, |stop| unsafe {
@@ -304,18 +304,18 @@ pub fn array_gather(
     same_shape(&index, "index", &target, "out")?;
     let mask = optional(&selection, "selection")?;
     let selection = selected(&mask, &target, "out")?;
-    let (x, places, out) = (source.view(), index.view(), target.view());
+    let (x, indices, out) = (source.view(), index.view(), target.view());
     let arrays = [Some(&source), Some(&index), Some(&target), mask.as_ref()];
     // SAFETY: the arrays are dense and aligned, the output is writable, and `call` keeps their memory. Indices are bounded
     // where they are used, whoever writes them meanwhile.
-    call(py, places.bytes(), &arrays, |stop| unsafe {
-        primitives::gather(x, places, out, selection.as_ref(), Execution { threads, stop })
+    call(py, indices.bytes(), &arrays, |stop| unsafe {
+        primitives::gather(x, indices, out, selection.as_ref(), Execution { threads, stop })
     })
 }
 
 /// Each element to where its index says.
 #[pyfunction]
-#[pyo3(signature = (x, index, out, combine = None, selection = None, threads = None, room = None))]
+#[pyo3(signature = (x, index, out, combine = None, selection = None, threads = None, workspace = None))]
 #[expect(clippy::too_many_arguments, reason = "those of the Python function")]
 pub fn array_send(
     py: Python<'_>,
@@ -325,7 +325,7 @@ pub fn array_send(
     combine: Option<&str>,
     selection: Option<Bound<'_, PyAny>>,
     threads: Option<usize>,
-    room: Option<Bound<'_, SendRoom>>,
+    workspace: Option<Bound<'_, SendWorkspace>>,
 ) -> PyResult<()> {
     let threads = checked_threads(threads)?;
     let collisions = Collisions::parse(combine).map_err(usage)?;
@@ -333,16 +333,16 @@ pub fn array_send(
     same_shape(&index, "index", &source, "x")?;
     let mask = optional(&selection, "selection")?;
     let selection = selected(&mask, &source, "x")?;
-    // A room that another thread sorts in is not waited for: this send has one of its own then.
-    let mut held = room.as_ref().and_then(|room| room.get().memory.try_lock().ok());
-    let room = held.as_mut().map(|memory| memory.view());
-    let (x, places, out) = (source.view(), index.view(), target.view());
+    // A workspace that another thread sorts in is not waited for: this send has one of its own then.
+    let mut held = workspace.as_ref().and_then(|workspace| workspace.get().memory.try_lock().ok());
+    let workspace = held.as_mut().map(|memory| memory.view());
+    let (x, indices, out) = (source.view(), index.view(), target.view());
     let arrays = [Some(&source), Some(&index), Some(&target), mask.as_ref()];
-    // SAFETY: the arrays are dense and aligned, the output is writable, and `call` keeps their memory; the room is locked.
-    // Indices are bounded where they are used, whoever writes them meanwhile.
-    call(py, places.bytes(), &arrays, |stop| unsafe {
+    // SAFETY: the arrays are dense and aligned, the output is writable, and `call` keeps their memory; the workspace is
+    // locked. Indices are bounded where they are used, whoever writes them meanwhile.
+    call(py, indices.bytes(), &arrays, |stop| unsafe {
         let execution = Execution { threads, stop };
-        primitives::send(x, places, out, collisions, selection.as_ref(), room.as_ref(), execution)
+        primitives::send(x, indices, out, collisions, selection.as_ref(), workspace.as_ref(), execution)
     })
 }
 
@@ -384,17 +384,17 @@ impl Drop for Workspace {
 
 /// Where large sends sort their messages, kept from one to the next.
 #[pyclass(frozen, module = "weft._core")]
-pub struct SendRoom {
+pub struct SendWorkspace {
     memory: Mutex<Workspace>,
     bytes: usize,
 }
 
 #[pymethods]
-impl SendRoom {
-    /// A room of so many bytes. Raises MemoryError.
+impl SendWorkspace {
+    /// A workspace of so many bytes. Raises MemoryError.
     #[new]
     fn new(bytes: usize) -> PyResult<Self> {
-        let refused = || PyMemoryError::new_err(format!("there is no memory for a room of {bytes} bytes"));
+        let refused = || PyMemoryError::new_err(format!("there is no memory for a workspace of {bytes} bytes"));
         let memory = Workspace::new(bytes).ok_or_else(refused)?;
         Ok(Self { memory: Mutex::new(memory), bytes })
     }
@@ -406,11 +406,15 @@ impl SendRoom {
     }
 }
 
-/// Bytes of a room that a send sorts its messages in.
+/// Bytes of a workspace that a send sorts its messages in.
 #[pyfunction]
 #[pyo3(signature = (x, out, threads = None))]
-pub fn array_send_room(x: &Bound<'_, PyAny>, out: &Bound<'_, PyAny>, threads: Option<usize>) -> PyResult<usize> {
+pub fn array_send_workspace_bytes(
+    x: &Bound<'_, PyAny>,
+    out: &Bound<'_, PyAny>,
+    threads: Option<usize>,
+) -> PyResult<usize> {
     let threads = checked_threads(threads)?;
     let (x, out) = (Array::new(x, "x")?.view(), Array::new(out, "out")?.view());
-    Ok(primitives::send_room(x.kind, x.length, out.length, threads))
+    Ok(primitives::send_workspace_bytes(x.kind, x.length, out.length, threads))
 }

@@ -152,8 +152,8 @@ impl ShiftPlan {
             .collect();
         let threads = inner.threads.unwrap_or(summary.threads);
         let text = json!({
-            "way": summary.way, "moves": summary.moves, "vectors": summary.vectors, "streaming": summary.streaming,
-            "threads": threads, "read": summary.read, "written": summary.written, "shifts": shifts,
+            "strategy": summary.strategy, "moves": summary.moves, "vectors": summary.vectors,
+            "streaming": summary.streaming, "threads": threads, "read": summary.read, "written": summary.written, "shifts": shifts,
         });
         Ok(text.to_string())
     }
@@ -231,8 +231,8 @@ impl Inner {
         let (shape, dtype) = (plan.shape(), self.dtype.bind(py));
         if sources.len() != plan.sources() {
             let wanted = plan.sources();
-            let given = sources.len();
-            return Err(UsageError::new_err(format!("the plan shifts {wanted} arrays, {given} were given")));
+            let count = sources.len();
+            return Err(UsageError::new_err(format!("the plan shifts {wanted} arrays, {count} were given")));
         }
         let mut arrays = Vec::with_capacity(plan.sources() + self.boundaries.len() + plan.outputs());
         for (number, source) in sources.iter_borrowed().enumerate() {
@@ -244,8 +244,8 @@ impl Inner {
             arrays.push(Array::checked(boundary.bind(py), &face, dtype, || format!("boundary array {number}"))?);
         }
         let outputs = match &out {
-            Some(out) => self.given(py, out)?,
-            None => self.made(py, &arrays[0])?,
+            Some(out) => self.outputs_of(py, out)?,
+            None => self.new_outputs(py, &arrays[0])?,
         };
         for (number, output) in outputs.iter_borrowed().enumerate() {
             let name = || if plan.outputs() == 1 { "out".to_owned() } else { format!("out[{number}]") };
@@ -289,7 +289,7 @@ impl Inner {
     }
 
     /// The arrays of `out`: any sequence of them, or the array itself where there is one shift.
-    fn given<'py>(&self, py: Python<'py>, out: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
+    fn outputs_of<'py>(&self, py: Python<'py>, out: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
         let wanted = self.plan.outputs();
         if wanted == 1 && out.is_instance_of::<PyUntypedArray>() {
             return PyTuple::new(py, [out]);
@@ -299,14 +299,14 @@ impl Inner {
             .and_then(Iterator::collect)
             .map_err(|_| UsageError::new_err(format!("out: expected {wanted} numpy arrays, one for each shift")))?;
         if arrays.len() != wanted {
-            let given = arrays.len();
-            return Err(UsageError::new_err(format!("out has {given} arrays for {wanted} shifts")));
+            let count = arrays.len();
+            return Err(UsageError::new_err(format!("out has {count} arrays for {wanted} shifts")));
         }
         PyTuple::new(py, arrays)
     }
 
     /// New arrays, in the order of axes of the first source.
-    fn made<'py>(&self, py: Python<'py>, like: &Array) -> PyResult<Bound<'py, PyTuple>> {
+    fn new_outputs<'py>(&self, py: Python<'py>, like: &Array) -> PyResult<Bound<'py, PyTuple>> {
         let mut arrays = Vec::with_capacity(self.plan.outputs());
         for _ in 0..self.plan.outputs() {
             let dtype = self.dtype.bind(py).clone().into_dtype_ptr();
@@ -330,7 +330,7 @@ fn check_apart(py: Python<'_>, outputs: &Bound<'_, PyTuple>, written: &[Array], 
     let both_dense = |one: &Array, other: &Array| one.is_dense() && other.is_dense();
     for (number, one) in written.iter().enumerate() {
         for (before, other) in written[..number].iter().enumerate() {
-            let (first, second) = (one.place(), other.place());
+            let (first, second) = (one.extent(), other.extent());
             if !ranges_meet(first, second, plan.shape(), plan.item()) {
                 continue;
             }
@@ -381,18 +381,18 @@ impl Array {
             return Err(UsageError::new_err(format!("{} is a {kind}: expected a numpy array", name())));
         }
         let array = Self::of(object);
-        let found = array.shape();
-        if found.len() != shape.len() || found.iter().zip(shape).any(|(&found, &wanted)| found as usize != wanted) {
-            let (found, wanted) = (tuple(found), tuple(shape));
-            return Err(UsageError::new_err(format!("{} has shape {found}, expected {wanted}", name())));
+        let actual = array.shape();
+        if actual.len() != shape.len() || actual.iter().zip(shape).any(|(&actual, &wanted)| actual as usize != wanted) {
+            let (actual, wanted) = (tuple(actual), tuple(shape));
+            return Err(UsageError::new_err(format!("{} has shape {actual}, expected {wanted}", name())));
         }
-        let given = array.fields().descr;
+        let descr = array.fields().descr;
         // SAFETY: an array's dtype is alive as long as the array.
-        let given =
-            unsafe { Bound::from_borrowed_ptr(object.py(), given.cast()).cast_into_unchecked::<PyArrayDescr>() };
-        if !given.is_equiv_to(dtype) {
+        let own_dtype =
+            unsafe { Bound::from_borrowed_ptr(object.py(), descr.cast()).cast_into_unchecked::<PyArrayDescr>() };
+        if !own_dtype.is_equiv_to(dtype) {
             return Err(UsageError::new_err(format!(
-                "{} has dtype {given}, expected {dtype}: convert it with .astype, or plan for {given}",
+                "{} has dtype {own_dtype}, expected {dtype}: convert it with .astype, or plan for {own_dtype}",
                 name()
             )));
         }
@@ -419,7 +419,7 @@ impl Array {
         self.fields().data.cast()
     }
 
-    fn place(&self) -> (*const u8, &[isize]) {
+    fn extent(&self) -> (*const u8, &[isize]) {
         (self.data(), self.strides())
     }
 

@@ -150,14 +150,14 @@ fn overlap<T: BufferElement>(first: &PyBuffer<T>, second: &PyBuffer<T>) -> bool 
 
 /// A coefficient: a number, or an array that broadcasts to the plan's extents (0 strides where it does).
 fn coefficient<T: Element + BufferElement>(
-    given: &Object<'_>,
+    value: &Object<'_>,
     extents: &[usize],
     components: usize,
 ) -> PyResult<Coefficient<T>> {
-    if let Ok(value) = given.extract::<f64>() {
+    if let Ok(value) = value.extract::<f64>() {
         return Ok(Coefficient::Constant(T::from_f64(value)));
     }
-    let buffer: PyBuffer<T> = buffer(given, "a coefficient")?;
+    let buffer: PyBuffer<T> = buffer(value, "a coefficient")?;
     let size = size_of::<T>() as isize;
     // One more axis: a value for each element of a site, which lie together.
     let axes = extents.len();
@@ -166,7 +166,7 @@ fn coefficient<T: Element + BufferElement>(
         let lies = buffer.strides()[axes] == size && strides[axes - 1] == components as isize;
         if lies && buffer.strides().iter().all(|stride| stride % size == 0) {
             let values = buffer.buf_ptr() as *const T;
-            let owner = Arc::new((buffer, Pinned::new([given])));
+            let owner = Arc::new((buffer, Pinned::new([value])));
             // SAFETY: the buffer has the extents and a value for each element of a site, and is kept and pinned.
             return Ok(Coefficient::Elements(unsafe { Array::borrowed(values, &strides, owner) }));
         }
@@ -179,25 +179,25 @@ fn coefficient<T: Element + BufferElement>(
     }
     let strides: Vec<isize> = buffer.strides().iter().map(|stride| stride / size).collect();
     let values = buffer.buf_ptr() as *const T;
-    let owner = Arc::new((buffer, Pinned::new([given])));
+    let owner = Arc::new((buffer, Pinned::new([value])));
     // SAFETY: the buffer has the extents, and is kept and pinned.
     Ok(Coefficient::Array(unsafe { Array::borrowed(values, &strides, owner) }))
 }
 
 /// What lies beyond an axis; an array is read at each call, and kept.
-pub(crate) fn boundary<T: Element + BufferElement>(given: &Object<'_>) -> PyResult<Boundary<T>> {
-    if given.is_none() {
+pub(crate) fn boundary<T: Element + BufferElement>(value: &Object<'_>) -> PyResult<Boundary<T>> {
+    if value.is_none() {
         return Ok(Boundary::Circular);
     }
-    if let Ok(value) = given.extract::<f64>() {
+    if let Ok(value) = value.extract::<f64>() {
         return Ok(Boundary::Value(T::from_f64(value)));
     }
-    let buffer = buffer::<T>(given, "a boundary")?;
+    let buffer = buffer::<T>(value, "a boundary")?;
     if !buffer.is_c_contiguous() {
         return Err(UsageError::new_err("a boundary is an array whose elements lie together"));
     }
     let (values, length) = (buffer.buf_ptr() as *const T, buffer.item_count());
-    let owner = Arc::new((buffer, Pinned::new([given])));
+    let owner = Arc::new((buffer, Pinned::new([value])));
     // SAFETY: the buffer has so many elements, and is kept and pinned.
     Ok(Boundary::Array(unsafe { Face::borrowed(values, length, owner) }))
 }
@@ -225,7 +225,7 @@ fn build<T: Element + BufferElement>(
 ) -> PyResult<Arc<Plan<T>>> {
     let points: Vec<Point<T>> = points
         .into_iter()
-        .map(|(offset, given)| Ok(Point { offset, coefficient: coefficient(&given, extents, options.components)? }))
+        .map(|(offset, value)| Ok(Point { offset, coefficient: coefficient(&value, extents, options.components)? }))
         .collect::<PyResult<_>>()?;
     let boundaries: Vec<Boundary<T>> = boundaries.iter().map(boundary).collect::<PyResult<_>>()?;
     check_rows(&points, extents, &boundaries, options.components)?;

@@ -122,8 +122,8 @@ class DistributedArray:
             return None
         whole = np.empty(geometry.shape, self.dtype)
         memory = _core.Memory(whole)
-        given = memory if ranks.rank == target else None
-        ranks.native.gather(geometry.blocks, target, (given, list(whole.strides)), self.storage, self.memory)
+        destination = memory if ranks.rank == target else None
+        ranks.native.gather(geometry.blocks, target, (destination, list(whole.strides)), self.storage, self.memory)
         if root is None and ranks.size > 1:
             ranks.native.broadcast(target, memory)
         return whole
@@ -174,8 +174,8 @@ def scattered(
         code[: len(word)] = np.frombuffer(word, np.uint8)
     ranks.native.broadcast(target, _core.Memory(code))
     result = DistributedArray(geometry, np.dtype(code.tobytes().rstrip(b"\0").decode()), halo)
-    given, strides = (None, []) if whole is None else (_core.Memory(whole), list(whole.strides))
-    ranks.native.scatter(geometry.blocks, target, (given, strides), result.storage, result.memory)
+    source, strides = (None, []) if whole is None else (_core.Memory(whole), list(whole.strides))
+    ranks.native.scatter(geometry.blocks, target, (source, strides), result.storage, result.memory)
     return result
 
 

@@ -34,18 +34,18 @@ def digest(template: str, *parts: object) -> int:
 
 def remembered(key: str, words: str) -> int:
     """The digest of what must be the same on all ranks, with words that need not be."""
-    found = _digest(key)
-    if found not in _WORDS and len(_WORDS) >= _REMEMBERED:
+    digest = _digest(key)
+    if digest not in _WORDS and len(_WORDS) >= _REMEMBERED:
         _WORDS.pop(next(iter(_WORDS)), None)
-    _WORDS[found] = words
-    return found
+    _WORDS[digest] = words
+    return digest
 
 
 def asked(call: int, description: object) -> int:
     """The digest of what a rank asks for in a call that is about to be made, and shown with it."""
-    told = repr(description)
-    detail(call, told)
-    return _digest(told)
+    text = repr(description)
+    detail(call, text)
+    return _digest(text)
 
 
 def detail(call: int, text: str) -> None:
@@ -54,8 +54,8 @@ def detail(call: int, text: str) -> None:
     _DETAILS[call] = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-def _digest(told: str) -> int:
-    return int.from_bytes(hashlib.blake2b(told.encode(), digest_size=8).digest(), "little")
+def _digest(text: str) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
 
 
 def described(digests: Sequence[int]) -> list[str]:
@@ -63,11 +63,11 @@ def described(digests: Sequence[int]) -> list[str]:
     texts = [_WORDS.get(one, "a call whose words are not kept any more") for one in digests]
     if texts:
         detail = _DETAILS.get(digests[-1])
-        texts[-1] += (f" {detail}" if detail else "") + (f", at {where}" if (where := place()) else "")
+        texts[-1] += (f" {detail}" if detail else "") + (f", at {where}" if (where := caller()) else "")
     return texts
 
 
-def place() -> str:
+def caller() -> str:
     """File and line of the program that called weft; empty where weft was called at the end of the process."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_HERE):

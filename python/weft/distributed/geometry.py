@@ -162,29 +162,29 @@ class Geometry:
         )
 
     def owner(self, element: Sequence[int]) -> tuple[int, tuple[int, ...]]:
-        """The rank that has an element, and the element's place in its block.
+        """The rank that has an element, and its index in that block.
 
         Raises
         ------
         UsageError
             If the array has no such element.
         """
-        found = None if any(at < 0 for at in element) else self.blocks.owner(list(element))
-        if found is None:
+        block = None if any(at < 0 for at in element) else self.blocks.owner(list(element))
+        if block is None:
             raise UsageError(f"there is no element {tuple(element)}: the shape is {self.shape}")
-        return found[0], tuple(found[1])
+        return block[0], tuple(block[1])
 
     def element(self, local: Sequence[int], rank: int | None = None) -> tuple[int, ...] | None:
-        """The element at a place of a rank's block: the inverse of `owner`. None where the place is padding."""
-        found = None if any(at < 0 for at in local) else self.blocks.element(self._rank(rank), list(local))
-        return None if found is None else tuple(found)
+        """The element at an index of a rank's block: the inverse of `owner`. None where the index is padding."""
+        element = None if any(at < 0 for at in local) else self.blocks.element(self._rank(rank), list(local))
+        return None if element is None else tuple(element)
 
     def neighbour(self, axis: int, step: int, rank: int | None = None, circular: bool = True) -> int | None:
         """The rank with the elements before (`step` -1) or after (+1) those of a rank. None at an end."""
         return self.blocks.neighbour(self._rank(rank), _axis(axis, self.ndim, "axis"), step, circular)
 
     def garbage_mask(self, rank: int | None = None) -> NDArray[np.bool_]:
-        """A mask of the shape of a full block, true where the place is padding and holds no element."""
+        """A mask of the shape of a full block, true where the index is padding and holds no element."""
         mask = np.ones(self.block, dtype=bool)
         mask[tuple(slice(0, length) for length in self.local_shape(rank))] = False
         return mask

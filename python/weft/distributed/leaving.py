@@ -122,9 +122,9 @@ def _end_the_run_on_errors(rank: int) -> None:
             traceback.print_exception(kind, error, trace)
         if _core.claim_end():
             last = traceback.extract_tb(trace)
-            places = [frame for frame in last if not frame.filename.startswith(_FOLDER)] or last
-            place = f" at {places[-1].filename}:{places[-1].lineno}" if places else ""
-            _say(f"rank {rank} ended the run with exit code 1: {kind.__name__}{place}; its traceback is above")
+            frames = [frame for frame in last if not frame.filename.startswith(_FOLDER)] or last
+            where = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+            _say(f"rank {rank} ended the run with exit code 1: {kind.__name__}{where}; its traceback is above")
         sys.stdout.flush()
         sys.stderr.flush()
         # Ranks that were found in different calls have the same to say, each with its own traceback.

@@ -32,7 +32,7 @@ class Matching:
         if self._ranks is None:
             return
         number = self._ranks.number()
-        words = f"neighbor_alltoallv {number}, first called at {calls.place()}"
+        words = f"neighbor_alltoallv {number}, first called at {calls.caller()}"
         self._digest = calls.remembered(f"neighbor_alltoallv {number}", words)
         self._ranks.native.meet(self._digest)
 

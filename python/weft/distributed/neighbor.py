@@ -1,16 +1,16 @@
-"""`weft.neighbor_alltoallv`: an exchange with neighbours for programs with mpi4py, by whichever way is fastest.
+"""`weft.neighbor_alltoallv`: an exchange with neighbours for programs with mpi4py, by whichever strategy is fastest.
 
 MPI's own `Neighbor_alltoallv` prepares its messages anew in every call, sends to its own rank through MPI, and sends a
 message for every edge, also where several edges join the same two ranks. The first call on a communicator measures
-that against three other ways, all of persistent requests, and keeps the fastest of these:
+that against three other strategies, all of persistent requests, and keeps the fastest of these:
 
 - `direct`: a message for every edge, all at once;
 - `phased`: a message for every edge, in phases of one partner for each rank (where a rank has many);
 - `combined`: one message for each pair of ranks.
 
-In all three what a rank sends to itself is copied. A way whose result is not bit by bit that of MPI's own is not used:
-on a Cartesian topology of one or two ranks along an axis, both neighbours are the same rank, and libraries differ in
-which of its two messages belongs where.
+In all three what a rank sends to itself is copied. A strategy whose result is not bit by bit that of MPI's own is not
+used: on a Cartesian topology of one or two ranks along an axis, both neighbours are the same rank, and libraries differ
+in which of its two messages belongs where.
 
 Ranks compare their calls (`matching.py`): at the first on a communicator they meet, afterwards they look for what
 others say while they wait, and at the lengths of what comes.
@@ -31,7 +31,7 @@ from weft.distributed.matching import Call, Matching
 
 OWN = "collective"
 """MPI's own."""
-WAYS = ("direct", "phased", "combined")
+STRATEGIES = ("direct", "phased", "combined")
 _TAG = 0x77EF
 _PHASED_FROM = 4
 """Edges from which phases are tried."""
@@ -48,13 +48,13 @@ class Choice:
 
     Attributes
     ----------
-    way
-        The way in use: `collective`, `direct`, `phased` or `combined`.
+    strategy
+        The strategy in use: `collective`, `direct`, `phased` or `combined`.
     seconds
-        Of each way that gave the right result, one exchange: the largest over the ranks of the median.
+        Of each strategy that gave the right result, one exchange: the largest over the ranks of the median.
     """
 
-    way: str
+    strategy: str
     seconds: dict[str, float]
 
 
@@ -128,7 +128,7 @@ class _Call:
 
 
 class _Last:
-    """The last call by a prepared way, in this process."""
+    """The last call by a prepared strategy, in this process."""
 
     call: _Call | None = None
 
@@ -139,11 +139,11 @@ class _Keyval:
     number: int | None = None
 
 
-def neighbor_alltoallv(comm: Any, sendbuf: Any, recvbuf: Any, *, way: str | None = None) -> None:
+def neighbor_alltoallv(comm: Any, sendbuf: Any, recvbuf: Any, *, strategy: str | None = None) -> None:
     """Exchange with the neighbours of a topology: in place of `comm.Neighbor_alltoallv(sendbuf, recvbuf)`. Collective.
 
-    The first call on a communicator makes the exchange some hundred times to measure the ways there are; all ranks then
-    use the same, in every later call, whatever its lengths. Buffers used again are prepared once.
+    The first call on a communicator makes the exchange some hundred times to measure the strategies there are; all
+    ranks then use the same, in every later call, whatever its lengths. Buffers used again are prepared once.
 
     Parameters
     ----------
@@ -153,14 +153,14 @@ def neighbor_alltoallv(comm: Any, sendbuf: Any, recvbuf: Any, *, way: str | None
         As mpi4py has them: `[array, counts]`, `[array, counts, displacements, type]` or `[array, (counts,
         displacements), type]`, in elements; the array must be contiguous and its type, where it is given, that of the
         array.
-    way
-        `measure`: measure anew (collective), for lengths unlike those before. Or the way to be used from now on.
+    strategy
+        `measure`: measure anew (collective), for lengths unlike those before. Or the strategy to be used from now on.
 
     Raises
     ------
     UsageError
-        For buffers that are none of that, and for an unknown way. On every rank where ranks are in different calls, or
-        one sends what the other does not expect; but `way="collective"` compares no lengths.
+        For buffers that are none of that, and for an unknown strategy. On every rank where ranks are in different
+        calls, or one sends what the other does not expect; but `strategy="collective"` compares no lengths.
 
     See Also
     --------
@@ -177,15 +177,15 @@ def neighbor_alltoallv(comm: Any, sendbuf: Any, recvbuf: Any, *, way: str | None
     >>> neighbor_alltoallv(ring, [sent, [1, 1]], [received, [1, 1]])  # doctest: +SKIP
     """
     last = _Last.call
-    if last is not None and way is None and last.is_again(comm, sendbuf, recvbuf):
+    if last is not None and strategy is None and last.is_again(comm, sendbuf, recvbuf):
         last.run()
         return
     state = _state(comm)
-    if state is None or way is not None:
+    if state is None or strategy is not None:
         _Last.call = None
-        _begin(comm, sendbuf, recvbuf, way)
+        _begin(comm, sendbuf, recvbuf, strategy)
         return
-    if state.choice.way == OWN:
+    if state.choice.strategy == OWN:
         state.matching.own(comm, sendbuf, recvbuf)
         return
     key = _key(sendbuf, recvbuf)
@@ -205,8 +205,8 @@ def neighbor_choice(comm: Any) -> Choice | None:
 def _state(comm: Any) -> _State | None:
     if _Keyval.number is None:
         return None
-    found: _State | None = comm.Get_attr(_Keyval.number)
-    return found
+    state: _State | None = comm.Get_attr(_Keyval.number)
+    return state
 
 
 def _key(sendbuf: Any, recvbuf: Any) -> tuple[object, ...]:
@@ -226,7 +226,7 @@ def _key(sendbuf: Any, recvbuf: Any) -> tuple[object, ...]:
 
 
 def _remember(comm: Any, state: _State, key: tuple[object, ...], sendbuf: Any, recvbuf: Any) -> _Plan:
-    plan = _prepare(comm, state.choice.way, state.edges, sendbuf, recvbuf, state.matching)
+    plan = _prepare(comm, state.choice.strategy, state.edges, sendbuf, recvbuf, state.matching)
     while len(state.plans) >= _MAX_PLANS:
         _Last.call = None
         _free(state.plans.pop(next(iter(state.plans))))
@@ -281,32 +281,32 @@ def _side(spec: Any, edges: int, what: str) -> Side:
     array = spec[0]
     if not isinstance(array, np.ndarray) or not array.flags.c_contiguous:
         raise UsageError(f"neighbor_alltoallv: {what} must be a contiguous array of numpy")
-    given = spec[1]
-    counts, places = given if isinstance(given, tuple) and len(given) == 2 else (given, None)
+    counts, displacements = spec[1] if isinstance(spec[1], tuple) and len(spec[1]) == 2 else (spec[1], None)
     rest = list(spec[2:])
-    if places is None and rest and isinstance(rest[0], (list, tuple, np.ndarray)):
-        places = rest.pop(0)
+    if displacements is None and rest and isinstance(rest[0], (list, tuple, np.ndarray)):
+        displacements = rest.pop(0)
     if rest and rest[0] is not None and rest[0].Get_size() != array.itemsize:
         raise UsageError(
             f"neighbor_alltoallv: {what} has elements of {array.itemsize} bytes, its type {rest[0].Get_size()}; give "
             "the array's own type, or call the collective of MPI"
         )
     counts = [int(count) for count in counts]
-    if places is None:
-        places = np.concatenate([[0], np.cumsum(counts[:-1])]) if counts else []
-    places = [int(place) for place in places]
-    if len(counts) != edges or len(places) != edges:
+    if displacements is None:
+        displacements = np.concatenate([[0], np.cumsum(counts[:-1])]) if counts else []
+    displacements = [int(displacement) for displacement in displacements]
+    if len(counts) != edges or len(displacements) != edges:
         raise UsageError(f"neighbor_alltoallv: {what} has {len(counts)} counts for {edges} neighbours")
-    for count, place in zip(counts, places, strict=True):
-        if count < 0 or place < 0 or place + count > array.size:
+    for count, displacement in zip(counts, displacements, strict=True):
+        if count < 0 or displacement < 0 or displacement + count > array.size:
             raise UsageError(
-                f"neighbor_alltoallv: {what}: {count} elements from {place} on are not in an array of {array.size}"
+                f"neighbor_alltoallv: {what}: {count} elements from {displacement} on are not in an array of "
+                f"{array.size}"
             )
     size = array.itemsize
     return (
         array.reshape(-1).view(np.uint8),
         [size * count for count in counts],
-        [size * place for place in places],
+        [size * displacement for displacement in displacements],
         size,
     )
 
@@ -314,8 +314,8 @@ def _side(spec: Any, edges: int, what: str) -> Side:
 _Parts = list[tuple[int, Bytes]]
 
 
-def _prepare(comm: Any, way: str, edges: _Edges, sendbuf: Any, recvbuf: Any, matching: Matching) -> _Plan:
-    """Persistent requests and copies of one way."""
+def _prepare(comm: Any, strategy: str, edges: _Edges, sendbuf: Any, recvbuf: Any, matching: Matching) -> _Plan:
+    """Persistent requests and copies of one strategy."""
     out = _side(sendbuf, len(edges.destinations), "sendbuf")
     into = _side(recvbuf, len(edges.sources), "recvbuf")
     rank = comm.Get_rank()
@@ -326,9 +326,9 @@ def _prepare(comm: Any, way: str, edges: _Edges, sendbuf: Any, recvbuf: Any, mat
     receives = [part for part in receives if part[0] != rank and len(part[1])]
     kept = sendbuf[0], recvbuf[0]
     call = matching.of(sendbuf, recvbuf)
-    if way == "combined":
+    if strategy == "combined":
         return _combined(comm, sends, receives, copies, kept, call)
-    phases = _phases(comm, sends, receives) if way == "phased" else [(sends, receives)]
+    phases = _phases(comm, sends, receives) if strategy == "phased" else [(sends, receives)]
     starts = []
     for some_sends, some_receives in phases:
         # Receives first: a message that comes before its receive is copied once more.
@@ -343,10 +343,10 @@ def _prepare(comm: Any, way: str, edges: _Edges, sendbuf: Any, recvbuf: Any, mat
 
 def _parts(side: Side, ranks: Sequence[int], order: Sequence[int]) -> _Parts:
     """Rank and bytes of every edge, in the order in which edges of two ranks belong together."""
-    array, counts, places, _ = side
-    edges = sorted(zip(order, ranks, counts, places, strict=True))
+    array, counts, displacements, _ = side
+    edges = sorted(zip(order, ranks, counts, displacements, strict=True))
     # A neighbour may be missing at the edge of a grid (MPI.PROC_NULL, which is negative).
-    return [(rank, array[place : place + count]) for _, rank, count, place in edges if rank >= 0]
+    return [(rank, array[start : start + count]) for _, rank, count, start in edges if rank >= 0]
 
 
 def _own(sends: list[tuple[int, Bytes]], receives: list[tuple[int, Bytes]], rank: int) -> list[tuple[Bytes, Bytes]]:
@@ -393,11 +393,11 @@ def _combined(
                 requests.append((start(own[0], partner, _TAG), awaited))
                 continue
             whole = np.empty(length, dtype=np.uint8)
-            place = 0
+            offset = 0
             for part in own:
-                piece = whole[place : place + len(part)]
+                piece = whole[offset : offset + len(part)]
                 moves.append((piece, part) if moves is packs else (part, piece))
-                place += len(part)
+                offset += len(part)
             requests.append((start(whole, partner, _TAG), awaited))
     run = _runner([requests] if requests else [], copies, packs, unpacks, call)
     return _Plan(kept, run, [one for one, _ in requests])
@@ -467,12 +467,14 @@ def _views(moves: list[tuple[Bytes, Bytes]]) -> list[tuple[memoryview, memoryvie
     return [(memoryview(to), memoryview(part)) for to, part in moves]  # type: ignore[arg-type]
 
 
-def _begin(comm: Any, sendbuf: Any, recvbuf: Any, way: str | None) -> None:
-    """The exchange by MPI's own way, then the choice of the way from now on."""
+def _begin(comm: Any, sendbuf: Any, recvbuf: Any, strategy: str | None) -> None:
+    """The exchange by MPI's own strategy, then the choice of the strategy from now on."""
     from mpi4py import MPI
 
-    if way not in (None, "measure", OWN, *WAYS):
-        raise UsageError(f"neighbor_alltoallv: no way is called '{way}'; there are measure, {OWN}, {', '.join(WAYS)}")
+    if strategy not in (None, "measure", OWN, *STRATEGIES):
+        raise UsageError(
+            f"neighbor_alltoallv: no strategy is called '{strategy}'; there are measure, {OWN}, {', '.join(STRATEGIES)}"
+        )
     known = _edges(comm)
     _side(sendbuf, len(known[0].destinations), "sendbuf")
     _side(recvbuf, len(known[0].sources), "recvbuf")
@@ -484,8 +486,8 @@ def _begin(comm: Any, sendbuf: Any, recvbuf: Any, way: str | None) -> None:
     joined = next((edges for edges in known if _is_right(comm, edges, sendbuf, recvbuf, matching)), None)
     if joined is None:
         choice = Choice(OWN, {})
-    elif way in (OWN, *WAYS):
-        choice = Choice(str(way), {})
+    elif strategy in (OWN, *STRATEGIES):
+        choice = Choice(str(strategy), {})
     else:
         choice = _measured(comm, joined, sendbuf, recvbuf, matching)
     if _Keyval.number is None:
@@ -532,37 +534,37 @@ def _lengths(comm: Any, edges: _Edges, sendbuf: Any, recvbuf: Any, out: bool) ->
         parts = _parts(_side(sendbuf, len(edges.destinations), "sendbuf"), edges.destinations, edges.out_order)
     else:
         parts = _parts(_side(recvbuf, len(edges.sources), "recvbuf"), edges.sources, edges.in_order)
-    found: list[list[int]] = [[] for _ in range(comm.Get_size())]
+    lengths: list[list[int]] = [[] for _ in range(comm.Get_size())]
     for rank, part in parts:
         if len(part):
-            found[rank].append(len(part))
-    return found
+            lengths[rank].append(len(part))
+    return lengths
 
 
 def _measured(comm: Any, edges: _Edges, sendbuf: Any, recvbuf: Any, matching: Matching) -> Choice:
-    """Times of all ways, interleaved so that a disturbance hits all; the same on all ranks."""
+    """Times of all strategies, interleaved so that a disturbance hits all; the same on all ranks."""
     from mpi4py import MPI
 
     most = comm.allreduce(max(len(edges.sources), len(edges.destinations)), MPI.MAX)
     runs: dict[str, Callable[[], None]] = {OWN: lambda: matching.own(comm, sendbuf, recvbuf)}
     plans = {
-        way: _prepare(comm, way, edges, sendbuf, recvbuf, matching)
-        for way in WAYS
-        if way != "phased" or most >= _PHASED_FROM
+        strategy: _prepare(comm, strategy, edges, sendbuf, recvbuf, matching)
+        for strategy in STRATEGIES
+        if strategy != "phased" or most >= _PHASED_FROM
     }
-    for way, plan in plans.items():
-        runs[way] = _as_called(comm, sendbuf, recvbuf, plan)
-    times: dict[str, list[float]] = {way: [] for way in runs}
+    for strategy, plan in plans.items():
+        runs[strategy] = _as_called(comm, sendbuf, recvbuf, plan)
+    times: dict[str, list[float]] = {strategy: [] for strategy in runs}
     first = _seconds(comm, runs[OWN], 4)
     calls = int(comm.allreduce(min(200.0, max(4.0, 0.01 / max(first, 1e-7))), MPI.MIN))
     for _ in range(9):
-        for way, run in runs.items():
-            times[way].append(_seconds(comm, run, calls))
+        for strategy, run in runs.items():
+            times[strategy].append(_seconds(comm, run, calls))
     for plan in plans.values():
         _free(plan)
-    medians = {way: comm.allreduce(float(np.median(found)), MPI.MAX) for way, found in times.items()}
+    medians = {strategy: comm.allreduce(float(np.median(seconds)), MPI.MAX) for strategy, seconds in times.items()}
     # MPI's own is measured, but does not say how much has come: other lengths would be numbers, not an error.
-    return Choice(comm.bcast(min(plans, key=lambda way: medians[way])), medians)
+    return Choice(comm.bcast(min(plans, key=lambda strategy: medians[strategy])), medians)
 
 
 def _as_called(comm: Any, sendbuf: Any, recvbuf: Any, plan: _Plan) -> Callable[[], None]:

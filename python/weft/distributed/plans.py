@@ -27,10 +27,10 @@ class BoundaryArray:
     exchange's type: the array itself where it lies so, else a copy that is made each time.
     """
 
-    def __init__(self, given: NDArray[Any], dtype: np.dtype[Any]) -> None:
-        self._given = given
-        is_as_read = given.dtype == dtype and given.dtype.isnative and given.flags.c_contiguous
-        self._read = given if is_as_read else np.ascontiguousarray(given, dtype).copy()
+    def __init__(self, array: NDArray[Any], dtype: np.dtype[Any]) -> None:
+        self._array = array
+        is_as_read = array.dtype == dtype and array.dtype.isnative and array.flags.c_contiguous
+        self._read = array if is_as_read else np.ascontiguousarray(array, dtype).copy()
         self.memory = _core.Memory(self._read)
         """Where its elements are read."""
 
@@ -43,12 +43,12 @@ class BoundaryArray:
     @property
     def shape(self) -> tuple[int, ...]:
         """Its shape."""
-        return self._given.shape
+        return self._array.shape
 
     def refresh(self) -> None:
         """Take over what the caller's array holds."""
-        if self._read is not self._given:
-            np.copyto(self._read, self._given, casting="same_kind")
+        if self._read is not self._array:
+            np.copyto(self._read, self._array, casting="same_kind")
 
 
 class _Plan:
@@ -108,7 +108,7 @@ class _Plan:
         UsageError
             Between `begin` and `end`.
         """
-        if self._exchange is not None and self._exchange.under_way:
+        if self._exchange is not None and self._exchange.active:
             raise UsageError(f"this {self._noun} is under way; call end() before release()")
         self._exchange = None
 
@@ -158,7 +158,7 @@ class _Plan:
         number = ranks.number()
         # Two plans that do the same have messages of their own, so that they are different calls.
         of = f"{', '.join(map(str, self.dtypes))} on {self.geometry.shape}"
-        words = f"{self._noun} {number} of {of}, planned at {calls.place()}"
+        words = f"{self._noun} {number} of {of}, planned at {calls.caller()}"
         digest = calls.remembered(f"{self._noun} {number}", words)
         self._exchange = _core.ArrayExchange(ranks.native, self.geometry.blocks, arrays, shifts, halos, number, digest)
 

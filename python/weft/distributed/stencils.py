@@ -92,7 +92,7 @@ class DistributedStencilPlan(Releasable):
         parts = ranks.agreed("stencil", prepare)
         number = ranks.number()
         words = (
-            f"stencil {number} of {stencil.rank} axes on {parts.dtype} of {geometry.shape}, planned at {calls.place()}"
+            f"stencil {number} of {stencil.rank} axes on {parts.dtype} of {geometry.shape}, planned at {calls.caller()}"
         )
         self.dtype = parts.dtype
         self.halo = parts.halo
@@ -173,10 +173,10 @@ class DistributedStencilPlan(Releasable):
 
     def explain(self) -> str:
         """What is done at each step, and what it costs."""
-        found, ranks = self._live(), self.geometry.communicator
+        live, ranks = self._live(), self.geometry.communicator
         lines = [f"{self.stencil!r} on {self.geometry}", f"rank {ranks.rank} of {ranks.size}, each step:"]
-        lines += [f"  {line}" for line in found.summary.splitlines()]
-        lines += ["its block, ghosts counted:", *(f"  {line}" for line in found.explain().splitlines())]
+        lines += [f"  {line}" for line in live.summary.splitlines()]
+        lines += ["its block, ghosts counted:", *(f"  {line}" for line in live.explain().splitlines())]
         return "\n".join(lines)
 
     @property
@@ -305,14 +305,15 @@ class _Parts:
         needed = needed_halo(self.geometry, self.stencil, self.steps_per_exchange)
         if halo is None:
             return needed
-        given = widths(halo, self.geometry.ndim)
-        if not is_enough(given, needed):
+        ghosts = widths(halo, self.geometry.ndim)
+        if not is_enough(ghosts, needed):
             steps = f" in {self.steps_per_exchange} steps" if self.steps_per_exchange > 1 else ""
             raise UsageError(
-                f"a halo of {given} is too narrow: the stencil reaches {needed}{steps} across the axes that are divided"
+                f"a halo of {ghosts} is too narrow: the stencil reaches {needed}{steps} across the axes that are "
+                "divided"
             )
-        _refuse_site_halo(given, self.stencil)
-        return given
+        _refuse_site_halo(ghosts, self.stencil)
+        return ghosts
 
     def _points(self) -> tuple[Points, Points]:
         fitted = {offset: self._own(offset, value) for offset, value in self.stencil.points.items()}
@@ -326,12 +327,12 @@ class _Parts:
         """A number, or an array with whether it is one for a row: this rank's part, and for several steps per exchange
         the whole."""
         if not isinstance(coefficient, DistributedArray):
-            found = fit(offset, coefficient, self.grid, self.dtype)
-            if np.ndim(found) == 0:
-                return found
+            fitted = fit(offset, coefficient, self.grid, self.dtype)
+            if np.ndim(fitted) == 0:
+                return fitted
             if self.steps_per_exchange > 1:
-                return found, is_alike(found)
-            return found[self.geometry.local_slices()[self.first :][: len(self.grid)]], is_alike(found)
+                return fitted, is_alike(fitted)
+            return fitted[self.geometry.local_slices()[self.first :][: len(self.grid)]], is_alike(fitted)
         if self.steps_per_exchange > 1:
             raise UsageError(
                 f"the coefficients at {offset} are a distributed array, which has no values for the ghosts that "
@@ -356,13 +357,13 @@ class _Parts:
         element of a site has a value of its own."""
         if not isinstance(coefficient, tuple):
             return float(part(coefficient))
-        given, alike = coefficient
-        if part is np.imag and not np.iscomplexobj(given):
+        values, alike = coefficient
+        if part is np.imag and not np.iscomplexobj(values):
             return 0.0
         if self.steps_per_exchange == 1:
-            live, taken = coefficients(given, alike, part, self.real, self.components)
+            live, taken = coefficients(values, alike, part, self.real, self.components)
         else:
-            live, taken = self._with_ghosts(given, alike, part)
+            live, taken = self._with_ghosts(values, alike, part)
         self._keep(live)
         strides = [stride // taken.itemsize for stride in taken.strides[: len(self.grid)]]
         return _core.Memory(taken), strides, taken.ndim > len(self.grid)
@@ -373,8 +374,8 @@ class _Parts:
         held = whole[..., :1] if alike else whole
         is_shared = self.components > 1 and not alike
 
-        def make(given: NDArray[Any]) -> NDArray[Any]:
-            around = part(given)
+        def make(values: NDArray[Any]) -> NDArray[Any]:
+            around = part(values)
             for axis in range(len(self.grid) - alike):
                 around = np.take(around, self._sites(axis), axis=axis)
             around = np.array(around, self.real, order="C")
@@ -403,10 +404,10 @@ class _Parts:
                 raise UsageError(f"the boundary of axis {axis} is complex, the array is {self.dtype.name}")
             return float(boundary)
 
-        def make(given: NDArray[Any]) -> NDArray[Any]:
-            face = boundaries.full(given, axis, self.grid, self.site, self.dtype)
-            for place, other in enumerate(other for other in range(len(self.grid)) if other != axis):
-                face = np.take(face, self._sites(other), axis=place)
+        def make(values: NDArray[Any]) -> NDArray[Any]:
+            face = boundaries.full(values, axis, self.grid, self.site, self.dtype)
+            for dimension, other in enumerate(other for other in range(len(self.grid)) if other != axis):
+                face = np.take(face, self._sites(other), axis=dimension)
             return np.ascontiguousarray(face)
 
         live = Live(np.asarray(boundary), make)
@@ -423,11 +424,11 @@ class _Parts:
 def needed_halo(geometry: Geometry, stencil: Stencil, steps: int = 1) -> tuple[tuple[int, int], ...]:
     """What a stencil reaches in so many steps across the axes that a geometry divides."""
     first = geometry.ndim - stencil.rank - stencil.site_rank
-    found = [(0, 0)] * geometry.ndim
+    needed = [(0, 0)] * geometry.ndim
     for axis, (low, high) in enumerate(stencil.reach):
         if first + axis >= 0 and geometry.grid[first + axis] > 1:
-            found[first + axis] = (low * steps, high * steps)
-    return tuple(found)
+            needed[first + axis] = (low * steps, high * steps)
+    return tuple(needed)
 
 
 def is_enough(halo: Sequence[tuple[int, int]], needed: Sequence[tuple[int, int]]) -> bool:

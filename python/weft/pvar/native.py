@@ -56,16 +56,16 @@ class Native(Local):
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         super().__init__(shape)
-        self._workspaces: list[_core.SendRoom] = []
+        self._workspaces: list[_core.SendWorkspace] = []
 
-    def take_workspace(self, data: Array, into: Array) -> _core.SendRoom | None:
+    def take_workspace(self, data: Array, into: Array) -> _core.SendWorkspace | None:
         """Where a large send sorts its messages: kept for the next, since fresh pages take as long as the send does.
 
         It is out of its place while it is used: a send of another thread must not sort in it too.
         """
         if data.nbytes < LARGE:
             return None
-        needed = _core.array_send_room(data, into)
+        needed = _core.array_send_workspace_bytes(data, into)
         if not needed:
             return None
         try:
@@ -77,9 +77,9 @@ class Native(Local):
                 return workspace
             del workspace
         there = memory.available()
-        return _core.SendRoom(needed) if there is None or needed <= there else None
+        return _core.SendWorkspace(needed) if there is None or needed <= there else None
 
-    def keep_workspace(self, workspace: _core.SendRoom) -> None:
+    def keep_workspace(self, workspace: _core.SendWorkspace) -> None:
         """Puts back what `take_workspace` gave."""
         self._workspaces[:] = [workspace]
 

@@ -13,7 +13,7 @@ from weft.units import length, rate, seconds
 _STRATEGIES = {
     "nothing": "there are no elements: nothing is done",
     "lines": "line by line from a list that was worked out when the plan was made: {moves} loads ({vectors})",
-    "one pass": "one pass over the sources, block by block; outputs are written {stores} ({vectors})",
+    "one pass": "one pass over the sources, block by block; outputs are written by {stores} ({vectors})",
 }
 
 
@@ -29,8 +29,10 @@ def explanation(
     lines = [f"{len(shifts)} shifts of {sources} source{'s' * (sources > 1)}, {dtype} of shape {shape}:"]
     for number, (shift, sizes) in enumerate(zip(shifts, summary["shifts"], strict=True)):
         lines.append(f"  out[{number}]: {_shift(shift, sizes, shape, sources)}")
-    stores = "past the caches, being larger than they are" if summary["streaming"] else "through the caches"
-    lines.append("How: " + _STRATEGIES[summary["way"]].format(**summary, stores=stores) + _threads(summary["threads"]))
+    stores = "non-temporal stores, being larger than the caches" if summary["streaming"] else "cached stores"
+    lines.append(
+        "How: " + _STRATEGIES[summary["strategy"]].format(**summary, stores=stores) + _threads(summary["threads"])
+    )
     return "\n".join([*lines, *_costs(len(shifts), summary, bytes_per_second)])
 
 

@@ -1,6 +1,6 @@
 """Ranks whose exchanges with neighbours do not match: `neighbor_mismatch_program.py SCENARIO`.
 
-The form of the exchange is in the variable WAY. Calls are marked as in `mismatch_program.py`.
+The form of the exchange is in the variable STRATEGY. Calls are marked as in `mismatch_program.py`.
 """
 
 import os
@@ -48,7 +48,7 @@ def more():
 
 def anew():
     either(
-        lambda: exchange(*buffers(), way="measure"),  # one
+        lambda: exchange(*buffers(), strategy="measure"),  # one
         lambda: exchange(*buffers()),  # other
     )
 
@@ -90,7 +90,7 @@ def first():
 
 
 for comm in (ring, second):
-    exchange(*buffers(comm), way=os.environ["WAY"])
+    exchange(*buffers(comm), strategy=os.environ["STRATEGY"])
     for _ in range(3):
         exchange(*buffers(comm))
 globals()[sys.argv[1]]()

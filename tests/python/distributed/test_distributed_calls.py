@@ -86,16 +86,16 @@ def test_calls_that_match_say_nothing_and_ranks_that_met_go_on(native, ranks):
 
 @pytest.mark.mpi
 @pytest.mark.skipif(importlib.util.find_spec("mpi4py") is None, reason="mpi4py is not installed")
-@pytest.mark.parametrize(("ranks", "way"), [(2, "direct"), (3, "combined"), (3, "collective")])
+@pytest.mark.parametrize(("ranks", "strategy"), [(2, "direct"), (3, "combined"), (3, "collective")])
 @pytest.mark.parametrize("scenario", ["others", "kinds", "more", "anew", "communicators"])
-def test_exchanges_with_neighbors_that_do_not_match_are_told(native, ranks, way, scenario):
-    refused(ranks, scenario, NEIGHBORS, WAY=way)
+def test_exchanges_with_neighbors_that_do_not_match_are_told(native, ranks, strategy, scenario):
+    refused(ranks, scenario, NEIGHBORS, STRATEGY=strategy)
 
 
 @pytest.mark.mpi
 @pytest.mark.skipif(importlib.util.find_spec("mpi4py") is None, reason="mpi4py is not installed")
-@pytest.mark.parametrize("way", ["direct", "combined"])
+@pytest.mark.parametrize("strategy", ["direct", "combined"])
 @pytest.mark.parametrize("scenario", ["dtypes", "lengths", "shorter", "first"])
-def test_exchanges_with_neighbors_of_other_lengths_are_told(native, way, scenario):
-    said = refused(2, scenario, NEIGHBORS, WAY=way)
+def test_exchanges_with_neighbors_of_other_lengths_are_told(native, strategy, scenario):
+    said = refused(2, scenario, NEIGHBORS, STRATEGY=strategy)
     assert re.search(r"rank 0: neighbor_alltoallv \d+, .* sends \[\d+, \d+\] of ", said), said

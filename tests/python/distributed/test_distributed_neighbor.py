@@ -17,7 +17,7 @@ PROGRAM = """
 import numpy as np
 from mpi4py import MPI
 import weft
-from weft.distributed.neighbor import WAYS, neighbor_choice
+from weft.distributed.neighbor import STRATEGIES, neighbor_choice
 
 world = MPI.COMM_WORLD
 size, rank = world.Get_size(), world.Get_rank()
@@ -36,28 +36,29 @@ for name, comm in topologies.items():
         # Edge e between two ranks has e + 1 elements.
         counts_out = [2] + [1 + place // len(others) for place in range(out - 1)]
         counts_in = [1 + place // len(others) for place in range(into - 1)] + [2]
-    for way in (None, *WAYS, "collective", "measure"):
+    for strategy in (None, *STRATEGIES, "collective", "measure"):
         for step in range(3):
             send = np.arange(sum(counts_out), dtype=np.int64) + 1000 * rank + 100000 * step
             right, found = np.zeros(sum(counts_in), dtype=np.int64), np.zeros(sum(counts_in), dtype=np.int64)
             comm.Neighbor_alltoallv([send, counts_out], [right, counts_in])
-            weft.neighbor_alltoallv(comm, [send, counts_out], [found, counts_in], way=way if step == 0 else None)
-            assert (right == found).all(), (name, way, step, right, found)
+            first = strategy if step == 0 else None
+            weft.neighbor_alltoallv(comm, [send, counts_out], [found, counts_in], strategy=first)
+            assert (right == found).all(), (name, strategy, step, right, found)
             # The same buffers again, with other numbers in them.
             send += 7
             comm.Neighbor_alltoallv([send, counts_out], [right, counts_in])
             weft.neighbor_alltoallv(comm, [send, counts_out], [found, counts_in])
-            assert (right == found).all(), (name, way, step, "again")
+            assert (right == found).all(), (name, strategy, step, "again")
             # Counts as an array, with displacements.
             places = np.concatenate([[0], np.cumsum(counts_out[:-1])])
             arrays = [send, (np.array(counts_out), places), MPI.INT64_T]
             weft.neighbor_alltoallv(comm, arrays, [found, counts_in])
-            assert (right == found).all(), (name, way, step, "arrays")
+            assert (right == found).all(), (name, strategy, step, "arrays")
             comm.Neighbor_alltoallv([send, counts_out], [right, counts_in])
             weft.neighbor_alltoallv(comm, [send, np.array(counts_out)], [found, counts_in])
-            assert (right == found).all(), (name, way, step, "an array of counts")
+            assert (right == found).all(), (name, strategy, step, "an array of counts")
         choice = neighbor_choice(comm)
-        assert choice.way == (way if way in (*WAYS, "collective") else choice.way)
+        assert choice.strategy == (strategy if strategy in (*STRATEGIES, "collective") else choice.strategy)
     comm.Free()
 for wrong, message in (
     ((world, [send, [1]], [found, [1]]), "has no topology"),

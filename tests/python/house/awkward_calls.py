@@ -171,10 +171,10 @@ EXAMPLES: dict[str, Callable[[], list[Any]]] = {
         "add",
         np.ones(FEW, bool),
         2,
-        _core.SendRoom(1 << 16),
+        _core.SendWorkspace(1 << 16),
     ],
-    "array_send_room": lambda: [np.ones(FEW), np.ones(FEW), 2],
-    "SendRoom": lambda: [4096],
+    "array_send_workspace_bytes": lambda: [np.ones(FEW), np.ones(FEW), 2],
+    "SendWorkspace": lambda: [4096],
     "Memory": lambda: [np.zeros((6, 5))],
     "Blocks": lambda: [[6, 5], 4, [1.0, 2.0], [], ["news", None], [2, 2]],
     "Blocks.coordinates": lambda: [0],
@@ -231,7 +231,7 @@ INSTANCES: dict[str, Callable[[], Any]] = {
     "MpiDiagnosis": _core.MpiDiagnosis,
     "Machine": _machine,
     "Memory": _memory,
-    "SendRoom": lambda: _core.SendRoom(100),
+    "SendWorkspace": lambda: _core.SendWorkspace(100),
 }
 """An object of each class that can be made without more than this module."""
 

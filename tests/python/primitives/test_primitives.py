@@ -70,27 +70,27 @@ def test_spreads_gets_and_sends_are_those_of_numpy(drawn: tuple[Array, Array, Ar
     assert np.array_equal(out.ravel(), expected)
 
 
-def test_the_room_of_a_send_may_hold_anything() -> None:
+def test_the_workspace_of_a_send_may_hold_anything() -> None:
     rng = np.random.default_rng(5)
     x, index = rng.random(2_200_000), rng.integers(0, 3_000_000, 2_200_000)
     expected = np.zeros(3_000_000)
     np.add.at(expected, index, x)
-    enough = _core.array_send_room(x, expected, 2)
+    enough = _core.array_send_workspace_bytes(x, expected, 2)
     assert enough > 10 * x.size
-    assert _core.array_send_room(FLOATS, FLOATS) == 0
+    assert _core.array_send_workspace_bytes(FLOATS, FLOATS) == 0
     for size in (enough, enough // 2, 0):
-        room = _core.SendRoom(size)
-        assert room.nbytes == size
+        workspace = _core.SendWorkspace(size)
+        assert workspace.nbytes == size
         for _ in range(2):
             out = np.zeros(3_000_000)
-            _core.array_send(x, index, out, "add", threads=2, room=room)
+            _core.array_send(x, index, out, "add", threads=2, workspace=workspace)
             assert np.array_equal(out, expected)
 
 
-def test_a_room_without_memory_is_refused() -> None:
+def test_a_workspace_without_memory_is_refused() -> None:
     for size in (2**62, 2**63 - 1, 2**64 - 1):
-        with pytest.raises(MemoryError, match=f"no memory for a room of {size} bytes"):
-            _core.SendRoom(size)
+        with pytest.raises(MemoryError, match=f"no memory for a workspace of {size} bytes"):
+            _core.SendWorkspace(size)
 
 
 def test_operands_of_one_element_stand_for_all() -> None:

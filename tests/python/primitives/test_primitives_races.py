@@ -21,7 +21,7 @@ good = chance.permutation(LENGTH)
 index = good.copy()
 mask = np.ones(LENGTH, bool)
 out = np.zeros(LENGTH)
-room = _core.SendRoom(max(1, _core.array_send_room(x, out)))
+room = _core.SendWorkspace(max(1, _core.array_send_workspace_bytes(x, out)))
 running = True
 
 def write():

@@ -27,7 +27,7 @@ def same(got, expected):
     return type(got) is type(expected) and got == expected
 
 
-def test_large_sends_keep_the_room_that_they_sort_in():
+def test_large_sends_keep_the_workspace_that_they_sort_in():
     size = 1 << 21
     run, data, to = Native((size,)), np.arange(size, dtype=float), np.arange(size) * 7 % size
     into = [np.zeros(size), np.zeros(size)]

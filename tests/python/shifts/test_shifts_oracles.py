@@ -142,7 +142,7 @@ def test_rank_32():
 
 
 def test_large_arrays_with_one_and_with_two_threads():
-    shape = (6, 500, 700)  # past the caches, with rows that are no whole number of lines
+    shape = (6, 500, 700)  # by non-temporal stores, with rows that are no whole number of lines
     x = np.random.default_rng(1).random(shape)
     face = np.random.default_rng(2).random((6, 700))
     shifts = [(1, 0), (-1, 0), (2, 1, face), (-1, 2), (1, 2), (5, 2, 0)]

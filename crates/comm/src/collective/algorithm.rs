@@ -92,10 +92,10 @@ pub const fn algorithms(kind: CollectiveKind) -> &'static [Algorithm] {
 /// Which algorithm a call of a collective shall use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
-    /// The library's own collective where the world has one, and what [`choose`](super::choose) says elsewhere.
+    /// The library's own collective where the backend has one, and what [`choose`](super::choose) says elsewhere.
     #[default]
     Auto,
-    /// The library's own collective; an error where the world has none.
+    /// The library's own collective; an error where the backend has none.
     Native,
     /// This one.
     Fixed(Algorithm),

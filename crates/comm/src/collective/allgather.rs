@@ -105,7 +105,7 @@ async fn ring<C: Communicator>(scope: &Scope<'_, C>, part: &Payload, mut whole: 
     Ok(whole)
 }
 
-/// Every rank has block `own` of `whole` (its place on the ring); afterwards all have all. `start(i)` is where block
+/// Every rank has block `own` of `whole` (its position on the ring); afterwards all have all. `start(i)` is where block
 /// `i` starts and block `i - 1` ends.
 pub(super) async fn ring_of_blocks<C: Communicator>(
     scope: &Scope<'_, C>,

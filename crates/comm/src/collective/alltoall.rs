@@ -188,13 +188,13 @@ async fn bruck<C: Communicator>(
     for distance in doublings(size) {
         let travelling: Vec<usize> = (0..size).filter(|index| index & distance != 0).collect();
         let mut out = whole.same_sort(travelling.len() * block);
-        for (place, index) in travelling.iter().enumerate() {
-            out.put(place * block, &by_distance.part(index * block, (index + 1) * block));
+        for (slot, index) in travelling.iter().enumerate() {
+            out.put(slot * block, &by_distance.part(index * block, (index + 1) * block));
         }
         let into = whole.same_sort(out.len());
         let received = scope.exchange(scope.after(distance), out, scope.before(distance), into).await?;
-        for (place, index) in travelling.iter().enumerate() {
-            by_distance.put(index * block, &received.part(place * block, (place + 1) * block));
+        for (slot, index) in travelling.iter().enumerate() {
+            by_distance.put(index * block, &received.part(slot * block, (slot + 1) * block));
         }
     }
     for index in 0..size {

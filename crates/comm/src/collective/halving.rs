@@ -91,9 +91,9 @@ pub(super) async fn reduce_scatter<C: Communicator>(
 ) -> Result<(), CommError> {
     for distance in doublings(halving.participants()).rev() {
         let kept = participant & !(distance - 1);
-        let given = kept ^ distance;
+        let sent = kept ^ distance;
         let peer = halving.rank_of(participant ^ distance);
-        let out = halving.cut(payload, given, given + distance);
+        let out = halving.cut(payload, sent, sent + distance);
         let into = halving.space(payload, kept, kept + distance);
         let received = scope.exchange(peer, out, peer, into).await?;
         let mut own = halving.cut(payload, kept, kept + distance);

@@ -54,7 +54,7 @@ impl<'a, C: Communicator> Scope<'a, C> {
     }
 
     fn no_native(&self) -> CommError {
-        self.program_error(format!("{}: this world has no native collectives; choose another algorithm", self.kind))
+        self.program_error(format!("{}: this backend has no native collectives; choose another algorithm", self.kind))
     }
 
     fn not_of_this_kind(&self, algorithm: Algorithm) -> CommError {

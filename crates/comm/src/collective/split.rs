@@ -1,4 +1,4 @@
-//! The agreement that every world's `split` starts with.
+//! The agreement that every backend's `split` starts with.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -15,9 +15,9 @@ use super::scope::Scope;
 pub struct Division {
     /// The ranks of the new communicator, as ranks of the old one, in their new order.
     pub members: Vec<usize>,
-    /// This rank's place in `members`: its rank in the new communicator.
+    /// This rank's index in `members`: its rank in the new communicator.
     pub rank: usize,
-    /// The place of the color among all colors in use, in rising order.
+    /// The index of the color among all colors in use, in rising order.
     pub group: usize,
     /// How many colors are in use.
     pub groups: usize,

@@ -1,8 +1,8 @@
 //! Files, as programs read and write them.
 //!
-//! A world offers the [`FileSystem`]s it has through [`Communicator::files`](crate::Communicator::files): those of the
-//! node it runs on, an MPI library's, or in virtual time those of the described machine. [`PosixFiles`] is for every world
-//! of real time.
+//! A backend offers the [`FileSystem`]s it has through [`Communicator::files`](crate::Communicator::files): those of
+//! the node it runs on, an MPI library's, or in virtual time those of the described machine. [`PosixFiles`] is for
+//! every backend of real time.
 
 mod posix;
 mod system;
@@ -16,7 +16,7 @@ use crate::payload::Payload;
 
 pub use posix::PosixFiles;
 
-/// A way to files.
+/// A route to files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FileSystem {
     /// The operating system's own calls on the node.
@@ -79,7 +79,7 @@ pub struct FileId(pub usize);
 /// What became of the system's cached copy of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cache {
-    /// None of the places looked at is in memory: the next read comes from the device (or from its own cache).
+    /// None of the offsets looked at is in memory: the next read comes from the device (or from its own cache).
     Dropped,
     /// Some of it is still in memory, as of every file on a file system that lives there.
     Kept,
@@ -98,7 +98,7 @@ impl Cache {
     }
 }
 
-/// What a call on a file gives, once awaited. On the worlds of real time it blocks the thread.
+/// What a call on a file gives, once awaited. On the backends of real time it blocks the thread.
 pub type FileFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, CommError>> + 'a>>;
 
 /// The files of one file system, as one rank reaches them.
@@ -110,13 +110,13 @@ pub trait Files {
     fn open<'a>(&'a self, path: &'a str, access: Access) -> FileFuture<'a, FileId>;
     /// The length of a file in bytes.
     fn length(&self, file: FileId) -> FileFuture<'_, u64>;
-    /// Makes room for `bytes` bytes, so that writing up to there need not look for any (CFS: `lsize`, POSIX:
+    /// Reserves space for `bytes` bytes, so that writing up to there need not look for any (CFS: `lsize`, POSIX:
     /// `posix_fallocate`, MPI: `MPI_File_preallocate`); the file is then at least that long.
     fn preallocate(&self, file: FileId, bytes: u64) -> FileFuture<'_, ()>;
     /// Reads exactly `into.len()` bytes from `offset` on. The payload is what was written: data or a phantom; where a
     /// file ends before, that is an error.
     fn read_at(&self, file: FileId, offset: u64, into: Payload) -> FileFuture<'_, Payload>;
-    /// Writes all of `from` from `offset` on and gives the payload back. On real worlds a phantom writes bytes of no
+    /// Writes all of `from` from `offset` on and gives the payload back. On real backends a phantom writes bytes of no
     /// meaning.
     fn write_at(&self, file: FileId, offset: u64, from: Payload) -> FileFuture<'_, Payload>;
     /// Waits until all that was written is on the device.

@@ -37,10 +37,10 @@ mod linux {
 
     use crate::files::Cache;
 
-    /// Places of a file that are looked at to see whether it is cached.
-    const PLACES: u64 = 64;
+    /// Offsets of a file that are looked at to see whether it is cached.
+    const SAMPLES: u64 = 64;
 
-    /// Gives a file room for `bytes` bytes.
+    /// Reserves space in a file for `bytes` bytes.
     pub fn reserve(file: &File, bytes: u64) -> Result<()> {
         let is_longer = file.metadata()?.len() >= bytes;
         match fallocate(file, FallocateFlags::empty(), 0, bytes.max(1)) {
@@ -63,8 +63,8 @@ mod linux {
     /// Reads that must not wait for the device: they fail where the bytes are not in memory.
     fn look_into_cache(file: &File, length: u64) -> Cache {
         let mut byte = [0u8];
-        for place in 0..PLACES.min(length) {
-            let offset = length / PLACES.min(length) * place;
+        for sample in 0..SAMPLES.min(length) {
+            let offset = length / SAMPLES.min(length) * sample;
             let mut into = [IoSliceMut::new(&mut byte)];
             match preadv2(file, &mut into, offset, ReadWriteFlags::NOWAIT) {
                 Ok(0) | Err(Errno::AGAIN) => {}

@@ -13,8 +13,8 @@ pub struct Ends {
     pub receive_bytes: usize,
 }
 
-/// A set of messages as a world has it. A round is: `start`; then in any order, for each end, its send buffer filled and
-/// `send`, and `wait` and its receive buffer read; then `finish`. All calls may block.
+/// A set of messages as a backend has it. A round is: `start`; then in any order, for each end, its send buffer filled
+/// and `send`, and `wait` and its receive buffer read; then `finish`. All calls may block.
 ///
 /// Implementations are for [`Persistent`](super::Persistent), which keeps to that order; ends are counted from 0.
 pub trait PersistentMessages {

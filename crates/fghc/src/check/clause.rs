@@ -305,7 +305,8 @@ impl ClauseBuilder<'_> {
     fn unknown(&mut self, module: &str, name: &str, arity: usize, span: Span) {
         let diagnostic = if self.checker.module(module).is_none() {
             let names = self.checker.modules.iter().map(|module| module.name.as_str());
-            let nearest = crate::diagnostics::nearest(module, names).map(|found| format!("did you mean {found}?"));
+            let nearest =
+                crate::diagnostics::nearest(module, names).map(|candidate| format!("did you mean {candidate}?"));
             let mut diagnostic = Diagnostic::error("unknown-module", span, format!("there is no module {module}"));
             diagnostic.help = nearest;
             diagnostic

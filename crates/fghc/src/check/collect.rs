@@ -52,9 +52,9 @@ impl Checker {
     }
 
     fn collect_text(&mut self, text: &str, source: u32, library: bool) {
-        let mut found = Vec::new();
-        let clauses = parse_clauses(text, source, &mut |diagnostic| found.push(diagnostic));
-        found.into_iter().for_each(|diagnostic| self.report(diagnostic));
+        let mut diagnostics = Vec::new();
+        let clauses = parse_clauses(text, source, &mut |diagnostic| diagnostics.push(diagnostic));
+        diagnostics.into_iter().for_each(|diagnostic| self.report(diagnostic));
         let mut reader = Reader { checker: self, library, module: None, ended: None, last: None, separator: None };
         clauses.into_iter().for_each(|clause| reader.read(clause));
         reader.end_of_file();
@@ -64,9 +64,9 @@ impl Checker {
     pub(super) fn collect_goal(&mut self, goal: &str) -> Option<PredicateId> {
         let source = self.sources.len() as u32;
         self.sources.push(Source { name: GOAL_SOURCE.to_string(), text: goal.to_string() });
-        let mut found = Vec::new();
-        let tree = parse_term(goal, source, &mut |diagnostic| found.push(diagnostic));
-        found.into_iter().for_each(|diagnostic| self.report(diagnostic));
+        let mut diagnostics = Vec::new();
+        let tree = parse_term(goal, source, &mut |diagnostic| diagnostics.push(diagnostic));
+        diagnostics.into_iter().for_each(|diagnostic| self.report(diagnostic));
         let tree = tree?;
         let span = tree.span;
         let Some(module) = self.modules.iter().find(|module| !module.library).map(|module| module.name.clone()) else {
@@ -183,8 +183,8 @@ impl Reader<'_> {
                 ),
             }
         }
-        let found = self.checker.modules.iter_mut().find(|candidate| candidate.name == module);
-        found.expect("the current module exists").public.get_or_insert_default().extend(named);
+        let current = self.checker.modules.iter_mut().find(|candidate| candidate.name == module);
+        current.expect("the current module exists").public.get_or_insert_default().extend(named);
     }
 
     /// The module that is being read, made where the file has named none.

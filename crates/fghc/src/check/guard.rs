@@ -100,18 +100,18 @@ impl ClauseBuilder<'_> {
         let known = self.known.clone();
         let outer = std::mem::take(&mut self.guard);
         let mut alternatives = Vec::new();
-        let mut made = Vec::new();
+        let mut bound = Vec::new();
         for alternative in tree.operands(";") {
             self.known.fill(false);
             self.known[..known.len()].copy_from_slice(&known);
             self.guard_goals(alternative);
             alternatives.push(std::mem::take(&mut self.guard).into_boxed_slice());
-            made.extend(
+            bound.extend(
                 (0..self.known.len()).filter(|&index| self.known[index] && !known.get(index).unwrap_or(&false)),
             );
         }
         self.guard = outer;
-        for index in made {
+        for index in bound {
             self.known[index] = false;
             let variable = self.variables[index].clone();
             let inside = count(tree, &variable.name);

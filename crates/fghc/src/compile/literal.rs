@@ -50,16 +50,16 @@ struct Image {
 
 impl Image {
     fn allocate(&mut self, words: usize) -> usize {
-        let place = self.words.len();
-        self.words.resize(place + words, 0);
-        place
+        let start = self.words.len();
+        self.words.resize(start + words, 0);
+        start
     }
 
-    fn put(&mut self, place: usize, value: ImageValue) {
-        self.words[place] = match value {
+    fn put(&mut self, start: usize, value: ImageValue) {
+        self.words[start] = match value {
             ImageValue::Word(word) => word,
             ImageValue::Pointer(there, tag) => {
-                self.pointers.push(place as u32);
+                self.pointers.push(start as u32);
                 (there as u64 * 8) | tag
             }
         };
@@ -83,18 +83,18 @@ impl Image {
                 self.object(&words)
             }
             Term::List(elements, rest) => {
-                let place = self.allocate(2 * elements.len());
+                let start = self.allocate(2 * elements.len());
                 for (index, element) in elements.iter().enumerate() {
                     let value = self.value(element);
-                    self.put(place + 2 * index, value);
+                    self.put(start + 2 * index, value);
                     let next = if index + 1 < elements.len() {
-                        ImageValue::Pointer(place + 2 * index + 2, LIST)
+                        ImageValue::Pointer(start + 2 * index + 2, LIST)
                     } else {
                         self.value(rest)
                     };
-                    self.put(place + 2 * index + 1, next);
+                    self.put(start + 2 * index + 1, next);
                 }
-                ImageValue::Pointer(place, LIST)
+                ImageValue::Pointer(start, LIST)
             }
             Term::Structure(name, arguments) => self.row(Word::structure(name.0, arguments.len()), arguments),
             Term::Vector(elements) => self.row(Word::header(Kind::Vector, elements.len() as u64), elements),
@@ -102,18 +102,18 @@ impl Image {
     }
 
     fn object(&mut self, words: &[u64]) -> ImageValue {
-        let place = self.words.len();
+        let start = self.words.len();
         self.words.extend_from_slice(words);
-        ImageValue::Pointer(place, OBJECT)
+        ImageValue::Pointer(start, OBJECT)
     }
 
     fn row(&mut self, header: Word, terms: &[Term]) -> ImageValue {
-        let place = self.allocate(1 + terms.len());
-        self.words[place] = header.0;
+        let start = self.allocate(1 + terms.len());
+        self.words[start] = header.0;
         for (index, term) in terms.iter().enumerate() {
             let value = self.value(term);
-            self.put(place + 1 + index, value);
+            self.put(start + 1 + index, value);
         }
-        ImageValue::Pointer(place, OBJECT)
+        ImageValue::Pointer(start, OBJECT)
     }
 }

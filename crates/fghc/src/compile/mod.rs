@@ -129,7 +129,7 @@ pub fn compile(program: &Program, counting: bool, limits: Limits) -> Result<Code
             return Err(CompileError::TooManyRegisters { predicate: program.indicator(id), registers });
         }
         code.registers = code.registers.max(registers + 1);
-        place(&mut code, &constants, id.0, blocks);
+        link(&mut code, &constants, id.0, blocks);
     }
     code.registers = code.registers.max(MAX_ARITY + 2);
     code.min_array = MIN_ARRAY.max(constants.largest_vector + 1);
@@ -162,7 +162,7 @@ fn engine_predicates(code: &mut Code) {
 }
 
 /// Puts the blocks of a predicate into the code, one after the other, and gives labels their places.
-fn place(code: &mut Code, constants: &constants::Constants, predicate: u32, blocks: Vec<decision::Block>) {
+fn link(code: &mut Code, constants: &constants::Constants, predicate: u32, blocks: Vec<decision::Block>) {
     // Of the blocks that end a clause only one is run.
     let (mut before, mut clause, mut others, mut others_of_clause) = (0, 0, 0, 0);
     let sizes = Sizes { code, boxes: &constants.boxes };
@@ -195,18 +195,18 @@ fn place(code: &mut Code, constants: &constants::Constants, predicate: u32, bloc
     if record <= MAX_WORDS {
         code.words = code.words.max(record);
     }
-    let mut places: FxHashMap<Label, Label> = FxHashMap::default();
-    places.insert(NOWHERE, NOWHERE);
+    let mut addresses: FxHashMap<Label, Label> = FxHashMap::default();
+    addresses.insert(NOWHERE, NOWHERE);
     for (number, block) in blocks.iter().enumerate() {
-        places.insert(number as Label, at as Label);
+        addresses.insert(number as Label, at as Label);
         at += block.code.len();
     }
     for block in blocks {
         for mut instruction in block.code {
             if let Instruction::Switch { table, .. } = instruction {
-                code.tables[table as usize].labels_mut().for_each(|label| *label = places[label]);
+                code.tables[table as usize].labels_mut().for_each(|label| *label = addresses[label]);
             }
-            instruction.for_each_label(|label| *label = places[label]);
+            instruction.for_each_label(|label| *label = addresses[label]);
             code.instructions.push(instruction);
         }
         code.spans.extend(block.spans);

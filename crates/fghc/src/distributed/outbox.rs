@@ -12,7 +12,7 @@ const KEPT: usize = 8;
 pub struct Outbox {
     packets: Vec<(usize, Vec<u8>)>,
     /// Where the packet of each PE is, once there are more than a few.
-    places: FxHashMap<usize, usize>,
+    slots: FxHashMap<usize, usize>,
     /// Empty, for their memory.
     spare: Vec<Vec<u8>>,
 }
@@ -20,40 +20,40 @@ pub struct Outbox {
 impl Outbox {
     /// The place of the packet for a PE, an empty one if there was none.
     #[inline]
-    pub fn place(&mut self, to: usize) -> usize {
+    pub fn slot(&mut self, to: usize) -> usize {
         // Mostly the one before.
         if let Some((last, _)) = self.packets.last()
             && *last == to
         {
             return self.packets.len() - 1;
         }
-        self.other_place(to)
+        self.other_slot(to)
     }
 
-    fn other_place(&mut self, to: usize) -> usize {
+    fn other_slot(&mut self, to: usize) -> usize {
         let known = if self.packets.len() <= FEW {
             self.packets.iter().position(|(pe, _)| *pe == to)
         } else {
-            if self.places.is_empty() {
-                self.places.extend(self.packets.iter().enumerate().map(|(place, (pe, _))| (*pe, place)));
+            if self.slots.is_empty() {
+                self.slots.extend(self.packets.iter().enumerate().map(|(slot, (pe, _))| (*pe, slot)));
             }
-            self.places.get(&to).copied()
+            self.slots.get(&to).copied()
         };
         known.unwrap_or_else(|| {
-            let place = self.packets.len();
+            let slot = self.packets.len();
             let packet = self.spare.pop().unwrap_or_default();
             self.packets.push((to, packet));
-            if !self.places.is_empty() {
-                self.places.insert(to, place);
+            if !self.slots.is_empty() {
+                self.slots.insert(to, slot);
             }
-            place
+            slot
         })
     }
 
     /// The packet at a place.
     #[inline]
-    pub fn packet(&mut self, place: usize) -> &mut Vec<u8> {
-        &mut self.packets[place].1
+    pub fn packet(&mut self, slot: usize) -> &mut Vec<u8> {
+        &mut self.packets[slot].1
     }
 
     /// Bytes of all packets.
@@ -63,7 +63,7 @@ impl Outbox {
 
     /// All packets, by PE, behind what is in `packets`; none is left.
     pub fn take_into(&mut self, packets: &mut Vec<(usize, Vec<u8>)>) {
-        self.places.clear();
+        self.slots.clear();
         self.packets.sort_unstable_by_key(|(pe, _)| *pe);
         packets.append(&mut self.packets);
     }
@@ -91,8 +91,8 @@ mod tests {
                 let mut wanted: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
                 for &(to, byte) in &round {
                     wanted.entry(to).or_default().push(byte);
-                    let place = outbox.place(to);
-                    outbox.packet(place).push(byte);
+                    let slot = outbox.slot(to);
+                    outbox.packet(slot).push(byte);
                 }
                 prop_assert_eq!(outbox.bytes(), round.len());
                 let mut packets = Vec::new();

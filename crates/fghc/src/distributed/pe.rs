@@ -2,7 +2,7 @@
 //!
 //! A [`Pe`] does nothing by itself: whoever drives it hands it packets ([`Pe::receive`]), lets it work ([`Pe::step`]) and
 //! takes packets for others ([`Pe::take_packets`]). It knows neither threads nor time, so that tests can deliver packets
-//! in any order and the same code runs in every world.
+//! in any order and the same code runs in every backend.
 
 mod again;
 mod answers;
@@ -17,7 +17,7 @@ use rustc_hash::FxHashSet;
 
 use super::message::{KINDS, Kind, Malformed, Write};
 use super::outbox::Outbox;
-use super::quiescence::{Quiescence, Turn};
+use super::quiescence::{Action, Quiescence};
 use super::report::{Counts, End, Interrupted, SiteCounts, State};
 use super::tables::{Exports, Fosters, Imports, NodeName};
 use super::value::{CopyLimits, Exported, Parts, Places};
@@ -281,9 +281,9 @@ impl Pe {
 
     /// Called when this PE rests and no packet is there for it: takes part in the search for quiescence.
     pub fn rest(&mut self) {
-        match self.quiescence.turn(self.me, self.pes) {
-            Turn::Wait => {}
-            Turn::Pass(to, token) => {
+        match self.quiescence.act(self.me, self.pes) {
+            Action::Wait => {}
+            Action::Pass(to, token) => {
                 let mut packet = Vec::new();
                 self.sent[Kind::Control as usize] += 1;
                 packet.byte(Kind::Control as u8);
@@ -293,9 +293,9 @@ impl Pe {
                 self.control.push((to, packet));
             }
             // What the answers lack is on its way now: nothing else moves, and the search begins again.
-            Turn::Rest if self.ask_for_answers() => self.quiescence.begin_again(),
-            Turn::Rest if self.engine.finished() => self.finish(End::Finished),
-            Turn::Rest => self.gather(Gathering::Suspended),
+            Action::Rest if self.ask_for_answers() => self.quiescence.begin_again(),
+            Action::Rest if self.engine.finished() => self.finish(End::Finished),
+            Action::Rest => self.gather(Gathering::Suspended),
         }
     }
 

@@ -27,7 +27,7 @@ pub struct Quiescence {
 
 /// What a PE that rests does with the token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
+pub enum Action {
     /// Nothing: the token is elsewhere.
     Wait,
     /// Sends it on to this PE.
@@ -53,35 +53,35 @@ impl Quiescence {
         self.token = Some(token);
     }
 
-    /// Whether [`Quiescence::turn`] would do something.
+    /// Whether [`Quiescence::act`] would do something.
     pub fn is_next(&self, me: usize, pes: usize) -> bool {
         pes == 1 || self.token.is_some() || me == 0 && !self.started
     }
 
-    /// After [`Turn::Rest`]: something moves again, and another round is wanted when it rests.
+    /// After [`Action::Rest`]: something moves again, and another round is wanted when it rests.
     pub fn begin_again(&mut self) {
         self.started = false;
     }
 
     /// Called whenever the PE rests and there is no packet for it.
-    pub fn turn(&mut self, me: usize, pes: usize) -> Turn {
+    pub fn act(&mut self, me: usize, pes: usize) -> Action {
         if pes == 1 {
-            return if self.count == 0 { Turn::Rest } else { Turn::Wait };
+            return if self.count == 0 { Action::Rest } else { Action::Wait };
         }
         if me != 0 {
-            let Some(token) = self.token.take() else { return Turn::Wait };
+            let Some(token) = self.token.take() else { return Action::Wait };
             let passed = Token { count: token.count + self.count, black: token.black || self.black };
             self.black = false;
-            return Turn::Pass((me + 1) % pes, passed);
+            return Action::Pass((me + 1) % pes, passed);
         }
         if self.started {
-            let Some(token) = self.token.take() else { return Turn::Wait };
+            let Some(token) = self.token.take() else { return Action::Wait };
             if !token.black && !self.black && token.count + self.count == 0 {
-                return Turn::Rest;
+                return Action::Rest;
             }
         }
         self.started = true;
         self.black = false;
-        Turn::Pass(1, Token { count: 0, black: false })
+        Action::Pass(1, Token { count: 0, black: false })
     }
 }

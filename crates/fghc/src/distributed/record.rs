@@ -1,4 +1,4 @@
-//! What every PE did when: the timeline of a run, in any world.
+//! What every PE did when: the timeline of a run, in any backend.
 
 use std::io::{self, Write};
 use std::sync::Mutex;

@@ -178,7 +178,8 @@ struct Driver<C> {
     start: f64,
     /// When the run was over, before the others were told.
     ended: Option<f64>,
-    /// The search for quiescence begins only once nothing can happen any more: where the world knows, nobody is disturbed.
+    /// The search for quiescence begins only once nothing can happen any more: where the backend knows, nobody is
+    /// disturbed.
     waits_for_quiet: bool,
     idle: f64,
     communication: f64,
@@ -242,7 +243,7 @@ impl<C: Communicator> Driver<C> {
             if !quiet && self.options.recorder.is_some() {
                 let (sent, received) = counts;
                 let kind = EventKind::Work { reductions, sent, received };
-                self.record_stretch(begin, end, kind);
+                self.record_interval(begin, end, kind);
             }
             if activity == Activity::Ended {
                 return Ok(Ok(()));
@@ -272,7 +273,7 @@ impl<C: Communicator> Driver<C> {
             let comes = self.comm.probe_for(Source::Any, PACKET.into(), PATIENCE).await?.is_some();
             let after = self.comm.wtime();
             self.idle += after - before;
-            self.record_stretch(before, after, EventKind::Idle);
+            self.record_interval(before, after, EventKind::Idle);
             if comes {
                 return Ok(());
             }
@@ -303,7 +304,7 @@ impl<C: Communicator> Driver<C> {
         }
         let after = self.comm.wtime();
         self.idle += after - before;
-        self.record_stretch(before, after, EventKind::Idle);
+        self.record_interval(before, after, EventKind::Idle);
         Ok(())
     }
 
@@ -370,10 +371,10 @@ impl<C: Communicator> Driver<C> {
 
     fn record(&self, kind: EventKind) {
         let now = if self.options.recorder.is_some() { self.comm.wtime() } else { 0.0 };
-        self.record_stretch(now, now, kind);
+        self.record_interval(now, now, kind);
     }
 
-    fn record_stretch(&self, start: f64, end: f64, kind: EventKind) {
+    fn record_interval(&self, start: f64, end: f64, kind: EventKind) {
         if let Some(recorder) = &self.options.recorder {
             let pe = self.comm.rank();
             recorder.add(Event { pe, start: start - self.start, end: end - self.start, kind });

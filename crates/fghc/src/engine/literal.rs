@@ -59,16 +59,16 @@ impl Literal {
     /// A copy of it.
     ///
     /// # Safety
-    /// At `place` there are as many words as it takes.
-    pub unsafe fn copy(&self, place: *mut Word) -> Word {
+    /// At `target` there are as many words as it takes.
+    pub unsafe fn copy(&self, target: *mut Word) -> Word {
         let Image { words, pointers, root } = &*self.0;
-        let distance = (place as u64).wrapping_sub(words.as_ptr() as u64);
-        // SAFETY: at `place` there are as many words as the image has (this function's condition), whose own memory is
+        let distance = (target as u64).wrapping_sub(words.as_ptr() as u64);
+        // SAFETY: at `target` there are as many words as the image has (this function's condition), whose own memory is
         // elsewhere; `pointers` are indices into it.
         unsafe {
-            std::ptr::copy_nonoverlapping(words.as_ptr(), place, words.len());
+            std::ptr::copy_nonoverlapping(words.as_ptr(), target, words.len());
             for &index in pointers {
-                let word = place.add(index as usize);
+                let word = target.add(index as usize);
                 *word = Word((*word).0.wrapping_add(distance));
             }
         }

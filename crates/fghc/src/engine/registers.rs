@@ -71,8 +71,8 @@ impl Registers {
     /// beside that for the reduction that has begun.
     #[inline(always)]
     pub fn grant(&mut self, left: i64, wanted: usize) {
-        let room = (self.limit as i64 - self.free as i64) / 8 - wanted as i64;
-        let granted = (room / self.words as i64 - 1).clamp(0, left.max(0));
+        let free_words = (self.limit as i64 - self.free as i64) / 8 - wanted as i64;
+        let granted = (free_words / self.words as i64 - 1).clamp(0, left.max(0));
         self.budget = granted;
         self.rest = left - granted;
     }
@@ -80,8 +80,8 @@ impl Registers {
     /// What is not a reduction's own has taken memory: fewer may be granted now.
     #[inline(always)]
     pub fn tighten(&mut self) {
-        let room = (self.limit as i64 - self.free as i64) / 8;
-        if room < (self.budget + 1) * self.words as i64 {
+        let free_words = (self.limit as i64 - self.free as i64) / 8;
+        if free_words < (self.budget + 1) * self.words as i64 {
             self.grant(self.left(), 0);
         }
     }

@@ -311,12 +311,12 @@ impl Engine {
 
     /// Words in a row from the heap; whoever asks knows that there is room.
     pub(crate) fn allocate(&mut self, words: usize) -> *mut Word {
-        let place = self.registers.free;
+        let start = self.registers.free;
         // SAFETY: what allocates has looked at the limit or made room before, or takes no more than the reserve until
         // the next look, so that the words lie within the space (asserted below in tests).
-        self.registers.free = unsafe { place.add(words) };
+        self.registers.free = unsafe { start.add(words) };
         debug_assert!(self.registers.free <= self.heap.end());
-        place
+        start
     }
 
     /// A new unbound variable.

@@ -152,9 +152,9 @@ impl Engine {
 
     /// A name for an unbound variable: its place in the heap.
     pub(crate) fn variable_name(&self, variable: Word) -> String {
-        let place = variable.pointer() as usize;
+        let address = variable.pointer() as usize;
         let start = self.heap.start() as usize;
-        format!("_{}", place.wrapping_sub(start) / 8)
+        format!("_{}", address.wrapping_sub(start) / 8)
     }
 
     /// Builds a constant of more than one word.
@@ -170,10 +170,10 @@ impl Engine {
                 Word::object(object)
             }
             Boxed::Literal(literal) => {
-                let place = self.allocate(literal.words());
+                let address = self.allocate(literal.words());
                 self.spend(literal.words());
                 // SAFETY: just allocated.
-                unsafe { literal.copy(place) }
+                unsafe { literal.copy(address) }
             }
         }
     }

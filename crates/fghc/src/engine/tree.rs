@@ -220,8 +220,8 @@ impl Engine {
             } else {
                 None
             };
-            let found = name.and_then(|name| self.program.find(module, name, goal_arguments.len()));
-            match found {
+            let procedure = name.and_then(|name| self.program.find(module, name, goal_arguments.len()));
+            match procedure {
                 Some(PredicateId(predicate)) => self.metacall(predicate, &goal_arguments, arguments[2], arguments[3]),
                 None => {
                     let parent = self.queues[self.current as usize].node;

@@ -52,13 +52,13 @@ impl Collection {
     }
 
     fn allocate(&mut self, words: usize) -> *mut Word {
-        let place = self.top;
+        let address = self.top;
         // SAFETY: the new space is as large as what the old ones hold, and nothing is copied twice.
         unsafe {
-            self.top = place.add(words);
+            self.top = address.add(words);
         }
         debug_assert!(self.top <= self.end);
-        place
+        address
     }
 
     /// The new word for a value.
@@ -185,13 +185,13 @@ impl Collection {
         }
     }
 
-    unsafe fn link(&mut self, place: *mut Word) {
-        // SAFETY: `place` is the link of a record in the new space (this function's condition), which holds null or the
-        // address of a record of the old one.
+    unsafe fn link(&mut self, address: *mut Word) {
+        // SAFETY: `address` is the link of a record in the new space (this function's condition), which holds null or
+        // the address of a record of the old one.
         unsafe {
-            let old = (*place).pointer();
+            let old = (*address).pointer();
             if !old.is_null() {
-                *place = Word(self.record(old) as u64);
+                *address = Word(self.record(old) as u64);
             }
         }
     }
@@ -205,45 +205,45 @@ impl Collection {
         // each a value, a cell's content or a header; after a header `inside` goes on behind what is no value.
         unsafe {
             while self.scan < self.top {
-                let place = self.scan;
-                let word = *place;
+                let address = self.scan;
+                let word = *address;
                 match word.tag() {
                     REF | LIST | OBJECT => {
-                        *place = self.value(word);
-                        self.scan = place.add(1);
+                        *address = self.value(word);
+                        self.scan = address.add(1);
                     }
                     UNBOUND => {
                         if !word.pointer().is_null() {
-                            *place = Word::waiting(self.record(word.pointer()));
+                            *address = Word::waiting(self.record(word.pointer()));
                         }
-                        self.scan = place.add(1);
+                        self.scan = address.add(1);
                     }
-                    HEADER => self.scan = self.inside(place, word),
-                    _ => self.scan = place.add(1),
+                    HEADER => self.scan = self.inside(address, word),
+                    _ => self.scan = address.add(1),
                 }
             }
         }
     }
 
     /// Scans the part of an object that differs from a row of values; returns where the scan goes on.
-    unsafe fn inside(&mut self, place: *mut Word, header: Word) -> *mut Word {
-        // SAFETY: `place` is the header of an object or record that was moved as a whole (this function's condition),
+    unsafe fn inside(&mut self, address: *mut Word, header: Word) -> *mut Word {
+        // SAFETY: `address` is the header of an object or record that was moved as a whole (this function's condition),
         // so that all words that the header speaks of are there; hooks and links hold null or addresses of the old
         // space, whose objects say by FORWARD where they have gone.
         unsafe {
             match Kind::of(header) {
-                Kind::Structure | Kind::Vector | Kind::Array | Kind::Elements | Kind::Predicate => place.add(1),
-                Kind::String | Kind::Float => place.add(words_of(header)),
+                Kind::Structure | Kind::Vector | Kind::Array | Kind::Elements | Kind::Predicate => address.add(1),
+                Kind::String | Kind::Float => address.add(words_of(header)),
                 Kind::Goal => {
-                    self.link(place.add(LINK));
+                    self.link(address.add(LINK));
                     for index in ARGUMENTS..ARGUMENTS + goal_arity(header) {
-                        *place.add(index) = self.value(*place.add(index));
+                        *address.add(index) = self.value(*address.add(index));
                     }
-                    place.add(goal_words(header))
+                    address.add(goal_words(header))
                 }
                 Kind::Hook => {
-                    self.link(place.add(LINK));
-                    let goal = (*place.add(HOOKED_GOAL)).pointer();
+                    self.link(address.add(LINK));
+                    let goal = (*address.add(HOOKED_GOAL)).pointer();
                     let mut kept = std::ptr::null_mut();
                     if !goal.is_null() {
                         let header = *goal;
@@ -254,12 +254,12 @@ impl Collection {
                             kept = self.record(goal);
                         }
                     }
-                    *place.add(HOOKED_GOAL) = Word(kept as u64);
-                    place.add(HOOK_WORDS)
+                    *address.add(HOOKED_GOAL) = Word(kept as u64);
+                    address.add(HOOK_WORDS)
                 }
                 Kind::Watch | Kind::External => {
-                    self.link(place.add(LINK));
-                    place.add(WATCH_WORDS)
+                    self.link(address.add(LINK));
+                    address.add(WATCH_WORDS)
                 }
             }
         }

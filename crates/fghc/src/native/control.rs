@@ -118,8 +118,8 @@ impl Function<'_> {
         let predicate = self.b.ins().ushr_imm_s(header, PREDICATE_SHIFT as i64);
         let entries = self.load_field(field!(entries));
         let offset = self.b.ins().ishl_imm_s(predicate, 3);
-        let place = self.b.ins().iadd(entries, offset);
-        let function = self.load(place, 0);
+        let address = self.b.ins().iadd(entries, offset);
+        let function = self.load(address, 0);
         let tail = self.b.import_signature(signature(CallConv::Tail, STATE + 1));
         let (free, budget) = (self.b.use_var(self.free), self.b.use_var(self.budget));
         self.b.ins().return_call_indirect(tail, function, &[free, budget, goal]);
@@ -190,9 +190,9 @@ impl Function<'_> {
     }
 
     /// A goal for another PE: written down where the record of [`thrown`] is open and the place is a PE, and that another.
-    pub(super) fn throw(&mut self, instruction: &Instruction, start: u32, place: Register) {
-        let pe = self.get(place);
-        let [whole, there, other, room] = std::array::from_fn(|_| self.b.create_block());
+    pub(super) fn throw(&mut self, instruction: &Instruction, start: u32, target: Register) {
+        let pe = self.get(target);
+        let [whole, there, other, append] = std::array::from_fn(|_| self.b.create_block());
         let (slow, done) = (self.cold(), self.b.create_block());
         let is_integer = self.has_tag(pe, INT);
         self.b.ins().brif(is_integer, whole, &[], slow, &[]);
@@ -207,9 +207,9 @@ impl Function<'_> {
         self.b.ins().brif(is_here, slow, &[], other, &[]);
         self.b.switch_to_block(other);
         let (next, end) = (self.load_field(field!(thrown)), self.load_field(field!(thrown_end)));
-        let has_room = self.b.ins().icmp(IntCC::UnsignedLessThan, next, end);
-        self.b.ins().brif(has_room, room, &[], slow, &[]);
-        self.b.switch_to_block(room);
+        let fits = self.b.ins().icmp(IntCC::UnsignedLessThan, next, end);
+        self.b.ins().brif(fits, append, &[], slow, &[]);
+        self.b.switch_to_block(append);
         let first = self.b.ins().ishl_imm_s(pe, i64::from(thrown::PE_SHIFT));
         let first = self.b.ins().bor_imm_s(first, i64::from(start));
         self.store(first, next, 0);

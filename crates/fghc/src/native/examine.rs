@@ -27,8 +27,8 @@ impl Function<'_> {
         let count = self.load_field(field!(noted_count));
         let offset = self.b.ins().ishl_imm_s(count, 3);
         let registers = self.registers();
-        let place = self.b.ins().iadd(registers, offset);
-        self.store(variable, place, field!(noted));
+        let address = self.b.ins().iadd(registers, offset);
+        self.store(variable, address, field!(noted));
         let count = self.b.ins().iadd_imm_s(count, 1);
         self.store_field(count, field!(noted_count));
     }

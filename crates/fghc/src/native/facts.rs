@@ -33,8 +33,8 @@ pub fn analyse(code: &Code, entry: Label, end: Label, begin: &Facts) -> Vec<Opti
                 if to == NOWHERE || to < entry || to >= end {
                     return;
                 }
-                let place = &mut known[(to - entry) as usize];
-                *place = Some(match place.take() {
+                let slot = &mut known[(to - entry) as usize];
+                *slot = Some(match slot.take() {
                     None => facts.clone(),
                     Some(found) => found.intersection(facts).copied().collect(),
                 });

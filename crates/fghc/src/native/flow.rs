@@ -7,7 +7,7 @@
 use crate::engine::instruction::{Code, Instruction};
 
 /// How often a predicate is guessed to call itself.
-const TURNS: f64 = 10.0;
+const ITERATIONS: f64 = 10.0;
 /// What it takes to find commitments from the budget where a loop is left, in counts of one: it keeps what the budget was
 /// while it runs, in a processor register or in memory.
 const LOOP: f64 = 3.0;
@@ -56,8 +56,8 @@ impl Calls {
 pub fn most_counted(code: &Code) -> Option<u32> {
     let calls: Vec<Option<Calls>> = (0..code.predicates.len()).map(|number| Calls::of(code, number)).collect();
     let commitments = |entries: &[f64], number: usize| {
-        let turns = if calls[number].as_ref().is_some_and(|calls| calls.is_recursive) { TURNS } else { 1.0 };
-        entries[number] * turns
+        let iterations = if calls[number].as_ref().is_some_and(|calls| calls.is_recursive) { ITERATIONS } else { 1.0 };
+        entries[number] * iterations
     };
     let mut entries = vec![1.0; calls.len()];
     for _ in 0..ROUNDS {

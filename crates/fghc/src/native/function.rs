@@ -228,13 +228,13 @@ impl<'a> Function<'a> {
 
     fn add_to_count(&mut self, value: Value) {
         let number = self.predicate as usize;
-        let (base, place) = match number < COUNTED {
+        let (base, displacement) = match number < COUNTED {
             true => (self.registers(), field!(counts) + number as i32 * 8),
             false => (self.load_field(field!(more_counts)), (number - COUNTED) as i32 * 8),
         };
-        let count = self.load(base, place);
+        let count = self.load(base, displacement);
         let count = self.b.ins().iadd(count, value);
-        self.store(count, base, place);
+        self.store(count, base, displacement);
     }
 
     /// The whole predicate, begun in a block, for arguments of which so much is known.
@@ -378,12 +378,12 @@ impl<'a> Function<'a> {
     }
 
     pub(super) fn has_tag(&mut self, value: Value, tag: u64) -> Value {
-        let found = match tag {
+        let tag_bits = match tag {
             0 => value,
             tag => self.b.ins().iadd_imm_s(value, -(tag as i64)),
         };
-        let found = self.b.ins().band_imm_s(found, TAG_MASK as i64);
-        self.b.ins().icmp_imm_s(IntCC::Equal, found, 0)
+        let tag_bits = self.b.ins().band_imm_s(tag_bits, TAG_MASK as i64);
+        self.b.ins().icmp_imm_s(IntCC::Equal, tag_bits, 0)
     }
 
     pub(super) fn tagged(&mut self, pointer: Value, tag: u64) -> Value {

@@ -80,9 +80,9 @@ helpers! {
         // SAFETY: native code calls this with values of the engine's heap.
         unsafe {
             // What a stream does all the time: a variable that one goal waits for is bound.
-            let place = crate::heap::word::dereference(left);
-            if place.is_variable() && !right.is_variable() {
-                engine.bind(place.pointer(), right);
+            let target = crate::heap::word::dereference(left);
+            if target.is_variable() && !right.is_variable() {
+                engine.bind(target.pointer(), right);
                 return GO_ON;
             }
         }
@@ -91,14 +91,14 @@ helpers! {
         if equal { GO_ON } else { number(engine.unification_failed(left, right)) }
     }
     fn same(engine, left, right) {
-        let found = engine.same(Word(left as u64), Word(right as u64));
+        let holds = engine.same(Word(left as u64), Word(right as u64));
         engine.registers.tighten();
-        answer(found)
+        answer(holds)
     }
     fn guard(engine, guard) {
-        let found = engine.guard(guard as u32);
+        let holds = engine.guard(guard as u32);
         engine.registers.tighten();
-        answer(found)
+        answer(holds)
     }
     fn overflow(engine, at) {
         let x = engine.registers.x;

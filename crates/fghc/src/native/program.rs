@@ -176,8 +176,8 @@ fn enter(
     let predicate = builder.ins().ushr_imm_s(header, PREDICATE_SHIFT as i64);
     let entries = builder.ins().load(WORD, flags(), registers, field!(entries));
     let offset = builder.ins().ishl_imm_s(predicate, 3);
-    let place = builder.ins().iadd(entries, offset);
-    let function = builder.ins().load(WORD, flags(), place, 0);
+    let address = builder.ins().iadd(entries, offset);
+    let function = builder.ins().load(WORD, flags(), address, 0);
     let free = builder.ins().load(WORD, flags(), registers, field!(free));
     let budget = builder.ins().load(WORD, flags(), registers, field!(budget));
     let tail = builder.import_signature(signature(CallConv::Tail, STATE + 1));

@@ -37,14 +37,14 @@ impl Function<'_> {
             if waits {
                 if !bound {
                     let (go, reference) = (self.b.create_block(), self.has_tag(right, REF));
-                    let (variable, other_way) = (self.b.create_block(), self.b.create_block());
+                    let (variable, swapped) = (self.b.create_block(), self.b.create_block());
                     self.b.ins().brif(reference, variable, &[], go, &[]);
                     // Where nothing waits for the other variable, that becomes this one, and what waits here stays.
                     self.b.switch_to_block(variable);
                     let content = self.load(right, -(REF as i32));
                     let free = self.b.ins().icmp_imm_s(IntCC::Equal, content, UNBOUND as i64);
-                    self.b.ins().brif(free, other_way, &[], slow, &[]);
-                    self.b.switch_to_block(other_way);
+                    self.b.ins().brif(free, swapped, &[], slow, &[]);
+                    self.b.switch_to_block(swapped);
                     self.store(parameter, right, -(REF as i32));
                     self.b.ins().jump(done, &[]);
                     self.b.switch_to_block(go);
@@ -94,9 +94,9 @@ impl Function<'_> {
         // All of the header but predicate and arity.
         let waiting = goal_header(0, 0, state::SUSPENDED, 0).0;
         let all = goal_header(0, 0, 3, MAX_QUEUES as u32 - 1).0 | 0xff;
-        let found = self.b.ins().band_imm_s(header, all as i64);
+        let masked = self.b.ins().band_imm_s(header, all as i64);
         let wanted = self.b.ins().bor_imm_s(queue, waiting as i64);
-        let is_that = self.b.ins().icmp(IntCC::Equal, found, wanted);
+        let is_that = self.b.ins().icmp(IntCC::Equal, masked, wanted);
         self.b.ins().brif(is_that, same, &[], slow, &[]);
         self.b.switch_to_block(same);
         let link = self.load(goal, LINK as i32 * 8);

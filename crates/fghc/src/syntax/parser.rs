@@ -141,8 +141,8 @@ impl<'a> Parser<'a> {
                 Diagnostic::error("syntax", placed.span, format!("the clause ends where {expected} must come"))
             }
             _ => {
-                let found = shortened(self.slice(placed.span));
-                Diagnostic::error("syntax", placed.span, format!("found {found} where {expected} must come"))
+                let text = shortened(self.slice(placed.span));
+                Diagnostic::error("syntax", placed.span, format!("found {text} where {expected} must come"))
             }
         };
         let before = self.at.checked_sub(1).map(|index| &self.tokens[index]);

@@ -182,17 +182,17 @@ pub(crate) fn shortened(text: &str) -> std::borrow::Cow<'_, str> {
 
 /// The tokens of a text, ended by [`Token::EndOfText`]; what is no token is reported and left out.
 pub(super) fn tokens(text: &str, source: u32, report: &mut dyn FnMut(Diagnostic)) -> Vec<Placed> {
-    let mut found = Vec::new();
+    let mut tokens = Vec::new();
     let mut lexer = Token::lexer(text);
     // A byte order mark says only that this is UTF-8.
     lexer.bump(if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 });
-    let place = |range: std::ops::Range<usize>| Span { source, start: range.start as u32, end: range.end as u32 };
+    let span_of = |range: std::ops::Range<usize>| Span { source, start: range.start as u32, end: range.end as u32 };
     while let Some(token) = lexer.next() {
-        let span = place(lexer.span());
+        let span = span_of(lexer.span());
         match token {
             Ok(Token::Comment(true)) => {}
             Ok(Token::Comment(false)) => {
-                let opening = place(lexer.span().start..lexer.span().start + 2);
+                let opening = span_of(lexer.span().start..lexer.span().start + 2);
                 report(Diagnostic::error("syntax", opening, "this comment is never closed").help("close it with */"));
             }
             Ok(Token::QuotedName(Quoted::Open) | Token::String(Quoted::Open)) => {
@@ -211,13 +211,13 @@ pub(super) fn tokens(text: &str, source: u32, report: &mut dyn FnMut(Diagnostic)
                 report(
                     Diagnostic::error(
                         "syntax",
-                        place(start..start + 1),
+                        span_of(start..start + 1),
                         "an escape that does not exist, or a byte over 255",
                     )
                     .help("known are \\a \\b \\t \\n \\v \\f \\r \\' \\\" \\? \\\\ \\ooo (octal) and \\xhh"),
                 );
             }
-            Ok(token) => found.push(Placed { token, span }),
+            Ok(token) => tokens.push(Placed { token, span }),
             Err(()) => report(
                 Diagnostic::error("syntax", span, format!("{:?} means nothing here", shortened(lexer.slice())))
                     .help("quote it if it belongs to a name or a string"),
@@ -225,8 +225,8 @@ pub(super) fn tokens(text: &str, source: u32, report: &mut dyn FnMut(Diagnostic)
         }
     }
     let end = text.len() as u32;
-    found.push(Placed { token: Token::EndOfText, span: Span { source, start: end, end } });
-    found
+    tokens.push(Placed { token: Token::EndOfText, span: Span { source, start: end, end } });
+    tokens
 }
 
 /// The value of an integer in a base from 1 to 36; in base 1, the number of ones.

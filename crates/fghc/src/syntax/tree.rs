@@ -61,7 +61,7 @@ impl Tree {
     /// The arguments of a structure of this name and arity.
     pub fn as_structure<const N: usize>(&self, name: &str) -> Option<&[Tree; N]> {
         match &self.kind {
-            Kind::Structure(found, _, arguments) if found == name => arguments.as_slice().try_into().ok(),
+            Kind::Structure(operands, _, arguments) if operands == name => arguments.as_slice().try_into().ok(),
             _ => None,
         }
     }
@@ -86,15 +86,15 @@ impl Tree {
 
     /// The terms that the operator `name` joins, itself if there is none: `a, b, c` are three.
     pub fn operands<'a>(&'a self, name: &str) -> Vec<&'a Tree> {
-        let mut found = Vec::new();
+        let mut operands = Vec::new();
         let mut rest = vec![self];
         while let Some(tree) = rest.pop() {
             match tree.as_structure::<2>(name) {
                 Some([left, right]) => rest.extend([right, left]),
-                None => found.push(tree),
+                None => operands.push(tree),
             }
         }
-        found
+        operands
     }
 
     /// Whether both are the same text but for spaces, brackets and the way of writing numbers and names.

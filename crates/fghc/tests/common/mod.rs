@@ -37,7 +37,12 @@ impl Outcome {
 
     pub fn answer(&self, name: &str) -> String {
         let answers = self.engine.answers();
-        answers.iter().find(|(found, _)| found == name).unwrap_or_else(|| panic!("no {name} in {answers:?}")).1.clone()
+        answers
+            .iter()
+            .find(|(outcome, _)| outcome == name)
+            .unwrap_or_else(|| panic!("no {name} in {answers:?}"))
+            .1
+            .clone()
     }
 
     pub fn done(self) -> Outcome {
@@ -85,7 +90,7 @@ pub fn run(text: &str, goal: &str) -> Outcome {
 }
 
 /// In order, with collections all the time, and in random orders: all must agree.
-pub fn every_way(text: &str, goal: &str, look: impl Fn(&Outcome) -> String) -> String {
+pub fn under_every_option(text: &str, goal: &str, look: impl Fn(&Outcome) -> String) -> String {
     let loaded = load(text, goal, false);
     let plain = look(&run_loaded(&loaded, Options::default()));
     let native = loaded.clone().translate();
@@ -95,22 +100,22 @@ pub fn every_way(text: &str, goal: &str, look: impl Fn(&Outcome) -> String) -> S
         [(None, Some(1)), (None, Some(7)), (Some(1), None), (Some(2), Some(3)), (Some(3), Some(50))]
     {
         let options = Options { seed, collect_every, ..Options::default() };
-        let told = format!("seed {seed:?}, a collection every {collect_every:?}");
-        let found = run_loaded(&loaded, options);
-        assert_eq!(look(&found), plain, "{told}");
+        let description = format!("seed {seed:?}, a collection every {collect_every:?}");
+        let outcome = run_loaded(&loaded, options);
+        assert_eq!(look(&outcome), plain, "{description}");
         let options = Options { seed, collect_every, ..Options::default() };
         let natively = run_loaded(&native, options);
-        assert_eq!(look(&natively), plain, "native, {told}");
-        assert_eq!(natively.counters(), found.counters(), "native, {told}");
-        assert_eq!(natively.output, found.output, "native, {told}");
+        assert_eq!(look(&natively), plain, "native, {description}");
+        assert_eq!(natively.counters(), outcome.counters(), "native, {description}");
+        assert_eq!(natively.output, outcome.output, "native, {description}");
         if seed.is_some() {
             continue;
         }
         let options = || Options { seed, collect_every, ..Options::default() };
         let [counted, natively] = [&counted, &counted_natively].map(|loaded| run_loaded(loaded, options()));
-        assert_eq!(counted.counters(), found.counters(), "counted, {told}");
-        assert_eq!(natively.counters(), found.counters(), "counted, native, {told}");
-        assert_eq!(natively.engine.counts(), counted.engine.counts(), "native, {told}");
+        assert_eq!(counted.counters(), outcome.counters(), "counted, {description}");
+        assert_eq!(natively.counters(), outcome.counters(), "counted, native, {description}");
+        assert_eq!(natively.engine.counts(), counted.engine.counts(), "native, {description}");
     }
     plain
 }

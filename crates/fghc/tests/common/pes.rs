@@ -35,7 +35,7 @@ impl Written {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Way {
+pub struct PeSchedule {
     pub pes: usize,
     pub seed: u64,
     pub random_goals: bool,
@@ -44,9 +44,9 @@ pub struct Way {
     pub slice: u64,
 }
 
-impl Way {
-    pub fn plain(pes: usize) -> Way {
-        Way { pes, seed: 1, random_goals: false, collect_every: None, copy: CopyLimits::default(), slice: 100 }
+impl PeSchedule {
+    pub fn plain(pes: usize) -> PeSchedule {
+        PeSchedule { pes, seed: 1, random_goals: false, collect_every: None, copy: CopyLimits::default(), slice: 100 }
     }
 }
 
@@ -69,28 +69,28 @@ impl Ran {
 }
 
 /// All PEs in turn in one thread: packets of a pair stay in order, everything else is chosen by a generator.
-pub fn run(loaded: &Loaded, way: Way) -> Ran {
+pub fn run(loaded: &Loaded, schedule: PeSchedule) -> Ran {
     let written = Written::default();
-    let mut pes: Vec<Pe> = (0..way.pes)
+    let mut pes: Vec<Pe> = (0..schedule.pes)
         .map(|node| {
             let options = Options {
                 node,
-                nodes: way.pes,
+                nodes: schedule.pes,
                 heap: 64 << 20,
-                seed: way.random_goals.then_some(way.seed),
-                collect_every: way.collect_every,
+                seed: schedule.random_goals.then_some(schedule.seed),
+                collect_every: schedule.collect_every,
                 output: Box::new(written.clone()),
                 ..Options::default()
             };
-            let mut pe = Pe::new(loaded, options, way.copy).expect("memory");
+            let mut pe = Pe::new(loaded, options, schedule.copy).expect("memory");
             // Some read thrown goals when they come, some when they have nothing else to do.
-            pe.put_off_goals((way.seed + node as u64) % 2 == 1);
+            pe.put_off_goals((schedule.seed + node as u64) % 2 == 1);
             pe
         })
         .collect();
     assert!(pes[0].start());
     let mut network: BTreeMap<(usize, usize), VecDeque<Vec<u8>>> = BTreeMap::new();
-    let mut state = way.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut state = schedule.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut random = move |below: usize| {
         state ^= state << 13;
         state ^= state >> 7;
@@ -98,17 +98,17 @@ pub fn run(loaded: &Loaded, way: Way) -> Ran {
         (state >> 11) as usize % below.max(1)
     };
     for _ in 0..20_000_000 {
-        let under_way: Vec<(usize, usize)> =
+        let in_flight: Vec<(usize, usize)> =
             network.iter().filter(|(_, queue)| !queue.is_empty()).map(|(pair, _)| *pair).collect();
-        let choice = random(under_way.len() + way.pes);
-        let pe = if let Some(pair) = under_way.get(choice) {
+        let choice = random(in_flight.len() + schedule.pes);
+        let pe = if let Some(pair) = in_flight.get(choice) {
             let packet = network.get_mut(pair).and_then(VecDeque::pop_front).expect("not empty");
             pes[pair.1].receive(&packet).expect("a packet of this program");
             pair.1
         } else {
-            choice - under_way.len()
+            choice - in_flight.len()
         };
-        let activity = pes[pe].step(1 + random(way.slice as usize) as u64);
+        let activity = pes[pe].step(1 + random(schedule.slice as usize) as u64);
         let none_for_it = !network.iter().any(|((_, to), queue)| *to == pe && !queue.is_empty());
         let mut packets = pes[pe].take_packets();
         if activity == Activity::Resting && none_for_it && packets.is_empty() {
@@ -131,5 +131,5 @@ pub fn run(loaded: &Loaded, way: Way) -> Ran {
             };
         }
     }
-    panic!("no end: {way:?}");
+    panic!("no end: {schedule:?}");
 }

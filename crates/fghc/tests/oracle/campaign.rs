@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::compare::{Batch, Case, Schedule, expected, way};
+use super::compare::{Batch, Case, Schedule, expected, pe_schedule};
 use super::generate::{Program, Random, program};
 use super::shrink::shrunk;
 use super::{End, Unfit};
@@ -90,8 +90,8 @@ fn differences(batch: &Batch<'_>, index: usize, seed: u64, pes: usize) -> Vec<St
     [false, true]
         .into_iter()
         .filter_map(|native| {
-            let way = way(&mut random, pes);
-            batch.difference_on_pes(index, native, way)
+            let pe_schedule = pe_schedule(&mut random, pes);
+            batch.difference_on_pes(index, native, pe_schedule)
         })
         .collect()
 }

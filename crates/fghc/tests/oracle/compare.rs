@@ -10,7 +10,7 @@ use weft_fghc::engine::{Counters, Engine, Loaded, Options, Stop};
 use weft_fghc::ir::{self, AtomId, Origin, PredicateId, Source};
 
 use super::generate::Program;
-use super::pes::{self, Way};
+use super::pes::{self, PeSchedule};
 use super::{End, Outcome, Unfit, evaluate};
 
 /// A program and what it must give.
@@ -140,18 +140,18 @@ impl<'c> Batch<'c> {
     /// Runs one program by interpreter and native code; what differs.
     pub fn differences(&self, index: usize, schedules: &[Schedule]) -> Vec<String> {
         let case = &self.cases[index];
-        let mut found = Vec::new();
+        let mut differences = Vec::new();
         let [interpreted, native] = [&self.interpreted, &self.native].map(|loaded| self.started(loaded, index));
         for &schedule in schedules {
             let one = self.run(&interpreted, schedule);
             let other = self.run(&native, schedule);
             for (name, seen) in [("interpreter", &one), ("native code", &other)] {
-                found.extend(self.difference(case, seen).map(|what| format!("{name}, {schedule:?}: {what}")));
+                differences.extend(self.difference(case, seen).map(|what| format!("{name}, {schedule:?}: {what}")));
             }
             // How much lives is a matter of the heap: native code may have gone along a reference where the interpreter has not.
             let without_heap = |counters: Counters| Counters { words_kept: 0, ..counters };
             if without_heap(one.counters) != without_heap(other.counters) {
-                found.push(format!(
+                differences.push(format!(
                     "{schedule:?}: interpreter counts {:?}, native code {:?}",
                     one.counters, other.counters
                 ));
@@ -159,11 +159,11 @@ impl<'c> Batch<'c> {
             if numbered(std::slice::from_ref(&one.problem)) != numbered(std::slice::from_ref(&other.problem))
                 || one.end != other.end
             {
-                found
+                differences
                     .push(format!("{schedule:?}: interpreter says {:?}, native code {:?}", one.problem, other.problem));
             }
         }
-        found
+        differences
     }
 
     fn run(&self, loaded: &Loaded, (seed, collect_every): Schedule) -> Seen {
@@ -178,8 +178,8 @@ impl<'c> Batch<'c> {
         let end = match stop {
             Stop::Idle if engine.finished() => "finished".to_string(),
             Stop::Idle => suspended(engine.waiting().into_iter().map(|waiting| waiting.goal)),
-            Stop::Problem(told) => {
-                problem = told.to_string();
+            Stop::Problem(description) => {
+                problem = description.to_string();
                 "failed".to_string()
             }
             other => format!("{other:?}"),
@@ -195,7 +195,7 @@ impl<'c> Batch<'c> {
     }
 
     fn difference(&self, case: &Case, seen: &Seen) -> Option<String> {
-        let wanted = told(&case.outcome.end);
+        let wanted = description(&case.outcome.end);
         if seen.end != wanted {
             return Some(format!("{} {}, not {wanted}", seen.end, seen.problem));
         }
@@ -217,10 +217,10 @@ impl<'c> Batch<'c> {
     }
 
     /// Runs one program on several PEs; what differs.
-    pub fn difference_on_pes(&self, index: usize, native: bool, way: Way) -> Option<String> {
+    pub fn difference_on_pes(&self, index: usize, native: bool, pe_schedule: PeSchedule) -> Option<String> {
         let case = &self.cases[index];
         let loaded = self.started(if native { &self.native } else { &self.interpreted }, index);
-        let ran = pes::run(&loaded, way);
+        let ran = pes::run(&loaded, pe_schedule);
         let end = match &ran.end {
             distributed::End::Finished => "finished".to_string(),
             distributed::End::Suspended(stuck) => suspended(stuck.goals.iter().map(|goal| goal.goal.clone())),
@@ -244,15 +244,15 @@ impl<'c> Batch<'c> {
         case.outcome.answers = case.outcome.answers.iter().map(|answer| without_names(answer)).collect();
         let seen = Seen { answers: seen.answers.iter().map(|answer| without_names(answer)).collect(), ..seen };
         self.difference(&case, &seen)
-            .map(|what| format!("{}, {way:?}: {what}", if native { "native" } else { "interpreted" }))
+            .map(|what| format!("{}, {pe_schedule:?}: {what}", if native { "native" } else { "interpreted" }))
     }
 }
 
 /// A random way to run a program on PEs.
-pub fn way(random: &mut super::generate::Random, pes: usize) -> Way {
+pub fn pe_schedule(random: &mut super::generate::Random, pes: usize) -> PeSchedule {
     let levels = *random.pick(&[1, 2, 3, usize::MAX]);
     let parts = 1 + random.below(40);
-    Way {
+    PeSchedule {
         pes,
         seed: random.next(),
         random_goals: random.chance(50),
@@ -262,7 +262,7 @@ pub fn way(random: &mut super::generate::Random, pes: usize) -> Way {
     }
 }
 
-fn told(end: &End) -> String {
+fn description(end: &End) -> String {
     match end {
         End::Finished => "finished".to_string(),
         End::Failed => "failed".to_string(),

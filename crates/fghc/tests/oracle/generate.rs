@@ -127,7 +127,7 @@ struct Signature {
 struct Scope {
     variables: Vec<(String, Kind)>,
     /// Variables made so far.
-    made: usize,
+    count: usize,
     fuel: Option<String>,
     less_fuel: Option<String>,
     /// A parameter, and a variable with the rest of the list in it.
@@ -137,13 +137,13 @@ struct Scope {
 
 impl Scope {
     fn fresh(&mut self) -> String {
-        self.made += 1;
-        format!("V{}", self.made)
+        self.count += 1;
+        format!("V{}", self.count)
     }
 
     fn of(&self, kind: Kind) -> Vec<&String> {
-        let fits = |found: Kind| found == kind || kind == Kind::Any;
-        self.variables.iter().filter(|(_, found)| fits(*found)).map(|(name, _)| name).collect()
+        let fits = |own: Kind| own == kind || kind == Kind::Any;
+        self.variables.iter().filter(|(_, own)| fits(*own)).map(|(name, _)| name).collect()
     }
 }
 

@@ -25,7 +25,7 @@ pub enum Attempt {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Truth {
+enum Verdict {
     Yes,
     No,
     Open,
@@ -85,14 +85,14 @@ impl Trial<'_, '_, '_> {
     }
 
     /// Takes the answer of the next test.
-    fn meet(&mut self, truth: Truth) {
-        match truth {
-            Truth::Yes => {}
-            Truth::No if self.open => self.doomed = true,
-            Truth::No => self.failed = true,
-            Truth::Open => self.open = true,
-            Truth::Doomed => (self.open, self.doomed) = (true, true),
-            Truth::Overflow => self.overflowed |= !self.open,
+    fn meet(&mut self, verdict: Verdict) {
+        match verdict {
+            Verdict::Yes => {}
+            Verdict::No if self.open => self.doomed = true,
+            Verdict::No => self.failed = true,
+            Verdict::Open => self.open = true,
+            Verdict::Doomed => (self.open, self.doomed) = (true, true),
+            Verdict::Overflow => self.overflowed |= !self.open,
         }
     }
 
@@ -100,12 +100,12 @@ impl Trial<'_, '_, '_> {
         match self.environment[variable.0 as usize].clone() {
             None => self.environment[variable.0 as usize] = Some(value.clone()),
             Some(known) => {
-                let truth = match self.store.equal(&known, value) {
-                    Equal::Yes => Truth::Yes,
-                    Equal::No => Truth::No,
-                    Equal::Open => Truth::Open,
+                let verdict = match self.store.equal(&known, value) {
+                    Equal::Yes => Verdict::Yes,
+                    Equal::No => Verdict::No,
+                    Equal::Open => Verdict::Open,
                 };
-                self.meet(truth);
+                self.meet(verdict);
             }
         }
     }
@@ -126,7 +126,7 @@ impl Trial<'_, '_, '_> {
                 (parts.to_vec(), patterns.iter().collect())
             }
             (_, Value::Variable(_)) => {
-                self.meet(Truth::Open);
+                self.meet(Verdict::Open);
                 return self.unknown(pattern);
             }
             (Term::Integer(wanted), Value::Integer(found)) if wanted == found => return,
@@ -135,7 +135,7 @@ impl Trial<'_, '_, '_> {
             (Term::String(wanted), Value::String(found)) if **wanted == **found => return,
             (Term::Predicate(wanted), Value::Predicate(found)) if wanted == found => return,
             _ => {
-                self.meet(Truth::No);
+                self.meet(Verdict::No);
                 return self.unknown(pattern);
             }
         };
@@ -153,7 +153,7 @@ impl Trial<'_, '_, '_> {
                     value = cell.1.clone();
                 }
                 other => {
-                    self.meet(if matches!(other, Value::Variable(_)) { Truth::Open } else { Truth::No });
+                    self.meet(if matches!(other, Value::Variable(_)) { Verdict::Open } else { Verdict::No });
                     elements[index..].iter().for_each(|element| self.unknown(element));
                     return self.unknown(rest);
                 }
@@ -177,26 +177,26 @@ impl Trial<'_, '_, '_> {
         match test {
             Test::Unify(left, right) => self.unify(left, right),
             Test::Compare(number, comparison, left, right) => {
-                let truth = self.compare(*number, *comparison, left, right)?;
-                self.meet(truth);
+                let verdict = self.compare(*number, *comparison, left, right)?;
+                self.meet(verdict);
             }
             Test::Assign(variable, number, expression) => match self.calculate(expression)? {
                 Ok(value) => {
                     if matches!(expression, Expression::Variable(_)) {
-                        let truth = kind_of_number(*number, &value);
-                        self.meet(truth);
+                        let verdict = kind_of_number(*number, &value);
+                        self.meet(verdict);
                     }
                     self.give(*variable, &value);
                 }
-                Err(truth) => {
-                    self.meet(truth);
+                Err(verdict) => {
+                    self.meet(verdict);
                     self.unknown(&Term::Variable(*variable));
                 }
             },
             Test::Builtin(builtin, arguments) => self.builtin(*builtin, arguments),
             Test::Any(alternatives) => {
-                let truth = self.any(alternatives)?;
-                self.meet(truth);
+                let verdict = self.any(alternatives)?;
+                self.meet(verdict);
             }
         }
         Ok(())
@@ -225,7 +225,7 @@ impl Trial<'_, '_, '_> {
     }
 
     /// An expression of a guard: its value, or how the test stands without one.
-    fn calculate(&mut self, expression: &Expression) -> Result<Result<Value, Truth>, Unfit> {
+    fn calculate(&mut self, expression: &Expression) -> Result<Result<Value, Verdict>, Unfit> {
         let calculated = match expression {
             Expression::Variable(variable) => {
                 let value = build(self.store, &mut self.environment, &Term::Variable(*variable));
@@ -235,7 +235,7 @@ impl Trial<'_, '_, '_> {
             Expression::Float(value) => return Ok(Ok(Value::Float(*value))),
             Expression::Unary(number, operation, operand) => match self.calculate(operand)? {
                 Ok(operand) => arithmetic::unary(*number, *operation, &operand),
-                Err(truth) => return Ok(Err(truth)),
+                Err(verdict) => return Ok(Err(verdict)),
             },
             Expression::Binary(kind, operation, operands) => {
                 let left = self.calculate(&operands.0)?;
@@ -243,20 +243,20 @@ impl Trial<'_, '_, '_> {
                 match (left, right) {
                     (Ok(left), Ok(right)) => match arithmetic::binary(*kind, *operation, &left, &right) {
                         Calculated::Open if is_wrong(*kind, &left) || is_wrong(*kind, &right) => {
-                            return Ok(Err(Truth::Doomed));
+                            return Ok(Err(Verdict::Doomed));
                         }
                         calculated => calculated,
                     },
-                    (Err(Truth::Open), Err(Truth::No)) => return Ok(Err(Truth::Doomed)),
-                    (Err(truth), _) | (_, Err(truth)) => return Ok(Err(truth)),
+                    (Err(Verdict::Open), Err(Verdict::No)) => return Ok(Err(Verdict::Doomed)),
+                    (Err(verdict), _) | (_, Err(verdict)) => return Ok(Err(verdict)),
                 }
             }
         };
         match calculated {
             Calculated::Value(value) => Ok(Ok(value)),
-            Calculated::Open => Ok(Err(Truth::Open)),
-            Calculated::Wrong => Ok(Err(Truth::No)),
-            Calculated::Overflow => Ok(Err(Truth::Overflow)),
+            Calculated::Open => Ok(Err(Verdict::Open)),
+            Calculated::Wrong => Ok(Err(Verdict::No)),
+            Calculated::Overflow => Ok(Err(Verdict::Overflow)),
             Calculated::NotANumber => Err(Unfit::NotANumber),
         }
     }
@@ -267,26 +267,26 @@ impl Trial<'_, '_, '_> {
         comparison: Comparison,
         left: &Expression,
         right: &Expression,
-    ) -> Result<Truth, Unfit> {
+    ) -> Result<Verdict, Unfit> {
         let (left, right) = (self.calculate(left)?, self.calculate(right)?);
         Ok(match (left, right) {
             (Ok(left), Ok(right)) => match (&left, &right) {
                 (Value::Variable(_), other) | (other, Value::Variable(_)) => {
                     if is_wrong(number, other) {
-                        Truth::Doomed
+                        Verdict::Doomed
                     } else {
-                        Truth::Open
+                        Verdict::Open
                     }
                 }
-                _ if arithmetic::compare(number, comparison, &left, &right) => Truth::Yes,
-                _ => Truth::No,
+                _ if arithmetic::compare(number, comparison, &left, &right) => Verdict::Yes,
+                _ => Verdict::No,
             },
-            (Err(Truth::Open), Err(Truth::No)) => Truth::Doomed,
-            (Err(truth), _) | (_, Err(truth)) => truth,
+            (Err(Verdict::Open), Err(Verdict::No)) => Verdict::Doomed,
+            (Err(verdict), _) | (_, Err(verdict)) => verdict,
         })
     }
 
-    fn any(&mut self, alternatives: &[Box<[weft_fghc::ir::GuardGoal]>]) -> Result<Truth, Unfit> {
+    fn any(&mut self, alternatives: &[Box<[weft_fghc::ir::GuardGoal]>]) -> Result<Verdict, Unfit> {
         let (mut holds, mut open, mut doomed) = (false, false, false);
         for alternative in alternatives {
             let mut trial = Trial {
@@ -315,10 +315,10 @@ impl Trial<'_, '_, '_> {
         }
         self.several |= holds && (open || doomed);
         Ok(match (holds, open, doomed) {
-            (true, ..) => Truth::Yes,
-            (_, true, _) => Truth::Open,
-            (_, _, true) => Truth::Doomed,
-            _ => Truth::No,
+            (true, ..) => Verdict::Yes,
+            (_, true, _) => Verdict::Open,
+            (_, _, true) => Verdict::Doomed,
+            _ => Verdict::No,
         })
     }
 
@@ -344,21 +344,21 @@ impl Trial<'_, '_, '_> {
                     self.pattern(&result, output);
                 }
             }
-            Err(truth) => {
-                self.meet(truth);
+            Err(verdict) => {
+                self.meet(verdict);
                 outputs.into_iter().for_each(|output| self.unknown(output));
             }
         }
     }
 
     /// The results of an operation of a guard, or why there are none.
-    fn answer(&mut self, builtin: GuardBuiltin, inputs: &[Value]) -> Result<Vec<Value>, Truth> {
+    fn answer(&mut self, builtin: GuardBuiltin, inputs: &[Value]) -> Result<Vec<Value>, Verdict> {
         use GuardBuiltin as G;
         let deep = builtin.modes().contains(&Mode::Deep);
         if !deep && inputs.iter().any(|input| matches!(input, Value::Variable(_))) {
-            return Err(Truth::Open);
+            return Err(Verdict::Open);
         }
-        let test = |holds: bool| if holds { Ok(Vec::new()) } else { Err(Truth::No) };
+        let test = |holds: bool| if holds { Ok(Vec::new()) } else { Err(Verdict::No) };
         let size = |value: &Value| match value {
             Value::Vector(elements) => Some(elements.len()),
             Value::String(bytes) => Some(bytes.len()),
@@ -378,17 +378,17 @@ impl Trial<'_, '_, '_> {
             (G::Predicate, [value]) => test(matches!(value, Value::Predicate(_))),
             (G::Vector, [Value::Vector(elements)]) => Ok(vec![Value::Integer(elements.len() as i64)]),
             (G::String, [Value::String(bytes)]) => Ok(vec![Value::Integer(bytes.len() as i64), Value::Integer(8)]),
-            (G::Size, [value]) => Ok(vec![Value::Integer(size(value).ok_or(Truth::No)? as i64)]),
+            (G::Size, [value]) => Ok(vec![Value::Integer(size(value).ok_or(Verdict::No)? as i64)]),
             (G::Arity, [Value::Predicate(predicate)]) => {
                 Ok(vec![Value::Integer(self.store.program.predicate(*predicate).arity as i64)])
             }
             (G::Different, [left, right]) => match self.store.equal(left, right) {
-                Equal::Yes => Err(Truth::No),
+                Equal::Yes => Err(Verdict::No),
                 Equal::No => test(true),
-                Equal::Open => Err(Truth::Open),
+                Equal::Open => Err(Verdict::Open),
             },
             (G::Less | G::LessOrEqual | G::Greater | G::GreaterOrEqual, [left, right]) => {
-                let order = self.store.order(left, right).ok_or(Truth::Open)?;
+                let order = self.store.order(left, right).ok_or(Verdict::Open)?;
                 test(match builtin {
                     G::Less => order.is_lt(),
                     G::LessOrEqual => order.is_le(),
@@ -397,7 +397,7 @@ impl Trial<'_, '_, '_> {
                 })
             }
             (G::Compare, [left, right]) => {
-                let order = self.store.order(left, right).ok_or(Truth::Open)?;
+                let order = self.store.order(left, right).ok_or(Verdict::Open)?;
                 Ok(vec![sign(order)])
             }
             (G::VectorElement | G::StringElement | G::Element, [value, Value::Integer(index)]) => {
@@ -408,18 +408,18 @@ impl Trial<'_, '_, '_> {
                 };
                 match element(value, *index) {
                     Some(element) if fits => Ok(vec![element]),
-                    _ => Err(Truth::No),
+                    _ => Err(Verdict::No),
                 }
             }
             (G::Functor, [value]) => {
                 let (name, arity) = functor(value);
                 Ok(vec![name, Value::Integer(arity)])
             }
-            (G::Argument, [first, second]) => Ok(vec![argument(first, second).ok_or(Truth::No)?]),
+            (G::Argument, [first, second]) => Ok(vec![argument(first, second).ok_or(Verdict::No)?]),
             (G::StringLess, [Value::String(left), Value::String(right)]) => test(left < right),
             (G::StringNotLess, [Value::String(left), Value::String(right)]) => test(left >= right),
             (G::CurrentPriority | G::CurrentNode | G::Hash, _) => panic!("{builtin:?} depends on more than values"),
-            _ => Err(Truth::No),
+            _ => Err(Verdict::No),
         }
     }
 }
@@ -431,11 +431,11 @@ fn is_wrong(number: Number, value: &Value) -> bool {
     )
 }
 
-fn kind_of_number(number: Number, value: &Value) -> Truth {
+fn kind_of_number(number: Number, value: &Value) -> Verdict {
     match value {
-        Value::Variable(_) => Truth::Open,
-        value if is_wrong(number, value) => Truth::No,
-        _ => Truth::Yes,
+        Value::Variable(_) => Verdict::Open,
+        value if is_wrong(number, value) => Verdict::No,
+        _ => Verdict::Yes,
     }
 }
 

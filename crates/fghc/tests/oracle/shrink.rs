@@ -6,8 +6,8 @@ use super::generate::Program;
 pub fn shrunk(program: &Program, shows: &mut dyn FnMut(&Program) -> bool) -> Program {
     let mut best = program.clone();
     loop {
-        let found = smaller(&best).into_iter().find(|candidate| shows(candidate));
-        match found {
+        let candidate = smaller(&best).into_iter().find(|candidate| shows(candidate));
+        match candidate {
             Some(candidate) => best = candidate,
             None => return best,
         }

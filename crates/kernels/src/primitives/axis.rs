@@ -19,7 +19,7 @@ impl Axis {
     pub fn of(shape: &[usize], axis: usize) -> Result<Self, PrimitiveError> {
         if axis >= shape.len() {
             let last = shape.len() as isize - 1;
-            return Err(PrimitiveError::Range { what: "axis", given: axis, last });
+            return Err(PrimitiveError::Range { what: "axis", value: axis, last });
         }
         Ok(Self {
             before: shape[..axis].iter().product(),

@@ -55,10 +55,10 @@ impl Combination {
     }
 
     /// The combination of this name; the error lists the names and those in `besides`.
-    pub fn parse(given: &str, besides: &[&str]) -> Result<Self, PrimitiveError> {
-        Self::ALL.into_iter().find(|combination| combination.name() == given).ok_or_else(|| {
+    pub fn parse(name: &str, besides: &[&str]) -> Result<Self, PrimitiveError> {
+        Self::ALL.into_iter().find(|combination| combination.name() == name).ok_or_else(|| {
             let known: Vec<&str> = Self::ALL.iter().map(|one| one.name()).chain(besides.iter().copied()).collect();
-            PrimitiveError::Unknown { given: given.to_owned(), known: known.join(", ") }
+            PrimitiveError::Unknown { name: name.to_owned(), known: known.join(", ") }
         })
     }
 }

@@ -16,9 +16,9 @@ pub(super) enum Density {
 
 /// How much of a block is selected.
 #[inline]
-pub(super) fn density(truths: &[Bool8]) -> Density {
+pub(super) fn density(mask: &[Bool8]) -> Density {
     let (mut any, mut all) = (false, true);
-    for portion in truths.chunks(PORTION) {
+    for portion in mask.chunks(PORTION) {
         let (some, every) = dispatch(Portion(portion));
         any |= some;
         all &= every;
@@ -40,7 +40,7 @@ impl Dispatched for Portion<'_> {
     type Output = (bool, bool);
     #[inline(always)]
     fn run(self) -> (bool, bool) {
-        let count: u32 = self.0.iter().map(|truth| u32::from(truth.holds())).sum();
+        let count: u32 = self.0.iter().map(|byte| u32::from(byte.holds())).sum();
         (count > 0, count as usize == self.0.len())
     }
 }
@@ -49,16 +49,17 @@ impl Dispatched for Portion<'_> {
 ///
 /// # Safety
 ///
-/// As many elements of `item` bytes, a power of two up to 8, as truths are readable and writable, and the two are apart.
-pub(super) unsafe fn blend(from: *const u8, to: *mut u8, truths: &[Bool8], item: usize) {
-    // SAFETY: as many elements of `item` bytes as truths are readable and writable, and apart (this function's
+/// As many elements of `item` bytes, a power of two up to 8, as mask bytes are readable and writable, and the two are
+/// apart.
+pub(super) unsafe fn blend(from: *const u8, to: *mut u8, mask: &[Bool8], item: usize) {
+    // SAFETY: as many elements of `item` bytes as mask bytes are readable and writable, and apart (this function's
     // condition).
     unsafe {
         match item {
-            1 => blend_of::<u8>(from, to, truths),
-            2 => blend_of::<u16>(from, to, truths),
-            4 => blend_of::<u32>(from, to, truths),
-            _ => blend_of::<u64>(from, to, truths),
+            1 => blend_of::<u8>(from, to, mask),
+            2 => blend_of::<u16>(from, to, mask),
+            4 => blend_of::<u32>(from, to, mask),
+            _ => blend_of::<u64>(from, to, mask),
         }
     }
 }
@@ -92,30 +93,30 @@ unsafe fn repeat_of<T: Copy>(from: *const u8, to: *mut u8, count: usize) {
     to.fill(std::mem::MaybeUninit::new(value));
 }
 
-unsafe fn blend_of<T: Bits>(from: *const u8, to: *mut u8, truths: &[Bool8]) {
-    // SAFETY: as many `T` as truths are readable and writable, and apart (conditions of `blend`, which has chosen a `T`
-    // of the element's size; arrays are aligned to their elements).
+unsafe fn blend_of<T: Bits>(from: *const u8, to: *mut u8, mask: &[Bool8]) {
+    // SAFETY: as many `T` as mask bytes are readable and writable, and apart (conditions of `blend`, which has chosen a
+    // `T` of the element's size; arrays are aligned to their elements).
     let (from, to) = unsafe {
         (
-            std::slice::from_raw_parts(from.cast::<T>(), truths.len()),
-            std::slice::from_raw_parts_mut(to.cast::<T>(), truths.len()),
+            std::slice::from_raw_parts(from.cast::<T>(), mask.len()),
+            std::slice::from_raw_parts_mut(to.cast::<T>(), mask.len()),
         )
     };
-    dispatch(Blend { from, to, truths });
+    dispatch(Blend { from, to, mask });
 }
 
 /// An element whose bits are taken from one of two without a branch: where the selection is scattered, a branch is
 /// predicted wrongly for every other element.
 trait Bits: Copy {
-    fn chosen(truth: Bool8, yes: Self, no: Self) -> Self;
+    fn chosen(byte: Bool8, yes: Self, no: Self) -> Self;
 }
 
 macro_rules! bits {
     ($($type:ident)*) => {$(
         impl Bits for $type {
             #[inline(always)]
-            fn chosen(truth: Bool8, yes: Self, no: Self) -> Self {
-                no ^ ((no ^ yes) & $type::from(truth.holds()).wrapping_neg())
+            fn chosen(byte: Bool8, yes: Self, no: Self) -> Self {
+                no ^ ((no ^ yes) & $type::from(byte.holds()).wrapping_neg())
             }
         }
     )*};
@@ -126,15 +127,15 @@ bits! { u8 u16 u32 u64 }
 struct Blend<'a, T> {
     from: &'a [T],
     to: &'a mut [T],
-    truths: &'a [Bool8],
+    mask: &'a [Bool8],
 }
 
 impl<T: Bits> Dispatched for Blend<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
-        for ((&from, to), &truth) in self.from.iter().zip(self.to).zip(self.truths) {
-            *to = T::chosen(truth, from, *to);
+        for ((&from, to), &byte) in self.from.iter().zip(self.to).zip(self.mask) {
+            *to = T::chosen(byte, from, *to);
         }
     }
 }

@@ -18,8 +18,8 @@ const BLOCK: usize = 1024;
 /// Bytes of a block of the largest elements.
 const BLOCK_BYTES: usize = BLOCK * 8;
 
-/// Bytes of a block of an operand, or of the output if that has larger elements, where the output goes past the caches:
-/// those of the next block are fetched meanwhile, and wait in the first-level cache.
+/// Bytes of a block of an operand, or of the output if that has larger elements, where the output is written by
+/// non-temporal stores: those of the next block are fetched meanwhile, and wait in the first-level cache.
 const PASSING_BYTES: usize = 2048;
 
 /// Applies `operation` to the elements of one or two operands. An operand of one element stands for as many as there are
@@ -108,13 +108,13 @@ impl Call<'_> {
                 (self.kernel)(one.at(from), other.at(from), self.target(from), to - from);
                 return;
             }
-            let mut room = Scratch::<BLOCK_BYTES>::new();
+            let mut buffer = Scratch::<BLOCK_BYTES>::new();
             let head = lines::before_line(self.target(from), self.out.kind.size());
             let mut start = from;
-            while start < to && !self.stop.is_asked() {
+            while start < to && !self.stop.is_requested() {
                 // After the first block, blocks of the output begin at lines.
                 let end = if start == from && head > 0 { to.min(from + head) } else { to.min(start + self.block) };
-                self.block(&one, &other, start, end, &mut room);
+                self.block(&one, &other, start, end, &mut buffer);
                 start = end;
             }
         }
@@ -124,19 +124,26 @@ impl Call<'_> {
     }
 
     #[inline(always)]
-    unsafe fn target(&self, place: usize) -> *mut u8 {
+    unsafe fn target(&self, index: usize) -> *mut u8 {
         // SAFETY: within the output.
-        unsafe { self.out.pointer.add(place * self.out.kind.size()) }
+        unsafe { self.out.pointer.add(index * self.out.kind.size()) }
     }
 
-    unsafe fn block(&self, one: &Operand, other: &Operand, start: usize, end: usize, room: &mut Scratch<BLOCK_BYTES>) {
+    unsafe fn block(
+        &self,
+        one: &Operand,
+        other: &Operand,
+        start: usize,
+        end: usize,
+        buffer: &mut Scratch<BLOCK_BYTES>,
+    ) {
         let count = end - start;
         let item = self.out.kind.size();
         // SAFETY: `start..end` is a block of the part that this thread has, of as many elements as the scratch memory
         // holds at most, and operands and selection have these elements.
         unsafe {
             let target = self.target(start);
-            let density = self.selection.0.map_or(Density::All, |truths| density(&truths[start..end]));
+            let density = self.selection.0.map_or(Density::All, |mask| density(&mask[start..end]));
             if density == Density::None {
                 return;
             }
@@ -145,20 +152,20 @@ impl Call<'_> {
                 return;
             }
             let selected = self.selection.0.filter(|_| density == Density::Some);
-            if let (Some(truths), true) = (selected, self.copies && self.apart) {
-                blend(one.at(start), target, &truths[start..end], item);
+            if let (Some(mask), true) = (selected, self.copies && self.apart) {
+                blend(one.at(start), target, &mask[start..end], item);
                 return;
             }
-            (self.kernel)(one.at(start), other.at(start), room.pointer(), count);
-            if let Some(truths) = selected {
-                // The line is fetched for what is kept in it, so it need not go past the caches.
-                blend(room.pointer(), target, &truths[start..end], item);
+            (self.kernel)(one.at(start), other.at(start), buffer.pointer(), count);
+            if let Some(mask) = selected {
+                // The line is fetched for what is kept in it, so it need not be stored so.
+                blend(buffer.pointer(), target, &mask[start..end], item);
             } else if self.streaming {
                 let operands = [one.ahead(end, item), other.ahead(end, item)];
                 let mut ahead = Ahead::new(&operands[..if self.two { 2 } else { 1 }], Hint::First);
-                lines::store_and_fetch(room.pointer(), target, count * item, &mut ahead);
+                lines::store_and_fetch(buffer.pointer(), target, count * item, &mut ahead);
             } else {
-                std::ptr::copy_nonoverlapping(room.pointer(), target, count * item);
+                std::ptr::copy_nonoverlapping(buffer.pointer(), target, count * item);
             }
         }
     }
@@ -173,29 +180,29 @@ struct Operand {
 }
 
 impl Operand {
-    unsafe fn new(view: &View, length: usize, used: usize, room: &mut Scratch<BLOCK_BYTES>) -> Self {
+    unsafe fn new(view: &View, length: usize, used: usize, buffer: &mut Scratch<BLOCK_BYTES>) -> Self {
         let item = view.kind.size();
         if view.length == length {
             return Self { pointer: view.pointer, item, repeated: false };
         }
-        let block = room.pointer();
-        // SAFETY: the room holds a block of the largest elements; the operand has one.
+        let block = buffer.pointer();
+        // SAFETY: the buffer holds a block of the largest elements; the operand has one.
         unsafe { repeat(view.pointer, block, BLOCK.min(used), item) };
         Self { pointer: block, item, repeated: true }
     }
 
     #[inline(always)]
-    unsafe fn at(&self, place: usize) -> *const u8 {
-        // SAFETY: the place is within the operand.
-        if self.repeated { self.pointer } else { unsafe { self.pointer.add(place * self.item) } }
+    unsafe fn at(&self, index: usize) -> *const u8 {
+        // SAFETY: the index is within the operand.
+        if self.repeated { self.pointer } else { unsafe { self.pointer.add(index * self.item) } }
     }
 
     /// From where, and how many bytes of it, to fetch for each line of results of so many bytes each.
     #[inline(always)]
-    fn ahead(&self, place: usize, result: usize) -> (*const u8, usize) {
+    fn ahead(&self, index: usize, result: usize) -> (*const u8, usize) {
         if self.repeated {
             return (self.pointer, 0);
         }
-        (self.pointer.wrapping_add(place * self.item), LINE / result * self.item)
+        (self.pointer.wrapping_add(index * self.item), LINE / result * self.item)
     }
 }

@@ -11,17 +11,17 @@ pub enum PrimitiveError {
     #[error("{operation} is not defined for {kind}: {instead}")]
     Undefined { operation: &'static str, kind: ElementType, instead: &'static str },
     /// A name that is no operation.
-    #[error("no operation '{given}': expected one of {known}")]
-    Unknown { given: String, known: String },
+    #[error("no operation '{name}': expected one of {known}")]
+    Unknown { name: String, known: String },
     /// An array of another type than needed.
-    #[error("{array} has dtype {found}, expected {wanted}")]
-    Type { array: &'static str, found: ElementType, wanted: String },
+    #[error("{array} has dtype {actual}, expected {wanted}")]
+    Type { array: &'static str, actual: ElementType, wanted: String },
     /// An array of another number of elements than needed.
-    #[error("{array} has {found} elements, expected {wanted}")]
-    Length { array: &'static str, found: usize, wanted: usize },
+    #[error("{array} has {actual} elements, expected {wanted}")]
+    Length { array: &'static str, actual: usize, wanted: usize },
     /// An axis or an index along it that the shape does not have.
-    #[error("{what} {given} is out of range: expected 0 to {last}")]
-    Range { what: &'static str, given: usize, last: isize },
+    #[error("{what} {value} is out of range: expected 0 to {last}")]
+    Range { what: &'static str, value: usize, last: isize },
     /// An index into no element.
     #[error("index {index} at element {element} is out of range: the {array} has {extent} elements")]
     Index { index: i64, element: usize, array: &'static str, extent: usize },

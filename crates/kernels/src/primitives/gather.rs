@@ -78,20 +78,20 @@ impl Work<'_> {
         let x = unsafe { self.moves.x.elements::<T>() };
         let streaming = lines::passes_caches(self.moves.out.bytes() + self.moves.index.bytes());
         in_parts(self.moves.out.length, BLOCK, self.moves.threads, |part| {
-            let mut room = Scratch::<{ BLOCK * 8 }>::new();
+            let mut buffer = Scratch::<{ BLOCK * 8 }>::new();
             // Streaming stores are of whole lines.
             let target = self.target::<T>(part.start).cast();
             let head = if streaming { lines::before_line(target, size_of::<T>()) } else { 0 };
             let mut start = part.start;
-            while start < part.end && !self.moves.stop.is_asked() {
+            while start < part.end && !self.moves.stop.is_requested() {
                 let end = part.end.min(start + if start == part.start && head > 0 { head } else { BLOCK });
                 // SAFETY: the output's memory is what `View` says (a condition of `gather`), it has the elements of the
                 // part, and parts are disjoint.
                 unsafe {
                     if streaming {
-                        self.block::<T, I>(x, index, start, end, room.pointer().cast());
+                        self.block::<T, I>(x, index, start, end, buffer.pointer().cast());
                         lines::store_past_caches(
-                            room.pointer(),
+                            buffer.pointer(),
                             self.target::<T>(start).cast(),
                             (end - start) * size_of::<T>(),
                         );
@@ -105,8 +105,8 @@ impl Work<'_> {
         });
     }
 
-    fn target<T: Element>(&self, place: usize) -> *mut T {
-        self.moves.out.pointer.cast::<T>().wrapping_add(place)
+    fn target<T: Element>(&self, element: usize) -> *mut T {
+        self.moves.out.pointer.cast::<T>().wrapping_add(element)
     }
 
     /// What the elements `start..end` of the output, a block at most, are to hold, at `target`.
@@ -123,20 +123,18 @@ impl Work<'_> {
         target: *mut T,
     ) {
         let far = std::mem::size_of_val(x) > NEAR;
-        let truths = self.moves.selection.part(start, end).0.filter(|truths| density(truths) != Density::All);
+        let mask = self.moves.selection.part(start, end).0.filter(|mask| density(mask) != Density::All);
         #[cfg(target_arch = "x86_64")]
         if !far && reads_vectors::<T>() {
             // SAFETY: the level says that the processor has AVX-512; `x` has an element, as an index was found to be one
             // of its, and the output those from `start` on; `target` is valid for as many (this function's condition).
-            return unsafe {
-                vectors::gather_512(x, index.shared.part(start..end), truths, self.target(start), target)
-            };
+            return unsafe { vectors::gather_512(x, index.shared.part(start..end), mask, self.target(start), target) };
         }
-        // SAFETY: `start..end` are elements of the output, which have an index each, and `target` is valid for as many, or
-        // the output's place of the first of them (this function's condition); no index of the copy is beyond the source,
-        // which has an element.
+        // SAFETY: `start..end` are elements of the output, which have an index each, and `target` is valid for as many,
+        // or the output's index of the first of them (this function's condition); no index of the copy is beyond the
+        // source, which has an element.
         unsafe {
-            if truths.is_none() {
+            if mask.is_none() {
                 return if far {
                     fetch_all::<T, I, true>(x, index.shared, start..end, target)
                 } else {

@@ -18,19 +18,19 @@ pub(super) use snapshot::{AHEAD, BLOCK, Block, Copied, SharedIndices};
 /// A type of indices.
 pub(super) trait Index: Element {
     /// As an unsigned number; negative ones become so large that no array has them.
-    fn place(self) -> usize;
+    fn unsigned(self) -> usize;
 }
 
 impl Index for i32 {
     #[inline(always)]
-    fn place(self) -> usize {
+    fn unsigned(self) -> usize {
         self as isize as usize
     }
 }
 
 impl Index for i64 {
     #[inline(always)]
-    fn place(self) -> usize {
+    fn unsigned(self) -> usize {
         self as usize
     }
 }
@@ -81,7 +81,7 @@ pub(super) fn with_indices<W: Indexing>(index: &View, work: W) -> Result<W::Outp
     match index.kind {
         ElementType::Int32 => work.run::<i32>(),
         ElementType::Int64 => work.run::<i64>(),
-        found => Err(PrimitiveError::Type { array: "index", found, wanted: "int32 or int64".to_owned() }),
+        actual => Err(PrimitiveError::Type { array: "index", actual, wanted: "int32 or int64".to_owned() }),
     }
 }
 
@@ -167,8 +167,8 @@ impl<'a, I: Index> Checked<'a, I> {
         selection: Selection<'_>,
         block: &'b mut Block,
     ) -> Copied<'b> {
-        let truths = selection.part(elements.start, elements.end).0;
-        self.shared.copy_selected(elements, truths, [0, self.range.high], block)
+        let mask = selection.part(elements.start, elements.end).0;
+        self.shared.copy_selected(elements, mask, [0, self.range.high], block)
     }
 }
 
@@ -180,9 +180,9 @@ fn first_beyond(
     extent: usize,
     array: &'static str,
 ) -> Result<(), PrimitiveError> {
-    let found =
+    let invalid =
         indices.iter().enumerate().find(|&(element, &index)| index >= extent && selection.holds(start + element));
-    found.map_or(Ok(()), |(element, &index)| {
+    invalid.map_or(Ok(()), |(element, &index)| {
         Err(PrimitiveError::Index { index: index as isize as i64, element: start + element, array, extent })
     })
 }
@@ -198,12 +198,12 @@ fn range_of<I: Index>(
     let range_of_part = |number| {
         let own = part(shared.len(), GRAIN, number, threads);
         let mut range = IndexRange::NONE;
-        for start in own.clone().step_by(BLOCKS * BLOCK).take_while(|_| !stop.is_asked()) {
+        for start in own.clone().step_by(BLOCKS * BLOCK).take_while(|_| !stop.is_requested()) {
             let end = own.end.min(start + BLOCKS * BLOCK);
-            let truths = selection.part(start, end).0;
+            let mask = selection.part(start, end).0;
             range = range.join(match from_low {
-                true => shared.range::<true>(start..end, truths),
-                false => shared.range::<false>(start..end, truths),
+                true => shared.range::<true>(start..end, mask),
+                false => shared.range::<false>(start..end, mask),
             });
         }
         range

@@ -1,4 +1,4 @@
-//! Stores past the caches, for outputs that are larger than those.
+//! Non-temporal stores, for outputs that are larger than those.
 
 pub(super) use weft_simd::{CACHE_LINE as LINE, store_fence as fence};
 use weft_simd::{Level, last_level_cache, level, prefetch, prefetch_to_second};
@@ -14,7 +14,7 @@ pub(super) fn passes_caches(bytes: usize) -> bool {
 
 #[cfg(test)]
 thread_local! {
-    /// Small outputs go past the caches too.
+    /// Small outputs are written by non-temporal stores too.
     static STREAMING: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
@@ -62,7 +62,7 @@ impl Ahead {
     /// Nothing is fetched.
     pub(super) const NOTHING: Self = Self { streams: [Stream::NOTHING; 3], hint: Hint::First };
 
-    /// Up to three arrays, from the given places on, of which so many bytes are read for each line that is stored. They
+    /// Up to three arrays, from these addresses on, of which so many bytes are read for each line that is stored. They
     /// need not be readable.
     pub(super) fn new(arrays: &[(*const u8, usize)], hint: Hint) -> Self {
         let mut ahead = Self { hint, ..Self::NOTHING };
@@ -89,7 +89,7 @@ impl Ahead {
     }
 }
 
-/// Copies bytes, full lines of the target past the caches. [`fence`] is needed before others read them.
+/// Copies bytes, full lines of the target by non-temporal stores. [`fence`] is needed before others read them.
 ///
 /// # Safety
 ///
@@ -156,7 +156,7 @@ unsafe fn store_lines_512(source: *const u8, target: *mut u8, lines: usize, ahea
     }
 }
 
-/// Copies one line past the caches; the target is aligned.
+/// Copies one line by non-temporal stores; the target is aligned.
 ///
 /// # Safety
 ///
@@ -194,7 +194,7 @@ pub(super) unsafe fn store_line(source: *const u8, target: *mut u8) {
     unsafe { std::ptr::copy_nonoverlapping(source, target, LINE) };
 }
 
-/// Room in the first-level cache for a block of results.
+/// A buffer in the first-level cache for a block of results.
 #[repr(C, align(64))]
 pub(super) struct Scratch<const BYTES: usize>(std::mem::MaybeUninit<[u8; BYTES]>);
 

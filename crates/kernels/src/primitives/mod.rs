@@ -4,8 +4,9 @@
 //! Arrays are dense in C order. A selection is an array of booleans of the same shape; elements that are not selected take
 //! no part, and keep what they hold where they would be given something.
 //!
-//! Results do not depend on the number of threads, of floating-point numbers neither: the order of combination is fixed by
-//! the places of the elements. Where outputs are larger than the caches, full lines of them go past the caches.
+//! Results do not depend on the number of threads, of floating-point numbers neither: the order of combination is fixed
+//! by the indices of the elements. Where outputs are larger than the caches, full lines of them are written by
+//! non-temporal stores.
 //!
 //! A call takes a number of threads or an [`Execution`](crate::Execution), which may also give it up:
 //! [`PrimitiveError::Interrupted`].
@@ -41,11 +42,11 @@ pub use gather::gather;
 pub use pointwise::Pointwise;
 pub use reduce::reduce;
 pub use scan::{Order, Scan, scan};
-pub use send::{Collisions, send, send_room};
+pub use send::{Collisions, send, send_workspace_bytes};
 pub use spread::spread;
 pub use view::View;
 
 /// An error where a call was given up.
 fn finished(stop: crate::Stop<'_>) -> Result<(), PrimitiveError> {
-    if stop.is_asked() { Err(PrimitiveError::Interrupted) } else { Ok(()) }
+    if stop.is_requested() { Err(PrimitiveError::Interrupted) } else { Ok(()) }
 }

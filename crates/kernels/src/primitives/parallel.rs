@@ -12,17 +12,17 @@ const WORTH_THREADS: usize = 2 << 20;
 const WORTH_THREADS_PASSING: usize = 4 << 20;
 
 /// How many threads a call that moves so many bytes is given: what was asked for, or all processors for large arrays.
-pub(super) fn threads_for(asked: Option<usize>, bytes: usize) -> usize {
-    threads_from(WORTH_THREADS, asked, bytes)
+pub(super) fn threads_for(requested: Option<usize>, bytes: usize) -> usize {
+    threads_from(WORTH_THREADS, requested, bytes)
 }
 
 /// [`threads_for`] a call that passes over its arrays.
-pub(super) fn threads_for_passing(asked: Option<usize>, bytes: usize) -> usize {
-    threads_from(WORTH_THREADS_PASSING, asked, bytes)
+pub(super) fn threads_for_passing(requested: Option<usize>, bytes: usize) -> usize {
+    threads_from(WORTH_THREADS_PASSING, requested, bytes)
 }
 
-fn threads_from(worth: usize, asked: Option<usize>, bytes: usize) -> usize {
-    match asked {
+fn threads_from(worth: usize, requested: Option<usize>, bytes: usize) -> usize {
+    match requested {
         Some(count) => count.clamp(1, MAX_THREADS),
         None if bytes < worth => 1,
         None => processors(),

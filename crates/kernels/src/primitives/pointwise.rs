@@ -101,10 +101,10 @@ impl Pointwise {
     }
 
     /// The operation of this name.
-    pub fn parse(given: &str) -> Result<Self, PrimitiveError> {
-        Self::NAMES.iter().find(|(_, name)| *name == given).map(|(operation, _)| *operation).ok_or_else(|| {
+    pub fn parse(name: &str) -> Result<Self, PrimitiveError> {
+        Self::NAMES.iter().find(|(_, known)| *known == name).map(|(operation, _)| *operation).ok_or_else(|| {
             let known: Vec<&str> = Self::NAMES.iter().map(|(_, name)| *name).collect();
-            PrimitiveError::Unknown { given: given.to_owned(), known: known.join(", ") }
+            PrimitiveError::Unknown { name: name.to_owned(), known: known.join(", ") }
         })
     }
 }
@@ -171,7 +171,7 @@ macro_rules! result {
     (same $type:ident) => {
         $type
     };
-    (truth $type:ident) => {
+    (bool8 $type:ident) => {
         Bool8
     };
 }
@@ -253,18 +253,18 @@ bit_shifts! {
     i8 u8 |x| x >> 7; i16 u16 |x| x >> 15; i32 u32 |x| x >> 31; i64 u64 |x| x >> 63;
     u8 u8 |_| 0; u16 u16 |_| 0; u32 u32 |_| 0; u64 u64 |_| 0;
 }
-apply! { Equal truth i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| Bool8::new(x == y) }
-apply! { NotEqual truth i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| Bool8::new(x != y) }
-apply! { Less truth i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| Bool8::new(x < y) }
-apply! { LessEqual truth i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| Bool8::new(x <= y) }
-apply! { Greater truth i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| Bool8::new(x > y) }
-apply! { GreaterEqual truth i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| Bool8::new(x >= y) }
-apply! { Equal truth Bool8: |x, y| Bool8::new(x.holds() == y.holds()) }
-apply! { NotEqual truth Bool8: |x, y| Bool8::new(x.holds() != y.holds()) }
-apply! { Less truth Bool8: |x, y| Bool8::new(!x.holds() & y.holds()) }
-apply! { LessEqual truth Bool8: |x, y| Bool8::new(!x.holds() | y.holds()) }
-apply! { Greater truth Bool8: |x, y| Bool8::new(x.holds() & !y.holds()) }
-apply! { GreaterEqual truth Bool8: |x, y| Bool8::new(x.holds() | !y.holds()) }
+apply! { Equal bool8 i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| Bool8::new(x == y) }
+apply! { NotEqual bool8 i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| Bool8::new(x != y) }
+apply! { Less bool8 i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| Bool8::new(x < y) }
+apply! { LessEqual bool8 i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| Bool8::new(x <= y) }
+apply! { Greater bool8 i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| Bool8::new(x > y) }
+apply! { GreaterEqual bool8 i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| Bool8::new(x >= y) }
+apply! { Equal bool8 Bool8: |x, y| Bool8::new(x.holds() == y.holds()) }
+apply! { NotEqual bool8 Bool8: |x, y| Bool8::new(x.holds() != y.holds()) }
+apply! { Less bool8 Bool8: |x, y| Bool8::new(!x.holds() & y.holds()) }
+apply! { LessEqual bool8 Bool8: |x, y| Bool8::new(!x.holds() | y.holds()) }
+apply! { Greater bool8 Bool8: |x, y| Bool8::new(x.holds() & !y.holds()) }
+apply! { GreaterEqual bool8 Bool8: |x, y| Bool8::new(x.holds() | !y.holds()) }
 apply! { Copy same Bool8 i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| x }
 apply! { Negative same i8 i16 i32 i64 u8 u16 u32 u64: |x, y| x.wrapping_neg() }
 apply! { Negative same f32 f64: |x, y| -x }
@@ -282,9 +282,9 @@ apply! { Trunc same f32 f64: |x, y| x.trunc() }
 apply! { Round same f32 f64: |x, y| x.round_ties_even() }
 apply! { Invert same i8 i16 i32 i64 u8 u16 u32 u64: |x, y| !x }
 apply! { Invert same Bool8: |x, y| Bool8::new(!x.holds()) }
-apply! { Isnan truth f32 f64: |x, y| Bool8::new(x.is_nan()) }
-apply! { Isinf truth f32 f64: |x, y| Bool8::new(x.is_infinite()) }
-apply! { Isfinite truth f32 f64: |x, y| Bool8::new(x.is_finite()) }
+apply! { Isnan bool8 f32 f64: |x, y| Bool8::new(x.is_nan()) }
+apply! { Isinf bool8 f32 f64: |x, y| Bool8::new(x.is_infinite()) }
+apply! { Isfinite bool8 f32 f64: |x, y| Bool8::new(x.is_finite()) }
 
 /// The loop of an operation on elements of a type, and the type of its results.
 pub(super) fn kernel(operation: Pointwise, kind: ElementType) -> Result<(Kernel, ElementType), PrimitiveError> {
@@ -396,6 +396,6 @@ pub(super) fn kernel(operation: Pointwise, kind: ElementType) -> Result<(Kernel,
         ElementType::Float32 => float!(f32),
         ElementType::Float64 => float!(f64),
     };
-    // Results of operations are truths or of the operands' type, whichever type stood for it.
+    // Results of operations are of Bool8 or of the operands' type, whichever type stood for it.
     Ok((kernel, if result == ElementType::Bool { result } else { kind }))
 }

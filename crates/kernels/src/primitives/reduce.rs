@@ -1,8 +1,9 @@
 //! Reductions of an array to one value.
 //!
-//! The order of combination is fixed by the places of the elements: an array is a row of chunks of [`CHUNK`] elements; in a
-//! chunk element `i` goes to lane `i` modulo [`LANES`], in order; lanes are combined in halves, and chunks in halves
-//! too. So the result does not depend on the number of threads, and errors of sums grow with the logarithm of the length.
+//! The order of combination is fixed by the indices of the elements: an array is a row of chunks of [`CHUNK`] elements;
+//! in a chunk element `i` goes to lane `i` modulo [`LANES`], in order; lanes are combined in halves, and chunks in
+//! halves too. So the result does not depend on the number of threads, and errors of sums grow with the logarithm of
+//! the length.
 
 use std::marker::PhantomData;
 
@@ -45,7 +46,7 @@ pub unsafe fn reduce<'a>(
     let selection = unsafe { Selection::checked(selection, x.length, None)? };
     let threads = threads_for_passing(threads, x.bytes());
     let extreme = matches!(combination, Combination::Max | Combination::Min);
-    if extreme && selection.0.map_or(x.length == 0, |truths| !truths.iter().any(|truth| truth.holds())) {
+    if extreme && selection.0.map_or(x.length == 0, |mask| !mask.iter().any(|byte| byte.holds())) {
         return Ok(None);
     }
     // SAFETY: the array's memory is what `View` says (this function's condition), and each arm reads it as the type
@@ -125,7 +126,7 @@ fn reduced<T: Element, W: Element, C: Combine<W>>(
         let own = part(x.len(), CHUNK, number, threads);
         own.clone()
             .step_by(CHUNK)
-            .take_while(|_| !stop.is_asked())
+            .take_while(|_| !stop.is_requested())
             .map(|start| chunk(start, own.end.min(start + CHUNK), far))
             .collect::<Vec<W>>()
     });
@@ -182,17 +183,17 @@ impl<T: Element, W: Element, F: Fn(T) -> W + Copy, C: Combine<W>> Dispatched for
                     }
                 }
             }
-            Some(truths) => {
-                for (row, truths) in rows.chunks_exact(LANES).zip(truths.chunks_exact(LANES)) {
+            Some(mask) => {
+                for (row, mask) in rows.chunks_exact(LANES).zip(mask.chunks_exact(LANES)) {
                     self.look_ahead(row);
-                    for ((lane, &x), truth) in lanes.iter_mut().zip(row).zip(truths) {
-                        *lane = C::combine(*lane, if truth.holds() { (self.widen)(x) } else { C::IDENTITY });
+                    for ((lane, &x), byte) in lanes.iter_mut().zip(row).zip(mask) {
+                        *lane = C::combine(*lane, if byte.holds() { (self.widen)(x) } else { C::IDENTITY });
                     }
                 }
             }
         }
-        for (place, (lane, &x)) in lanes.iter_mut().zip(rest).enumerate() {
-            if self.selection.holds(whole + place) {
+        for (index, (lane, &x)) in lanes.iter_mut().zip(rest).enumerate() {
+            if self.selection.holds(whole + index) {
                 *lane = C::combine(*lane, (self.widen)(x));
             }
         }

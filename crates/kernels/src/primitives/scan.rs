@@ -1,6 +1,6 @@
 //! Scans along an axis.
 //!
-//! Along the last axis ([`rows`]) elements are combined in cells of 512 by place: what comes into a cell is the
+//! Along the last axis ([`rows`]) elements are combined in cells of 512 by index: what comes into a cell is the
 //! combination of the cells before it, one after another; within a cell one element follows another, whether cells are
 //! scanned one by one or in the lanes of vector registers. Along other axes ([`columns`]) one element follows another, for many lines at once. So results do not depend on the number of threads.
 
@@ -32,8 +32,8 @@ pub enum Scan {
 
 impl Scan {
     /// The scan of this name.
-    pub fn parse(given: &str) -> Result<Self, PrimitiveError> {
-        if given == "copy" { Ok(Self::Copy) } else { Combination::parse(given, &["copy"]).map(Self::Combine) }
+    pub fn parse(name: &str) -> Result<Self, PrimitiveError> {
+        if name == "copy" { Ok(Self::Copy) } else { Combination::parse(name, &["copy"]).map(Self::Combine) }
     }
 }
 

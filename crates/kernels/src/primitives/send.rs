@@ -32,8 +32,8 @@ pub enum Collisions {
 
 impl Collisions {
     /// By name; none: an error.
-    pub fn parse(given: Option<&str>) -> Result<Self, PrimitiveError> {
-        match given {
+    pub fn parse(name: Option<&str>) -> Result<Self, PrimitiveError> {
+        match name {
             None => Ok(Self::Refuse),
             Some("overwrite") => Ok(Self::Overwrite),
             Some(name) => Combination::parse(name, &["overwrite"]).map(Self::Combine),
@@ -44,9 +44,9 @@ impl Collisions {
 /// Sends each selected element of `x` to the element of `out` with the flat index in `index`. Elements of `out` that
 /// nothing is sent to keep what they hold.
 ///
-/// Large sends sort their messages first, in `room` where it has [`send_room`] bytes, whatever it holds; it holds anything
-/// afterwards. Without it memory is allocated for the call, and to get its pages from the system may take as long as the
-/// rest: whoever sends often keeps one.
+/// Large sends sort their messages first, in `workspace` where it has [`send_workspace_bytes`] bytes, whatever it
+/// holds; it holds anything afterwards. Without it memory is allocated for the call, and to get its pages from the
+/// system may take as long as the rest: whoever sends often keeps one.
 ///
 /// # Errors
 ///
@@ -63,7 +63,7 @@ pub unsafe fn send<'a>(
     out: View,
     collisions: Collisions,
     selection: Option<&View>,
-    room: Option<&View>,
+    workspace: Option<&View>,
     execution: impl Into<Execution<'a>>,
 ) -> Result<(), PrimitiveError> {
     // SAFETY: the memory of all views is what `View` says (this function's condition).
@@ -72,17 +72,18 @@ pub unsafe fn send<'a>(
     if let Collisions::Combine(combination) = collisions {
         check_combination(x.kind, combination)?;
     }
-    if let Some(room) = room {
+    if let Some(workspace) = workspace {
         let others = [(Some(&x), "x"), (Some(&index), "index"), (Some(&out), "out"), (selection, "selection")];
         for (view, name) in others.into_iter().filter_map(|(view, name)| Some((view?, name))) {
-            room.check_apart("room", view, name)?;
+            workspace.check_apart("workspace", view, name)?;
         }
     }
-    with_indices(&index, Work { moves, collisions, room })
+    with_indices(&index, Work { moves, collisions, workspace })
 }
 
-/// Bytes of a `room` that is enough for sends of so many elements of a type to one of so many; 0 where none is used.
-pub fn send_room(kind: ElementType, senders: usize, destinations: usize, threads: Option<usize>) -> usize {
+/// Bytes of a `workspace` that is enough for sends of so many elements of a type to one of so many; 0 where none is
+/// used.
+pub fn send_workspace_bytes(kind: ElementType, senders: usize, destinations: usize, threads: Option<usize>) -> usize {
     let threads = threads_for(threads, senders.saturating_mul(2 * kind.size()));
     buckets::wanted(senders, kind.size(), destinations, threads)
 }
@@ -90,7 +91,7 @@ pub fn send_room(kind: ElementType, senders: usize, destinations: usize, threads
 struct Work<'a> {
     moves: Moves<'a>,
     collisions: Collisions,
-    room: Option<&'a View>,
+    workspace: Option<&'a View>,
 }
 
 impl Indexing for Work<'_> {
@@ -106,7 +107,7 @@ impl Indexing for Work<'_> {
         if self.collisions == Collisions::Refuse {
             collisions::refuse(&index, selection, stop)?;
         }
-        let messages = Messages { index, x, out, selection, room: self.room, threads, stop };
+        let messages = Messages { index, x, out, selection, workspace: self.workspace, threads, stop };
         match self.collisions {
             Collisions::Combine(combination) => with_combination(x.kind, combination, messages)?,
             Collisions::Overwrite | Collisions::Refuse => {
@@ -130,7 +131,7 @@ struct Messages<'a, I> {
     x: View,
     out: View,
     selection: Selection<'a>,
-    room: Option<&'a View>,
+    workspace: Option<&'a View>,
     threads: usize,
     stop: Stop<'a>,
 }
@@ -173,7 +174,7 @@ impl<I: Index> Messages<'_, I> {
                 destinations,
                 stop: self.stop,
             };
-            if buckets::deliver::<T, I, C>(&senders, &mut out[range.low..=range.high], self.room, self.threads) {
+            if buckets::deliver::<T, I, C>(&senders, &mut out[range.low..=range.high], self.workspace, self.threads) {
                 return;
             }
         }
@@ -182,7 +183,7 @@ impl<I: Index> Messages<'_, I> {
             None => direct::<T, I, C>(x, self.index.shared, out, self.stop),
             Some(_) => {
                 let mut block = Block::new();
-                for start in (0..x.len()).step_by(BLOCK).take_while(|_| !self.stop.is_asked()) {
+                for start in (0..x.len()).step_by(BLOCK).take_while(|_| !self.stop.is_requested()) {
                     let end = x.len().min(start + BLOCK);
                     let copied = self.index.block(start..end, self.selection, &mut block);
                     // SAFETY: elements are of the stretch, and no index is above the range, at whose end `out` ends.
@@ -198,7 +199,7 @@ impl<I: Index> Messages<'_, I> {
 #[inline(never)]
 fn direct<T: Element, I: Index, C: Combine<T>>(x: &[T], index: SharedIndices<'_, I>, out: &mut [T], stop: Stop<'_>) {
     assert_eq!(x.len(), index.len());
-    for start in (0..x.len()).step_by(PORTION).take_while(|_| !stop.is_asked()) {
+    for start in (0..x.len()).step_by(PORTION).take_while(|_| !stop.is_requested()) {
         let end = x.len().min(start + PORTION);
         index.for_each_below::<8>(start..end, 0, out.len(), |element, index| {
             // SAFETY: there are as many elements as indices, and `out` has the index.

@@ -17,8 +17,8 @@ const SHORT: usize = 2048;
 /// Bytes of a row that are stored at all indices before those after them: a second-level cache holds them.
 const PIECE: usize = 128 << 10;
 
-/// Gives every element of `out` the element of `x` that has `index` along the axis and the same place otherwise. Elements
-/// of `out` that are not selected keep what they hold; what is spread need not be selected.
+/// Gives every element of `out` the element of `x` that has `index` along the axis and the same index otherwise.
+/// Elements of `out` that are not selected keep what they hold; what is spread need not be selected.
 ///
 /// # Errors
 ///
@@ -43,7 +43,7 @@ pub unsafe fn spread<'a>(
     // SAFETY: the selection's memory is what `View` says (this function's condition).
     let selection = unsafe { Selection::checked(selection, out.length, Some(&out))? };
     if index >= axis.extent {
-        return Err(PrimitiveError::Range { what: "index", given: index, last: axis.extent as isize - 1 });
+        return Err(PrimitiveError::Range { what: "index", value: index, last: axis.extent as isize - 1 });
     }
     if out.length == 0 {
         return Ok(());
@@ -88,7 +88,7 @@ impl Call<'_> {
     unsafe fn rows(&self, rows: std::ops::Range<usize>, bytes: std::ops::Range<usize>) {
         let mut pattern = Vec::new();
         let mut start = rows.start;
-        while start < rows.end && !bytes.is_empty() && !self.stop.is_asked() {
+        while start < rows.end && !bytes.is_empty() && !self.stop.is_requested() {
             // Rows that have the same source.
             let before = start / self.axis.extent;
             let end = rows.end.min((before + 1) * self.axis.extent);
@@ -96,7 +96,7 @@ impl Call<'_> {
             unsafe {
                 let source = self.x.pointer.add((before * self.axis.extent + self.index) * self.row);
                 match self.selection.0 {
-                    Some(truths) => self.selected(source, start..end, bytes.clone(), truths),
+                    Some(mask) => self.selected(source, start..end, bytes.clone(), mask),
                     None if self.row < SHORT => self.short(source, start..end, bytes.clone(), &mut pattern),
                     None => self.long(source, start..end, bytes.clone()),
                 }
@@ -110,17 +110,17 @@ impl Call<'_> {
         source: *const u8,
         rows: std::ops::Range<usize>,
         bytes: std::ops::Range<usize>,
-        truths: &[Bool8],
+        mask: &[Bool8],
     ) {
         let mut from = bytes.start;
         while from < bytes.end {
             let to = bytes.end.min(from + PIECE);
-            for row in rows.clone().take_while(|_| !self.stop.is_asked()) {
+            for row in rows.clone().take_while(|_| !self.stop.is_requested()) {
                 let first = row * self.axis.after;
-                let truths = &truths[first + from / self.item..first + to / self.item];
+                let mask = &mask[first + from / self.item..first + to / self.item];
                 // SAFETY: `source` is a row of the input and `row` one of the output, of `self.row` bytes, within which
-                // `from..to` lies; both are apart, and the truths are those of these elements.
-                unsafe { blend(source.add(from), self.out.pointer.add(row * self.row + from), truths, self.item) };
+                // `from..to` lies; both are apart, and the mask bytes are those of these elements.
+                unsafe { blend(source.add(from), self.out.pointer.add(row * self.row + from), mask, self.item) };
             }
             from = to;
         }
@@ -130,7 +130,7 @@ impl Call<'_> {
         let mut from = bytes.start;
         while from < bytes.end {
             let to = bytes.end.min(from + PIECE);
-            for row in rows.clone().take_while(|_| !self.stop.is_asked()) {
+            for row in rows.clone().take_while(|_| !self.stop.is_requested()) {
                 // SAFETY: `source` is a row of the input and `row` one of the output, of `self.row` bytes, within which
                 // `from..to` lies; both are apart.
                 unsafe { self.store(source.add(from), self.out.pointer.add(row * self.row + from), to - from) };
@@ -165,7 +165,7 @@ impl Call<'_> {
         }
         let mut target = rows.start * self.row;
         let end = rows.end * self.row;
-        while target < end && !self.stop.is_asked() {
+        while target < end && !self.stop.is_requested() {
             let count = length.min(end - target);
             // SAFETY: the pattern has `length` bytes, and `target` to `end` are those of rows of the output.
             unsafe { self.store(pattern.as_ptr(), self.out.pointer.add(target), count) };

@@ -8,13 +8,13 @@ use super::*;
 
 /// A value of the reference: exact in every type that it is tried with.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Wide {
+enum Exact {
     Value(i128),
     Nan,
 }
 
 trait Number: Element {
-    fn of(value: Wide) -> Self;
+    fn of(value: Exact) -> Self;
     /// The nearest to a number.
     fn nearest(value: f64) -> Self;
     /// Bits, of all NaN the same.
@@ -24,8 +24,8 @@ trait Number: Element {
 macro_rules! integers {
     ($($type:ident)*) => {$(
         impl Number for $type {
-            fn of(value: Wide) -> Self {
-                if let Wide::Value(value) = value { value as $type } else { 0 }
+            fn of(value: Exact) -> Self {
+                if let Exact::Value(value) = value { value as $type } else { 0 }
             }
             fn nearest(value: f64) -> Self { value as $type }
             fn bits(self) -> u64 { self as u64 }
@@ -37,8 +37,8 @@ integers! { i8 i16 i32 i64 u8 u16 u32 u64 }
 macro_rules! floats {
     ($($type:ident)*) => {$(
         impl Number for $type {
-            fn of(value: Wide) -> Self {
-                if let Wide::Value(value) = value { value as $type } else { $type::NAN }
+            fn of(value: Exact) -> Self {
+                if let Exact::Value(value) = value { value as $type } else { $type::NAN }
             }
             fn nearest(value: f64) -> Self { value as $type }
             fn bits(self) -> u64 { if self.is_nan() { u64::MAX } else { self.to_bits().into() } }
@@ -48,8 +48,8 @@ macro_rules! floats {
 floats! { f32 f64 }
 
 impl Number for Bool8 {
-    fn of(value: Wide) -> Self {
-        Bool8::new(matches!(value, Wide::Value(value) if value % 2 != 0))
+    fn of(value: Exact) -> Self {
+        Bool8::new(matches!(value, Exact::Value(value) if value % 2 != 0))
     }
     fn nearest(value: f64) -> Self {
         Bool8::new(value != 0.0)
@@ -87,31 +87,31 @@ fn view_mut<T: Element>(values: &mut [T]) -> View {
 }
 
 /// Numbers that look random.
-fn noise(seed: u64, place: usize) -> u64 {
-    let mixed = (seed ^ place as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+fn noise(seed: u64, i: usize) -> u64 {
+    let mixed = (seed ^ i as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     (mixed ^ (mixed >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 20
 }
 
 /// Small numbers and, if asked for, some NaN.
-fn values(seed: u64, length: usize, nan: bool) -> Vec<Wide> {
-    let value = |place| match noise(seed, place) % 97 {
-        96 if nan => Wide::Nan,
-        other => Wide::Value(other as i128 - 40),
+fn values(seed: u64, length: usize, nan: bool) -> Vec<Exact> {
+    let value = |i| match noise(seed, i) % 97 {
+        96 if nan => Exact::Nan,
+        other => Exact::Value(other as i128 - 40),
     };
     (0..length).map(value).collect()
 }
 
-fn numbers<T: Number>(values: &[Wide]) -> Vec<T> {
+fn numbers<T: Number>(values: &[Exact]) -> Vec<T> {
     values.iter().map(|&value| T::of(value)).collect()
 }
 
 /// About so many of 16 are true; true is not always 1.
-fn truths(seed: u64, length: usize, density: u64) -> Vec<Bool8> {
+fn mask_bytes(seed: u64, length: usize, density: u64) -> Vec<Bool8> {
     (0..length)
-        .map(|place| {
-            let number = noise(seed ^ 0xABCD, place);
+        .map(|i| {
+            let number = noise(seed ^ 0xABCD, i);
             let byte = if number % 16 < density { 1 + (number >> 8) as u8 % 3 } else { 0 };
-            // SAFETY: any byte is a truth.
+            // SAFETY: any byte is a Bool8.
             unsafe { std::mem::transmute::<u8, Bool8>(byte) }
         })
         .collect()
@@ -124,25 +124,25 @@ fn combined<T: Number>(combination: Combination, one: Option<T>, value: T) -> T 
         (Combination::Max, _) => one.larger(value),
         (Combination::Min, _) => one.smaller(value),
         _ => {
-            let (x, y) = (wide(one), wide(value));
+            let (x, y) = (exact(one), exact(value));
             T::of(match (combination, x, y) {
-                (_, Wide::Nan, _) | (_, _, Wide::Nan) => Wide::Nan,
-                (Combination::Add, Wide::Value(x), Wide::Value(y)) => Wide::Value(x + y),
-                (Combination::LogAnd | Combination::And, Wide::Value(x), Wide::Value(y)) => Wide::Value(x & y),
-                (Combination::LogIor | Combination::Or, Wide::Value(x), Wide::Value(y)) => Wide::Value(x | y),
-                (_, Wide::Value(x), Wide::Value(y)) => Wide::Value(x ^ y),
+                (_, Exact::Nan, _) | (_, _, Exact::Nan) => Exact::Nan,
+                (Combination::Add, Exact::Value(x), Exact::Value(y)) => Exact::Value(x + y),
+                (Combination::LogAnd | Combination::And, Exact::Value(x), Exact::Value(y)) => Exact::Value(x & y),
+                (Combination::LogIor | Combination::Or, Exact::Value(x), Exact::Value(y)) => Exact::Value(x | y),
+                (_, Exact::Value(x), Exact::Value(y)) => Exact::Value(x ^ y),
             })
         }
     }
 }
 
-fn wide<T: Element>(value: T) -> Wide {
+fn exact<T: Element>(value: T) -> Exact {
     match value.scalar() {
-        Scalar::Bool(value) => Wide::Value(value.into()),
-        Scalar::Int(value) => Wide::Value(value.into()),
-        Scalar::Uint(value) => Wide::Value(value.into()),
-        Scalar::Float(value) if value.is_nan() => Wide::Nan,
-        Scalar::Float(value) => Wide::Value(value as i128),
+        Scalar::Bool(value) => Exact::Value(value.into()),
+        Scalar::Int(value) => Exact::Value(value.into()),
+        Scalar::Uint(value) => Exact::Value(value.into()),
+        Scalar::Float(value) if value.is_nan() => Exact::Nan,
+        Scalar::Float(value) => Exact::Value(value as i128),
     }
 }
 
@@ -151,8 +151,8 @@ fn nothing<T: Number>(combination: Combination) -> T {
     match combination {
         Combination::Max => T::SMALLEST,
         Combination::Min => T::LARGEST,
-        Combination::LogAnd | Combination::And => T::of(Wide::Value(-1)),
-        _ => T::of(Wide::Value(0)),
+        Combination::LogAnd | Combination::And => T::of(Exact::Value(-1)),
+        _ => T::of(Exact::Value(0)),
     }
 }
 
@@ -165,9 +165,9 @@ fn defined(kind: ElementType, combination: Combination) -> bool {
     }
 }
 
-fn assert_same<T: Number>(found: &[T], expected: &[T]) {
-    for (place, (found, expected)) in found.iter().zip(expected).enumerate() {
-        assert_eq!(found.bits(), expected.bits(), "element {place}: {found:?}, expected {expected:?}");
+fn assert_same<T: Number>(actual: &[T], expected: &[T]) {
+    for (i, (actual, expected)) in actual.iter().zip(expected).enumerate() {
+        assert_eq!(actual.bits(), expected.bits(), "element {i}: {actual:?}, expected {expected:?}");
     }
 }
 
@@ -193,11 +193,11 @@ impl Case {
     }
 
     fn selection(&self) -> Option<Vec<Bool8>> {
-        self.selected.map(|density| truths(self.seed, self.length(), density))
+        self.selected.map(|density| mask_bytes(self.seed, self.length(), density))
     }
 
     /// NaN has no sum that could be compared.
-    fn values(&self) -> Vec<Wide> {
+    fn values(&self) -> Vec<Exact> {
         values(self.seed, self.length(), self.combination != Combination::Add)
     }
 }
@@ -238,31 +238,31 @@ fn cases() -> impl Strategy<Value = Case> {
 fn check_reduce<T: Number>(case: &Case) {
     let x = numbers::<T>(&case.values());
     let selection = case.selection();
-    let selected = |place: usize| selection.as_ref().is_none_or(|truths| truths[place].holds());
-    let selection = selection.as_ref().map(|truths| view(truths));
+    let selected = |i: usize| selection.as_ref().is_none_or(|mask_bytes| mask_bytes[i].holds());
+    let selection = selection.as_ref().map(|mask_bytes| view(mask_bytes));
     // SAFETY: the views are of arrays that are there.
-    let found = unsafe { reduce(view(&x), case.combination, selection.as_ref(), Some(case.threads)) };
-    let chosen = (0..x.len()).filter(|&place| selected(place)).map(|place| x[place]);
+    let actual = unsafe { reduce(view(&x), case.combination, selection.as_ref(), Some(case.threads)) };
+    let chosen = (0..x.len()).filter(|&i| selected(i)).map(|i| x[i]);
     if case.combination == Combination::Add {
-        let sum = chosen.map(|x| if let Wide::Value(x) = wide(x) { x } else { 0 }).sum::<i128>();
+        let sum = chosen.map(|x| if let Exact::Value(x) = exact(x) { x } else { 0 }).sum::<i128>();
         let expected = match T::TYPE {
             kind if kind.is_float() => Scalar::Float(sum as f64),
             kind if kind.name().starts_with('u') => Scalar::Uint(sum as u64),
             _ => Scalar::Int(sum as i64),
         };
-        assert_eq!(found, Ok(Some(expected)));
+        assert_eq!(actual, Ok(Some(expected)));
         return;
     }
     let expected = chosen.fold(None, |so_far, x| Some(combined(case.combination, so_far, x)));
     if !defined(case.kind, case.combination) {
-        assert!(matches!(found, Err(PrimitiveError::Undefined { .. })), "{found:?}");
+        assert!(matches!(actual, Err(PrimitiveError::Undefined { .. })), "{actual:?}");
     } else if expected.is_none() && matches!(case.combination, Combination::Max | Combination::Min) {
-        assert_eq!(found, Ok(None));
+        assert_eq!(actual, Ok(None));
     } else {
         let expected = expected.unwrap_or(nothing::<T>(case.combination));
-        let found = found.expect("defined").expect("something");
-        let same = format!("{found:?}") == format!("{:?}", expected.scalar());
-        assert!(same, "{found:?}, expected {expected:?}");
+        let actual = actual.expect("defined").expect("something");
+        let same = format!("{actual:?}") == format!("{:?}", expected.scalar());
+        assert!(same, "{actual:?}, expected {expected:?}");
     }
 }
 
@@ -271,25 +271,25 @@ fn check_scan<T: Number>(case: &Case, copy: bool) {
     let mut out = numbers::<T>(&values(!case.seed, x.len(), false));
     let axis = Axis::of(&case.shape, case.axis).expect("the axis is there");
     let selection = case.selection();
-    let segments = case.segments.map(|density| truths(case.seed ^ 0x5555, x.len(), density));
+    let segments = case.segments.map(|density| mask_bytes(case.seed ^ 0x5555, x.len(), density));
     let what = if copy { Scan::Copy } else { Scan::Combine(case.combination) };
     let order = Order { exclusive: case.order.exclusive && !copy, ..case.order };
     let mut expected = if case.in_place { x.clone() } else { out.clone() };
     for line in 0..axis.before * axis.after {
         let mut state: Option<T> = None;
-        for turn in 0..axis.extent {
-            let index = if order.downward { axis.extent - 1 - turn } else { turn };
-            let place = (line / axis.after * axis.extent + index) * axis.after + line % axis.after;
-            let begins = segments.as_ref().is_some_and(|flags| flags[place].holds());
+        for step in 0..axis.extent {
+            let index = if order.downward { axis.extent - 1 - step } else { step };
+            let i = (line / axis.after * axis.extent + index) * axis.after + line % axis.after;
+            let begins = segments.as_ref().is_some_and(|flags| flags[i].holds());
             if begins && !order.downward {
                 state = None;
             }
-            if selection.as_ref().is_none_or(|truths| truths[place].holds()) {
+            if selection.as_ref().is_none_or(|mask_bytes| mask_bytes[i].holds()) {
                 let before = state;
-                let value = x[place];
+                let value = x[i];
                 state = Some(if copy { before.unwrap_or(value) } else { combined(case.combination, before, value) });
                 let shown = if order.exclusive { before } else { state };
-                expected[place] = shown.unwrap_or(nothing::<T>(case.combination));
+                expected[i] = shown.unwrap_or(nothing::<T>(case.combination));
             }
             if begins && order.downward {
                 state = None;
@@ -297,7 +297,7 @@ fn check_scan<T: Number>(case: &Case, copy: bool) {
         }
     }
     let (selection, segments) =
-        (selection.as_ref().map(|truths| view(truths)), segments.as_ref().map(|flags| view(flags)));
+        (selection.as_ref().map(|mask_bytes| view(mask_bytes)), segments.as_ref().map(|flags| view(flags)));
     let (from, to) = if case.in_place {
         let both = view_mut(&mut x);
         (both, both)
@@ -323,13 +323,13 @@ fn check_spread<T: Number>(case: &Case) {
     let index = (case.seed % 13) as usize;
     let selection = case.selection();
     let mut expected = out.clone();
-    for (place, expected) in expected.iter_mut().enumerate() {
-        let (outer, inner) = (place / (axis.after * axis.extent), place % axis.after);
-        if index < axis.extent && selection.as_ref().is_none_or(|truths| truths[place].holds()) {
+    for (i, expected) in expected.iter_mut().enumerate() {
+        let (outer, inner) = (i / (axis.after * axis.extent), i % axis.after);
+        if index < axis.extent && selection.as_ref().is_none_or(|mask_bytes| mask_bytes[i].holds()) {
             *expected = x[(outer * axis.extent + index) * axis.after + inner];
         }
     }
-    let selection = selection.as_ref().map(|truths| view(truths));
+    let selection = selection.as_ref().map(|mask_bytes| view(mask_bytes));
     // SAFETY: the views are of arrays that are there.
     let done = with_streaming(case.streaming, || unsafe {
         spread(view(&x), view_mut(&mut out), axis, index, selection.as_ref(), Some(case.threads))
@@ -338,15 +338,14 @@ fn check_spread<T: Number>(case: &Case) {
         assert_eq!(done, Ok(()));
     } else {
         let last = axis.extent as isize - 1;
-        assert_eq!(done, Err(PrimitiveError::Range { what: "index", given: index, last }));
+        assert_eq!(done, Err(PrimitiveError::Range { what: "index", value: index, last }));
     }
     assert_same(&out, &expected);
 }
 
 /// Indices below `extent`, or one that is not.
 fn indices(seed: u64, length: usize, extent: usize, mistake: bool) -> Vec<i64> {
-    let mut indices: Vec<i64> =
-        (0..length).map(|place| (noise(seed ^ 0x77, place) % extent.max(1) as u64) as i64).collect();
+    let mut indices: Vec<i64> = (0..length).map(|i| (noise(seed ^ 0x77, i) % extent.max(1) as u64) as i64).collect();
     if mistake && length > 0 {
         indices[seed as usize % length] = if seed.is_multiple_of(2) { -1 } else { extent as i64 };
     }
@@ -358,15 +357,15 @@ fn check_gather<T: Number>(case: &Case, extent: usize, mistake: bool, narrow: bo
     let index = indices(case.seed, case.length(), extent, mistake || extent == 0);
     let mut out = numbers::<T>(&values(!case.seed, index.len(), false));
     let selection = case.selection();
-    let selected = |place: usize| selection.as_ref().is_none_or(|truths| truths[place].holds());
-    let wrong = (0..index.len()).find(|&place| selected(place) && !(0..extent as i64).contains(&index[place]));
+    let selected = |i: usize| selection.as_ref().is_none_or(|mask_bytes| mask_bytes[i].holds());
+    let wrong = (0..index.len()).find(|&i| selected(i) && !(0..extent as i64).contains(&index[i]));
     let mut expected = out.clone();
-    for place in 0..index.len() {
-        if wrong.is_none() && selected(place) {
-            expected[place] = x[index[place] as usize];
+    for i in 0..index.len() {
+        if wrong.is_none() && selected(i) {
+            expected[i] = x[index[i] as usize];
         }
     }
-    let selection = selection.as_ref().map(|truths| view(truths));
+    let selection = selection.as_ref().map(|mask_bytes| view(mask_bytes));
     let small: Vec<i32> = index.iter().map(|&index| index as i32).collect();
     let indices = if narrow { view(&small) } else { view(&index) };
     // SAFETY: the views are of arrays that are there.
@@ -389,8 +388,8 @@ fn check_send<T: Number>(case: &Case, extent: usize, collisions: Collisions, mis
     let mut out = numbers::<T>(&values(!case.seed, extent, false));
     let selection = case.selection();
     let senders: Vec<usize> =
-        (0..x.len()).filter(|&place| selection.as_ref().is_none_or(|truths| truths[place].holds())).collect();
-    let wrong = senders.iter().copied().find(|&place| !(0..extent as i64).contains(&index[place]));
+        (0..x.len()).filter(|&i| selection.as_ref().is_none_or(|mask_bytes| mask_bytes[i].holds())).collect();
+    let wrong = senders.iter().copied().find(|&i| !(0..extent as i64).contains(&index[i]));
     let mut expected = out.clone();
     let mut from = vec![Vec::new(); extent];
     if wrong.is_none() {
@@ -408,20 +407,20 @@ fn check_send<T: Number>(case: &Case, extent: usize, collisions: Collisions, mis
         Collisions::Refuse => from.iter().position(|senders| senders.len() > 1),
         _ => None,
     };
-    let selection = selection.as_ref().map(|truths| view(truths));
+    let selection = selection.as_ref().map(|mask_bytes| view(mask_bytes));
     let small: Vec<i32> = index.iter().map(|&index| index as i32).collect();
     let indices = if narrow { view(&small) } else { view(&index) };
     let before = out.clone();
     // None, too little, or enough, beginning anywhere in a line.
-    let bytes = send_room(T::TYPE, x.len(), extent, Some(case.threads));
-    let mut room = vec![0xA5_u8; bytes + 64];
+    let bytes = send_workspace_bytes(T::TYPE, x.len(), extent, Some(case.threads));
+    let mut workspace = vec![0xA5_u8; bytes + 64];
     let begin = case.seed as usize % 61;
-    let mut room = view_mut(&mut room[begin..begin + if narrow { bytes } else { bytes / 2 }]);
-    room.kind = ElementType::Uint8;
-    let room = (!case.seed.is_multiple_of(3)).then_some(&room);
+    let mut workspace = view_mut(&mut workspace[begin..begin + if narrow { bytes } else { bytes / 2 }]);
+    workspace.kind = ElementType::Uint8;
+    let workspace = (!case.seed.is_multiple_of(3)).then_some(&workspace);
     // SAFETY: the views are of arrays that are there.
     let done = with_streaming(case.streaming, || unsafe {
-        send(view(&x), indices, view_mut(&mut out), collisions, selection.as_ref(), room, Some(case.threads))
+        send(view(&x), indices, view_mut(&mut out), collisions, selection.as_ref(), workspace, Some(case.threads))
     });
     if let Collisions::Combine(combination) = collisions
         && !defined(case.kind, combination)
@@ -493,7 +492,7 @@ proptest! {
         destinations in 1_usize..20_000,
         seed in any::<u64>(),
     ) {
-        let x: Vec<f64> = (0..length).map(|place| noise(seed, place) as f64 * 1e-9 - 3.1).collect();
+        let x: Vec<f64> = (0..length).map(|i| noise(seed, i) as f64 * 1e-9 - 3.1).collect();
         let index = indices(seed, length, destinations, false);
         let results = [1, 2, 3].map(|threads| {
             let (mut scanned, mut sent) = (vec![0.0; length], vec![0.0; destinations]);
@@ -519,17 +518,17 @@ proptest! {
         prop_assert!(one_by_one.iter().zip(sent).all(|(one, &other): (&f64, _)| one.to_bits() == other));
         // Rounding errors only.
         let (mut exact, mut size) = (0.0, 0.0);
-        for turn in 0..length {
-            let place = if downward { length - 1 - turn } else { turn };
-            exact += x[place];
-            size += x[place].abs();
-            let found = f64::from_bits(results[0][1 + place]);
-            prop_assert!((found - exact).abs() <= 1e-12 * size, "{place}: {found}, expected {exact}");
+        for step in 0..length {
+            let i = if downward { length - 1 - step } else { step };
+            exact += x[i];
+            size += x[i].abs();
+            let actual = f64::from_bits(results[0][1 + i]);
+            prop_assert!((actual - exact).abs() <= 1e-12 * size, "{i}: {actual}, expected {exact}");
         }
     }
 }
 
-/// Scans in blocks of full cells, past the caches and otherwise, beginning anywhere in a line.
+/// Scans in blocks of full cells, by non-temporal stores and otherwise, beginning anywhere in a line.
 fn scanned<T: Number>(x: &[T], flags: Option<&[Bool8]>, what: Scan, order: Order, streaming: bool) -> Vec<u64> {
     let begin = x.len() % 7;
     let mut out = numbers::<T>(&values(3, begin + x.len(), false));
@@ -555,17 +554,17 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let order = Order { downward, exclusive };
-        let flags = density.map(|density| truths(seed ^ 0x33, length, density));
+        let flags = density.map(|density| mask_bytes(seed ^ 0x33, length, density));
         // Few of them: a whole cell may have none.
-        let flags = flags.map(|flags| flags.iter().enumerate().map(|(place, &flag)| {
-            if noise(seed, place).is_multiple_of(if whole { 1 } else { 50 }) { flag } else { Bool8::new(false) }
+        let flags = flags.map(|flags| flags.iter().enumerate().map(|(i, &flag)| {
+            if noise(seed, i).is_multiple_of(if whole { 1 } else { 50 }) { flag } else { Bool8::new(false) }
         }).collect::<Vec<Bool8>>());
         let flags = flags.as_deref();
         let what = Scan::Combine(combination);
-        let rounded: Vec<f64> = (0..length).map(|place| noise(seed, place) as f64 * 1e-9 - 3.1).collect();
+        let rounded: Vec<f64> = (0..length).map(|i| noise(seed, i) as f64 * 1e-9 - 3.1).collect();
         prop_assert_eq!(
             scanned(&rounded, flags, what, order, true), scanned(&rounded, flags, what, order, false));
-        let whole: Vec<i64> = (0..length).map(|place| noise(seed, place) as i64).collect();
+        let whole: Vec<i64> = (0..length).map(|i| noise(seed, i) as i64).collect();
         prop_assert_eq!(scanned(&whole, flags, what, order, true), scanned(&whole, flags, what, order, false));
     }
 }

@@ -46,14 +46,14 @@ impl View {
         if self.length == wanted {
             return Ok(());
         }
-        Err(PrimitiveError::Length { array, found: self.length, wanted })
+        Err(PrimitiveError::Length { array, actual: self.length, wanted })
     }
 
     pub(super) fn check_type(&self, array: &'static str, wanted: ElementType) -> Result<(), PrimitiveError> {
         if self.kind == wanted {
             return Ok(());
         }
-        Err(PrimitiveError::Type { array, found: self.kind, wanted: wanted.name().to_owned() })
+        Err(PrimitiveError::Type { array, actual: self.kind, wanted: wanted.name().to_owned() })
     }
 
     pub(super) fn check_apart(
@@ -117,11 +117,11 @@ impl<'a> Selection<'a> {
     ///
     /// The elements are readable and not written meanwhile.
     pub(super) unsafe fn checked(
-        given: Option<&View>,
+        view: Option<&View>,
         length: usize,
         out: Option<&View>,
     ) -> Result<Self, PrimitiveError> {
-        let Some(view) = given else { return Ok(Self(None)) };
+        let Some(view) = view else { return Ok(Self(None)) };
         view.check_type("selection", ElementType::Bool)?;
         view.check_length("selection", length)?;
         if let Some(out) = out {
@@ -133,13 +133,13 @@ impl<'a> Selection<'a> {
     }
 
     #[inline(always)]
-    pub(super) fn holds(self, place: usize) -> bool {
-        self.0.is_none_or(|truths| truths[place].holds())
+    pub(super) fn holds(self, index: usize) -> bool {
+        self.0.is_none_or(|mask| mask[index].holds())
     }
 
     /// That of the elements `from..to`.
     #[inline(always)]
     pub(super) fn part(self, from: usize, to: usize) -> Selection<'a> {
-        Selection(self.0.map(|truths| &truths[from..to]))
+        Selection(self.0.map(|mask| &mask[from..to]))
     }
 }

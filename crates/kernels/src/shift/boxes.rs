@@ -88,11 +88,11 @@ impl BoxCopy {
             .enumerate()
             .filter(|(_, axis)| axis.source != 0 && axis.source.unsigned_abs() < last.source.unsigned_abs())
             .min_by_key(|(_, axis)| axis.source.unsigned_abs())
-            .map(|(place, _)| place);
+            .map(|(position, _)| position);
         let (crossing, rest): (Option<Axis>, Vec<Axis>) = match nearest {
-            Some(place) => {
+            Some(position) => {
                 let mut rest = outer.to_vec();
-                (Some(rest.remove(place)), rest)
+                (Some(rest.remove(position)), rest)
             }
             None => (None, outer.to_vec()),
         };
@@ -106,22 +106,22 @@ impl BoxCopy {
                     None => row::<M>(last, from, to, self.run),
                 }
             }
-            let mut place = rest.len();
+            let mut position = rest.len();
             loop {
-                if place == 0 {
+                if position == 0 {
                     return;
                 }
-                place -= 1;
-                let axis = rest[place];
-                index[place] += 1;
+                position -= 1;
+                let axis = rest[position];
+                index[position] += 1;
                 from = from.wrapping_offset(axis.source);
                 to = to.wrapping_offset(axis.target);
-                if index[place] < axis.extent {
+                if index[position] < axis.extent {
                     break;
                 }
                 from = from.wrapping_offset(-axis.source * axis.extent as isize);
                 to = to.wrapping_offset(-axis.target * axis.extent as isize);
-                index[place] = 0;
+                index[position] = 0;
             }
         }
     }
@@ -205,19 +205,19 @@ mod tests {
             let rank = extents.len();
             let mut axes = vec![Axis { extent: 0, source: 0, target: 0 }; rank];
             let (mut target_bytes, mut source_bytes) = (item, item);
-            for place in order.into_iter().filter(|&place| place < rank) {
-                axes[place].target = target_bytes as isize;
-                target_bytes *= extents[place];
+            for position in order.into_iter().filter(|&position| position < rank) {
+                axes[position].target = target_bytes as isize;
+                target_bytes *= extents[position];
             }
             let mut first = 0_isize;
-            for place in 0..rank {
-                axes[place].extent = extents[place];
-                let stride = (source_bytes * [1, 2, 1, 0][kinds[place]]) as isize;
-                axes[place].source = if kinds[place] == 2 { -stride } else { stride };
-                if kinds[place] == 2 {
-                    first += stride * extents[place].saturating_sub(1) as isize;
+            for position in 0..rank {
+                axes[position].extent = extents[position];
+                let stride = (source_bytes * [1, 2, 1, 0][kinds[position]]) as isize;
+                axes[position].source = if kinds[position] == 2 { -stride } else { stride };
+                if kinds[position] == 2 {
+                    first += stride * extents[position].saturating_sub(1) as isize;
                 }
-                source_bytes = source_bytes.max(stride as usize * extents[place] + item);
+                source_bytes = source_bytes.max(stride as usize * extents[position] + item);
             }
             let source: Vec<u8> = (0..source_bytes + first as usize + 64).map(|i| (i * 7 + i / 256) as u8).collect();
             let mut target = vec![0_u8; target_bytes];
@@ -230,13 +230,13 @@ mod tests {
                     let to: isize = axes.iter().zip(&index).map(|(a, &i)| a.target * i as isize).sum();
                     let (from, to) = (from as usize, to as usize);
                     prop_assert_eq!(&target[to..to + item], &source[from..from + item]);
-                    let mut place = rank;
+                    let mut position = rank;
                     loop {
-                        if place == 0 { break 'all; }
-                        place -= 1;
-                        index[place] += 1;
-                        if index[place] < extents[place] { break; }
-                        index[place] = 0;
+                        if position == 0 { break 'all; }
+                        position -= 1;
+                        index[position] += 1;
+                        if index[position] < extents[position] { break; }
+                        index[position] = 0;
                     }
                 }
             }

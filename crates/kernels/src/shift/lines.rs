@@ -46,14 +46,14 @@ struct Group {
     mixed: Range<usize>,
 }
 
-/// A line from one place.
+/// A line from one address.
 #[derive(Clone, Copy, Debug)]
 struct FullCopy {
     source: u32,
     target: u32,
 }
 
-/// A line from two places: the bytes of `mask` from the first, the others from the second.
+/// A line from two addresses: the bytes of `mask` from the first, the others from the second.
 #[derive(Clone, Copy, Debug)]
 struct Pair {
     mask: u64,

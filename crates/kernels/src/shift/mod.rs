@@ -5,7 +5,7 @@
 //! - [`slabs`]: arrays that are dense in the same order. In such an array a shift along an axis turns each *slab* (the
 //!   bytes under one index of the axes before it) by a number of bytes. A block of the source is read once and all that
 //!   is made of it is written while it is in the first-level cache; where the arrays are larger than the last cache,
-//!   full cache lines go past the caches.
+//!   full cache lines are written by non-temporal stores.
 //! - [`lines`]: the same for arrays so small that finding out what to do takes longer than doing it: every line of the
 //!   outputs with where its bytes come from, worked out once.
 //! - [`boxes`]: anything else with strides.

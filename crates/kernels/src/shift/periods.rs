@@ -29,7 +29,7 @@ const MASKED: usize = 4 << 10;
 /// Arrays shorter than this many periods are not worth it.
 const PERIODS: usize = 4;
 
-/// One shift within short slabs, and how far it is; past the caches if `STREAM`.
+/// One shift within short slabs, and how far it is; by non-temporal stores if `STREAM`.
 #[derive(Debug)]
 pub(super) struct Period<'a, const STREAM: bool> {
     shift: &'a SlabShift,
@@ -64,7 +64,7 @@ impl<'a, const STREAM: bool> ShortSlabs<'a> for Period<'a, STREAM> {
             SlabEdge::Circular => (Some(if shift.upwards { kept + slab } else { kept - slab }), [0; LINE]),
             SlabEdge::Fill { input, bytes, item } if LINE.is_multiple_of(item) && bytes >= item => {
                 // SAFETY: an element of the constant is at `input`.
-                (None, std::array::from_fn(|place| unsafe { *buffers.inputs[input].add((phase + place) % item) }))
+                (None, std::array::from_fn(|byte| unsafe { *buffers.inputs[input].add((phase + byte) % item) }))
             }
             _ => return None,
         };
@@ -123,7 +123,7 @@ impl<'a, const STREAM: bool> ShortSlabs<'a> for Period<'a, STREAM> {
     }
 }
 
-/// For each line of a period that starts at the place `phase` of the slabs, the bytes that were in the slab before.
+/// For each line of a period that starts at byte `phase` of the slabs, the bytes that were in the slab before.
 fn masks(shift: &SlabShift, phase: usize, period: usize) -> Vec<u64> {
     let mut masks = vec![u64::MAX; period / LINE];
     let edge = if shift.upwards { 0 } else { shift.slab - shift.distance };

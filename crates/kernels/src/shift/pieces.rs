@@ -2,7 +2,7 @@
 
 use std::ptr::{self, read_unaligned, write_unaligned};
 
-/// Copies `length` bytes between places that do not overlap; up to 128 bytes by pairs of moves that may overlap each
+/// Copies `length` bytes between regions that do not overlap; up to 128 bytes by pairs of moves that may overlap each
 /// other, because a call of `memcpy` takes as long as they do.
 ///
 /// # Safety

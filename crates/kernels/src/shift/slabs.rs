@@ -20,7 +20,7 @@ use super::{
 };
 
 /// Bytes of the source that are read into the first-level cache before everything made of them is written, where
-/// stores go past the caches.
+/// stores are non-temporal.
 const STREAMING_BLOCK: usize = 16 << 10;
 
 /// The same where they do not. From 1 to 16 KiB a copy of 512 KiB into eight outputs takes the same time, two thirds of
@@ -37,13 +37,13 @@ pub enum Stores {
     /// Through the caches: they will be read again soon, and fit.
     #[default]
     Cached,
-    /// Past the caches: no line is read before it is written.
+    /// By non-temporal stores: no line is read before it is written.
     Streaming,
 }
 
 impl Stores {
-    /// For a call that reads and writes so many bytes altogether: past the caches from a third of the last one on, where
-    /// both kinds took the same time when measured.
+    /// For a call that reads and writes so many bytes altogether: non-temporal stores from a third of the last one on,
+    /// where both kinds took the same time when measured.
     pub fn for_bytes(touched: usize) -> Self {
         if touched > (last_level_cache() / 3).min(MAX_CACHED) { Stores::Streaming } else { Stores::Cached }
     }
@@ -173,22 +173,22 @@ unsafe fn blocks<'a, W: Writer, S: ShortSlabs<'a>>(
     // SAFETY: inputs and outputs are as `run` asks, and `from..to`, of which each `start..end` is a block, lies within
     // them; the processor has the instructions of writer and short slabs.
     unsafe {
-        let mut ways: Vec<(Option<S>, W)> = shifts
+        let mut writers: Vec<(Option<S>, W)> = shifts
             .iter()
             .map(|shift| (S::new(shift, buffers, from, to), W::at(buffers.outputs[shift.target])))
             .collect();
-        let turns = turns(shifts);
+        let shares = shares(shifts);
         let mut start = from;
-        while start < to && !stop.is_asked() {
+        while start < to && !stop.is_requested() {
             let end = to.min(start + block);
-            for ((shift, way), &(part, parts)) in shifts.iter().zip(&mut ways).zip(&turns) {
+            for ((shift, writer), &(part, parts)) in shifts.iter().zip(&mut writers).zip(&shares) {
                 let next = buffers.inputs[shift.source].wrapping_add(end + block * part / parts);
                 let ahead = LookAhead::new(next, parts);
-                match way {
+                match writer {
                     (Some(short), _) => short.look_ahead(ahead),
                     (None, writer) => writer.look_ahead(ahead),
                 }
-                match way {
+                match writer {
                     (Some(short), _) => short.advance(buffers, end),
                     (None, writer) if shift.slab <= most => whole_slabs(shift, writer, buffers, start, end),
                     (None, writer) if W::IN_ORDER && is_near(shift, most) => {
@@ -199,11 +199,11 @@ unsafe fn blocks<'a, W: Writer, S: ShortSlabs<'a>>(
             }
             start = end;
         }
-        if stop.is_asked() {
+        if stop.is_requested() {
             W::fence();
             return;
         }
-        for (short, writer) in &mut ways {
+        for (short, writer) in &mut writers {
             match short {
                 Some(short) => short.finish(buffers, to),
                 None => writer.flush(),
@@ -220,7 +220,7 @@ fn is_near(shift: &SlabShift, block: usize) -> bool {
 }
 
 /// For each shift, which of those of its source it is and how many there are: each looks ahead at its part of a block.
-fn turns(shifts: &[SlabShift]) -> Vec<(usize, usize)> {
+fn shares(shifts: &[SlabShift]) -> Vec<(usize, usize)> {
     let of = |source: usize, shifts: &[SlabShift]| shifts.iter().filter(|shift| shift.source == source).count();
     shifts.iter().enumerate().map(|(n, shift)| (of(shift.source, &shifts[..n]), of(shift.source, shifts))).collect()
 }
@@ -259,8 +259,8 @@ unsafe fn whole_slabs<W: Writer>(shift: &SlabShift, writer: &mut W, buffers: Buf
 unsafe fn parts_of_slabs<W: Writer>(shift: &SlabShift, writer: &mut W, buffers: Buffers<'_>, start: usize, end: usize) {
     let SlabShift { slab, distance, upwards, .. } = *shift;
     let kept = slab - distance;
-    // Source bytes below `turn` go up by what is left of the slab above them, the others down.
-    let (turn, up, down) = if upwards { (kept, distance, kept) } else { (distance, kept, distance) };
+    // Source bytes below `split` go up by what is left of the slab above them, the others down.
+    let (split, up, down) = if upwards { (kept, distance, kept) } else { (distance, kept, distance) };
     let circular = shift.edge == SlabEdge::Circular;
     let (low_used, high_used) = (circular || upwards, circular || !upwards);
     let mut position = start;
@@ -276,12 +276,12 @@ unsafe fn parts_of_slabs<W: Writer>(shift: &SlabShift, writer: &mut W, buffers: 
                 writer.seek(target);
                 push_edge(shift, writer, buffers, number);
             }
-            if from < turn && low_used {
+            if from < split && low_used {
                 writer.seek(target.add(from + up));
-                writer.push(source.add(from), to.min(turn) - from);
+                writer.push(source.add(from), to.min(split) - from);
             }
-            if to > turn && high_used {
-                let first = from.max(turn);
+            if to > split && high_used {
+                let first = from.max(split);
                 writer.seek(target.add(first - down));
                 writer.push(source.add(first), to - first);
             }
@@ -302,7 +302,7 @@ unsafe fn in_order<W: Writer>(shift: &SlabShift, writer: &mut W, buffers: Buffer
     // In a slab of the destination, what comes in is at `edge`, the rest at `rest`; in the source, at `moved`.
     let (edge, rest, moved) = if upwards { (0, distance, 0) } else { (kept, 0, distance) };
     let mut position = start;
-    // SAFETY: inputs and outputs are as `run` asks, `start..end` lies within the output, and every place of the source
+    // SAFETY: inputs and outputs are as `run` asks, `start..end` lies within the output, and every byte of the source
     // is one of the slab that has the same number.
     unsafe {
         writer.seek(buffers.outputs[shift.target].add(start));
@@ -329,16 +329,16 @@ unsafe fn in_order<W: Writer>(shift: &SlabShift, writer: &mut W, buffers: Buffer
     }
 }
 
-/// `length` bytes from the place `skipped` of `bytes` that are repeated.
+/// `length` bytes from byte `skipped` of `bytes` that are repeated.
 #[inline(always)]
 unsafe fn push_repeated<W: Writer>(writer: &mut W, from: *const u8, bytes: usize, skipped: usize, length: usize) {
     let mut done = 0;
     while done < length {
-        let place = (skipped + done) % bytes;
-        let taken = (length - done).min(bytes - place);
-        // SAFETY: `bytes` are readable from `from` on, as the shift's edge says of its input, and `place + taken` does
+        let offset = (skipped + done) % bytes;
+        let taken = (length - done).min(bytes - offset);
+        // SAFETY: `bytes` are readable from `from` on, as the shift's edge says of its input, and `offset + taken` does
         // not exceed them; the writer has as many bytes before it.
-        unsafe { writer.push(from.add(place), taken) };
+        unsafe { writer.push(from.add(offset), taken) };
         done += taken;
     }
 }

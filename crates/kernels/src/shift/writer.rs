@@ -1,13 +1,13 @@
 //! Writers: runs of destination bytes, put together from pieces.
 //!
-//! A store that goes past the caches must fill a whole line, and a line of a destination may come from several pieces
+//! A non-temporal store must fill a whole line, and a line of a destination may come from several pieces
 //! (where a row ends, or where a circular shift wraps). So a writer keeps the line it is at and stores it when full.
 
 use weft_simd::CACHE_LINE as LINE;
 
 use super::pieces::copy_piece;
 
-/// Lines that are loaded before they are stored: arrays often start at the same place of a page, and a load that is
+/// Lines that are loaded before they are stored: arrays often start at the same offset of a page, and a load that is
 /// close above an unfinished store modulo 4096 is made to wait for it.
 #[cfg(target_arch = "x86_64")]
 pub(super) const GROUP: usize = 4;
@@ -143,7 +143,7 @@ mod x86 {
 
         /// How many of the next `length` bytes belong to this line.
         #[inline(always)]
-        fn room(&self, length: usize) -> usize {
+        fn remaining(&self, length: usize) -> usize {
             length.min(LINE - self.filled)
         }
 
@@ -160,7 +160,7 @@ mod x86 {
         }
     }
 
-    /// Full lines from a register of 64 bytes, past the caches if `STREAM`. Needs AVX-512 F and BW.
+    /// Full lines from a register of 64 bytes, by non-temporal stores if `STREAM`. Needs AVX-512 F and BW.
     pub(in super::super) struct Lines512<const STREAM: bool> {
         gathered: __m512i,
         line: Line,
@@ -211,7 +211,7 @@ mod x86 {
             // SAFETY: masked loads touch the bytes of the piece only; stores are full lines of the destination.
             unsafe {
                 if self.line.filled > 0 {
-                    let taken = self.line.room(length);
+                    let taken = self.line.remaining(length);
                     if taken == 0 {
                         return;
                     }
@@ -295,7 +295,7 @@ mod x86 {
     #[repr(align(64))]
     struct Buffer([u8; LINE]);
 
-    /// Full lines past the caches by registers of 32 bytes. Needs AVX2.
+    /// Full lines by non-temporal stores of registers of 32 bytes. Needs AVX2.
     pub(in super::super) struct Lines256 {
         gathered: Buffer,
         line: Line,
@@ -319,7 +319,7 @@ mod x86 {
             // SAFETY: pieces are readable, and stores are full lines of the destination or gathered bytes of one.
             unsafe {
                 if self.line.filled > 0 {
-                    let taken = self.line.room(length);
+                    let taken = self.line.remaining(length);
                     copy_piece(source, self.gathered.0.as_mut_ptr().add(self.line.filled), taken);
                     self.line.filled += taken;
                     if self.line.filled < LINE {

@@ -62,6 +62,6 @@ impl<T: Element> Plan<T> {
             // function's conditions).
             unsafe { steps::run(self, source, target, count, stop) }
         }
-        !stop.is_asked()
+        !stop.is_requested()
     }
 }

@@ -86,9 +86,9 @@ pub struct Job<T> {
     pub columns: (usize, usize),
     /// Right-hand sides.
     pub count: usize,
-    /// Whether to write past the caches.
+    /// Whether to write by non-temporal stores.
     pub streaming: bool,
-    /// Whether the input comes from memory, so that what will be read is asked for ahead.
+    /// Whether the input comes from memory, so that what will be read is prefetched.
     pub from_memory: bool,
 }
 

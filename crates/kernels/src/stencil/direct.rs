@@ -2,8 +2,8 @@
 //!
 //! Near the ends of a row, where a term would reach beyond, its vector is put together first; the arithmetic is the same.
 //!
-//! Coefficients that come from memory are asked for ahead, and read a few arrays at a time: a processor that reads from
-//! dozens of places in turn follows none of them.
+//! Coefficients that come from memory are prefetched, and read a few arrays at a time: a processor that reads from
+//! dozens of streams in turn follows none of them.
 //!
 //! Order of summation: terms with one coefficient for the row in the order of the stencil's points, then terms with
 //! coefficients along the row.
@@ -11,7 +11,7 @@
 use super::lanes::{Lanes, MAX_LANES};
 use super::scalar::Scalar;
 use super::scratch::Scratch;
-use super::span::{Found, Row, Span};
+use super::span::{Lookup, Row, Span};
 
 /// One row's terms: a pointer to column 0 of each neighbour's row, its offset in columns, and its coefficients.
 #[derive(Clone, Debug)]
@@ -101,29 +101,29 @@ unsafe fn sum<V: Lanes, const U: usize>(terms: &Terms<V::Scalar>, at: usize) -> 
     }
 }
 
-/// Bytes ahead that coefficients are asked for: from 1.5 to 3 KiB are alike, with rows of as much; less is too late.
+/// Bytes ahead that coefficients are prefetched: from 1.5 to 3 KiB are alike, with rows of as much; less is too late.
 const FACTOR_BYTES_AHEAD: usize = 2048;
 
-/// Asks for coefficients ahead: processors follow fewer streams than a stencil may have arrays.
+/// Prefetches coefficients: processors follow fewer streams than a stencil may have arrays.
 #[inline(always)]
-unsafe fn ask_factors<V: Lanes, const U: usize>(terms: &[VaryingTerm<V::Scalar>], at: usize) {
+unsafe fn prefetch_factors<V: Lanes, const U: usize>(terms: &[VaryingTerm<V::Scalar>], at: usize) {
     for term in terms {
         let from = term.factors.wrapping_add(at).wrapping_byte_add(FACTOR_BYTES_AHEAD);
         for line in 0..U {
             // SAFETY: a hint: any address will do.
-            unsafe { V::ask(from.wrapping_add(line * V::LANES)) };
+            unsafe { V::prefetch(from.wrapping_add(line * V::LANES)) };
         }
     }
 }
 
-/// Asks for all that comes from memory, as much as `U` vectors from column `at` take.
+/// Prefetches all that comes from memory, as much as `U` vectors from column `at` take.
 #[inline(always)]
-unsafe fn ask<V: Lanes, const U: usize>(terms: &Terms<V::Scalar>, row: &Row<'_, V::Scalar>, at: usize) {
+unsafe fn prefetch<V: Lanes, const U: usize>(terms: &Terms<V::Scalar>, row: &Row<'_, V::Scalar>, at: usize) {
     if !row.ahead.is_empty() {
         // SAFETY: hints.
         unsafe {
-            row.ask_ahead::<V, U>(at);
-            ask_factors::<V, U>(&terms.varying, at);
+            row.prefetch_ahead::<V, U>(at);
+            prefetch_factors::<V, U>(&terms.varying, at);
         }
     }
 }
@@ -154,8 +154,8 @@ unsafe fn gathered<V: Lanes>(
         for lane in 0..count as isize {
             if !inner.contains(&(from + lane)) {
                 *copy.offset(lane) = match span.find(from + lane) {
-                    Found::At(place) => *row.offset(place),
-                    Found::Value(value) => value,
+                    Lookup::At(place) => *row.offset(place),
+                    Lookup::Value(value) => value,
                 };
             }
         }
@@ -174,10 +174,10 @@ unsafe fn edge<V: Lanes>(
 ) {
     let Row { ref span, out, store, .. } = *row;
     // SAFETY: coefficients and `out` are valid for `count` columns from `at` (this function's condition); `gathered`
-    // gives a place where a full vector can be read, and coefficients of fewer than a vector's columns are read from a
-    // copy, which has a vector's elements.
+    // gives an address where a full vector can be read, and coefficients of fewer than a vector's columns are read from
+    // a copy, which has a vector's elements.
     unsafe {
-        ask::<V, 1>(terms, row, at);
+        prefetch::<V, 1>(terms, row, at);
         let copies = scratch.vectors(terms.constant.len() + 2 * terms.varying.len(), V::LANES);
         let (constant, varying) = copies.split_at(terms.constant.len());
         let mut sum = V::splat(V::Scalar::ZERO);
@@ -230,10 +230,10 @@ unsafe fn direct_row<V: Lanes, const U: usize>(
             at += V::LANES;
         }
         if !row.ahead.is_empty() && terms.varying.len() > FEW_TERMS {
-            at = by_turns::<V, U>(terms, row, at, end_inner, scratch);
+            at = in_passes::<V, U>(terms, row, at, end_inner, scratch);
         }
         while (at + U * V::LANES) as isize <= end_inner {
-            ask::<V, U>(terms, row, at);
+            prefetch::<V, U>(terms, row, at);
             let sum = sum::<V, U>(terms, at);
             for (u, sum) in sum.iter().enumerate() {
                 sum.put(out.add(at + u * V::LANES), store);
@@ -241,7 +241,7 @@ unsafe fn direct_row<V: Lanes, const U: usize>(
             at += U * V::LANES;
         }
         while (at + V::LANES) as isize <= end_inner {
-            ask::<V, 1>(terms, row, at);
+            prefetch::<V, 1>(terms, row, at);
             sum::<V, 1>(terms, at)[0].put(out.add(at), store);
             at += V::LANES;
         }
@@ -252,19 +252,20 @@ unsafe fn direct_row<V: Lanes, const U: usize>(
     }
 }
 
-/// With more terms with coefficients along the row than this, they take turns where coefficients come from memory.
+/// With more terms with coefficients along the row than this, they are added in passes where coefficients come from
+/// memory.
 const FEW_TERMS: usize = 9;
 
-/// Terms of a turn: with 27 arrays, three at once are read faster than six, and nine an eighth slower than these.
+/// Terms of a pass: with 27 arrays, three at once are read faster than six, and nine an eighth slower than these.
 const TERMS_AT_ONCE: usize = 3;
 
-/// Elements of a row over which terms take turns: their sums stay in the first-level cache.
-const TURN: usize = 512;
+/// Elements of a row over which terms are added in passes: their sums stay in the first-level cache.
+const STRIP: usize = 512;
 
 /// All full vectors from column `from` whose terms end before `end`: a few terms over a long piece of the row, then the
 /// next few, so that memory is read in long runs from few arrays at a time. Returns the column after the last.
 #[inline(always)]
-unsafe fn by_turns<V: Lanes, const U: usize>(
+unsafe fn in_passes<V: Lanes, const U: usize>(
     terms: &Terms<V::Scalar>,
     row: &Row<'_, V::Scalar>,
     from: usize,
@@ -273,23 +274,23 @@ unsafe fn by_turns<V: Lanes, const U: usize>(
 ) -> usize {
     let vectors = (end - from as isize).max(0) as usize / V::LANES;
     let end = from + vectors * V::LANES;
-    let sums = scratch.row(TURN);
-    let turns = terms.varying.chunks(TERMS_AT_ONCE);
-    let last = turns.len() - 1;
-    for start in (from..end).step_by(TURN) {
-        let stop = end.min(start + TURN);
-        for (number, turn) in turns.clone().enumerate() {
+    let sums = scratch.row(STRIP);
+    let passes = terms.varying.chunks(TERMS_AT_ONCE);
+    let last = passes.len() - 1;
+    for start in (from..end).step_by(STRIP) {
+        let stop = end.min(start + STRIP);
+        for (number, pass) in passes.clone().enumerate() {
             let mut at = start;
             // SAFETY: vectors from `from` to `end` can be read and written (this function's condition), and the sums of
-            // TURN elements, `at` being less than TURN behind `start`, hold those of a piece.
+            // STRIP elements, `at` being less than STRIP behind `start`, hold those of a piece.
             unsafe {
                 while at < stop {
                     let held = sums.add(at - start);
                     if at + U * V::LANES <= stop {
-                        part_of_sum::<V, U>(terms, row, turn, (number == 0, number == last), at, held);
+                        part_of_sum::<V, U>(terms, row, pass, (number == 0, number == last), at, held);
                         at += U * V::LANES;
                     } else {
-                        part_of_sum::<V, 1>(terms, row, turn, (number == 0, number == last), at, held);
+                        part_of_sum::<V, 1>(terms, row, pass, (number == 0, number == last), at, held);
                         at += V::LANES;
                     }
                 }
@@ -299,12 +300,12 @@ unsafe fn by_turns<V: Lanes, const U: usize>(
     end
 }
 
-/// Adds one turn's terms to `U` vectors of sums at `held`; the first turn begins them, the last stores the result.
+/// Adds one pass's terms to `U` vectors of sums at `held`; the first pass begins them, the last stores the result.
 #[inline(always)]
 unsafe fn part_of_sum<V: Lanes, const U: usize>(
     terms: &Terms<V::Scalar>,
     row: &Row<'_, V::Scalar>,
-    turn: &[VaryingTerm<V::Scalar>],
+    pass: &[VaryingTerm<V::Scalar>],
     (is_first, is_last): (bool, bool),
     at: usize,
     held: *mut V::Scalar,
@@ -312,15 +313,15 @@ unsafe fn part_of_sum<V: Lanes, const U: usize>(
     // SAFETY: the terms can be read and `out` written for U vectors from `at`, and `held` has as many elements (this
     // function's conditions).
     unsafe {
-        ask_factors::<V, U>(turn, at);
+        prefetch_factors::<V, U>(pass, at);
         let mut sum = [V::splat(V::Scalar::ZERO); U];
         if is_first {
-            row.ask_ahead::<V, U>(at);
+            row.prefetch_ahead::<V, U>(at);
             add_constant(&mut sum, &terms.constant, at);
         } else {
             sum = std::array::from_fn(|u| V::load(held.add(u * V::LANES)));
         }
-        add_varying(&mut sum, turn, at);
+        add_varying(&mut sum, pass, at);
         for (u, sum) in sum.iter().enumerate() {
             if is_last {
                 sum.put(row.out.add(at + u * V::LANES), row.store);

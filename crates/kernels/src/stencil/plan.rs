@@ -23,7 +23,7 @@ pub struct Options {
     pub steps: usize,
     /// Vector instructions to use; those of [`weft_simd::level`] where None.
     pub instructions: Option<Level>,
-    /// Source and result together at which results are written past the caches (bytes).
+    /// Source and result together at which results are written by non-temporal stores (bytes).
     pub streaming_from: usize,
     /// Bytes of planes that a sweep keeps in cache for reuse: a core's share of a last-level cache.
     pub cache: usize,
@@ -68,7 +68,7 @@ pub struct Plan<T: Element> {
     pub(super) boundary_rows: Vec<Vec<T>>,
     pub(super) tile: Tile,
     pub(super) depth: Depth,
-    /// Groups whose rows come from memory or from far in the caches, and are asked for ahead.
+    /// Groups whose rows come from memory or from far in the caches, and are prefetched.
     pub(super) leading: Vec<usize>,
     /// How far ahead.
     pub(super) ahead: Ahead,
@@ -119,7 +119,7 @@ impl<T: Element> Plan<T> {
         self.outer.iter().product::<usize>() * self.row
     }
 
-    /// Whether results of this many right-hand sides are written past the caches.
+    /// Whether results of this many right-hand sides are written by non-temporal stores.
     pub(super) fn streams(&self, count: usize) -> bool {
         2 * self.elements() * count * size_of::<T>() >= self.options.streaming_from
     }

@@ -61,7 +61,7 @@ impl<T: Element> Plan<T> {
         plan.tile = tiles::choose(&plan);
         plan.depth = steps::choose(&plan);
         let is_cut = plan.tile != Tile { second: outer[1], third: outer[2], columns: row };
-        plan.leading = traversal::leading(&plan.groups, is_cut || plan.asks_each_plane());
+        plan.leading = traversal::leading(&plan.groups, is_cut || plan.prefetches_each_plane());
         // In three axes planes are read in long runs as they are, and nothing is gained.
         if !is_cut && axes == MAX_AXES && plan.is_star_of_far_planes() {
             let reach = plan.reach[1].0 + plan.reach[1].1;
@@ -76,9 +76,9 @@ impl<T: Element> Plan<T> {
             && matches!(&self.kernel, Kernel::Columns { columns, .. } if columns.is_threes())
     }
 
-    /// Whether rows are asked for ahead in each plane, though only one of them comes from memory: those of a star come from
-    /// the last-level cache where planes outgrow the one before, and all of them must be asked for or none.
-    fn asks_each_plane(&self) -> bool {
+    /// Whether rows are prefetched in each plane, though only one of them comes from memory: those of a star come from
+    /// the last-level cache where planes outgrow the one before, and all of them must be prefetched or none.
+    fn prefetches_each_plane(&self) -> bool {
         self.computes_pairs() || self.is_star_of_far_planes()
     }
 
@@ -111,9 +111,10 @@ impl<T: Element> Plan<T> {
                 )
             }
         };
-        let stores = if self.streams(1) { "past the caches" } else { "through the caches" };
+        let stores = if self.streams(1) { "non-temporal stores" } else { "cached stores" };
         let mut text = format!(
-            "{} points over {:?} sites of {} {} byte elements\nkernel: {kernel}; {:?} instructions\nresults are written {stores}\n",
+            "{} points over {:?} sites of {} {} byte elements\nkernel: {kernel}; {:?} instructions\n\
+             results are written by {stores}\n",
             self.offsets.len(),
             self.extents,
             self.options.components,

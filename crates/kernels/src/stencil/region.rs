@@ -12,8 +12,8 @@ use super::error::StencilError;
 use super::plan::Plan;
 use super::steps;
 
-/// Bytes of a region's row below which results are written through the caches: there would be no whole lines to send past
-/// them.
+/// Bytes of a region's row below which results are written by cached stores: there would be no whole lines for
+/// non-temporal ones.
 const SHORT_ROW: usize = 256;
 
 impl<T: Element> Plan<T> {
@@ -177,19 +177,19 @@ mod tests {
                 .map(|(&(a, b), &extent)| (a.min(b).min(extent), a.max(b).min(extent)))
                 .collect();
             let region = Region { ranges: ranges.clone() };
-            let mut found = vec![-1.0; source.len()];
+            let mut actual = vec![-1.0; source.len()];
             let layout = plan.contiguous();
             // SAFETY: both are whole arrays of the plan's shape.
             unsafe {
                 let source = Source { base: source.as_ptr(), layout: &layout };
-                let target = Target { base: found.as_mut_ptr(), layout: &layout };
+                let target = Target { base: actual.as_mut_ptr(), layout: &layout };
                 plan.apply_region(&source, &target, count, &region).unwrap();
             }
-            for (number, (&found, &whole)) in found.iter().zip(&whole).enumerate() {
-                let place = number % elements;
-                let index = [place / (extents[1] * extents[2]), place / extents[2] % extents[1], place % extents[2]];
+            for (number, (&actual, &whole)) in actual.iter().zip(&whole).enumerate() {
+                let site = number % elements;
+                let index = [site / (extents[1] * extents[2]), site / extents[2] % extents[1], site % extents[2]];
                 let is_inside = index.iter().zip(&ranges).all(|(at, &(from, to))| (from..to).contains(at));
-                prop_assert_eq!(found, if is_inside { whole } else { -1.0 }, "at {:?}", index);
+                prop_assert_eq!(actual, if is_inside { whole } else { -1.0 }, "at {:?}", index);
             }
         }
     }
@@ -220,18 +220,18 @@ mod tests {
                 ranges[2] = (0, extents[2]);
             }
             let region = Region { ranges: ranges.clone() };
-            let mut found = vec![-1.0; elements];
+            let mut actual = vec![-1.0; elements];
             let layout = plan.contiguous();
             // SAFETY: both are whole arrays of the plan's shape.
             unsafe {
                 let source = Source { base: source.as_ptr(), layout: &layout };
-                let target = Target { base: found.as_mut_ptr(), layout: &layout };
+                let target = Target { base: actual.as_mut_ptr(), layout: &layout };
                 plan.apply_region(&source, &target, 1, &region).unwrap();
             }
-            for (place, (&found, &whole)) in found.iter().zip(&whole).enumerate() {
-                let index = [place / (extents[1] * extents[2]), place / extents[2] % extents[1], place % extents[2]];
+            for (site, (&actual, &whole)) in actual.iter().zip(&whole).enumerate() {
+                let index = [site / (extents[1] * extents[2]), site / extents[2] % extents[1], site % extents[2]];
                 let is_inside = index.iter().zip(&ranges).all(|(at, &(from, to))| (from..to).contains(at));
-                prop_assert_eq!(found.to_bits(), if is_inside { whole } else { -1.0 }.to_bits(), "at {:?}", index);
+                prop_assert_eq!(actual.to_bits(), if is_inside { whole } else { -1.0 }.to_bits(), "at {:?}", index);
             }
         }
     }

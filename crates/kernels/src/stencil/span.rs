@@ -39,7 +39,7 @@ pub struct Span<T> {
 }
 
 /// Where a column of a row is found.
-pub(super) enum Found<T> {
+pub(super) enum Lookup<T> {
     /// At this distance from column 0.
     At(isize),
     /// Nowhere; it has this value.
@@ -50,29 +50,29 @@ pub(super) enum Found<T> {
 /// division, which takes longer than the rest of an end, is not needed.
 #[inline(always)]
 fn wrapped(column: isize, extent: isize) -> isize {
-    let place = if column < 0 { column + extent } else { column - extent };
-    if (0..extent).contains(&place) { place } else { column.rem_euclid(extent) }
+    let index = if column < 0 { column + extent } else { column - extent };
+    if (0..extent).contains(&index) { index } else { column.rem_euclid(extent) }
 }
 
 impl<T: Scalar> Span<T> {
     /// Resolves a column that may lie beyond the ends.
     #[inline(always)]
-    pub(super) fn find(&self, column: isize) -> Found<T> {
+    pub(super) fn find(&self, column: isize) -> Lookup<T> {
         let extent = self.extent as isize;
         let end = if column < 0 {
             self.low
         } else if column >= extent {
             self.high
         } else {
-            return Found::At(column);
+            return Lookup::At(column);
         };
         match end {
-            End::Memory => Found::At(column),
-            End::Wrap => Found::At(wrapped(column, extent)),
-            End::Value(value) => Found::Value(value),
+            End::Memory => Lookup::At(column),
+            End::Wrap => Lookup::At(wrapped(column, extent)),
+            End::Value(value) => Lookup::Value(value),
             End::Site { values, components } => {
                 // SAFETY: whoever made the span has `components` values there, which outlive the row's computation.
-                Found::Value(unsafe { *values.offset(column.rem_euclid(components as isize)) })
+                Lookup::Value(unsafe { *values.offset(column.rem_euclid(components as isize)) })
             }
         }
     }
@@ -94,7 +94,7 @@ impl<T: Scalar> Span<T> {
 pub struct Row<'a, T> {
     /// Column 0 of each neighbour's row.
     pub rows: &'a [*const T],
-    /// Rows that will be needed soon: asked for while this one is computed.
+    /// Rows that will be needed soon: prefetched while this one is computed.
     pub ahead: &'a [*const T],
     /// Which columns, and what lies beyond the row.
     pub span: Span<T>,
@@ -107,13 +107,13 @@ pub struct Row<'a, T> {
 }
 
 impl<T: Scalar> Row<'_, T> {
-    /// Asks for as many cache lines as `U` vectors from column `at` take, of each row that will be needed soon.
+    /// Prefetches as many cache lines as `U` vectors from column `at` take, of each row that will be needed soon.
     #[inline(always)]
-    pub(super) unsafe fn ask_ahead<V: Lanes<Scalar = T>, const U: usize>(&self, at: usize) {
+    pub(super) unsafe fn prefetch_ahead<V: Lanes<Scalar = T>, const U: usize>(&self, at: usize) {
         for &row in self.ahead {
             for line in 0..(U * V::LANES * size_of::<T>()).div_ceil(CACHE_LINE) {
                 // SAFETY: a hint: any address will do.
-                unsafe { V::ask(row.wrapping_add(at).wrapping_byte_add(line * CACHE_LINE)) };
+                unsafe { V::prefetch(row.wrapping_add(at).wrapping_byte_add(line * CACHE_LINE)) };
             }
         }
     }

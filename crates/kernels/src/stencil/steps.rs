@@ -114,7 +114,7 @@ pub(super) unsafe fn run<T: Element>(
     let mut held = if sweeps > 1 { plan.take_temporary(count) } else { Vec::new() };
     let between = plan.view(aligned(held.as_mut_ptr()), &plan.contiguous());
     let mut input = source;
-    for sweep in (0..sweeps).take_while(|_| !stop.is_asked()) {
+    for sweep in (0..sweeps).take_while(|_| !stop.is_requested()) {
         let steps = at_once.min(total - sweep * at_once);
         let output = if (sweeps - 1 - sweep) % 2 == 0 { target } else { between };
         let ranges = std::array::from_fn(|axis| (0, plan.outer[axis] as isize));
@@ -248,7 +248,7 @@ unsafe fn several<T: Element>(plan: &Plan<T>, job: &Job<T>, steps: usize, work: 
     let (origin, end) = second(steps - 1);
     let row = plan.row.next_multiple_of(alignment::<T>());
     let plane = (end - origin) as usize * plan.outer[2] * row;
-    // Levels begin at different places within a page, so that no load seems to depend on a store to another level.
+    // Levels begin at different offsets within a page, so that no load seems to depend on a store to another level.
     let level_elements = ring * plane + LEVEL_SKEW * alignment::<T>();
     let needed = (steps - 1) * level_elements + alignment::<T>();
     if work.levels.len() < needed {
@@ -286,7 +286,7 @@ unsafe fn several<T: Element>(plan: &Plan<T>, job: &Job<T>, steps: usize, work: 
         .collect();
     let first = jobs[0].ranges[0].0;
     let last = job.ranges[0].1 + ((steps - 1) * high) as isize;
-    for front in (first..last).take_while(|_| !stop.is_asked()) {
+    for front in (first..last).take_while(|_| !stop.is_requested()) {
         for (behind, step) in jobs.iter().enumerate() {
             let plane = front - (behind * high) as isize;
             if plane >= step.ranges[0].0 && plane < step.ranges[0].1 {
@@ -299,5 +299,5 @@ unsafe fn several<T: Element>(plan: &Plan<T>, job: &Job<T>, steps: usize, work: 
     }
 }
 
-/// Cache lines between the same place of two levels, beyond whole planes.
+/// Cache lines between the same offset of two levels, beyond whole planes.
 const LEVEL_SKEW: usize = 9;

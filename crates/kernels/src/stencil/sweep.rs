@@ -41,12 +41,12 @@ struct Plane {
     number: isize,
     /// Indices of axis 1.
     seconds: (isize, isize),
-    /// How far ahead rows are asked for.
+    /// How far ahead rows are prefetched.
     ahead: Ahead,
 }
 
 /// Where an index along an outer axis is found.
-enum Place {
+enum Position {
     /// At this index of the view.
     At(isize),
     /// Beyond an end of an end-off axis.
@@ -56,21 +56,21 @@ enum Place {
 impl<T: Element> Plan<T> {
     /// Resolves an index along an axis but the last.
     #[inline(always)]
-    fn place(&self, ends: &Ends, axis: usize, index: isize) -> Place {
+    fn position(&self, ends: &Ends, axis: usize, index: isize) -> Position {
         let extent = self.outer[axis] as isize;
         let goes_on = if index < 0 {
             ends.low[axis]
         } else if index >= extent {
             ends.high[axis]
         } else {
-            return Place::At(index);
+            return Position::At(index);
         };
         if goes_on {
-            return Place::At(index);
+            return Position::At(index);
         }
         match self.boundaries[axis] {
-            Boundary::Circular => Place::At(index.rem_euclid(extent)),
-            _ => Place::Beyond,
+            Boundary::Circular => Position::At(index.rem_euclid(extent)),
+            _ => Position::Beyond,
         }
     }
 
@@ -109,9 +109,9 @@ impl<T: Element> Plan<T> {
     fn find_row(&self, view: &View<T>, index: &[isize; OUTER], offset: &[isize; OUTER], side: usize) -> *const T {
         let mut neighbour = [0; OUTER];
         for axis in (0..OUTER).rev() {
-            match self.place(&view.ends, axis, index[axis] + offset[axis]) {
-                Place::At(place) => neighbour[axis] = place,
-                Place::Beyond => return self.boundary_row(axis, index, &neighbour),
+            match self.position(&view.ends, axis, index[axis] + offset[axis]) {
+                Position::At(position) => neighbour[axis] = position,
+                Position::Beyond => return self.boundary_row(axis, index, &neighbour),
             }
         }
         let distance = view.plane(neighbour[0]) + view.within(neighbour[1], neighbour[2]);
@@ -124,12 +124,12 @@ impl<T: Element> Plan<T> {
         let view = &job.input;
         for side in 0..job.count {
             for offset in &self.groups {
-                planes.push(match self.place(&view.ends, 0, first + offset[0]) {
-                    Place::At(place) => {
-                        let distance = view.plane(place) + view.within(offset[1], offset[2]);
+                planes.push(match self.position(&view.ends, 0, first + offset[0]) {
+                    Position::At(position) => {
+                        let distance = view.plane(position) + view.within(offset[1], offset[2]);
                         view.base.wrapping_offset(distance + side as isize * view.between).cast_const()
                     }
-                    Place::Beyond => std::ptr::null(),
+                    Position::Beyond => std::ptr::null(),
                 });
             }
         }
@@ -192,7 +192,7 @@ impl<T: Element> Plan<T> {
         let bundle = self.bundle_of(job);
         let (start, end) = job.ranges[0];
         for from in (start..end).step_by(bundle.planes) {
-            if stop.is_asked() {
+            if stop.is_requested() {
                 break;
             }
             let planes = (end - from).min(bundle.planes as isize);
@@ -200,8 +200,8 @@ impl<T: Element> Plan<T> {
             for first in from..from + planes {
                 self.find_planes(job, first, &mut work.planes);
             }
-            let in_turn = if bundle.planes > 1 { 1 } else { usize::MAX };
-            for seconds in tiles::pieces(job.ranges[1], in_turn) {
+            let at_once = if bundle.planes > 1 { 1 } else { usize::MAX };
+            for seconds in tiles::pieces(job.ranges[1], at_once) {
                 for number in 0..planes {
                     // SAFETY: the job's views are valid for its ranges and the stencil's reach (this function's
                     // condition), of which this is a plane, and `planes` has just been filled for the whole bundle.
@@ -217,7 +217,7 @@ impl<T: Element> Plan<T> {
             }
         }
         if job.streaming {
-            // Results that went past the caches are ordered before whatever tells another thread that they are there.
+            // Results of non-temporal stores are ordered before whatever tells another thread that they are there.
             weft_simd::store_fence();
         }
     }
@@ -319,13 +319,13 @@ impl<T: Element> Plan<T> {
             }
         };
         let planes = &work.planes[(plane.number as usize * job.count + side) * self.groups.len()..];
-        // What another plane of the bundle reads as its own is asked for there.
-        let is_asked = |group: usize| {
+        // What another plane of the bundle reads as its own is prefetched there.
+        let is_prefetched = |group: usize| {
             let offset = self.groups[group][0];
             offset == 0 || !(0..bundled).contains(&(plane.number + offset))
         };
-        let asked = self.leading.iter().filter(|&&group| is_asked(group));
-        work.ahead.extend(asked.map(|&group| planes[group].wrapping_offset(distance)));
+        let prefetched = self.leading.iter().filter(|&&group| is_prefetched(group));
+        work.ahead.extend(prefetched.map(|&group| planes[group].wrapping_offset(distance)));
     }
 
     /// The coefficients of one row.

@@ -16,8 +16,8 @@ fn shifted(
     let extent = extents[axis] as isize;
     let inner: usize = extents[axis + 1..].iter().product::<usize>() * components;
     (0..x.len())
-        .map(|place| {
-            let (before, rest) = (place / (inner * extents[axis]), place % (inner * extents[axis]));
+        .map(|site| {
+            let (before, rest) = (site / (inner * extents[axis]), site % (inner * extents[axis]));
             let (index, after) = ((rest / inner) as isize, rest % inner);
             let wanted = index + by;
             if (0..extent).contains(&wanted) {
@@ -36,7 +36,7 @@ fn shifted(
 
 /// A coefficient with its values at every site.
 #[derive(Clone, Debug)]
-enum Given {
+enum Factor {
     Constant(i32),
     /// Which axes it depends on.
     Array(Vec<bool>, u64),
@@ -50,7 +50,7 @@ fn pseudo(seed: u64, number: usize) -> f64 {
 #[derive(Clone, Debug)]
 struct Case {
     extents: Vec<usize>,
-    points: Vec<(Vec<isize>, Given)>,
+    points: Vec<(Vec<isize>, Factor)>,
     boundaries: Vec<Boundary<f64>>,
     options: Options,
     count: usize,
@@ -62,9 +62,9 @@ impl Case {
         self.extents.iter().product::<usize>() * self.options.components
     }
 
-    fn coefficient(&self, given: &Given) -> Coefficient<f64> {
-        let Given::Array(depends, seed) = given else {
-            let Given::Constant(value) = given else { unreachable!() };
+    fn coefficient(&self, factor: &Factor) -> Coefficient<f64> {
+        let Factor::Array(depends, seed) = factor else {
+            let Factor::Constant(value) = factor else { unreachable!() };
             return Coefficient::Constant(f64::from(*value));
         };
         let mut strides = vec![0; self.extents.len()];
@@ -81,29 +81,29 @@ impl Case {
         let points = self
             .points
             .iter()
-            .map(|(offset, given)| Point { offset: offset.clone(), coefficient: self.coefficient(given) });
+            .map(|(offset, factor)| Point { offset: offset.clone(), coefficient: self.coefficient(factor) });
         Stencil::new(self.extents.len(), points.collect()).expect("distinct offsets")
     }
 
-    fn value_at(&self, given: &Given, site: usize) -> f64 {
-        match given {
-            Given::Constant(value) => f64::from(*value),
-            Given::Array(depends, seed) => {
-                let (mut rest, mut place, mut step) = (site, 0, 1);
+    fn value_at(&self, factor: &Factor, site: usize) -> f64 {
+        match factor {
+            Factor::Constant(value) => f64::from(*value),
+            Factor::Array(depends, seed) => {
+                let (mut rest, mut index, mut step) = (site, 0, 1);
                 for axis in (0..self.extents.len()).rev() {
                     if depends[axis] {
-                        place += rest % self.extents[axis] * step;
+                        index += rest % self.extents[axis] * step;
                         step *= self.extents[axis];
                     }
                     rest /= self.extents[axis];
                 }
-                pseudo(*seed, place)
+                pseudo(*seed, index)
             }
         }
     }
 
     fn source(&self) -> Vec<f64> {
-        (0..self.elements() * self.count).map(|place| pseudo(self.seed, place)).collect()
+        (0..self.elements() * self.count).map(|site| pseudo(self.seed, site)).collect()
     }
 
     /// The shift formulation, one step after another.
@@ -112,7 +112,7 @@ impl Case {
         for x in all.chunks_exact_mut(self.elements()) {
             for _ in 0..self.options.steps {
                 let mut sum = vec![0.0; x.len()];
-                for (offset, given) in &self.points {
+                for (offset, factor) in &self.points {
                     let mut moved = x.to_vec();
                     for (axis, &by) in offset.iter().enumerate() {
                         if by != 0 {
@@ -120,8 +120,8 @@ impl Case {
                             moved = shifted(&moved, &self.extents, components, axis, by, &self.boundaries[axis]);
                         }
                     }
-                    for (place, (sum, moved)) in sum.iter_mut().zip(moved).enumerate() {
-                        *sum += self.value_at(given, place / self.options.components) * moved;
+                    for (site, (sum, moved)) in sum.iter_mut().zip(moved).enumerate() {
+                        *sum += self.value_at(factor, site / self.options.components) * moved;
                     }
                 }
                 x.copy_from_slice(&sum);
@@ -135,14 +135,15 @@ fn boundary(others: usize) -> impl Strategy<Value = Boundary<f64>> {
     prop_oneof![
         3 => Just(Boundary::Circular),
         2 => (-3..4i32).prop_map(|value| Boundary::Value(f64::from(value))),
-        2 => any::<u64>().prop_map(move |seed| Boundary::Array((0..others).map(|place| pseudo(seed, place)).collect())),
+        2 => any::<u64>().prop_map(move |seed| Boundary::Array((0..others).map(|site| pseudo(seed, site)).collect())),
     ]
 }
 
-fn given(axes: usize) -> impl Strategy<Value = Given> {
+fn factor(axes: usize) -> impl Strategy<Value = Factor> {
     prop_oneof![
-        5 => (-2..3i32).prop_map(Given::Constant),
-        1 => (prop::collection::vec(any::<bool>(), axes), any::<u64>()).prop_map(|(axes, seed)| Given::Array(axes, seed)),
+        5 => (-2..3i32).prop_map(Factor::Constant),
+        1 => (prop::collection::vec(any::<bool>(), axes), any::<u64>())
+            .prop_map(|(axes, seed)| Factor::Array(axes, seed)),
     ]
 }
 
@@ -177,7 +178,7 @@ fn case() -> impl Strategy<Value = Case> {
                 extents.iter().map(|extent| boundary(sites / extent * options.components)).collect();
             let furthest: isize = if near { 1 } else { 3 };
             let offset = prop::collection::vec(-furthest..=furthest, axes);
-            let point = (offset, given(axes));
+            let point = (offset, factor(axes));
             (prop::collection::vec(point, 1..12), boundaries).prop_map(move |(mut points, boundaries)| {
                 let mut seen = Vec::new();
                 points.retain(|(offset, _)| {
@@ -306,9 +307,8 @@ fn pad(case: &Case, source: &[f64], halo: &[(usize, usize)]) -> Vec<f64> {
                 }
             }
         }
-        let place = index.iter().zip(&case.extents).fold(0, |place, (&index, &extent)| place * extent + index as usize);
-        values
-            .extend((0..components).map(|component| beyond.unwrap_or_else(|| source[place * components + component])));
+        let from = index.iter().zip(&case.extents).fold(0, |from, (&index, &extent)| from * extent + index as usize);
+        values.extend((0..components).map(|component| beyond.unwrap_or_else(|| source[from * components + component])));
     }
     values
 }
@@ -334,11 +334,11 @@ fn single_precision_is_computed_as_well() {
         let stencil = Stencil::new(2, points).unwrap();
         let options = Options { instructions: Some(instructions), ..Options::default() };
         let plan = Plan::new(&stencil, &[5, 45], vec![Boundary::Circular; 2], options).unwrap();
-        let x: Vec<f32> = (0..225).map(|place| (place * place % 97) as f32).collect();
+        let x: Vec<f32> = (0..225).map(|site| (site * site % 97) as f32).collect();
         let mut y = vec![0.0; 225];
         plan.apply_slices(&x, &mut y).unwrap();
-        for (place, &value) in y.iter().enumerate() {
-            let (i, j) = (place / 45, place % 45);
+        for (site, &value) in y.iter().enumerate() {
+            let (i, j) = (site / 45, site % 45);
             let at = |i: usize, j: usize| x[i % 5 * 45 + j % 45];
             let sum = 2.0 * at(i, j + 44) + 3.0 * at(i + 1, j) + 5.0 * at(i, j + 1) + 7.0 * at(i + 4, j + 44);
             assert_eq!(value, sum, "{instructions:?} at {i}, {j}");
@@ -360,17 +360,17 @@ fn what_is_beyond_an_absent_point_does_not_matter() {
 fn what_cannot_be_meant_is_refused_with_its_reason() {
     let message = |result: Result<Plan<f64>, StencilError>| result.err().unwrap().to_string();
     let plan = |extents: &[usize], boundaries, options| Plan::new(&five_points(), extents, boundaries, options);
-    let found = message(plan(&[4], circular(2), Options::default()));
-    assert_eq!(found, "a stencil of 2 axes cannot be applied to an array of 1: [4]");
-    let found = message(plan(&[4, 4], circular(1), Options::default()));
-    assert_eq!(found, "a stencil of 2 axes needs 2 boundaries, one for each, not 1");
+    let actual = message(plan(&[4], circular(2), Options::default()));
+    assert_eq!(actual, "a stencil of 2 axes cannot be applied to an array of 1: [4]");
+    let actual = message(plan(&[4, 4], circular(1), Options::default()));
+    assert_eq!(actual, "a stencil of 2 axes needs 2 boundaries, one for each, not 1");
     let array = vec![Boundary::Circular, Boundary::Array([0.0; 3].into_iter().collect())];
-    let found = message(plan(&[4, 4], array, Options::default()));
-    assert!(found.starts_with("the boundary array of axis 1 has 3 elements;"), "{found}");
-    let found = message(plan(&[4, 4], circular(2), Options { threads: 0, ..Options::default() }));
-    assert_eq!(found, "components, threads and steps must be at least 1");
-    let found = message(plan(&[usize::MAX / 2, 4], circular(2), Options::default()));
-    assert!(found.ends_with("does not fit into memory"), "{found}");
+    let actual = message(plan(&[4, 4], array, Options::default()));
+    assert!(actual.starts_with("the boundary array of axis 1 has 3 elements;"), "{actual}");
+    let actual = message(plan(&[4, 4], circular(2), Options { threads: 0, ..Options::default() }));
+    assert_eq!(actual, "components, threads and steps must be at least 1");
+    let actual = message(plan(&[usize::MAX / 2, 4], circular(2), Options::default()));
+    assert!(actual.ends_with("does not fit into memory"), "{actual}");
 
     let points = |offsets: &[&[isize]]| {
         let points =
@@ -385,8 +385,8 @@ fn what_cannot_be_meant_is_refused_with_its_reason() {
     assert!(Array::new(vec![1.0; 3], &[2, 2], &[2, 1]).is_err());
 
     let plan = plan(&[4, 4], circular(2), Options::default()).unwrap();
-    let found = plan.apply_slices(&[0.0; 16], &mut [0.0; 15]).unwrap_err().to_string();
-    assert!(found.starts_with("the target has 15 elements"), "{found}");
+    let actual = plan.apply_slices(&[0.0; 16], &mut [0.0; 15]).unwrap_err().to_string();
+    assert!(actual.starts_with("the target has 15 elements"), "{actual}");
 }
 
 #[test]
@@ -403,20 +403,20 @@ fn blocks_that_do_not_fit_are_refused_with_their_reason() {
     assert_eq!(refused(&[(1, 1), (1, 1)], 36, &outside), "the region 2..5 along axis 1 is not within 0..4");
     let steps = Options { steps: 2, ..Options::default() };
     let plan = Plan::new(&five_points(), &[4, 4], circular(2), steps).unwrap();
-    let found = plan.apply_block(&[0.0; 36], &[(1, 1), (1, 1)], &mut [0.0; 16], &whole).unwrap_err().to_string();
-    assert!(found.starts_with("a block is computed one step at a time"), "{found}");
-    let wide = Point { offset: vec![0, 2], coefficient: Coefficient::Constant(1.0) };
-    let plan = Plan::new(&Stencil::new(2, vec![wide]).unwrap(), &[4, 4], circular(2), Options::default()).unwrap();
-    let found = plan.apply_block(&[0.0; 20], &[(0, 0), (0, 1)], &mut [0.0; 16], &whole).unwrap_err().to_string();
-    assert!(found.starts_with("the halo above axis 1 has 1 sites, the stencil reaches 2"), "{found}");
+    let actual = plan.apply_block(&[0.0; 36], &[(1, 1), (1, 1)], &mut [0.0; 16], &whole).unwrap_err().to_string();
+    assert!(actual.starts_with("a block is computed one step at a time"), "{actual}");
+    let far = Point { offset: vec![0, 2], coefficient: Coefficient::Constant(1.0) };
+    let plan = Plan::new(&Stencil::new(2, vec![far]).unwrap(), &[4, 4], circular(2), Options::default()).unwrap();
+    let actual = plan.apply_block(&[0.0; 20], &[(0, 0), (0, 1)], &mut [0.0; 16], &whole).unwrap_err().to_string();
+    assert!(actual.starts_with("the halo above axis 1 has 1 sites, the stencil reaches 2"), "{actual}");
     let corner = Point { offset: vec![1, 1], coefficient: Coefficient::Constant(1.0) };
     let boundaries = vec![Boundary::Array([0.0; 4].into_iter().collect()), Boundary::Circular];
     let plan = Plan::new(&Stencil::new(2, vec![corner]).unwrap(), &[4, 4], boundaries, Options::default()).unwrap();
-    let found = plan.apply_block(&[0.0; 20], &[(0, 0), (0, 1)], &mut [0.0; 16], &whole).unwrap_err().to_string();
-    assert!(found.starts_with("axis 0 has a boundary array, which has no values for the halo of axis 1"), "{found}");
+    let actual = plan.apply_block(&[0.0; 20], &[(0, 0), (0, 1)], &mut [0.0; 16], &whole).unwrap_err().to_string();
+    assert!(actual.starts_with("axis 0 has a boundary array, which has no values for the halo of axis 1"), "{actual}");
 }
 
-/// Small whole numbers, from a source at every place in a cache line: results of all instruction sets are the same.
+/// Small whole numbers, from a source at every offset in a cache line: results of all instruction sets are the same.
 fn every_alignment<T: Element>() {
     let extents = [3, 4, 80];
     let weight = |number: usize| T::from_f64((number % 5) as f64 - 2.0);
@@ -426,18 +426,18 @@ fn every_alignment<T: Element>() {
     });
     let stencil = Stencil::new(3, points.collect()).unwrap();
     let sites = extents.iter().product::<usize>();
-    let values: Vec<T> = (0..sites).map(|place| T::from_f64(pseudo(7, place))).collect();
+    let values: Vec<T> = (0..sites).map(|site| T::from_f64(pseudo(7, site))).collect();
     let boundaries = vec![Boundary::Circular, Boundary::Value(T::ONE), Boundary::Circular];
     let mut first: Option<Vec<T>> = None;
     for instructions in Level::available() {
         let options = Options { instructions: Some(instructions), ..Options::default() };
         let plan = Plan::new(&stencil, &extents, boundaries.clone(), options).unwrap();
-        for place in 0..64 / size_of::<T>() {
+        for site in 0..64 / size_of::<T>() {
             let mut source = vec![T::ZERO; sites + 64];
-            source[place..place + sites].copy_from_slice(&values);
+            source[site..site + sites].copy_from_slice(&values);
             let mut target = vec![T::ZERO; sites];
-            plan.apply_slices(&source[place..place + sites], &mut target).unwrap();
-            assert_eq!(&target, first.get_or_insert_with(|| target.clone()), "{instructions:?} at {place}");
+            plan.apply_slices(&source[site..site + sites], &mut target).unwrap();
+            assert_eq!(&target, first.get_or_insert_with(|| target.clone()), "{instructions:?} at {site}");
         }
     }
 }
@@ -454,7 +454,7 @@ fn tiles_of_steps_find_boundary_arrays() {
     let extents = vec![2, 6, 16];
     let rows: Vec<f64> = (0..6 * 16).map(f64::from).collect();
     let case = Case {
-        points: vec![(vec![-1, 1, 0], Given::Constant(1)), (vec![1, -1, 0], Given::Constant(-1))],
+        points: vec![(vec![-1, 1, 0], Factor::Constant(1)), (vec![1, -1, 0], Factor::Constant(-1))],
         boundaries: vec![Boundary::Array(rows.into_iter().collect()), Boundary::Circular, Boundary::Circular],
         options: Options { steps: 4, steps_at_once: Some(2), step_cache: 4000, ..Options::default() },
         count: 1,
@@ -472,7 +472,7 @@ fn tiles_of_steps_find_boundary_arrays() {
 fn a_plan_says_what_it_will_do() {
     let plan = Plan::new(&five_points(), &[64, 64], circular(2), Options { steps: 4, ..Options::default() }).unwrap();
     let text = plan.explain();
-    for part in ["5 points", "3 rows in 2 classes", "through the caches", "steps: 4", "moves at least 65536 bytes"] {
+    for part in ["5 points", "3 rows in 2 classes", "cached stores", "steps: 4", "moves at least 65536 bytes"] {
         assert!(text.contains(part), "{part} is not in:\n{text}");
     }
 }
@@ -480,13 +480,13 @@ fn a_plan_says_what_it_will_do() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
 
-    /// More arrays of coefficients than are read together, over rows longer than a turn.
+    /// More arrays of coefficients than are read together, over rows longer than a strip.
     #[test]
     fn many_arrays_of_coefficients(rows in 1..4usize, length in 1..1200usize, options in options(), seed in any::<u64>()) {
         let offsets = (-1..=1).flat_map(|row| (-2..=2).map(move |column| vec![row, column]));
         let points = offsets.enumerate().map(|(n, offset)| match n {
-            3 => (offset, Given::Constant(2)),
-            _ => (offset, Given::Array(vec![true, true], seed ^ n as u64)),
+            3 => (offset, Factor::Constant(2)),
+            _ => (offset, Factor::Array(vec![true, true], seed ^ n as u64)),
         });
         let case = Case {
             extents: vec![rows, length],

@@ -56,10 +56,10 @@ pub(super) fn choose<T: Element>(plan: &Plan<T>) -> Tile {
 
 /// Lengths that cut an extent into nearly equal pieces.
 pub(super) fn lengths(extent: usize) -> Vec<usize> {
-    let mut found: Vec<usize> = (1..=extent.min(256)).map(|pieces| extent.div_ceil(pieces)).collect();
-    found.push(1);
-    found.dedup();
-    found
+    let mut lengths: Vec<usize> = (1..=extent.min(256)).map(|pieces| extent.div_ceil(pieces)).collect();
+    lengths.push(1);
+    lengths.dedup();
+    lengths
 }
 
 /// The jobs that a job consists of, tile by tile.

@@ -19,7 +19,7 @@ pub(super) struct Depth {
     pub(super) second: usize,
 }
 
-/// How far ahead rows are asked for.
+/// How far ahead rows are prefetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ahead {
     /// Within the row: bytes.
@@ -42,7 +42,7 @@ impl Ahead {
     }
 }
 
-/// The groups whose rows are asked for ahead: the last in memory, which no other group has read before; where not all
+/// The groups whose rows are prefetched: the last in memory, which no other group has read before; where not all
 /// planes stay in near caches, the last of each plane of axis 0.
 pub(super) fn leading(groups: &[[isize; OUTER]], of_each_plane: bool) -> Vec<usize> {
     let is_last =
@@ -56,18 +56,20 @@ pub(super) fn leading(groups: &[[isize; OUTER]], of_each_plane: bool) -> Vec<usi
 pub struct Bundle {
     /// How many planes.
     pub planes: usize,
-    /// How far ahead rows are asked for: those of the next index of axis 1.
+    /// How far ahead rows are prefetched: those of the next index of axis 1.
     pub ahead: Ahead,
 }
 
-/// Planes of a bundle: with two the last-level cache is read more often, with eight there are too many places to read from.
+/// Planes of a bundle: with two the last-level cache is read more often, with eight there are too many streams to read
+/// from.
 const PLANES: usize = 4;
 
 impl Bundle {
     /// For so many rows of one index of axis 1, of which a result needs `reach` indices more; None where they do not stay in
     /// so many bytes of cache until they have been used.
     pub(super) fn choose(rows: usize, row_bytes: usize, reach: usize, cache: usize) -> Option<Bundle> {
-        // What is computed, what is asked for meanwhile, and what the next index needs again; and a plane on either side.
+        // What is computed, what is prefetched meanwhile, and what the next index needs again; and a plane on either
+        // side.
         let held = (PLANES + 2) * (2 + reach) * rows * row_bytes;
         (held <= cache).then_some(Bundle { planes: PLANES, ahead: Ahead::Rows(rows) })
     }

@@ -7,7 +7,7 @@ use weft_base::quoting::visible;
 
 /// A fault of a machine file.
 ///
-/// Printed, its first line is `FILE:LINE: KEY: expected …` and says everything; the lines after show the place.
+/// Printed, its first line is `FILE:LINE: KEY: expected …` and says everything; the lines after show the position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// The path as it was given.
@@ -51,7 +51,7 @@ impl Diagnostic {
     }
 }
 
-/// Characters of a line that are shown, and of those how many before the place.
+/// Characters of a line that are shown, and of those how many before the position.
 const MAX_EXCERPT: usize = 120;
 const MAX_BEFORE: usize = 60;
 

@@ -22,7 +22,7 @@ use weft_base::quoting::shown;
 use crate::catalogue::MachineError;
 use crate::data_parallel::{Primitives, Shifts};
 use crate::description::{Completion, Figure, HostLink, Machine, MemoryCopy, Node, Packets, Protocol, Switching};
-use crate::sources::{NOT_GIVEN, Sources};
+use crate::sources::{Sources, UNSTATED};
 use crate::suggest::did_you_mean;
 use crate::topology::{Embedding, Topology};
 use table::{File, Table};
@@ -261,7 +261,7 @@ fn packets(root: &Table) -> Result<Option<Packets>, Diagnostic> {
 fn node(root: &Table) -> Result<Node, Diagnostic> {
     let Some(table) = root.table("node", Some(&NODE_KEYS))? else {
         let nothing = ["forward_overhead", "forward_byte_time"];
-        let sources = nothing.map(|key| (key.to_owned(), NOT_GIVEN.to_owned())).into();
+        let sources = nothing.map(|key| (key.to_owned(), UNSTATED.to_owned())).into();
         return Ok(Node { sources, ..Node::default() });
     };
     let mut sources = Sources::new();
@@ -295,15 +295,15 @@ fn self_message(root: &Table) -> Result<MemoryCopy, Diagnostic> {
 
 fn primitives(root: &Table) -> Result<Option<Primitives>, Diagnostic> {
     let primitives = Primitives::read(root)?;
-    if let Some(found) = &primitives {
-        let chips = found.processors / found.processors_per_chip;
-        if chips * found.processors_per_chip != found.processors
+    if let Some(costs) = &primitives {
+        let chips = costs.processors / costs.processors_per_chip;
+        if chips * costs.processors_per_chip != costs.processors
             || !chips.is_power_of_two()
-            || found.processors > 1 << 20
+            || costs.processors > 1 << 20
         {
             let message = format!(
                 "expected {} times a power of two, the chips of a hypercube, up to 1048576; found {}",
-                found.processors_per_chip, found.processors
+                costs.processors_per_chip, costs.processors
             );
             return Err(root.key_fault("primitives", message));
         }
@@ -313,7 +313,7 @@ fn primitives(root: &Table) -> Result<Option<Primitives>, Diagnostic> {
 
 /// On a machine without messages.
 fn no_self_message() -> MemoryCopy {
-    let sources = ["startup", "byte_time"].map(|key| (key.to_owned(), NOT_GIVEN.to_owned())).into();
+    let sources = ["startup", "byte_time"].map(|key| (key.to_owned(), UNSTATED.to_owned())).into();
     MemoryCopy { startup: 0.0, byte_time: 0.0, sources }
 }
 

@@ -1,4 +1,4 @@
-//! A TOML table that is read key by key, each fault with its place.
+//! A TOML table that is read key by key, each fault with its line.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use toml::de::{DeTable, DeValue};
 use weft_base::quoting::{is_plain, shown};
 
 use super::Diagnostic;
-use crate::sources::{NOT_GIVEN, Sources};
+use crate::sources::{Sources, UNSTATED};
 use crate::suggest::did_you_mean;
 
 /// The file being read.
@@ -35,15 +35,15 @@ pub(crate) struct Table<'a> {
     source: Option<String>,
 }
 
-/// A value with its place, as found under a key.
-struct Found<'a> {
+/// A value under a key, with its position in the file.
+struct Entry<'a> {
     value: &'a DeValue<'a>,
     span: Range<usize>,
 }
 
 /// A number, word or flag and where it comes from.
 struct Sourced<'a> {
-    found: Found<'a>,
+    entry: Entry<'a>,
     source: String,
     unit: Option<String>,
 }
@@ -91,8 +91,8 @@ impl<'a> Table<'a> {
         if self.path.is_empty() { shown(key) } else { format!("{}.{}", self.path, shown(key)) }
     }
 
-    fn find(&self, key: &str) -> Option<Found<'a>> {
-        self.table.get(key).map(|spanned| Found { value: spanned.get_ref(), span: spanned.span() })
+    fn find(&self, key: &str) -> Option<Entry<'a>> {
+        self.table.get(key).map(|spanned| Entry { value: spanned.get_ref(), span: spanned.span() })
     }
 
     /// Whether `key` is in the table.
@@ -109,7 +109,7 @@ impl<'a> Table<'a> {
 
     /// A fault of the value of `key`, or of the key itself where that is at fault.
     pub fn fault(&self, key: &str, message: impl Into<String>) -> Diagnostic {
-        let span = self.find(key).map_or(self.span.clone(), |found| found.span);
+        let span = self.find(key).map_or(self.span.clone(), |entry| entry.span);
         self.file.fault(self.key_path(key), span, message)
     }
 
@@ -119,54 +119,54 @@ impl<'a> Table<'a> {
     }
 
     pub fn missing(&self, key: &str, expected: &str) -> Diagnostic {
-        let place = if self.path.is_empty() { "the file".to_owned() } else { format!("[{}]", self.path) };
-        self.fault(key, format!("expected {expected}; the key is missing from {place}"))
+        let table = if self.path.is_empty() { "the file".to_owned() } else { format!("[{}]", self.path) };
+        self.fault(key, format!("expected {expected}; the key is missing from {table}"))
     }
 
-    fn wrong(&self, key: &str, found: &Found, expected: &str) -> Diagnostic {
+    fn wrong(&self, key: &str, entry: &Entry, expected: &str) -> Diagnostic {
         self.file.fault(
             self.key_path(key),
-            found.span.clone(),
-            format!("expected {expected}, found {}", name(found.value)),
+            entry.span.clone(),
+            format!("expected {expected}, found {}", name(entry.value)),
         )
     }
 
     /// The text of a required key.
     pub fn text(&self, key: &str) -> Result<String, Diagnostic> {
         let expected = "a text in quotes";
-        let found = self.find(key).ok_or_else(|| self.missing(key, expected))?;
-        match found.value {
+        let entry = self.find(key).ok_or_else(|| self.missing(key, expected))?;
+        match entry.value {
             DeValue::String(text) if text.trim().is_empty() => {
-                Err(self.file.fault(self.key_path(key), found.span, "expected a text in quotes, found an empty one"))
+                Err(self.file.fault(self.key_path(key), entry.span, "expected a text in quotes, found an empty one"))
             }
             DeValue::String(text) if !is_plain(text) => Err(self.file.fault(
                 self.key_path(key),
-                found.span,
+                entry.span,
                 format!("expected a text without control characters, found \"{}\"", shown(text)),
             )),
             DeValue::String(text) => Ok(text.clone().into_owned()),
-            _ => Err(self.wrong(key, &found, expected)),
+            _ => Err(self.wrong(key, &entry, expected)),
         }
     }
 
     /// A whole number of at least `least`, without a source.
     pub fn plain_count(&self, key: &str, least: u64) -> Result<u64, Diagnostic> {
         let expected = format!("a whole number of at least {least}");
-        let found = self.find(key).ok_or_else(|| self.missing(key, &expected))?;
-        whole(found.value).filter(|count| *count >= least).ok_or_else(|| self.wrong(key, &found, &expected))
+        let entry = self.find(key).ok_or_else(|| self.missing(key, &expected))?;
+        whole(entry.value).filter(|count| *count >= least).ok_or_else(|| self.wrong(key, &entry, &expected))
     }
 
     /// A list of whole numbers, without a source.
     pub fn counts(&self, key: &str) -> Result<Vec<usize>, Diagnostic> {
         let expected = "a list of whole numbers, as [4, 4]";
-        let found = self.find(key).ok_or_else(|| self.missing(key, expected))?;
-        self.counts_of(key, &found)
+        let entry = self.find(key).ok_or_else(|| self.missing(key, expected))?;
+        self.counts_of(key, &entry)
     }
 
-    fn counts_of(&self, key: &str, found: &Found) -> Result<Vec<usize>, Diagnostic> {
+    fn counts_of(&self, key: &str, entry: &Entry) -> Result<Vec<usize>, Diagnostic> {
         let expected = "a list of whole numbers, as [4, 4]";
-        let DeValue::Array(items) = found.value else {
-            return Err(self.wrong(key, found, expected));
+        let DeValue::Array(items) = entry.value else {
+            return Err(self.wrong(key, entry, expected));
         };
         let number = |item: &Spanned<DeValue>| whole(item.get_ref()).and_then(|count| usize::try_from(count).ok());
         items
@@ -183,14 +183,14 @@ impl<'a> Table<'a> {
     /// As [`Table::counts`], noting its source.
     pub fn sourced_counts(&self, key: &str, sources: &mut Sources) -> Result<Vec<usize>, Diagnostic> {
         let sourced = self.sourced(key)?.ok_or_else(|| self.missing(key, "a list of whole numbers, as [4, 4]"))?;
-        let counts = self.counts_of(key, &sourced.found)?;
+        let counts = self.counts_of(key, &sourced.entry)?;
         sources.insert(key.to_owned(), sourced.source);
         Ok(counts)
     }
 
     /// One of `words`, without a source; `None` where the key is missing.
     pub fn word<T: Copy>(&self, key: &str, words: &[(&'static str, T)]) -> Result<Option<T>, Diagnostic> {
-        self.find(key).map(|found| self.word_of(key, &found, words)).transpose()
+        self.find(key).map(|entry| self.word_of(key, &entry, words)).transpose()
     }
 
     /// As [`Table::word`] for a required key.
@@ -198,38 +198,38 @@ impl<'a> Table<'a> {
         self.word(key, words)?.ok_or_else(|| self.missing(key, &one_of(words)))
     }
 
-    fn word_of<T: Copy>(&self, key: &str, found: &Found, words: &[(&'static str, T)]) -> Result<T, Diagnostic> {
-        let DeValue::String(word) = found.value else {
-            return Err(self.wrong(key, found, &one_of(words)));
+    fn word_of<T: Copy>(&self, key: &str, entry: &Entry, words: &[(&'static str, T)]) -> Result<T, Diagnostic> {
+        let DeValue::String(word) = entry.value else {
+            return Err(self.wrong(key, entry, &one_of(words)));
         };
         let known = words.iter().find(|(known, _)| known == word).map(|(_, value)| *value);
         known.ok_or_else(|| {
             let near = did_you_mean(word, words.iter().map(|(known, _)| *known));
             let message = format!("expected {}, found \"{}\"{near}", one_of(words), shown(word));
-            self.file.fault(self.key_path(key), found.span.clone(), message)
+            self.file.fault(self.key_path(key), entry.span.clone(), message)
         })
     }
 
     /// The value of `key` and its source: its own, or the table's.
     fn sourced(&self, key: &str) -> Result<Option<Sourced<'a>>, Diagnostic> {
-        let Some(found) = self.find(key) else { return Ok(None) };
+        let Some(entry) = self.find(key) else { return Ok(None) };
         let path = self.key_path(key);
-        let (found, own, unit) = match found.value {
+        let (entry, own, unit) = match entry.value {
             DeValue::Table(table) => {
                 let keys = ["value", "unit", "source"];
-                let inner = Table::new(self.file, path.clone(), table, found.span.clone(), Some(&keys))?;
+                let inner = Table::new(self.file, path.clone(), table, entry.span.clone(), Some(&keys))?;
                 let unit = if inner.has("unit") { Some(inner.text("unit")?) } else { None };
                 let value = inner.find("value").ok_or_else(|| inner.missing("value", "the value of the figure"))?;
                 (value, inner.source, unit)
             }
-            _ => (found, None, None),
+            _ => (entry, None, None),
         };
         match own.or_else(|| self.source.clone()) {
-            Some(source) => Ok(Some(Sourced { found, source, unit })),
+            Some(source) => Ok(Some(Sourced { entry, source, unit })),
             None => {
                 let message =
                     format!("expected a source: a key source in [{}], or {{ value = …, source = \"…\" }}", self.path);
-                Err(self.file.fault(path, found.span, message))
+                Err(self.file.fault(path, entry.span, message))
             }
         }
     }
@@ -249,7 +249,7 @@ impl<'a> Table<'a> {
     pub fn cost_or_zero(&self, key: &str, unit: &str, sources: &mut Sources) -> Result<f64, Diagnostic> {
         let cost = self.optional_cost(key, unit, sources)?;
         if cost.is_none() {
-            sources.insert(key.to_owned(), NOT_GIVEN.to_owned());
+            sources.insert(key.to_owned(), UNSTATED.to_owned());
         }
         Ok(cost.unwrap_or(0.0))
     }
@@ -260,8 +260,8 @@ impl<'a> Table<'a> {
         };
         self.refuse_other_unit(key, &sourced, unit)?;
         let expected = format!("a number of at least 0, in {unit}");
-        let value = number(sourced.found.value).filter(|value| *value >= 0.0 && value.is_finite());
-        let value = value.ok_or_else(|| self.wrong(key, &sourced.found, &expected))?;
+        let value = number(sourced.entry.value).filter(|value| *value >= 0.0 && value.is_finite());
+        let value = value.ok_or_else(|| self.wrong(key, &sourced.entry, &expected))?;
         sources.insert(key.to_owned(), sourced.source);
         Ok(Some(value))
     }
@@ -270,10 +270,10 @@ impl<'a> Table<'a> {
     pub fn fact(&self, key: &str) -> Result<(f64, String, String), Diagnostic> {
         let expected = "a number with a unit, as { value = 40e6, unit = \"Hz\" }";
         let sourced = self.sourced(key)?.ok_or_else(|| self.missing(key, expected))?;
-        let value = number(sourced.found.value).filter(|value| value.is_finite());
+        let value = number(sourced.entry.value).filter(|value| value.is_finite());
         match (value, sourced.unit) {
             (Some(value), Some(unit)) => Ok((value, unit, sourced.source)),
-            _ => Err(self.wrong(key, &sourced.found, expected)),
+            _ => Err(self.wrong(key, &sourced.entry, expected)),
         }
     }
 
@@ -284,8 +284,8 @@ impl<'a> Table<'a> {
         };
         self.refuse_other_unit(key, &sourced, unit)?;
         let expected = format!("a whole number{} of at least {least}", if unit == "B" { " of bytes" } else { "" });
-        let count = whole(sourced.found.value).filter(|count| *count >= least);
-        let count = count.ok_or_else(|| self.wrong(key, &sourced.found, &expected))?;
+        let count = whole(sourced.entry.value).filter(|count| *count >= least);
+        let count = count.ok_or_else(|| self.wrong(key, &sourced.entry, &expected))?;
         sources.insert(key.to_owned(), sourced.source);
         Ok(Some(count))
     }
@@ -300,8 +300,8 @@ impl<'a> Table<'a> {
     pub fn flag(&self, key: &str, sources: &mut Sources) -> Result<bool, Diagnostic> {
         let expected = "true or false";
         let sourced = self.sourced(key)?.ok_or_else(|| self.missing(key, expected))?;
-        let DeValue::Boolean(flag) = sourced.found.value else {
-            return Err(self.wrong(key, &sourced.found, expected));
+        let DeValue::Boolean(flag) = sourced.entry.value else {
+            return Err(self.wrong(key, &sourced.entry, expected));
         };
         sources.insert(key.to_owned(), sourced.source);
         Ok(*flag)
@@ -315,7 +315,7 @@ impl<'a> Table<'a> {
         sources: &mut Sources,
     ) -> Result<T, Diagnostic> {
         let sourced = self.sourced(key)?.ok_or_else(|| self.missing(key, &one_of(words)))?;
-        let word = self.word_of(key, &sourced.found, words)?;
+        let word = self.word_of(key, &sourced.entry, words)?;
         sources.insert(key.to_owned(), sourced.source);
         Ok(word)
     }
@@ -323,10 +323,10 @@ impl<'a> Table<'a> {
     /// Times are in seconds and lengths in bytes whatever a file says; one that says otherwise is refused.
     fn refuse_other_unit(&self, key: &str, sourced: &Sourced, unit: &str) -> Result<(), Diagnostic> {
         match &sourced.unit {
-            Some(found) if found != unit => {
+            Some(entry) if entry != unit => {
                 let unit = if unit.is_empty() { "none" } else { unit };
-                let message = format!("expected the unit {unit}, found \"{}\"", shown(found));
-                Err(self.file.fault(self.key_path(key), sourced.found.span.clone(), message))
+                let message = format!("expected the unit {unit}, found \"{}\"", shown(entry));
+                Err(self.file.fault(self.key_path(key), sourced.entry.span.clone(), message))
             }
             _ => Ok(()),
         }
@@ -334,10 +334,10 @@ impl<'a> Table<'a> {
 
     /// The table `name` in this one, `None` where it is missing.
     pub fn table(&self, name: &str, keys: Option<&[&str]>) -> Result<Option<Table<'a>>, Diagnostic> {
-        let Some(found) = self.find(name) else { return Ok(None) };
-        match found.value {
-            DeValue::Table(table) => Table::new(self.file, self.key_path(name), table, found.span, keys).map(Some),
-            _ => Err(self.wrong(name, &found, &format!("a table [{name}]"))),
+        let Some(entry) = self.find(name) else { return Ok(None) };
+        match entry.value {
+            DeValue::Table(table) => Table::new(self.file, self.key_path(name), table, entry.span, keys).map(Some),
+            _ => Err(self.wrong(name, &entry, &format!("a table [{name}]"))),
         }
     }
 
@@ -349,10 +349,10 @@ impl<'a> Table<'a> {
     /// The tables `[[name]]`, at least one.
     pub fn tables(&self, name: &str, keys: &[&str]) -> Result<Vec<Table<'a>>, Diagnostic> {
         let expected = format!("at least one table [[{name}]]");
-        let found = self.find(name).ok_or_else(|| self.missing(name, &expected))?;
-        let items = match found.value {
+        let entry = self.find(name).ok_or_else(|| self.missing(name, &expected))?;
+        let items = match entry.value {
             DeValue::Array(items) if items.iter().next().is_some() => items,
-            _ => return Err(self.wrong(name, &found, &expected)),
+            _ => return Err(self.wrong(name, &entry, &expected)),
         };
         let read = |(index, item): (usize, &'a Spanned<DeValue<'a>>)| match item.get_ref() {
             DeValue::Table(table) => Table::new(self.file, format!("{name}[{index}]"), table, item.span(), Some(keys)),

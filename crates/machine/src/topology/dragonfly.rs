@@ -78,8 +78,8 @@ impl Dragonfly {
         let (group, target) = (from / self.routers, to / self.routers);
         let offset = (target + self.groups - group) % self.groups;
         (0..self.copies)
-            .map(|turn| {
-                let port = (turn + salt) % self.copies * (self.groups - 1) + offset - 1;
+            .map(|number| {
+                let port = (number + salt) % self.copies * (self.groups - 1) + offset - 1;
                 let exit = self.router_of(group, port);
                 let (_, entry_port) = self.across(group, port);
                 (exit, self.global + group * self.ports() + port, self.router_of(target, entry_port))

@@ -44,10 +44,10 @@ impl Embedding {
     /// use weft_machine::{Embedding, Topology};
     ///
     /// // Every two neighbours of a 2 by 4 grid of ranks are on nodes whose numbers differ in one bit.
-    /// let nodes = Embedding::Gray.place(&Topology::Hypercube { dimension: 3 }, &[2, 4]).unwrap();
+    /// let nodes = Embedding::Gray.embed(&Topology::Hypercube { dimension: 3 }, &[2, 4]).unwrap();
     /// assert_eq!(nodes, [0, 1, 3, 2, 4, 5, 7, 6]);
     /// ```
-    pub fn place(self, topology: &Topology, shape: &[usize]) -> Result<Vec<usize>, EmbeddingError> {
+    pub fn embed(self, topology: &Topology, shape: &[usize]) -> Result<Vec<usize>, EmbeddingError> {
         let nodes = topology.nodes();
         let ranks = shape.iter().try_fold(1usize, |product, extent| product.checked_mul(*extent)).unwrap_or(usize::MAX);
         if ranks > nodes {

@@ -116,16 +116,16 @@ impl<'a> Grid<'a> {
 
     /// The nodes one link away, by ascending axis, the higher coordinate first.
     pub fn neighbours(&self, node: usize) -> Vec<usize> {
-        let mut found = Vec::with_capacity(2 * self.extents.len());
+        let mut neighbours = Vec::with_capacity(2 * self.extents.len());
         for axis in self.axes() {
             let (x, last) = (axis.coordinate(node), axis.extent - 1);
             let higher = if x < last { Some(x + 1) } else { (self.wraps && last > 0).then_some(0) };
             let lower = if x > 0 { Some(x - 1) } else { (self.wraps && last > 0).then_some(last) };
             for y in higher.into_iter().chain(lower.filter(|_| lower != higher)) {
-                found.push(node - x * axis.stride + y * axis.stride);
+                neighbours.push(node - x * axis.stride + y * axis.stride);
             }
         }
-        found
+        neighbours
     }
 
     /// A node `hops` links away: as far as possible along the last axis, then the one before.
@@ -157,9 +157,9 @@ impl<'a> Grid<'a> {
         let columns = others.remove(columns);
         let rows = snake(&others);
         let mut order = Vec::with_capacity(nodes);
-        for (turn, row) in rows.iter().enumerate() {
+        for (number, row) in rows.iter().enumerate() {
             let forward = 1..columns.extent;
-            if turn % 2 == 0 {
+            if number % 2 == 0 {
                 order.extend(forward.map(|x| row + x * columns.stride));
             } else {
                 order.extend(forward.rev().map(|x| row + x * columns.stride));

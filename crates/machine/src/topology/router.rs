@@ -2,14 +2,14 @@
 //!
 //! A route on a torus costs a division or two for every axis when it is computed from the extents alone. A router looks
 //! coordinates and lines up instead: eight bytes for each node and axis, 16 KiB for a 32x32 torus, never a table of
-//! pairs. Where that is more than [`MAX_PLACES`], it is computed.
+//! pairs. Where that is more than [`MAX_POSITIONS`], it is computed.
 
 use super::dragonfly::Dragonfly;
 use super::grid::{step, walk};
 use super::{Topology, crossbar, fat_tree, hypercube};
 
 /// The most entries of a table: a machine of millions of nodes must not cost more than what is done on it.
-const MAX_PLACES: usize = 1 << 20;
+const MAX_POSITIONS: usize = 1 << 20;
 
 /// Routes on one topology, the same as [`Topology::route`] gives, from small tables.
 ///
@@ -42,7 +42,7 @@ struct GridRouter {
     wraps: bool,
     axes: Vec<AxisTable>,
     /// For each node, for each axis.
-    places: Vec<Place>,
+    positions: Vec<Position>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +55,7 @@ struct AxisTable {
 
 /// Where a node lies on an axis: its coordinate, and the first link of its line towards higher coordinates.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct Position {
     coordinate: u32,
     up: u32,
 }
@@ -64,7 +64,7 @@ impl Router {
     pub fn new(topology: &Topology) -> Router {
         let kind = match topology {
             Topology::Torus { extents } | Topology::Mesh { extents }
-                if topology.nodes().saturating_mul(extents.len()) <= MAX_PLACES =>
+                if topology.nodes().saturating_mul(extents.len()) <= MAX_POSITIONS =>
             {
                 Kind::Grid(GridRouter::new(topology))
             }
@@ -115,9 +115,9 @@ impl GridRouter {
     fn new(topology: &Topology) -> GridRouter {
         let grid = topology.grid();
         let axes: Vec<_> = grid.axes().filter(|axis| axis.extent > 1).collect();
-        let mut places = Vec::with_capacity(grid.nodes() * axes.len());
+        let mut positions = Vec::with_capacity(grid.nodes() * axes.len());
         for node in 0..grid.nodes() {
-            places.extend(axes.iter().map(|axis| Place {
+            positions.extend(axes.iter().map(|axis| Position {
                 coordinate: (node / axis.stride % axis.extent) as u32,
                 up: (axis.up + axis.line(node) * axis.line_links) as u32,
             }));
@@ -130,22 +130,22 @@ impl GridRouter {
                 down: (axis.down - axis.up) as u32,
             })
             .collect();
-        GridRouter { wraps: grid.wraps, axes, places }
+        GridRouter { wraps: grid.wraps, axes, positions }
     }
 
     #[inline]
-    fn places(&self, node: usize) -> &[Place] {
-        &self.places[node * self.axes.len()..][..self.axes.len()]
+    fn positions(&self, node: usize) -> &[Position] {
+        &self.positions[node * self.axes.len()..][..self.axes.len()]
     }
 
     #[inline]
     fn route(&self, from: usize, to: usize, mut visit: impl FnMut(usize)) {
-        let (sources, targets) = (self.places(from), self.places(to));
+        let (sources, targets) = (self.positions(from), self.positions(to));
         let mut at = from;
         for (index, axis) in self.axes.iter().enumerate() {
             let (x, y) = (sources[index].coordinate as usize, targets[index].coordinate as usize);
             if x != y {
-                let up = self.places(at)[index].up as usize;
+                let up = self.positions(at)[index].up as usize;
                 walk(self.wraps, axis.extent as usize, x, y, up, up + axis.down as usize, &mut visit);
                 at = at + y * axis.stride as usize - x * axis.stride as usize;
             }
@@ -154,17 +154,18 @@ impl GridRouter {
 
     #[inline]
     fn next_hop(&self, at: usize, to: usize) -> Option<(usize, usize)> {
-        let (places, targets) = (self.places(at), self.places(to));
-        let index = places.iter().zip(targets).position(|(place, target)| place.coordinate != target.coordinate)?;
-        let (axis, place) = (&self.axes[index], places[index]);
-        let (x, y, up) = (place.coordinate as usize, targets[index].coordinate as usize, place.up as usize);
+        let (positions, targets) = (self.positions(at), self.positions(to));
+        let index =
+            positions.iter().zip(targets).position(|(position, target)| position.coordinate != target.coordinate)?;
+        let (axis, position) = (&self.axes[index], positions[index]);
+        let (x, y, up) = (position.coordinate as usize, targets[index].coordinate as usize, position.up as usize);
         let (link, next) = step(self.wraps, axis.extent as usize, x, y, up, up + axis.down as usize);
         Some((link, at + next * axis.stride as usize - x * axis.stride as usize))
     }
 
     #[inline]
     fn hops(&self, from: usize, to: usize) -> usize {
-        let pairs = self.places(from).iter().zip(self.places(to)).zip(&self.axes);
+        let pairs = self.positions(from).iter().zip(self.positions(to)).zip(&self.axes);
         pairs
             .map(|((x, y), axis)| {
                 let direct = x.coordinate.abs_diff(y.coordinate);

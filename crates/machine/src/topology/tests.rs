@@ -162,12 +162,12 @@ proptest! {
 
     #[test]
     fn neighbours_are_the_nearest_nodes((topology, node, _) in topology_and_pair()) {
-        let mut found = topology.neighbours(node);
+        let mut neighbours = topology.neighbours(node);
         let distance: Vec<_> = (0..topology.nodes()).map(|other| topology.hops(node, other)).collect();
         let nearest = distance.iter().filter(|&&hops| hops > 0).min();
         let expected: Vec<_> = (0..topology.nodes()).filter(|&other| Some(&distance[other]) == nearest).collect();
-        found.sort_unstable();
-        prop_assert_eq!(found, expected);
+        neighbours.sort_unstable();
+        prop_assert_eq!(neighbours, expected);
     }
 
     #[test]
@@ -207,11 +207,11 @@ proptest! {
     fn gray_neighbours_of_a_grid_are_hypercube_neighbours(bits in prop::collection::vec(0u32..4, 1..4)) {
         let cube = Topology::Hypercube { dimension: bits.iter().sum() };
         let shape: Vec<usize> = bits.iter().map(|bits| 1 << bits).collect();
-        let place = Embedding::Gray.place(&cube, &shape).unwrap();
+        let nodes = Embedding::Gray.embed(&cube, &shape).unwrap();
         let grid = Topology::Torus { extents: shape };
         for rank in 0..grid.nodes() {
             for other in grid.neighbours(rank) {
-                prop_assert_eq!(cube.hops(place[rank], place[other]), 1);
+                prop_assert_eq!(cube.hops(nodes[rank], nodes[other]), 1);
             }
         }
     }
@@ -265,7 +265,7 @@ fn parameters_out_of_range_are_named() {
 #[test]
 fn embeddings_that_do_not_fit_say_so() {
     let cube = Topology::Hypercube { dimension: 3 };
-    let message = |embedding: Embedding, shape: &[usize]| embedding.place(&cube, shape).unwrap_err().to_string();
+    let message = |embedding: Embedding, shape: &[usize]| embedding.embed(&cube, shape).unwrap_err().to_string();
     assert_eq!(message(Embedding::Identity, &[3, 3]), "9 ranks do not fit on 8 nodes");
     assert_eq!(
         message(Embedding::Gray, &[3, 2]),

@@ -18,7 +18,7 @@ impl Statement {
     /// Calls that a rank tells of.
     pub const CALLS: u64 = 64;
     /// Bytes of a call's words that others are told.
-    const TOLD: usize = 1000;
+    const MAX_TEXT: usize = 1000;
 
     pub fn written(&self) -> Box<[u8]> {
         let mut bytes = Vec::new();
@@ -26,7 +26,8 @@ impl Statement {
             bytes.extend(word.to_le_bytes());
         }
         for text in &self.texts {
-            let end = (0..=text.len().min(Statement::TOLD)).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+            let end =
+                (0..=text.len().min(Statement::MAX_TEXT)).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
             bytes.extend(text[..end].replace('\n', " ").as_bytes());
             bytes.push(b'\n');
         }
@@ -104,8 +105,8 @@ mod tests {
             count in any::<u64>(), first in any::<u64>(), calls in prop::collection::vec((any::<u64>(), "[a-zé ]{0,40}"), 0..9)
         ) {
             let (digests, texts) = calls.into_iter().unzip();
-            let given = Statement { count, first, digests, texts };
-            prop_assert_eq!(Statement::read(&given.written()), Some(given));
+            let statement = Statement { count, first, digests, texts };
+            prop_assert_eq!(Statement::read(&statement.written()), Some(statement));
         }
 
         #[test]

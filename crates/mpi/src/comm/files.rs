@@ -15,7 +15,7 @@ use crate::library::{FileFunctions, Handle, Status};
 use crate::open_files::Open;
 
 impl MpiComm {
-    /// The functions; a world that lacks them offers no files of MPI.
+    /// The functions; a backend that lacks them offers no files of MPI.
     fn file_functions(&self) -> &FileFunctions {
         let functions = self.context().library.files.as_ref();
         functions.expect("files of MPI are offered by libraries that have them only")

@@ -86,7 +86,7 @@ impl Node {
     }
 
     /// The place of a rank of the communicator among those of the node.
-    pub fn place_of(&self, rank: usize) -> Option<usize> {
+    pub fn index_of(&self, rank: usize) -> Option<usize> {
         self.members.iter().position(|&member| member == rank)
     }
 
@@ -96,7 +96,7 @@ impl Node {
         let context = comm.context();
         let Some(shared) = &context.library.shared else { return Ok(None) };
         let wanted: u64 = self.numbers(comm, [bytes as u64])?.iter().map(|[bytes]| bytes).sum();
-        let fits = self.numbers(comm, [u64::from(has_room(wanted))])?.iter().all(|&[fits]| fits == 1);
+        let fits = self.numbers(comm, [u64::from(fits_memory(wanted))])?.iter().all(|&[fits]| fits == 1);
         if wanted == 0 || !fits {
             return Ok(None);
         }
@@ -108,18 +108,18 @@ impl Node {
             (shared.win_allocate_shared)(bytes as isize, 1, info, self.comm, &mut own, &mut window)
         };
         context.activity.leave();
-        let made = self.numbers(comm, [u64::from(code == 0)])?;
+        let allocated = self.numbers(comm, [u64::from(code == 0)])?;
         if code == 0 {
             context.windows.borrow_mut().push(window);
         }
-        if made.iter().any(|&[made]| made == 0) {
+        if allocated.iter().any(|&[allocated]| allocated == 0) {
             return Ok(None);
         }
         let mut segments = Vec::with_capacity(self.members.len());
-        for place in 0..self.members.len() {
+        for index in 0..self.members.len() {
             let (mut size, mut unit, mut start): (isize, c_int, *mut u8) = (0, 0, std::ptr::null_mut());
             // SAFETY: the window is live and the place one of its ranks.
-            let code = unsafe { (shared.win_shared_query)(window, place as c_int, &mut size, &mut unit, &mut start) };
+            let code = unsafe { (shared.win_shared_query)(window, index as c_int, &mut size, &mut unit, &mut start) };
             context.check("MPI_Win_shared_query", code)?;
             segments.push(start);
         }
@@ -136,19 +136,19 @@ impl Node {
 
 impl Window {
     /// The start of a rank's segment.
-    pub fn segment(&self, place: usize) -> *mut u8 {
-        self.segments[place]
+    pub fn segment(&self, index: usize) -> *mut u8 {
+        self.segments[index]
     }
 }
 
 /// Whether so many bytes can be shared, with as many to spare: memory that is promised and not there ends the process
 /// when it is touched.
-fn has_room(bytes: u64) -> bool {
+fn fits_memory(bytes: u64) -> bool {
     // SAFETY: statvfs writes what it is given the address of; all zeros are a valid value of it.
-    let mut room: libc::statvfs = unsafe { std::mem::zeroed() };
+    let mut file_system: libc::statvfs = unsafe { std::mem::zeroed() };
     // SAFETY: the path is a C string.
-    if unsafe { libc::statvfs(SHARED_FILES.as_ptr(), &mut room) } != 0 {
+    if unsafe { libc::statvfs(SHARED_FILES.as_ptr(), &mut file_system) } != 0 {
         return true;
     }
-    bytes.saturating_mul(2) <= (room.f_bavail as u64).saturating_mul(room.f_frsize as u64)
+    bytes.saturating_mul(2) <= (file_system.f_bavail as u64).saturating_mul(file_system.f_frsize as u64)
 }

@@ -28,19 +28,19 @@ pub struct Messages {
     comm: MpiComm,
     tag: Tag,
     ends: Vec<Ends>,
-    ways: Vec<Way>,
+    transports: Vec<Transport>,
     round: u64,
     /// The chain of calls (`calls`) with which the round began; every message has it beside it.
     chain: u64,
     /// Whether a round has begun and not ended.
-    under_way: bool,
+    active: bool,
     patience: u32,
     /// Whether some messages are MPI's: a rank that waits for others must let the library work.
     has_requests: bool,
 }
 
 /// What the messages of one end go by.
-enum Way {
+enum Transport {
     Requests(Requests),
     Shared(Shared),
 }
@@ -114,12 +114,12 @@ impl Messages {
     /// Collective over the communicator.
     pub fn new(comm: &MpiComm, tag: Tag, ends: &[Ends]) -> Result<Messages, CommError> {
         let shared = Messages::share(comm, ends)?;
-        let ways = ends.iter().zip(shared).map(|(end, shared)| match shared {
-            Some(shared) => Ok(Way::Shared(shared)),
-            None => Messages::requests(comm, tag, end).map(Way::Requests),
+        let transports = ends.iter().zip(shared).map(|(end, shared)| match shared {
+            Some(shared) => Ok(Transport::Shared(shared)),
+            None => Messages::requests(comm, tag, end).map(Transport::Requests),
         });
-        let ways = ways.collect::<Result<Vec<Way>, CommError>>()?;
-        let has_requests = ways.iter().any(|way| matches!(way, Way::Requests(_)));
+        let transports = transports.collect::<Result<Vec<Transport>, CommError>>()?;
+        let has_requests = transports.iter().any(|transport| matches!(transport, Transport::Requests(_)));
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let neighbours = comm.node()?.map_or(1, |node| node.members.len());
         let patience = if neighbours <= processors { PATIENCE } else { IMPATIENCE };
@@ -127,10 +127,10 @@ impl Messages {
             comm: comm.clone(),
             tag,
             ends: ends.to_vec(),
-            ways,
+            transports,
             round: 0,
             chain: 0,
-            under_way: false,
+            active: false,
             patience,
             has_requests,
         })
@@ -142,33 +142,33 @@ impl Messages {
         let Some(node) = comm.node()? else { return Ok(none()) };
         // First where the channel to each rank of the node begins, then the channels.
         let directory = (8 * node.members.len()).next_multiple_of(PAGE);
-        let places: Vec<Option<usize>> = ends.iter().map(|end| node.place_of(end.peer)).collect();
-        let lengths = ends.iter().zip(&places);
-        let own: usize = lengths.map(|(end, place)| place.map_or(0, |_| channel_bytes(end.send_bytes))).sum();
+        let indices: Vec<Option<usize>> = ends.iter().map(|end| node.index_of(end.peer)).collect();
+        let lengths = ends.iter().zip(&indices);
+        let own: usize = lengths.map(|(end, index)| index.map_or(0, |_| channel_bytes(end.send_bytes))).sum();
         let Some(window) = node.window(comm, if ends.is_empty() { 0 } else { directory + own })? else {
             return Ok(none());
         };
         let entry = |window: &Window, from: usize, to: usize| window.segment(from).cast::<u64>().wrapping_add(to);
         let mut offset = directory;
         let mut outs = Vec::with_capacity(ends.len());
-        for (end, place) in ends.iter().zip(&places) {
+        for (end, index) in ends.iter().zip(&indices) {
             let bytes = channel_bytes(end.send_bytes);
-            let Some(place) = place.filter(|_| bytes > 0) else {
+            let Some(index) = index.filter(|_| bytes > 0) else {
                 outs.push(std::ptr::null_mut());
                 continue;
             };
             // SAFETY: the entry is in the directory of this rank's segment, which others read after they have met it.
-            unsafe { entry(&window, node.rank, place).write(offset as u64) };
+            unsafe { entry(&window, node.rank, index).write(offset as u64) };
             outs.push(window.segment(node.rank).wrapping_add(offset));
             offset += bytes;
         }
         node.meet(comm)?;
-        let shared = ends.iter().zip(places).zip(outs).map(|((end, place), out)| {
-            let place = place?;
+        let shared = ends.iter().zip(indices).zip(outs).map(|((end, index), out)| {
+            let index = index?;
             let into = if end.receive_bytes > 0 {
                 // SAFETY: the sender has written the entry before the ranks met.
-                let offset = unsafe { entry(&window, place, node.rank).read() };
-                window.segment(place).wrapping_add(offset as usize)
+                let offset = unsafe { entry(&window, index, node.rank).read() };
+                window.segment(index).wrapping_add(offset as usize)
             } else {
                 std::ptr::null_mut()
             };
@@ -308,8 +308,8 @@ impl Messages {
 
 impl PersistentMessages for Messages {
     fn describe(&self) -> String {
-        let shared = self.ways.iter().filter(|way| matches!(way, Way::Shared(_))).count();
-        match (shared, self.ways.len() - shared) {
+        let shared = self.transports.iter().filter(|transport| matches!(transport, Transport::Shared(_))).count();
+        match (shared, self.transports.len() - shared) {
             (0, 0) => "no messages".to_owned(),
             (0, _) => "persistent requests of MPI".to_owned(),
             (_, 0) => "shared memory of the node".to_owned(),
@@ -322,19 +322,19 @@ impl PersistentMessages for Messages {
     fn start(&mut self) -> Result<(), CommError> {
         self.comm.context().check_windows()?;
         self.round += 1;
-        self.under_way = true;
+        self.active = true;
         self.chain = self.comm.calls().map_or(0, Calls::chain);
-        for end in 0..self.ways.len() {
+        for end in 0..self.transports.len() {
             let Ends { peer, send_bytes, receive_bytes } = self.ends[end];
-            match &self.ways[end] {
-                Way::Shared(shared) => {
+            match &self.transports[end] {
+                Transport::Shared(shared) => {
                     if send_bytes > 0 {
                         let head = shared.head_out();
                         let free = self.round.saturating_sub(SLOTS as u64);
                         self.until(&head.taken, free, Mark::send(peer, self.tag, send_bytes))?;
                     }
                 }
-                Way::Requests(requests) => {
+                Transport::Requests(requests) => {
                     if receive_bytes > 0 {
                         let mut handle = requests.receive;
                         self.begin(&mut handle)?;
@@ -347,25 +347,25 @@ impl PersistentMessages for Messages {
 
     fn send_buffer(&mut self, end: usize) -> &mut [u8] {
         let bytes = self.ends[end].send_bytes;
-        match &mut self.ways[end] {
-            Way::Requests(requests) => &mut requests.out[..bytes],
-            Way::Shared(_) if bytes == 0 => &mut [],
+        match &mut self.transports[end] {
+            Transport::Requests(requests) => &mut requests.out[..bytes],
+            Transport::Shared(_) if bytes == 0 => &mut [],
             // SAFETY: the slot has so many bytes, and since `start` the receiver is done with them.
-            Way::Shared(shared) => unsafe {
+            Transport::Shared(shared) => unsafe {
                 std::slice::from_raw_parts_mut(Shared::slot(shared.out, bytes, self.round), bytes)
             },
         }
     }
 
     fn send(&mut self, end: usize) -> Result<(), CommError> {
-        match &mut self.ways[end] {
-            Way::Shared(shared) => {
+        match &mut self.transports[end] {
+            Transport::Shared(shared) => {
                 let head = shared.head_out();
                 head.chains[(self.round % SLOTS as u64) as usize].store(self.chain, Ordering::Relaxed);
                 head.sent.store(self.round, Ordering::Release);
                 Ok(())
             }
-            Way::Requests(requests) => {
+            Transport::Requests(requests) => {
                 if let Some(word) = requests.out.get_mut(self.ends[end].send_bytes..).filter(|word| !word.is_empty()) {
                     word.copy_from_slice(&self.chain.to_ne_bytes());
                 }
@@ -379,14 +379,14 @@ impl PersistentMessages for Messages {
 
     fn wait(&mut self, end: usize) -> Result<(), CommError> {
         let mark = self.mark_of_receive(end);
-        match &self.ways[end] {
-            Way::Shared(shared) => {
+        match &self.transports[end] {
+            Transport::Shared(shared) => {
                 self.comm.context().check_windows()?;
                 let head = shared.head_into();
                 self.until(&head.sent, self.round, mark)?;
                 self.compare(head.chains[(self.round % SLOTS as u64) as usize].load(Ordering::Relaxed))
             }
-            Way::Requests(requests) => {
+            Transport::Requests(requests) => {
                 let mut handle = requests.receive;
                 Messages::complete(&self.comm, &mut handle, mark)?;
                 let word = requests.into.last_chunk::<8>().map_or(0, |word| u64::from_ne_bytes(*word));
@@ -397,25 +397,25 @@ impl PersistentMessages for Messages {
 
     fn receive_buffer(&self, end: usize) -> &[u8] {
         let bytes = self.ends[end].receive_bytes;
-        match &self.ways[end] {
-            Way::Requests(requests) => &requests.into[..bytes],
-            Way::Shared(_) if bytes == 0 => &[],
+        match &self.transports[end] {
+            Transport::Requests(requests) => &requests.into[..bytes],
+            Transport::Shared(_) if bytes == 0 => &[],
             // SAFETY: the slot has so many bytes, which the sender leaves alone until `finish`.
-            Way::Shared(shared) => unsafe {
+            Transport::Shared(shared) => unsafe {
                 std::slice::from_raw_parts(Shared::slot(shared.into, bytes, self.round), bytes)
             },
         }
     }
 
     fn finish(&mut self) -> Result<(), CommError> {
-        for (way, end) in self.ways.iter().zip(&self.ends) {
-            match way {
-                Way::Shared(shared) => {
+        for (transport, end) in self.transports.iter().zip(&self.ends) {
+            match transport {
+                Transport::Shared(shared) => {
                     if end.receive_bytes > 0 {
                         shared.head_into().taken.store(self.round, Ordering::Release);
                     }
                 }
-                Way::Requests(requests) => {
+                Transport::Requests(requests) => {
                     if end.send_bytes > 0 {
                         let mut handle = requests.send;
                         Messages::complete(&self.comm, &mut handle, Mark::send(end.peer, self.tag, 0))?;
@@ -424,7 +424,7 @@ impl PersistentMessages for Messages {
                 }
             }
         }
-        self.under_way = false;
+        self.active = false;
         Ok(())
     }
 }
@@ -433,9 +433,9 @@ impl Drop for Messages {
     /// Requests that are under way, after a failure, keep their buffers for ever.
     fn drop(&mut self) {
         let context = self.comm.context();
-        let is_over = self.under_way || context.finalized.get() || std::thread::panicking();
-        for way in &mut self.ways {
-            let Way::Requests(requests) = way else { continue };
+        let is_over = self.active || context.finalized.get() || std::thread::panicking();
+        for transport in &mut self.transports {
+            let Transport::Requests(requests) = transport else { continue };
             if is_over {
                 std::mem::forget(std::mem::replace(&mut requests.out, Buffer::zeroed(0)));
                 std::mem::forget(std::mem::replace(&mut requests.into, Buffer::zeroed(0)));

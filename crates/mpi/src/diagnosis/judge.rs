@@ -64,7 +64,7 @@ pub struct Diagnosis {
     /// Ranks whose processes ended, in that order, when, and how where that is known.
     dead: Vec<(usize, f64, Option<String>)>,
     /// Where in their programs blocked ranks are, and how ranks left theirs, where they said so.
-    places: BTreeMap<usize, String>,
+    locations: BTreeMap<usize, String>,
     /// Ranks that said that they end or why they fail.
     took_leave: BTreeSet<usize>,
 }
@@ -126,11 +126,11 @@ impl Diagnosis {
             self.processes.insert(report.rank, (*pid, host.clone()));
         }
         if let Event::Left { how } = &report.event {
-            self.places.insert(report.rank, format!("it has left the program: {how}"));
+            self.locations.insert(report.rank, format!("it has left the program: {how}"));
         }
         let state = match report.event {
             Event::Blocked { call, collective, moving_bytes, at, .. } => {
-                self.places.extend(at.map(|at| (report.rank, at)));
+                self.locations.extend(at.map(|at| (report.rank, at)));
                 let blocked = Blocked { rank: report.rank, call, collective: collective.map(Collective::pair) };
                 State::Blocked { blocked, moving_bytes }
             }
@@ -182,7 +182,7 @@ impl Diagnosis {
     /// The rank that died first without a word. Its own word may come later than the news of its end.
     fn first_dead(&self) -> Option<(usize, f64, Option<&str>)> {
         let failed = self.failure.as_ref().map_or(f64::INFINITY, |(_, when)| *when);
-        let counts = |when: f64| when < failed + PROMPT || self.death.is_told();
+        let counts = |when: f64| when < failed + PROMPT || self.death.has_cause();
         let mut dead = self.dead.iter().filter(|(rank, when, _)| !self.took_leave.contains(rank) && counts(*when));
         dead.next().map(|(rank, when, how)| (*rank, *when, how.as_deref()))
     }
@@ -209,7 +209,7 @@ impl Diagnosis {
     /// say nothing to whoever wrote the program.
     fn explained(&self, error: RunError) -> RunError {
         let (title, blocked) = match &error {
-            _ if self.places.is_empty() => return error,
+            _ if self.locations.is_empty() => return error,
             RunError::Deadlock { ranks, blocked } => {
                 (format!("deadlock: {} of {ranks} ranks cannot go on", blocked.len()), blocked)
             }
@@ -220,12 +220,12 @@ impl Diagnosis {
         };
         let of_blocked = |blocked: &Blocked| {
             let call = waiting(blocked);
-            let place = self.places.get(&blocked.rank);
-            (blocked.rank, place.map_or_else(|| call.clone(), |place| format!("{place}  ({call})")))
+            let location = self.locations.get(&blocked.rank);
+            (blocked.rank, location.map_or_else(|| call.clone(), |location| format!("{location}  ({call})")))
         };
         let mut lines: BTreeMap<usize, String> = blocked.iter().map(of_blocked).collect();
-        for (rank, place) in &self.places {
-            lines.entry(*rank).or_insert_with(|| place.clone());
+        for (rank, location) in &self.locations {
+            lines.entry(*rank).or_insert_with(|| location.clone());
         }
         let more = lines.len().saturating_sub(MAX_LISTED);
         let mut text = title;

@@ -30,7 +30,7 @@ impl Death {
     }
 
     /// Whether the launcher spoke of a death.
-    pub fn is_told(&self) -> bool {
+    pub fn has_cause(&self) -> bool {
         self.cause.is_some()
     }
 

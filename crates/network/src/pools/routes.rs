@@ -14,7 +14,7 @@ fn is_dateline(topology: &Topology, link: usize) -> bool {
 
 fn coordinates(extents: &[usize], node: usize) -> Vec<usize> {
     let mut rest = node;
-    let mut found: Vec<usize> = extents
+    let mut coordinates: Vec<usize> = extents
         .iter()
         .rev()
         .map(|extent| {
@@ -23,13 +23,13 @@ fn coordinates(extents: &[usize], node: usize) -> Vec<usize> {
             coordinate
         })
         .collect();
-    found.reverse();
-    found
+    coordinates.reverse();
+    coordinates
 }
 
 /// The links of a message with their pools: the second from the dateline to the end of the axis.
 pub(super) fn route(topology: &Topology, from: usize, to: usize) -> Vec<(u32, Pool)> {
-    let mut found = Vec::new();
+    let mut route = Vec::new();
     let (mut axis, mut second) = (None, false);
     topology.route(from, to, |link| {
         let here = axis_of(topology, link);
@@ -37,9 +37,9 @@ pub(super) fn route(topology: &Topology, from: usize, to: usize) -> Vec<(u32, Po
             (axis, second) = (here, false);
         }
         second |= is_dateline(topology, link);
-        found.push((link as u32, 2 * link as u64 + u64::from(second)));
+        route.push((link as u32, 2 * link as u64 + u64::from(second)));
     });
-    found
+    route
 }
 
 /// The axis that a link of a torus lies along.

@@ -2,7 +2,7 @@
 
 use weft_comm::{Buffer, CommError, Communicator, Payload, Source, Tag};
 
-use super::copy::{BoxCopy, Copies, Place};
+use super::copy::{Address, BoxCopy, Copies};
 use super::driver::other_length;
 use super::pattern::Storage;
 use crate::geometry::Geometry;
@@ -23,7 +23,7 @@ pub struct Whole {
 fn part(geometry: &Geometry, rank: usize, strides: &[isize], block: &Storage, out: bool) -> Copies {
     let start = geometry.start(rank);
     let offset = start.iter().zip(strides).map(|(&at, stride)| at as isize * stride).sum();
-    let (whole, own) = (Place { base: 0, offset }, Place { base: 1, offset: block.origin });
+    let (whole, own) = (Address { base: 0, offset }, Address { base: 1, offset: block.origin });
     let (from, to) = if out { (whole, own) } else { (own, whole) };
     let (strides, own_strides) = (strides.to_vec(), block.strides.clone());
     let (from_strides, to_strides) = if out { (strides, own_strides) } else { (own_strides, strides) };
@@ -55,7 +55,7 @@ impl Division<'_> {
     /// Divides the root's array over the ranks. Collective.
     ///
     /// # Errors
-    /// Those of the world.
+    /// Those of the backend.
     ///
     /// # Safety
     /// `whole` (on the root) must have the geometry's shape, `own` memory as `storage` says; both for elements of one size.
@@ -96,7 +96,7 @@ impl Division<'_> {
     /// Puts the blocks of all ranks together in the root's array. Collective.
     ///
     /// # Errors
-    /// Those of the world.
+    /// Those of the backend.
     ///
     /// # Safety
     /// As for [`scatter`](Division::scatter).
@@ -150,8 +150,8 @@ async fn received<C: Communicator>(
 /// The copy of a rank's block from one form (base 0) to another (base 1).
 fn between(geometry: &Geometry, rank: usize, from: &Storage, to: &Storage) -> Copies {
     Copies::new([BoxCopy {
-        from: Place { base: 0, offset: from.origin },
-        to: Place { base: 1, offset: to.origin },
+        from: Address { base: 0, offset: from.origin },
+        to: Address { base: 1, offset: to.origin },
         extents: geometry.local_shape(rank),
         from_strides: from.strides.clone(),
         to_strides: to.strides.clone(),

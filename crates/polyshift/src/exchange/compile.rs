@@ -2,8 +2,8 @@
 
 use weft_comm::Ends;
 
-use super::copy::{BoxCopy, Copies, Place};
-use super::moves::{self, Common, Side, Stretch, products, still};
+use super::copy::{Address, BoxCopy, Copies};
+use super::moves::{self, Common, Interval, Side, products, still};
 use super::pattern::{Boundary, Corners, Edge, Halo, Pattern, PatternError, Shift, Storage};
 use crate::geometry::{Axis, Geometry};
 
@@ -132,8 +132,8 @@ impl Compiler<'_> {
         self.geometry.coordinates_of(self.rank)
     }
 
-    /// The stretches of every axis, by a function of axis number, axis and this rank's coordinate there.
-    fn stretches(&self, of: impl Fn(usize, &Axis, usize) -> Vec<Stretch>) -> Vec<Vec<Stretch>> {
+    /// The intervals of every axis, by a function of axis number, axis and this rank's coordinate there.
+    fn intervals(&self, of: impl Fn(usize, &Axis, usize) -> Vec<Interval>) -> Vec<Vec<Interval>> {
         let axes = self.geometry.axes().iter().zip(self.coordinates()).enumerate();
         axes.map(|(number, (axis, coordinate))| of(number, axis, coordinate)).collect()
     }
@@ -145,8 +145,8 @@ impl Compiler<'_> {
                 self.boundaries.push(Vec::new());
             }
             let circular = shift.boundary == Boundary::Circular;
-            let along = |make: fn(&Axis, usize, i64, bool) -> Vec<Stretch>| {
-                let axes = self.stretches(|number, axis, coordinate| {
+            let along = |make: fn(&Axis, usize, i64, bool) -> Vec<Interval>| {
+                let axes = self.intervals(|number, axis, coordinate| {
                     if number == shift.axis {
                         make(axis, coordinate, shift.by, circular)
                     } else {
@@ -174,9 +174,9 @@ impl Compiler<'_> {
         if extents.contains(&0) {
             return;
         }
-        let mut place = vec![0; extents.len()];
-        place[shift.axis] = from as i64;
-        let to = Place { base: shift.result, offset: storage.offset(&place) };
+        let mut index = vec![0; extents.len()];
+        index[shift.axis] = from as i64;
+        let to = Address { base: shift.result, offset: storage.offset(&index) };
         let to_strides = storage.strides.clone();
         let element = storage.element;
         let (from, from_strides) = match &shift.boundary {
@@ -184,7 +184,7 @@ impl Compiler<'_> {
             Boundary::Value(bytes) => (self.constant(bytes), vec![0; extents.len()]),
             Boundary::Array(_) => {
                 let ranges: Vec<(i64, i64)> =
-                    place.iter().zip(&extents).map(|(&at, &extent)| (at, at + extent as i64)).collect();
+                    index.iter().zip(&extents).map(|(&at, &extent)| (at, at + extent as i64)).collect();
                 // Its number is that of the last one begun.
                 self.lines(self.boundaries.len() - 1, shift.axis, element, &ranges, &vec![false; extents.len()])
             }
@@ -192,15 +192,15 @@ impl Compiler<'_> {
         fills.push(BoxCopy { from, to, extents, from_strides, to_strides, element });
     }
 
-    /// A place among the constants for one element.
-    fn constant(&mut self, bytes: &[u8]) -> Place {
-        let place = Place { base: self.constants_base(), offset: self.constants.len() as isize };
+    /// An address among the constants for one element.
+    fn constant(&mut self, bytes: &[u8]) -> Address {
+        let address = Address { base: self.constants_base(), offset: self.constants.len() as isize };
         self.constants.extend(bytes);
-        place
+        address
     }
 
-    /// A place among the constants for what a boundary array of `axis` has for a box of this rank, and its strides over the
-    /// box (0 along the axis). `ranges` are counted from the rank's first element.
+    /// An address among the constants for what a boundary array of `axis` has for a box of this rank, and its strides
+    /// over the box (0 along the axis). `ranges` are counted from the rank's first element.
     fn lines(
         &mut self,
         number: usize,
@@ -208,7 +208,7 @@ impl Compiler<'_> {
         element: usize,
         ranges: &[(i64, i64)],
         circular: &[bool],
-    ) -> (Place, Vec<isize>) {
+    ) -> (Address, Vec<isize>) {
         let shape = self.geometry.shape();
         let start = self.geometry.start(self.rank);
         let without = |mut extents: Vec<usize>| {
@@ -233,12 +233,12 @@ impl Compiler<'_> {
                 .flat_map(|before| of_axis.iter().map(move |run| [&before[..], &[*run]].concat()))
                 .collect();
         }
-        let offset = |places: Vec<usize>, strides: &[isize]| -> isize {
-            places.iter().zip(strides).map(|(&at, stride)| at as isize * stride).sum()
+        let offset = |indices: Vec<usize>, strides: &[isize]| -> isize {
+            indices.iter().zip(strides).map(|(&at, stride)| at as isize * stride).sum()
         };
         let copies = chosen.into_iter().map(|runs| BoxCopy {
-            from: Place { base: 0, offset: offset(runs.iter().map(|run| run.from).collect(), &whole) },
-            to: Place { base: 1, offset: base + offset(runs.iter().map(|run| run.at).collect(), &own) },
+            from: Address { base: 0, offset: offset(runs.iter().map(|run| run.from).collect(), &whole) },
+            to: Address { base: 1, offset: base + offset(runs.iter().map(|run| run.at).collect(), &own) },
             extents: runs.iter().map(|run| run.length).collect(),
             from_strides: runs.iter().zip(&whole).map(|(run, &step)| if run.is_repeated { 0 } else { step }).collect(),
             to_strides: own.clone(),
@@ -247,7 +247,7 @@ impl Compiler<'_> {
         self.boundaries[number].extend(copies);
         let elements: usize = (0..extents.len()).filter(|&other| other != axis).map(|other| extents[other]).product();
         self.constants.resize(self.constants.len() + elements * element, 0);
-        (Place { base: self.constants_base(), offset: base }, own)
+        (Address { base: self.constants_base(), offset: base }, own)
     }
 
     fn halos(&mut self, halos: &[Halo]) -> Vec<Stage> {
@@ -302,8 +302,8 @@ impl Compiler<'_> {
             }),
             (true, _) => halo.widths[axis],
         };
-        let along = |make: fn(&Axis, usize, Side, usize, bool) -> Vec<Stretch>| {
-            let axes = self.stretches(|number, axis, coordinate| match direction[number] {
+        let along = |make: fn(&Axis, usize, Side, usize, bool) -> Vec<Interval>| {
+            let axes = self.intervals(|number, axis, coordinate| match direction[number] {
                 Some(side) => make(axis, coordinate, side, width(number, side), halo.edges[number] == Edge::Circular),
                 None => still(axis, coordinate, travelling(number)),
             });
@@ -371,8 +371,8 @@ impl Compiler<'_> {
             }
             let storage = &self.arrays[halo.array];
             let (element, to_strides) = (storage.element, storage.strides.clone());
-            let place: Vec<i64> = ranges.iter().map(|range| range.0).collect();
-            let to = Place { base: halo.array, offset: storage.offset(&place) };
+            let index: Vec<i64> = ranges.iter().map(|range| range.0).collect();
+            let to = Address { base: halo.array, offset: storage.offset(&index) };
             let extents = ranges.iter().map(|(from, to)| (to - from) as usize).collect();
             let (from, from_strides) = match (&halo.edges[last], arrays[last]) {
                 (Edge::Value(value), _) => (self.constant(value), vec![0; ranges.len()]),
@@ -391,7 +391,7 @@ impl Compiler<'_> {
     }
 
     /// Sorts boxes by rank and makes them copies. Both ranks of a message have its boxes in the order of what they are
-    /// part of and then of their places at the receiver.
+    /// part of and then of their indices at the receiver.
     fn stage(&self, mut draft: Draft) -> Stage {
         draft.receives.sort_by(|a, b| (a.number, &a.common.mine).cmp(&(b.number, &b.common.mine)));
         draft.sends.sort_by(|a, b| (a.number, &a.common.theirs).cmp(&(b.number, &b.common.theirs)));
@@ -400,8 +400,8 @@ impl Compiler<'_> {
         let local = draft.receives.iter().filter(|item| item.common.rank == self.rank).map(|item| {
             let (from, to) = (&self.arrays[item.source], &self.arrays[item.result]);
             BoxCopy {
-                from: Place { base: item.source, offset: from.offset(&item.common.theirs) },
-                to: Place { base: item.result, offset: to.offset(&item.common.mine) },
+                from: Address { base: item.source, offset: from.offset(&item.common.theirs) },
+                to: Address { base: item.result, offset: to.offset(&item.common.mine) },
                 extents: item.common.extents.clone(),
                 from_strides: from.strides.clone(),
                 to_strides: to.strides.clone(),
@@ -435,10 +435,10 @@ impl Compiler<'_> {
         let mut bytes = 0;
         let mut boxes = Vec::new();
         for item in items {
-            let (array, place) = if out { (item.source, &item.common.mine) } else { (item.result, &item.common.mine) };
+            let (array, index) = if out { (item.source, &item.common.mine) } else { (item.result, &item.common.mine) };
             let storage = &self.arrays[array];
-            let there = Place { base: array, offset: storage.offset(place) };
-            let packed = Place { base: message, offset: bytes as isize };
+            let there = Address { base: array, offset: storage.offset(index) };
+            let packed = Address { base: message, offset: bytes as isize };
             let extents = item.common.extents.clone();
             let dense = Storage::contiguous(storage.element, &extents, &vec![[0, 0]; extents.len()]);
             bytes += dense.bytes(&extents);
@@ -466,8 +466,8 @@ impl Compiler<'_> {
     }
 }
 
-/// Consecutive places of a box along an axis, and the lines of a boundary array that they take: consecutive ones, or all
-/// the same.
+/// Consecutive indices of a box along an axis, and the lines of a boundary array that they take: consecutive ones, or
+/// all the same.
 #[derive(Clone, Copy)]
 struct Run {
     at: usize,
@@ -476,17 +476,17 @@ struct Run {
     is_repeated: bool,
 }
 
-/// The lines that `length` places from place `first` of an axis take: around it where `circular`, else the nearest.
+/// The lines that `length` indices from `first` of an axis take: around it where `circular`, else the nearest.
 fn runs(first: i64, length: usize, extent: usize, circular: bool) -> Vec<Run> {
     let mut runs = Vec::new();
     let (mut at, end) = (0, extent as i64);
     while at < length {
-        let place = first + at as i64;
-        let (from, most, is_repeated) = match place {
-            _ if circular => (place.rem_euclid(end), end - place.rem_euclid(end), false),
-            _ if place < 0 => (0, -place, true),
-            _ if place >= end => (end - 1, i64::MAX, true),
-            _ => (place, end - place, false),
+        let index = first + at as i64;
+        let (from, most, is_repeated) = match index {
+            _ if circular => (index.rem_euclid(end), end - index.rem_euclid(end), false),
+            _ if index < 0 => (0, -index, true),
+            _ if index >= end => (end - 1, i64::MAX, true),
+            _ => (index, end - index, false),
         };
         let length = most.min((length - at) as i64) as usize;
         runs.push(Run { at, from: from as usize, length, is_repeated });

@@ -1,14 +1,14 @@
-//! Boxes of elements copied between strided places: packing, unpacking, and what stays on its rank.
+//! Boxes of elements copied between strided addresses: packing, unpacking, and what stays on its rank.
 //!
 //! Rows that are contiguous on both sides are copied whole. Where single elements are far apart (faces across the last
 //! axis) time is spent on waiting for cache lines, so boxes of equal form are walked together, each line being fetched
-//! once, and lines are asked for some rows ahead.
+//! once, and lines are prefetched some rows ahead.
 
 use weft_simd::prefetch;
 
 /// Where a box begins: so many bytes from the start of a base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Address {
     /// An index into the bases that [`Copies::run`] is given.
     pub base: usize,
     pub offset: isize,
@@ -17,8 +17,8 @@ pub struct Place {
 /// One box to copy, axes outermost first; strides in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoxCopy {
-    pub from: Place,
-    pub to: Place,
+    pub from: Address,
+    pub to: Address,
     pub extents: Vec<usize>,
     pub from_strides: Vec<isize>,
     pub to_strides: Vec<isize>,
@@ -43,9 +43,9 @@ struct Walk {
     outer: Vec<Loop>,
     middle: Loop,
     inner: Loop,
-    /// Contiguous bytes at each place.
+    /// Contiguous bytes at each address.
     row: usize,
-    parts: Vec<(Place, Place)>,
+    parts: Vec<(Address, Address)>,
 }
 
 /// Copies that are done together, in any order: no destination may be a source.
@@ -59,7 +59,7 @@ pub struct Copies {
 const SHORT_ROW: usize = 64;
 /// The most boxes that are walked together: more streams than a processor follows.
 const MAX_PARTS: usize = 4;
-/// How many places ahead lines are asked for.
+/// How many steps ahead lines are prefetched.
 const AHEAD: usize = 16;
 
 impl Copies {
@@ -86,12 +86,12 @@ impl Copies {
     /// Does it.
     ///
     /// # Safety
-    /// Every place of every box must lie in memory behind its base that may be read (sources) or written
+    /// Every element of every box must lie in memory behind its base that may be read (sources) or written
     /// (destinations) by this thread, and no destination may overlap a source or another destination.
     pub unsafe fn run(&self, bases: &[*mut u8]) {
         for walk in &self.walks {
-            // SAFETY: every place of the boxes, of which this walk has some, lies in memory behind its base that may be
-            // read or written, and no destination overlaps another place (this function's conditions).
+            // SAFETY: every element of the boxes, of which this walk has some, lies in memory behind its base that may
+            // be read or written, and no destination overlaps another element (this function's conditions).
             unsafe { walk.run(bases) };
         }
     }
@@ -143,14 +143,14 @@ impl Walk {
                 (bases[from.base].cast_const().wrapping_offset(from.offset), bases[to.base].wrapping_offset(to.offset));
         }
         // SAFETY: the pointers are where the boxes of this walk begin (`Copies::new` joins MAX_PARTS parts at most, so that
-        // none is left out), and the loops are those of the boxes, whose places may be read and written (this
+        // none is left out), and the loops are those of the boxes, whose elements may be read and written (this
         // function's condition).
         unsafe { self.descend(&self.outer, &mut pointers[..count]) };
     }
 
     /// # Safety
     /// The pointers, MAX_PARTS at most, are where parts of the boxes begin that have the loops `outer` and the two
-    /// innermost ones, whose places may be read and written, and no destination overlaps another place.
+    /// innermost ones, whose elements may be read and written, and no destination overlaps another element.
     unsafe fn descend(&self, outer: &[Loop], pointers: &mut [(*const u8, *mut u8)]) {
         let Some((first, rest)) = outer.split_first() else {
             // SAFETY: without outer loops the pointers are where planes of the boxes begin (this function's condition).
@@ -158,9 +158,9 @@ impl Walk {
         };
         let mut here = [(std::ptr::null::<u8>(), std::ptr::null_mut::<u8>()); MAX_PARTS];
         let here = &mut here[..pointers.len()];
-        for turn in 0..first.count as isize {
+        for i in 0..first.count as isize {
             for (here, (from, to)) in here.iter_mut().zip(pointers.iter()) {
-                *here = (from.wrapping_offset(turn * first.from), to.wrapping_offset(turn * first.to));
+                *here = (from.wrapping_offset(i * first.from), to.wrapping_offset(i * first.to));
             }
             // SAFETY: each pointer has gone on by less than `count` steps of the outermost loop, to where a part of its
             // box with the remaining loops begins.
@@ -171,8 +171,8 @@ impl Walk {
     /// The two innermost loops.
     ///
     /// # Safety
-    /// The pointers are where planes of the boxes begin, whose places may be read and written for a row, and no destination
-    /// overlaps another place.
+    /// The pointers are where planes of the boxes begin, whose elements may be read and written for a row, and no
+    /// destination overlaps another element.
     unsafe fn plane(&self, pointers: &mut [(*const u8, *mut u8)]) {
         // SAFETY: the pointers are where planes of the boxes begin (this function's condition), each element or row of
         // which has the bytes of the type by which it is copied.
@@ -214,7 +214,7 @@ impl Walk {
         }
     }
 
-    /// As `pairs`; lines are asked for where they are read and, if `TARGETS`, where they are written.
+    /// As `pairs`; lines are prefetched where they are read and, if `TARGETS`, where they are written.
     ///
     /// # Safety
     /// As [`plane`](Walk::plane), with rows of `T`'s bytes.
@@ -225,23 +225,23 @@ impl Walk {
     ) {
         let Loop { count, from, to } = self.inner;
         let far = count.min(AHEAD) as isize;
-        // So far ahead in this line of places, and for its last places in the next line.
+        // So far ahead in this line, and for its last steps in the next line.
         let here = (far * from, far * to);
         let rest = far - count as isize;
         let next = (self.middle.from + rest * from, self.middle.to + rest * to);
-        for turn in 0..self.middle.count as isize {
-            let source = |pointer: *const u8| pointer.wrapping_offset(turn * self.middle.from);
-            let target = |pointer: *mut u8| pointer.wrapping_offset(turn * self.middle.to);
+        for i in 0..self.middle.count as isize {
+            let source = |pointer: *const u8| pointer.wrapping_offset(i * self.middle.from);
+            let target = |pointer: *mut u8| pointer.wrapping_offset(i * self.middle.to);
             let (mut fa, mut fb, mut ta, mut tb) = (source(from_a), source(from_b), target(to_a), target(to_b));
-            for (places, (ahead_from, ahead_to)) in [(count - far as usize, here), (far as usize, next)] {
-                for _ in 0..places {
+            for (steps, (ahead_from, ahead_to)) in [(count - far as usize, here), (far as usize, next)] {
+                for _ in 0..steps {
                     prefetch(fa.wrapping_offset(ahead_from));
                     prefetch(fb.wrapping_offset(ahead_from));
                     if TARGETS {
                         prefetch(ta.wrapping_offset(ahead_to));
                         prefetch(tb.wrapping_offset(ahead_to));
                     }
-                    // SAFETY: source and target are places of the boxes, `turn` and the number of steps being below the
+                    // SAFETY: source and target are elements of the boxes, `i` and the number of steps being below the
                     // counts of the loops, and may be read and written for a row of `T`'s bytes (this function's
                     // condition), at any address.
                     unsafe {
@@ -262,13 +262,13 @@ impl Walk {
     /// As [`plane`](Walk::plane), with rows of `T`'s bytes.
     unsafe fn elements<T: Copy>(&self, pointers: &[(*const u8, *mut u8)]) {
         let Loop { count, from, to } = self.inner;
-        for turn in 0..self.middle.count as isize {
-            for place in 0..count {
-                let ahead = place + AHEAD;
+        for i in 0..self.middle.count as isize {
+            for j in 0..count {
+                let ahead = j + AHEAD;
                 let (line, ahead) = if ahead < count { (0, ahead as isize) } else { (1, (ahead - count) as isize) };
-                let lines = turn + line;
+                let lines = i + line;
                 let (source, target) = (lines * self.middle.from + ahead * from, lines * self.middle.to + ahead * to);
-                let at = place as isize;
+                let at = j as isize;
                 for &(source_start, target_start) in pointers {
                     if from.unsigned_abs() >= SHORT_ROW {
                         prefetch(source_start.wrapping_offset(source));
@@ -276,9 +276,9 @@ impl Walk {
                     if to.unsigned_abs() >= SHORT_ROW {
                         prefetch(target_start.wrapping_offset(target));
                     }
-                    let source = source_start.wrapping_offset(turn * self.middle.from + at * from);
-                    let target = target_start.wrapping_offset(turn * self.middle.to + at * to);
-                    // SAFETY: source and target are places of the boxes, `turn` and `place` being below the counts of
+                    let source = source_start.wrapping_offset(i * self.middle.from + at * from);
+                    let target = target_start.wrapping_offset(i * self.middle.to + at * to);
+                    // SAFETY: source and target are elements of the boxes, `i` and `j` being below the counts of
                     // the loops, and may be read and written for a row of `T`'s bytes (this function's condition), at
                     // any address.
                     unsafe { target.cast::<T>().write_unaligned(source.cast::<T>().read_unaligned()) };
@@ -293,11 +293,11 @@ impl Walk {
     /// As [`plane`](Walk::plane).
     unsafe fn rows(&self, pointers: &[(*const u8, *mut u8)]) {
         for &(source, target) in pointers {
-            for turn in 0..self.middle.count as isize {
-                for place in 0..self.inner.count as isize {
-                    let source = source.wrapping_offset(turn * self.middle.from + place * self.inner.from);
-                    let target = target.wrapping_offset(turn * self.middle.to + place * self.inner.to);
-                    // SAFETY: the row is one of the boxes, `turn` and `place` being below the counts of the loops, may
+            for i in 0..self.middle.count as isize {
+                for j in 0..self.inner.count as isize {
+                    let source = source.wrapping_offset(i * self.middle.from + j * self.inner.from);
+                    let target = target.wrapping_offset(i * self.middle.to + j * self.inner.to);
+                    // SAFETY: the row is one of the boxes, `i` and `j` being below the counts of the loops, may
                     // be read and written, and overlaps no destination (this function's condition).
                     unsafe { std::ptr::copy_nonoverlapping(source, target, self.row) };
                 }
@@ -311,7 +311,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A box in two buffers with room around it, and the same copy element by element.
+    /// A box in two buffers with space around it, and the same copy element by element.
     fn boxes() -> impl Strategy<Value = (Vec<BoxCopy>, usize, usize)> {
         let axis = (1usize..6, 1usize..4, 1usize..4);
         let element = proptest::sample::select(vec![1usize, 2, 3, 4, 8, 12, 16]);
@@ -326,18 +326,18 @@ mod tests {
                 all.reverse();
                 (all, stride)
             };
-            let (from_strides, from_room) = strides(|axis| axis.1);
-            let (to_strides, to_room) = strides(|axis| axis.2);
+            let (from_strides, from_bytes) = strides(|axis| axis.1);
+            let (to_strides, to_bytes) = strides(|axis| axis.2);
             let extents: Vec<usize> = axes.iter().map(|axis| axis.0).collect();
             let boxes = (0..copies).map(|copy| BoxCopy {
-                from: Place { base: 0, offset: (copy * from_room) as isize },
-                to: Place { base: 1, offset: (copy * to_room) as isize },
+                from: Address { base: 0, offset: (copy * from_bytes) as isize },
+                to: Address { base: 1, offset: (copy * to_bytes) as isize },
                 extents: extents.clone(),
                 from_strides: from_strides.clone(),
                 to_strides: to_strides.clone(),
                 element,
             });
-            (boxes.collect(), copies * from_room, copies * to_room)
+            (boxes.collect(), copies * from_bytes, copies * to_bytes)
         })
     }
 
@@ -357,9 +357,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn boxes_are_copied_as_element_by_element((boxes, from_room, to_room) in boxes()) {
-            let mut from: Vec<u8> = (0..from_room).map(|i| (i % 251) as u8).collect();
-            let mut to = vec![255u8; to_room];
+        fn boxes_are_copied_as_element_by_element((boxes, from_bytes, to_bytes) in boxes()) {
+            let mut from: Vec<u8> = (0..from_bytes).map(|i| (i % 251) as u8).collect();
+            let mut to = vec![255u8; to_bytes];
             let mut expected = to.clone();
             boxes.iter().for_each(|one| one_by_one(one, &from, &mut expected));
             let copies = Copies::new(boxes);
@@ -372,8 +372,8 @@ mod tests {
     #[test]
     fn axes_that_lie_in_one_piece_are_one_row() {
         let whole = BoxCopy {
-            from: Place { base: 0, offset: 0 },
-            to: Place { base: 1, offset: 0 },
+            from: Address { base: 0, offset: 0 },
+            to: Address { base: 1, offset: 0 },
             extents: vec![4, 1, 5, 6],
             from_strides: vec![240, 7, 48, 8],
             to_strides: vec![240, 9, 48, 8],

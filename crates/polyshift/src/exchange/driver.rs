@@ -7,7 +7,7 @@ use weft_comm::{CommError, Communicator, Ends, Payload, Persistent, Tag, Work};
 use super::compile::RankPlan;
 
 /// The tags of exchanges: apart from those that programs of the suite use, a few sets of them one after the other, so
-/// that exchanges under way at one time do not meet.
+/// that exchanges active at one time do not meet.
 const FIRST_TAG: u32 = 0x4000;
 const TAGS: u32 = 1024;
 
@@ -20,7 +20,7 @@ pub struct Exchange<C: Communicator> {
     messages: Vec<Persistent<C>>,
     /// Of the arrays, the message at hand, and the constants.
     bases: Vec<*mut u8>,
-    under_way: bool,
+    active: bool,
     phantom: bool,
     rank: usize,
 }
@@ -30,9 +30,9 @@ pub struct Exchange<C: Communicator> {
 pub struct Options {
     /// Whether only lengths travel: there is no data.
     pub phantom: bool,
-    /// Whether each message is sent and received by itself even where the world has a better way.
+    /// Whether each message is sent and received by itself even where the backend has a better way.
     pub plain: bool,
-    /// Distinguishes exchanges that are under way at one time; the same on all ranks.
+    /// Distinguishes exchanges that are active at one time; the same on all ranks.
     pub number: u32,
 }
 
@@ -40,7 +40,7 @@ impl<C: Communicator> Exchange<C> {
     /// Sets up the messages of a plan. Collective.
     ///
     /// # Errors
-    /// Those of the world.
+    /// Those of the backend.
     pub fn new(comm: &C, plan: RankPlan, options: Options) -> Result<Exchange<C>, CommError> {
         let tag = Tag::User(FIRST_TAG + options.number % TAGS);
         let messages = plan.stages.iter().map(|stage| {
@@ -52,7 +52,7 @@ impl<C: Communicator> Exchange<C> {
         });
         let messages = messages.collect::<Result<_, _>>()?;
         let bases = vec![std::ptr::null_mut(); plan.arrays + 2];
-        Ok(Exchange { plan, messages, bases, under_way: false, phantom: options.phantom, rank: comm.rank() })
+        Ok(Exchange { plan, messages, bases, active: false, phantom: options.phantom, rank: comm.rank() })
     }
 
     /// The plan.
@@ -78,29 +78,29 @@ impl<C: Communicator> Exchange<C> {
     }
 
     /// Whether it has begun and not ended.
-    pub fn is_under_way(&self) -> bool {
-        self.under_way
+    pub fn is_active(&self) -> bool {
+        self.active
     }
 
     /// Starts an exchange of the arrays whose memory begins at `arrays`; with phantoms they are not looked at.
     ///
     /// # Errors
-    /// Those of the world.
+    /// Those of the backend.
     ///
     /// # Panics
-    /// When it is under way, or is given another number of arrays than the plan has.
+    /// When it is active, or is given another number of arrays than the plan has.
     ///
     /// # Safety
     /// Every array must have memory as its `Storage` in the plan says, which stays until [`end`](Exchange::end) has
     /// returned; no two may overlap.
     pub unsafe fn begin(&mut self, arrays: &[*mut u8]) -> Result<(), CommError> {
-        assert!(!self.under_way, "the exchange is under way");
+        assert!(!self.active, "the exchange is under way");
         assert!(self.phantom || arrays.len() == self.plan.arrays, "another number of arrays than the plan has");
         if !self.phantom {
             self.bases[..arrays.len()].copy_from_slice(arrays);
             self.bases[arrays.len() + 1] = self.plan.constants.as_mut_ptr();
         }
-        self.under_way = true;
+        self.active = true;
         // SAFETY: the bases of the arrays have the memory that the plan's storages say, or are not looked at (this
         // function's condition), and that of the constants is the plan's own.
         unsafe { self.send(0) }
@@ -109,7 +109,7 @@ impl<C: Communicator> Exchange<C> {
     /// Completes it.
     ///
     /// # Errors
-    /// Those of the world.
+    /// Those of the backend.
     ///
     /// # Panics
     /// When it has not begun.
@@ -117,7 +117,7 @@ impl<C: Communicator> Exchange<C> {
     /// # Safety
     /// As for [`begin`](Exchange::begin).
     pub async unsafe fn end(&mut self) -> Result<(), CommError> {
-        assert!(self.under_way, "the exchange has not begun");
+        assert!(self.active, "the exchange has not begun");
         for stage in 0..self.plan.stages.len() {
             // SAFETY: the memory of the arrays that `begin` was given is still there (this function's condition); local
             // copies name arrays and constants, whose bases `begin` has set, and no message.
@@ -131,13 +131,13 @@ impl<C: Communicator> Exchange<C> {
                 self.receive(stage).await?;
             }
         }
-        self.under_way = false;
+        self.active = false;
         Ok(())
     }
 
-    /// Gives up an exchange that is under way, after a failure.
+    /// Gives up an exchange that is active, after a failure.
     pub fn abandon(&mut self) {
-        self.under_way = false;
+        self.active = false;
     }
 
     /// # Safety
@@ -181,8 +181,8 @@ impl<C: Communicator> Exchange<C> {
         self.messages[stage].finish().await
     }
 
-    /// Charges, in virtual time, the bytes that the rank copies into messages. On real worlds it copies them, and nothing is
-    /// added.
+    /// Charges, in virtual time, the bytes that the rank copies into messages. On real backends it copies them, and
+    /// nothing is added.
     pub async fn charge_packing(&self, comm: &C) {
         let count = self.plan.copied_bytes()[0];
         comm.compute(Work::Operations { operation: Operation::CopyByte, count }).await;
@@ -205,9 +205,9 @@ fn unfinished(rank: usize, peer: usize) -> CommError {
 
 /// A message that is not of the length that the plan says would be read beyond its end, or leave elements as they were.
 #[cold]
-pub(super) fn other_length(rank: usize, peer: usize, found: usize, expected: usize) -> CommError {
+pub(super) fn other_length(rank: usize, peer: usize, actual: usize, expected: usize) -> CommError {
     let what = format!(
-        "rank {peer} sent {found} bytes where {expected} are exchanged; all ranks must give arrays of one shape and type"
+        "rank {peer} sent {actual} bytes where {expected} are exchanged; all ranks must give arrays of one shape and type"
     );
     CommError::program(rank, what)
 }
@@ -224,12 +224,12 @@ pub async fn agree<C: Communicator>(
     what: &str,
 ) -> Result<Result<(), String>, CommError> {
     /// Bytes of an error that the other ranks are told.
-    const TOLD: usize = 1000;
-    let mut own = vec![0u8; 16 + TOLD];
+    const MAX_TEXT: usize = 1000;
+    let mut own = vec![0u8; 16 + MAX_TEXT];
     match &part {
         Ok(digest) => own[8..16].copy_from_slice(&digest.to_le_bytes()),
         Err(text) => {
-            let end = (0..=text.len().min(TOLD)).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+            let end = (0..=text.len().min(MAX_TEXT)).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
             own[..8].copy_from_slice(&(1 + end as u64).to_le_bytes());
             own[16..16 + end].copy_from_slice(&text.as_bytes()[..end]);
         }
@@ -240,14 +240,14 @@ pub async fn agree<C: Communicator>(
     }
     let Some(all) = all.values::<u8>() else { return Ok(Ok(())) };
     let number = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_le_bytes);
-    for (rank, entry) in all.chunks_exact(16 + TOLD).enumerate() {
+    for (rank, entry) in all.chunks_exact(16 + MAX_TEXT).enumerate() {
         let length = number(&entry[..8]) as usize;
         if length > 0 {
             let text = String::from_utf8_lossy(&entry[16..16 + length - 1]);
             return Ok(Err(format!("rank {rank}: {text}")));
         }
     }
-    let digest = |rank: usize| number(&all[rank * (16 + TOLD) + 8..rank * (16 + TOLD) + 16]);
+    let digest = |rank: usize| number(&all[rank * (16 + MAX_TEXT) + 8..rank * (16 + MAX_TEXT) + 16]);
     let other = (1..comm.size()).find(|&rank| digest(rank) != digest(0));
     Ok(other.map_or(Ok(()), |rank| {
         Err(format!(

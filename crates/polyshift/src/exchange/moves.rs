@@ -1,13 +1,13 @@
 //! Which elements go from which rank to which: the boxes of one rank's exchange, computed from the geometry alone.
 //!
-//! A box is a product of stretches, one an axis. What a rank receives and what its partners send follow from the same
+//! A box is a product of intervals, one an axis. What a rank receives and what its partners send follow from the same
 //! numbers, so no rank has to be told anything, and both ends of a message know the order of the boxes in it.
 
 use crate::geometry::{Axis, Geometry};
 
-/// A stretch of one axis that this rank and another have in common in an exchange.
+/// An interval of one axis that this rank and another have in common in an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stretch {
+pub struct Interval {
     /// The other rank's coordinate on the axis.
     pub other: usize,
     /// Where it begins here, counted from this rank's first element: negative before it.
@@ -26,36 +26,36 @@ pub struct Common {
     pub extents: Vec<usize>,
 }
 
-/// The boxes that are the products of stretches, one of each axis.
-pub fn products(geometry: &Geometry, axes: &[Vec<Stretch>]) -> Vec<Common> {
-    let mut chosen: Vec<Vec<Stretch>> = vec![Vec::new()];
-    for stretches in axes {
+/// The boxes that are the products of intervals, one of each axis.
+pub fn products(geometry: &Geometry, axes: &[Vec<Interval>]) -> Vec<Common> {
+    let mut chosen: Vec<Vec<Interval>> = vec![Vec::new()];
+    for intervals in axes {
         chosen = chosen
             .into_iter()
-            .flat_map(|before| stretches.iter().map(move |stretch| [&before[..], &[*stretch]].concat()))
+            .flat_map(|before| intervals.iter().map(move |interval| [&before[..], &[*interval]].concat()))
             .collect();
     }
-    let common = |stretches: Vec<Stretch>| {
-        let coordinates: Vec<usize> = stretches.iter().map(|stretch| stretch.other).collect();
+    let common = |intervals: Vec<Interval>| {
+        let coordinates: Vec<usize> = intervals.iter().map(|interval| interval.other).collect();
         Common {
             rank: geometry.rank_of(&coordinates),
-            mine: stretches.iter().map(|stretch| stretch.mine).collect(),
-            theirs: stretches.iter().map(|stretch| stretch.theirs).collect(),
-            extents: stretches.iter().map(|stretch| stretch.length).collect(),
+            mine: intervals.iter().map(|interval| interval.mine).collect(),
+            theirs: intervals.iter().map(|interval| interval.theirs).collect(),
+            extents: intervals.iter().map(|interval| interval.length).collect(),
         }
     };
     chosen.into_iter().map(common).filter(|common| !common.extents.contains(&0)).collect()
 }
 
 /// An axis on which nothing moves: the rank's own elements and, where ghosts travel too, those around them.
-pub fn still(axis: &Axis, coordinate: usize, ghosts: [usize; 2]) -> Vec<Stretch> {
+pub fn still(axis: &Axis, coordinate: usize, ghosts: [usize; 2]) -> Vec<Interval> {
     let [before, after] = ghosts;
     let start = -(before as i64);
     let length = axis.length(coordinate);
     if length == 0 {
         return Vec::new();
     }
-    vec![Stretch { other: coordinate, mine: start, theirs: start, length: before + length + after }]
+    vec![Interval { other: coordinate, mine: start, theirs: start, length: before + length + after }]
 }
 
 /// A distance as what it comes to: around the axis where `circular`, never farther than its end otherwise.
@@ -65,23 +65,23 @@ fn effective(axis: &Axis, by: i64, circular: bool) -> i64 {
 }
 
 /// Where the elements of `coordinate` come from in a shift: element i is given element i + `by`.
-pub fn shift_sources(axis: &Axis, coordinate: usize, by: i64, circular: bool) -> Vec<Stretch> {
+pub fn shift_sources(axis: &Axis, coordinate: usize, by: i64, circular: bool) -> Vec<Interval> {
     let range = axis.range(coordinate);
     let from = range.start as i64 + effective(axis, by, circular);
-    stretches_of(axis, from, range.len(), circular, 0)
+    intervals_of(axis, from, range.len(), circular, 0)
 }
 
 /// Where the elements of `coordinate` go to in a shift: element j is given to element j - `by`.
-pub fn shift_targets(axis: &Axis, coordinate: usize, by: i64, circular: bool) -> Vec<Stretch> {
+pub fn shift_targets(axis: &Axis, coordinate: usize, by: i64, circular: bool) -> Vec<Interval> {
     let range = axis.range(coordinate);
     let from = range.start as i64 - effective(axis, by, circular);
-    stretches_of(axis, from, range.len(), circular, 0)
+    intervals_of(axis, from, range.len(), circular, 0)
 }
 
-fn stretches_of(axis: &Axis, from: i64, length: usize, circular: bool, mine: i64) -> Vec<Stretch> {
+fn intervals_of(axis: &Axis, from: i64, length: usize, circular: bool, mine: i64) -> Vec<Interval> {
     let pieces = axis.pieces(from, length, circular).into_iter();
     pieces
-        .map(|piece| Stretch {
+        .map(|piece| Interval {
             other: piece.coordinate,
             mine: mine + piece.at as i64,
             theirs: piece.local as i64,
@@ -116,16 +116,16 @@ fn ghosts(axis: &Axis, coordinate: usize, side: Side, width: usize) -> (i64, i64
 }
 
 /// Where the ghosts of `coordinate` come from.
-pub fn ghost_sources(axis: &Axis, coordinate: usize, side: Side, width: usize, circular: bool) -> Vec<Stretch> {
+pub fn ghost_sources(axis: &Axis, coordinate: usize, side: Side, width: usize, circular: bool) -> Vec<Interval> {
     if axis.length(coordinate) == 0 {
         return Vec::new();
     }
     let (from, mine) = ghosts(axis, coordinate, side, width);
-    stretches_of(axis, from, width, circular, mine)
+    intervals_of(axis, from, width, circular, mine)
 }
 
 /// Whose ghosts the elements of `coordinate` are, where those ghosts lie on `side` of their owners.
-pub fn ghost_targets(axis: &Axis, coordinate: usize, side: Side, width: usize, circular: bool) -> Vec<Stretch> {
+pub fn ghost_targets(axis: &Axis, coordinate: usize, side: Side, width: usize, circular: bool) -> Vec<Interval> {
     let mut targets = Vec::new();
     if axis.length(coordinate) == 0 || width == 0 {
         return targets;
@@ -133,7 +133,7 @@ pub fn ghost_targets(axis: &Axis, coordinate: usize, side: Side, width: usize, c
     for other in near(axis, coordinate, width, circular) {
         for source in ghost_sources(axis, other, side, width, circular) {
             if source.other == coordinate {
-                targets.push(Stretch { other, mine: source.theirs, theirs: source.mine, length: source.length });
+                targets.push(Interval { other, mine: source.theirs, theirs: source.mine, length: source.length });
             }
         }
     }
@@ -177,27 +177,31 @@ mod tests {
         })
     }
 
-    /// Every pair of places that a list of stretches joins, from the point of view of the receiver:
-    /// (receiver, place, sender, place).
+    /// Every pair of indices that a list of intervals joins, from the point of view of the receiver:
+    /// (receiver, index, sender, index).
     type Pairs = Vec<(usize, i64, usize, i64)>;
 
-    fn received(axis: &Axis, stretches: impl Fn(usize) -> Vec<Stretch>) -> Pairs {
-        pairs(axis, stretches, |own, stretch, step| (own, stretch.mine + step, stretch.other, stretch.theirs + step))
+    fn received(axis: &Axis, intervals: impl Fn(usize) -> Vec<Interval>) -> Pairs {
+        pairs(axis, intervals, |own, interval, step| {
+            (own, interval.mine + step, interval.other, interval.theirs + step)
+        })
     }
 
-    fn sent(axis: &Axis, stretches: impl Fn(usize) -> Vec<Stretch>) -> Pairs {
-        pairs(axis, stretches, |own, stretch, step| (stretch.other, stretch.theirs + step, own, stretch.mine + step))
+    fn sent(axis: &Axis, intervals: impl Fn(usize) -> Vec<Interval>) -> Pairs {
+        pairs(axis, intervals, |own, interval, step| {
+            (interval.other, interval.theirs + step, own, interval.mine + step)
+        })
     }
 
     fn pairs(
         axis: &Axis,
-        stretches: impl Fn(usize) -> Vec<Stretch>,
-        pair: impl Fn(usize, Stretch, i64) -> (usize, i64, usize, i64),
+        intervals: impl Fn(usize) -> Vec<Interval>,
+        pair: impl Fn(usize, Interval, i64) -> (usize, i64, usize, i64),
     ) -> Pairs {
         let mut all: Pairs = Vec::new();
         for own in 0..axis.ranks() {
-            for stretch in stretches(own) {
-                all.extend((0..stretch.length as i64).map(|step| pair(own, stretch, step)));
+            for interval in intervals(own) {
+                all.extend((0..interval.length as i64).map(|step| pair(own, interval, step)));
             }
         }
         all.sort_unstable();
@@ -229,17 +233,17 @@ mod tests {
                 let range = axis.range(own);
                 let (from, to) = shift_outside(&axis, own, by);
                 let sources = shift_sources(&axis, own, by, false);
-                for place in 0..range.len() {
-                    let element = (range.start + place) as i128 + i128::from(by);
-                    let hits: Vec<&Stretch> = sources
+                for index in 0..range.len() {
+                    let element = (range.start + index) as i128 + i128::from(by);
+                    let hits: Vec<&Interval> = sources
                         .iter()
-                        .filter(|s| (s.mine..s.mine + s.length as i64).contains(&(place as i64)))
+                        .filter(|s| (s.mine..s.mine + s.length as i64).contains(&(index as i64)))
                         .collect();
                     let is_outside = !(0..extent).contains(&element);
-                    prop_assert_eq!((from..to).contains(&place), is_outside);
+                    prop_assert_eq!((from..to).contains(&index), is_outside);
                     prop_assert_eq!(hits.len(), usize::from(!is_outside));
                     if let [hit] = hits[..] {
-                        let theirs = hit.theirs + place as i64 - hit.mine;
+                        let theirs = hit.theirs + index as i64 - hit.mine;
                         prop_assert_eq!(axis.owner(element as usize), (hit.other, theirs as usize));
                     }
                 }
@@ -252,13 +256,13 @@ mod tests {
                 for (side, first) in [(Side::Before, -(width as i64)), (Side::After, axis.length(own) as i64)] {
                     let (from, to) = ghost_outside(&axis, own, side, width);
                     let sources = ghost_sources(&axis, own, side, width, false);
-                    for place in first..first + width as i64 {
-                        let element = axis.range(own).start as i64 + place;
+                    for index in first..first + width as i64 {
+                        let element = axis.range(own).start as i64 + index;
                         let inside = (0..axis.extent() as i64).contains(&element);
                         let hits =
-                            sources.iter().filter(|s| (s.mine..s.mine + s.length as i64).contains(&place)).count();
+                            sources.iter().filter(|s| (s.mine..s.mine + s.length as i64).contains(&index)).count();
                         prop_assert_eq!(hits, usize::from(inside));
-                        prop_assert_eq!((from..to).contains(&place), !inside);
+                        prop_assert_eq!((from..to).contains(&index), !inside);
                     }
                 }
             }

@@ -35,9 +35,9 @@ impl Storage {
         extents.product::<usize>() * self.element
     }
 
-    /// Bytes from the start of the memory to a place, counted from the first element that is no ghost.
-    pub fn offset(&self, place: &[i64]) -> isize {
-        self.origin + place.iter().zip(&self.strides).map(|(&at, stride)| at as isize * stride).sum::<isize>()
+    /// Bytes from the start of the memory to an index, counted from the first element that is no ghost.
+    pub fn offset(&self, index: &[i64]) -> isize {
+        self.origin + index.iter().zip(&self.strides).map(|(&at, stride)| at as isize * stride).sum::<isize>()
     }
 }
 
@@ -122,8 +122,8 @@ pub enum PatternError {
     NoSuchArray { what: &'static str, index: usize, array: usize, arrays: usize },
     #[error("shift {index} is along axis {axis}, but the shape {} has axes 0 to {}", shape_text(shape), shape.len() - 1)]
     NoSuchAxis { index: usize, axis: usize, shape: Vec<usize> },
-    #[error("array {array} is described with {found} axes, but the geometry has {axes}")]
-    Axes { array: usize, found: usize, axes: usize },
+    #[error("array {array} is described with {actual} axes, but the geometry has {axes}")]
+    Axes { array: usize, actual: usize, axes: usize },
     #[error("shift {index} is from an array with elements of {from} bytes to one with elements of {to} bytes")]
     Elements { index: usize, from: usize, to: usize },
     #[error(
@@ -132,14 +132,14 @@ pub enum PatternError {
     Overlap { index: usize, other: usize },
     #[error("shifts {index} and {other} write the same array")]
     SameResult { index: usize, other: usize },
-    #[error("the boundary of {what} {index} has {found} bytes; expected {expected}: {why}")]
-    BoundaryBytes { what: &'static str, index: usize, found: usize, expected: usize, why: String },
-    #[error("the halo of array {array} has {what} for {found} axes, but the geometry has {axes}")]
-    HaloAxes { array: usize, what: &'static str, found: usize, axes: usize },
+    #[error("the boundary of {what} {index} has {actual} bytes; expected {expected}: {why}")]
+    BoundaryBytes { what: &'static str, index: usize, actual: usize, expected: usize, why: String },
+    #[error("the halo of array {array} has {what} for {actual} axes, but the geometry has {axes}")]
+    HaloAxes { array: usize, what: &'static str, actual: usize, axes: usize },
     #[error(
         "the halo of array {array} along axis {axis} is {wanted} wide, but the array has memory for {there} ghosts there"
     )]
-    TooWide { array: usize, axis: usize, wanted: usize, there: usize },
+    ExceedsGhosts { array: usize, axis: usize, wanted: usize, there: usize },
     #[error(
         "the halo of array {array} has ghosts across corners in {directions} directions, more than {MAX_DIRECTIONS}: have them \
          staged, axis by axis, or leave corners out"
@@ -172,7 +172,7 @@ impl Pattern {
     pub fn check(&self, shape: &[usize], arrays: &[Storage]) -> Result<(), PatternError> {
         for (array, storage) in arrays.iter().enumerate() {
             if storage.strides.len() != shape.len() || storage.ghosts.len() != shape.len() {
-                return Err(PatternError::Axes { array, found: storage.strides.len(), axes: shape.len() });
+                return Err(PatternError::Axes { array, actual: storage.strides.len(), axes: shape.len() });
             }
         }
         match self {
@@ -210,7 +210,7 @@ fn check_shift(index: usize, shift: &Shift, shape: &[usize], arrays: &[Storage])
     if from != to {
         return Err(PatternError::Elements { index, from, to });
     }
-    let (found, expected, why) = match &shift.boundary {
+    let (actual, expected, why) = match &shift.boundary {
         Boundary::Circular => return Ok(()),
         Boundary::Value(bytes) => (bytes.len(), to, "one element".to_owned()),
         Boundary::Array(bytes) => {
@@ -218,8 +218,8 @@ fn check_shift(index: usize, shift: &Shift, shape: &[usize], arrays: &[Storage])
             (bytes.len(), lines.iter().product::<usize>() * to, format!("the shape {}", shape_text(&lines)))
         }
     };
-    if found != expected {
-        return Err(PatternError::BoundaryBytes { what: "shift", index, found, expected, why });
+    if actual != expected {
+        return Err(PatternError::BoundaryBytes { what: "shift", index, actual, expected, why });
     }
     Ok(())
 }
@@ -246,15 +246,15 @@ fn check_halo(index: usize, halo: &Halo, shape: &[usize], arrays: &[Storage]) ->
     let Some(storage) = arrays.get(array) else {
         return Err(PatternError::NoSuchArray { what: "halo", index, array, arrays: arrays.len() });
     };
-    for (what, found) in [("widths", halo.widths.len()), ("edges", halo.edges.len())] {
-        if found != axes {
-            return Err(PatternError::HaloAxes { array, what, found, axes });
+    for (what, actual) in [("widths", halo.widths.len()), ("edges", halo.edges.len())] {
+        if actual != axes {
+            return Err(PatternError::HaloAxes { array, what, actual, axes });
         }
     }
     for (axis, (wanted, there)) in halo.widths.iter().zip(&storage.ghosts).enumerate() {
         for side in 0..2 {
             if wanted[side] > there[side] {
-                return Err(PatternError::TooWide { array, axis, wanted: wanted[side], there: there[side] });
+                return Err(PatternError::ExceedsGhosts { array, axis, wanted: wanted[side], there: there[side] });
             }
         }
     }
@@ -265,7 +265,7 @@ fn check_halo(index: usize, halo: &Halo, shape: &[usize], arrays: &[Storage]) ->
         return Err(PatternError::TooManyCorners { array, directions });
     }
     for (axis, edge) in halo.edges.iter().enumerate() {
-        let (found, expected, why) = match edge {
+        let (actual, expected, why) = match edge {
             Edge::Circular | Edge::Keep => continue,
             Edge::Value(bytes) => (bytes.len(), storage.element, "one element".to_owned()),
             Edge::Array(bytes) => {
@@ -274,8 +274,8 @@ fn check_halo(index: usize, halo: &Halo, shape: &[usize], arrays: &[Storage]) ->
                 (bytes.len(), lines.iter().product::<usize>() * storage.element, why)
             }
         };
-        if found != expected {
-            return Err(PatternError::BoundaryBytes { what: "halo", index, found, expected, why });
+        if actual != expected {
+            return Err(PatternError::BoundaryBytes { what: "halo", index, actual, expected, why });
         }
     }
     Ok(())

@@ -82,7 +82,7 @@ impl Axis {
         self.range(coordinate).len()
     }
 
-    /// The block of an element and its place there.
+    /// The block of an element and its index there.
     pub fn owner(&self, element: usize) -> (usize, usize) {
         let block = self.block();
         (element / block, element % block)
@@ -93,7 +93,7 @@ impl Axis {
         self.extent.div_ceil(self.block().max(1))
     }
 
-    /// The place of block `coordinate` among the ranks of the axis.
+    /// The position of block `coordinate` among the ranks of the axis.
     pub fn code(&self, coordinate: usize) -> usize {
         match self.order {
             Order::News => gray::encode(coordinate),
@@ -101,7 +101,7 @@ impl Axis {
         }
     }
 
-    /// The block at a place among the ranks of the axis: the inverse of [`code`](Axis::code).
+    /// The block at a position among the ranks of the axis: the inverse of [`code`](Axis::code).
     pub fn coordinate(&self, code: usize) -> usize {
         match self.order {
             Order::News => gray::decode(code),
@@ -167,9 +167,9 @@ mod tests {
             let mut owners: Vec<Option<(usize, usize)>> = vec![None; length];
             for piece in axis.pieces(from, length, circular) {
                 for step in 0..piece.length {
-                    let place = &mut owners[piece.at + step];
-                    prop_assert!(place.is_none());
-                    *place = Some((piece.coordinate, piece.local + step));
+                    let owner = &mut owners[piece.at + step];
+                    prop_assert!(owner.is_none());
+                    *owner = Some((piece.coordinate, piece.local + step));
                 }
             }
             for (at, owner) in owners.into_iter().enumerate() {

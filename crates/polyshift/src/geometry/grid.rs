@@ -39,7 +39,7 @@ pub fn merit(cuts: &[Cut], grid: &[usize]) -> Merit {
 /// 1994, section 2.1, has the aim and not the method).
 pub fn best(cuts: &[Cut], ranks: usize) -> Option<Vec<usize>> {
     let mut search = Search { cuts, grid: vec![1; cuts.len()], best: None };
-    search.place(0, ranks);
+    search.assign(0, ranks);
     search.best.map(|(_, grid)| grid)
 }
 
@@ -50,7 +50,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn place(&mut self, axis: usize, ranks: usize) {
+    fn assign(&mut self, axis: usize, ranks: usize) {
         if axis == self.cuts.len() {
             if ranks == 1 {
                 self.judge();
@@ -73,7 +73,7 @@ impl Search<'_> {
             return;
         }
         self.grid[axis] = factor;
-        self.place(axis + 1, ranks / factor);
+        self.assign(axis + 1, ranks / factor);
         self.grid[axis] = 1;
     }
 
@@ -147,10 +147,10 @@ mod tests {
         ) {
             let cuts: Vec<Cut> =
                 extents.iter().map(|&(extent, weight)| Cut { extent, weight: f64::from(weight) }).collect();
-            let found = merit(&cuts, &best(&cuts, ranks).unwrap());
+            let best_merit = merit(&cuts, &best(&cuts, ranks).unwrap());
             for grid in all(cuts.len(), ranks) {
                 let other = merit(&cuts, &grid);
-                prop_assert!(found <= other, "{found:?}, but {grid:?} has {other:?}");
+                prop_assert!(best_merit <= other, "{best_merit:?}, but {grid:?} has {other:?}");
             }
         }
 

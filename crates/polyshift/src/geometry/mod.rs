@@ -45,8 +45,8 @@ pub enum GeometryError {
     NoRanks,
     #[error("there is no axis {axis}: the shape {} has axes 0 to {}", shape_text(shape), shape.len() - 1)]
     NoSuchAxis { axis: usize, shape: Vec<usize> },
-    #[error("{what} has {found} entries, but the shape {} has {} axes", shape_text(shape), shape.len())]
-    Length { what: &'static str, found: usize, shape: Vec<usize> },
+    #[error("{what} has {actual} entries, but the shape {} has {} axes", shape_text(shape), shape.len())]
+    Length { what: &'static str, actual: usize, shape: Vec<usize> },
     #[error("weight {weight} of axis {axis}: a weight is a positive number")]
     Weight { axis: usize, weight: f64 },
     #[error(
@@ -93,7 +93,7 @@ impl Geometry {
     pub fn new(shape: &[usize], ranks: usize, layout: &Layout) -> Result<Geometry, GeometryError> {
         check(shape, ranks, layout)?;
         let grid = match &layout.grid {
-            Some(grid) => given(grid, ranks, layout)?,
+            Some(grid) => checked_grid(grid, ranks, layout)?,
             None => chosen(shape, ranks, layout)?,
         };
         let axes = (0..shape.len()).map(|axis| {
@@ -180,7 +180,7 @@ impl Geometry {
         self.local_shape(rank).contains(&0)
     }
 
-    /// The rank that has an element, and the element's place in its block; `None` outside of the array.
+    /// The rank that has an element, and the element's index in its block; `None` outside of the array.
     ///
     /// # Examples
     /// ```
@@ -204,14 +204,14 @@ impl Geometry {
         Some((self.rank_of(&coordinates), local))
     }
 
-    /// The element at a place of a rank's block: the inverse of [`owner`](Geometry::owner). `None` where the place is
+    /// The element at an index of a rank's block: the inverse of [`owner`](Geometry::owner). `None` where the place is
     /// padding (the garbage mask is set there) or outside of the block.
     pub fn element(&self, rank: usize, local: &[usize]) -> Option<Vec<usize>> {
         let shape = self.local_shape(rank);
-        if local.len() != shape.len() || local.iter().zip(&shape).any(|(place, length)| place >= length) {
+        if local.len() != shape.len() || local.iter().zip(&shape).any(|(index, length)| index >= length) {
             return None;
         }
-        Some(self.start(rank).iter().zip(local).map(|(start, place)| start + place).collect())
+        Some(self.start(rank).iter().zip(local).map(|(start, index)| start + index).collect())
     }
 
     /// The rank whose elements along `axis` come just before (`step` -1) or after (+1) those of `rank`, around the array
@@ -255,8 +255,8 @@ fn check(shape: &[usize], ranks: usize, layout: &Layout) -> Result<(), GeometryE
         ("order", layout.order.len()),
         ("the grid", layout.grid.as_ref().map_or(0, |grid| grid.len().max(1))),
     ];
-    if let Some(&(what, found)) = lengths.iter().find(|&&(_, found)| found != 0 && found != shape.len()) {
-        return Err(GeometryError::Length { what, found, shape: whole() });
+    if let Some(&(what, actual)) = lengths.iter().find(|&&(_, actual)| actual != 0 && actual != shape.len()) {
+        return Err(GeometryError::Length { what, actual, shape: whole() });
     }
     if let Some(&axis) = layout.serial.iter().find(|&&axis| axis >= shape.len()) {
         return Err(GeometryError::NoSuchAxis { axis, shape: whole() });
@@ -265,7 +265,7 @@ fn check(shape: &[usize], ranks: usize, layout: &Layout) -> Result<(), GeometryE
     bad.map_or(Ok(()), |axis| Err(GeometryError::Weight { axis, weight: layout.weights[axis] }))
 }
 
-fn given(grid: &[usize], ranks: usize, layout: &Layout) -> Result<Vec<usize>, GeometryError> {
+fn checked_grid(grid: &[usize], ranks: usize, layout: &Layout) -> Result<Vec<usize>, GeometryError> {
     let product = grid.iter().try_fold(1usize, |product, &ranks| product.checked_mul(ranks));
     if product != Some(ranks) {
         return Err(GeometryError::Grid { grid: grid.to_vec(), ranks });
@@ -315,10 +315,10 @@ mod tests {
         })
     }
 
-    fn places(shape: &[usize]) -> Vec<Vec<usize>> {
+    fn indices(shape: &[usize]) -> Vec<Vec<usize>> {
         let mut all = vec![Vec::new()];
         for &extent in shape {
-            all = all.into_iter().flat_map(|place| (0..extent).map(move |i| [&place[..], &[i]].concat())).collect();
+            all = all.into_iter().flat_map(|index| (0..extent).map(move |i| [&index[..], &[i]].concat())).collect();
         }
         all
     }
@@ -337,7 +337,7 @@ mod tests {
         fn every_element_has_one_owner_and_every_place_one_element(geometry in geometries()) {
             let mut count = 0;
             for rank in 0..geometry.ranks() {
-                for local in places(&geometry.block()) {
+                for local in indices(&geometry.block()) {
                     let Some(element) = geometry.element(rank, &local) else { continue };
                     count += 1;
                     prop_assert_eq!(geometry.owner(&element), Some((rank, local)));

@@ -25,9 +25,9 @@ pub(super) fn dense_strides(shape: &[usize], item: usize) -> Vec<isize> {
     strides
 }
 
-/// The values but the one at `place`.
-pub(super) fn without<T: Clone>(values: &[T], place: usize) -> Vec<T> {
-    [&values[..place], &values[place + 1..]].concat()
+/// The values but the one at `index`.
+pub(super) fn without<T: Clone>(values: &[T], index: usize) -> Vec<T> {
+    [&values[..index], &values[index + 1..]].concat()
 }
 
 /// The addresses from the first byte to behind the last one; empty where there is no element.

@@ -1,8 +1,8 @@
 //! Programs: what the kernels are told, for one layout of the arrays.
 //!
-//! Where source and output of a shift are dense with their axes in one order, it becomes a turn of slabs in that order
-//! ([`weft_kernels::shift::slabs`], for small arrays [`weft_kernels::shift::lines`]). Every other shift becomes copies
-//! of boxes: what stays, and what comes in.
+//! Where source and output of a shift are dense with their axes in one order, it becomes a rotation of slabs in that
+//! order ([`weft_kernels::shift::slabs`], for small arrays [`weft_kernels::shift::lines`]). Every other shift becomes
+//! copies of boxes: what stays, and what comes in.
 
 use weft_kernels::shift::boxes::{Axis, BoxCopy};
 use weft_kernels::shift::lines::Lines;
@@ -247,7 +247,7 @@ impl Program {
         on_threads(threads, |first| {
             // All of `buffers` goes to the thread, not its fields.
             let buffers = { buffers };
-            for part in self.boxes.iter().skip(first).step_by(threads).take_while(|_| !stop.is_asked()) {
+            for part in self.boxes.iter().skip(first).step_by(threads).take_while(|_| !stop.is_requested()) {
                 // SAFETY: `add_boxes` has made the box within the arrays of the layout that inputs and outputs are of (this
                 // function's condition), and boxes of one output apart, so that threads write different elements.
                 unsafe {

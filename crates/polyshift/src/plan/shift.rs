@@ -21,7 +21,7 @@ pub enum Edge {
     Circular,
     /// One element's bytes: an end-off shift.
     Constant(Vec<u8>),
-    /// The boundary array of this number: an end-off shift, with an element for each place of the face.
+    /// The boundary array of this number: an end-off shift, with an element for each index of the face.
     Array(usize),
 }
 
@@ -30,8 +30,8 @@ pub enum Edge {
 pub enum PlanError {
     #[error("shift {shift}: there is no axis {axis} in an array of rank {rank}")]
     Axis { shift: usize, axis: usize, rank: usize },
-    #[error("shift {shift}: a boundary of {found} bytes for elements of {expected}")]
-    Constant { shift: usize, found: usize, expected: usize },
+    #[error("shift {shift}: a boundary of {actual} bytes for elements of {expected}")]
+    Constant { shift: usize, actual: usize, expected: usize },
     #[error("no shift uses source {missing}, but there are sources up to {last}")]
     Source { missing: usize, last: usize },
     #[error("boundary arrays must be numbered from 0, each used by one shift; number {number} is not")]
@@ -68,7 +68,7 @@ pub(super) fn checked(shape: &[usize], item: usize, shifts: &[Shift]) -> Result<
         if let Edge::Constant(element) = &shift.edge
             && element.len() != item
         {
-            return Err(PlanError::Constant { shift: number, found: element.len(), expected: item });
+            return Err(PlanError::Constant { shift: number, actual: element.len(), expected: item });
         }
         // An extent is at most isize::MAX, by `bytes_of`.
         let extent = extent as i64;
@@ -91,8 +91,8 @@ pub(super) fn boundary_axes(shifts: &[Shift]) -> Result<Vec<usize>, PlanError> {
         })
         .collect();
     axes.sort_unstable();
-    match axes.iter().enumerate().find(|(place, (number, _))| place != number) {
-        Some((place, _)) => Err(PlanError::Boundary { number: place }),
+    match axes.iter().enumerate().find(|(position, (number, _))| position != number) {
+        Some((position, _)) => Err(PlanError::Boundary { number: position }),
         None => Ok(axes.into_iter().map(|(_, axis)| axis).collect()),
     }
 }

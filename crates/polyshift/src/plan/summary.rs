@@ -10,12 +10,12 @@ use super::{Edge, Plan};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// How it is done: `lines`, `one pass`, or `nothing` where there are no elements.
-    pub way: &'static str,
+    pub strategy: &'static str,
     /// Loads of a line or a part of one, where it is done by lines.
     pub moves: usize,
     /// The widest vector instructions that are used.
     pub vectors: &'static str,
-    /// Whether outputs go past the caches.
+    /// Whether outputs are written by non-temporal stores.
     pub streaming: bool,
     /// Threads where the caller does not say.
     pub threads: usize,
@@ -60,7 +60,7 @@ impl Summary {
             })
             .collect();
         Self {
-            way: match &program.lines {
+            strategy: match &program.lines {
                 _ if plan.bytes == 0 => "nothing",
                 Some(_) => "lines",
                 None => "one pass",

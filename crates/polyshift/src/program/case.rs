@@ -107,14 +107,14 @@ impl Case {
         vec![0xa0 ^ (rank as u8) ^ ((array as u8) << 5); self.elements[array]]
     }
 
-    /// What `array` must hold at `place` of `rank` after the exchange, the place counted from the first element that is no
-    /// ghost; `None` where it may hold anything.
-    pub fn after(&self, array: usize, rank: usize, place: &[i64]) -> Option<Vec<u8>> {
+    /// What `array` must hold at `coordinates` of `rank` after the exchange, the index counted from the first element
+    /// that is no ghost; `None` where it may hold anything.
+    pub fn after(&self, array: usize, rank: usize, coordinates: &[i64]) -> Option<Vec<u8>> {
         let lengths = self.geometry.local_shape(rank);
-        let inside = |axis: usize| (0..lengths[axis] as i64).contains(&place[axis]);
-        let is_element = (0..place.len()).all(inside);
+        let inside = |axis: usize| (0..lengths[axis] as i64).contains(&coordinates[axis]);
+        let is_element = (0..coordinates.len()).all(inside);
         let start = self.geometry.start(rank);
-        let element: Vec<i64> = start.iter().zip(place).map(|(&start, place)| start as i64 + place).collect();
+        let element: Vec<i64> = start.iter().zip(coordinates).map(|(&start, at)| start as i64 + at).collect();
         match &self.pattern {
             Pattern::Shifts(shifts) => {
                 if !is_element {
@@ -130,12 +130,12 @@ impl Case {
                     let index: Vec<usize> = element.iter().map(|&at| at as usize).collect();
                     return Some(self.before(array, &index));
                 }
-                let outside: Vec<usize> = (0..place.len()).filter(|&axis| !inside(axis)).collect();
+                let outside: Vec<usize> = (0..coordinates.len()).filter(|&axis| !inside(axis)).collect();
                 let is_filled = !lengths.contains(&0)
                     && outside.iter().all(|&axis| {
                         let [before, after] = halo.widths[axis];
                         let length = lengths[axis] as i64;
-                        (-(before as i64)..length + after as i64).contains(&place[axis])
+                        (-(before as i64)..length + after as i64).contains(&coordinates[axis])
                     })
                     && (outside.len() == 1 || halo.corners != Corners::None);
                 if !is_filled {

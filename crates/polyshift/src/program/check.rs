@@ -36,7 +36,7 @@ impl Program for Check {
 /// Does one exchange some times over and checks it.
 ///
 /// # Errors
-/// Those of the world; [`Failure::Program`] for an array that does not hold what it must.
+/// Those of the backend; [`Failure::Program`] for an array that does not hold what it must.
 pub async fn check<C: Communicator>(comm: &C, case: &Case, rounds: usize, options: Options) -> Result<(), CommError> {
     let (rank, storages) = (comm.rank(), case.storages());
     let failed = |message: String| CommError::program(rank, message);
@@ -47,8 +47,8 @@ pub async fn check<C: Communicator>(comm: &C, case: &Case, rounds: usize, option
     for round in 0..rounds {
         let mut arrays: Vec<Vec<u8>> = storages.iter().map(|storage| vec![0; storage.bytes(&block)]).collect();
         for (array, memory) in arrays.iter_mut().enumerate() {
-            each_place(case, array, |place, offset| {
-                let element = place.iter().map(|&at| usize::try_from(at).ok()).collect::<Option<Vec<usize>>>();
+            each_index(case, array, |index, offset| {
+                let element = index.iter().map(|&at| usize::try_from(at).ok()).collect::<Option<Vec<usize>>>();
                 let element = element.and_then(|local| case.geometry.element(rank, &local));
                 let value = match element {
                     Some(element) => case.before(array, &element),
@@ -66,14 +66,14 @@ pub async fn check<C: Communicator>(comm: &C, case: &Case, rounds: usize, option
             exchange.end().await?;
         }
         for (array, memory) in arrays.iter().enumerate() {
-            each_place(case, array, |place, offset| {
-                let Some(expected) = case.after(array, rank, place) else { return Ok(()) };
-                let found = &memory[offset..offset + expected.len()];
-                if found == expected {
+            each_index(case, array, |index, offset| {
+                let Some(expected) = case.after(array, rank, index) else { return Ok(()) };
+                let actual = &memory[offset..offset + expected.len()];
+                if actual == expected {
                     return Ok(());
                 }
                 Err(format!(
-                    "round {round}, array {array} holds {found:02x?} at {place:?}, not {expected:02x?}: {case:?}"
+                    "round {round}, array {array} holds {actual:02x?} at {index:?}, not {expected:02x?}: {case:?}"
                 ))
             })
             .map_err(failed)?;
@@ -82,8 +82,8 @@ pub async fn check<C: Communicator>(comm: &C, case: &Case, rounds: usize, option
     Ok(())
 }
 
-/// Every place of an array's memory, counted from the first element that is no ghost, with its offset in bytes.
-fn each_place(
+/// Every index of an array's memory, counted from the first element that is no ghost, with its offset in bytes.
+fn each_index(
     case: &Case,
     array: usize,
     mut visit: impl FnMut(&[i64], usize) -> Result<(), String>,
@@ -92,11 +92,11 @@ fn each_place(
     let ghosts = &case.ghosts[array];
     let first: Vec<i64> = ghosts.iter().map(|[before, _]| -(*before as i64)).collect();
     let last: Vec<i64> = ghosts.iter().zip(&block).map(|([_, after], block)| (block + after) as i64 - 1).collect();
-    let mut place = first.clone();
+    let mut index = first.clone();
     loop {
-        visit(&place, storage.offset(&place) as usize)?;
-        let Some(axis) = (0..place.len()).rev().find(|&axis| place[axis] < last[axis]) else { return Ok(()) };
-        place[axis] += 1;
-        place[axis + 1..].copy_from_slice(&first[axis + 1..]);
+        visit(&index, storage.offset(&index) as usize)?;
+        let Some(axis) = (0..index.len()).rev().find(|&axis| index[axis] < last[axis]) else { return Ok(()) };
+        index[axis] += 1;
+        index[axis + 1..].copy_from_slice(&first[axis + 1..]);
     }
 }

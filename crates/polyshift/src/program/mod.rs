@@ -1,4 +1,4 @@
-//! Programs that do exchanges: the same source on every world.
+//! Programs that do exchanges: the same source on every backend.
 
 mod case;
 mod check;

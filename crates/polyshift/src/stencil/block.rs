@@ -75,13 +75,13 @@ pub struct Block {
     /// The others, in pieces.
     pub rim: Vec<Region>,
     /// What is computed in as many steps as an exchange serves, from one on.
-    pub turns: Vec<Turn>,
+    pub supersteps: Vec<Superstep>,
 }
 
 /// What a rank computes after one exchange, when so many steps are to follow: the steps before the last are taken for
 /// ghosts too, as far as the later ones need them, so that no other exchange is needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Turn {
+pub struct Superstep {
     /// The sites of the first step that need no ghosts, and the others of it.
     pub interior: Region,
     pub rim: Vec<Region>,
@@ -92,7 +92,7 @@ pub struct Turn {
     pub deep_rim: Vec<Region>,
 }
 
-impl Turn {
+impl Superstep {
     /// Sites computed in all steps, one step after the other.
     pub fn sites(&self) -> usize {
         self.rim.iter().chain(&self.later).chain([&self.interior]).map(Region::sites).sum()
@@ -136,13 +136,13 @@ fn split(whole: &[(usize, usize)], within: &[(usize, usize)]) -> (Region, Vec<Re
     (placed(interior), rim.into_iter().map(placed).collect())
 }
 
-fn turn(sides: &[Side], steps: usize) -> Turn {
+fn superstep(sides: &[Side], steps: usize) -> Superstep {
     let needed = |later: usize| sides.iter().map(|side| side.needed(later)).collect::<Vec<_>>();
     let inner = |steps: usize| sides.iter().map(|side| side.interior(steps)).collect::<Vec<_>>();
     let (interior, rim) = split(&needed(steps - 1), &inner(1));
     let later = (0..steps - 1).rev().map(|later| Region { ranges: needed(later) }).collect();
     let (deep_interior, deep_rim) = split(&needed(0), &inner(steps));
-    Turn { interior, rim, later, deep_interior, deep_rim }
+    Superstep { interior, rim, later, deep_interior, deep_rim }
 }
 
 impl Block {
@@ -161,9 +161,9 @@ impl Block {
         let sides: Vec<Side> =
             sides.map(|((&own, &[before, after]), &reach)| Side { before, own, after, reach }).collect();
         let extents = sides.iter().map(|side| side.before + side.own + side.after).collect();
-        let turns: Vec<Turn> = (1..=steps).map(|steps| turn(&sides, steps)).collect();
-        let (interior, rim) = (turns[0].interior.clone(), turns[0].rim.clone());
-        Block { ghosts, extents, interior, rim, turns }
+        let supersteps: Vec<Superstep> = (1..=steps).map(|steps| superstep(&sides, steps)).collect();
+        let (interior, rim) = (supersteps[0].interior.clone(), supersteps[0].rim.clone());
+        Block { ghosts, extents, interior, rim, supersteps }
     }
 
     /// Whether the rank has no sites.

@@ -6,10 +6,10 @@
 //! so results are those of the undivided array.
 //!
 //! An exchange may serve several steps: its ghosts are as many times as deep, and what later steps need of them is computed
-//! on both sides ([`Turn`]). That trades arithmetic at the edges of blocks for the startup of messages.
+//! on both sides ([`Superstep`]). That trades arithmetic at the edges of blocks for the startup of messages.
 
 mod block;
 mod stepper;
 
-pub use block::{Block, Turn, deep, ghosts, halo};
+pub use block::{Block, Superstep, deep, ghosts, halo};
 pub use stepper::{Computation, Lying, Memory, Stepper};

@@ -62,7 +62,7 @@ impl Memory {
 /// How the sites of a block are computed.
 pub struct Computation<T: Element> {
     real: Plan<T>,
-    /// The imaginary parts of complex coefficients: a plan for them, and room for what it gives.
+    /// The imaginary parts of complex coefficients: a plan for them, and a buffer for what it gives.
     imaginary: Option<(Plan<T>, Vec<T>)>,
     /// All steps between two exchanges in one sweep through memory, where that pays.
     several: Option<Plan<T>>,
@@ -71,11 +71,11 @@ pub struct Computation<T: Element> {
 impl<T: Element> Computation<T> {
     /// By a plan for the block's extents, and another for the imaginary parts of coefficients, whose elements are pairs.
     pub fn new(real: Plan<T>, imaginary: Option<Plan<T>>) -> Computation<T> {
-        let room = |plan: Plan<T>| {
+        let buffer = |plan: Plan<T>| {
             let elements = plan.extents().iter().product::<usize>() * plan.options().components;
             (plan, vec![T::ZERO; elements])
         };
-        Computation { real, imaginary: imaginary.map(room), several: None }
+        Computation { real, imaginary: imaginary.map(buffer), several: None }
     }
 
     /// The same with a plan for the steps between two exchanges, which is used where it takes them in one sweep.
@@ -137,18 +137,25 @@ impl<T: Element> Computation<T> {
             // SAFETY: `read` and `write` are where a group of right-hand sides begins, whose sites may be read and
             // written as the layouts say (this function's condition).
             unsafe { self.real.apply_region(&x, &y, from.count, region)? };
-            let Some((plan, room)) = &mut self.imaginary else { continue };
+            let Some((plan, buffer)) = &mut self.imaginary else { continue };
             let layout = plan.contiguous();
             for side in 0..from.count as isize {
                 let x = Source { base: x.base.wrapping_offset(side * from.layout.between), layout: &from.layout };
-                let part = Target { base: room.as_mut_ptr(), layout: &layout };
+                let part = Target { base: buffer.as_mut_ptr(), layout: &layout };
                 // SAFETY: `side` is below the number of right-hand sides of the group, each of which has the sites that
                 // the layouts say (this function's condition); the memory of the imaginary parts has the plan's extents
                 // and components, contiguous.
                 unsafe {
                     plan.apply_region(&x, &part, 1, region)?;
                     let base = y.base.wrapping_offset(side * into.layout.between);
-                    add_imaginary(room, &layout.strides, base, &into.layout.strides, plan.options().components, region);
+                    add_imaginary(
+                        buffer,
+                        &layout.strides,
+                        base,
+                        &into.layout.strides,
+                        plan.options().components,
+                        region,
+                    );
                 }
             }
         }
@@ -230,7 +237,7 @@ pub struct Lying<'a> {
 impl<C: Communicator, T: Element> Stepper<C, T> {
     /// Steps that an exchange serves at most.
     pub fn steps_per_exchange(&self) -> usize {
-        self.block.turns.len()
+        self.block.supersteps.len()
     }
 
     /// So many steps, from an array to another: for each exchange packs and sends the faces, computes what needs none, takes
@@ -238,7 +245,7 @@ impl<C: Communicator, T: Element> Stepper<C, T> {
     /// `between` in turn, the last but one to the second; they lie as the source does.
     ///
     /// # Errors
-    /// Those of the world.
+    /// Those of the backend.
     ///
     /// # Safety
     /// `source` begins memory as it and the exchange's storage say, and `target` too; so do those `between` where there are
@@ -258,7 +265,7 @@ impl<C: Communicator, T: Element> Stepper<C, T> {
     /// As [`steps`](Self::steps), given up before an exchange where `goes_on` says no: arrays then hold anything.
     ///
     /// # Errors
-    /// Those of the world.
+    /// Those of the backend.
     ///
     /// # Safety
     /// As for [`steps`](Self::steps).
@@ -271,22 +278,22 @@ impl<C: Communicator, T: Element> Stepper<C, T> {
         goes_on: &mut dyn FnMut() -> bool,
     ) -> Result<(), CommError> {
         let longest = self.steps_per_exchange();
-        let turns = steps / longest;
+        let supersteps = steps / longest;
         let rest = steps % longest;
-        let moves = turns * self.results(longest) + self.results(rest);
+        let moves = supersteps * self.results(longest) + self.results(rest);
         let after = |number: usize| {
             if number == moves { target } else { Lying { start: between[(moves - number) % 2], ..source } }
         };
         let (mut from, mut done) = (source, 0);
-        for turn in std::iter::repeat_n(longest, turns).chain((rest > 0).then_some(rest)) {
+        for count in std::iter::repeat_n(longest, supersteps).chain((rest > 0).then_some(rest)) {
             if !goes_on() {
                 return Ok(());
             }
-            let results = self.results(turn);
+            let results = self.results(count);
             // SAFETY: `from` is the source or an array between, and the results are arrays between or the target, all
             // of which begin memory as they are said to lie (this function's condition); no result is the array that
             // the step reads, as those between alternate.
-            unsafe { self.turn(from, (1..=results).map(|number| after(done + number)), turn).await? };
+            unsafe { self.superstep(from, (1..=results).map(|number| after(done + number)), count).await? };
             done += results;
             from = after(done);
         }
@@ -307,7 +314,7 @@ impl<C: Communicator, T: Element> Stepper<C, T> {
     /// # Safety
     /// `source` begins memory as it and the exchange's storage say, and each result as it says; no result overlaps the array
     /// that its step reads.
-    async unsafe fn turn<'a>(
+    async unsafe fn superstep<'a>(
         &mut self,
         source: Lying<'_>,
         mut results: impl Iterator<Item = Lying<'a>>,
@@ -318,9 +325,13 @@ impl<C: Communicator, T: Element> Stepper<C, T> {
             // (this function's condition).
             unsafe { exchange.begin(&[source.start])? };
         }
-        let turn = &self.block.turns[steps - 1];
+        let superstep = &self.block.supersteps[steps - 1];
         let is_deep = self.is_one_sweep(steps);
-        let (interior, rim) = if is_deep { (&turn.deep_interior, &turn.deep_rim) } else { (&turn.interior, &turn.rim) };
+        let (interior, rim) = if is_deep {
+            (&superstep.deep_interior, &superstep.deep_rim)
+        } else {
+            (&superstep.interior, &superstep.rim)
+        };
         let Some(first) = results.next() else { return Ok(()) };
         let from = (source.start.cast_const().cast(), source.memory);
         let into = (first.start.cast(), first.memory);
@@ -345,7 +356,7 @@ impl<C: Communicator, T: Element> Stepper<C, T> {
             return Ok(());
         }
         let mut last = first;
-        for (region, next) in turn.later.iter().zip(results) {
+        for (region, next) in superstep.later.iter().zip(results) {
             let from = (last.start.cast_const().cast(), last.memory);
             // SAFETY: the step before has computed what this one needs.
             unsafe { computation.regions(from, (next.start.cast(), next.memory), [region], false) };

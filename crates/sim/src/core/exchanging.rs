@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use weft_comm::{ExchangeMethod, ExchangePlan, Payload};
 use weft_network::{
-    ConnectionCost, ConnectionPhase, ConnectionTransfer, LogicalChannels, PooledCost, PooledMessage, Turns,
+    Arbitration, ConnectionCost, ConnectionPhase, ConnectionTransfer, LogicalChannels, PooledCost, PooledMessage,
     pass_messages_until,
 };
 
@@ -78,9 +78,9 @@ impl Core {
     }
 
     fn check_outgoing(&self, rank: u32, plan: &ExchangePlan, outgoing: &[Payload]) -> Result<(), String> {
-        let mut given = outgoing.iter();
+        let mut payloads = outgoing.iter();
         for (_, transfer) in plan.transfers().filter(|(_, transfer)| transfer.from == rank) {
-            match given.next() {
+            match payloads.next() {
                 Some(payload) if payload.len() as u64 == transfer.bytes => {}
                 Some(payload) => {
                     return Err(format!(
@@ -93,7 +93,7 @@ impl Core {
                 None => return Err(format!("no payload for the transfer to rank {}", transfer.to)),
             }
         }
-        match given.count() {
+        match payloads.count() {
             0 => Ok(()),
             more => Err(format!("{more} payloads more than the plan has sends")),
         }
@@ -105,8 +105,12 @@ impl Core {
             ExchangeMethod::Connections => self.over_connections(plan, &ready)?,
             ExchangeMethod::Messages => self.by_messages(plan, &ready)?,
         };
-        let mut queues: Vec<std::vec::IntoIter<Payload>> =
-            self.exchanging.outgoing.iter_mut().map(|given| given.take().unwrap_or_default().into_iter()).collect();
+        let mut queues: Vec<std::vec::IntoIter<Payload>> = self
+            .exchanging
+            .outgoing
+            .iter_mut()
+            .map(|payloads| payloads.take().unwrap_or_default().into_iter())
+            .collect();
         let mut incoming: Vec<Vec<Payload>> = vec![Vec::new(); plan.ranks];
         for (_, transfer) in plan.transfers() {
             let payload = queues[transfer.from as usize].next().expect("checked when the rank joined");
@@ -163,8 +167,8 @@ impl Core {
             .iter()
             .map(|phase| {
                 let transfers = phase.transfers.iter().map(transfer).collect::<Result<_, _>>()?;
-                let turns = if phase.interleaved { Turns::Proportional } else { Turns::InOrder };
-                Ok(ConnectionPhase { transfers, turns, continues: phase.continues })
+                let arbitration = if phase.interleaved { Arbitration::Proportional } else { Arbitration::InOrder };
+                Ok(ConnectionPhase { transfers, arbitration, continues: phase.continues })
             })
             .collect()
     }

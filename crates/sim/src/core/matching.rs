@@ -86,7 +86,8 @@ impl Core {
         state.queues.keep_posted(pattern, key);
     }
 
-    /// Of the messages at `rank` that `pattern` accepts, the one that is visible first: when, and its place in the queue.
+    /// Of the messages at `rank` that `pattern` accepts, the one that is visible first: when, and its index in the
+    /// queue.
     pub fn first_visible(&self, rank: u32, pattern: &Pattern) -> Option<(Picos, usize)> {
         let unexpected = self.ranks[rank as usize].queues.unexpected().enumerate();
         let accepted = unexpected.filter(|(_, (envelope, _))| pattern.accepts(envelope));
@@ -117,7 +118,7 @@ impl Core {
         self.match_ahead(rank);
     }
 
-    /// The earliest arrival that a posted receive accepts: places of both in their queues.
+    /// The earliest arrival that a posted receive accepts: indices of both in their queues.
     pub(super) fn next_arrival(&self, now: Picos, rank: u32) -> Option<(usize, usize)> {
         let queues = &self.ranks[rank as usize].queues;
         let acceptor = |envelope: &Envelope| queues.posted().position(|(pattern, _)| pattern.accepts(envelope));

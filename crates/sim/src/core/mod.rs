@@ -117,7 +117,7 @@ pub(crate) struct Core {
     self_copy: Line,
     host: Option<Line>,
     host_free: Picos,
-    /// Contexts of communicators made by `split`, by parent, number of the collective and place of the color.
+    /// Contexts of communicators made by `split`, by parent, number of the collective and index of the color.
     contexts: FxHashMap<(u32, u32, u32), u32>,
     entered: u64,
     /// Size of a program's state.
@@ -204,7 +204,7 @@ impl Core {
         &mut self.ranks[rank as usize]
     }
 
-    /// Tells where the program of each rank keeps its state, `bytes` long: it is asked for before it is needed.
+    /// Tells where the program of each rank keeps its state, `bytes` long: it is prefetched before it is needed.
     pub fn set_programs(&mut self, addresses: impl Iterator<Item = usize>, bytes: usize) {
         self.program_bytes = bytes;
         for (rank, address) in self.ranks.iter_mut().zip(addresses) {
@@ -256,8 +256,8 @@ impl Core {
 
     /// Nothing can happen any more: tells the first rank that wants to know; false where none does.
     pub fn tell_quiet(&mut self) -> bool {
-        let Some((&rank, told)) = self.quiet.iter_mut().next() else { return false };
-        *told = true;
+        let Some((&rank, is_notified)) = self.quiet.iter_mut().next() else { return false };
+        *is_notified = true;
         self.make_ready(rank);
         true
     }
@@ -267,7 +267,7 @@ impl Core {
         let Some((now, event)) = self.queue.pop() else {
             return false;
         };
-        self.foresee();
+        self.prefetch_next();
         match event {
             Event::Enter(message) => self.enter(now, message),
             Event::Clear(message) => self.clear(now, message),
@@ -280,10 +280,10 @@ impl Core {
         true
     }
 
-    /// Asks for the memory of messages that will enter the network soon: first the message, then its receiver, then what
-    /// the receiver will run, each while an event before it is handled.
+    /// Prefetches the memory of messages that will enter the network soon: first the message, then its receiver, then
+    /// what the receiver will run, each while an event before it is handled.
     #[inline]
-    fn foresee(&self) {
+    fn prefetch_next(&self) {
         // SAFETY: an event of entry is queued once, when its message is made, and a message is removed only after it
         // has arrived, which it does after its entry has left the queue.
         let message = |key: MessageKey| unsafe { self.messages.get_unchecked(key as usize) };
@@ -355,10 +355,10 @@ impl Core {
     }
 
     /// The context of the communicator made by a split, known by the parent's context, the number of the collective
-    /// and the place of the color.
-    pub fn split_context(&mut self, made_by: (u32, u32, u32)) -> u32 {
+    /// and the index of the color.
+    pub fn split_context(&mut self, key: (u32, u32, u32)) -> u32 {
         let next = self.contexts.len() as u32 + 1;
-        *self.contexts.entry(made_by).or_insert(next)
+        *self.contexts.entry(key).or_insert(next)
     }
 
     /// What each rank that has not finished is blocked in.

@@ -57,13 +57,13 @@ pub(super) async fn run<C: Communicator>(
 
 /// One message of every stream; those that end are taken out.
 async fn receive<C: Communicator>(comm: &C, incoming: &mut Vec<Incoming<C>>) -> Result<(), CommError> {
-    let mut place = 0;
-    while place < incoming.len() {
-        if incoming[place].take(comm).await? == 0 {
-            incoming.swap_remove(place);
+    let mut index = 0;
+    while index < incoming.len() {
+        if incoming[index].take(comm).await? == 0 {
+            incoming.swap_remove(index);
         } else {
-            incoming[place].post(comm);
-            place += 1;
+            incoming[index].post(comm);
+            index += 1;
         }
     }
     Ok(())

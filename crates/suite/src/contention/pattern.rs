@@ -18,7 +18,7 @@ pub(crate) enum Pattern {
     /// Rank 0 to rank 7 (Dunigan 1991, section 4.3); where one of them is missing or probes, the first free rank to the
     /// last.
     Stream,
-    /// Every rank to the one so many places after it, round the end.
+    /// Every rank to the one so many ranks after it, round the end.
     Shift(usize),
     /// Every rank to another one, and each receives from one: a random permutation without fixed points.
     Random,
@@ -61,7 +61,7 @@ impl Pattern {
                 refuse_if(distance % count == 0, || {
                     format!("background '{self}': a shift by {distance} among {count} ranks sends each to itself")
                 })?;
-                (0..count).map(|place| (free[place], free[(place + distance) % count])).collect()
+                (0..count).map(|index| (free[index], free[(index + distance) % count])).collect()
             }
             Pattern::Random => cycle(free, seed),
             Pattern::AllToAll => {
@@ -111,8 +111,8 @@ impl fmt::Display for Pattern {
             Pattern::Random => f.write_str("random"),
             Pattern::AllToAll => f.write_str("all-to-all"),
             Pattern::Pairs(pairs) => {
-                for (place, (from, to)) in pairs.iter().enumerate() {
-                    write!(f, "{}{from}-{to}", if place > 0 { "," } else { "" })?;
+                for (index, (from, to)) in pairs.iter().enumerate() {
+                    write!(f, "{}{from}-{to}", if index > 0 { "," } else { "" })?;
                 }
                 Ok(())
             }
@@ -141,8 +141,8 @@ impl FromStr for Pattern {
             };
         }
         let pairs = text.split(',').map(|pair| read_pair(pair, text)).collect::<Result<Vec<Pair>, UsageError>>()?;
-        for (place, pair) in pairs.iter().enumerate() {
-            refuse_if(pairs[..place].contains(pair), || {
+        for (index, pair) in pairs.iter().enumerate() {
+            refuse_if(pairs[..index].contains(pair), || {
                 format!("background '{text}': {}-{} is there twice", pair.0, pair.1)
             })?;
         }
@@ -218,10 +218,10 @@ mod tests {
             let probe = (ends.0 % size, ends.1 % size);
             prop_assume!(probe.0 != probe.1);
             let Ok(pairs) = text.parse::<Pattern>().unwrap().pairs(size, probe, seed) else { return Ok(()) };
-            for (place, &(from, to)) in pairs.iter().enumerate() {
+            for (index, &(from, to)) in pairs.iter().enumerate() {
                 prop_assert!(from < size && to < size && from != to);
                 prop_assert!(![probe.0, probe.1].contains(&from) && ![probe.0, probe.1].contains(&to));
-                prop_assert!(!pairs[..place].contains(&(from, to)));
+                prop_assert!(!pairs[..index].contains(&(from, to)));
             }
         }
     }

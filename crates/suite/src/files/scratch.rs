@@ -11,10 +11,10 @@ use crate::request::Request;
 use crate::session::Session;
 use crate::usage::UsageError;
 
-/// The file system that a request asks for, or the first that the world has and the benchmark takes.
+/// The file system that a request asks for, or the first that the backend has and the benchmark takes.
 ///
 /// # Errors
-/// [`UsageError`] where the world does not have it.
+/// [`UsageError`] where the backend does not have it.
 pub(crate) fn file_system<C: Communicator>(
     request: &Request,
     benchmark: &Description,
@@ -23,15 +23,15 @@ pub(crate) fn file_system<C: Communicator>(
     let (name, taken) = (benchmark.name, benchmark.choices("file_system"));
     let usable: Vec<FileSystem> =
         comm.file_systems().iter().copied().filter(|system| taken.contains(&system.name())).collect();
-    let found = match request.file_system.as_deref() {
+    let system = match request.file_system.as_deref() {
         None => usable.first().copied(),
         Some(wanted) => usable.iter().copied().find(|system| system.name() == wanted),
     };
-    found.ok_or_else(|| {
+    system.ok_or_else(|| {
         let wanted = request.file_system.clone().unwrap_or_else(|| taken.join(" or "));
         let here: Vec<&str> = comm.file_systems().iter().map(|system| system.name()).collect();
         let here = if here.is_empty() { "none".to_owned() } else { here.join(", ") };
-        UsageError(format!("{name} needs files by {wanted}; this world has {here}"))
+        UsageError(format!("{name} needs files by {wanted}; this backend has {here}"))
     })
 }
 
@@ -49,7 +49,7 @@ impl<'a> Scratch<'a> {
         let system =
             file_system(session.request, session.benchmark, comm).map_err(|error| session.error(error.to_string()))?;
         let files =
-            comm.files(system).ok_or_else(|| session.error(format!("this world has lost its {system} files")))?;
+            comm.files(system).ok_or_else(|| session.error(format!("this backend has lost its {system} files")))?;
         let own = format!("{}/weft-{:x}", files.scratch_directory().trim_end_matches('/'), token(comm));
         let length = broadcast(comm, 0, Payload::of(&[own.len() as u64]), Choice::Auto).await?;
         let length = length.values::<u64>().expect("data was sent")[0] as usize;

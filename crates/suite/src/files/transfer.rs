@@ -182,9 +182,9 @@ async fn passes<C: Communicator>(session: &Session<'_, C>, pass: &mut Pass<'_>) 
 /// The least that is known of all ranks' caches.
 async fn worst<C: Communicator>(comm: &C, cache: Cache) -> Result<Cache, CommError> {
     let order = [Cache::Dropped, Cache::Unknown, Cache::Kept];
-    let place = order.iter().position(|&known| known == cache).unwrap_or(0) as i64;
+    let index = order.iter().position(|&known| known == cache).unwrap_or(0) as i64;
     let maximum = Reduction { element: Element::Int64, operator: Operator::Maximum };
-    let worst = allreduce(comm, Payload::of(&[place]), maximum, Choice::Auto).await?;
+    let worst = allreduce(comm, Payload::of(&[index]), maximum, Choice::Auto).await?;
     Ok(order[worst.values::<i64>().expect("a reduction of data is data")[0] as usize])
 }
 
@@ -217,7 +217,7 @@ impl Pass<'_> {
         let length = self.buffer.len() as u64;
         for block in 0..self.blocks {
             let stamp = self.stamp(block);
-            stamp_of(&mut self.buffer, |place| place.copy_from_slice(&stamp[..place.len()]));
+            stamp_of(&mut self.buffer, |bytes| bytes.copy_from_slice(&stamp[..bytes.len()]));
             self.buffer = self.files.write_at(file, block * length, self.buffer.take()).await?;
         }
         self.files.sync(file).await
@@ -229,7 +229,7 @@ impl Pass<'_> {
             self.buffer = self.files.read_at(file, block * length, self.buffer.take()).await?;
             let stamp = self.stamp(block);
             let mut is_right = true;
-            stamp_of(&mut self.buffer, |place| is_right = place == &stamp[..place.len()]);
+            stamp_of(&mut self.buffer, |bytes| is_right = bytes == &stamp[..bytes.len()]);
             if !is_right {
                 let message = format!("block {block} of the file {} is not what was written there", self.path);
                 return Err(CommError::program(self.world_rank, message));

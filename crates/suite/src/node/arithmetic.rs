@@ -6,8 +6,8 @@
 //! + c*d + e*f`, whose products may overlap.
 //!
 //! The paper subtracts the time of the empty loop. Here the chain is unrolled sixteen times, so that the counting of
-//! the loop is one sixteenth of a turn and hidden behind the chain; nothing is subtracted, and the empty loop has a row
-//! of its own, `loop_turn`. `copy_byte` is the time of a byte copied within memory, in blocks larger than caches.
+//! the loop is one sixteenth of an iteration and hidden behind the chain; nothing is subtracted, and the empty loop has
+//! a row of its own, `loop_turn`. `copy_byte` is the time of a byte copied within memory, in blocks larger than caches.
 //!
 //! Kept by: operands behind `black_box` before the clock starts; after every operation its result is declared changed
 //! in its register ([`Keep`]), so that no two operations become one; 16-bit and 32-bit integers wrap. Checked by: the
@@ -38,7 +38,7 @@ pub(crate) const ROWS: [&str; 12] = [
     "loop_turn",
 ];
 
-/// Operations written out in one turn of a loop.
+/// Operations written out in one iteration of a loop.
 const UNROLLED: u64 = 16;
 
 /// Operations of one sample; an odd multiple of [`UNROLLED`], so that powers of odd integers do not return to one, and
@@ -58,13 +58,13 @@ fn case(operation: Operation) -> Case {
     let count = if operation == Operation::CopyByte { COPIED as u64 } else { COUNT };
     let unit = match operation {
         Operation::CopyByte => "one byte",
-        Operation::LoopTurn => "one turn",
+        Operation::LoopIteration => "one turn",
         _ => "one operation",
     };
     let mut case = Case::new(name, count, unit, move || Ok(repeat(operation)));
     case.rate = match operation {
         Operation::CopyByte => Some((1e-6, "MB/s")),
-        Operation::LoopTurn => None,
+        Operation::LoopIteration => None,
         _ => Some((1e-6, "Mop/s")),
     };
     if operation == Operation::CopyByte {
@@ -86,9 +86,9 @@ fn repeat(operation: Operation) -> Repeat {
         Operation::Float32SumOfProducts => sums(|n| sum_of_products(n, 1f32), |n| n as f32),
         Operation::Float64SumOfProducts => sums(|n| sum_of_products(n, 1f64), |n| n as f64),
         Operation::CopyByte => copy(),
-        Operation::LoopTurn => Box::new(|count| {
-            let (seconds, turns) = timed(|| empty_loop(black_box(count)));
-            expect_equal("the loop counter", turns, count).map(|()| seconds)
+        Operation::LoopIteration => Box::new(|count| {
+            let (seconds, iterations) = timed(|| empty_loop(black_box(count)));
+            expect_equal("the loop counter", iterations, count).map(|()| seconds)
         }),
     }
 }
@@ -125,13 +125,13 @@ scalar! {
     f64, 0.0, 1.0, |a, b| a + b, |a, b| a * b
 }
 
-/// A row whose sample is `n` operations in whole turns; `reference` gives the exact result.
+/// A row whose sample is `n` operations in whole iterations; `reference` gives the exact result.
 fn chain<T: Scalar + 'static>(run: impl Fn(u64) -> T + 'static, reference: impl Fn(u64) -> T + 'static) -> Repeat {
     Box::new(move |count| {
-        let turns = count / UNROLLED;
-        let (seconds, result) = timed(|| run(turns));
-        expect_equal("the result of the chain", result, reference(turns * UNROLLED))?;
-        Ok(seconds * count as f64 / (turns * UNROLLED) as f64)
+        let iterations = count / UNROLLED;
+        let (seconds, result) = timed(|| run(iterations));
+        expect_equal("the result of the chain", result, reference(iterations * UNROLLED))?;
+        Ok(seconds * count as f64 / (iterations * UNROLLED) as f64)
     })
 }
 
@@ -147,10 +147,10 @@ fn sums<T: Scalar + 'static>(run: impl Fn(u64) -> T + 'static, reference: impl F
 
 /// `x = x + y` from 0. With `y = 1` a floating-point sum is exact up to 2^24 in single precision.
 #[inline(never)]
-fn add<T: Scalar>(turns: u64, step: T) -> T {
+fn add<T: Scalar>(iterations: u64, step: T) -> T {
     let step = black_box(step);
     let mut x = black_box(T::ZERO);
-    for _ in 0..turns {
+    for _ in 0..iterations {
         for _ in 0..UNROLLED {
             x = x.plus(step);
             x.keep();
@@ -162,10 +162,10 @@ fn add<T: Scalar>(turns: u64, step: T) -> T {
 /// `x = x * y` from 1. With `y = 1 + eps` each product is rounded to the next number above while x is below 1.5, so
 /// that the result after n is `1 + n eps` exactly.
 #[inline(never)]
-fn multiply<T: Scalar>(turns: u64, factor: T) -> T {
+fn multiply<T: Scalar>(iterations: u64, factor: T) -> T {
     let factor = black_box(factor);
     let mut x = black_box(T::ONE);
-    for _ in 0..turns {
+    for _ in 0..iterations {
         for _ in 0..UNROLLED {
             x = x.times(factor);
             x.keep();
@@ -176,11 +176,11 @@ fn multiply<T: Scalar>(turns: u64, factor: T) -> T {
 
 /// `x = x*b + c*d + e*f` from 0, with `b = 1`, `c*d = 2`, `e*f = -1`: x counts the expressions, exactly.
 #[inline(never)]
-fn sum_of_products<T: Scalar + std::ops::Neg<Output = T>>(turns: u64, one: T) -> T {
+fn sum_of_products<T: Scalar + std::ops::Neg<Output = T>>(iterations: u64, one: T) -> T {
     let two = one.plus(one);
     let (b, mut c, d, mut e, f) = black_box((one, two, one, -one, one));
     let mut x = black_box(T::ZERO);
-    for _ in 0..turns {
+    for _ in 0..iterations {
         for _ in 0..UNROLLED {
             c.keep();
             e.keep();
@@ -205,13 +205,13 @@ fn power_of_three(mut exponent: u64) -> u64 {
 }
 
 #[inline(never)]
-fn empty_loop(turns: u64) -> u64 {
-    let mut turn = 0u64;
-    while turn < turns {
-        turn += 1;
-        turn.keep();
+fn empty_loop(iterations: u64) -> u64 {
+    let mut counter = 0u64;
+    while counter < iterations {
+        counter += 1;
+        counter.keep();
     }
-    turn
+    counter
 }
 
 /// Whole arrays are copied until `count` bytes are; a mark that changes from copy to copy must arrive.
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_left_out_repetition_is_noticed() {
-        let mut lazy = chain(|turns| add(turns - 1, 1f64), |n| n as f64);
+        let mut lazy = chain(|iterations| add(iterations - 1, 1f64), |n| n as f64);
         assert_eq!(lazy(160).unwrap_err(), "the result of the chain is 144.0, expected 160.0");
     }
 

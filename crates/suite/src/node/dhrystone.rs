@@ -227,7 +227,7 @@ fn procedure_2(state: &State, number: &mut i32) {
 /// `first` (the global pointer) and `target` are valid.
 #[inline(never)]
 unsafe fn procedure_3(global_number: i32, first: *mut Record, target: *mut *mut Record) {
-    // SAFETY: `first` is a valid record and `target` a valid place for a pointer (this function's condition).
+    // SAFETY: `first` is a valid record and `target` a valid address for a pointer (this function's condition).
     unsafe {
         if !first.is_null() {
             *target = (*first).next;

@@ -29,10 +29,11 @@ pub(crate) const ROWS: [&str; 8] = [
 
 const CHAINS: usize = 12;
 
-/// Turns of one sample; the counts stay exact in single precision up to 2^24.
+/// Iterations of one sample; the counts stay exact in single precision up to 2^24.
 const COUNT: u64 = 1 << 16;
 
-/// One width: the function that gives every lane of every chain after so many turns, or `None` where it is missing.
+/// One width: the function that gives every lane of every chain after so many iterations, or `None` where it is
+/// missing.
 struct Width {
     variant: &'static str,
     lanes: usize,
@@ -84,10 +85,10 @@ fn start(chain: usize) -> f64 {
 macro_rules! scalar {
     ($name:ident, $type:ty, $($feature:literal)?, $step:expr) => {
         $(#[target_feature(enable = $feature)])?
-        fn $name(turns: u64) -> Vec<f64> {
+        fn $name(iterations: u64) -> Vec<f64> {
             let mut chains: [$type; CHAINS] = black_box(std::array::from_fn(|chain| start(chain) as $type));
             let (b, c): ($type, $type) = black_box((1.0, 1.0));
-            for _ in 0..turns {
+            for _ in 0..iterations {
                 for chain in &mut chains {
                     *chain = $step(*chain, b, c);
                     chain.keep();
@@ -102,7 +103,7 @@ scalar!(unfused_f64, f64, , |a, b, c| a * b + c);
 scalar!(unfused_f32, f32, , |a, b, c| a * b + c);
 
 #[cfg(target_arch = "x86_64")]
-mod wide {
+mod vectors {
     use std::arch::x86_64::*;
 
     use weft_simd::{Level, level};
@@ -115,12 +116,12 @@ mod wide {
     macro_rules! vector {
         ($name:ident, $feature:literal, $type:ty, $lanes:literal, $set:ident, $fma:ident, $store:ident) => {
             #[target_feature(enable = $feature)]
-            fn $name(turns: u64) -> Vec<f64> {
+            fn $name(iterations: u64) -> Vec<f64> {
                 let starts: [$type; CHAINS] = black_box(std::array::from_fn(|chain| start(chain) as $type));
                 let mut chains = starts.map(|start| $set(start));
                 let (b, c) = black_box((1.0, 1.0));
                 let (b, c) = ($set(b), $set(c));
-                for _ in 0..turns {
+                for _ in 0..iterations {
                     for chain in &mut chains {
                         *chain = $fma(*chain, b, c);
                     }
@@ -156,7 +157,7 @@ mod wide {
         macro_rules! detected {
             ($found:ident, $name:ident) => {{
                 // SAFETY: this is handed out only where `$found` says that the processor has the features of `$name`.
-                let run: fn(u64) -> Vec<f64> = |turns| unsafe { $name(turns) };
+                let run: fn(u64) -> Vec<f64> = |iterations| unsafe { $name(iterations) };
                 $found.then_some(run)
             }};
         }
@@ -175,7 +176,7 @@ mod wide {
 }
 
 #[cfg(target_arch = "aarch64")]
-mod wide {
+mod vectors {
     use super::*;
     use std::arch::aarch64::*;
 
@@ -185,12 +186,12 @@ mod wide {
     macro_rules! vector {
         ($name:ident, $type:ty, $lanes:literal, $set:ident, $fma:ident, $store:ident) => {
             #[target_feature(enable = "neon")]
-            fn $name(turns: u64) -> Vec<f64> {
+            fn $name(iterations: u64) -> Vec<f64> {
                 let starts: [$type; CHAINS] = black_box(std::array::from_fn(|chain| start(chain) as $type));
                 let mut chains = starts.map(|start| $set(start));
                 let (b, c) = black_box((1.0, 1.0));
                 let (b, c) = ($set(b), $set(c));
-                for _ in 0..turns {
+                for _ in 0..iterations {
                     for chain in &mut chains {
                         *chain = $fma(c, *chain, b);
                     }
@@ -234,7 +235,7 @@ mod wide {
 }
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-mod wide {
+mod vectors {
     use super::*;
 
     pub(super) fn fused() -> bool {
@@ -251,11 +252,11 @@ mod wide {
 }
 
 fn widths() -> Vec<Width> {
-    wide::widths()
+    vectors::widths()
 }
 
 fn fused_scalar() -> bool {
-    wide::fused()
+    vectors::fused()
 }
 
 #[cfg(test)]
@@ -263,13 +264,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_width_counts_its_turns() {
+    fn every_width_counts_its_iterations() {
         for width in widths() {
             let Some(run) = width.run else { continue };
-            for turns in [0, 1, 1000] {
-                let lanes = run(turns);
+            for iterations in [0, 1, 1000] {
+                let lanes = run(iterations);
                 assert_eq!(lanes.len(), CHAINS * width.lanes, "{}", width.variant);
-                let expected = |at: usize| start(at / width.lanes) + turns as f64;
+                let expected = |at: usize| start(at / width.lanes) + iterations as f64;
                 assert!(lanes.iter().enumerate().all(|(at, &lane)| lane == expected(at)), "{}", width.variant);
             }
         }

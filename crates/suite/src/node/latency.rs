@@ -57,7 +57,7 @@ pub(crate) fn cases(request: &NodeRequest) -> Result<Vec<Case>, NodeError> {
 
 fn repeat(lines: usize, seed: u64) -> Repeat {
     let (chain, order) = cycle(lines, seed);
-    let mut place = 0;
+    let mut position = 0;
     let mut at: *const Line = &chain[order[0] as usize];
     let mut cycle_checked = false;
     Box::new(move |count| {
@@ -66,8 +66,8 @@ fn repeat(lines: usize, seed: u64) -> Repeat {
             cycle_checked = true;
         }
         let (seconds, end) = timed(|| walk(black_box(at), count));
-        place = (place + count as usize) % lines;
-        let reference: *const Line = &chain[order[place] as usize];
+        position = (position + count as usize) % lines;
+        let reference: *const Line = &chain[order[position] as usize];
         expect_equal("the line at the end of the chain", end, reference)?;
         at = end;
         Ok(seconds)
@@ -79,8 +79,8 @@ fn cycle(lines: usize, seed: u64) -> (Vec<Line>, Vec<u32>) {
     let mut order: Vec<u32> = (0..lines as u32).collect();
     order.shuffle(&mut weft_base::generator(seed, 0));
     let mut chain: Vec<Line> = (0..lines).map(|_| Line { next: ptr::null() }).collect();
-    for (place, &line) in order.iter().enumerate() {
-        let next: *const Line = &chain[order[(place + 1) % lines] as usize];
+    for (position, &line) in order.iter().enumerate() {
+        let next: *const Line = &chain[order[(position + 1) % lines] as usize];
         chain[line as usize].next = next;
     }
     (chain, order)

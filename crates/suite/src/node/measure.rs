@@ -135,10 +135,10 @@ impl Statistics {
 
 /// The quantile by linear interpolation between order statistics.
 fn quantile(sorted: &[f64], share: f64) -> f64 {
-    let place = share * (sorted.len() - 1) as f64;
-    let below = place.floor() as usize;
-    let above = place.ceil() as usize;
-    sorted[below] + (place - below as f64) * (sorted[above] - sorted[below])
+    let rank = share * (sorted.len() - 1) as f64;
+    let below = rank.floor() as usize;
+    let above = rank.ceil() as usize;
+    sorted[below] + (rank - below as f64) * (sorted[above] - sorted[below])
 }
 
 #[cfg(test)]

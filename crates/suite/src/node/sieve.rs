@@ -28,8 +28,8 @@ fn case(name: &'static str, sieve: fn(&mut [u8; LAST + 1]) -> u64, primes: u64) 
     let mut case = Case::new(name, ITERATIONS, "100 iterations", move || {
         Ok(Box::new(move |count| {
             let mut flags = [0; LAST + 1];
-            let (seconds, found) = timed(|| (0..count).map(|_| sieve(black_box(&mut flags))).sum::<u64>());
-            expect_equal("the number of primes", found, count * primes).map(|()| seconds)
+            let (seconds, sum) = timed(|| (0..count).map(|_| sieve(black_box(&mut flags))).sum::<u64>());
+            expect_equal("the number of primes", sum, count * primes).map(|()| seconds)
         }))
     });
     case.repetitions_per_unit = ITERATIONS as f64;
@@ -41,15 +41,15 @@ fn case(name: &'static str, sieve: fn(&mut [u8; LAST + 1]) -> u64, primes: u64) 
 fn odd_sieve(flags: &mut [u8; LAST + 1]) -> u64 {
     flags.fill(1);
     let flags = black_box(flags);
-    let mut found = 0;
+    let mut primes = 0;
     for index in 0..=LAST {
         if flags[index] == 1 {
             let prime = 2 * index + 3;
             flags.iter_mut().skip(index + prime).step_by(prime).for_each(|flag| *flag = 0);
-            found += 1;
+            primes += 1;
         }
     }
-    found
+    primes
 }
 
 /// Flag `i` stands for `i`.
@@ -57,14 +57,14 @@ fn odd_sieve(flags: &mut [u8; LAST + 1]) -> u64 {
 fn full_sieve(flags: &mut [u8; LAST + 1]) -> u64 {
     flags.fill(1);
     let flags = black_box(flags);
-    let mut found = 0;
+    let mut primes = 0;
     for number in 2..=LAST {
         if flags[number] == 1 {
             flags.iter_mut().skip(2 * number).step_by(number).for_each(|flag| *flag = 0);
-            found += 1;
+            primes += 1;
         }
     }
-    found
+    primes
 }
 
 #[cfg(test)]

@@ -3,15 +3,15 @@
 //! `copy` is `c = a` (the library's block copy, as compilers turn the loop into), `scale` is `b = s c`, `add` is
 //! `c = a + b`, `triad` is `a = b + s c`, on arrays of doubles at least four times the largest cache, where the system
 //! tells its size. Bytes are counted as STREAM counts them: two arrays for copy and scale, three for add and triad; a
-//! store that first reads its line moves more. The variants `*_nontemporal` store past the caches, which does not; they
+//! store that first reads its line moves more. The variants `*_nontemporal` use non-temporal stores, which do not; they
 //! are another measurement and must not be compared with plain stores.
 //!
 //! The arrays are aligned to pages, divided among the threads in whole lines and first touched by the thread that works
 //! on them. Each repetition is timed from a barrier before to a barrier after it.
 //!
 //! Kept by: the sources are written between repetitions and the target is read. Checked by: before each repetition
-//! numbers that have not been there are written to places all over the sources, and the targets must follow; after the
-//! first, every element is compared.
+//! numbers that have not been there are written to addresses all over the sources, and the targets must follow; after
+//! the first, every element is compared.
 
 use std::cell::RefCell;
 use std::hint::black_box;
@@ -314,13 +314,13 @@ fn repeat(kernel: Kernel, stores: Stores, threads: usize, arrays: Rc<RefCell<Opt
     })
 }
 
-/// Numbers that no repetition has seen, written to places that are some pages apart.
+/// Numbers that no repetition has seen, written to addresses that are some pages apart.
 struct Marks {
     next: f64,
 }
 
 impl Marks {
-    /// At most about a thousand places, at a distance that is no multiple of a line.
+    /// At most about a thousand addresses, at a distance that is no multiple of a line.
     fn distance(elements: usize) -> usize {
         elements / 1024 + 1
     }

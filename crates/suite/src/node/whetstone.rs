@@ -106,9 +106,9 @@ fn million() -> Results {
 
 /// Array elements.
 #[inline(never)]
-fn module_2(turns: u32, constants: &Constants, e: &mut [f64; 4]) {
+fn module_2(iterations: u32, constants: &Constants, e: &mut [f64; 4]) {
     let t = constants.t;
-    for _ in 0..turns {
+    for _ in 0..iterations {
         e[0] = (e[0] + e[1] + e[2] - e[3]) * t;
         e[1] = (e[0] + e[1] - e[2] + e[3]) * t;
         e[2] = (e[0] - e[1] + e[2] + e[3]) * t;
@@ -129,9 +129,9 @@ fn array_parameter(constants: &Constants, e: &mut [f64; 4]) {
 
 /// Conditional jumps.
 #[inline(never)]
-fn module_4(turns: u32) -> i32 {
+fn module_4(iterations: u32) -> i32 {
     let mut j = black_box(1i32);
-    for _ in 0..turns {
+    for _ in 0..iterations {
         j = if j == 1 { 2 } else { 3 };
         j.keep();
         j = if j > 2 { 0 } else { 1 };
@@ -144,10 +144,10 @@ fn module_4(turns: u32) -> i32 {
 
 /// Integer arithmetic, and elements addressed by its results.
 #[inline(never)]
-fn module_6(turns: u32) -> ([i32; 3], [f64; 2]) {
+fn module_6(iterations: u32) -> ([i32; 3], [f64; 2]) {
     let (mut j, mut k, mut l) = black_box((1i32, 2i32, 3i32));
     let mut e = black_box([0.0f64; 4]);
-    for _ in 0..turns {
+    for _ in 0..iterations {
         j = j * (k - j) * (l - k);
         k = l * k - (l - j) * k;
         l = (l - k) * (k + j);
@@ -162,10 +162,10 @@ fn module_6(turns: u32) -> ([i32; 3], [f64; 2]) {
 
 /// Trigonometric functions.
 #[inline(never)]
-fn module_7(turns: u32, constants: &Constants) -> [f64; 2] {
+fn module_7(iterations: u32, constants: &Constants) -> [f64; 2] {
     let (t, t2) = (constants.t, constants.t2);
     let (mut x, mut y): (f64, f64) = black_box((0.5, 0.5));
-    for _ in 0..turns {
+    for _ in 0..iterations {
         x = t * (t2 * x.sin() * x.cos() / ((x + y).cos() + (x - y).cos() - 1.0)).atan();
         y = t * (t2 * y.sin() * y.cos() / ((x + y).cos() + (x - y).cos() - 1.0)).atan();
     }
@@ -174,7 +174,7 @@ fn module_7(turns: u32, constants: &Constants) -> [f64; 2] {
 
 /// Calls of a procedure.
 #[inline(never)]
-fn module_8(turns: u32, constants: &Constants) -> f64 {
+fn module_8(iterations: u32, constants: &Constants) -> f64 {
     #[inline(never)]
     fn procedure(x: f64, y: f64, z: &mut f64, constants: &Constants) {
         let first = constants.t * (x + y);
@@ -183,7 +183,7 @@ fn module_8(turns: u32, constants: &Constants) -> f64 {
     }
     let (x, y) = black_box((1.0, 1.0));
     let mut z = 1.0;
-    for _ in 0..turns {
+    for _ in 0..iterations {
         procedure(black_box(x), y, &mut z, constants);
     }
     z
@@ -191,7 +191,7 @@ fn module_8(turns: u32, constants: &Constants) -> f64 {
 
 /// Array references.
 #[inline(never)]
-fn module_9(turns: u32) -> [f64; 3] {
+fn module_9(iterations: u32) -> [f64; 3] {
     #[inline(never)]
     fn procedure(e: &mut [f64; 4], j: usize, k: usize, l: usize) {
         e[j & 3] = e[k & 3];
@@ -200,7 +200,7 @@ fn module_9(turns: u32) -> [f64; 3] {
     }
     let (j, k, l) = black_box((1, 2, 3));
     let mut e = black_box([0.0, 1.0, 2.0, 3.0]);
-    for _ in 0..turns {
+    for _ in 0..iterations {
         procedure(black_box(&mut e), j, k, l);
     }
     [e[1], e[2], e[3]]
@@ -208,9 +208,9 @@ fn module_9(turns: u32) -> [f64; 3] {
 
 /// Standard functions.
 #[inline(never)]
-fn module_11(turns: u32, constants: &Constants) -> f64 {
+fn module_11(iterations: u32, constants: &Constants) -> f64 {
     let mut x: f64 = black_box(0.75);
-    for _ in 0..turns {
+    for _ in 0..iterations {
         x = (x.ln() / constants.t1).exp().sqrt();
     }
     x

@@ -114,7 +114,7 @@ impl<T: Real> Wrapped<T> {
     pub fn columns(&self) -> impl Iterator<Item = (usize, &[T])> {
         let (rank, size) = (self.rank, self.size);
         let columns = self.columns.iter().flatten().enumerate();
-        columns.map(move |(place, column)| (rank + place * size, column.as_slice()))
+        columns.map(move |(index, column)| (rank + index * size, column.as_slice()))
     }
 
     fn owns(&self, j: usize) -> bool {
@@ -160,7 +160,7 @@ impl<T: Real> Wrapped<T> {
         Ok((self.n - k) as u64 + 1)
     }
 
-    /// Column `k` as a message, or room for it.
+    /// Column `k` as a message, or a buffer for it.
     fn message(&self, k: usize) -> Payload {
         let bytes = (self.n - k) * size_of::<T>();
         match &self.columns {

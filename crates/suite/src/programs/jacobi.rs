@@ -105,7 +105,7 @@ pub struct Until {
 
 /// The value of row `i`, column `j` of the problem after `sweeps` sweeps.
 pub fn iterate(n: usize, i: usize, j: usize, sweeps: u32) -> f64 {
-    let of = |place: usize| place as f64 / (n + 1) as f64;
+    let of = |index: usize| index as f64 / (n + 1) as f64;
     let (x, y) = (of(i), of(j));
     let is_inner = (1..=n).contains(&i) && (1..=n).contains(&j);
     let wave = if is_inner { (PI * x).sin() * (PI * y).sin() } else { 0.0 };
@@ -142,8 +142,8 @@ impl<T: Real> Block<T> {
         rows * self.width() * size_of::<T>()
     }
 
-    /// Room for `rows` rows.
-    fn room(&self, rows: usize) -> Payload {
+    /// A buffer for `rows` rows.
+    fn buffer(&self, rows: usize) -> Payload {
         match &self.cells {
             Some(_) => Payload::Data(Buffer::page_aligned(self.bytes(rows))),
             None => Payload::Phantom(self.bytes(rows)),
@@ -166,7 +166,7 @@ impl<T: Real> Block<T> {
         let rows = Self::rows(n, rank, size);
         let file = files.open(path, Access::Read).await?;
         let offset = block.bytes(rows.start - 1) as u64;
-        let read = files.read_at(file, offset, block.room(rows.len() + 2)).await;
+        let read = files.read_at(file, offset, block.buffer(rows.len() + 2)).await;
         files.close(file).await?;
         block.cells = read?.values::<T>().map(|values| (values.to_vec(), values.to_vec()));
         Ok(block)
@@ -222,15 +222,15 @@ impl<T: Real> Block<T> {
             (rank.checked_sub(1), 1, 0, UPWARD, DOWNWARD),
             ((rank + 1 < size).then_some(rank + 1), rows, rows + 1, DOWNWARD, UPWARD),
         ];
-        let mut under_way = Vec::with_capacity(2);
+        let mut in_flight = Vec::with_capacity(2);
         for (peer, own, other, out, into) in sides {
             let Some(peer) = peer else { continue };
-            let incoming = comm.irecv(Source::Rank(peer), TagSelector::Only(into), self.room(1));
+            let incoming = comm.irecv(Source::Rank(peer), TagSelector::Only(into), self.buffer(1));
             let outgoing = comm.isend(peer, out, self.row(own));
-            under_way.push((other, incoming, outgoing));
+            in_flight.push((other, incoming, outgoing));
         }
         let width = self.width();
-        for (other, incoming, outgoing) in under_way {
+        for (other, incoming, outgoing) in in_flight {
             let received = incoming.await?.payload;
             outgoing.await?;
             if let (Some((cells, _)), Some(values)) = (&mut self.cells, received.values::<T>()) {

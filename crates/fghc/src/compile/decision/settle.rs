@@ -24,10 +24,10 @@ impl Tree<'_> {
         let mut from = 0;
         loop {
             let mut possible = true;
-            let mut place = 0;
+            let mut number = 0;
             pending.first.retain(|&item| {
-                place += 1;
-                if place <= from {
+                number += 1;
+                if number <= from {
                     return true;
                 }
                 match self.status(state, &items[item as usize]) {

@@ -118,10 +118,10 @@ impl Tree<'_> {
     /// would be much, they are tried after those that do instead, which is as good: the first that can commit may.
     fn rows(&mut self, state: &State, value: ValueId, asked: &[Vec<Shape>]) -> Rows {
         let mut rows = Rows { by_shape: FxHashMap::default(), open: Vec::new(), then: state.then };
-        for (place, shapes) in asked.iter().enumerate() {
+        for (row, shapes) in asked.iter().enumerate() {
             match shapes.first() {
-                Some(shape) => rows.by_shape.entry(*shape).or_default().push(place),
-                None => rows.open.push(place),
+                Some(shape) => rows.by_shape.entry(*shape).or_default().push(row),
+                None => rows.open.push(row),
             }
         }
         if rows.open.len().saturating_mul(rows.by_shape.len()) <= self.pairs {
@@ -129,16 +129,16 @@ impl Tree<'_> {
         }
         // Clauses behind `otherwise` or `alternatively` come after all before it.
         let group = self.prepared[state.clauses[0].0].group;
-        let is_first = |&place: &usize| self.prepared[state.clauses[place].0].group == group;
-        let after = |tree: &mut Self, places: Vec<usize>, then: Then| {
+        let is_first = |&row: &usize| self.prepared[state.clauses[row].0].group == group;
+        let after = |tree: &mut Self, row_indices: Vec<usize>, then: Then| {
             let mut next = State { clauses: Vec::new(), then, dirty: true, ..state.clone() };
-            next.clauses = places.iter().map(|&place| state.clauses[place].clone()).collect();
+            next.clauses = row_indices.iter().map(|&row| state.clauses[row].clone()).collect();
             next.facts.insert(value, Fact::Not(Vec::new()));
             Then::Block(tree.block(next))
         };
-        let later: Vec<usize> = (0..state.clauses.len()).filter(|place| !is_first(place)).collect();
+        let later: Vec<usize> = (0..state.clauses.len()).filter(|row| !is_first(row)).collect();
         let open: Vec<usize> = std::mem::take(&mut rows.open).into_iter().filter(is_first).collect();
-        rows.by_shape.values_mut().for_each(|places| places.retain(is_first));
+        rows.by_shape.values_mut().for_each(|row_indices| row_indices.retain(is_first));
         if !later.is_empty() {
             rows.then = after(self, later, rows.then);
         }
@@ -159,10 +159,10 @@ impl Rows {
     /// The state for one shape.
     fn state(&self, state: &State, shape: &Shape) -> State {
         let asking = self.by_shape.get(shape).map_or(&[][..], Vec::as_slice);
-        let mut places: Vec<usize> = asking.iter().chain(&self.open).copied().collect();
-        places.sort_unstable();
+        let mut row_indices: Vec<usize> = asking.iter().chain(&self.open).copied().collect();
+        row_indices.sort_unstable();
         State {
-            clauses: places.into_iter().map(|place| state.clauses[place].clone()).collect(),
+            clauses: row_indices.into_iter().map(|row| state.clauses[row].clone()).collect(),
             facts: state.facts.clone(),
             answers: state.answers.clone(),
             registers: state.registers.clone(),

@@ -86,7 +86,7 @@ pub struct Leaving {
     pub priority: i32,
     pub arity: usize,
     /// The packet in the outbox.
-    pub place: usize,
+    pub slot: usize,
     pub beginning: Beginning,
 }
 
@@ -120,7 +120,7 @@ impl Pe {
         // Of the weight that leaves, the engine has lent one already.
         self.engine.lent(leaving.parent, count * (WEIGHT - 1));
         self.sent[Kind::ThrowGoal as usize] += count;
-        let mut packet = std::mem::take(self.outbox.packet(leaving.place));
+        let mut packet = std::mem::take(self.outbox.packet(leaving.slot));
         let mut rest = values;
         for _ in 0..goals {
             let arguments;
@@ -131,7 +131,7 @@ impl Pe {
                 self.write_value(&mut packet, argument);
             }
         }
-        *self.outbox.packet(leaving.place) = packet;
+        *self.outbox.packet(leaving.slot) = packet;
     }
 
     /// Starts the goals that begin as the last one did; nothing is read where none does.

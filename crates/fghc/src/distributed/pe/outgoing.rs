@@ -15,16 +15,16 @@ const REMEMBERED: usize = 64;
 impl Pe {
     /// Begins a message: the packet that it is in.
     pub(super) fn message(&mut self, to: usize, kind: Kind) -> &mut Vec<u8> {
-        let place = self.message_place(to, kind);
-        self.outbox.packet(place)
+        let slot = self.message_slot(to, kind);
+        self.outbox.packet(slot)
     }
 
     /// Begins a message with values, for which the packet is taken out of its place and put back.
-    pub(super) fn message_place(&mut self, to: usize, kind: Kind) -> usize {
+    pub(super) fn message_slot(&mut self, to: usize, kind: Kind) -> usize {
         self.sent[kind as usize] += 1;
-        let place = self.outbox.place(to);
-        self.outbox.packet(place).byte(kind as u8);
-        place
+        let slot = self.outbox.slot(to);
+        self.outbox.packet(slot).byte(kind as u8);
+        slot
     }
 
     pub(super) fn write_value(&mut self, packet: &mut Vec<u8>, value: Word) {
@@ -166,8 +166,8 @@ impl Pe {
     pub(super) fn throw(&mut self, to: usize, predicate: u32, arguments: &[Word], priority: i32, parent: u32) {
         let (name, weight) = self.weight_of(parent);
         let is_own = name == (self.me, parent);
-        let place = self.message_place(to, Kind::ThrowGoal);
-        let mut packet = std::mem::take(self.outbox.packet(place));
+        let slot = self.message_slot(to, Kind::ThrowGoal);
+        let mut packet = std::mem::take(self.outbox.packet(slot));
         let begin = packet.len() - 1;
         packet.number(name.0 as u64);
         packet.number(u64::from(name.1));
@@ -176,12 +176,12 @@ impl Pe {
         packet.signed(i64::from(priority));
         packet.number(arguments.len() as u64);
         if is_own && let Some(beginning) = Beginning::of(&packet[begin..]) {
-            self.leaving = Some(Leaving { to, parent, predicate, priority, arity: arguments.len(), place, beginning });
+            self.leaving = Some(Leaving { to, parent, predicate, priority, arity: arguments.len(), slot, beginning });
         }
         for &argument in arguments {
             self.write_value(&mut packet, argument);
         }
-        *self.outbox.packet(place) = packet;
+        *self.outbox.packet(slot) = packet;
     }
 
     /// Weight of a node for a goal or a unification that leaves, in place of the one that the engine lent for it: the name
@@ -200,15 +200,15 @@ impl Pe {
     fn unify_elsewhere(&mut self, external: u64, value: Word, node: u32) {
         let Some(import) = self.bound_here(external, value) else { return self.engine.returned(node, 1) };
         let (name, weight) = self.weight_of(node);
-        let place = self.message_place(import.pe, Kind::Unify);
-        let mut packet = std::mem::take(self.outbox.packet(place));
+        let slot = self.message_slot(import.pe, Kind::Unify);
+        let mut packet = std::mem::take(self.outbox.packet(slot));
         packet.number(import.index as u64);
         packet.number(import.weight);
         packet.number(name.0 as u64);
         packet.number(u64::from(name.1));
         packet.number(weight);
         self.write_value(&mut packet, value);
-        *self.outbox.packet(place) = packet;
+        *self.outbox.packet(slot) = packet;
     }
 
     pub(super) fn foster_ended(&mut self, number: u64, failed: bool) {
@@ -299,10 +299,10 @@ impl Pe {
     }
 
     pub(super) fn return_value(&mut self, pe: usize, number: u64, value: Word) {
-        let place = self.message_place(pe, Kind::ReturnValue);
-        let mut packet = std::mem::take(self.outbox.packet(place));
+        let slot = self.message_slot(pe, Kind::ReturnValue);
+        let mut packet = std::mem::take(self.outbox.packet(slot));
         packet.number(number);
         self.write_value(&mut packet, value);
-        *self.outbox.packet(place) = packet;
+        *self.outbox.packet(slot) = packet;
     }
 }

@@ -85,8 +85,8 @@ impl Pe {
         let Some(length) = self.unread.lengths.pop_front() else { return false };
         let bytes = std::mem::take(&mut self.unread.bytes);
         let first = self.unread.first;
-        let room = self.engine.make_room(room_for(length));
-        let result = if room { self.thrown(&mut Reader::new(&bytes[first..first + length])) } else { Ok(()) };
+        let has_space = self.engine.make_room(room_for(length));
+        let result = if has_space { self.thrown(&mut Reader::new(&bytes[first..first + length])) } else { Ok(()) };
         self.coming = None;
         self.unread.bytes = bytes;
         self.unread.passed(length);

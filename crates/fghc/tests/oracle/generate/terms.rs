@@ -113,10 +113,10 @@ impl Maker<'_> {
             }
             3 => format!("{integer} * 2 + 1 {} {}", self.comparison(), self.random.below(12)),
             4 => {
-                let made = scope.fresh();
-                scope.variables.push((made.clone(), Kind::Integer));
+                let variable = scope.fresh();
+                scope.variables.push((variable.clone(), Kind::Integer));
                 let sign = self.random.pick(&["+", "-", "*", "mod", "/", "/\\", "xor"]).to_string();
-                format!("{made} := {integer} {sign} {}", 1 + self.random.below(5))
+                format!("{variable} := {integer} {sign} {}", 1 + self.random.below(5))
             }
             5 => format!("wait({any})"),
             6 => format!(
@@ -126,15 +126,15 @@ impl Maker<'_> {
             7 => format!("{any} \\= {other}"),
             8 => format!("{any} @{} {other}", self.random.pick(&["<", "=<", ">", ">="])),
             9 => {
-                let made = scope.fresh();
-                scope.variables.push((made.clone(), Kind::Integer));
-                format!("compare({any}, {other}, {made})")
+                let variable = scope.fresh();
+                scope.variables.push((variable.clone(), Kind::Integer));
+                format!("compare({any}, {other}, {variable})")
             }
             10 => format!("{any} = {other}"),
             11 => {
-                let made = scope.fresh();
-                scope.variables.push((made.clone(), Kind::Any));
-                format!("{made} = h({any},{other})")
+                let variable = scope.fresh();
+                scope.variables.push((variable.clone(), Kind::Any));
+                format!("{variable} = h({any},{other})")
             }
             12 => {
                 let (name, count) = (scope.fresh(), scope.fresh());
@@ -143,24 +143,24 @@ impl Maker<'_> {
                 format!("functor({any}, {name}, {count})")
             }
             13 => {
-                let made = scope.fresh();
-                scope.variables.push((made.clone(), Kind::Any));
-                format!("arg(1, {any}, {made})")
+                let variable = scope.fresh();
+                scope.variables.push((variable.clone(), Kind::Any));
+                format!("arg(1, {any}, {variable})")
             }
             14 => format!("({integer} {} {} ; {any} = a)", self.comparison(), self.random.below(6)),
             15 => match self.known(scope, Kind::Vector) {
                 Some(vector) => {
-                    let made = scope.fresh();
-                    scope.variables.push((made.clone(), Kind::Integer));
-                    format!("vector_element({vector}, {}, {made})", self.random.below(3))
+                    let variable = scope.fresh();
+                    scope.variables.push((variable.clone(), Kind::Integer));
+                    format!("vector_element({vector}, {}, {variable})", self.random.below(3))
                 }
                 None => format!("{integer} = {}", self.random.below(5)),
             },
             _ => match self.known(scope, Kind::Float) {
                 Some(float) => {
-                    let made = scope.fresh();
-                    scope.variables.push((made.clone(), Kind::Float));
-                    format!("{made} $:= {float} * 2.0 + sqrt(0.25)")
+                    let variable = scope.fresh();
+                    scope.variables.push((variable.clone(), Kind::Float));
+                    format!("{variable} $:= {float} * 2.0 + sqrt(0.25)")
                 }
                 None => format!("{any} = g(_,_)"),
             },

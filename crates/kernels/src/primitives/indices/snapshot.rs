@@ -113,7 +113,7 @@ impl<'a, I: Index> SharedIndices<'a, I> {
     pub(in super::super) unsafe fn read(self, element: usize) -> usize {
         // SAFETY: the element is one of the array (this function's condition), which is readable and aligned (a condition
         // of `new`). Whoever writes it meanwhile makes the value any, and a volatile read is done once.
-        unsafe { self.start.add(element).read_volatile() }.place()
+        unsafe { self.start.add(element).read_volatile() }.unsigned()
     }
 
     /// Calls `work` with each of some elements and what its index is above `origin` now, where that is below `extent`: a
@@ -144,12 +144,12 @@ impl<'a, I: Index> SharedIndices<'a, I> {
 
     /// Between which values some elements are now, those of true values where there are such; from 0 on without `LOW`.
     #[inline(always)]
-    pub(super) fn range<const LOW: bool>(self, elements: Range<usize>, truths: Option<&[Bool8]>) -> IndexRange {
+    pub(super) fn range<const LOW: bool>(self, elements: Range<usize>, mask: Option<&[Bool8]>) -> IndexRange {
         assert!(elements.start <= elements.end && elements.end <= self.length);
-        assert!(truths.is_none_or(|truths| truths.len() == elements.len()));
+        assert!(mask.is_none_or(|mask| mask.len() == elements.len()));
         // SAFETY: the elements are some of the array, which is readable and aligned (a condition of `new`), and have a
-        // truth each.
-        unsafe { look::<I, LOW>(self.address(elements.start), elements.len(), truths) }
+        // mask byte each.
+        unsafe { look::<I, LOW>(self.address(elements.start), elements.len(), mask) }
     }
 
     /// Copies some elements, a [`Block`] at most, as they are now, by what they are above `origin`, or `last` where that
@@ -172,24 +172,24 @@ impl<'a, I: Index> SharedIndices<'a, I> {
         }
     }
 
-    /// As [`SharedIndices::copy`]; where there are truths, those of true ones only.
+    /// As [`SharedIndices::copy`]; where there is a mask, those of true bytes only.
     #[inline(always)]
     pub(in super::super) fn copy_selected<'b>(
         self,
         elements: Range<usize>,
-        truths: Option<&[Bool8]>,
+        mask: Option<&[Bool8]>,
         [origin, last]: [usize; 2],
         block: &'b mut Block,
     ) -> Copied<'b> {
-        let Some(truths) = truths else {
+        let Some(mask) = mask else {
             return Copied { indices: self.copy(elements, origin, last, block), elements: None };
         };
         assert!(elements.start <= elements.end && elements.end <= self.length && elements.len() <= CAPACITY);
-        let truths = &truths[..elements.len()];
-        // SAFETY: the elements are some of the array, which is readable and aligned (a condition of `new`), with a truth
-        // each, and no more than the block has room for; so many are initialised in it as are said to be kept.
+        let mask = &mask[..elements.len()];
+        // SAFETY: the elements are some of the array, which is readable and aligned (a condition of `new`), with a mask
+        // byte each, and no more than the block has room for; so many are initialised in it as are said to be kept.
         unsafe {
-            let kept = selected::<I>(self.address(elements.start), truths, [origin, last], block);
+            let kept = selected::<I>(self.address(elements.start), mask, [origin, last], block);
             Copied {
                 indices: &*(&raw const block.indices[..kept] as *const [usize]),
                 elements: Some(&*(&raw const block.elements[..kept] as *const [u32])),
@@ -202,18 +202,18 @@ impl<'a, I: Index> SharedIndices<'a, I> {
 ///
 /// # Safety
 ///
-/// As many are readable and aligned, and others may write them; there are as many truths, if any.
+/// As many are readable and aligned, and others may write them; there are as many mask bytes, if any.
 #[inline(always)]
-unsafe fn look<I: Index, const LOW: bool>(from: *const I, count: usize, truths: Option<&[Bool8]>) -> IndexRange {
-    // SAFETY: the indices are readable and there are as many truths (this function's conditions), and the level says that
-    // the processor has the instructions.
+unsafe fn look<I: Index, const LOW: bool>(from: *const I, count: usize, mask: Option<&[Bool8]>) -> IndexRange {
+    // SAFETY: the indices are readable and there are as many mask bytes (this function's conditions), and the level
+    // says that the processor has the instructions.
     unsafe {
         match level() {
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => vectors::look_512::<I, LOW>(from, count, truths),
+            Level::Avx512 => vectors::look_512::<I, LOW>(from, count, mask),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => vectors::look_256::<I, LOW>(from, count, truths),
-            _ => look_at_each::<I, LOW>(from, count, truths),
+            Level::Avx2 => vectors::look_256::<I, LOW>(from, count, mask),
+            _ => look_at_each::<I, LOW>(from, count, mask),
         }
     }
 }
@@ -239,25 +239,25 @@ unsafe fn bounded<I: Index>(from: *const I, count: usize, origin: usize, last: u
     }
 }
 
-/// [`bounded`] for as many indices as there are truths, but only those of true ones: they and which elements of the array
-/// they are of are copied to the beginning of the block. Says how many they are. Without branches: where the selection is
-/// scattered, every other one would be predicted wrongly.
+/// [`bounded`] for as many indices as there are mask bytes, but only those of true bytes: they and which elements of
+/// the array they are of are copied to the beginning of the block. Says how many they are. Without branches: where the
+/// selection is scattered, every other one would be predicted wrongly.
 ///
 /// # Safety
 ///
-/// As many are readable and aligned as there are truths, and others may write them; the block has room for as many.
+/// As many are readable and aligned as there are mask bytes, and others may write them; the block has room for as many.
 #[inline(always)]
-unsafe fn selected<I: Index>(from: *const I, truths: &[Bool8], bounds: [usize; 2], block: &mut Block) -> usize {
+unsafe fn selected<I: Index>(from: *const I, mask: &[Bool8], bounds: [usize; 2], block: &mut Block) -> usize {
     let (indices, elements) = (block.indices.as_mut_ptr().cast(), block.elements.as_mut_ptr().cast());
     // SAFETY: the indices are readable and the block has room (this function's conditions), and the level says that the
     // processor has the instructions.
     unsafe {
         match level() {
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => vectors::selected_512::<I>(from, truths, bounds, indices, elements),
+            Level::Avx512 => vectors::selected_512::<I>(from, mask, bounds, indices, elements),
             _ => {
-                bounded::<I>(from, truths.len(), bounds[0], bounds[1], indices);
-                keep_each(truths, indices, elements)
+                bounded::<I>(from, mask.len(), bounds[0], bounds[1], indices);
+                keep_each(mask, indices, elements)
             }
         }
     }
@@ -269,18 +269,14 @@ unsafe fn selected<I: Index>(from: *const I, truths: &[Bool8], bounds: [usize; 2
 ///
 /// As there.
 #[inline(always)]
-unsafe fn look_at_each<I: Index, const LOW: bool>(
-    from: *const I,
-    count: usize,
-    truths: Option<&[Bool8]>,
-) -> IndexRange {
+unsafe fn look_at_each<I: Index, const LOW: bool>(from: *const I, count: usize, mask: Option<&[Bool8]>) -> IndexRange {
     let mut range = IndexRange::none::<LOW>();
     for element in 0..count {
-        // SAFETY: the element is readable and aligned, and has a truth where there are such (this function's conditions).
-        // Whoever writes it meanwhile makes the value any; it is read once.
+        // SAFETY: the element is readable and aligned, and has a mask byte where there are such (this function's
+        // conditions). Whoever writes it meanwhile makes the value any; it is read once.
         let (index, holds) = unsafe {
-            let index = from.add(element).read_volatile().place();
-            (index, truths.is_none_or(|truths| truths.get_unchecked(element).holds()))
+            let index = from.add(element).read_volatile().unsigned();
+            (index, mask.is_none_or(|mask| mask.get_unchecked(element).holds()))
         };
         if LOW {
             range.low = range.low.min(if holds { index } else { usize::MAX });
@@ -301,7 +297,7 @@ unsafe fn bounded_each<I: Index>(from: *const I, count: usize, origin: usize, la
         // SAFETY: the element is readable and aligned, and `to` has room for it (this function's conditions). Whoever
         // writes it meanwhile makes the value any, which is bounded after this one read.
         unsafe {
-            let index = from.add(element).read_volatile().place();
+            let index = from.add(element).read_volatile().unsigned();
             to.add(element).write(index.wrapping_sub(origin).min(last));
         }
     }
@@ -311,17 +307,17 @@ unsafe fn bounded_each<I: Index>(from: *const I, count: usize, origin: usize, la
 ///
 /// # Safety
 ///
-/// Both are beginnings of a [`Block`], with an initialised index and an element for each truth.
-unsafe fn keep_each(truths: &[Bool8], indices: *mut usize, elements: *mut u32) -> usize {
+/// Both are beginnings of a [`Block`], with an initialised index and an element for each mask byte.
+unsafe fn keep_each(mask: &[Bool8], indices: *mut usize, elements: *mut u32) -> usize {
     let mut kept = 0;
-    for (element, truth) in truths.iter().enumerate() {
-        // SAFETY: the element has an index and a place (this function's conditions), and no more are kept than were
+    for (element, byte) in mask.iter().enumerate() {
+        // SAFETY: the element has an index and a slot (this function's conditions), and no more are kept than were
         // looked at.
         unsafe {
             indices.add(kept).write(indices.add(element).read());
             elements.add(kept).write(element as u32);
         }
-        kept += usize::from(truth.holds());
+        kept += usize::from(byte.holds());
     }
     kept
 }
@@ -344,19 +340,19 @@ mod tests {
     type Reads = ([IndexRange; 2], Vec<usize>, Vec<u32>);
 
     /// Reads by one level's instructions.
-    unsafe fn read_at<I: Index>(at: Level, values: &[I], truths: Option<&[Bool8]>, bounds: [usize; 2]) -> Reads {
+    unsafe fn read_at<I: Index>(at: Level, values: &[I], mask: Option<&[Bool8]>, bounds: [usize; 2]) -> Reads {
         let (from, count, [origin, last]) = (values.as_ptr(), values.len(), bounds);
         let mut block = Block::new();
         let (indices, elements) = (block.indices.as_mut_ptr().cast(), block.elements.as_mut_ptr().cast());
-        // SAFETY: the caller has a processor of this level; the values are there with a truth each, a block has room for
-        // them, and what is said to be copied is initialised.
+        // SAFETY: the caller has a processor of this level; the values are there with a mask byte each, a block has
+        // room for them, and what is said to be copied is initialised.
         unsafe {
             let (ranges, kept) = match at {
                 Level::Portable => {
                     bounded_each(from, count, origin, last, indices);
                     (
-                        [look_at_each::<I, true>(from, count, truths), look_at_each::<I, false>(from, count, truths)],
-                        truths.map(|truths| keep_each(truths, indices, elements)),
+                        [look_at_each::<I, true>(from, count, mask), look_at_each::<I, false>(from, count, mask)],
+                        mask.map(|mask| keep_each(mask, indices, elements)),
                     )
                 }
                 #[cfg(target_arch = "x86_64")]
@@ -364,24 +360,21 @@ mod tests {
                     vectors::bounded_256(from, count, origin, last, indices);
                     (
                         [
-                            vectors::look_256::<I, true>(from, count, truths),
-                            vectors::look_256::<I, false>(from, count, truths),
+                            vectors::look_256::<I, true>(from, count, mask),
+                            vectors::look_256::<I, false>(from, count, mask),
                         ],
-                        truths.map(|truths| keep_each(truths, indices, elements)),
+                        mask.map(|mask| keep_each(mask, indices, elements)),
                     )
                 }
                 #[cfg(target_arch = "x86_64")]
                 Level::Avx512 => (
-                    [
-                        vectors::look_512::<I, true>(from, count, truths),
-                        vectors::look_512::<I, false>(from, count, truths),
-                    ],
-                    match truths {
+                    [vectors::look_512::<I, true>(from, count, mask), vectors::look_512::<I, false>(from, count, mask)],
+                    match mask {
                         None => {
                             vectors::bounded_512(from, count, origin, last, indices);
                             None
                         }
-                        Some(truths) => Some(vectors::selected_512(from, truths, bounds, indices, elements)),
+                        Some(mask) => Some(vectors::selected_512(from, mask, bounds, indices, elements)),
                     },
                 ),
                 #[cfg(not(target_arch = "x86_64"))]
@@ -400,17 +393,18 @@ mod tests {
             for (origin, start) in [(0, 0), (0, 1), (3, 0)] {
                 // From an element that begins no vector too.
                 let Some(values) = all.get(start..) else { continue };
-                for truths in [None, Some(&scattered[start..]), Some(&nothing[start..])] {
-                    let holds = |element: usize| truths.is_none_or(|truths| truths[element].holds());
+                for mask in [None, Some(&scattered[start..]), Some(&nothing[start..])] {
+                    let holds = |element: usize| mask.is_none_or(|mask| mask[element].holds());
                     let wanted = || values.iter().enumerate().filter(|&(element, _)| holds(element));
                     let one = |index: usize| IndexRange { low: index, high: index };
-                    let range = wanted().fold(IndexRange::NONE, |range, (_, index)| range.join(one(index.place())));
-                    let copy = wanted().map(|(_, index)| index.place().wrapping_sub(origin).min(last)).collect();
-                    let elements = truths.map_or(Vec::new(), |_| wanted().map(|(element, _)| element as u32).collect());
+                    let range = wanted().fold(IndexRange::NONE, |range, (_, index)| range.join(one(index.unsigned())));
+                    let copy = wanted().map(|(_, index)| index.unsigned().wrapping_sub(origin).min(last)).collect();
+                    let elements = mask.map_or(Vec::new(), |_| wanted().map(|(element, _)| element as u32).collect());
                     let expected = ([range, IndexRange { low: 0, ..range }], copy, elements);
                     for level in Level::available() {
-                        // SAFETY: the processor has the level, and there are as many truths as values, a block at most.
-                        let result = unsafe { read_at(level, values, truths, [origin, last]) };
+                        // SAFETY: the processor has the level, and there are as many mask bytes as values, a block at
+                        // most.
+                        let result = unsafe { read_at(level, values, mask, [origin, last]) };
                         assert_eq!(result, expected, "{level}, {} indices", values.len());
                     }
                 }
@@ -447,11 +441,11 @@ mod tests {
             // SAFETY: the view is of as many numbers, which are there until the threads have ended.
             let shared = unsafe { SharedIndices::<i64>::new(&view) };
             let mut block = Block::new();
-            let truths: Vec<Bool8> = (0..indices.len()).map(|element| Bool8::new(element % 3 > 0)).collect();
+            let mask: Vec<Bool8> = (0..indices.len()).map(|element| Bool8::new(element % 3 > 0)).collect();
             let elements: Vec<u32> = (0..indices.len() as u32).filter(|element| element % 3 > 0).collect();
             for _ in 0..2000 {
                 assert!(shared.copy(0..indices.len(), 0, 99, &mut block).iter().all(|&index| index <= 99));
-                let copied = shared.copy_selected(0..indices.len(), Some(&truths), [0, 99], &mut block);
+                let copied = shared.copy_selected(0..indices.len(), Some(&mask), [0, 99], &mut block);
                 assert_eq!(copied.elements, Some(&elements[..]));
                 assert!(copied.indices.len() == elements.len() && copied.indices.iter().all(|&index| index <= 99));
                 shared.for_each_below::<8>(0..indices.len(), 0, 99, |_, index| assert!(index < 99));

@@ -95,12 +95,12 @@ impl<T: Element> Accumulate<T> for First {
     }
 
     fn fold(x: &[T], selection: Selection<'_>, downward: bool, _: bool) -> (T, bool) {
-        let mut places = 0..x.len();
+        let mut indices = 0..x.len();
         let first = if downward {
-            places.rev().find(|&place| selection.holds(place))
+            indices.rev().find(|&index| selection.holds(index))
         } else {
-            places.find(|&place| selection.holds(place))
+            indices.find(|&index| selection.holds(index))
         };
-        first.map_or(Self::EMPTY, |place| (x[place], true))
+        first.map_or(Self::EMPTY, |index| (x[index], true))
     }
 }

@@ -20,7 +20,7 @@ pub(super) fn scan<T: Element, A: Accumulate<T>>(work: &Work<'_>) {
         let mut buffer = [T::SMALLEST; COLUMNS];
         loop {
             let task = next.fetch_add(1, Ordering::Relaxed);
-            if task >= tasks || work.stop.is_asked() {
+            if task >= tasks || work.stop.is_requested() {
                 break;
             }
             let first = task % strips * COLUMNS;
@@ -44,11 +44,11 @@ unsafe fn strip<T: Element, A: Accumulate<T>>(
     states.fill(A::EMPTY);
     let extent = work.axis.extent;
     let stride = (work.axis.after * size_of::<T>()) as isize * if work.order.downward { -1 } else { 1 };
-    for turn in 0..extent {
-        if work.stop.is_asked() {
+    for step in 0..extent {
+        if work.stop.is_requested() {
             return;
         }
-        let index = if work.order.downward { extent - 1 - turn } else { turn };
+        let index = if work.order.downward { extent - 1 - step } else { step };
         let start = (before * extent + index) * work.axis.after + first;
         let flags = work.segments.map(|flags| &flags[start..start + width]);
         let mask = work.selection.part(start, start + width).0;

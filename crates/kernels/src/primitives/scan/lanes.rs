@@ -31,33 +31,33 @@ where
     #[inline(always)]
     fn run(self) {
         let Cells { x, target, flags, states, exclusive, .. } = self.0;
-        let turned = |turn: usize, turns: usize| if DOWNWARD { turns - 1 - turn } else { turn };
+        let turned = |iteration: usize, count: usize| if DOWNWARD { count - 1 - iteration } else { iteration };
         // SAFETY: there are so many full cells, with a flag for each element, and `fit` has found the processor's
         // registers and the sizes of elements and states to be those.
         unsafe {
             let empty = transmute_copy(&[A::EMPTY; LANES]);
             let mut state: __m512i = transmute_copy(&states);
             let shown = if exclusive { __mmask8::MAX } else { 0 };
-            for turn in 0..CELL / STRIP {
-                let strip = turned(turn, CELL / STRIP) * STRIP;
+            for iteration in 0..CELL / STRIP {
+                let strip = turned(iteration, CELL / STRIP) * STRIP;
                 // A byte for each element: eight of them are a word.
                 let begins = if SEGMENTS {
                     load(flags.add(strip).cast(), CELL / LANES)
                 } else {
                     [_mm512_setzero_si512(); LANES]
                 };
-                for turn in 0..LANES {
-                    let block = turned(turn, LANES);
+                for iteration in 0..LANES {
+                    let block = turned(iteration, LANES);
                     let first = strip + block * LANES;
                     let mut elements = load(x.add(first).cast(), CELL);
                     for step in 0..LANES {
-                        let place = turned(step, LANES);
-                        let begin = _mm512_test_epi64_mask(begins[block], _mm512_set1_epi64(0xFF << (8 * place)));
+                        let column = turned(step, LANES);
+                        let begin = _mm512_test_epi64_mask(begins[block], _mm512_set1_epi64(0xFF << (8 * column)));
                         if SEGMENTS && !DOWNWARD {
                             state = _mm512_mask_mov_epi64(state, begin, empty);
                         }
-                        let with = A::step_512(state, elements[place]);
-                        elements[place] = _mm512_mask_mov_epi64(with, shown, state);
+                        let with = A::step_512(state, elements[column]);
+                        elements[column] = _mm512_mask_mov_epi64(with, shown, state);
                         state = with;
                         if SEGMENTS && DOWNWARD {
                             state = _mm512_mask_mov_epi64(state, begin, empty);
@@ -70,20 +70,20 @@ where
     }
 }
 
-/// Stores the results of full cells past the caches.
+/// Stores the results of full cells by non-temporal stores.
 ///
 /// # Safety
 ///
-/// `room` has the results, [`ROW`] elements of 8 bytes from cell to cell; the target is writable.
-pub(super) unsafe fn store_past_caches(room: *mut u8, target: *mut u8, ahead: &mut Ahead) {
+/// `buffer` has the results, [`ROW`] elements of 8 bytes from cell to cell; the target is writable.
+pub(super) unsafe fn store_past_caches(buffer: *mut u8, target: *mut u8, ahead: &mut Ahead) {
     const BYTES: usize = CELL * 8;
     // Lines of the target that two cells share are put together behind the first of them.
     let shared = (LINE - target as usize % LINE) % LINE;
     for cell in 0..LANES {
-        // SAFETY: `room` has rows of a cell's results and a line more, and the target is writable for all cells (this
+        // SAFETY: `buffer` has rows of a cell's results and a line more, and the target is writable for all cells (this
         // function's conditions); `shared` is less than a line.
         unsafe {
-            let row = room.add(cell * ROW * 8);
+            let row = buffer.add(cell * ROW * 8);
             let from = if cell == 0 { 0 } else { shared };
             let mut to = BYTES;
             if cell + 1 < LANES {
@@ -95,19 +95,20 @@ pub(super) unsafe fn store_past_caches(room: *mut u8, target: *mut u8, ahead: &m
     }
 }
 
-/// Eight words from each of eight places, by place within them and then by which of them: eight by eight, transposed.
+/// Eight words from each of eight addresses, by index within them and then by which of them: eight by eight,
+/// transposed.
 ///
 /// # Safety
 ///
 /// The words are readable, and the processor has AVX-512.
 #[inline(always)]
 unsafe fn load(x: *const u64, stride: usize) -> [__m512i; LANES] {
-    let half = |row: usize, place: usize| {
+    let half = |row: usize, column: usize| {
         // SAFETY: eight words of each of eight rows are readable, and the processor has AVX-512 (this function's
         // conditions); these are four words of two of the rows.
         unsafe {
-            let low = _mm256_loadu_si256(x.add(row * stride + place).cast());
-            let high = _mm256_loadu_si256(x.add((row + 4) * stride + place).cast());
+            let low = _mm256_loadu_si256(x.add(row * stride + column).cast());
+            let high = _mm256_loadu_si256(x.add((row + 4) * stride + column).cast());
             _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high)
         }
     };

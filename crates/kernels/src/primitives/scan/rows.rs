@@ -25,22 +25,22 @@ use super::{Accumulate, Work};
 /// Cells that are scanned at once, one element of each after another.
 const ABREAST: usize = 4;
 
-/// Room for the results of all cells that are scanned at once.
-type Room = Scratch<{ LANES * ROW * 8 }>;
+/// Buffer for the results of all cells that are scanned at once.
+type Buffer = Scratch<{ LANES * ROW * 8 }>;
 
 /// Cells of a chunk; with 8-byte elements a chunk fits the second-level cache.
 const CELLS: usize = 32;
 
 const CHUNK: usize = CELL * CELLS;
 
-/// Turns of waiting for another thread before the processor is offered to others: to that thread, if it has none. A chunk
-/// takes some microseconds, and so do these turns.
+/// Iterations of waiting for another thread before the processor is offered to others: to that thread, if it has none.
+/// A chunk takes some microseconds, and so do these iterations.
 const PATIENCE: usize = 100;
 
 /// What is carried from chunk to chunk.
 struct Carry<S> {
     /// The chunk that may read and write `state`, in the order of the scan.
-    turn: AtomicUsize,
+    next: AtomicUsize,
     state: UnsafeCell<S>,
 }
 
@@ -51,18 +51,18 @@ pub(super) fn scan<T: Element, A: Accumulate<T>>(work: &Work<'_>) {
     let length = work.out.length;
     let chunks = length.div_ceil(CHUNK);
     let next = AtomicUsize::new(0);
-    let carry = Carry { turn: AtomicUsize::new(0), state: UnsafeCell::new(A::EMPTY) };
+    let carry = Carry { next: AtomicUsize::new(0), state: UnsafeCell::new(A::EMPTY) };
     on_threads(work.threads.min(chunks), |_| {
         let carry = &carry;
         let mut flags = Vec::new();
-        let mut room = Room::new();
-        let place = |number: usize| if work.order.downward { chunks - 1 - number } else { number };
+        let mut buffer = Buffer::new();
+        let chunk_at = |number: usize| if work.order.downward { chunks - 1 - number } else { number };
         let mut number = next.fetch_add(1, Ordering::Relaxed);
         while number < chunks {
-            let start = place(number) * CHUNK;
+            let start = chunk_at(number) * CHUNK;
             let chunk = Chunk::<T>::new(work, start..length.min(start + CHUNK), &mut flags);
             let folds = chunk.folds::<A>(chunks > 1);
-            if !wait_for(&carry.turn, number, work.stop) {
+            if !wait_for(&carry.next, number, work.stop) {
                 break;
             }
             // SAFETY: it is this chunk's turn.
@@ -70,11 +70,12 @@ pub(super) fn scan<T: Element, A: Accumulate<T>>(work: &Work<'_>) {
                 let state = &mut *carry.state.get();
                 chunk.carried::<A>(&folds, state)
             };
-            carry.turn.store(number + 1, Ordering::Release);
+            carry.next.store(number + 1, Ordering::Release);
             number = next.fetch_add(1, Ordering::Relaxed);
-            let mut ahead = if number < chunks { ahead_of::<T>(work, place(number) * CHUNK) } else { Ahead::NOTHING };
+            let mut ahead =
+                if number < chunks { ahead_of::<T>(work, chunk_at(number) * CHUNK) } else { Ahead::NOTHING };
             // SAFETY: chunks are disjoint, and a chunk is read before it is written where the output is the input.
-            unsafe { chunk.scan::<A>(&states, &mut room, &mut ahead) };
+            unsafe { chunk.scan::<A>(&states, &mut buffer, &mut ahead) };
         }
         lines::fence();
     });
@@ -82,28 +83,28 @@ pub(super) fn scan<T: Element, A: Accumulate<T>>(work: &Work<'_>) {
 
 /// What is read of the chunk that begins at `start`, to be fetched while another one is stored.
 fn ahead_of<T: Element>(work: &Work<'_>, start: usize) -> Ahead {
-    let truths = |truths: Option<&[Bool8]>| match truths {
-        Some(truths) => (truths[start..].as_ptr().cast(), LINE / size_of::<T>()),
+    let ahead = |flags: Option<&[Bool8]>| match flags {
+        Some(flags) => (flags[start..].as_ptr().cast(), LINE / size_of::<T>()),
         None => (std::ptr::null(), 0),
     };
     let x = work.source::<T>().wrapping_add(start).cast();
-    Ahead::new(&[(x, LINE), truths(work.segments), truths(work.selection.0)], Hint::Second)
+    Ahead::new(&[(x, LINE), ahead(work.segments), ahead(work.selection.0)], Hint::Second)
 }
 
 /// Whether it has become that number's turn: not where the scan is given up.
-fn wait_for(turn: &AtomicUsize, number: usize, stop: Stop<'_>) -> bool {
+fn wait_for(next: &AtomicUsize, number: usize, stop: Stop<'_>) -> bool {
     let mut waited = 0;
-    while turn.load(Ordering::Acquire) != number {
-        if stop.is_asked() {
+    while next.load(Ordering::Acquire) != number {
+        if stop.is_requested() {
             return false;
         }
         waited += 1;
         if waited > PATIENCE { std::thread::yield_now() } else { spin_loop() }
     }
-    !stop.is_asked()
+    !stop.is_requested()
 }
 
-/// A stretch of the array; places within it count from its start.
+/// A range of the array; indices within it count from its start.
 struct Chunk<'a, T> {
     x: *const T,
     out: *mut T,
@@ -117,21 +118,21 @@ struct Chunk<'a, T> {
 }
 
 impl<'a, T: Element> Chunk<'a, T> {
-    fn new(work: &Work<'a>, own: Range<usize>, room: &'a mut Vec<Bool8>) -> Self {
+    fn new(work: &Work<'a>, own: Range<usize>, buffer: &'a mut Vec<Bool8>) -> Self {
         let row = work.axis.extent;
-        let given = work.segments.map(|flags| &flags[own.clone()]);
+        let segments = work.segments.map(|flags| &flags[own.clone()]);
         let flags = if row == work.out.length {
-            given
+            segments
         } else {
-            room.clear();
-            match given {
-                Some(flags) => room.extend_from_slice(flags),
-                None => room.resize(own.len(), Bool8::new(false)),
+            buffer.clear();
+            match segments {
+                Some(flags) => buffer.extend_from_slice(flags),
+                None => buffer.resize(own.len(), Bool8::new(false)),
             }
             for first in (own.start.next_multiple_of(row)..own.end).step_by(row) {
-                room[first - own.start] = Bool8::new(true);
+                buffer[first - own.start] = Bool8::new(true);
             }
-            Some(room.as_slice())
+            Some(buffer.as_slice())
         };
         Self {
             x: work.source::<T>().wrapping_add(own.start),
@@ -162,11 +163,11 @@ impl<'a, T: Element> Chunk<'a, T> {
                 None => (cell, false),
                 Some(flags) if self.downward => match first_flag(&flags[cell.clone()]) {
                     None => (cell, false),
-                    Some(place) => (cell.start..cell.start + place, true),
+                    Some(offset) => (cell.start..cell.start + offset, true),
                 },
                 Some(flags) => match last_flag(&flags[cell.clone()]) {
                     None => (cell, false),
-                    Some(place) => (cell.start + place..cell.end, true),
+                    Some(offset) => (cell.start + offset..cell.end, true),
                 },
             };
             // SAFETY: cells are within the array, and nobody has written this one yet.
@@ -180,8 +181,8 @@ impl<'a, T: Element> Chunk<'a, T> {
     fn carried<A: Accumulate<T>>(&self, folds: &[(A::State, bool)], state: &mut A::State) -> [A::State; CELLS] {
         let mut states = [A::EMPTY; CELLS];
         let cells = self.cells();
-        for turn in 0..cells {
-            let number = if self.downward { cells - 1 - turn } else { turn };
+        for step in 0..cells {
+            let number = if self.downward { cells - 1 - step } else { step };
             states[number] = *state;
             let (fold, begun) = folds[number];
             *state = if begun { fold } else { A::join(*state, fold) };
@@ -189,7 +190,7 @@ impl<'a, T: Element> Chunk<'a, T> {
         states
     }
 
-    unsafe fn scan<A: Accumulate<T>>(&self, states: &[A::State; CELLS], room: &mut Room, ahead: &mut Ahead) {
+    unsafe fn scan<A: Accumulate<T>>(&self, states: &[A::State; CELLS], buffer: &mut Buffer, ahead: &mut Ahead) {
         let full = self.length / CELL;
         #[cfg(target_arch = "x86_64")]
         let in_lanes = self.streaming && self.selection.0.is_none() && lanes::fit::<T, A>();
@@ -204,14 +205,14 @@ impl<'a, T: Element> Chunk<'a, T> {
             };
             let block = number * CELL..self.cell(number + count - 1).end;
             let out = self.out.wrapping_add(block.start);
-            let target = if self.streaming { room.pointer().cast() } else { out };
+            let target = if self.streaming { buffer.pointer().cast() } else { out };
             // SAFETY: cells are within the array; the scratch room has this many.
             unsafe {
                 match count {
                     #[cfg(target_arch = "x86_64")]
                     LANES => {
                         self.in_lanes::<A>(number, &states[number..], target);
-                        lanes::store_past_caches(room.pointer(), out.cast(), ahead);
+                        lanes::store_past_caches(buffer.pointer(), out.cast(), ahead);
                         number += count;
                         continue;
                     }
@@ -219,7 +220,7 @@ impl<'a, T: Element> Chunk<'a, T> {
                     _ => self.several::<A, 1>(number, &states[number..], target),
                 }
                 if self.streaming {
-                    lines::store_and_fetch(room.pointer(), out.cast(), block.len() * size_of::<T>(), ahead);
+                    lines::store_and_fetch(buffer.pointer(), out.cast(), block.len() * size_of::<T>(), ahead);
                 }
             }
             number += count;
@@ -264,7 +265,7 @@ impl<'a, T: Element> Chunk<'a, T> {
             old: self.out.wrapping_add(start),
             target,
             flags: self.flags.map_or(std::ptr::null(), |flags| flags[start..].as_ptr()),
-            truths: self.selection.0.map_or(std::ptr::null(), |truths| truths[start..].as_ptr()),
+            mask: self.selection.0.map_or(std::ptr::null(), |mask| mask[start..].as_ptr()),
             states: abreast,
             count,
             downward: self.downward,
@@ -285,7 +286,7 @@ where
     type Output = ();
     #[inline(always)]
     fn run(self) {
-        let Cells { x, old, target, flags, truths, mut states, count, downward, exclusive } = self.0;
+        let Cells { x, old, target, flags, mask, mut states, count, downward, exclusive } = self.0;
         let (first, step) = if downward { (count - 1, -1) } else { (0, 1) };
         // The element before which a segment begins in the order of the scan: itself, or going down the one just left.
         let begins = usize::from(downward);
@@ -298,21 +299,21 @@ where
                     }
                 }
             }
-            let mut place = first;
+            let mut offset = first;
             for number in 0..count {
                 for (cell, state) in states.iter_mut().enumerate() {
-                    let place = cell * CELL + place;
+                    let offset = cell * CELL + offset;
                     let mut before = *state;
-                    if SEGMENTS && number > 0 && (*flags.add(place + begins)).holds() {
+                    if SEGMENTS && number > 0 && (*flags.add(offset + begins)).holds() {
                         before = A::EMPTY;
                     }
-                    let selected = !SELECTION || (*truths.add(place)).holds();
-                    let with = A::step(before, *x.add(place), selected);
+                    let selected = !SELECTION || (*mask.add(offset)).holds();
+                    let with = A::step(before, *x.add(offset), selected);
                     let shown = A::value(if exclusive { before } else { with });
-                    *target.add(place) = if SELECTION && !selected { *old.add(place) } else { shown };
+                    *target.add(offset) = if SELECTION && !selected { *old.add(offset) } else { shown };
                     *state = with;
                 }
-                place = place.wrapping_add_signed(step);
+                offset = offset.wrapping_add_signed(step);
             }
         }
     }
@@ -327,7 +328,7 @@ fn any(flags: &[Bool8]) -> bool {
 
 fn first_flag(flags: &[Bool8]) -> Option<usize> {
     let portion = flags.chunks(TOGETHER).position(any)? * TOGETHER;
-    flags[portion..].iter().position(|flag| flag.holds()).map(|place| portion + place)
+    flags[portion..].iter().position(|flag| flag.holds()).map(|offset| portion + offset)
 }
 
 fn last_flag(flags: &[Bool8]) -> Option<usize> {

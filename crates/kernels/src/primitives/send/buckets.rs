@@ -2,10 +2,10 @@
 //! bucket, when the destinations of a bucket are in a cache.
 //!
 //! A message in a bucket is a value and a destination within the bucket. As many as fit two cache lines are a *packet*,
-//! which is put together in a cache and stored past the caches after it is full. Packets of a bucket are in *chunks* that
-//! are taken one after another as they are needed, so that nobody counts messages first. Each thread sorts a stretch of
-//! the senders into chunks of its own, and a bucket is delivered from first to last stretch: so each destination gets its
-//! messages in the order of their senders.
+//! which is put together in a cache and stored by non-temporal stores after it is full. Packets of a bucket are in
+//! *chunks* that are taken one after another as they are needed, so that nobody counts messages first. Each thread
+//! sorts a run of the senders into chunks of its own, and a bucket is delivered from first to last run: so each
+//! destination gets its messages in the order of their senders.
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::ops::Range;
@@ -40,8 +40,8 @@ const NARROWEST: u32 = 8;
 /// destinations of one while they are delivered.
 const BUCKETS: usize = 2048;
 
-/// Without a room for all, senders are served in batches of so many times as many as there are destinations: few pages
-/// are taken where destinations are few, and where there are many, those are not fetched again too often.
+/// Without a workspace for all, senders are served in batches of so many times as many as there are destinations: few
+/// pages are taken where destinations are few, and where there are many, those are not fetched again too often.
 const TO_EACH: usize = 4;
 
 /// Batches are not smaller than this: threads are started for each.
@@ -56,7 +56,7 @@ const PACKET: usize = 2 * LINE;
 /// Packets of a chunk, at most: a page, within which processors fetch ahead by themselves.
 const CHUNK: usize = (4 << 10) / PACKET;
 
-/// A chunk has at most this share of the packets that a bucket has on average, so that little room is wasted.
+/// A chunk has at most this share of the packets that a bucket has on average, so that little memory is wasted.
 const SHARE: usize = 4;
 
 /// While a packet is delivered the one so many further is fetched: longer than memory takes to answer.
@@ -88,39 +88,39 @@ struct Packet([u8; PACKET]);
 const _: () = assert!(align_of::<Packet>() == PACKET);
 
 /// Messages of a packet, of values of so many bytes.
-const fn room_for(size: usize) -> usize {
+const fn capacity_for(size: usize) -> usize {
     PACKET / (size + size_of::<u16>())
 }
 
-const fn room<T>() -> usize {
-    room_for(size_of::<T>())
+const fn capacity<T>() -> usize {
+    capacity_for(size_of::<T>())
 }
 
 impl Packet {
     const EMPTY: Self = Self([0; PACKET]);
 
     #[inline(always)]
-    unsafe fn put<T: Element>(&mut self, place: usize, value: T, destination: u16) {
+    unsafe fn put<T: Element>(&mut self, slot: usize, value: T, destination: u16) {
         let start = self.0.as_mut_ptr();
-        // SAFETY: the place is below `room`.
+        // SAFETY: the slot is below `capacity`.
         unsafe {
-            start.cast::<T>().add(place).write(value);
-            start.add(room::<T>() * size_of::<T>()).cast::<u16>().add(place).write_unaligned(destination);
+            start.cast::<T>().add(slot).write(value);
+            start.add(capacity::<T>() * size_of::<T>()).cast::<u16>().add(slot).write_unaligned(destination);
         }
     }
 
     #[inline(always)]
-    unsafe fn value<T: Element>(&self, place: usize) -> T {
-        // SAFETY: the place is below `room`.
-        unsafe { self.0.as_ptr().cast::<T>().add(place).read() }
+    unsafe fn value<T: Element>(&self, slot: usize) -> T {
+        // SAFETY: the slot is below `capacity`.
+        unsafe { self.0.as_ptr().cast::<T>().add(slot).read() }
     }
 
     /// The destinations from one on, as many as a D has sixteen bits for.
     #[inline(always)]
-    unsafe fn destinations<T: Element, D: Copy>(&self, place: usize) -> D {
-        let start = self.0.as_ptr().wrapping_add(room::<T>() * size_of::<T>());
-        // SAFETY: so many places from this one on are below `room`.
-        unsafe { start.cast::<u16>().add(place).cast::<D>().read_unaligned() }
+    unsafe fn destinations<T: Element, D: Copy>(&self, slot: usize) -> D {
+        let start = self.0.as_ptr().wrapping_add(capacity::<T>() * size_of::<T>());
+        // SAFETY: so many slots from this one on are below `capacity`.
+        unsafe { start.cast::<u16>().add(slot).cast::<D>().read_unaligned() }
     }
 }
 
@@ -145,11 +145,11 @@ impl Plan {
         let width = destinations.div_ceil(BUCKETS).next_power_of_two().ilog2().clamp(NARROWEST, WIDEST);
         let buckets = ((destinations - 1) >> width) + 1;
         let batch = senders.min(batch).min(LARGEST);
-        let stretch = batch.div_ceil(threads);
-        let usual = stretch / buckets / room_for(size) / SHARE;
+        let run = batch.div_ceil(threads);
+        let usual = run / buckets / capacity_for(size) / SHARE;
         let chunk = 1 << usual.clamp(2, CHUNK).ilog2();
         // A bucket begins with a chunk, and gets another one when all packets of that are full.
-        let chunks = stretch / (room_for(size) * chunk) + buckets;
+        let chunks = run / (capacity_for(size) * chunk) + buckets;
         let packets = chunks.checked_mul(chunk).filter(|&packets| packets <= u32::MAX as usize)?;
         Some(Self { width, buckets, threads, batch, chunk, packets })
     }
@@ -168,12 +168,12 @@ pub(super) fn wanted(senders: usize, size: usize, destinations: usize, threads: 
     plan.and_then(|plan| plan.bytes()).map_or(0, |bytes| bytes + PACKET)
 }
 
-/// Delivers all messages to `out`, which has a destination for each. They are sorted in `room` where that is enough.
-/// False where there is no memory for the buckets; nothing is delivered then.
+/// Delivers all messages to `out`, which has a destination for each. They are sorted in `workspace` where that is
+/// enough. False where there is no memory for the buckets; nothing is delivered then.
 pub(super) fn deliver<T: Element, I: Index, C: Combine<T>>(
     senders: &Senders<'_, T, I>,
     out: &mut [T],
-    room: Option<&View>,
+    workspace: Option<&View>,
     threads: usize,
 ) -> bool {
     let count = senders.x.len();
@@ -181,14 +181,14 @@ pub(super) fn deliver<T: Element, I: Index, C: Combine<T>>(
         let plan = Plan::new(count, size_of::<T>(), out.len(), threads, batch)?;
         Some((plan, plan.bytes()?))
     };
-    let all = || plan(count).and_then(|(plan, bytes)| Some((plan, Memory::given(bytes, room?)?)));
+    let all = || plan(count).and_then(|(plan, bytes)| Some((plan, Memory::within_workspace(bytes, workspace?)?)));
     let some = || {
         let (plan, bytes) = plan(BATCH.max(out.len().saturating_mul(TO_EACH)))?;
         Some((plan, Memory::new(bytes)?))
     };
     let Some((plan, memory)) = all().or_else(some) else { return false };
     let mut start = 0;
-    while start < count && !senders.stop.is_asked() {
+    while start < count && !senders.stop.is_requested() {
         let left = count - start;
         // The last two are alike.
         let end = start + if left <= plan.batch || left >= 2 * plan.batch { left.min(plan.batch) } else { left / 2 };
@@ -207,10 +207,10 @@ fn deliver_batch<T: Element, I: Index, C: Combine<T>>(
 ) {
     let sorted = on_threads(plan.threads, |number| {
         let own = part(batch.len(), 1, number, plan.threads);
-        let stretch = batch.start + own.start..batch.start + own.end;
-        // SAFETY: the packets of a stretch are written by one thread only, and there is room for as many.
+        let run = batch.start + own.start..batch.start + own.end;
+        // SAFETY: the packets of a run are written by one thread only, and there is room for as many.
         unsafe {
-            sort::<T, I>(senders, stretch, plan, memory.packets.wrapping_add(number * plan.packets), memory.streaming)
+            sort::<T, I>(senders, run, plan, memory.packets.wrapping_add(number * plan.packets), memory.streaming)
         }
     });
     let next = AtomicUsize::new(0);
@@ -219,26 +219,26 @@ fn deliver_batch<T: Element, I: Index, C: Combine<T>>(
         let out = &out;
         let destinations = |bucket: usize| out.0.wrapping_add(bucket << plan.width);
         let mut bucket = next.fetch_add(1, Ordering::Relaxed);
-        while bucket < plan.buckets && !senders.stop.is_asked() {
+        while bucket < plan.buckets && !senders.stop.is_requested() {
             let following = next.fetch_add(1, Ordering::Relaxed);
-            let messages: usize = sorted.iter().map(|stretch| stretch.counts[bucket]).sum();
+            let messages: usize = sorted.iter().map(|run| run.counts[bucket]).sum();
             let mut ahead = if following < plan.buckets {
                 let lines = ((size_of::<T>() << plan.width) / LINE).min(messages);
                 // So many bytes of the next bucket for each packet of this one.
-                let pace = lines * LINE * room::<T>() / messages.max(1);
+                let pace = lines * LINE * capacity::<T>() / messages.max(1);
                 Ahead::new(&[(destinations(following).cast_const().cast(), pace)], Hint::Second)
             } else {
                 Ahead::NOTHING
             };
-            for (number, stretch) in sorted.iter().enumerate() {
+            for (number, run) in sorted.iter().enumerate() {
                 let then = match sorted.get(number + 1) {
-                    Some(stretch) => stretch.first(bucket),
+                    Some(run) => run.first(bucket),
                     None if following < plan.buckets => sorted[0].first(following),
                     None => std::ptr::null(),
                 };
                 // SAFETY: so many messages were sorted there, and their destinations are in the bucket, which is no other
                 // thread's.
-                unsafe { stretch.deliver::<T, C>(bucket, destinations(bucket), then, &mut ahead) };
+                unsafe { run.deliver::<T, C>(bucket, destinations(bucket), then, &mut ahead) };
             }
             bucket = following;
         }
@@ -250,7 +250,7 @@ struct Shared<T>(*mut T);
 // SAFETY: as said there.
 unsafe impl<T: Send> Sync for Shared<T> {}
 
-/// Room for packets.
+/// Memory for packets.
 struct Memory {
     packets: *mut Packet,
     /// Where it is not somebody else's.
@@ -267,10 +267,10 @@ const LARGE_PAGE: usize = 2 << 20;
 
 impl Memory {
     /// That which is given, where it is enough.
-    fn given(bytes: usize, given: &View) -> Option<Self> {
-        let before = given.pointer.align_offset(PACKET);
-        let enough = before.checked_add(bytes).is_some_and(|end| end <= given.bytes());
-        let packets = given.pointer.wrapping_add(before).cast();
+    fn within_workspace(bytes: usize, within_workspace: &View) -> Option<Self> {
+        let before = within_workspace.pointer.align_offset(PACKET);
+        let enough = before.checked_add(bytes).is_some_and(|end| end <= within_workspace.bytes());
+        let packets = within_workspace.pointer.wrapping_add(before).cast();
         enough.then(|| Self { packets, own: None, streaming: lines::passes_caches(2 * bytes) })
     }
 
@@ -297,7 +297,7 @@ impl Drop for Memory {
     }
 }
 
-/// The messages of a stretch of senders.
+/// The messages of a run of senders.
 struct Sorted {
     packets: *const Packet,
     /// Packets of a chunk.
@@ -324,11 +324,11 @@ fn fetch_ahead<T>(values: *const T) {
     }
 }
 
-/// Sorts the messages of a stretch of senders into the packets from `packets` on.
+/// Sorts the messages of a run of senders into the packets from `packets` on.
 #[inline(never)]
 unsafe fn sort<T: Element, I: Index>(
     senders: &Senders<'_, T, I>,
-    stretch: Range<usize>,
+    run: Range<usize>,
     plan: Plan,
     packets: *mut Packet,
     streaming: bool,
@@ -350,9 +350,9 @@ unsafe fn sort<T: Element, I: Index>(
             let bucket = destination >> width;
             let packet = open.get_unchecked_mut(bucket);
             let filled = filled.get_unchecked_mut(bucket);
-            let mut place = usize::from(*filled);
+            let mut slot = usize::from(*filled);
             // Full ones are stored when the next message comes: what was written last is in the cache by then.
-            if place == room::<T>() {
+            if slot == capacity::<T>() {
                 let number = next.get_unchecked_mut(bucket);
                 let target = packets.add(*number as usize);
                 if streaming {
@@ -365,37 +365,37 @@ unsafe fn sort<T: Element, I: Index>(
                 }
                 *number += 1;
                 if (*number as usize).is_multiple_of(chunk) {
-                    *counts.get_unchecked_mut(bucket) += chunk * room::<T>();
+                    *counts.get_unchecked_mut(bucket) += chunk * capacity::<T>();
                     *following.get_unchecked_mut(*number as usize / chunk - 1) = taken as u32;
                     *number = taken as u32;
                     taken += chunk;
                 }
-                place = 0;
+                slot = 0;
             }
-            packet.put::<T>(place, *senders.x.get_unchecked(element), (destination & within) as u16);
-            *filled = place as u8 + 1;
+            packet.put::<T>(slot, *senders.x.get_unchecked(element), (destination & within) as u16);
+            *filled = slot as u8 + 1;
         }
     };
     let mut block = Block::new();
-    for start in stretch.clone().step_by(LINE) {
-        if senders.stop.is_asked() {
+    for start in run.clone().step_by(LINE) {
+        if senders.stop.is_requested() {
             break;
         }
-        let end = stretch.end.min(start + LINE);
+        let end = run.end.min(start + LINE);
         fetch_ahead(senders.index.address(start));
         fetch_ahead(senders.x.as_ptr().wrapping_add(start));
         let Senders { index, low, destinations, .. } = *senders;
         match senders.selection.part(start, end).0 {
             None => index.for_each_below::<1>(start..end, low, destinations, &mut put),
-            truths => {
-                let copied = index.copy_selected(start..end, truths, [low, destinations - 1], &mut block);
+            mask => {
+                let copied = index.copy_selected(start..end, mask, [low, destinations - 1], &mut block);
                 copied.for_each(|element, destination| put(start + element, destination));
             }
         }
     }
     for bucket in 0..buckets {
         let number = next[bucket] as usize;
-        counts[bucket] += number % chunk * room::<T>() + usize::from(filled[bucket]);
+        counts[bucket] += number % chunk * capacity::<T>() + usize::from(filled[bucket]);
         // SAFETY: there is a packet for those that are not full.
         unsafe { packets.add(number).write(open[bucket]) };
     }
@@ -426,7 +426,7 @@ impl Sorted {
         let apart = FETCHED.min(self.chunk);
         while left > 0 {
             let following = self.following[first / self.chunk] as usize;
-            let is_last = left <= self.chunk * room::<T>();
+            let is_last = left <= self.chunk * capacity::<T>();
             let own = self.packets.wrapping_add(first);
             let after = if is_last { then } else { self.packets.wrapping_add(following) };
             for number in 0..self.chunk {
@@ -443,25 +443,25 @@ impl Sorted {
                 // SAFETY: so many messages were sorted.
                 unsafe {
                     let packet = &*own.add(number);
-                    if left < room::<T>() {
-                        for place in 0..left {
-                            to(packet.value(place), packet.destinations::<T, u16>(place));
+                    if left < capacity::<T>() {
+                        for slot in 0..left {
+                            to(packet.value(slot), packet.destinations::<T, u16>(slot));
                         }
                         return;
                     }
                     // Four destinations are read before the first is written to, which might be anywhere for all that
                     // a compiler knows.
-                    for place in (0..room::<T>() / 4 * 4).step_by(4) {
-                        let four: [u16; 4] = packet.destinations::<T, _>(place);
+                    for slot in (0..capacity::<T>() / 4 * 4).step_by(4) {
+                        let four: [u16; 4] = packet.destinations::<T, _>(slot);
                         for (number, destination) in four.into_iter().enumerate() {
-                            to(packet.value(place + number), destination);
+                            to(packet.value(slot + number), destination);
                         }
                     }
-                    for place in room::<T>() / 4 * 4..room::<T>() {
-                        to(packet.value(place), packet.destinations::<T, u16>(place));
+                    for slot in capacity::<T>() / 4 * 4..capacity::<T>() {
+                        to(packet.value(slot), packet.destinations::<T, u16>(slot));
                     }
                 }
-                left -= room::<T>();
+                left -= capacity::<T>();
                 if left == 0 {
                     return;
                 }

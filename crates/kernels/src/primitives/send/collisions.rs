@@ -62,14 +62,14 @@ fn each_selected<I: Index>(
 ) {
     let (length, IndexRange { low, high }) = (index.shared.len(), index.range);
     if selection.0.is_none() {
-        for start in (0..length).step_by(PORTION).take_while(|_| !stop.is_asked()) {
+        for start in (0..length).step_by(PORTION).take_while(|_| !stop.is_requested()) {
             let end = length.min(start + PORTION);
             index.shared.for_each_below::<4>(start..end, low, high - low + 1, &mut work);
         }
         return;
     }
     let mut block = Block::new();
-    for start in (0..length).step_by(BLOCK).take_while(|_| !stop.is_asked()) {
+    for start in (0..length).step_by(BLOCK).take_while(|_| !stop.is_requested()) {
         let end = length.min(start + BLOCK);
         let copied = index.block(start..end, selection, &mut block);
         copied.for_each(|element, destination| work(start + element, destination.wrapping_sub(low)));

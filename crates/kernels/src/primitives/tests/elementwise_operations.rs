@@ -50,11 +50,11 @@ fn expected_of_floats(operation: Pointwise, x: f64, y: f64) -> Option<f64> {
     })
 }
 
-fn expected_bool(operation: Pointwise, is_float: bool, x: Wide, y: Wide) -> Option<bool> {
+fn expected_bool(operation: Pointwise, is_float: bool, x: Exact, y: Exact) -> Option<bool> {
     use Pointwise::*;
-    let nan = [x, y].contains(&Wide::Nan);
+    let nan = [x, y].contains(&Exact::Nan);
     let order = match (x, y) {
-        (Wide::Value(x), Wide::Value(y)) => Some(x.cmp(&y)),
+        (Exact::Value(x), Exact::Value(y)) => Some(x.cmp(&y)),
         _ => None,
     };
     Some(match operation {
@@ -64,9 +64,9 @@ fn expected_bool(operation: Pointwise, is_float: bool, x: Wide, y: Wide) -> Opti
         LessEqual => order.is_some_and(|order| order.is_le()),
         Greater => order.is_some_and(|order| order.is_gt()),
         GreaterEqual => order.is_some_and(|order| order.is_ge()),
-        Isnan if is_float => x == Wide::Nan,
+        Isnan if is_float => x == Exact::Nan,
         Isinf if is_float => false,
-        Isfinite if is_float => x != Wide::Nan,
+        Isfinite if is_float => x != Exact::Nan,
         _ => return None,
     })
 }
@@ -94,27 +94,27 @@ enum Result<T> {
 }
 
 fn expected<T: Number>(operation: Pointwise, one: T, other: T) -> Option<Result<T>> {
-    let (x, y) = (wide(one), wide(other));
+    let (x, y) = (exact(one), exact(other));
     if T::TYPE == ElementType::Bool {
         let result = expected_of_bools(operation, one.bits() == 1, other.bits() == 1)?;
         return Some(Result::Bool8(result));
     }
-    if let Some(truth) = expected_bool(operation, T::TYPE.is_float(), x, y) {
-        return Some(Result::Bool8(truth));
+    if let Some(flag) = expected_bool(operation, T::TYPE.is_float(), x, y) {
+        return Some(Result::Bool8(flag));
     }
     if T::TYPE.is_float() {
-        let number = |x| if let Wide::Value(x) = x { x as f64 } else { f64::NAN };
+        let number = |x| if let Exact::Value(x) = x { x as f64 } else { f64::NAN };
         let result = expected_of_floats(operation, number(x), number(y))?;
         return Some(Result::Same(T::nearest(result)));
     }
-    let (Wide::Value(x), Wide::Value(y)) = (x, y) else { return None };
+    let (Exact::Value(x), Exact::Value(y)) = (x, y) else { return None };
     expected_of_integers(operation, 8 * T::TYPE.size() as u32, x, y)
-        .map(|result| Result::Same(T::of(Wide::Value(result))))
+        .map(|result| Result::Same(T::of(Exact::Value(result))))
 }
 
 /// -0 and 0 are the same here: which one comes out is not promised.
 fn bits<T: Number>(value: T) -> u64 {
-    if T::TYPE.is_float() && wide(value) == Wide::Value(0) && value.bits() != 0 {
+    if T::TYPE.is_float() && exact(value) == Exact::Value(0) && value.bits() != 0 {
         let Scalar::Float(number) = value.scalar() else { return value.bits() };
         if number == 0.0 { 0 } else { value.bits() }
     } else {
@@ -126,10 +126,10 @@ fn check<T: Number>(case: &Case, operation: Pointwise, one_is_single: bool) {
     let length = case.length();
     let x = numbers::<T>(&values(case.seed, length, true));
     let y = numbers::<T>(&values(case.seed ^ 0x1234, if one_is_single { 1 } else { length }, true));
-    let other = |place: usize| y[if one_is_single { 0 } else { place }];
+    let other = |i: usize| y[if one_is_single { 0 } else { i }];
     let selection = case.selection();
-    let selected = |place: usize| selection.as_ref().is_none_or(|truths| truths[place].holds());
-    let view_of_selection = selection.as_ref().map(|truths| view(truths));
+    let selected = |i: usize| selection.as_ref().is_none_or(|mask_bytes| mask_bytes[i].holds());
+    let view_of_selection = selection.as_ref().map(|mask_bytes| view(mask_bytes));
     let operands = [view(&x), view(&y)];
     let operands = &operands[..operation.operands()];
     let run = |operands: &[View], out: View| {
@@ -138,21 +138,21 @@ fn check<T: Number>(case: &Case, operation: Pointwise, one_is_single: bool) {
             elementwise(operation, operands, out, view_of_selection.as_ref(), Some(case.threads))
         })
     };
-    let truth =
-        matches!(expected::<T>(operation, T::of(Wide::Value(1)), T::of(Wide::Value(1))), Some(Result::Bool8(_)));
-    if expected::<T>(operation, T::of(Wide::Value(1)), T::of(Wide::Value(1))).is_none() {
+    let flag =
+        matches!(expected::<T>(operation, T::of(Exact::Value(1)), T::of(Exact::Value(1))), Some(Result::Bool8(_)));
+    if expected::<T>(operation, T::of(Exact::Value(1)), T::of(Exact::Value(1))).is_none() {
         let done = run(operands, view_mut(&mut x.clone()));
         assert!(matches!(done, Err(PrimitiveError::Undefined { .. })), "{operation:?} of {}: {done:?}", T::TYPE);
-    } else if truth && T::TYPE != ElementType::Bool {
-        let mut out = truths(!case.seed, length, 8);
+    } else if flag && T::TYPE != ElementType::Bool {
+        let mut out = mask_bytes(!case.seed, length, 8);
         let old = out.clone();
         assert_eq!(run(operands, view_mut(&mut out)), Ok(()));
-        for place in 0..length {
-            let wanted = match expected(operation, x[place], other(place)) {
-                Some(Result::Bool8(truth)) if selected(place) => truth,
-                _ => old[place].holds(),
+        for i in 0..length {
+            let wanted = match expected(operation, x[i], other(i)) {
+                Some(Result::Bool8(flag)) if selected(i) => flag,
+                _ => old[i].holds(),
             };
-            assert_eq!(out[place].holds(), wanted, "{operation:?} of {:?} and {:?}", x[place], other(place));
+            assert_eq!(out[i].holds(), wanted, "{operation:?} of {:?} and {:?}", x[i], other(i));
         }
     } else {
         let old = if case.in_place { x.clone() } else { numbers::<T>(&values(!case.seed, length, false)) };
@@ -161,14 +161,14 @@ fn check<T: Number>(case: &Case, operation: Pointwise, one_is_single: bool) {
         let same = [target, view(&y)];
         let operands = if case.in_place { &same[..operation.operands()] } else { operands };
         assert_eq!(run(operands, target), Ok(()));
-        for place in 0..length {
-            let wanted = match expected(operation, x[place], other(place)) {
-                Some(Result::Same(value)) if selected(place) => value,
-                Some(Result::Bool8(value)) if selected(place) => T::of(Wide::Value(value.into())),
-                _ => old[place],
+        for i in 0..length {
+            let wanted = match expected(operation, x[i], other(i)) {
+                Some(Result::Same(value)) if selected(i) => value,
+                Some(Result::Bool8(value)) if selected(i) => T::of(Exact::Value(value.into())),
+                _ => old[i],
             };
-            let (found, x, y) = (out[place], x[place], other(place));
-            assert_eq!(bits(found), bits(wanted), "{operation:?} of {x:?} and {y:?}: {found:?}, expected {wanted:?}");
+            let (actual, x, y) = (out[i], x[i], other(i));
+            assert_eq!(bits(actual), bits(wanted), "{operation:?} of {x:?} and {y:?}: {actual:?}, expected {wanted:?}");
         }
     }
 }
@@ -194,16 +194,16 @@ fn check_one_number<T: Number>(case: &Case) {
     let x = numbers::<T>(&values(case.seed, 1, true));
     let old = numbers::<T>(&values(!case.seed, case.length(), false));
     let (mut out, selection) = (old.clone(), case.selection());
-    let view_of_selection = selection.as_ref().map(|truths| view(truths));
+    let view_of_selection = selection.as_ref().map(|mask_bytes| view(mask_bytes));
     // SAFETY: the views are of arrays that are there.
     let done = with_streaming(case.streaming, || unsafe {
         let target = view_mut(&mut out);
         elementwise(Pointwise::Copy, &[view(&x)], target, view_of_selection.as_ref(), Some(case.threads))
     });
     assert_eq!(done, Ok(()));
-    for (place, (found, old)) in out.iter().zip(&old).enumerate() {
-        let selected = selection.as_ref().is_none_or(|truths| truths[place].holds());
-        assert_eq!(found.bits(), if selected { x[0].bits() } else { old.bits() }, "place {place}");
+    for (i, (actual, old)) in out.iter().zip(&old).enumerate() {
+        let selected = selection.as_ref().is_none_or(|mask_bytes| mask_bytes[i].holds());
+        assert_eq!(actual.bits(), if selected { x[0].bits() } else { old.bits() }, "place {i}");
     }
 }
 

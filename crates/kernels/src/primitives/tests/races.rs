@@ -14,21 +14,21 @@ const AROUND: usize = 64;
 
 /// Calls `work` again and again while another thread moves the indices out of range and back.
 fn under_writes(work: impl Fn(&[AtomicI64], &[AtomicU8])) {
-    let index: Vec<AtomicI64> = (0..LENGTH).map(|place| AtomicI64::new(place as i64)).collect();
+    let index: Vec<AtomicI64> = (0..LENGTH).map(|element| AtomicI64::new(element as i64)).collect();
     let selection: Vec<AtomicU8> = (0..LENGTH).map(|_| AtomicU8::new(1)).collect();
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let mut turn = 0_usize;
+            let mut round = 0_usize;
             while !done.load(Ordering::Relaxed) {
-                let place = turn * 7919 % LENGTH;
+                let element = round * 7919 % LENGTH;
                 // Mostly fine, so that calls get past the check.
-                let bad = [i64::MAX, i64::MIN, -1, LENGTH as i64, 1 << 40][turn % 5];
-                index[place].store(bad, Ordering::Relaxed);
-                selection[place].store((turn % 3) as u8, Ordering::Relaxed);
+                let bad = [i64::MAX, i64::MIN, -1, LENGTH as i64, 1 << 40][round % 5];
+                index[element].store(bad, Ordering::Relaxed);
+                selection[element].store((round % 3) as u8, Ordering::Relaxed);
                 std::hint::spin_loop();
-                index[place].store(place as i64, Ordering::Relaxed);
-                turn += 1;
+                index[element].store(element as i64, Ordering::Relaxed);
+                round += 1;
             }
         });
         work(&index, &selection);
@@ -50,15 +50,15 @@ fn is_fine(outcome: Result<(), PrimitiveError>) -> bool {
 
 #[test]
 fn gets_stay_within_their_source() {
-    let x: Vec<f64> = (0..LENGTH).map(|place| place as f64).collect();
+    let x: Vec<f64> = (0..LENGTH).map(|element| element as f64).collect();
     under_writes(|index, selection| {
         let mut through = 0;
-        for turn in 0..4000 {
+        for round in 0..4000 {
             let mut out = vec![0.5_f64; LENGTH];
             let mask = view_of(selection, ElementType::Bool);
-            let selection = (turn % 2 == 0).then_some(&mask);
+            let selection = (round % 2 == 0).then_some(&mask);
             let to = View { kind: ElementType::Float64, pointer: out.as_mut_ptr().cast(), length: LENGTH };
-            let threads = Some(1 + turn % 2);
+            let threads = Some(1 + round % 2);
             // SAFETY: all are so long; indices may be anything.
             let outcome = unsafe {
                 gather(view_of(&x, ElementType::Float64), view_of(index, ElementType::Int64), to, selection, threads)
@@ -78,15 +78,15 @@ fn sends_stay_within_their_target() {
     let x = vec![1_u64; LENGTH];
     under_writes(|index, selection| {
         let mut through = 0;
-        for turn in 0..4000 {
+        for round in 0..4000 {
             let mut out = vec![7_u64; LENGTH + 2 * AROUND];
             let mask = view_of(selection, ElementType::Bool);
-            let selection = (turn % 2 == 0).then_some(&mask);
+            let selection = (round % 2 == 0).then_some(&mask);
             // SAFETY: within the vector.
             let start = unsafe { out.as_mut_ptr().add(AROUND) };
             let to = View { kind: ElementType::Uint64, pointer: start.cast(), length: LENGTH };
-            let how = [Collisions::Refuse, Collisions::Overwrite, Collisions::Combine(Combination::Add)][turn % 3];
-            let threads = Some(1 + turn % 2);
+            let how = [Collisions::Refuse, Collisions::Overwrite, Collisions::Combine(Combination::Add)][round % 3];
+            let threads = Some(1 + round % 2);
             // SAFETY: all are so long; indices may be anything.
             let outcome = unsafe {
                 let (x, index) = (view_of(&x, ElementType::Uint64), view_of(index, ElementType::Int64));
@@ -104,7 +104,7 @@ fn sends_stay_within_their_target() {
 }
 
 #[test]
-fn calls_are_given_up() {
+fn calls_are_interrupted() {
     let x = vec![1_u64; 3 * LENGTH];
     let index: Vec<i64> = (0..3 * LENGTH as i64).collect();
     let mut out = vec![0_u64; 3 * LENGTH];

@@ -1,9 +1,10 @@
 //! Rows whose neighbours do not begin with a cache line: loaded line by line, and joined when they are summed.
 //!
-//! Arrays often begin 16 bytes into a page. A vector of 64 bytes from such a place is of two lines and takes two accesses;
-//! with nine rows these are most of what the processor does. So the sums of the columns are taken at the lines of the source,
-//! and each result is put together from two neighbouring vectors of every sum, by one instruction instead of the one that
-//! would move it by a lane. The order of summation is that of [`columns`](super), and so are the bits.
+//! Arrays often begin 16 bytes into a page. A vector of 64 bytes from such an address is of two lines and takes two
+//! accesses; with nine rows these are most of what the processor does. So the sums of the columns are taken at the
+//! lines of the source, and each result is put together from two neighbouring vectors of every sum, by one instruction
+//! instead of the one that would move it by a lane. The order of summation is that of [`columns`](super), and so are
+//! the bits.
 //!
 //! Rows that follow one another are one run: a vector may end one row and begin the next.
 
@@ -23,7 +24,7 @@ fn misplaced<V: Lanes>(row: *const V::Scalar, column: usize) -> usize {
     row.wrapping_add(column) as usize % (V::LANES * size_of::<V::Scalar>()) / size_of::<V::Scalar>()
 }
 
-/// Whether all rows begin at the same place of a cache line, which is not its start, and have whole vectors.
+/// Whether all rows begin at the same offset of a cache line, which is not its start, and have whole vectors.
 #[inline(always)]
 pub(super) fn fits<V: Lanes>(row: &Row<'_, V::Scalar>) -> bool {
     let span = &row.span;
@@ -32,13 +33,13 @@ pub(super) fn fits<V: Lanes>(row: &Row<'_, V::Scalar>) -> bool {
         return false;
     }
     let line = V::LANES * size_of::<V::Scalar>();
-    let place = row.rows[0] as usize % line;
+    let offset = row.rows[0] as usize % line;
     let is_whole = |columns: usize| columns.is_multiple_of(V::LANES);
     is_whole(span.to - span.from)
         && (row.repeat == 1 || is_whole(span.extent))
-        && !(place / size_of::<V::Scalar>() + span.from).is_multiple_of(V::LANES)
-        && place.is_multiple_of(size_of::<V::Scalar>())
-        && row.rows.iter().all(|&other| other as usize % line == place)
+        && !(offset / size_of::<V::Scalar>() + span.from).is_multiple_of(V::LANES)
+        && offset.is_multiple_of(size_of::<V::Scalar>())
+        && row.rows.iter().all(|&other| other as usize % line == offset)
 }
 
 /// The last vector of each sum.
@@ -144,12 +145,12 @@ impl<V: Lanes> Run<'_, '_, V> {
                     let at = to + vector * V::LANES - by;
                     let into = to + (vector - 1) * V::LANES;
                     if vector + U - 1 <= whole {
-                        row.ask_ahead::<V, U>(at);
+                        row.prefetch_ahead::<V, U>(at);
                         vector += U;
                         let ends = (vector > vectors).then_some(Ends { high: ended, low });
                         self.block::<U, SYMMETRIC>(row.rows, at, into, ends, &mut last);
                     } else {
-                        row.ask_ahead::<V, 1>(at);
+                        row.prefetch_ahead::<V, 1>(at);
                         vector += 1;
                         let ends = (vector > vectors).then_some(Ends { high: ended, low });
                         self.block::<1, SYMMETRIC>(row.rows, at, into, ends, &mut last);

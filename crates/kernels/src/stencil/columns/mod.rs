@@ -19,7 +19,7 @@ use self::star::Star;
 use super::lanes::Lanes;
 use super::scalar::Scalar;
 use super::scratch::Scratch;
-use super::span::{Found, Row};
+use super::span::{Lookup, Row};
 
 /// How the sum over a row's neighbours is taken.
 #[derive(Clone, Debug)]
@@ -66,13 +66,13 @@ type Kind<T> = ([Option<T>; 3], Vec<usize>);
 /// The classes that have a coefficient in a column.
 fn side<T: Scalar>(kinds: &[Kind<T>], column: usize) -> Vec<Side<T>> {
     let mut first = 0;
-    let mut found = Vec::new();
+    let mut sides = Vec::new();
     for (coefficients, members) in kinds {
         let end = first + members.len();
-        found.extend(coefficients[column].map(|coefficient| Side { first, end, coefficient }));
+        sides.extend(coefficients[column].map(|coefficient| Side { first, end, coefficient }));
         first = end;
     }
-    found
+    sides
 }
 
 impl<T: Scalar> Columns<T> {
@@ -258,7 +258,7 @@ pub(super) unsafe fn accumulate<V: Lanes, const U: usize>(sum: &mut [V; U], valu
     }
 }
 
-/// The sum of one outer column at a place that may lie beyond the row's ends.
+/// The sum of one outer column at a column that may lie beyond the row's ends.
 #[inline(always)]
 unsafe fn sum_at<V: Lanes>(
     side: &[Side<V::Scalar>],
@@ -268,22 +268,22 @@ unsafe fn sum_at<V: Lanes>(
 ) -> V::Scalar {
     let mut sum = V::Scalar::ZERO;
     match row.span.find(column) {
-        Found::At(place) => {
-            let place = place + start as isize;
+        Lookup::At(column) => {
+            let column = column + start as isize;
             for class in side {
                 let members = &row.rows[class.first..class.end];
                 // SAFETY: `find` gives columns of the row, or beyond where the caller has memory.
-                let mut value = unsafe { *members[0].offset(place) };
+                let mut value = unsafe { *members[0].offset(column) };
                 for member in &members[1..] {
                     // SAFETY: every row of the stencil has the columns that `find` gives, this one of the class like
                     // its first.
-                    value = value + unsafe { *member.offset(place) };
+                    value = value + unsafe { *member.offset(column) };
                 }
                 // SAFETY: registers only.
                 sum = unsafe { V::multiply_add_one(value, class.coefficient, sum) };
             }
         }
-        Found::Value(beyond) => {
+        Lookup::Value(beyond) => {
             for class in side {
                 let value = (class.first + 1..class.end).fold(beyond, |value, _| value + beyond);
                 // SAFETY: registers only.
@@ -350,7 +350,7 @@ impl<V: Lanes> Opening<V> {
 }
 
 /// Where a block lies in its row.
-pub(super) enum Place<'a, V> {
+pub(super) enum Position<'a, V> {
     /// At its start, after the column that the carry has.
     First,
     /// At its start, which is completed with the row: only for blocks of more than one vector.
@@ -364,7 +364,7 @@ pub(super) enum Place<'a, V> {
 pub(super) unsafe fn complete<V: Lanes, const U: usize>(
     row: &Row<'_, V::Scalar>,
     at: usize,
-    place: Place<'_, V>,
+    position: Position<'_, V>,
     (before, centre, after): Sums<V, U>,
     carry: &mut Carry<V>,
 ) {
@@ -374,9 +374,9 @@ pub(super) unsafe fn complete<V: Lanes, const U: usize>(
     unsafe {
         let mut first = 0;
         let mut previous = carry.before;
-        match place {
-            Place::First => {}
-            Place::Opening(opening) => {
+        match position {
+            Position::First => {}
+            Position::Opening(opening) => {
                 *opening = Opening {
                     before: before[0],
                     centre: centre[0],
@@ -386,7 +386,7 @@ pub(super) unsafe fn complete<V: Lanes, const U: usize>(
                 previous = before[0];
                 first = 1;
             }
-            Place::Later => carry.pending.add(carry.after.before(after[0])).put(out.add(at - V::LANES), store),
+            Position::Later => carry.pending.add(carry.after.before(after[0])).put(out.add(at - V::LANES), store),
         }
         for u in 0..U {
             let pending = centre[u].add(before[u].after(previous));
@@ -416,9 +416,9 @@ unsafe fn block<V: Lanes, const U: usize, const SYMMETRIC: bool>(
     // SAFETY: every row and `out` have U vectors from `at`, and `out` the one before where this is not the row's first
     // block (this function's condition).
     unsafe {
-        row.ask_ahead::<V, U>(at);
-        let place = if first { Place::First } else { Place::Later };
-        complete(row, at, place, sums::<V, U, SYMMETRIC>(columns, row.rows, at), carry);
+        row.prefetch_ahead::<V, U>(at);
+        let position = if first { Position::First } else { Position::Later };
+        complete(row, at, position, sums::<V, U, SYMMETRIC>(columns, row.rows, at), carry);
     }
 }
 

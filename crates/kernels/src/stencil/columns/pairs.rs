@@ -7,7 +7,7 @@
 use super::super::lanes::Lanes;
 use super::super::scalar::Scalar;
 use super::super::span::{End, Row};
-use super::{Carry, Columns, Opening, Place, Sums, accumulate, complete, end_row, one_row};
+use super::{Carry, Columns, Opening, Position, Sums, accumulate, complete, end_row, one_row};
 
 /// Rows of one plane that a row of results needs.
 const THREE: usize = 3;
@@ -80,17 +80,17 @@ struct Pair<'a, 'b, V: Lanes> {
 }
 
 impl<V: Lanes> Pair<'_, '_, V> {
-    /// Asks for what `U` vectors from element `at` of both rows will need.
+    /// Prefetches what `U` vectors from element `at` of both rows will need.
     #[inline(always)]
-    fn ask_ahead<const U: usize>(&self, at: usize, plane: usize, number: usize) {
+    fn prefetch_ahead<const U: usize>(&self, at: usize, plane: usize, number: usize) {
         if number != 1 && number != 2 {
             return;
         }
         if let Some(row) = self.row.ahead.get(plane) {
             for vector in 0..U {
-                let place = row.wrapping_add(at + vector * V::LANES + (number - 1) * self.row.span.extent);
+                let address = row.wrapping_add(at + vector * V::LANES + (number - 1) * self.row.span.extent);
                 // SAFETY: hints: any address will do.
-                unsafe { V::ask(place) };
+                unsafe { V::prefetch(address) };
             }
         }
     }
@@ -100,19 +100,19 @@ impl<V: Lanes> Pair<'_, '_, V> {
     unsafe fn block<const U: usize, const SYMMETRIC: bool>(
         &self,
         at: usize,
-        places: [Place<'_, V>; 2],
+        positions: [Position<'_, V>; 2],
         carries: &mut [Carry<V>; 2],
     ) {
         let at = self.start + at;
         let [one, other] = carries;
-        let [place, place_below] = places;
+        let [position, position_below] = positions;
         // SAFETY: rows and `out` have U vectors from `at`, and as many a row later (this function's condition: it is a
         // pair).
         unsafe {
-            let ask = |plane, number| self.ask_ahead::<U>(at, plane, number);
-            let [first, second] = sums::<V, U, SYMMETRIC>(self.columns.whole(), self.fours, at, ask);
-            complete(self.row, at, place, first, one);
-            complete(self.row, at + self.row.span.extent, place_below, second, other);
+            let prefetch = |plane, number| self.prefetch_ahead::<U>(at, plane, number);
+            let [first, second] = sums::<V, U, SYMMETRIC>(self.columns.whole(), self.fours, at, prefetch);
+            complete(self.row, at, position, first, one);
+            complete(self.row, at + self.row.span.extent, position_below, second, other);
         }
     }
 
@@ -141,18 +141,18 @@ impl<V: Lanes> Pair<'_, '_, V> {
             let mut at = span.from;
             while at + U * V::LANES <= full {
                 let [one, other] = &mut openings;
-                let places = match (at == span.from, wraps) {
-                    (false, _) => [Place::Later, Place::Later],
-                    (true, false) => [Place::First, Place::First],
-                    (true, true) => [Place::Opening(one), Place::Opening(other)],
+                let positions = match (at == span.from, wraps) {
+                    (false, _) => [Position::Later, Position::Later],
+                    (true, false) => [Position::First, Position::First],
+                    (true, true) => [Position::Opening(one), Position::Opening(other)],
                 };
-                self.block::<U, SYMMETRIC>(at, places, &mut carries);
+                self.block::<U, SYMMETRIC>(at, positions, &mut carries);
                 at += U * V::LANES;
             }
             while at < full {
                 let is_first = at == span.from;
-                let place = || if is_first { Place::First } else { Place::Later };
-                self.block::<1, SYMMETRIC>(at, [place(), place()], &mut carries);
+                let position = || if is_first { Position::First } else { Position::Later };
+                self.block::<1, SYMMETRIC>(at, [position(), position()], &mut carries);
                 at += V::LANES;
             }
             if wraps {
@@ -240,17 +240,17 @@ mod tests {
     /// The sum over points at every site, one site after another.
     fn expected(extents: &[usize], points: &[Point<f64>], beyond: Option<f64>, values: &[f64]) -> Vec<f64> {
         let neighbour = |site: usize, offset: &[isize]| {
-            let (mut rest, mut place, mut step) = (site, 0, 1);
+            let (mut rest, mut position, mut step) = (site, 0, 1);
             for (axis, &extent) in extents.iter().enumerate().rev() {
                 let index = (rest % extent) as isize + offset[axis];
                 rest /= extent;
                 if let (Some(beyond), false) = (beyond, (0..extent as isize).contains(&index)) {
                     return beyond;
                 }
-                place += index.rem_euclid(extent as isize) as usize * step;
+                position += index.rem_euclid(extent as isize) as usize * step;
                 step *= extent;
             }
-            values[place]
+            values[position]
         };
         let term = |site: usize, point: &Point<f64>| match point.coefficient {
             Coefficient::Constant(weight) => weight * neighbour(site, &point.offset),
@@ -278,7 +278,7 @@ mod tests {
 
     /// Processors that fuse products and sums round alike, with vectors of any length.
     fn fused() -> Vec<Level> {
-        Level::available().into_iter().filter(|&found| found != Level::Portable).collect()
+        Level::available().into_iter().filter(|&level| level != Level::Portable).collect()
     }
 
     fn every_instruction_set_agrees<T: Element>(
@@ -291,10 +291,10 @@ mod tests {
         let values = source::<T>(extents.iter().product(), false);
         let results: Vec<Vec<T>> = fused()
             .into_iter()
-            .flat_map(|found| [false, true].map(|reversed| (found, reversed)))
-            .map(|(found, reversed)| {
+            .flat_map(|level| [false, true].map(|reversed| (level, reversed)))
+            .map(|(level, reversed)| {
                 let points = cube::<T>(extents.len(), symmetric, reversed);
-                result(&plan(extents, points, beyond, found, streaming), &values, begin)
+                result(&plan(extents, points, beyond, level, streaming), &values, begin)
             })
             .collect();
         for other in results.iter().skip(1) {
@@ -315,9 +315,9 @@ mod tests {
             let beyond = (!circular).then_some(3.0);
             let values = source::<f64>(extents.iter().product(), true);
             let sums = expected(&extents, &cube(axes, symmetric, false), beyond, &values);
-            for found in Level::available() {
-                let plan = plan(&extents, cube(axes, symmetric, false), beyond, found, streaming);
-                prop_assert_eq!(&result(&plan, &values, begin), &sums, "{:?}", found);
+            for level in Level::available() {
+                let plan = plan(&extents, cube(axes, symmetric, false), beyond, level, streaming);
+                prop_assert_eq!(&result(&plan, &values, begin), &sums, "{:?}", level);
             }
         }
 
@@ -336,14 +336,14 @@ mod tests {
 
     #[test]
     fn a_plan_says_that_it_computes_rows_by_twos() {
-        for found in Level::available() {
-            let text = plan::<f64>(&[8, 8, 64], cube(3, false, true), None, found, false).explain();
-            assert_eq!(text.contains("two rows of results at once"), found == Level::Avx512, "{text}");
+        for level in Level::available() {
+            let text = plan::<f64>(&[8, 8, 64], cube(3, false, true), None, level, false).explain();
+            assert_eq!(text.contains("two rows of results at once"), level == Level::Avx512, "{text}");
             let star = cube::<f64>(3, false, false).into_iter().filter(|point| point.offset.contains(&0)).collect();
-            let text = plan(&[8, 8, 64], star, None, found, false).explain();
+            let text = plan(&[8, 8, 64], star, None, level, false).explain();
             assert!(!text.contains("two rows"), "{text}");
             let square = Stencil::new(2, cube::<f64>(2, false, false)).unwrap();
-            let options = Options { instructions: Some(found), ..Options::default() };
+            let options = Options { instructions: Some(level), ..Options::default() };
             let square = Plan::new(&square, &[64, 64], vec![Boundary::Circular, Boundary::Circular], options).unwrap();
             assert!(!square.explain().contains("two rows"));
         }

@@ -6,7 +6,7 @@
 
 use super::super::lanes::{Lanes, Store};
 use super::super::scalar::Scalar;
-use super::super::span::{End, Found, Row};
+use super::super::span::{End, Lookup, Row};
 use super::accumulate;
 
 /// The coefficients of a star; pointers to rows come in this order.
@@ -26,7 +26,7 @@ const WHOLE: usize = 8;
 /// Other rows of a star in four axes.
 const OTHERS: usize = 6;
 
-/// The most rows that whole rows ask for ahead.
+/// The most rows that whole rows prefetch.
 const MAX_PREFETCHED: usize = 3;
 
 /// Whether the row is computed here: where it comes from memory, and vectors move by a lane in one instruction. In cache,
@@ -42,8 +42,8 @@ pub(super) fn fits<V: Lanes>(row: &Row<'_, V::Scalar>) -> bool {
 unsafe fn beside<T: Scalar>(row: &Row<'_, T>, start: usize, column: isize) -> T {
     match row.span.find(column) {
         // SAFETY: `find` gives columns of the row, or beyond where the caller has memory.
-        Found::At(place) => unsafe { *row.rows[0].offset(place + start as isize) },
-        Found::Value(value) => value,
+        Lookup::At(column) => unsafe { *row.rows[0].offset(column + start as isize) },
+        Lookup::Value(value) => value,
     }
 }
 
@@ -60,7 +60,7 @@ unsafe fn block<V: Lanes, const U: usize>(
     // SAFETY: the rows have U vectors from `at`, the first another where none is given, and `out` has U (this
     // function's condition).
     unsafe {
-        row.ask_ahead::<V, U>(at);
+        row.prefetch_ahead::<V, U>(at);
         let load = |row: *const V::Scalar| -> [V; U] { std::array::from_fn(|u| V::load(row.add(at + u * V::LANES))) };
         let zero = V::splat(V::Scalar::ZERO);
         let mut centre = [zero; U];
@@ -86,14 +86,14 @@ unsafe fn block<V: Lanes, const U: usize>(
     }
 }
 
-/// Rows of [`WHOLE`] vectors that begin again where they end, whose results go past the caches: all of a row is in registers
-/// at once, and nothing is asked while it is computed.
+/// Rows of [`WHOLE`] vectors that begin again where they end, whose results are written by non-temporal stores: all of
+/// a row is in registers at once, and nothing is prefetched while it is computed.
 struct Whole<'a, V: Lanes> {
     star: &'a Star<V::Scalar>,
     centre: *const V::Scalar,
     others: [(*const V::Scalar, V::Scalar); OTHERS],
-    asked: [*const V::Scalar; MAX_PREFETCHED],
-    asked_rows: usize,
+    prefetched: [*const V::Scalar; MAX_PREFETCHED],
+    prefetched_rows: usize,
     out: *mut V::Scalar,
 }
 
@@ -111,24 +111,24 @@ impl<'a, V: Lanes> Whole<'a, V> {
             star,
             centre: row.rows[0],
             others: std::array::from_fn(|number| (row.rows[number + 1], star.others[number])),
-            asked: std::array::from_fn(|number| row.ahead[number.min(row.ahead.len() - 1)]),
-            asked_rows: row.ahead.len(),
+            prefetched: std::array::from_fn(|number| row.ahead[number.min(row.ahead.len() - 1)]),
+            prefetched_rows: row.ahead.len(),
             out: row.out,
         })
     }
 
-    /// Asks for one line of what will be needed soon: more of them at once than there is room for among what is under way
-    /// would stop what comes after.
+    /// Prefetches one line of what will be needed soon: more of them at once than there is room for among what is under
+    /// way would stop what comes after.
     #[inline(always)]
-    unsafe fn ask(&self, at: usize) {
+    unsafe fn prefetch(&self, at: usize) {
         // SAFETY: hints: any address will do.
         unsafe {
-            V::ask(self.asked[0].wrapping_add(at));
-            if self.asked_rows > 1 {
-                V::ask(self.asked[1].wrapping_add(at));
+            V::prefetch(self.prefetched[0].wrapping_add(at));
+            if self.prefetched_rows > 1 {
+                V::prefetch(self.prefetched[1].wrapping_add(at));
             }
-            if self.asked_rows > 2 {
-                V::ask(self.asked[2].wrapping_add(at));
+            if self.prefetched_rows > 2 {
+                V::prefetch(self.prefetched[2].wrapping_add(at));
             }
         }
     }
@@ -150,12 +150,12 @@ impl<'a, V: Lanes> Whole<'a, V> {
             }
             for (line, &(row, factor)) in self.others.iter().enumerate() {
                 accumulate(&mut centre, &load(row), factor);
-                self.ask(start + line * V::LANES);
+                self.prefetch(start + line * V::LANES);
             }
             let sides = self.star.sides.map(|factor| V::splat(factor));
             for vector in 0..WHOLE {
                 if OTHERS + vector < WHOLE {
-                    self.ask(start + (OTHERS + vector) * V::LANES);
+                    self.prefetch(start + (OTHERS + vector) * V::LANES);
                 }
                 let before = value[vector].after(value[(vector + WHOLE - 1) % WHOLE]);
                 let after = value[vector].before(value[(vector + 1) % WHOLE]);

@@ -19,9 +19,9 @@ use super::scalar::Scalar;
 pub enum Store {
     /// Through the caches, at any address.
     Cached,
-    /// Past the caches, in pieces of 16 bytes: the row begins at a multiple of 16 bytes.
+    /// By non-temporal stores, in pieces of 16 bytes: the row begins at a multiple of 16 bytes.
     Stream16,
-    /// Past the caches, a whole vector at a time: the row begins at a multiple of the vector's bytes.
+    /// By non-temporal stores, a whole vector at a time: the row begins at a multiple of the vector's bytes.
     StreamVector,
 }
 
@@ -41,11 +41,11 @@ pub trait Lanes: Copy {
     unsafe fn load(from: *const Self::Scalar) -> Self;
     /// Stores to any address.
     unsafe fn store(self, to: *mut Self::Scalar);
-    /// Stores past the caches, to a multiple of 16 bytes.
+    /// A non-temporal store to a multiple of 16 bytes.
     unsafe fn stream16(self, to: *mut Self::Scalar);
-    /// Stores past the caches, to a multiple of the vector's bytes.
+    /// A non-temporal store to a multiple of the vector's bytes.
     unsafe fn stream(self, to: *mut Self::Scalar);
-    /// Stores one element past the caches, where the processor can.
+    /// A non-temporal store of one element, where the processor can.
     unsafe fn stream_one(value: Self::Scalar, to: *mut Self::Scalar);
     /// Lane by lane.
     unsafe fn add(self, other: Self) -> Self;
@@ -112,10 +112,10 @@ pub trait Lanes: Copy {
         }
     }
 
-    /// Asks for the cache line at an address, which need not be valid, into the second-level cache: the first level has
-    /// too few misses in flight to hide memory.
+    /// Prefetches the cache line at an address, which need not be valid, into the second-level cache: the first level
+    /// has too few misses in flight to hide memory.
     #[inline(always)]
-    unsafe fn ask(at: *const Self::Scalar) {
+    unsafe fn prefetch(at: *const Self::Scalar) {
         weft_simd::prefetch_to_second(at);
     }
 

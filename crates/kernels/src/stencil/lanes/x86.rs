@@ -32,7 +32,7 @@ pub(in crate::stencil) trait Registers: Scalar {
     type Held256: Copy;
     /// 512 bits.
     type Held512: Copy;
-    /// Stores one element past the caches.
+    /// A non-temporal store of one element.
     unsafe fn stream(self, to: *mut Self);
     /// `self * factor + sum`, rounded once. Needs FMA.
     unsafe fn multiply_add(self, factor: Self, sum: Self) -> Self;
@@ -208,8 +208,8 @@ lanes! {
         _mm512_castsi512_pd(_mm512_alignr_epi64::<1>(_mm512_castpd_si512(high), _mm512_castpd_si512(low)))
     };
     join |one, two, from| {
-        let places = _mm512_add_epi64(_mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0), _mm512_set1_epi64(from as i64));
-        _mm512_permutex2var_pd(one, places, two)
+        let indices = _mm512_add_epi64(_mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0), _mm512_set1_epi64(from as i64));
+        _mm512_permutex2var_pd(one, indices, two)
     };
     with |held, lane, value| _mm512_mask_mov_pd(held, 1 << lane, _mm512_set1_pd(value));
     first _mm512_maskz_loadu_pd, _mm512_mask_storeu_pd

@@ -197,7 +197,7 @@ impl Abi {
             return open_mpi::abi(symbols);
         }
         let version = symbols.library_version()?;
-        if mpich::made_by(&version) {
+        if mpich::is_mpich(&version) {
             return Ok(mpich::ABI);
         }
         Err(LoadError::UnknownAbi { path: symbols.path().to_owned(), version: first_line(&version).to_owned() })
@@ -229,10 +229,10 @@ mod tests {
             "MVAPICH2 Version : 2.3.7",
             "CRAY MPICH version 8.1",
         ] {
-            assert!(mpich::made_by(version), "{version}");
+            assert!(mpich::is_mpich(version), "{version}");
         }
-        assert!(!mpich::made_by("Open MPI v5.0.11"));
-        assert!(!mpich::made_by("MSMPI 10"));
+        assert!(!mpich::is_mpich("Open MPI v5.0.11"));
+        assert!(!mpich::is_mpich("MSMPI 10"));
     }
 
     #[test]

@@ -39,6 +39,6 @@ pub const ABI: Abi = Abi {
 };
 
 /// Whether a library that describes itself so has this ABI.
-pub fn made_by(version: &str) -> bool {
+pub fn is_mpich(version: &str) -> bool {
     ["MPICH", "MVAPICH", "Intel(R) MPI"].iter().any(|name| version.contains(name))
 }

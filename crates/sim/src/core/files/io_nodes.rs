@@ -7,20 +7,20 @@ use weft_machine::ConcurrentFiles;
 use weft_network::Table;
 
 /// A block as its disk knows it: its file, and its number among the blocks of the file on this disk.
-pub(crate) type Place = (u32, u64);
+pub(crate) type BlockAddress = (u32, u64);
 
 /// One disk.
 #[derive(Clone, Debug, Default)]
 struct Disk {
     busy_until: Picos,
     /// The block after the one it read or wrote last.
-    next: Option<Place>,
+    next: Option<BlockAddress>,
 }
 
 impl Disk {
-    /// Time until the head is where `place` begins.
-    fn startup(&self, place: Place, startup: Picos) -> Picos {
-        if self.next == Some(place) { Picos::ZERO } else { startup }
+    /// Time until the head is where `address` begins.
+    fn startup(&self, address: BlockAddress, startup: Picos) -> Picos {
+        if self.next == Some(address) { Picos::ZERO } else { startup }
     }
 }
 
@@ -28,7 +28,7 @@ impl Disk {
 #[derive(Clone, Copy, Debug)]
 struct Cached {
     disk: usize,
-    place: Place,
+    address: BlockAddress,
     ready: Picos,
 }
 
@@ -55,7 +55,7 @@ impl IoNodes {
     }
 
     /// The disk of a file's block and the block's number among the file's blocks there. Files begin on different disks.
-    pub fn place(&self, file: u32, block: u64) -> (usize, Place) {
+    pub fn locate(&self, file: u32, block: u64) -> (usize, BlockAddress) {
         let disks = self.disks.len() as u64;
         (((u64::from(file) + block) % disks) as usize, (file, block / disks))
     }
@@ -73,40 +73,40 @@ impl IoNodes {
     }
 
     /// When a block is in memory; a file has `blocks` blocks on its disk.
-    pub fn read(&mut self, disk: usize, place: Place, blocks: u64, now: Picos) -> Picos {
+    pub fn read(&mut self, disk: usize, address: BlockAddress, blocks: u64, now: Picos) -> Picos {
         let node = self.node_of(disk);
-        if let Some(ready) = self.touch(node, disk, place) {
+        if let Some(ready) = self.touch(node, disk, address) {
             return ready.max(now);
         }
         let (startup, block) = self.disk_times(self.files.block_bytes);
         let ahead = (self.files.read_ahead_bytes / self.files.block_bytes).max(1);
-        let end = (place.1 + ahead).min(blocks).max(place.1 + 1);
+        let end = (address.1 + ahead).min(blocks).max(address.1 + 1);
         let arm = &self.disks[disk];
-        let start = arm.busy_until.max(now) + arm.startup(place, startup);
-        for (number, local) in (place.1..end).enumerate() {
-            self.keep(node, Cached { disk, place: (place.0, local), ready: start + block * (number as u64 + 1) });
+        let start = arm.busy_until.max(now) + arm.startup(address, startup);
+        for (number, local) in (address.1..end).enumerate() {
+            self.keep(node, Cached { disk, address: (address.0, local), ready: start + block * (number as u64 + 1) });
         }
-        self.disks[disk] = Disk { busy_until: start + block * (end - place.1), next: Some((place.0, end)) };
+        self.disks[disk] = Disk { busy_until: start + block * (end - address.1), next: Some((address.0, end)) };
         start + block
     }
 
     /// When `bytes` bytes of a block are taken from their writer: at once as long as what waits for the disk fits the
     /// cache. Parts of a block that is in the cache join what is there and cost the disk no startup of their own.
-    pub fn write(&mut self, disk: usize, place: Place, bytes: u64, is_new: bool, now: Picos) -> Picos {
+    pub fn write(&mut self, disk: usize, address: BlockAddress, bytes: u64, is_new: bool, now: Picos) -> Picos {
         let node = self.node_of(disk);
         let (startup, transfer) = self.disk_times(bytes);
         let allocation = if is_new { Picos::from_seconds(self.files.allocation_time) } else { Picos::ZERO };
-        let joins = self.touch(node, disk, place).is_some();
+        let joins = self.touch(node, disk, address).is_some();
         let arm = &mut self.disks[disk];
-        let startup = if joins { Picos::ZERO } else { arm.startup(place, startup) };
+        let startup = if joins { Picos::ZERO } else { arm.startup(address, startup) };
         arm.busy_until = arm.busy_until.max(now) + startup + transfer + allocation;
         if !joins {
-            arm.next = Some((place.0, place.1 + 1));
+            arm.next = Some((address.0, address.1 + 1));
         }
         let (_, cacheful) = self.disk_times(self.files.cache_bytes);
         let taken = now.max(Picos(self.disks[disk].busy_until.0.saturating_sub(cacheful.0)));
         if !joins {
-            self.keep(node, Cached { disk, place, ready: taken });
+            self.keep(node, Cached { disk, address, ready: taken });
         }
         taken
     }
@@ -127,7 +127,7 @@ impl IoNodes {
     /// Forgets the blocks of a file.
     pub fn forget(&mut self, file: u32) {
         for node in &mut self.nodes {
-            node.cache.retain(|cached| cached.place.0 != file);
+            node.cache.retain(|cached| cached.address.0 != file);
         }
         for disk in self.disks.written_mut().filter(|disk| disk.next.is_some_and(|(next, _)| next == file)) {
             disk.next = None;
@@ -140,19 +140,19 @@ impl IoNodes {
     }
 
     /// When a cached block is there; it is then the one used last.
-    fn touch(&mut self, node: usize, disk: usize, place: Place) -> Option<Picos> {
+    fn touch(&mut self, node: usize, disk: usize, address: BlockAddress) -> Option<Picos> {
         let cache = &mut self.nodes[node].cache;
-        let at = cache.iter().position(|cached| (cached.disk, cached.place) == (disk, place))?;
-        let cached = cache.remove(at).expect("a place in the cache");
+        let at = cache.iter().position(|cached| (cached.disk, cached.address) == (disk, address))?;
+        let cached = cache.remove(at).expect("an index in the cache");
         cache.push_back(cached);
         Some(cached.ready)
     }
 
     fn keep(&mut self, node: usize, block: Cached) {
-        let room = (self.files.cache_bytes / self.files.block_bytes) as usize;
+        let capacity = (self.files.cache_bytes / self.files.block_bytes) as usize;
         let cache = &mut self.nodes[node].cache;
-        cache.retain(|cached| (cached.disk, cached.place) != (block.disk, block.place));
-        while cache.len() >= room {
+        cache.retain(|cached| (cached.disk, cached.address) != (block.disk, block.address));
+        while cache.len() >= capacity {
             cache.pop_front();
         }
         cache.push_back(block);

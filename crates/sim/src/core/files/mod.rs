@@ -20,7 +20,7 @@ use weft_comm::{CommError, Failure, Payload};
 use weft_machine::{HostFiles, Machine, Switching};
 
 use crate::core::Core;
-use io_nodes::{IoNodes, Place};
+use io_nodes::{BlockAddress, IoNodes};
 use store::Store;
 
 /// Bytes of a request without data and of a reply without data.
@@ -30,11 +30,11 @@ const CONTROL_BYTES: u64 = 64;
 #[derive(Clone, Copy, Debug)]
 enum Want {
     Read {
-        place: Place,
+        address: BlockAddress,
         blocks: u64,
     },
     Write {
-        place: Place,
+        address: BlockAddress,
         is_new: bool,
     },
     Allocate,
@@ -164,8 +164,8 @@ impl Core {
     fn serve(&mut self, now: Picos, disk: usize, bytes: u64, want: Want) -> Picos {
         let nodes = self.io.nodes();
         match want {
-            Want::Read { place, blocks } => nodes.read(disk, place, blocks, now),
-            Want::Write { place, is_new } => nodes.write(disk, place, bytes, is_new, now),
+            Want::Read { address, blocks } => nodes.read(disk, address, blocks, now),
+            Want::Write { address, is_new } => nodes.write(disk, address, bytes, is_new, now),
             Want::Allocate => nodes.allocate(disk, now),
             Want::Flush => nodes.flushed(disk, now),
             Want::Name => now,
@@ -263,11 +263,11 @@ impl SimFiles {
         (offset / block_bytes..blocks)
             .map(|block| {
                 let part = end.min((block + 1) * block_bytes) - offset.max(block * block_bytes);
-                let (disk, place) = nodes.place(file, block);
+                let (disk, address) = nodes.locate(file, block);
                 let want = if is_write {
-                    Want::Write { place, is_new: block >= new_from }
+                    Want::Write { address, is_new: block >= new_from }
                 } else {
-                    Want::Read { place, blocks: of_file.div_ceil(disks) }
+                    Want::Read { address, blocks: of_file.div_ceil(disks) }
                 };
                 (disk, part, want)
             })

@@ -10,7 +10,7 @@ struct Stored {
     length: u64,
     /// The bytes, as long as no phantom was written.
     bytes: Option<Vec<u8>>,
-    /// Blocks that have a place on a disk, from the first on.
+    /// Blocks that have an address on a disk, from the first on.
     allocated: u64,
 }
 
@@ -45,7 +45,7 @@ impl Store {
         self.files[file as usize].length
     }
 
-    /// Gives blocks up to `blocks` a place; those from the returned number on are new.
+    /// Gives blocks up to `blocks` an address; those from the returned number on are new.
     pub fn allocate(&mut self, file: u32, blocks: u64) -> u64 {
         let stored = &mut self.files[file as usize];
         let before = stored.allocated;

@@ -4,7 +4,7 @@
 #[cfg(target_arch = "x86_64")]
 use weft_simd::{Level, level};
 
-use super::{Matrix, place_of_largest};
+use super::{Matrix, iamax};
 use crate::node::simd::vectorised;
 
 /// Columns below which factoring is not divided further, and rows below which a triangle is not.
@@ -127,7 +127,7 @@ unsafe fn factor_columns(a: View, pivots: &mut [usize]) -> bool {
         // SAFETY: nothing else uses the view (this function's condition), columns are disjoint, and only column k is
         // held while others are changed.
         let column = unsafe { a.column(k) };
-        let pivot = k + place_of_largest(&column[k..]);
+        let pivot = k + iamax(&column[k..]);
         pivots[k] = pivot;
         if column[pivot] == 0.0 {
             return false;
@@ -215,8 +215,8 @@ const MAX_TILE: usize = 24 * 8;
 impl Product {
     fn new() -> Product {
         let kernel = kernel();
-        let room = |tile: usize, extent: usize| vec![0.0; extent.next_multiple_of(tile) * DEPTH];
-        Product { left: room(kernel.tile_rows, ROWS), right: room(kernel.tile_columns, COLUMNS), kernel }
+        let strips = |tile: usize, extent: usize| vec![0.0; extent.next_multiple_of(tile) * DEPTH];
+        Product { left: strips(kernel.tile_rows, ROWS), right: strips(kernel.tile_columns, COLUMNS), kernel }
     }
 
     /// `c -= a b`.
@@ -396,8 +396,8 @@ mod x86 {
                         // SAFETY: the target is a tile (this function's condition), which has this vector of this
                         // column; loads and stores need no alignment.
                         unsafe {
-                            let place = target.add(column * stride + $lanes * vector);
-                            $store(place, $subtract($load(place), *sum));
+                            let address = target.add(column * stride + $lanes * vector);
+                            $store(address, $subtract($load(address), *sum));
                         }
                     }
                 }
@@ -458,8 +458,8 @@ mod tests {
                 }
                 let view =
                     |first: &mut [f64], rows, columns| View { first: first.as_mut_ptr(), rows, columns, stride: rows };
-                let room = |tile: usize, extent: usize| vec![0.0; extent.next_multiple_of(tile) * DEPTH];
-                let (left, right) = (room(kernel.tile_rows, ROWS), room(kernel.tile_columns, COLUMNS));
+                let strips = |tile: usize, extent: usize| vec![0.0; extent.next_multiple_of(tile) * DEPTH];
+                let (left, right) = (strips(kernel.tile_rows, ROWS), strips(kernel.tile_columns, COLUMNS));
                 let mut product = Product { left, right, kernel };
                 // SAFETY: the views are of three vectors that are borrowed exclusively and have as many elements as the
                 // extents say.

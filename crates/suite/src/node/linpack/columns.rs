@@ -1,6 +1,6 @@
 //! Gaussian elimination with partial pivoting by columns: what `dgefa` and `dgesl` of LINPACK do.
 
-use super::{Matrix, place_of_largest};
+use super::{Matrix, iamax};
 use crate::node::simd::vectorised;
 
 /// Factors and solves in place.
@@ -25,7 +25,7 @@ vectorised! {
         for k in 0..n {
             let (before, behind) = matrix.elements.split_at_mut((k + 1) * n);
             let column = &mut before[k * n..];
-            let pivot = k + place_of_largest(&column[k..]);
+            let pivot = k + iamax(&column[k..]);
             pivots[k] = pivot;
             if column[pivot] == 0.0 {
                 return None;

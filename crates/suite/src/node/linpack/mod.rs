@@ -118,8 +118,8 @@ impl Matrix {
     }
 }
 
-/// The place of the element of largest absolute value.
-fn place_of_largest(values: &[f64]) -> usize {
+/// The index of the element of largest absolute value, as BLAS's `idamax`.
+fn iamax(values: &[f64]) -> usize {
     let larger =
         |best: (usize, f64), (at, value): (usize, &f64)| if value.abs() > best.1 { (at, value.abs()) } else { best };
     values.iter().enumerate().fold((0, -1.0), larger).0

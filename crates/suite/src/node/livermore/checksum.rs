@@ -1,8 +1,8 @@
-//! The published checksums: results weighted with their place, counted from 1.
+//! The published checksums: results weighted with their index, counted from 1.
 
 use super::data::Data;
 
-/// The sum of the elements, each times its place.
+/// The sum of the elements, each times its index.
 fn weighted<'a>(elements: impl IntoIterator<Item = &'a f64>) -> f64 {
     elements.into_iter().enumerate().map(|(at, element)| element * (at + 1) as f64).sum()
 }
@@ -102,5 +102,5 @@ pub(super) fn implicit_hydro(d: &Data) -> f64 {
 }
 
 pub(super) fn first_minimum(d: &Data) -> f64 {
-    d.place as f64
+    d.first_minimum as f64
 }

@@ -1,8 +1,8 @@
 //! The arrays of the Livermore loops and the signal that fills them.
 //!
 //! Names are those of McMahon 1986. The published programs keep all arrays in one block and let two kernels read past
-//! the end of one into the next: kernel 1 past `z` into `g` (`z` here has room for what it reads there), kernel 4 past
-//! `x` into `y`.
+//! the end of one into the next: kernel 1 past `z` into `g` (`z` here has elements for what it reads there), kernel 4
+//! past `x` into `y`.
 
 /// Shapes: `[rows][columns]`, the last index adjacent in memory.
 pub(super) type Grid = [[f64; 101]; 7];
@@ -81,7 +81,7 @@ pub(super) struct Data {
     /// Result of kernel 17.
     pub xnm: f64,
     /// Result of kernel 24.
-    pub place: usize,
+    pub first_minimum: usize,
 }
 
 #[derive(Clone, Default)]
@@ -168,7 +168,7 @@ impl Data {
         let [du1, du2, du3] = vectors.du;
         let [_, dex, xi, ex, ex1, dex1, vx, xx, rx] = vectors.grid_14;
         let [vsp, vstp, vxne, vxnd, ve3, vlr, vlin, b5] = vectors.implicit_17;
-        let ix = random_places();
+        let ix = random_indices();
         let again = &mut Signal::new();
         let _: [[f64; 4]; 512] = again.rows();
         Box::new(Data {
@@ -182,7 +182,7 @@ impl Data {
             du1,
             du2,
             du3,
-            grd: ix.map(|place| place as f64),
+            grd: ix.map(|first_minimum| first_minimum as f64),
             dex: dex.map(|value: f64| -100.0 * value),
             xi,
             ex,
@@ -236,7 +236,7 @@ impl Data {
             inner_product: 0.0,
             search: Search::default(),
             xnm: 0.0,
-            place: 0,
+            first_minimum: 0,
         })
     }
 }
@@ -307,7 +307,7 @@ fn zones() -> [i64; 301] {
 }
 
 /// The generator of kernel 14: multiplicative congruential, 16807 modulo 2^31 - 1 from 256, scaled to 1 to 1001.
-fn random_places() -> [i64; 1001] {
+fn random_indices() -> [i64; 1001] {
     let mut state = 256u64;
     std::array::from_fn(|_| {
         state = state * 16807 % 2_147_483_647;

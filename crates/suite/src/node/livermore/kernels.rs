@@ -432,15 +432,15 @@ vectorised! {
 }
 
 vectorised! {
-    /// 24: place of the first minimum.
+    /// 24: index of the first minimum.
     pub(super) fn first_minimum(d: &mut Data) {
         d.x[500] = -1.0e10;
-        let mut place = 0;
+        let mut index = 0;
         for k in 1..1001 {
-            if d.x[k] < d.x[place] {
-                place = k;
+            if d.x[k] < d.x[index] {
+                index = k;
             }
         }
-        d.place = place;
+        d.first_minimum = index;
     }
 }

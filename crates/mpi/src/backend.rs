@@ -103,7 +103,7 @@ pub struct LibraryInfo {
 ///
 /// There may be one at a time; after MPI has been finalised there can be none again, which is MPI's rule. Programs run
 /// on the thread that started it.
-pub struct World {
+pub struct Backend {
     context: Rc<Context>,
     options: Options,
     /// Whether MPI is ours to finalise.
@@ -115,34 +115,34 @@ pub struct World {
     watchdog: Option<Watchdog>,
 }
 
-impl World {
+impl Backend {
     /// Loads the MPI library and initialises it, unless the process has done so before.
     ///
     /// # Errors
     /// [`RunError::Setup`]: no library, a library that cannot be used, one that does not belong to the launcher.
-    pub fn start(options: Options) -> Result<World, RunError> {
+    pub fn start(options: Options) -> Result<Backend, RunError> {
         let watch = options.watch;
-        World::try_start(options).inspect_err(|error| {
+        Backend::try_start(options).inspect_err(|error| {
             if let Watch::Reporting { .. } = watch {
-                write_error(&Report::of_error(launcher::told_rank(), 0, error).line());
+                write_error(&Report::of_error(launcher::launched_rank(), 0, error).line());
             }
         })
     }
 
-    fn try_start(options: Options) -> Result<World, RunError> {
+    fn try_start(options: Options) -> Result<Backend, RunError> {
         let guarded = Arc::<guard::Shared>::default();
         let board = begin_guard(options.watch, &guarded);
         let library = Library::load(options.library.as_deref()).map_err(|error| RunError::Setup(error.to_string()))?;
         let initialised_here = initialise(&library)?;
-        let (rank, ranks) = place_of(&library, &options).inspect_err(|_| finalize(&library, initialised_here))?;
+        let (rank, ranks) = ranks_of(&library, &options).inspect_err(|_| finalize(&library, initialised_here))?;
         let tags = TagMap::new(largest_tag(&library));
         let context = Rc::new(Context::new(library, rank, ranks, tags));
         let _ = guarded.abort.set(Abort::of(&context));
         let locate = Arc::default();
-        let mut world = World { context, options, initialised_here, guarded, board, locate, watchdog: None };
-        world.announce();
-        world.watchdog = world.start_watchdog()?;
-        Ok(world)
+        let mut backend = Backend { context, options, initialised_here, guarded, board, locate, watchdog: None };
+        backend.announce();
+        backend.watchdog = backend.start_watchdog()?;
+        Ok(backend)
     }
 
     /// This rank.
@@ -179,7 +179,7 @@ impl World {
     /// # Errors
     /// What the library says.
     pub fn communicator(&self) -> Result<MpiComm, CommError> {
-        MpiComm::world(&self.context)
+        MpiComm::of_comm_world(&self.context)
     }
 
     /// A communicator of the ranks of one that the caller has made with this MPI library, by its handle. Collective over
@@ -199,7 +199,7 @@ impl World {
     fn attempt<P: Program>(&self, program: &P) -> Result<P::Output, RunError> {
         // Ranks that come early wait here for those still in the program before.
         self.context.activity.enter(Mark::IDLE);
-        let comm = MpiComm::world(&self.context);
+        let comm = MpiComm::of_comm_world(&self.context);
         self.context.activity.leave();
         let comm = comm?;
         let program = program.clone();
@@ -345,14 +345,15 @@ impl Judge {
 /// Starts the guard of a rank that nobody watches: a watched one has it from its first moment, before it knows of MPI.
 fn begin_guard(watch: Watch, shared: &Arc<guard::Shared>) -> Option<Arc<Board>> {
     let Watch::Alone { .. } = watch else { return None };
-    let place = launcher::place().filter(|place| place.ranks > 1)?;
-    let board = Arc::new(Board::open(crate::life::launcher()?, place.rank)?);
-    let others = guard::Others { board: board.clone(), rank: place.rank, ranks: place.ranks, here: place.here };
+    let launched = launcher::launched().filter(|launched| launched.ranks > 1)?;
+    let board = Arc::new(Board::open(crate::life::launcher()?, launched.rank)?);
+    let others =
+        guard::Others { board: board.clone(), rank: launched.rank, ranks: launched.ranks, here: launched.here };
     guard::start(None, Some(others), shared.clone());
     Some(board)
 }
 
-impl Drop for World {
+impl Drop for Backend {
     fn drop(&mut self) {
         self.tell(Event::Ended);
         self.context.activity.enter(Mark::IDLE);
@@ -374,16 +375,16 @@ impl Drop for World {
 /// Starts MPI, runs this rank of one program, and ends MPI again if it was started here.
 ///
 /// # Errors
-/// As [`World::start`] and [`World::run`].
+/// As [`Backend::start`] and [`Backend::run`].
 pub fn run<P: Program>(program: &P, options: Options) -> Result<P::Output, RunError> {
-    World::start(options)?.run(program)
+    Backend::start(options)?.run(program)
 }
 
 /// Initialises MPI if nobody has; whether it was done here.
 fn initialise(library: &Library) -> Result<bool, RunError> {
     let functions = &library.functions;
     if functions.flag(functions.finalized) {
-        let text = "MPI was finalised in this process and cannot be started again: run everything within one World";
+        let text = "MPI was finalised in this process and cannot be started again: run everything within one Backend";
         return Err(RunError::Setup(text.to_owned()));
     }
     if functions.flag(functions.initialized) {
@@ -411,11 +412,11 @@ fn finalize(library: &Library, initialised_here: bool) {
 }
 
 /// This rank and the number of ranks, checked against what the launcher said.
-fn place_of(library: &Library, options: &Options) -> Result<(usize, usize), RunError> {
-    let (functions, world) = (&library.functions, library.abi.comm_world);
+fn ranks_of(library: &Library, options: &Options) -> Result<(usize, usize), RunError> {
+    let (functions, comm) = (&library.functions, library.abi.comm_world);
     let (mut rank, mut ranks): (c_int, c_int) = (0, 0);
     // SAFETY: the pointers are to live integers.
-    let codes = unsafe { [(functions.comm_rank)(world, &mut rank), (functions.comm_size)(world, &mut ranks)] };
+    let codes = unsafe { [(functions.comm_rank)(comm, &mut rank), (functions.comm_size)(comm, &mut ranks)] };
     let name = format!("{} ({})", library.path().display(), library.version());
     if codes != [0, 0] {
         return Err(RunError::Setup(format!("{name} does not tell this process's rank")));
@@ -427,12 +428,12 @@ fn place_of(library: &Library, options: &Options) -> Result<(usize, usize), RunE
 /// The library's largest tag, or the smallest that MPI allows it to have.
 fn largest_tag(library: &Library) -> c_int {
     let mut value: *mut c_int = std::ptr::null_mut();
-    let mut found: c_int = 0;
+    let mut is_set: c_int = 0;
     // SAFETY: the pointers are to live values; the attribute's value is a pointer to an integer.
     unsafe {
         let key = library.abi.tag_upper_bound;
-        let code = (library.functions.comm_get_attr)(library.abi.comm_world, key, &mut value, &mut found);
-        if code == 0 && found != 0 && !value.is_null() { *value } else { 32767 }
+        let code = (library.functions.comm_get_attr)(library.abi.comm_world, key, &mut value, &mut is_set);
+        if code == 0 && is_set != 0 && !value.is_null() { *value } else { 32767 }
     }
 }
 
@@ -451,9 +452,9 @@ fn event_of(notice: Notice, located: impl Fn() -> Option<String>) -> Event {
 fn give_up(rank: usize, ranks: usize, notice: Notice, located: impl Fn() -> Option<String>, abort: &Abort) {
     let Notice::Long { doing, seconds, .. } = notice else { return };
     let Some(blocked) = doing.blocked(rank) else { return };
-    let place = located().map(|place| format!(", called at {place}")).unwrap_or_default();
+    let location = located().map(|location| format!(", called at {location}")).unwrap_or_default();
     write_error(&format!(
-        "weft: blocked for {seconds:.0} s ({ranks} ranks): {blocked}{place}; ending the run. If a rank may compute for so \
+        "weft: blocked for {seconds:.0} s ({ranks} ranks): {blocked}{location}; ending the run. If a rank may compute for so \
          long, set {LIMIT_VARIABLE} to more seconds, or to 0 for no limit\n"
     ));
     abort.now();

@@ -13,7 +13,7 @@ use weft_comm::matching::Envelope;
 
 use crate::sync::{AtomicU64, SharedCell};
 
-/// Slots of a lane; so few for the model checker that it sees them used again.
+/// Slots of a ring; so few for the model checker that it sees them used again.
 const SLOTS: usize = if cfg!(all(loom, test)) { 2 } else { 32 };
 /// Longest message that a slot holds itself.
 pub const SHORT: usize = 56;
@@ -54,7 +54,7 @@ struct Writer {
 }
 
 /// A ring of slots from one rank to another.
-pub struct Lane {
+pub struct SpscRing {
     writer: Apart<Writer>,
     /// Messages read.
     read: Apart<AtomicU64>,
@@ -63,7 +63,7 @@ pub struct Lane {
 
 // SAFETY: the content of a slot is written by the writer before its number says so, and read before `read` says that it may be
 // written again; writers and readers are one each, see `push` and `pop`.
-unsafe impl Sync for Lane {}
+unsafe impl Sync for SpscRing {}
 
 /// What a slot gave.
 pub enum Taken<'a> {
@@ -73,14 +73,14 @@ pub enum Taken<'a> {
     Whole(Payload),
 }
 
-impl Lane {
-    pub fn new() -> Lane {
+impl SpscRing {
+    pub fn new() -> SpscRing {
         let slot = |_| {
             let envelope = Envelope::new(0, 0, weft_comm::Tag::User(0));
             let content = Content { envelope, length: 0, bytes: [0; SHORT], whole: None };
             Slot { number: AtomicU64::new(0), content: SharedCell::new(content) }
         };
-        Lane { writer: Apart::default(), read: Apart::default(), slots: (0..SLOTS).map(slot).collect() }
+        SpscRing { writer: Apart::default(), read: Apart::default(), slots: (0..SLOTS).map(slot).collect() }
     }
 
     /// Writes a message: its bytes where it is short, and gives the payload back then. `Err` where there is no room.
@@ -166,7 +166,7 @@ mod tests {
         (0..length).map(|index| (number * 31 + index * 7) as u8).collect()
     }
 
-    fn popped(lane: &Lane) -> Option<(Tag, Vec<u8>)> {
+    fn popped(ring: &SpscRing) -> Option<(Tag, Vec<u8>)> {
         let taken = |envelope: Envelope, taken: Taken<'_>| {
             let bytes = match taken {
                 Taken::Short(bytes) => bytes.to_vec(),
@@ -175,16 +175,16 @@ mod tests {
             (envelope.tag(), bytes)
         };
         // SAFETY: one thread reads.
-        unsafe { lane.pop(taken) }
+        unsafe { ring.pop(taken) }
     }
 
     #[test]
     fn a_full_lane_says_so_and_keeps_what_it_has() {
-        let lane = Lane::new();
+        let ring = SpscRing::new();
         let push = |number: usize| {
             let envelope = Envelope::new(0, 0, Tag::User(number as u32));
             // SAFETY: one thread writes.
-            unsafe { lane.push(envelope, Payload::of(&content(number))) }
+            unsafe { ring.push(envelope, Payload::of(&content(number))) }
         };
         for round in 0..3 {
             let first = round * SLOTS;
@@ -194,42 +194,42 @@ mod tests {
             }
             assert_eq!(push(1_000_000).unwrap_err(), Payload::of(&content(1_000_000)));
             for number in first..first + SLOTS {
-                assert!(lane.has_message());
-                assert_eq!(popped(&lane), Some((Tag::User(number as u32), content(number))));
+                assert!(ring.has_message());
+                assert_eq!(popped(&ring), Some((Tag::User(number as u32), content(number))));
             }
-            assert!(!lane.has_message());
-            assert_eq!(popped(&lane), None);
+            assert!(!ring.has_message());
+            assert_eq!(popped(&ring), None);
         }
         assert_eq!(push(5).map(|_| ()), Ok(()));
     }
 
-    /// What is left in a lane is dropped with it, what was taken is not: a checker of memory would say so.
+    /// What is left in a ring is dropped with it, what was taken is not: a checker of memory would say so.
     #[test]
     fn one_thread_writes_and_another_reads_every_message_once_and_in_order() {
         const MESSAGES: usize = 50_000;
-        let lane = Lane::new();
+        let ring = SpscRing::new();
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 for number in 0..MESSAGES {
                     let envelope = Envelope::new(3, number % 5, Tag::User(number as u32 % 1000));
                     let mut payload = Payload::of(&content(number));
                     // SAFETY: only this thread writes.
-                    while let Err(back) = unsafe { lane.push(envelope, payload) } {
+                    while let Err(back) = unsafe { ring.push(envelope, payload) } {
                         payload = back;
                         std::thread::yield_now();
                     }
                 }
             });
             for number in 0..MESSAGES {
-                let found = loop {
-                    match popped(&lane) {
-                        Some(found) => break found,
+                let message = loop {
+                    match popped(&ring) {
+                        Some(message) => break message,
                         None => std::thread::yield_now(),
                     }
                 };
-                assert_eq!(found, (Tag::User(number as u32 % 1000), content(number)));
+                assert_eq!(message, (Tag::User(number as u32 % 1000), content(number)));
             }
-            assert_eq!(popped(&lane), None);
+            assert_eq!(popped(&ring), None);
         });
     }
 }

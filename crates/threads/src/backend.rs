@@ -13,7 +13,7 @@ use crate::mailbox::{Contents, Mailbox, Message};
 use crate::watch::Watch;
 
 /// One run.
-pub struct World {
+pub struct Backend {
     pub mailboxes: Vec<Mailbox>,
     /// Messages up to this many bytes are kept where no receive is posted; longer ones wait.
     pub eager_bytes: usize,
@@ -26,10 +26,10 @@ pub struct World {
     contexts: Mutex<FxHashMap<(u32, u32, usize), u32>>,
 }
 
-impl World {
-    pub fn new(ranks: usize, eager_bytes: usize, patience: Duration) -> World {
+impl Backend {
+    pub fn new(ranks: usize, eager_bytes: usize, patience: Duration) -> Backend {
         let fences = Fences::new();
-        World {
+        Backend {
             mailboxes: (0..ranks).map(|_| Mailbox::new(ranks, fences)).collect(),
             eager_bytes,
             start: Instant::now(),
@@ -96,8 +96,8 @@ impl World {
         let mailbox = &self.mailboxes[rank];
         loop {
             let seen = mailbox.rings();
-            if let Some(found) = look(&mut mailbox.open(rank, own)) {
-                return Ok(found);
+            if let Some(value) = look(&mut mailbox.open(rank, own)) {
+                return Ok(value);
             }
             self.check_going_on(rank)?;
             if !mailbox.spin(seen, self.patience) {
@@ -121,7 +121,7 @@ impl World {
         if !self.ended.load(Ordering::SeqCst) {
             return Ok(());
         }
-        let why = self.reason().map_or_else(|| "the world ended".to_owned(), |reason| reason.to_string());
+        let why = self.reason().map_or_else(|| "the backend ended".to_owned(), |reason| reason.to_string());
         Err(Failure::Aborted { rank, why }.into())
     }
 
