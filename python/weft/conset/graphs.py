@@ -3,7 +3,8 @@
 Parts exchange values after each step of an iterative solver (Feldmann, Stricker and Warfel 1993, section 5.2). With the
 exchange `row` every row of a matrix (node of a graph) is owned by one part, and a part sends each of its values once to
 every other part that has a row with an entry for it. With the exchange `vertex` the elements of a mesh are divided, and
-two parts that share a node send each other their contributions to it. A value is a word.
+two parts that share a node send each other their contributions to it. A value is a word. Which elements belong together
+is what the partition sees: those that share a face, of a surface an edge, of a line an end.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import numpy as np
 from weft import _core
 from weft._core import ConnectionSet, UsageError
 from weft.conset import mesh_checking
+from weft.conset.cells import dual_graph
 from weft.conset.patterns import GRAPH, MATRIX
 from weft.inputs import message, quoted, read_text, within_memory
 
@@ -65,7 +67,13 @@ def read(
         matrix = node_graph(cells, len(points))
         owner = _partition(path, partition, matrix, parts, seed)
         return row_exchange(matrix, owner, parts, quoted(path.name))
-    owner = _partition(path, partition, dual_graph(cells, points.shape[1]), parts, seed)
+    graph = dual_graph(blocks)
+    if partition is None and 1 < parts <= graph.shape[0] and graph.nnz == 0:
+        raise UsageError(
+            f"{path}: no two of its {graph.shape[0]} cells have a face, an edge of a surface or an end of a line in "
+            "common, so that nothing says which belong together; merge duplicate nodes, or give a partition"
+        )
+    owner = _partition(path, partition, graph, parts, seed)
     return vertex_exchange(cells, owner, parts, quoted(path.name))
 
 
@@ -92,21 +100,6 @@ def vertex_exchange(cells: list[np.ndarray], owner: np.ndarray, parts: int, name
             for b in sharing - {a}:
                 words[a, b] += 1
     return ConnectionSet(parts, [(a, b, count) for (a, b), count in sorted(words.items())], name)
-
-
-def dual_graph(cells: list[np.ndarray], dimension: int) -> csr_array:
-    """Elements that share as many nodes as the corners of a face."""
-    from scipy.sparse import csr_array
-
-    elements = [element for block in cells for element in block]
-    rows = np.repeat(np.arange(len(elements)), [len(element) for element in elements])
-    columns = np.concatenate(elements)
-    shape = (len(elements), int(columns.max()) + 1)
-    incidence = csr_array((np.ones(len(rows), dtype=np.int32), (rows, columns)), shape=shape)
-    shared = (incidence @ incidence.T).tocoo()
-    least = 2 if max(block.shape[1] for block in cells) <= 4 and dimension == 2 else 3
-    faces = (shared.data >= least) & (shared.row != shared.col)
-    return csr_array((np.ones(int(faces.sum())), (shared.row[faces], shared.col[faces])), shape=shared.shape)
 
 
 def node_graph(cells: list[np.ndarray], nodes: int) -> csr_array:
@@ -224,6 +217,9 @@ def _mesh(path: Path) -> tuple[np.ndarray, list[tuple[str, np.ndarray]]]:
         with within_memory(), _unheard(), np.errstate(all="ignore"):
             mesh = meshio.read(path)
             dimension = max((block.dim for block in mesh.cells), default=0)
+            ragged = next((block.type for block in mesh.cells if str(block.type).startswith("polyhedron")), None)
+            if ragged is not None:
+                raise UsageError(f"{path}: cells of kind {quoted(ragged)} are not divided; split them into tetrahedra")
             cells = [
                 (str(block.type), np.asarray(block.data, dtype=np.int64))
                 for block in mesh.cells
@@ -234,7 +230,7 @@ def _mesh(path: Path) -> tuple[np.ndarray, list[tuple[str, np.ndarray]]]:
         raise UsageError(f"{path}: no format of meshio was recognised") from None
     except MemoryError:
         raise UsageError(f"{path}: reading it takes more memory than there is") from None
-    except OSError:
+    except (UsageError, OSError):
         raise
     except Exception as error:
         expected = f"a whole file of the format that {path.suffix} stands for"

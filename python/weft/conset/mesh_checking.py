@@ -6,34 +6,23 @@ their edges, for instance) the nodes are checked, not the faces.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weft._core import UsageError
+from weft.conset.cells import FACETS, Blocks, Cells
 
 Points = NDArray[np.float64]
-Cells = NDArray[np.int64]
-Blocks = Sequence[tuple[str, Cells]]
 
-_SQUARE = ((0, 1), (1, 2), (2, 3), (3, 0))
-EDGES: dict[str, tuple[tuple[int, int], ...]] = {
-    "triangle": ((0, 1), (1, 2), (2, 0)),
-    "quad": _SQUARE,
+EDGES: dict[str, tuple[tuple[int, ...], ...]] = {
+    "triangle": FACETS["triangle"],
+    "quad": FACETS["quad"],
     "tetra": ((0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3)),
-    "hexahedron": (*_SQUARE, *((4, 5), (5, 6), (6, 7), (7, 4)), *((0, 4), (1, 5), (2, 6), (3, 7))),
+    "hexahedron": (*FACETS["quad"], *((4, 5), (5, 6), (6, 7), (7, 4)), *((0, 4), (1, 5), (2, 6), (3, 7))),
 }
 """Edges of a cell of each kind, in VTK's order of nodes."""
-FACES: dict[str, tuple[tuple[int, ...], ...]] = {
-    "triangle": EDGES["triangle"],
-    "quad": EDGES["quad"],
-    "tetra": ((0, 1, 2), (0, 1, 3), (1, 2, 3), (2, 0, 3)),
-    "hexahedron": ((0, 1, 2, 3), (4, 5, 6, 7), (0, 1, 5, 4), (1, 2, 6, 5), (2, 3, 7, 6), (3, 0, 4, 7)),
-}
-"""Faces of a cell of each kind; in two dimensions its edges."""
-
 
 MAX_COORDINATE = 1e100
 """Volumes are products of three coordinates, and must not overflow."""
@@ -59,8 +48,8 @@ def check(name: str, points: Points, blocks: Blocks) -> None:
     ------
     MeshError
         For no cells, nodes that there are not, coordinates that are no numbers or beyond `MAX_COORDINATE`, duplicate
-        nodes, faces of more than two cells, cells without area or volume, and hanging nodes (nodes in the
-        middle of an edge or face of a cell that does not have them).
+        nodes, faces of more than two cells (in space those of solids), cells without area or volume, and hanging nodes
+        (nodes in the middle of an edge or face of a cell that does not have them).
     """
     blocks = [(kind, cells) for kind, cells in blocks if cells.size]
     if not blocks:
@@ -70,7 +59,7 @@ def check(name: str, points: Points, blocks: Blocks) -> None:
     known = [(kind, cells) for kind, cells in blocks if kind in EDGES]
     _check_volumes(name, points, known)
     if len(known) == len(blocks):
-        outer = _outer_faces(name, known)
+        outer = _outer_faces(name, known, points.shape[1])
         _check_hanging(name, points, outer)
 
 
@@ -142,17 +131,17 @@ def _check_volumes(name: str, points: Points, blocks: Blocks) -> None:
             )
 
 
-def _outer_faces(name: str, blocks: Blocks) -> list[Cells]:
-    """Faces of one cell only, by their number of nodes."""
+def _outer_faces(name: str, blocks: Blocks, dimension: int) -> list[Cells]:
+    """Faces of one cell only, by their number of nodes. Several sheets of a surface in space may meet at an edge."""
     by_size: dict[int, list[Cells]] = {}
     for kind, cells in blocks:
-        size = len(FACES[kind][0])
-        by_size.setdefault(size, []).append(cells[:, np.array(FACES[kind])].reshape(-1, size))
+        size = len(FACETS[kind][0])
+        by_size.setdefault(size, []).append(cells[:, np.array(FACETS[kind])].reshape(-1, size))
     outer = []
     for faces in by_size.values():
         flat = np.concatenate(faces)
         unique, first, count = np.unique(np.sort(flat, axis=1), axis=0, return_index=True, return_counts=True)
-        if count.max() > 2:
+        if count.max() > 2 and flat.shape[1] >= dimension:
             face = ", ".join(str(node) for node in unique[count.argmax()])
             raise MeshError(f"{name}: {count.max()} cells share the face of nodes {face}; at most two can")
         outer.append(flat[first[count == 1]])

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from weft._core import UsageError
 from weft.conset import mesh_checking
-from weft.conset.mesh_checking import FACES, Cells, MeshError, Points
+from weft.conset.cells import FACETS, Cells
+from weft.conset.mesh_checking import MeshError, Points
 
 KINDS = ("triangle", "hexahedron")
 """Kinds of cells, as meshio calls them."""
@@ -46,7 +47,7 @@ class Mesh:
 
     def faces(self) -> Cells:
         """Nodes of every face (in two dimensions: edge) of every cell, shape (cells, faces, nodes of a face)."""
-        return self.cells[:, np.array(FACES[self.kind])]
+        return self.cells[:, np.array(FACETS[self.kind])]
 
     def boundary(self) -> NDArray[np.int64]:
         """Nodes of faces that only one cell has, ascending."""
@@ -54,15 +55,15 @@ class Mesh:
         return nodes
 
     def _outer_faces(self) -> Cells:
-        flat = self.faces().reshape(-1, len(FACES[self.kind][0]))
+        flat = self.faces().reshape(-1, len(FACETS[self.kind][0]))
         _, first, count = np.unique(np.sort(flat, axis=1), axis=0, return_index=True, return_counts=True)
         outer: Cells = flat[first[count == 1]]
         return outer
 
     def dual_graph(self) -> list[NDArray[np.int64]]:
         """The neighbours of every cell: those it shares a face with."""
-        flat = np.sort(self.faces().reshape(-1, len(FACES[self.kind][0])), axis=1)
-        owner = np.repeat(np.arange(len(self.cells)), len(FACES[self.kind]))
+        flat = np.sort(self.faces().reshape(-1, len(FACETS[self.kind][0])), axis=1)
+        owner = np.repeat(np.arange(len(self.cells)), len(FACETS[self.kind]))
         order = np.lexsort(flat.T)
         same = (flat[order[1:]] == flat[order[:-1]]).all(axis=1)
         one, other = owner[order[:-1][same]], owner[order[1:][same]]
