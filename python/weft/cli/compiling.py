@@ -1,4 +1,4 @@
-"""`weft compile` and `weft show`."""
+"""`weft compile`, `weft verify` and `weft show`."""
 
 from __future__ import annotations
 
@@ -34,6 +34,12 @@ weft show schedule.json --format text  # a line a phase, and its lower bounds
 weft show schedule.json --format svg --phase 0 -o phase.svg  # one phase on the topology
 """
 
+_VERIFY_EXAMPLES = """
+weft verify schedule.json  # every rule of the machine, the figures, and the certificates of the lower bounds
+weft verify schedule.json --pattern all-to-all  # and that it transfers all of that, with one word a connection
+weft verify schedule.json --pattern plate.msh --on iwarp64 --seed 3  # as it was compiled: the same parts and places
+"""
+
 
 class CompilerName(enum.StrEnum):
     """Which compiler."""
@@ -53,6 +59,7 @@ class Shown(enum.StrEnum):
 def add_to(app: typer.Typer) -> None:
     """Add the commands."""
     app.command(cls=teaching.command(_COMPILE_EXAMPLES))(compile)
+    app.command(cls=teaching.command(_VERIFY_EXAMPLES))(verify)
     app.command(cls=teaching.command(_SHOW_EXAMPLES))(show)
 
 
@@ -217,6 +224,53 @@ def _line(name: str, figure: str, bounds: list[tuple[str, float, str]], show: An
     typer.echo(f"  {name:<19} {figure}")
     for bound, value, _ in sorted(bounds, key=lambda bound: -bound[1]):
         typer.echo(f"    at least          {show(value)}  ({bound})")
+
+
+def verify(
+    schedule: Annotated[Path, typer.Argument(help="A schedule that weft compile wrote.")],
+    pattern: Annotated[
+        str | None, typer.Option("--pattern", help="What it is to transfer: a named pattern or a file, as for compile.")
+    ] = None,
+    on: Annotated[
+        str | None,
+        typer.Option("--on", help="The pattern's machine, where the schedule's is not in the catalogue."),
+    ] = None,
+    words: Annotated[int | None, typer.Option(min=1, help="Words of every connection.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The seed that it was compiled with.")] = 0,
+    parts: Annotated[int | None, typer.Option(min=1, help="Parts of a matrix, graph or mesh.")] = None,
+    partition: Annotated[Path | None, typer.Option(help="A file with the part of each row, node or element.")] = None,
+    exchange: Annotated[str | None, typer.Option(help="What parts of a mesh exchange: vertex or row.")] = None,
+    placed: Annotated[
+        bool, typer.Option("--place/--identity", help="Whether parts were placed near each other.")
+    ] = True,
+) -> None:
+    """Check a schedule by a program that shares nothing with the compiler.
+
+    Whether it keeps to the machine's channels and links, whether its times are what its phases take, whether the
+    certificates of its lower bounds hold. With --pattern also whether it transfers what that has: no connection
+    dropped or added, none with other words or in another order than is asked for.
+    """
+    from weft import catalogue
+    from weft._core import UsageError
+    from weft.conset import compiling
+    from weft.conset import pattern as find_pattern
+
+    compiled = compiling.read(schedule)
+    if pattern is None:
+        against = ", of whatever pattern it is: --pattern says which it should be"
+    else:
+        connections = find_pattern(
+            pattern, catalogue.machine(on or compiled.machine), words=words, seed=seed, parts=parts,
+            partition=partition, exchange=exchange, place=placed,
+        )  # fmt: skip
+        try:
+            compiled.verify(connections)
+        except UsageError as error:
+            raise UsageError(f"{schedule}: refused: {error}") from None
+        against = f", of the {len(connections):,} connections of {pattern}"
+    phases = "1 phase" if compiled.phases == 1 else f"{compiled.phases} phases"
+    bounds = f"{len(compiled.lower_bounds)} lower bounds"
+    typer.echo(f"verified: {phases} on {compiled.machine}, {bounds}{against}")
 
 
 def show(

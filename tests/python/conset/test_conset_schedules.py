@@ -96,6 +96,26 @@ def test_the_command_writes_what_can_be_verified(command, tmp_path):
     assert "http://" not in page.replace("http://www.w3.org/2000/svg", "")
 
 
+def test_a_schedule_is_verified_against_its_pattern(command, tmp_path):
+    (tmp_path / "four.csv").write_text("0,1,8\n2,3,8\n5,4,8\n9,6,8\n")
+    (tmp_path / "three.csv").write_text("0,1,8\n2,3,8\n9,6,8\n")
+    (tmp_path / "longer.csv").write_text("0,1,8\n2,3,9\n9,6,8\n")
+    assert command("compile three.csv --on iwarp64 --effort 0 -o three.json")[0] == 0
+    code, out, _ = command("verify three.json")
+    assert code == 0
+    assert out.startswith("verified: 1 phase on iwarp64, ")
+    assert out.endswith(" lower bounds, of whatever pattern it is: --pattern says which it should be\n")
+    code, out, _ = command("verify three.json --pattern three.csv")
+    assert (code, out.endswith(" lower bounds, of the 3 connections of three.csv\n")) == (0, True)
+    for other, message in [
+        ("four.csv", "the schedule is not of this connection set: it has 3 connections, the set 4"),
+        ("longer.csv", "connection 1: 8 words are scheduled, 9 are to be transferred"),
+    ]:
+        code, out, err = command(f"verify three.json --pattern {other}")
+        assert (code, out) == (2, "")
+        assert f"three.json: refused: {message}" in err
+
+
 def test_edited_files_are_refused(command, schedule, tmp_path):
     compiling.write(schedule, tmp_path / "schedule.json")
     content = json.loads((tmp_path / "schedule.json").read_text())

@@ -61,8 +61,8 @@ pub enum Fault {
     Bound { name: String, reason: String },
     #[error("the schedule is not of this connection set: {0}")]
     OtherSet(String),
-    #[error("the file was changed after it was written: its digest is {found}, what it says has {expected}")]
-    Digest { found: String, expected: String },
+    #[error("the file was changed after it was written: its digest {0} is not that of what it says; compile it again")]
+    Digest(String),
     #[error(transparent)]
     Memory(#[from] MemoryError),
     #[error("interrupted before all was checked")]
@@ -118,7 +118,7 @@ pub fn verify_until(
     }
     let expected = schedule.computed_digest_until(&|| interrupt.is_requested()).ok_or(Fault::Interrupted)?;
     if schedule.digest != expected {
-        return Err(Fault::Digest { found: schedule.digest.clone(), expected });
+        return Err(Fault::Digest(schedule.digest.clone()));
     }
     Ok(Verified {
         phases: schedule.phases.len(),
