@@ -11,7 +11,7 @@ import typer
 from weft.cli import outputs, teaching
 
 _EXAMPLES = """
-weft export schedule.json -o algorithm.xml  # for MSCCL: an alltoall of one chunk a connection
+weft export schedule.json -o algorithm.xml  # for MSCCL: an all-to-all, of one chunk a connection
 weft export schedule.json --as plain -o steps.json  # what every node sends and receives, step by step
 """
 
@@ -34,7 +34,11 @@ def export(
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write it to this file.")] = None,
     force: outputs.Replace = False,
 ) -> None:
-    """Write a schedule for other runtimes. It is verified first; MSCCL needs connections of one length, not split."""
+    """Write a schedule for other runtimes. It is verified first.
+
+    MSCCL takes a whole all-to-all: every pair of nodes, all connections of one length, none split. What is written is
+    checked against the limits of its runtime and executed here, chunk by chunk.
+    """
     from weft.conset import exporting
     from weft.conset.compiling import read
 
