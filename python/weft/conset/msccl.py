@@ -152,7 +152,7 @@ def _threadblocks(gpu: ElementTree.Element, rank: int, ranks: int, channels: int
 
 
 def _block(gpu: ElementTree.Element, number: int, kind: str, peer: int, channel: int) -> ElementTree.Element:
-    send, receive = (str(peer if kind == way else -1) for way in "sr")
+    send, receive = (str(peer if kind == direction else -1) for direction in "sr")
     return ElementTree.SubElement(gpu, "tb", id=str(number), send=send, recv=receive, chan=str(channel))
 
 
@@ -201,8 +201,12 @@ def check_limits(top: ElementTree.Element) -> None:
         refuse(
             "threadblocks that others wait for", awaited + 1, MAX_AWAITED + 1, "mscclThreadBlock::dependentBid, 8 bits"
         )
-        for way in ("send", "recv"):
-            used = [(_number(block, "chan"), _number(block, way)) for block in blocks if _number(block, way) >= 0]
+        for direction in ("send", "recv"):
+            used = [
+                (_number(block, "chan"), _number(block, direction))
+                for block in blocks
+                if _number(block, direction) >= 0
+            ]
             if len(set(used)) < len(used):
                 raise UsageError("MSCCL has one threadblock for each peer, channel and direction, this has several")
             most = max((sum(channel == other for other, _ in used) for channel, _ in used), default=0)

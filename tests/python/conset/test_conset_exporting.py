@@ -104,8 +104,8 @@ def test_channels_have_room_for_their_peers(ranks):
     text = msccl.algorithm(phases, weft.ConnectionSet(ranks, pairs))
     assert len(run_msccl(text)) == ranks**2
     for gpu in ElementTree.fromstring(text):
-        for way in ("send", "recv"):
-            used = [block.get("chan") for block in gpu if block.get(way) != "-1"]
+        for direction in ("send", "recv"):
+            used = [block.get("chan") for block in gpu if block.get(direction) != "-1"]
             assert max((used.count(channel) for channel in used), default=0) < 32
 
 
