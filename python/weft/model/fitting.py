@@ -48,6 +48,8 @@ class Fit:
         By benchmark: one straight line through all lengths, as a machine file has for self-messages and the host.
     notes
         What the samples could not determine and where the fit fails, in words.
+    estimand
+        Of which times it is the fit, in words: medians over launches, unless a study says otherwise.
     """
 
     machine: str
@@ -58,6 +60,7 @@ class Fit:
     held_out: pl.DataFrame
     lines: dict[str, Curve]
     notes: tuple[str, ...]
+    estimand: str = "fit of the medians"
 
     @property
     def echo(self) -> Curve:

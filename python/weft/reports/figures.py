@@ -15,6 +15,9 @@ Figure = dict[str, Any]
 Trace = dict[str, Any]
 
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "hexagon", "triangle-down", "pentagon")
+_COLOURS = 10
+"""Colours of the page (assets/figures.js)."""
+_DASHES = ("solid", "longdash", "dashdot", "dash", "longdashdot")
 _LEGEND = {"orientation": "h", "yref": "container", "yanchor": "bottom", "y": 0.005, "x": 0, "traceorder": "normal"}
 _MARGIN = {"l": 70, "r": 20, "t": 34, "b": 60}
 _HEIGHT = 26.0
@@ -151,7 +154,7 @@ def residuals(content: Content) -> Figure:
                     "y": part["error"].to_list(),
                     "customdata": shown,
                     "hovertemplate": "%{fullData.name}<br>%{customdata}<extra></extra>",
-                    "marker": {"size": 8, "symbol": _SYMBOLS[subject.series % len(_SYMBOLS)]},
+                    "marker": {"size": 8, "symbol": _symbol(subject.series)},
                     "meta": {"series": subject.series, "hollow": held_out},
                 }
             )
@@ -292,10 +295,21 @@ def drawn(subject: Subject, x: list[Any], y: list[Any], shown: Callable[[float |
         "y": y,
         "customdata": [shown(value) for value in y],
         "hovertemplate": "%{fullData.name}<br>%{x:,} B: %{customdata}<extra></extra>",
-        "marker": {"size": 8 if subject.own else 6, "symbol": _SYMBOLS[subject.series % len(_SYMBOLS)]},
-        "line": {"width": 2.5 if subject.own else 1.5, **({"dash": "dot"} if subject.source == "predicted" else {})},
+        "marker": {"size": 8 if subject.own else 6, "symbol": _symbol(subject.series)},
+        "line": _line(subject, "dot" if subject.source == "predicted" else None),
         "meta": {"series": subject.series, "hollow": subject.source == "published"},
     }
+
+
+def _symbol(series: int) -> str:
+    """Series with one colour, of which there are ten, have another symbol each: a hundred look different."""
+    return _SYMBOLS[(series + series // _COLOURS) % len(_SYMBOLS)]
+
+
+def _line(subject: Subject, dash: str | None = None) -> dict[str, Any]:
+    """A line of its own for series with one colour; what was measured here is thicker than all others."""
+    dash = dash or _DASHES[subject.series // _COLOURS % len(_DASHES)]
+    return {"width": 2.5 if subject.own else 1.5, "dash": dash}
 
 
 def _fit_lines(subject: Subject, value: Callable[[float, float], float], hops: int) -> list[Trace]:
@@ -325,7 +339,7 @@ def _fit_lines(subject: Subject, value: Callable[[float, float], float], hops: i
             "x": x,
             "y": y,
             "hoverinfo": "skip",
-            "line": {"width": 2.5 if subject.own else 1.5},
+            "line": _line(subject),
             "meta": {"series": subject.series},
         }
     ]

@@ -12,7 +12,7 @@ import jinja2
 import polars as pl
 from plotly.offline import get_plotlyjs
 
-from weft import model, units
+from weft import model, samples, units
 from weft._core import __version__
 from weft.files import check_output, deliver
 from weft.pages import data, policy
@@ -415,7 +415,8 @@ def _key(content: Content) -> list[dict[str, str]]:
         row = echo.filter(pl.col("bytes") == length)
         if not row.is_empty():
             seconds, half = float(row["seconds"][0]), float(row["half_width"][0])
-            more = f"±{half:.1%} over {row['launches'][0]} launches" if row["launches"][0] > 1 else "one launch"
+            launches = row["launches"][0]
+            more = f"median of {launches} launches, ±{half:.1%}" if launches > 1 else "one launch"
             key_figures.append(
                 {"name": f"{units.length(length)} message", "value": units.seconds(seconds), "more": more}
             )
@@ -423,7 +424,7 @@ def _key(content: Content) -> list[dict[str, str]]:
         fit = subject.fit
         best = 1.0 / fit.byte_time.value if fit.byte_time.value else None
         pieces = len(fit.echo.pieces)
-        key_figures.append(_figure("Startup", units.seconds(fit.startup.value), "of short messages"))
+        key_figures.append(_figure("Startup", units.seconds(fit.startup.value), f"short messages, {fit.estimand}"))
         key_figures.append(
             _figure("Rate of long messages", units.rate(best), f"fit in {pieces} piece{'s' if pieces > 1 else ''}")
         )
@@ -443,12 +444,9 @@ def _warnings(content: Content) -> list[dict[str, str]]:
     """What a reader must know before believing a figure."""
     warnings = []
     for subject in content.own:
-        loose = subject.summary.filter(pl.col("converged").eq(False))
-        if not loose.is_empty():
-            widest = float(str(loose["half_width"].max()))
-            points = f"{len(loose)} of {len(subject.summary)} points of {subject.label}"
-            text = f"{points}; the widest interval is ±{widest:.0%}."
-            warnings.append({"head": "Not converged:", "text": text})
+        convergence = samples.convergence(subject.summary)
+        if convergence.loose:
+            warnings.append({"head": "Not converged:", "text": f"{subject.label}: {convergence}."})
         if "status" in subject.table.columns and (subject.table["status"] == "interrupted").any():
             warnings.append(
                 {"head": "Interrupted:", "text": f"the measurement of {subject.label} was stopped before its end."}

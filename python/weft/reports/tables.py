@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from weft import units
+from weft import samples, units
 from weft.model import grain
 from weft.reports.content import Content, Subject
 from weft.samples import PARAMETERS
@@ -213,8 +213,7 @@ def conditions(subject: Subject) -> list[tuple[str, str]]:
     if "iterations" in table.columns and table["iterations"].is_not_null().any():
         low, high = _number(table, "iterations", "min"), _number(table, "iterations", "max")
         facts.append(("Timed iterations", f"{low:,.0f} to {high:,.0f} of a point and launch"))
-    if "status" in table.columns:
-        facts.append(("Points", _statuses(table)))
+    facts.append(("Points", str(samples.convergence(subject.summary))))
     return [(name, value) for name, value in facts if value]
 
 
@@ -227,9 +226,3 @@ def _distinct(table: pl.DataFrame, name: str) -> str:
 
 def _number(table: pl.DataFrame, name: str, how: str) -> float:
     return float(str(getattr(table[name], how)()))
-
-
-def _statuses(table: pl.DataFrame) -> str:
-    keys = [name for name in PARAMETERS if name in table.columns]
-    ended = table.unique(keys)["status"].drop_nulls().value_counts(sort=True)
-    return ", ".join(f"{count} {status}" for status, count in ended.iter_rows())

@@ -15,7 +15,14 @@ Parquet. A row is one launch of one benchmark at one set of parameters. `COLUMNS
 from weft.samples.files import append, content, read, write
 from weft.samples.rows import from_rows
 from weft.samples.schema import COLUMNS, PARAMETERS, REQUIRED, SOURCES, Column, SamplesError, validate
-from weft.samples.summary import DEFAULT_CONFIDENCE, MedianInterval, median_interval, summarise
+from weft.samples.summary import (
+    DEFAULT_CONFIDENCE,
+    Convergence,
+    MedianInterval,
+    convergence,
+    median_interval,
+    summarise,
+)
 
 __all__ = [
     "COLUMNS",
@@ -24,10 +31,12 @@ __all__ = [
     "REQUIRED",
     "SOURCES",
     "Column",
+    "Convergence",
     "MedianInterval",
     "SamplesError",
     "append",
     "content",
+    "convergence",
     "from_rows",
     "median_interval",
     "read",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -176,6 +177,50 @@ def summarise(
         summary = summary.with_columns((pl.coalesce(*work) / pl.col("seconds")).alias("rate"))
     order = [*keys, *_FIGURES, *(name for name in _EXTRA if name in summary.columns)]
     return summary.select([n for n in order if n != "note"] + ["note"]).sort(keys, nulls_last=True)
+
+
+class Convergence(NamedTuple):
+    """How many points of a summary have an interval that is to be narrow, how many have not, and the widest of all.
+
+    Attributes
+    ----------
+    points
+        Points that converge or not: what is simulated, predicted, published or asked once is none.
+    loose
+        Those that have not converged.
+    widest
+        The largest half-width, as a share of the median; None where a point has one launch only, and so no interval.
+    """
+
+    points: int
+    loose: int
+    widest: float | None
+
+    def __str__(self) -> str:
+        """In words, for people.
+
+        >>> str(Convergence(270, 117, 0.4))
+        '117 of 270 points not converged; the widest interval is ±40%'
+        >>> str(Convergence(3, 0, 0.02))
+        'all of 3 points converged; the widest interval is ±2%'
+        """
+        known = f"{self.loose} of {self.points} points not converged"
+        known = known if self.loose else f"all of {self.points} points converged"
+        return known if self.widest is None else f"{known}; the widest interval is ±{self.widest:.0%}"
+
+
+def convergence(summary: pl.DataFrame) -> Convergence:
+    """What a summary says of convergence: the one count, for console, report and tables.
+
+    Parameters
+    ----------
+    summary
+        As :func:`summarise` makes it.
+    """
+    known = summary.filter(pl.col("converged").is_not_null())
+    has_intervals = not known.is_empty() and bool((known["launches"] > 1).all())
+    widest = float(str(known["half_width"].max())) if has_intervals else None
+    return Convergence(len(known), int((~known["converged"]).sum()), widest)
 
 
 _EXTRA = ("rate", "rate_unit", "seconds_p10", "share_above_3x", "quiet_seconds", "slowdown")

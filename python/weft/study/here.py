@@ -20,8 +20,8 @@ from weft.files import NotWrittenError, check_output, deliver
 from weft.journal import Journal
 from weft.launch import environment
 from weft.launch.measure import HERE, Measurement, conditions, measure_requests, request_of
-from weft.launch.protocol import NOT_CONVERGED, Protocol
 from weft.launch.protocol import Progress as Rows
+from weft.launch.protocol import Protocol
 from weft.launch.request import Request, benchmarks, every
 from weft.launch.simulate import simulate
 from weft.launch.table import table
@@ -429,7 +429,7 @@ def fit(measured: pl.DataFrame) -> model.Fit:
     few, of = fitted_launches(measured, fitted)
     source = f"the {few} of {of} launches that nothing disturbed" if few >= KNOWN else "what was disturbed least"
     note = f"made from times between lower decile and median of {source}: they are below the medians over all launches"
-    return replace(fitted, notes=(note, *fitted.notes))
+    return replace(fitted, notes=(note, *fitted.notes), estimand="fit of undisturbed times, below the medians")
 
 
 def _lines(
@@ -443,12 +443,8 @@ def _lines(
     seconds = dict(echo.select("bytes", "seconds").iter_rows())
     errors = fitted.held_out.filter(pl.col("benchmark") == "echo")["error"].abs()
     pieces = len(fitted.echo.pieces)
-    points, loose = len(measured.status), measured.count(NOT_CONVERGED)
-    known = (
-        f"every one of {points} points is known within ±5%"
-        if not loose
-        else f"NOT CONVERGED: {loose} of {points} points, the widest interval ±{measured.widest or 0:.0%}"
-    )
+    own = everything.filter((pl.col("source") == "measured") & (pl.col("machine") == HERE))
+    convergence = samples.convergence(samples.summarise(own))
     return [
         *_node_lines(everything),
         f"Messages between two ranks here: {SHORTEST} B take {units.seconds(seconds[SHORTEST])}, "
@@ -458,7 +454,7 @@ def _lines(
         f"Lengths the fit has not seen: median error {units.share(float(errors.median() or 0))}, "  # type: ignore[arg-type]
         f"worst {units.share(float(errors.max() or 0))}.",  # type: ignore[arg-type]
         _against(machines, everything, seconds[SHORTEST]),
-        f"Protocol: {measured.table['repetition'].n_unique()} launches in {measured.spent:.0f} s; {known}; "
+        f"Protocol: {measured.table['repetition'].n_unique()} launches in {measured.spent:.0f} s; {convergence}; "
         f"{agreement(measured.table, fitted)}.",
     ]
 

@@ -11,10 +11,10 @@ import subprocess
 import polars as pl
 import pytest
 
-from weft import model
+from weft import model, samples
 from weft._core import UsageError
 from weft.pages import data
-from weft.reports import figures, report
+from weft.reports import figures, report, tables
 from weft.reports.content import collect
 
 LENGTHS = [8 << k for k in range(18)]
@@ -138,7 +138,26 @@ def test_loose_points_are_warned_of(tmp_path):
         rows("measured", "here", "echo", 2, 1, 8, wild) + rows("measured", "here", "echo", 2, 1, 64, wild)
     )
     report(table, tmp_path / "r.html")
-    assert "Not converged:</b> 2 of 2 points" in text_of(tmp_path / "r.html")
+    (subject,) = collect(table).own
+    convergence = str(samples.convergence(subject.summary))
+    assert convergence == "2 of 2 points not converged; the widest interval is ±50%"
+    text = text_of(tmp_path / "r.html")
+    assert f"Not converged:</b> here, measured: {convergence}." in text
+    assert dict(tables.conditions(subject))["Points"] == convergence
+
+
+def test_no_two_machines_look_alike():
+    table = []
+    for length in (8, 64, 512):
+        table += rows("measured", "here", "echo", 2, 1, length, [1e-7 * (length + 8)] * 6)
+        for number in range(25):
+            table += rows("simulated", f"machine {number}", "echo", 2, 1, length, [1e-6 * (number + 1) * (length + 8)])
+    figure = figures.latency(collect(pl.DataFrame(table)))
+    points = [trace for trace in figure["data"] if "marker" in trace]
+    looks = {(trace["meta"]["series"] % 10, trace["marker"]["symbol"]) for trace in points}
+    assert len(looks) == len(points) == 26
+    lines = [trace for trace in figure["data"] if "fit" in trace["name"]]
+    assert len({(trace["meta"]["series"] % 10, trace["line"]["dash"]) for trace in lines}) == len(lines) == 26
 
 
 def test_what_cannot_be_fitted_is_said_and_still_drawn(tmp_path):
