@@ -44,7 +44,7 @@ def fit(
 ) -> None:
     """Fit the cost of messages: startup and byte time, in as many pieces as the protocol has, and the cost of a hop.
 
-    Refuses and explains where the samples cannot determine a figure.
+    Refuses and explains where the samples cannot determine a figure; writes no machine file whose startup may be 0.
     """
     from weft import model, samples
     from weft.files import deliver
@@ -53,8 +53,22 @@ def fit(
     fitted = model.fit(samples.read(file), machine, source, most_pieces=most_pieces, tolerance=tolerance)
     show(fitted)
     if output is not None:
+        _refuse_unknown(fitted)
         deliver(fitted.to_machine(name or output.stem, file.name).encode(), output)
         typer.echo(f"machine file: {output}", err=True)
+
+
+def _refuse_unknown(fitted: Fit) -> None:
+    """Stop before a machine file says what nobody knows: what is simulated on it would rest on noise."""
+    from weft import model, units
+
+    startup = fitted.startup
+    if startup.low <= 0.0 and startup.high < float("inf"):
+        raise model.FitError(
+            f"the startup of {fitted.machine}, {units.seconds(startup.value)}, cannot be told from 0 (it is below "
+            f"{units.seconds(startup.high)}), so no machine file was written; measure more short messages and more "
+            "launches: weft measure echo --bytes 0:1K -o FILE --resume"
+        )
 
 
 def show(fitted: Fit) -> None:

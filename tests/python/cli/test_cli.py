@@ -104,6 +104,20 @@ def test_a_fit_that_is_not_determined_ends_with_1(weft, tmp_path):
     assert not (tmp_path / "here.toml").exists()
 
 
+def test_a_startup_that_may_be_0_makes_no_machine(weft, tmp_path):
+    header = "source,machine,benchmark,ranks,hops,bytes,repetition,seconds\n"
+    times = [(8, 1e-6), (8, 3e-6), (1024, 1.5e-6), (1024, 9e-7), (65536, 2e-6), (65536, 8e-6)]
+    lines = [f"measured,here,echo,2,1,{length},{number},{time}\n" for number, (length, time) in enumerate(times)]
+    (tmp_path / "noisy.csv").write_text(header + "".join(lines))
+    code, out, err = weft("fit noisy.csv -o here.toml")
+    assert code == 1, out
+    assert "the startup of here, " in err
+    assert "cannot be told from 0 (it is below " in err
+    assert "so no machine file was written; measure more short messages and more launches" in err
+    assert not (tmp_path / "here.toml").exists()
+    assert weft("fit noisy.csv")[0] == 0
+
+
 def test_csv_has_the_promised_columns(weft):
     code, out, _ = weft("measure echo --on alpha --bytes 8:64 --hops 1:2 --format csv")
     assert code == 0

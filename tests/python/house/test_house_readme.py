@@ -17,8 +17,9 @@ BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 ROWS = re.findall(r"^\| (`weft .*?) \| .* \|$", README, re.MULTILINE)
 COMMANDS = [command for row in ROWS for command in re.findall(r"`(weft [^`]*)`", row)]
 
+MEASURE, FIT = "weft measure echo -o here.csv", "weft fit here.csv -o here.toml"
 SHORTENED = {
-    "weft measure echo -o here.csv": ["arithmetic", "--launches", "6", "--seconds-per-point", "0.001", "--budget", "1"],
+    MEASURE: ["arithmetic", "--launches", "6", "--seconds-per-point", "0.001", "--budget", "1"],
 }
 """Commands that measure here, and what makes them short; the first also measures what a later one reads."""
 MINUTES = {"weft study --quick", "weft suite", "weft measure arithmetic linpack stream"}
@@ -48,11 +49,14 @@ def test_commands_run(native, tmp_path):
         words = [word.replace("programs/", f"{ROOT}/programs/") for word in shlex.split(command)]
         stands = next((file for start, file in PROGRAMS.items() if command.startswith(start)), "")
         words = [str(ROOT / stands) if word == "FILE" else word for word in words] + SHORTENED.get(command, [])
-        outcome = subprocess.run(
-            [sys.executable, "-m", "weft.cli.main", *words[1:]],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        outcome = run(words, tmp_path)
+        if command == FIT and outcome.returncode == 1:
+            # On a busy machine few launches tell no startup; the message says what to do, and a user would do it.
+            assert run([*shlex.split(MEASURE), *SHORTENED[MEASURE], "--resume"], tmp_path).returncode == 0
+            outcome = run(words, tmp_path)
         assert outcome.returncode == 0, f"{command}: {outcome.stderr}"
+
+
+def run(words, folder):
+    command = [sys.executable, "-m", "weft.cli.main", *words[1:]]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
