@@ -21,6 +21,9 @@ from weft._core import UsageError
 MAX_SHOWN = 80
 """Characters of a piece of input that a message shows."""
 
+_MAX_PATH = 4096
+"""Characters of the longest path that Linux opens (PATH_MAX)."""
+
 _JSON_FACTOR, _TOML_FACTOR, _TEXT_FACTOR = 12, 12, 4
 """Bytes of memory that a byte of a file takes once it is parsed: a list of one-digit numbers takes most."""
 
@@ -30,6 +33,12 @@ def quoted(value: object) -> str:
     text = value if isinstance(value, str) else _representation(value)
     # One character more than is shown says that there are more; lone surrogates (of file names) have no UTF-8.
     return _core.shown(text[: MAX_SHOWN + 1].encode("utf-8", "backslashreplace").decode("utf-8"))
+
+
+def path_shown(path: str | os.PathLike[str]) -> str:
+    """A path as a message shows it: whole, so that the file can be looked at, with control characters escaped."""
+    text = os.fspath(path)[:_MAX_PATH]
+    return "".join(quoted(text[first : first + MAX_SHOWN]) for first in range(0, len(text), MAX_SHOWN))
 
 
 def message(text: object) -> str:
@@ -67,12 +76,12 @@ def read_text(path: str | os.PathLike[str], expected: str, factor: int = _TEXT_F
     """
     path = Path(path)
     size = path.stat().st_size
-    _core.require_memory(factor * size, f"{quoted(str(path))}: reading a file of {size} bytes", "read a smaller one")
+    _core.require_memory(factor * size, f"{path_shown(path)}: reading a file of {size} bytes", "read a smaller one")
     try:
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UsageError(
-            f"{quoted(str(path))}: expected {expected}, found bytes that are no UTF-8 text (byte {error.start + 1})"
+            f"{path_shown(path)}: expected {expected}, found bytes that are no UTF-8 text (byte {error.start + 1})"
         ) from None
 
 
@@ -87,7 +96,7 @@ def read_json(path: str | os.PathLike[str], expected: str) -> Any:
         If it cannot be read.
     """
     text = read_text(path, expected, _JSON_FACTOR)
-    return _parsed(json.loads, text, f"{quoted(str(path))}: expected {expected}")
+    return _parsed(json.loads, text, f"{path_shown(path)}: expected {expected}")
 
 
 def read_toml(path: str | os.PathLike[str], expected: str) -> dict[str, Any]:
@@ -101,7 +110,7 @@ def read_toml(path: str | os.PathLike[str], expected: str) -> dict[str, Any]:
         If it cannot be read.
     """
     text = read_text(path, expected, _TOML_FACTOR)
-    content: dict[str, Any] = _parsed(tomllib.loads, text, f"{quoted(str(path))} is no TOML")
+    content: dict[str, Any] = _parsed(tomllib.loads, text, f"{path_shown(path)} is no TOML")
     return content
 
 

@@ -119,7 +119,7 @@ def read(path: str | os.PathLike[str], verified: bool = True) -> Schedule:
     """
     # As text, as JSON of connections with routes, and as what the verifier knows of it.
     text = inputs.read_text(path, "a schedule in JSON", factor=8)
-    schedule = Schedule.parse(text, inputs.quoted(str(path)))
+    schedule = Schedule.parse(text, inputs.path_shown(path))
     if verified:
         try:
             schedule.verify()

@@ -88,8 +88,19 @@ def test_json_is_refused_in_a_line(tmp_path, machine, text, reason):
     path.write_text(text, encoding="utf-8")
     with pytest.raises(UsageError, match=reason) as refused:
         pattern(path, machine)
-    assert len(str(refused.value)) < 300
+    assert len(str(refused.value)) < 300 + len(str(path))
     assert str(path) in str(refused.value)
+
+
+def test_a_long_path_is_named_whole(tmp_path, machine):
+    folder = tmp_path.joinpath(*["a folder of forty letters and some more"] * 4)
+    folder.mkdir(parents=True)
+    path = folder / "set\x1b[2J.json"
+    path.write_text("{")
+    with pytest.raises(UsageError) as refused:
+        pattern(path, machine)
+    assert str(folder) + "/set" in str(refused.value)
+    assert "\x1b" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
