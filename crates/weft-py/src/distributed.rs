@@ -9,7 +9,7 @@ use weft_comm::collective::{Choice, alltoallv, broadcast};
 use weft_comm::{CommError, Communicator, Failure, Payload, block_on};
 use weft_mpi::{Calls, Describe, MpiComm};
 use weft_polyshift::exchange::{
-    Boundary, Copies, Corners, Division, Edge, Exchange, Halo, Options, Pattern, RankPlan, Shift, Storage, Whole, agree,
+    Boundary, Corners, Division, Edge, Exchange, Halo, Options, Pattern, RankPlan, Shift, Storage, Whole, agree,
 };
 use weft_polyshift::geometry::{Geometry, Layout, Order};
 
@@ -303,7 +303,7 @@ impl PyRanks {
         unsafe {
             match &self.0 {
                 Some(comm) => done(division.scatter(comm)),
-                None => alone(&division, |whole, own| (whole, own)),
+                None => division.scatter_alone().map_err(failed),
             }
         }
     }
@@ -327,7 +327,7 @@ impl PyRanks {
         unsafe {
             match &self.0 {
                 Some(comm) => done(division.gather(comm)),
-                None => alone(&division, |whole, own| (own, whole)),
+                None => division.gather_alone().map_err(failed),
             }
         }
     }
@@ -426,33 +426,6 @@ fn division<'a>(
     own: *mut u8,
 ) -> Division<'a> {
     Division { geometry: &blocks.0, root, whole: whole.as_ref(), storage, own }
-}
-
-/// An array of one rank and its only block.
-unsafe fn alone(division: &Division<'_>, direction: impl Fn(Side, Side) -> (Side, Side)) -> PyResult<()> {
-    let Division { geometry, storage, own, .. } = *division;
-    let Some(whole) = division.whole else { return Ok(()) };
-    let dense = Side { start: whole.start, origin: 0, strides: whole.strides.clone() };
-    let block = Side { start: own, origin: storage.origin, strides: storage.strides.clone() };
-    let (from, to) = direction(dense, block);
-    let copies = Copies::new([weft_polyshift::exchange::BoxCopy {
-        from: weft_polyshift::exchange::Address { base: 0, offset: from.origin },
-        to: weft_polyshift::exchange::Address { base: 1, offset: to.origin },
-        extents: geometry.shape(),
-        from_strides: from.strides,
-        to_strides: to.strides,
-        element: storage.element,
-    }]);
-    // SAFETY: both arrays have the memory that the division describes (this function's condition), of which the one box
-    // is all, and they are two arrays.
-    unsafe { copies.run(&[from.start, to.start]) };
-    Ok(())
-}
-
-struct Side {
-    start: *mut u8,
-    origin: isize,
-    strides: Vec<isize>,
 }
 
 /// How an array lies in memory: bytes of an element, strides, bytes to the first element that is no ghost, ghosts before

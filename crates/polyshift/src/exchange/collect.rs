@@ -71,7 +71,7 @@ impl Division<'_> {
             }
             return Ok(());
         }
-        let Some(whole) = self.whole else { return Err(nothing(rank)) };
+        let whole = self.whole_of_root()?;
         let mut sends = Vec::new();
         for to in (0..comm.size()).filter(|&to| to != root) {
             let (block, bytes) = dense(geometry, to, storage.element);
@@ -84,9 +84,8 @@ impl Division<'_> {
                 sends.push(comm.isend(to, SCATTERED, Payload::Data(buffer)));
             }
         }
-        // SAFETY: `whole` has the geometry's shape and `own` the memory that `storage` says (this function's
-        // conditions); they are two arrays.
-        unsafe { part(geometry, rank, &whole.strides, storage, true).run(&[whole.start, own]) };
+        // SAFETY: this function's conditions are those of the copy.
+        unsafe { self.copy_own_block(whole, true) };
         for send in sends {
             send.await?;
         }
@@ -114,10 +113,9 @@ impl Division<'_> {
             }
             return Ok(());
         }
-        let Some(whole) = self.whole else { return Err(nothing(rank)) };
-        // SAFETY: `whole` has the geometry's shape and `own` the memory that `storage` says (this function's
-        // conditions); they are two arrays.
-        unsafe { part(geometry, rank, &whole.strides, storage, false).run(&[whole.start, own]) };
+        let whole = self.whole_of_root()?;
+        // SAFETY: this function's conditions are those of the copy.
+        unsafe { self.copy_own_block(whole, false) };
         for from in (0..comm.size()).filter(|&from| from != root) {
             let (block, into) = dense(geometry, from, storage.element);
             if let Some(mut buffer) = received(comm, (from, GATHERED), into).await? {
@@ -127,6 +125,45 @@ impl Division<'_> {
             }
         }
         Ok(())
+    }
+
+    /// All of [`scatter`](Division::scatter) where the root is the only rank: no communicator is needed.
+    ///
+    /// # Errors
+    /// There is no array.
+    ///
+    /// # Safety
+    /// As for [`scatter`](Division::scatter).
+    pub unsafe fn scatter_alone(&self) -> Result<(), CommError> {
+        // SAFETY: this function's conditions are those of the copy.
+        self.whole_of_root().map(|whole| unsafe { self.copy_own_block(whole, true) })
+    }
+
+    /// All of [`gather`](Division::gather) where the root is the only rank: no communicator is needed.
+    ///
+    /// # Errors
+    /// There is no array.
+    ///
+    /// # Safety
+    /// As for [`scatter`](Division::scatter).
+    pub unsafe fn gather_alone(&self) -> Result<(), CommError> {
+        // SAFETY: this function's conditions are those of the copy.
+        self.whole_of_root().map(|whole| unsafe { self.copy_own_block(whole, false) })
+    }
+
+    fn whole_of_root(&self) -> Result<&Whole, CommError> {
+        self.whole.ok_or_else(|| nothing(self.root))
+    }
+
+    /// Copies between the root's array and its own block, towards the block where `out` says so.
+    ///
+    /// # Safety
+    /// As for [`scatter`](Division::scatter).
+    unsafe fn copy_own_block(&self, whole: &Whole, out: bool) {
+        let copies = part(self.geometry, self.root, &whole.strides, self.storage, out);
+        // SAFETY: `whole` has the geometry's shape and `own` the memory that `storage` says (this function's
+        // conditions); they are two arrays.
+        unsafe { copies.run(&[whole.start, self.own]) };
     }
 }
 

@@ -17,6 +17,5 @@ mod pattern;
 
 pub use collect::{Division, Whole};
 pub use compile::{RankPlan, Stage};
-pub use copy::{Address, BoxCopy, Copies};
 pub use driver::{Exchange, Options, agree};
 pub use pattern::{Boundary, Corners, Edge, Halo, Pattern, PatternError, Shift, Storage};
