@@ -217,10 +217,10 @@ fn cut(line: &str, color: bool) -> String {
 fn has_excerpts(diagnostic: &Diagnostic, sources: &[Source]) -> bool {
     let spans = std::iter::once(&diagnostic.span).chain(diagnostic.related.iter().map(|(span, _)| span));
     spans.into_iter().all(|span| {
-        let (_, place) = place(*span, sources);
+        let (_, location) = location(*span, sources);
         let text = &sources[span.source as usize].text;
-        let start = text[..place.start].rfind('\n').map_or(0, |newline| newline + 1);
-        let end = text[place.end..].find('\n').map_or(text.len(), |newline| place.end + newline);
+        let start = text[..location.start].rfind('\n').map_or(0, |newline| newline + 1);
+        let end = text[location.end..].find('\n').map_or(text.len(), |newline| location.end + newline);
         let lines = &text[start..end];
         lines.lines().all(|line| line.len() <= MAX_EXCERPT)
             && !lines.chars().any(|character| character.is_control() && !matches!(character, '\n' | '\t' | '\r'))
@@ -240,9 +240,9 @@ fn without_excerpt(diagnostic: &Diagnostic, sources: &[Source]) -> String {
     text
 }
 
-type Place = (String, Range<usize>);
+type Location = (String, Range<usize>);
 
-fn place(span: Span, sources: &[Source]) -> Place {
+fn location(span: Span, sources: &[Source]) -> Location {
     let source = &sources[span.source as usize];
     // A place at the end of a file is shown on its last character.
     let end = source.text.trim_end().len();
@@ -253,12 +253,12 @@ fn place(span: Span, sources: &[Source]) -> Place {
     (source.name.clone(), start..(span.end as usize).min(source.text.len()).max(start))
 }
 
-fn report(diagnostic: &Diagnostic, sources: &[Source], color: bool) -> Report<'static, Place> {
+fn report(diagnostic: &Diagnostic, sources: &[Source], color: bool) -> Report<'static, Location> {
     let (kind, paint) = match diagnostic.severity {
         Severity::Error => (ReportKind::Error, Color::Red),
         Severity::Warning => (ReportKind::Warning, Color::Yellow),
     };
-    let at = place(diagnostic.span, sources);
+    let at = location(diagnostic.span, sources);
     let mut main = Label::new(at.clone()).with_color(paint).with_order(-1);
     if !diagnostic.label.is_empty() {
         main = main.with_message(&diagnostic.label);
@@ -270,7 +270,7 @@ fn report(diagnostic: &Diagnostic, sources: &[Source], color: bool) -> Report<'s
         .with_message(&diagnostic.message)
         .with_label(main);
     for (span, words) in &diagnostic.related {
-        report = report.with_label(Label::new(place(*span, sources)).with_color(Color::Cyan).with_message(words));
+        report = report.with_label(Label::new(location(*span, sources)).with_color(Color::Cyan).with_message(words));
     }
     if let Some(help) = &diagnostic.help {
         report = report.with_help(help);

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use crate::engine::Loaded;
 use crate::engine::instruction::{
-    Boxed, Calculation, CallSite, Code, Field, Guard, Instruction, Label, MetacallGoal, NOWHERE, Operand, PlaceKind,
-    PriorityKind, Register, Role, Start, Table, Type,
+    Boxed, Calculation, CallSite, Code, Field, Guard, Instruction, Label, MetacallGoal, NOWHERE, Operand,
+    PlacementKind, PriorityKind, Register, Role, Start, Table, Type,
 };
 use crate::heap::Word;
 use crate::heap::word::Kind;
@@ -204,9 +204,9 @@ impl Disassembly<'_> {
 
     /// With its pragma as programs have it.
     fn start(&self, start: &Start) -> String {
-        let mut text = match start.place {
-            Some((PlaceKind::Node, register)) => format!("node(r{register})@@"),
-            Some((PlaceKind::Alloc, register)) => format!("alloc(r{register})@@"),
+        let mut text = match start.placement {
+            Some((PlacementKind::Node, register)) => format!("node(r{register})@@"),
+            Some((PlacementKind::Alloc, register)) => format!("alloc(r{register})@@"),
             None => String::new(),
         };
         text.push_str(&self.call(&start.call));

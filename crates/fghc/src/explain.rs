@@ -40,12 +40,12 @@ pub struct Wait {
 
 /// Where goals of a predicate may suspend, clause by clause.
 pub fn waits(program: &Program, predicate: &Predicate) -> Vec<Wait> {
-    let mut found = Vec::new();
+    let mut waits = Vec::new();
     for (index, clause) in predicate.clauses.iter().enumerate() {
         let printer = ClausePrinter::new(program, clause);
         for (argument, pattern) in clause.head.iter().enumerate().filter(|(_, pattern)| is_pattern(pattern)) {
             let reason = format!("matched with {}", printer.term(pattern));
-            found.push(Wait { clause: index, argument: Some(argument), reason });
+            waits.push(Wait { clause: index, argument: Some(argument), reason });
         }
         for goal in &clause.guard {
             let mut variables = Vec::new();
@@ -60,18 +60,18 @@ pub fn waits(program: &Program, predicate: &Predicate) -> Vec<Wait> {
                 if argument.is_some() || within {
                     let name = &clause.variables[variable.0 as usize].name;
                     let reason = format!("{name} needed by {}", printer.guard(goal));
-                    found.push(Wait { clause: index, argument, reason });
+                    waits.push(Wait { clause: index, argument, reason });
                 }
             }
         }
     }
-    found
+    waits
 }
 
 fn occurs(term: &Term, wanted: VariableId) -> bool {
-    let mut found = false;
-    term.for_each_variable(&mut |variable| found |= variable == wanted);
-    found
+    let mut occurs = false;
+    term.for_each_variable(&mut |variable| occurs |= variable == wanted);
+    occurs
 }
 
 /// The variables whose values a test looks at.
@@ -113,10 +113,10 @@ pub struct PragmaSite {
 pub fn pragma_sites(program: &Program) -> Vec<PragmaSite> {
     let mut sites = Vec::new();
     for (id, predicate) in program.iter() {
-        for (clause, found) in predicate.clauses.iter().enumerate() {
-            for (goal, found) in found.body.iter().enumerate() {
-                if matches!(&found.goal, Goal::Call(_, pragma) if !pragma.is_empty()) {
-                    sites.push(PragmaSite { predicate: id, clause, goal });
+        for (index, clause) in predicate.clauses.iter().enumerate() {
+            for (goal, called) in clause.body.iter().enumerate() {
+                if matches!(&called.goal, Goal::Call(_, pragma) if !pragma.is_empty()) {
+                    sites.push(PragmaSite { predicate: id, clause: index, goal });
                 }
             }
         }
@@ -136,7 +136,7 @@ pub fn explain(program: &Program, library: bool) -> String {
         let predicate = program.predicate(site.predicate);
         let clause = &predicate.clauses[site.clause];
         let goal = &clause.body[site.goal];
-        let (file, line) = place(program, goal.span);
+        let (file, line) = location(program, goal.span);
         let printer = ClausePrinter::new(program, clause);
         let _ = writeln!(text, "%   {file}:{line} in {}: {}", program.indicator(site.predicate), printer.goal(goal));
     }
@@ -153,14 +153,14 @@ pub fn is_shown(program: &Program, predicate: &Predicate, library: bool) -> bool
     }
 }
 
-fn place(program: &Program, span: crate::ir::Span) -> (&str, usize) {
+fn location(program: &Program, span: crate::ir::Span) -> (&str, usize) {
     let source = &program.sources[span.source as usize];
     (&source.name, source.line_and_column(span.start).0)
 }
 
 fn explain_predicate(text: &mut String, program: &Program, id: PredicateId, predicate: &Predicate) {
     // Writing into a string does not fail.
-    let (file, line) = place(program, predicate.span);
+    let (file, line) = location(program, predicate.span);
     let origin = match predicate.origin {
         Origin::Expanded(root) => format!(", made by expansion of {}", program.indicator(root)),
         _ if predicate.public => ", public".to_string(),

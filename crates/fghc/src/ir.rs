@@ -444,7 +444,7 @@ pub enum MetaGoal {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pragma {
     /// The PE; the call waits until the expression has a value.
-    pub place: Option<Place>,
+    pub placement: Option<Placement>,
     /// The priority; the call waits until the expression has a value.
     pub priority: Option<Priority>,
 }
@@ -452,20 +452,20 @@ pub struct Pragma {
 impl Pragma {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.place.is_none() && self.priority.is_none()
+        self.placement.is_none() && self.priority.is_none()
     }
 }
 
 /// A processing element.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Place {
+pub enum Placement {
     /// `Goal@node(N)`: PEs from 0.
     Node(Expression),
-    /// `alloc(P)@@Goal`: the numbers of the Multi-PSI/V1, see [`Place::alloc_node`].
+    /// `alloc(P)@@Goal`: the numbers of the Multi-PSI/V1, see [`Placement::alloc_node`].
     Alloc(Expression),
 }
 
-impl Place {
+impl Placement {
     /// The PE from 0 that `alloc(number)` means among `pes`, or `None` if there is no such PE.
     ///
     /// The paper's programs start on PE 6 and name n PEs by 7-n to 6 (appendix, `queen_n/8`); its example `translate`

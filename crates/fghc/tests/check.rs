@@ -3,7 +3,7 @@
 use weft_fghc::check::{Checked, check};
 use weft_fghc::diagnostics::Severity;
 use weft_fghc::explain::{dispatch_argument, explain, pragma_sites};
-use weft_fghc::ir::{Origin, Place, Program, Source};
+use weft_fghc::ir::{Origin, Placement, Program, Source};
 
 fn checked(text: &str) -> Checked {
     check(vec![Source { name: "test.fghc".into(), text: text.into() }], None)
@@ -170,7 +170,7 @@ fn warnings() {
 }
 
 #[test]
-fn an_excerpt_shows_the_place() {
+fn an_excerpt_shows_the_location() {
     let checked = checked("main :- X = 1,\n  wirte(X).\n");
     let text = checked.render(false);
     for part in ["test.fghc:2:3", "wirte(X)", "did you mean write?", "unknown-predicate"] {
@@ -291,15 +291,15 @@ fn alloc_numbers_the_pes_as_the_papers_programs_and_from_1() {
     // Program 1 on n PEs names 7-n to 6 and starts on 6.
     for pes in 1..=64 {
         let mut nodes: Vec<usize> =
-            (7 - pes as i64..=6).map(|number| Place::alloc_node(number, pes).expect("known")).collect();
+            (7 - pes as i64..=6).map(|number| Placement::alloc_node(number, pes).expect("known")).collect();
         assert_eq!(nodes.last(), Some(&0));
         nodes.sort_unstable();
         assert_eq!(nodes, (0..pes).collect::<Vec<_>>());
         let mut nodes: Vec<usize> =
-            (1..=pes as i64).map(|number| Place::alloc_node(number, pes).expect("known")).collect();
+            (1..=pes as i64).map(|number| Placement::alloc_node(number, pes).expect("known")).collect();
         nodes.sort_unstable();
         assert_eq!(nodes, (0..pes).collect::<Vec<_>>());
-        assert_eq!(Place::alloc_node(pes.max(6) as i64 + 1, pes), None);
-        assert_eq!(Place::alloc_node(6 - pes.max(6) as i64, pes), None);
+        assert_eq!(Placement::alloc_node(pes.max(6) as i64 + 1, pes), None);
+        assert_eq!(Placement::alloc_node(6 - pes.max(6) as i64, pes), None);
     }
 }

@@ -6,7 +6,7 @@ use super::guard::comparison;
 use crate::builtins::{BodyBuiltin, GuardBuiltin};
 use crate::diagnostics::Diagnostic;
 use crate::ir::{
-    BodyGoal, Call, Expression, Goal, MetaGoal, Metacall, Number, Place, Pragma, PredicateId, Priority, Separator,
+    BodyGoal, Call, Expression, Goal, MetaGoal, Metacall, Number, Placement, Pragma, PredicateId, Priority, Separator,
     Span, Term, UnaryOperation,
 };
 use crate::syntax::{Kind, Tree, print_term};
@@ -265,8 +265,8 @@ impl ClauseBuilder<'_> {
         // Goals that expressions in the arguments made stand before the goal itself.
         let added = self.body.len() > before;
         match self.body.last_mut().filter(|_| added) {
-            Some(BodyGoal { goal: Goal::Call(_, place), span }) => {
-                *place = pragma;
+            Some(BodyGoal { goal: Goal::Call(_, of_call), span }) => {
+                *of_call = pragma;
                 *span = tree.span;
             }
             _ => self.pragma_of_another_goal(goal, pragma, before, tree.span),
@@ -303,9 +303,9 @@ impl ClauseBuilder<'_> {
             }
         };
         let Some(amount) = amount else { return false };
-        let place = matches!(name, "node" | "alloc");
-        if place && pragma.place.is_some() || !place && pragma.priority.is_some() {
-            let what = if place { "PE" } else { "priority" };
+        let is_placement = matches!(name, "node" | "alloc");
+        if is_placement && pragma.placement.is_some() || !is_placement && pragma.priority.is_some() {
+            let what = if is_placement { "PE" } else { "priority" };
             self.report(
                 Diagnostic::error("pragma", written.span, format!("a second {what} for the same goal")).help(known),
             );
@@ -317,8 +317,8 @@ impl ClauseBuilder<'_> {
             return false;
         }
         match name {
-            "node" => pragma.place = Some(Place::Node(amount)),
-            "alloc" => pragma.place = Some(Place::Alloc(amount)),
+            "node" => pragma.placement = Some(Placement::Node(amount)),
+            "alloc" => pragma.placement = Some(Placement::Alloc(amount)),
             "priority" => pragma.priority = Some(Priority::Absolute(amount)),
             _ => pragma.priority = Some(Priority::Lower(amount)),
         }
@@ -378,7 +378,7 @@ impl ClauseBuilder<'_> {
             .into_iter()
             .filter(|(name, _)| {
                 let mut count = 0;
-                tree.for_each_variable(&mut |found, _| count += usize::from(found == name));
+                tree.for_each_variable(&mut |variable, _| count += usize::from(variable == name));
                 self.totals.get(name).is_some_and(|&total| total > count)
             })
             .collect();
@@ -443,11 +443,11 @@ fn is_method(builtin: BodyBuiltin) -> bool {
 
 /// The variables of a term in the order of their first occurrence.
 fn variables(tree: &Tree) -> Vec<(String, Span)> {
-    let mut found: Vec<(String, Span)> = Vec::new();
+    let mut occurrences: Vec<(String, Span)> = Vec::new();
     tree.for_each_variable(&mut |name, span| {
-        if !found.iter().any(|(known, _)| known == name) {
-            found.push((name.to_string(), span));
+        if !occurrences.iter().any(|(known, _)| known == name) {
+            occurrences.push((name.to_string(), span));
         }
     });
-    found
+    occurrences
 }

@@ -8,7 +8,7 @@ use super::Checker;
 use crate::builtins::Mode;
 use crate::diagnostics::Diagnostic;
 use crate::ir::{
-    Clause, Expression, Goal, GuardGoal, MetaGoal, Origin, Place, Pragma, Priority, Span, Term, Test, VariableId,
+    Clause, Expression, Goal, GuardGoal, MetaGoal, Origin, Placement, Pragma, Priority, Span, Term, Test, VariableId,
     quote_atom,
 };
 use crate::syntax::{Kind, Tree};
@@ -63,18 +63,18 @@ pub(super) fn variables(head: &Tree, guard: Option<&Tree>, body: Option<&Tree>) 
 }
 
 /// Names that stand for argument pairs.
-fn pair_names<'a>(tree: &'a Tree, found: &mut FxHashSet<&'a str>) {
+fn pair_names<'a>(tree: &'a Tree, names: &mut FxHashSet<&'a str>) {
     let Kind::Structure(name, _, arguments) = &tree.kind else { return };
     match (name.as_str(), arguments.as_slice()) {
-        ("," | ";", _) => tree.operands(name).into_iter().for_each(|goal| pair_names(goal, found)),
-        ("->", [_, body]) => pair_names(body, found),
-        ("@", [goal, _]) | ("@@", [_, goal]) | (":", [_, goal]) | ("+", [goal, _]) => pair_names(goal, found),
+        ("," | ";", _) => tree.operands(name).into_iter().for_each(|goal| pair_names(goal, names)),
+        ("->", [_, body]) => pair_names(body, names),
+        ("@", [goal, _]) | ("@@", [_, goal]) | (":", [_, goal]) | ("+", [goal, _]) => pair_names(goal, names),
         ("-", [goal, pair]) | ("=>", [goal, pair]) | ("<=" | "+=" | "-=" | "*=" | "/=" | "<==", [pair, goal]) => {
             if let Kind::Variable(name) = &pair.kind {
-                found.insert(name.as_str());
+                names.insert(name.as_str());
             }
             if name == "-" {
-                pair_names(goal, found);
+                pair_names(goal, names);
             }
         }
         _ => {}
@@ -83,13 +83,13 @@ fn pair_names<'a>(tree: &'a Tree, found: &mut FxHashSet<&'a str>) {
 
 /// Variables that are waited for in the body although nothing can ever give them a value.
 pub(super) fn values(clause: &Clause) -> Vec<Diagnostic> {
-    let mut uses = Uses { given: vec![false; clause.variables.len()], waited: vec![None; clause.variables.len()] };
+    let mut uses = Uses { bound: vec![false; clause.variables.len()], waited: vec![None; clause.variables.len()] };
     clause.head.iter().for_each(|pattern| uses.give(pattern));
     clause.guard.iter().for_each(|goal| uses.guard(goal));
     for goal in &clause.body {
         uses.goal(&goal.goal, goal.span);
     }
-    let waits = uses.waited.iter().enumerate().filter(|&(index, _)| !uses.given[index]);
+    let waits = uses.waited.iter().enumerate().filter(|&(index, _)| !uses.bound[index]);
     waits
         .filter_map(|(index, span)| span.map(|span| (&clause.variables[index].name, span)))
         .map(|(name, span)| {
@@ -101,14 +101,14 @@ pub(super) fn values(clause: &Clause) -> Vec<Diagnostic> {
 
 struct Uses {
     /// It is in the head, or handed to something that may bind it.
-    given: Vec<bool>,
+    bound: Vec<bool>,
     /// A goal waits for it.
     waited: Vec<Option<Span>>,
 }
 
 impl Uses {
     fn give(&mut self, term: &Term) {
-        term.for_each_variable(&mut |variable| self.given[variable.0 as usize] = true);
+        term.for_each_variable(&mut |variable| self.bound[variable.0 as usize] = true);
     }
 
     fn wait_for(&mut self, variable: VariableId, span: Span) {
@@ -126,7 +126,7 @@ impl Uses {
                 self.give(left);
                 self.give(right);
             }
-            Test::Assign(variable, ..) => self.given[variable.0 as usize] = true,
+            Test::Assign(variable, ..) => self.bound[variable.0 as usize] = true,
             Test::Builtin(_, arguments) => arguments.iter().for_each(|argument| self.give(argument)),
             Test::Any(alternatives) => alternatives.iter().flatten().for_each(|goal| self.guard(goal)),
             Test::Compare(..) => {}
@@ -168,7 +168,7 @@ impl Uses {
     }
 
     fn pragma(&mut self, pragma: &Pragma, span: Span) {
-        if let Some(Place::Node(number) | Place::Alloc(number)) = &pragma.place {
+        if let Some(Placement::Node(number) | Placement::Alloc(number)) = &pragma.placement {
             self.expression(number, span);
         }
         if let Some(Priority::Absolute(amount) | Priority::Lower(amount)) = &pragma.priority {

@@ -114,9 +114,9 @@ fn try_retarget(
         return false;
     }
     let Some(maker) = (from..at).rev().find(|&index| {
-        let mut found = false;
-        instructions[index].writes(code, &mut |register| found |= register == source);
-        found
+        let mut written = false;
+        instructions[index].writes(code, &mut |register| written |= register == source);
+        written
     }) else {
         return false;
     };
@@ -175,7 +175,7 @@ mod tests {
     #[derive(Default)]
     struct Machine {
         registers: FxHashMap<Register, Symbol>,
-        made: usize,
+        new_symbols: usize,
         seen: Vec<Symbol>,
     }
 
@@ -185,8 +185,8 @@ mod tests {
         }
 
         fn new_variable(&mut self) -> Symbol {
-            self.made += 1;
-            Symbol::New(self.made)
+            self.new_symbols += 1;
+            Symbol::New(self.new_symbols)
         }
 
         fn run(&mut self, instructions: &[Instruction], code: &Code) {

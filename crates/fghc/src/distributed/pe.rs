@@ -20,7 +20,7 @@ use super::outbox::Outbox;
 use super::quiescence::{Action, Quiescence};
 use super::report::{Counts, End, Interrupted, SiteCounts, State};
 use super::tables::{Exports, Fosters, Imports, NodeName};
-use super::value::{CopyLimits, Exported, Parts, Places};
+use super::value::{CellPointers, CopyLimits, Exported, Parts};
 use crate::engine::{Engine, Loaded, NodeChange, Options, Outgoing, ROOT, Stop};
 use crate::heap::Word;
 use again::{Coming, Leaving};
@@ -95,7 +95,7 @@ pub struct Pe {
     unreachable: Vec<u64>,
     /// Values still to be written, and arguments that have been read: kept for their memory.
     unwritten: Vec<(Word, usize)>,
-    unread_parts: Places,
+    unread_parts: CellPointers,
     arguments: Vec<Word>,
     /// The goal thrown last, and the one that came last, while others may begin as they did.
     leaving: Option<Leaving>,
@@ -117,7 +117,7 @@ pub struct Pe {
     /// Only on PE 0: what others counted.
     counts: Vec<Option<Counts>>,
     end: Option<End>,
-    told: bool,
+    end_announced: bool,
     /// Only on PE 0: what the answers still lack.
     answers: Answers,
 }
@@ -129,7 +129,7 @@ impl Pe {
         let mut engine = Engine::new(loaded, options)?;
         if me != FIRST {
             // Its root has no goals of its own; it ends with the run.
-            engine.lent(ROOT, 1);
+            engine.add_elsewhere(ROOT, 1);
         }
         Some(Pe {
             engine,
@@ -153,7 +153,7 @@ impl Pe {
             bound: Vec::new(),
             unreachable: Vec::new(),
             unwritten: Vec::new(),
-            unread_parts: Places::default(),
+            unread_parts: CellPointers::default(),
             arguments: Vec::new(),
             leaving: None,
             coming: None,
@@ -168,7 +168,7 @@ impl Pe {
             states: Vec::new(),
             counts: Vec::new(),
             end: None,
-            told: false,
+            end_announced: false,
             answers: Answers::default(),
         })
     }
@@ -226,7 +226,7 @@ impl Pe {
         if self.end.is_some() {
             return Activity::Ended;
         }
-        if self.told || self.gathering.is_some() {
+        if self.end_announced || self.gathering.is_some() {
             return Activity::Resting;
         }
         // The engine comes back with every goal that it throws: packets wait for company while more is coming.

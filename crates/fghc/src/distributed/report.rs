@@ -233,7 +233,7 @@ impl State {
             for goal in &state.goals {
                 let variables = goal.variables.iter().map(|name| {
                     let import = imports.get(name);
-                    match import.and_then(|place| Some((place.0, exports.get(place)?))) {
+                    match import.and_then(|key| Some((key.0, exports.get(key)?))) {
                         Some((pe, other)) => format!("{name}, which is {other} of PE {pe}"),
                         None => name.clone(),
                     }

@@ -106,10 +106,10 @@ const PATIENCE: f64 = 200e-6;
 
 /// Collections cost nothing in virtual time; they find references that are needed no more, which others are told of. So they
 /// come often, whatever suits the caches of the machine that simulates.
-const ROOM_IN_VIRTUAL_TIME: usize = 4;
+const GROWTH_IN_VIRTUAL_TIME: usize = 4;
 
 /// A PE whose goals wait for those on others keeps a few times what one alone does, which every collection copies.
-const ROOM_AMONG_OTHERS: usize = 32;
+const GROWTH_AMONG_OTHERS: usize = 32;
 
 /// How many packets' memory is kept for others.
 const BUFFERS: usize = 16;
@@ -128,10 +128,10 @@ impl Program for Run {
             nodes: comm.size(),
             heap: self.options.heap,
             available: self.options.available,
-            room: match comm.size() {
-                _ if comm.virtual_time() => ROOM_IN_VIRTUAL_TIME,
-                1 => Options::default().room,
-                _ => ROOM_AMONG_OTHERS,
+            growth: match comm.size() {
+                _ if comm.virtual_time() => GROWTH_IN_VIRTUAL_TIME,
+                1 => Options::default().growth,
+                _ => GROWTH_AMONG_OTHERS,
             },
             seed: self.options.seed,
             collect_every: self.options.collect_every,

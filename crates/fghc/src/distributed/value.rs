@@ -104,7 +104,7 @@ pub(super) struct Exchange<'a> {
     /// Empty but for its memory: values still to be written.
     pub unwritten: &'a mut Vec<(Word, usize)>,
     /// Empty but for its memory: places of values still to be read.
-    pub unread: &'a mut Places,
+    pub unread: &'a mut CellPointers,
     /// Counts what is written and read.
     pub parts: &'a mut Parts,
     /// The goal with a pragma that is being thrown, if one is.
@@ -113,10 +113,10 @@ pub(super) struct Exchange<'a> {
 
 /// Places in the heap.
 #[derive(Default)]
-pub(super) struct Places(Vec<*mut Word>);
+pub(super) struct CellPointers(Vec<*mut Word>);
 
 // SAFETY: the list is empty but while a value is read, which happens on the one thread that has the engine.
-unsafe impl Send for Places {}
+unsafe impl Send for CellPointers {}
 
 /// Parts of the values in messages: what is composed, decomposed and translated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -337,12 +337,12 @@ impl Exchange<'_> {
         // header, which says how many words follow, and nothing is collected while a packet is written.
         unsafe {
             debug_assert_eq!(value.tag(), OBJECT);
-            let place = value.pointer();
-            let header = *place;
+            let object = value.pointer();
+            let header = *object;
             let elements = match Kind::of(header) {
                 Kind::Float => {
                     packet.byte(tag::FLOAT);
-                    return packet.extend_from_slice(&(*place.add(1)).0.to_le_bytes());
+                    return packet.extend_from_slice(&(*object.add(1)).0.to_le_bytes());
                 }
                 Kind::Predicate => {
                     packet.byte(tag::PREDICATE);
@@ -350,7 +350,7 @@ impl Exchange<'_> {
                 }
                 Kind::String => {
                     packet.byte(tag::STRING);
-                    return Write::bytes(packet, crate::engine::unify::string_bytes(place));
+                    return Write::bytes(packet, crate::engine::unify::string_bytes(object));
                 }
                 _ if !copied => return self.write_export(packet, value),
                 Kind::Structure => {
@@ -360,14 +360,14 @@ impl Exchange<'_> {
                 }
                 _ => {
                     packet.byte(tag::VECTOR);
-                    let cells = crate::engine::array::elements(place);
+                    let cells = crate::engine::array::elements(object);
                     packet.number(cells.len() as u64);
                     rest.extend((0..cells.len()).rev().map(|index| (cells.get(index), level + 1)));
                     return;
                 }
             };
             packet.number(elements as u64);
-            rest.extend((1..=elements).rev().map(|index| (Word::reference(place.add(index)), level + 1)));
+            rest.extend((1..=elements).rev().map(|index| (Word::reference(object.add(index)), level + 1)));
         }
     }
 
@@ -453,7 +453,7 @@ impl Exchange<'_> {
 }
 
 /// Words of the heap that a packet of this length can fill.
-pub(super) fn room_for(bytes: usize) -> usize {
+pub(super) fn max_words(bytes: usize) -> usize {
     // Two bytes can be a list cell of two words whose parts are one byte each; a reference of four bytes takes three.
     64 + 4 * bytes
 }

@@ -149,14 +149,14 @@ impl Engine {
             *version.add(ELEMENTS) = Word::object(cells);
             *version.add(OLD_ELEMENT) = Word::NIL;
             *version.add(NEWER) = Word::NIL;
-            let place = cells.add(1 + index);
+            let cell = cells.add(1 + index);
             if is_newest {
                 *header.add(ELEMENTS) = Word::small(index as i64);
-                *header.add(OLD_ELEMENT) = *place;
+                *header.add(OLD_ELEMENT) = *cell;
                 *header.add(NEWER) = Word::object(version);
             }
             // Values, never variables in place: nothing else may refer to these cells.
-            *place = dereference(element);
+            *cell = dereference(element);
             debug_assert_eq!(Word::object(version).tag(), OBJECT);
             Word::object(version)
         }

@@ -19,7 +19,7 @@ const MAX_SEARCHED: usize = 10_000;
 /// A search for the variables that a goal waits for.
 struct Search {
     goal: *mut Word,
-    found: Vec<String>,
+    variables: Vec<String>,
     /// Parts that may still be looked at.
     left: usize,
 }
@@ -157,7 +157,7 @@ impl Engine {
     }
 
     /// Asks for room before goals and values are made from outside; false when there is none.
-    pub fn make_room(&mut self, words: usize) -> bool {
+    pub fn reserve_words(&mut self, words: usize) -> bool {
         if self.registers.free.wrapping_add(words) <= self.registers.limit {
             return true;
         }
@@ -247,11 +247,11 @@ impl Engine {
             let header = *goal;
             let predicate = goal_predicate(header);
             let arguments: Vec<Word> = (0..goal_arity(header)).map(|index| *goal.add(ARGUMENTS + index)).collect();
-            let mut search = Search { goal, found: Vec::new(), left: MAX_SEARCHED };
+            let mut search = Search { goal, variables: Vec::new(), left: MAX_SEARCHED };
             for argument in &arguments {
                 self.waited_for(*argument, &mut search);
             }
-            Waiting { goal: self.goal_text(predicate, &arguments), variables: search.found }
+            Waiting { goal: self.goal_text(predicate, &arguments), variables: search.variables }
         }
     }
 
@@ -293,8 +293,8 @@ impl Engine {
                 let hooked = Kind::of(*record) == Kind::Hook && (*record.add(HOOKED_GOAL)).pointer() == search.goal;
                 if record == search.goal || hooked {
                     let name = self.variable_name(variable);
-                    if !search.found.contains(&name) {
-                        search.found.push(name);
+                    if !search.variables.contains(&name) {
+                        search.variables.push(name);
                     }
                     return;
                 }

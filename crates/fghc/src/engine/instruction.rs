@@ -118,7 +118,7 @@ pub enum Calculation {
 
 /// Where a goal is started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PlaceKind {
+pub enum PlacementKind {
     Node,
     Alloc,
 }
@@ -134,7 +134,7 @@ pub enum PriorityKind {
 #[derive(Clone, Debug)]
 pub struct Start {
     pub call: CallSite,
-    pub place: Option<(PlaceKind, Register)>,
+    pub placement: Option<(PlacementKind, Register)>,
     pub priority: Option<(PriorityKind, Register)>,
     /// The goal in the program.
     pub span: Option<Span>,

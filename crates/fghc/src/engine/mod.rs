@@ -117,7 +117,7 @@ pub struct Options {
     /// How many bytes the system still has for this process, where that is known: asked before a large heap is made larger.
     pub available: fn() -> Option<usize>,
     /// How many times larger than what a collection keeps a small heap is made before the next.
-    pub room: usize,
+    pub growth: usize,
     /// `Some`: goals are taken in random order, for tests.
     pub seed: Option<u64>,
     /// `Some(n)`: a collection every n reductions at the latest, for tests.
@@ -137,7 +137,7 @@ pub const DEFAULT_HEAP: usize = 1 << 30;
 pub const MAX_SHOWN: usize = 1000;
 
 /// How many times larger than what a collection keeps a small heap is made by default.
-const ROOM: usize = 16;
+const GROWTH: usize = 16;
 
 impl Default for Options {
     fn default() -> Self {
@@ -146,7 +146,7 @@ impl Default for Options {
             nodes: 1,
             heap: DEFAULT_HEAP,
             available: || None,
-            room: ROOM,
+            growth: GROWTH,
             seed: None,
             collect_every: None,
             arguments: Vec::new(),
@@ -240,7 +240,7 @@ pub struct Engine {
     /// Arguments of goals in it.
     outgoing_values: Vec<Word>,
     /// How much there is for others: goals each by itself.
-    told: usize,
+    outgoing_goals: usize,
     /// The node that a unification from outside, or of a node's result, is done for; else it is that of the queue that runs.
     unifying_for: Option<u32>,
     /// What `registers.thrown` points into; empty until it is needed.
@@ -268,7 +268,7 @@ unsafe impl Send for Engine {}
 impl Engine {
     /// An engine without goals. `None` when there is no memory for its first, small heap.
     pub fn new(loaded: &Loaded, options: Options) -> Option<Engine> {
-        let heap = Heap::new(options.heap, options.room, options.available)?;
+        let heap = Heap::new(options.heap, options.growth, options.available)?;
         let mut x = vec![Word::NIL; loaded.code.registers].into_boxed_slice();
         let mut more_counts = vec![0u64; loaded.code.predicates.len().saturating_sub(COUNTED)].into_boxed_slice();
         let registers = Box::new(Registers {
@@ -329,7 +329,7 @@ impl Engine {
             exit: None,
             outgoing: Vec::new(),
             outgoing_values: Vec::new(),
-            told: 0,
+            outgoing_goals: 0,
             unifying_for: None,
             thrown: Box::default(),
             externals: Externals::default(),

@@ -17,7 +17,7 @@ pub enum Outgoing {
     /// A goal waits for this external variable: its value is needed (asked once).
     Read { external: u64 },
     /// An active unification for this node met the external variable. `value` may be a variable. One is lent from the node,
-    /// see [`Engine::lent`]: take that back once the unification is counted otherwise.
+    /// see [`Engine::add_elsewhere`]: take that back once the unification is counted otherwise.
     Unify { external: u64, value: Word, node: u32 },
     /// A node of the AND-tree that was made with [`Engine::foster`] has no goals left, or has failed.
     NodeEnded { foreign: u64, failed: bool },
@@ -31,7 +31,7 @@ pub struct Throw {
     /// The PE, from 0.
     pub node: usize,
     pub predicate: u32,
-    /// How many. For each, one is lent from its node, see [`Engine::lent`]: take that back once it is counted otherwise.
+    /// How many. For each, one is lent from its node, see [`Engine::add_elsewhere`]: take that back once it is counted otherwise.
     pub goals: usize,
     /// The arguments of all, in the values that come with what is [`Outgoing`].
     pub arguments: Range<usize>,

@@ -80,7 +80,7 @@ impl Engine {
     pub fn take_outgoing(&mut self, outgoing: &mut Vec<Outgoing>, values: &mut Vec<Word>) {
         outgoing.clear();
         values.clear();
-        self.told = 0;
+        self.outgoing_goals = 0;
         std::mem::swap(outgoing, &mut self.outgoing);
         std::mem::swap(values, &mut self.outgoing_values);
     }
@@ -161,16 +161,16 @@ impl Engine {
         self.answers.iter().map(|(_, root)| self.held(*root)).collect()
     }
 
-    /// Adds the external variables within a value to `found`, but for what is in `seen`: cells that were looked at since the
+    /// Adds the external variables within a value to `externals`, but for what is in `seen`: cells that were looked at since the
     /// last collection.
-    pub fn externals_within(&self, value: Word, seen: &mut FxHashSet<u64>, found: &mut Vec<Word>) {
+    pub fn externals_within(&self, value: Word, seen: &mut FxHashSet<u64>, externals: &mut Vec<Word>) {
         let mut values = vec![value];
         while let Some(value) = values.pop() {
             // SAFETY: what callers hold, and cells of it, are values of this heap.
             let value = unsafe { dereference(value) };
             if value.is_variable() {
                 if self.external_number(value).is_some() && seen.insert(value.0) {
-                    found.push(value);
+                    externals.push(value);
                 }
             } else if matches!(value.tag(), LIST | OBJECT) && seen.insert(value.0) {
                 // SAFETY: a bound value of this heap, in which nothing changes meanwhile.

@@ -34,17 +34,17 @@ pub enum ProblemKind {
     /// No clause can commit, and none is undecided.
     Reduction { goal: String, predicate: String, candidates: Vec<String> },
     /// Two values in a body cannot be made equal.
-    Unification { left: String, right: String, place: Option<String> },
+    Unification { left: String, right: String, location: Option<String> },
     /// An integer result needs more than 61 bits.
-    Overflow { operation: String, place: Option<String> },
+    Overflow { operation: String, location: Option<String> },
     /// An operation got a value of a wrong type, out of range, or the like.
-    Operation { message: String, place: Option<String> },
+    Operation { message: String, location: Option<String> },
     /// `call/3` got a goal of which there is no predicate.
     UnknownGoal { goal: String, module: String },
     /// A control stream got something else than suspend, resume or stop.
     Control { message: String },
     /// A pragma names a processing element that does not exist.
-    Place { message: String, place: Option<String> },
+    Placement { message: String, location: Option<String> },
     /// The heap, with what else the program made, would need more than the limit; in bytes.
     HeapExhausted {
         needed: usize,
@@ -91,7 +91,7 @@ struct At<'a>(&'a Option<String>);
 impl fmt::Display for At<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Some(place) => write!(f, "{place}: "),
+            Some(location) => write!(f, "{location}: "),
             None => Ok(()),
         }
     }
@@ -107,17 +107,17 @@ impl fmt::Display for Problem {
                 }
                 write!(f, "\nan `otherwise` and a clause after it would take what no other does")
             }
-            ProblemKind::Unification { left, right, place } => {
-                write!(f, "{}{left} = {right} cannot be made equal", At(place))
+            ProblemKind::Unification { left, right, location } => {
+                write!(f, "{}{left} = {right} cannot be made equal", At(location))
             }
-            ProblemKind::Overflow { operation, place } => write!(
+            ProblemKind::Overflow { operation, location } => write!(
                 f,
                 "{}integer overflow: {operation} is not between {} and {}",
-                At(place),
+                At(location),
                 crate::ir::MIN_INTEGER,
                 crate::ir::MAX_INTEGER
             ),
-            ProblemKind::Operation { message, place } => write!(f, "{}{message}", At(place)),
+            ProblemKind::Operation { message, location } => write!(f, "{}{message}", At(location)),
             ProblemKind::UnknownGoal { goal, module } => write!(
                 f,
                 "call/3: module {module} has no predicate for the goal {goal}; a goal of another module is written module:goal"
@@ -125,7 +125,7 @@ impl fmt::Display for Problem {
             ProblemKind::Control { message } => {
                 write!(f, "call/3: the control stream has {message}; it takes suspend, resume and stop")
             }
-            ProblemKind::Place { message, place } => write!(f, "{}{message}", At(place)),
+            ProblemKind::Placement { message, location } => write!(f, "{}{message}", At(location)),
             ProblemKind::HeapExhausted { needed, others, limit } => {
                 write!(f, "the heap is exhausted: {needed} bytes are needed and the limit is {limit}")?;
                 for (index, (what, bytes)) in others.iter().enumerate() {
@@ -161,7 +161,7 @@ impl std::error::Error for Problem {}
 
 impl Engine {
     /// Where the instruction stands that the interpreter left at.
-    pub(crate) fn place(&self) -> Option<String> {
+    pub(crate) fn location(&self) -> Option<String> {
         let span = (*self.code.spans.get(self.registers.at as usize)?)?;
         let source = self.program.sources.get(span.source as usize)?;
         let (line, column) = source.line_and_column(span.start);
@@ -179,15 +179,15 @@ impl Engine {
 
     /// A wrong type, a value out of range and the like.
     pub(crate) fn raise_operation(&mut self, message: String) -> Answer {
-        let place = self.place();
-        self.raise(ProblemKind::Operation { message, place });
+        let location = self.location();
+        self.raise(ProblemKind::Operation { message, location });
         Answer::Problem
     }
 
     pub(crate) fn overflow(&mut self, operation: BinaryOperation, left: Word, right: Word) -> Exit {
         let kind = ProblemKind::Overflow {
             operation: format!("{} {} {}", self.text(left, true), operation.name(), self.text(right, true)),
-            place: self.place(),
+            location: self.location(),
         };
         self.raise(kind)
     }
@@ -204,7 +204,7 @@ impl Engine {
         let kind = ProblemKind::Unification {
             left: self.text(left, true),
             right: self.text(right, true),
-            place: self.place(),
+            location: self.location(),
         };
         self.raise(kind)
     }
@@ -223,7 +223,7 @@ impl Engine {
             .map(|clause| {
                 let printer = ClausePrinter::new(&program, clause);
                 let source = program.sources.get(clause.span.source as usize);
-                let place = source.map_or_else(String::new, |source| {
+                let location = source.map_or_else(String::new, |source| {
                     format!("{}:{}: ", source.name, source.line_and_column(clause.span.start).0)
                 });
                 let head: Vec<String> = clause.head.iter().map(|term| printer.term(term).to_string()).collect();
@@ -231,7 +231,7 @@ impl Engine {
                 let name = crate::ir::quote_atom(program.atoms.name(entry.name));
                 let head = if head.is_empty() { name } else { format!("{name}({})", head.join(", ")) };
                 let guard = if guard.is_empty() { "true".to_string() } else { guard.join(", ") };
-                format!("{place}{head} :- {guard} | ...")
+                format!("{location}{head} :- {guard} | ...")
             })
             .collect();
         if entry.clauses.len() > MAX_CANDIDATES {

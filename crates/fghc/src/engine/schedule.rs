@@ -115,7 +115,7 @@ impl Engine {
     /// There is something for others: ends the slice soon, so that more can go with it.
     pub(super) fn hurry(&mut self) {
         let left = self.registers.left();
-        if self.told >= COMPANY {
+        if self.outgoing_goals >= COMPANY {
             self.preempt();
         } else if left > COMPANY as i64 {
             self.slice -= left - COMPANY as i64;
@@ -327,7 +327,7 @@ impl Engine {
         mut argument: impl FnMut() -> Option<Word>,
     ) -> bool {
         let goal = self.registers.free;
-        // SAFETY: there are at most 255 arguments, for which the reserve has room or `make_room` was asked; what is
+        // SAFETY: there are at most 255 arguments, for which the reserve has room or `reserve_words` was asked; what is
         // written before the goal is allocated lies in free memory, which nothing else allocates meanwhile.
         unsafe {
             for index in 0..arity {
@@ -344,7 +344,7 @@ impl Engine {
     /// Starts a goal in a queue of a node that has not ended.
     pub fn start_goal_in(&mut self, queue: u32, predicate: u32, arguments: &[Word]) {
         // SAFETY: at most 255 arguments: the reserve has room for some goals between slices, and whoever starts more
-        // asks `make_room`.
+        // asks `reserve_words`.
         unsafe {
             let goal = self.allocate(ARGUMENTS + arguments.len());
             *goal = goal_header(predicate, arguments.len(), state::READY, 0);

@@ -197,7 +197,7 @@ impl Engine {
         while node != ROOT && self.node_state(node) == NodeState::Done {
             node = self.parent_of(node);
         }
-        self.lent(node, 1);
+        self.add_elsewhere(node, 1);
         self.tell(Outgoing::Unify { external, value, node });
     }
 

@@ -7,7 +7,7 @@
 
 use super::Engine;
 #[cfg(feature = "native")]
-use super::instruction::{Operand, PlaceKind, Start};
+use super::instruction::{Operand, PlacementKind, Start};
 use super::outgoing::{Outgoing, Throw};
 use crate::heap::Word;
 
@@ -22,7 +22,7 @@ pub const PE_SHIFT: u32 = 32;
 #[cfg(feature = "native")]
 pub fn is_plain(start: &Start) -> bool {
     let arguments = &start.call.arguments;
-    matches!(start.place, Some((PlaceKind::Node, _)))
+    matches!(start.placement, Some((PlacementKind::Node, _)))
         && start.priority.is_none()
         && arguments.len() <= MAX_ARGUMENTS
         && !arguments.iter().any(|operand| matches!(operand, Operand::Variable(_)))
@@ -32,7 +32,7 @@ impl Engine {
     /// Tells others something, after all that was thrown before.
     pub(super) fn tell(&mut self, outgoing: Outgoing) {
         self.take_thrown();
-        self.told += 1;
+        self.outgoing_goals += 1;
         self.outgoing.push(outgoing);
     }
 
@@ -91,7 +91,7 @@ impl Engine {
             self.outgoing.push(Outgoing::Throw(Throw { node, predicate, goals, arguments, priority, parent, site }));
             count += goals;
         }
-        self.told += count;
-        self.lent(parent, count as u64);
+        self.outgoing_goals += count;
+        self.add_elsewhere(parent, count as u64);
     }
 }

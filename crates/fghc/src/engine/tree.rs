@@ -107,14 +107,14 @@ impl Engine {
     }
 
     /// Something elsewhere belongs to a node: it does not end before [`Engine::returned`] has taken as much back.
-    pub fn lent(&mut self, node: u32, count: u64) {
+    pub fn add_elsewhere(&mut self, node: u32, count: u64) {
         let entry = &mut self.nodes[node as usize];
         entry.elsewhere += count;
         // What stands for a node elsewhere is called by that node's name there, too.
         entry.is_known_elsewhere |= entry.foreign.is_none();
     }
 
-    /// See [`Engine::lent`].
+    /// See [`Engine::add_elsewhere`].
     pub fn returned(&mut self, node: u32, count: u64) {
         let entry = &mut self.nodes[node as usize];
         entry.elsewhere = entry.elsewhere.saturating_sub(count);
@@ -383,8 +383,8 @@ impl Engine {
         }
         let parent = self.nodes[node as usize].parent;
         let children = &mut self.nodes[parent as usize].children;
-        if let Some(place) = children.iter().position(|child| *child == node) {
-            children.swap_remove(place);
+        if let Some(index) = children.iter().position(|child| *child == node) {
+            children.swap_remove(index);
         }
         if let Some(foreign) = self.nodes[node as usize].foreign {
             self.tell(Outgoing::NodeEnded { foreign, failed: result == atoms::FAILURE });
@@ -400,7 +400,7 @@ impl Engine {
             let kind = ProblemKind::Unification {
                 left: self.text(variable, true),
                 right: self.atoms().name(result).to_string(),
-                place: None,
+                location: None,
             };
             let problem = Problem::new(kind);
             if parent == ROOT {

@@ -29,7 +29,7 @@ pub struct Heap {
     used: Space,
     spare: Option<Space>,
     limit_words: usize,
-    room: usize,
+    growth: usize,
     available: fn() -> Option<usize>,
 }
 
@@ -57,12 +57,12 @@ pub enum Exhausted {
 
 impl Heap {
     /// A heap that holds at most `limit` bytes in use (twice that while it is collected). At least 64 KiB. While it is small, a
-    /// space is `room` times larger than what a collection kept, so that few collections copy what is kept again and again.
+    /// space is `growth` times larger than what a collection kept, so that few collections copy what is kept again and again.
     /// `available`: how many bytes the system still has, where that is known.
-    pub fn new(limit: usize, room: usize, available: fn() -> Option<usize>) -> Option<Heap> {
+    pub fn new(limit: usize, growth: usize, available: fn() -> Option<usize>) -> Option<Heap> {
         let limit_words = (limit / 8).max(8 * 1024);
         let used = Space::new(FIRST_WORDS.min(limit_words) + RESERVE)?;
-        Some(Heap { used, spare: None, limit_words, room, available })
+        Some(Heap { used, spare: None, limit_words, growth, available })
     }
 
     pub fn start(&self) -> *mut Word {
@@ -85,7 +85,7 @@ impl Heap {
 
     /// Words of a space for so many that are needed.
     fn comfortable(&self, needed: usize) -> usize {
-        let roomy = needed.saturating_mul(self.room).min(ROOMY_WORDS);
+        let roomy = needed.saturating_mul(self.growth).min(ROOMY_WORDS);
         needed.saturating_mul(GROW_ABOVE).max(roomy)
     }
 

@@ -3,8 +3,8 @@
 use std::fmt::{self, Display, Formatter, Write as _};
 
 use super::{
-    BinaryOperation, BodyGoal, Call, Clause, Comparison, Expression, Goal, GuardGoal, MetaGoal, Number, Place, Pragma,
-    Priority, Program, Term, Test, UnaryOperation,
+    BinaryOperation, BodyGoal, Call, Clause, Comparison, Expression, Goal, GuardGoal, MetaGoal, Number, Placement,
+    Pragma, Priority, Program, Term, Test, UnaryOperation,
 };
 
 /// An atom as source text: quoted where it must be.
@@ -299,13 +299,13 @@ impl<'a> ClausePrinter<'a> {
     }
 
     fn call_with_pragma(self, f: &mut Formatter<'_>, call: &Call, pragma: &Pragma) -> fmt::Result {
-        if let Some(Place::Alloc(number)) = &pragma.place {
+        if let Some(Placement::Alloc(number)) = &pragma.placement {
             f.write_str("alloc(")?;
             self.write_expression(f, number)?;
             f.write_str(")@@")?;
         }
         self.call(f, call)?;
-        if let Some(Place::Node(number)) = &pragma.place {
+        if let Some(Placement::Node(number)) = &pragma.placement {
             f.write_str("@node(")?;
             self.write_expression(f, number)?;
             f.write_char(')')?;

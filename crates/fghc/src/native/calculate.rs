@@ -61,12 +61,12 @@ impl Function<'_> {
                 }
                 self.b.switch_to_block(slow);
                 let at = self.constant(u64::from(self.at));
-                let found = self.call("integers", &[at, left, right]);
-                let whole = self.has_tag(found, INT);
+                let result = self.call("integers", &[at, left, right]);
+                let whole = self.has_tag(result, INT);
                 let wrong = self.cold();
-                self.b.ins().brif(whole, done, &[BlockArg::Value(found)], wrong, &[]);
+                self.b.ins().brif(whole, done, &[BlockArg::Value(result)], wrong, &[]);
                 self.b.switch_to_block(wrong);
-                let too_large = self.b.ins().icmp_imm_s(IntCC::Equal, found, helpers::OVERFLOW);
+                let too_large = self.b.ins().icmp_imm_s(IntCC::Equal, result, helpers::OVERFLOW);
                 self.b.ins().brif(too_large, overflow, &[], none, &[]);
                 value
             }

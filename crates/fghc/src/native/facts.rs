@@ -36,7 +36,7 @@ pub fn analyse(code: &Code, entry: Label, end: Label, begin: &Facts) -> Vec<Opti
                 let slot = &mut known[(to - entry) as usize];
                 *slot = Some(match slot.take() {
                     None => facts.clone(),
-                    Some(found) => found.intersection(facts).copied().collect(),
+                    Some(known) => known.intersection(facts).copied().collect(),
                 });
             });
         }

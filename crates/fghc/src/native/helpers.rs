@@ -141,8 +141,8 @@ helpers! {
         let well = engine.body_number(calculation as u32);
         went(engine, well)
     }
-    fn builtin_in_place(engine, call) {
-        let well = engine.builtin_in_place(call as u32);
+    fn builtin_inline(engine, call) {
+        let well = engine.builtin_inline(call as u32);
         went(engine, well)
     }
     fn interpret_goal(engine, predicate) {
@@ -186,7 +186,7 @@ helpers! {
         engine.registers.note(Word(variable as u64));
         GO_ON
     }
-    fn make_room(engine, predicate, words) {
+    fn reserve_words(engine, predicate, words) {
         if engine.ensure(predicate as u32, words as usize) { GO_ON } else { number(Exit::Problem) }
     }
 }

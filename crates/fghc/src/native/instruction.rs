@@ -307,7 +307,7 @@ impl Goals for Translator<'_, '_> {
     }
 
     fn builtin(&mut self, call: role::Call) {
-        self.function.in_body(&self.instruction, "builtin_in_place", call);
+        self.function.in_body(&self.instruction, "builtin_inline", call);
     }
 
     fn push(&mut self, call: role::Call) {
@@ -329,8 +329,8 @@ impl Goals for Translator<'_, '_> {
     fn start(&mut self, start: role::Start) {
         let function = &mut *self.function;
         let site = &function.code.starts[start as usize];
-        match site.place {
-            Some((_, place)) if thrown::is_plain(site) => function.throw(&self.instruction, start, place),
+        match site.placement {
+            Some((_, placement)) if thrown::is_plain(site) => function.throw(&self.instruction, start, placement),
             _ => function.in_body(&self.instruction, "start_site", start),
         }
     }
@@ -384,7 +384,7 @@ impl Control for Translator<'_, '_> {
         function.spill(function.arguments());
         function.save();
         let (predicate, words) = (function.constant(u64::from(predicate)), function.constant(u64::from(words)));
-        let result = function.call("make_room", &[predicate, words]);
+        let result = function.call("reserve_words", &[predicate, words]);
         function.leave_unless_going_on(result);
         function.restore();
         function.fill(function.arguments());

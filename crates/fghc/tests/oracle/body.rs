@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use weft_fghc::builtins::{BodyBuiltin, Mode};
 use weft_fghc::ir::{
-    Clause, Expression, Goal as BodyGoal, MetaGoal, Number, Place, PredicateId, Priority, Term, atoms,
+    Clause, Expression, Goal as BodyGoal, MetaGoal, Number, Placement, PredicateId, Priority, Term, atoms,
 };
 
 use super::arithmetic::{self, Calculated};
@@ -13,11 +13,11 @@ use super::value::Value;
 use super::{Evaluator, Formula, Node, Step, Unfit, Work};
 
 /// Values that a builtin unifies with its outputs, one after the other.
-type Given = Vec<(Value, Value)>;
+type Bindings = Vec<(Value, Value)>;
 
 /// What a builtin says.
 enum Answer {
-    Gives(Given),
+    Gives(Bindings),
     Waits,
     Wrong,
 }
@@ -45,14 +45,14 @@ impl Evaluator<'_> {
                     let work = if pragma.is_empty() {
                         Work::Call(call.predicate, arguments)
                     } else {
-                        let place = pragma.place.as_ref().map(|place| match place {
-                            Place::Node(number) => self.formula(&mut environment, number),
-                            Place::Alloc(_) => panic!("alloc/1 is not generated"),
+                        let placement = pragma.placement.as_ref().map(|placement| match placement {
+                            Placement::Node(number) => self.formula(&mut environment, number),
+                            Placement::Alloc(_) => panic!("alloc/1 is not generated"),
                         });
                         let priority = pragma.priority.as_ref().map(|priority| match priority {
                             Priority::Absolute(value) | Priority::Lower(value) => self.formula(&mut environment, value),
                         });
-                        Work::Placed(call.predicate, arguments, place, priority)
+                        Work::Placed(call.predicate, arguments, placement, priority)
                     };
                     self.add(node, work);
                 }
@@ -122,11 +122,11 @@ impl Evaluator<'_> {
                 Calculated::Open => Ok(Step::Waits),
                 Calculated::NotANumber => Err(Unfit::NotANumber),
             },
-            Work::Placed(predicate, arguments, place, priority) => {
-                for (amount, is_place) in [(place, true), (priority, false)] {
+            Work::Placed(predicate, arguments, placement, priority) => {
+                for (amount, is_node) in [(placement, true), (priority, false)] {
                     let Some(formula) = amount else { continue };
                     match self.value(formula) {
-                        Calculated::Value(Value::Integer(pe)) if !is_place || (0..self.pes).contains(&pe) => {}
+                        Calculated::Value(Value::Integer(pe)) if !is_node || (0..self.pes).contains(&pe) => {}
                         Calculated::Open => return Ok(Step::Waits),
                         _ => return Ok(Step::Fails),
                     }
@@ -152,8 +152,8 @@ impl Evaluator<'_> {
             Work::Builtin(builtin, arguments) => match self.builtin(node, *builtin, arguments)? {
                 Answer::Waits => Ok(Step::Waits),
                 Answer::Wrong => Ok(Step::Fails),
-                Answer::Gives(given) => {
-                    for (target, value) in given {
+                Answer::Gives(bindings) => {
+                    for (target, value) in bindings {
                         if !self.store.unify(&target, &value)? {
                             return Ok(Step::Fails);
                         }
@@ -277,8 +277,8 @@ impl Evaluator<'_> {
                 [Value::String(bytes), Value::Integer(from), Value::Integer(to), Value::Integer(byte), _],
             ) => match (usize::try_from(*from), usize::try_from(*to)) {
                 (Ok(from), Ok(to)) if from <= to && to <= bytes.len() => {
-                    let found = (from..to).find(|index| i64::from(bytes[*index]) == *byte);
-                    give(4, Value::Integer(found.map_or(-1, |index| index as i64)))
+                    let position = (from..to).find(|index| i64::from(bytes[*index]) == *byte);
+                    give(4, Value::Integer(position.map_or(-1, |index| index as i64)))
                 }
                 _ => Answer::Wrong,
             },

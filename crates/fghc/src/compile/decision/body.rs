@@ -7,14 +7,14 @@
 use rustc_hash::FxHashMap;
 
 use crate::engine::instruction::{
-    Build, Calculation, CallSite, Instruction, MetacallGoal, MetacallSite, Operand, PlaceKind, PriorityKind, Register,
-    Role, Start,
+    Build, Calculation, CallSite, Instruction, MetacallGoal, MetacallSite, Operand, PlacementKind, PriorityKind,
+    Register, Role, Start,
 };
 use crate::heap::Word;
 use crate::heap::goal::MAX_ARITY;
 use crate::heap::word::Kind;
 use crate::ir::{
-    BinaryOperation, BodyGoal, Call, Expression, Goal, MetaGoal, Number, Place, Pragma, Priority, Span, Term,
+    BinaryOperation, BodyGoal, Call, Expression, Goal, MetaGoal, Number, Placement, Pragma, Priority, Span, Term,
     VariableId,
 };
 
@@ -23,7 +23,7 @@ use crate::compile::clause::{Prepared, ValueId};
 use crate::compile::constants::Constants;
 use crate::compile::literal::{is_literal, literal};
 use crate::compile::moves;
-use crate::engine::builtin::runs_in_place;
+use crate::engine::builtin::runs_inline;
 use crate::engine::instruction::Boxed;
 
 /// A list with more elements than this is built from its end.
@@ -250,7 +250,7 @@ impl Body<'_, '_, '_, '_> {
                 }
                 Goal::Builtin(builtin, arguments) => {
                     let predicate = self.tree.code.role(Role::Builtin(*builtin));
-                    if runs_in_place(*builtin) {
+                    if runs_inline(*builtin) {
                         let call = self.call(predicate, arguments);
                         self.push(Instruction::Builtin { call });
                     } else {
@@ -299,16 +299,16 @@ impl Body<'_, '_, '_, '_> {
             }
             Started::Pragma(call, pragma) => {
                 let arguments = call.arguments.iter().map(|argument| self.operand(argument)).collect();
-                let place = pragma.place.as_ref().map(|place| match place {
-                    Place::Node(number) => (PlaceKind::Node, self.expression(number)),
-                    Place::Alloc(number) => (PlaceKind::Alloc, self.expression(number)),
+                let placement = pragma.placement.as_ref().map(|placement| match placement {
+                    Placement::Node(number) => (PlacementKind::Node, self.expression(number)),
+                    Placement::Alloc(number) => (PlacementKind::Alloc, self.expression(number)),
                 });
                 let priority = pragma.priority.as_ref().map(|priority| match priority {
                     Priority::Absolute(value) => (PriorityKind::Absolute, self.expression(value)),
                     Priority::Lower(value) => (PriorityKind::Lower, self.expression(value)),
                 });
                 let call = CallSite { predicate: call.predicate.0, arguments };
-                self.tree.code.starts.push(Start { call, place, priority, span: self.span });
+                self.tree.code.starts.push(Start { call, placement, priority, span: self.span });
                 let start = self.tree.code.starts.len() as u32 - 1;
                 self.push(Instruction::Start { start });
             }

@@ -118,7 +118,7 @@ impl Pe {
         let Some(leaving) = self.leaving else { return };
         let count = goals as u64;
         // Of the weight that leaves, the engine has lent one already.
-        self.engine.lent(leaving.parent, count * (WEIGHT - 1));
+        self.engine.add_elsewhere(leaving.parent, count * (WEIGHT - 1));
         self.sent[Kind::ThrowGoal as usize] += count;
         let mut packet = std::mem::take(self.outbox.packet(leaving.slot));
         let mut rest = values;

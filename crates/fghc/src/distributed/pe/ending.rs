@@ -32,7 +32,7 @@ impl Pe {
             }
             return if self.end.is_some() { Activity::Ended } else { Activity::Resting };
         }
-        if !std::mem::replace(&mut self.told, true) {
+        if !std::mem::replace(&mut self.end_announced, true) {
             let mut packet = self.control_packet(FIRST, control::STOP);
             end.write(&mut packet);
             self.control.push((FIRST, packet));

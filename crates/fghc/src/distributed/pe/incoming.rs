@@ -5,7 +5,7 @@ use super::{Pe, change_of};
 use crate::distributed::message::{Kind, Malformed, Reader, Write};
 use crate::distributed::report::End;
 use crate::distributed::tables::{Foster, NodeName};
-use crate::distributed::value::{self, room_for};
+use crate::distributed::value::{self, max_words};
 use crate::engine::{NodeChange, NodeState, ROOT};
 use crate::heap::Word;
 use crate::heap::word::dereference;
@@ -20,7 +20,7 @@ impl Pe {
         if packet.first() != Some(&(Kind::Control as u8)) {
             self.quiescence.received();
         }
-        if self.end.is_none() && !self.engine.make_room(room_for(packet.len())) {
+        if self.end.is_none() && !self.engine.reserve_words(max_words(packet.len())) {
             // The engine has noted the problem, and its next step says so.
             return Ok(());
         }
@@ -233,7 +233,7 @@ impl Pe {
         let known = self.engine.held(entry.root);
         let (node, returned) =
             if name.0 == self.me { (name.1, weight_of_node) } else { (self.foster(name, weight_of_node), 0) };
-        self.engine.lent(node, 1);
+        self.engine.add_elsewhere(node, 1);
         let equal = self.engine.unify_for(node, known, value);
         if !equal {
             let text =

@@ -190,7 +190,7 @@ impl Pe {
         let divided = self.fosters.of_node(node).and_then(|foster| Some((foster.name, divide(&mut foster.weight)?)));
         let named = divided.unwrap_or_else(|| {
             // Its own node, or a foster parent without weight to divide, which then counts this part itself.
-            self.engine.lent(node, WEIGHT);
+            self.engine.add_elsewhere(node, WEIGHT);
             ((self.me, node), WEIGHT)
         });
         self.engine.returned(node, 1);

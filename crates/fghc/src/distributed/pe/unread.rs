@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use super::Pe;
 use crate::distributed::message::{Malformed, Reader};
 use crate::distributed::report::End;
-use crate::distributed::value::{self, room_for};
+use crate::distributed::value::{self, max_words};
 use crate::engine::DEFAULT_PRIORITY;
 
 /// Steps after which a goal is started though there are others: some of those may never end.
@@ -85,7 +85,7 @@ impl Pe {
         let Some(length) = self.unread.lengths.pop_front() else { return false };
         let bytes = std::mem::take(&mut self.unread.bytes);
         let first = self.unread.first;
-        let has_space = self.engine.make_room(room_for(length));
+        let has_space = self.engine.reserve_words(max_words(length));
         let result = if has_space { self.thrown(&mut Reader::new(&bytes[first..first + length])) } else { Ok(()) };
         self.coming = None;
         self.unread.bytes = bytes;

@@ -7,7 +7,7 @@ use crate::heap::word::UNBOUND;
 use crate::heap::{Kind, Word};
 
 impl Exchange<'_> {
-    /// Reads a value into the heap, which has room: see [`room_for`].
+    /// Reads a value into the heap, which has room: see [`max_words`].
     pub fn read(&mut self, reader: &mut Reader<'_>) -> Result<Word, Malformed> {
         let mut value = Word::NIL;
         let mut marked = Vec::new();
@@ -119,7 +119,7 @@ impl Exchange<'_> {
     }
 
     /// The number of elements of an object: each takes at least a byte, and so does each of the `open` cells that were begun
-    /// before, so that a packet never fills more words than [`room_for`] says, whatever it holds.
+    /// before, so that a packet never fills more words than [`max_words`] says, whatever it holds.
     fn elements(&self, reader: &mut Reader<'_>, open: usize) -> Result<usize, Malformed> {
         let elements = reader.index()?;
         if elements.saturating_add(open) > reader.left() {
@@ -204,7 +204,7 @@ unsafe fn allocate(engine: &mut Engine, words: usize) -> *mut Word {
 mod tests {
     use super::*;
     use crate::distributed::pe::Pe;
-    use crate::distributed::value::{CopyLimits, room_for};
+    use crate::distributed::value::{CopyLimits, max_words};
     use crate::engine::{Loaded, Options};
     use crate::ir::Source;
     use proptest::prelude::*;
@@ -219,28 +219,28 @@ mod tests {
     /// Reads a value from these bytes and returns the words that it fills, those that room was made for, and whether it is one.
     fn filled(bytes: &[u8]) -> (usize, usize, bool) {
         let mut pe = pe();
-        let room = room_for(bytes.len());
+        let capacity = max_words(bytes.len());
         let mut exchange = pe.exchange();
-        assert!(exchange.engine.make_room(room));
+        assert!(exchange.engine.reserve_words(capacity));
         let before = exchange.engine.words_in_use();
         let is_value = exchange.read(&mut Reader::new(bytes)).is_ok();
-        (exchange.engine.words_in_use() - before, room, is_value)
+        (exchange.engine.words_in_use() - before, capacity, is_value)
     }
 
     #[test]
     fn vectors_within_vectors_claim_no_byte_twice() {
         // Each says that it has a hundred elements, which is fewer than the bytes behind it.
         let bytes = [tag::VECTOR, 100].repeat(150);
-        let (filled, room, is_value) = filled(&bytes);
-        assert!(filled <= room, "{filled} words in room for {room}");
+        let (filled, capacity, is_value) = filled(&bytes);
+        assert!(filled <= capacity, "{filled} words in room for {capacity}");
         assert!(!is_value);
     }
 
     proptest! {
         #[test]
         fn a_packet_of_any_bytes_fills_no_more_than_its_length_allows(bytes in prop::collection::vec(0u8..120, 0..400)) {
-            let (filled, room, _) = filled(&bytes);
-            prop_assert!(filled <= room, "{} words in room for {}", filled, room);
+            let (filled, capacity, _) = filled(&bytes);
+            prop_assert!(filled <= capacity, "{} words in room for {}", filled, capacity);
         }
 
         #[test]
@@ -248,8 +248,8 @@ mod tests {
             tags in prop::collection::vec((0u8..14, 0u8..127), 0..200),
         ) {
             let bytes: Vec<u8> = tags.into_iter().flat_map(|(tag, number)| [tag, number]).collect();
-            let (filled, room, _) = filled(&bytes);
-            prop_assert!(filled <= room, "{} words in room for {}", filled, room);
+            let (filled, capacity, _) = filled(&bytes);
+            prop_assert!(filled <= capacity, "{} words in room for {}", filled, capacity);
         }
     }
 }

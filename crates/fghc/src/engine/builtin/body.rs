@@ -175,8 +175,8 @@ impl Engine {
     /// many words as it has elements, and one more.
     fn list_elements(&mut self, builtin: BodyBuiltin, list: Word) -> Result<Vec<Word>, Done> {
         let length = self.list_length(builtin, list)?;
-        if !self.has_room(length + 1) {
-            return Err(Done::Room(length + 1));
+        if !self.has_space(length + 1) {
+            return Err(Done::NeedsWords(length + 1));
         }
         let mut elements = Vec::with_capacity(length);
         let mut rest = list;
@@ -223,7 +223,7 @@ impl Engine {
     /// An object of these cells; there is room.
     fn object(&mut self, header: Word, cells: impl Iterator<Item = Word>) -> Word {
         let object = self.allocate(1);
-        // SAFETY: every builtin that makes an object asks `has_room` for it first and comes back when there is, so that
+        // SAFETY: every builtin that makes an object asks `has_space` for it first and comes back when there is, so that
         // the words lie within the space; each cell is written as it is allocated.
         unsafe {
             *object = header;
@@ -240,8 +240,8 @@ impl Engine {
                 Ok(size) => size,
                 Err(done) => return done,
             };
-            if !self.has_room(size + 1) {
-                return Done::Room(size + 1);
+            if !self.has_space(size + 1) {
+                return Done::NeedsWords(size + 1);
             }
             let zeros = std::iter::repeat_n(Word::small(0), size);
             let vector = self.object(Word::header(Kind::Vector, size as u64), zeros);
@@ -251,8 +251,8 @@ impl Engine {
             Ok(elements) => elements,
             Err(done) => return done,
         };
-        if !self.has_room(elements.len() + 1) {
-            return Done::Room(elements.len() + 1);
+        if !self.has_space(elements.len() + 1) {
+            return Done::NeedsWords(elements.len() + 1);
         }
         let vector = self.object(Word::header(Kind::Vector, elements.len() as u64), elements.into_iter());
         self.give(values[0], vector)
@@ -291,8 +291,8 @@ impl Engine {
 
     fn give_string(&mut self, target: Word, bytes: &[u8]) -> Done {
         let words = 2 + bytes.len() / 8;
-        if !self.has_room(words) {
-            return Done::Room(words);
+        if !self.has_space(words) {
+            return Done::NeedsWords(words);
         }
         let string = self.new_string(bytes);
         self.give(target, string)
@@ -317,8 +317,8 @@ impl Engine {
             let header = value.pointer();
             let is_string = Kind::of(*header) == Kind::String;
             let words = if is_string { words_of(*header) } else { self.words_to_replace(header) };
-            if !self.has_room(words) {
-                return Done::Room(words);
+            if !self.has_space(words) {
+                return Done::NeedsWords(words);
             }
             let at = index.value() as usize;
             let new = if !is_string {
@@ -354,8 +354,8 @@ impl Engine {
     ) -> Done {
         let Some(present) = self.argument(index, value) else { return self.out_of_range(builtin, index, value) };
         let (_, arity) = self.functor(value);
-        if !self.has_room(arity + 1) {
-            return Done::Room(arity + 1);
+        if !self.has_space(arity + 1) {
+            return Done::NeedsWords(arity + 1);
         }
         let at = index.value() as usize - 1;
         // SAFETY: a list cell or structure of this heap.
@@ -397,8 +397,8 @@ impl Engine {
         if to > bytes.len() || from > to {
             return self.out_of_range(builtin, values[2], values[0]);
         }
-        let found = bytes[from..to].iter().position(|byte| i64::from(*byte) == values[3].value());
-        self.give(values[4], Word::small(found.map_or(-1, |at| (from + at) as i64)))
+        let position = bytes[from..to].iter().position(|byte| i64::from(*byte) == values[3].value());
+        self.give(values[4], Word::small(position.map_or(-1, |at| (from + at) as i64)))
     }
 
     fn split(&mut self, values: &[Word]) -> Done {
@@ -411,8 +411,8 @@ impl Engine {
             Ok(at) if values[1].is_integer() && at <= whole => at,
             _ => return self.out_of_range(builtin, values[1], values[0]),
         };
-        if !self.has_room(whole + 4) {
-            return Done::Room(whole + 4);
+        if !self.has_space(whole + 4) {
+            return Done::NeedsWords(whole + 4);
         }
         // SAFETY: a vector or string of this heap; there is room for both parts.
         let parts = unsafe {
@@ -440,8 +440,8 @@ impl Engine {
         }
         let sizes = (size(values[0]) as usize, size(values[1]) as usize);
         let whole = sizes.0 + sizes.1;
-        if !self.has_room(whole + 2) {
-            return Done::Room(whole + 2);
+        if !self.has_space(whole + 2) {
+            return Done::NeedsWords(whole + 2);
         }
         // SAFETY: vectors or strings of this heap; there is room.
         let joined = unsafe {
@@ -476,14 +476,14 @@ impl Engine {
 
     fn give_structure(&mut self, target: Word, name: u32, arguments: &[Word]) -> Done {
         let words = arguments.len() + 1;
-        if !self.has_room(words) {
-            return Done::Room(words);
+        if !self.has_space(words) {
+            return Done::NeedsWords(words);
         }
         let value = match arguments {
             [] => Word::atom(name),
             [head, tail] if name == atoms::DOT.0 => {
                 let cells = self.allocate(2);
-                // SAFETY: `has_room` was asked for these words too before the first was allocated.
+                // SAFETY: `has_space` was asked for these words too before the first was allocated.
                 unsafe {
                     *cells = *head;
                     *cells.add(1) = *tail;
@@ -518,8 +518,8 @@ impl Engine {
     }
 
     fn unbound(&mut self, values: &[Word]) -> Done {
-        if !self.has_room(4) {
-            return Done::Room(4);
+        if !self.has_space(4) {
+            return Done::NeedsWords(4);
         }
         let value = values[0];
         let cells = if value.is_variable() {
@@ -583,14 +583,14 @@ impl Engine {
     fn program_arguments(&mut self, values: &[Word]) -> Done {
         let arguments = self.arguments.clone();
         let words = arguments.iter().map(|argument| 4 + argument.len() / 8).sum();
-        if !self.has_room(words) {
-            return Done::Room(words);
+        if !self.has_space(words) {
+            return Done::NeedsWords(words);
         }
         let mut list = Word::NIL;
         for argument in arguments.iter().rev() {
             let string = self.new_string(argument.as_bytes());
             let cells = self.allocate(2);
-            // SAFETY: `has_room` was asked for these words too before the first was allocated.
+            // SAFETY: `has_space` was asked for these words too before the first was allocated.
             unsafe {
                 *cells = string;
                 *cells.add(1) = list;

@@ -89,7 +89,7 @@ impl Engine {
         if !deep && self.note_unbound(values) {
             return Answer::Unbound;
         }
-        let truth = |holds: bool| if holds { Answer::True } else { Answer::False };
+        let answer = |holds: bool| if holds { Answer::True } else { Answer::False };
         match builtin {
             GuardBuiltin::Fail => Answer::False,
             GuardBuiltin::Different => match self.same(values[0], values[1]) {
@@ -100,7 +100,7 @@ impl Engine {
             GuardBuiltin::Less | GuardBuiltin::LessOrEqual | GuardBuiltin::Greater | GuardBuiltin::GreaterOrEqual => {
                 match self.order(values[0], values[1]) {
                     None => self.undecided(),
-                    Some(order) => truth(match builtin {
+                    Some(order) => answer(match builtin {
                         GuardBuiltin::Less => order == Ordering::Less,
                         GuardBuiltin::LessOrEqual => order != Ordering::Greater,
                         GuardBuiltin::Greater => order == Ordering::Greater,
@@ -122,7 +122,7 @@ impl Engine {
                 }
                 // SAFETY: both are strings.
                 let less = unsafe { string_bytes(values[0].pointer()) < string_bytes(values[1].pointer()) };
-                truth(less == (builtin == GuardBuiltin::StringLess))
+                answer(less == (builtin == GuardBuiltin::StringLess))
             }
             GuardBuiltin::CurrentPriority => {
                 let priority = self.queues[self.current as usize].priority;

@@ -6,7 +6,7 @@ mod guard;
 
 pub use files::Files;
 
-use super::instruction::{Calculation, PlaceKind, PriorityKind, Role};
+use super::instruction::{Calculation, PlacementKind, PriorityKind, Role};
 use super::interpret::Answer;
 use super::outgoing::{Outgoing, Throw};
 use super::report::ProblemKind;
@@ -15,7 +15,7 @@ use super::{Engine, arithmetic};
 use crate::builtins::{BodyBuiltin, Mode};
 use crate::heap::word::{OBJECT, dereference};
 use crate::heap::{Kind, Word};
-use crate::ir::{BinaryOperation, Number, Place, UnaryOperation};
+use crate::ir::{BinaryOperation, Number, Placement, UnaryOperation};
 
 /// Largest and smallest priority.
 const PRIORITIES: std::ops::RangeInclusive<i64> = -1_000_000_000..=1_000_000_000;
@@ -28,11 +28,11 @@ pub(crate) enum Done {
     /// The engine has a problem to report.
     Problem,
     /// So many words must be free; it must be asked again.
-    Room(usize),
+    NeedsWords(usize),
 }
 
 /// Whether a builtin needs no more memory than the reserve has, so that it can run where it stands in a body.
-pub fn runs_in_place(builtin: BodyBuiltin) -> bool {
+pub fn runs_inline(builtin: BodyBuiltin) -> bool {
     matches!(
         builtin,
         BodyBuiltin::Write
@@ -55,13 +55,13 @@ pub(crate) fn is_object(value: Word, kind: Kind) -> bool {
         return false;
     }
     // SAFETY: a bound value of a live heap.
-    let found = unsafe { Kind::of(*value.pointer()) };
-    found == kind || kind == Kind::Vector && found == Kind::Array
+    let present = unsafe { Kind::of(*value.pointer()) };
+    present == kind || kind == Kind::Vector && present == Kind::Array
 }
 
 impl Engine {
     /// A builtin within a body: done at once, or left as a goal that waits. False when there is a problem.
-    pub(crate) fn builtin_in_place(&mut self, call: u32) -> bool {
+    pub(crate) fn builtin_inline(&mut self, call: u32) -> bool {
         let code = self.shared_code();
         let site = &code.calls[call as usize];
         let Role::Builtin(builtin) = code.predicates[site.predicate as usize].role else {
@@ -75,7 +75,7 @@ impl Engine {
         match self.try_builtin(builtin, arguments) {
             Done::Yes => true,
             Done::Problem => false,
-            Done::Wait | Done::Room(_) => {
+            Done::Wait | Done::NeedsWords(_) => {
                 self.registers.noted_count = 0;
                 self.push_goal(site.predicate, arguments);
                 true
@@ -117,7 +117,7 @@ impl Engine {
                     self.suspend(predicate);
                     return true;
                 }
-                Done::Room(words) => {
+                Done::NeedsWords(words) => {
                     if !self.collect(arity, words) {
                         return false;
                     }
@@ -172,7 +172,7 @@ impl Engine {
     }
 
     /// Whether so many words are free without touching the reserve of the next reduction.
-    pub(crate) fn has_room(&mut self, words: usize) -> bool {
+    pub(crate) fn has_space(&mut self, words: usize) -> bool {
         self.spend(words);
         let free = self.registers.free as usize + words * 8;
         free <= self.registers.limit as usize
@@ -303,8 +303,8 @@ impl Engine {
                     [left, right] => format!("{} {name} {}", engine.text(*left, true), engine.text(*right, true)),
                     _ => name.to_string(),
                 };
-                let place = engine.place();
-                engine.raise(ProblemKind::Overflow { operation, place });
+                let location = engine.location();
+                engine.raise(ProblemKind::Overflow { operation, location });
                 Calculated::Problem
             }
         };
@@ -342,7 +342,7 @@ impl Engine {
     pub(crate) fn start_site(&mut self, start: u32) -> bool {
         let code = self.shared_code();
         let site = &code.starts[start as usize];
-        if let (Some((PlaceKind::Node, register)), None) = (site.place, site.priority) {
+        if let (Some((PlacementKind::Node, register)), None) = (site.placement, site.priority) {
             // SAFETY: the engine has a register for each that the compiler has numbered (`Code::registers`), and each
             // holds a value of this heap from the start.
             let number = unsafe { dereference(*self.registers.x.add(register as usize)) };
@@ -381,10 +381,10 @@ impl Engine {
         // SAFETY: the engine has a register for each that the compiler has numbered (`Code::registers`), and each holds
         // a value of this heap from the start.
         let register = |register: u16| unsafe { dereference(*self.registers.x.add(register as usize)) };
-        let place = site.place.map(|(kind, number)| (kind, register(number)));
+        let placement = site.placement.map(|(kind, number)| (kind, register(number)));
         let priority = site.priority.map(|(kind, number)| (kind, register(number)));
         let unbound = |value: Option<Word>| value.is_some_and(Word::is_variable);
-        if unbound(place.map(|place| place.1)) || unbound(priority.map(|priority| priority.1)) {
+        if unbound(placement.map(|placement| placement.1)) || unbound(priority.map(|priority| priority.1)) {
             let vector = self.allocate(1 + arguments.len());
             // SAFETY: just allocated.
             unsafe {
@@ -393,10 +393,10 @@ impl Engine {
                     *vector.add(1 + index) = *argument;
                 }
             }
-            let place_kind = match place {
+            let placement_kind = match placement {
                 None => 0,
-                Some((PlaceKind::Node, _)) => 1,
-                Some((PlaceKind::Alloc, _)) => 2,
+                Some((PlacementKind::Node, _)) => 1,
+                Some((PlacementKind::Alloc, _)) => 2,
             };
             let priority_kind = match priority {
                 None => 0,
@@ -406,8 +406,8 @@ impl Engine {
             let waiting = [
                 Word::small(i64::from(site.call.predicate)),
                 Word::object(vector),
-                Word::small(place_kind),
-                place.map_or(Word::small(0), |place| place.1),
+                Word::small(placement_kind),
+                placement.map_or(Word::small(0), |placement| placement.1),
                 Word::small(priority_kind),
                 priority.map_or(Word::small(0), |priority| priority.1),
                 Word::small(i64::from(start)),
@@ -415,7 +415,7 @@ impl Engine {
             self.push_goal(code.role(Role::Start), &waiting);
             return true;
         }
-        self.start_placed(site.call.predicate, arguments, place, priority, start)
+        self.start_placed(site.call.predicate, arguments, placement, priority, start)
     }
 
     fn start_waiting(&mut self, arguments: &[Word]) -> Done {
@@ -434,9 +434,9 @@ impl Engine {
             let goal_arguments: Vec<Word> = (1..crate::heap::collect::words_of(*vector))
                 .map(|index| dereference(Word::reference(vector.add(index))))
                 .collect();
-            let place = match values[2].value() {
-                1 => Some((PlaceKind::Node, values[3])),
-                2 => Some((PlaceKind::Alloc, values[3])),
+            let placement = match values[2].value() {
+                1 => Some((PlacementKind::Node, values[3])),
+                2 => Some((PlacementKind::Alloc, values[3])),
                 _ => None,
             };
             let priority = match values[4].value() {
@@ -445,7 +445,7 @@ impl Engine {
                 _ => None,
             };
             let start = values[6].value() as u32;
-            if self.start_placed(values[0].value() as u32, &goal_arguments, place, priority, start) {
+            if self.start_placed(values[0].value() as u32, &goal_arguments, placement, priority, start) {
                 Done::Yes
             } else {
                 Done::Problem
@@ -457,7 +457,7 @@ impl Engine {
         &mut self,
         predicate: u32,
         arguments: &[Word],
-        place: Option<(PlaceKind, Word)>,
+        placement: Option<(PlacementKind, Word)>,
         priority: Option<(PriorityKind, Word)>,
         site: u32,
     ) -> bool {
@@ -478,7 +478,7 @@ impl Engine {
                 wanted.clamp(*PRIORITIES.start(), *PRIORITIES.end()) as i32
             }
         };
-        let Some((kind, number)) = place else {
+        let Some((kind, number)) = placement else {
             self.start_goal(predicate, arguments, node, priority);
             return true;
         };
@@ -488,19 +488,19 @@ impl Engine {
             return false;
         }
         let pe = match kind {
-            PlaceKind::Node => usize::try_from(number.value()).ok().filter(|pe| *pe < self.pes),
-            PlaceKind::Alloc => Place::alloc_node(number.value(), self.pes),
+            PlacementKind::Node => usize::try_from(number.value()).ok().filter(|pe| *pe < self.pes),
+            PlacementKind::Alloc => Placement::alloc_node(number.value(), self.pes),
         };
         let Some(pe) = pe else {
             let name = self.goal_text(predicate, arguments);
             let message = match kind {
-                PlaceKind::Node => format!(
+                PlacementKind::Node => format!(
                     "{name}@node({}): there is no such processing element; there are {}, 0 to {}",
                     number.value(),
                     self.pes,
                     self.pes - 1
                 ),
-                PlaceKind::Alloc => format!(
+                PlacementKind::Alloc => format!(
                     "alloc({})@@{name}: there is no such processing element; with {} they are {} to 6, or 1 to {}",
                     number.value(),
                     self.pes,
@@ -508,8 +508,8 @@ impl Engine {
                     self.pes
                 ),
             };
-            let place = self.place();
-            self.raise(ProblemKind::Place { message, place });
+            let location = self.location();
+            self.raise(ProblemKind::Placement { message, location });
             return false;
         };
         if pe == self.node {
@@ -526,9 +526,9 @@ impl Engine {
     /// A goal for another PE, whose arguments are the outgoing values from `first` on.
     fn throw(&mut self, pe: usize, predicate: u32, first: usize, node: u32, priority: i32, site: u32) {
         // Until whoever takes it has counted it, the node must not end.
-        self.lent(node, 1);
+        self.add_elsewhere(node, 1);
         let arguments = first..self.outgoing_values.len();
-        self.told += 1;
+        self.outgoing_goals += 1;
         let throw = Throw { node: pe, predicate, goals: 1, arguments, priority, parent: node, site };
         self.outgoing.push(Outgoing::Throw(throw));
         self.hurry();

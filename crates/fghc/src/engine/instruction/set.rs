@@ -251,7 +251,7 @@ impl Instruction {
             Field::Start(start) => {
                 let start = &code.starts[*start as usize];
                 read_operands(&start.call.arguments, visit);
-                start.place.iter().for_each(|(_, register)| visit(*register));
+                start.placement.iter().for_each(|(_, register)| visit(*register));
                 start.priority.iter().for_each(|(_, register)| visit(*register));
             }
             Field::Metacall(metacall) => {

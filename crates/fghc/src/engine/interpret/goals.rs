@@ -39,7 +39,7 @@ impl<const ONE: bool> Goals for Interpreter<'_, ONE> {
 
     #[inline(always)]
     fn builtin(&mut self, call: role::Call) -> Step {
-        self.aside(|engine| engine.builtin_in_place(call))?;
+        self.aside(|engine| engine.builtin_inline(call))?;
         self.next()
     }
 

@@ -65,8 +65,8 @@ impl Engine {
                     Err(done) => return done,
                 };
                 // Room first: what is read cannot be given back.
-                if !self.has_room(2 + most / 8) {
-                    return Done::Room(2 + most / 8);
+                if !self.has_space(2 + most / 8) {
+                    return Done::NeedsWords(2 + most / 8);
                 }
                 let string = match self.files.get(handle, most) {
                     Ok(bytes) => Ok(self.new_string(&bytes)),
