@@ -1,7 +1,7 @@
 //! Rates of the stencil kernels against a copy of the same array: a quick look while changing them.
 //!
 //! cargo run --release -p weft-kernels --example stencil_rates -- [CASE]… [--threads N] [--steps N] [--at-once N]
-//!     [--rounds N] [--cache BYTES] [--instructions portable|avx2|avx512]
+//!     [--rounds N] [--cache BYTES] [--streaming-from BYTES] [--instructions portable|avx2|avx512]
 //!     [--divide N] [--aligned 1] [--huge 1] [--step-cache BYTES] [--extents 16x16x256 --calls 100]
 //!
 //! Prints the share of the copy's rate, for the bytes that a step must move at least; medians over rounds, in which copy
@@ -101,6 +101,7 @@ fn chosen() -> Chosen {
             "--divide" => chosen.divide = number(),
             "--rounds" => chosen.rounds = number(),
             "--cache" => chosen.options.cache = number(),
+            "--streaming-from" => chosen.options.streaming_from = number(),
             "--instructions" => {
                 chosen.options.instructions = Some(match words.next().as_deref() {
                     Some("avx2") => Level::Avx2,

@@ -92,6 +92,20 @@ pub struct Job<T> {
     pub from_memory: bool,
 }
 
+impl<T> Job<T> {
+    /// Whether all rows of results are whole vectors of so many bytes, each at a multiple of 16 bytes.
+    pub(super) fn has_whole_vectors(&self, bytes: usize) -> bool {
+        let size = size_of::<T>();
+        let begins = (self.output.base.wrapping_add(self.columns.0) as usize).is_multiple_of(16);
+        let even = |stride: isize| (stride * size as isize) % 16 == 0;
+        let strides = self.output.strides.iter().all(|&stride| even(stride));
+        begins
+            && strides
+            && (self.count == 1 || even(self.output.between))
+            && ((self.columns.1 - self.columns.0) * size).is_multiple_of(bytes)
+    }
+}
+
 // SAFETY: a job only says where arrays are; whoever runs jobs on threads sees that they write different rows.
 unsafe impl<T: Send + Sync> Send for Job<T> {}
 // SAFETY: a job only says where arrays are, and a shared one is only read; whoever runs jobs on threads sees that they

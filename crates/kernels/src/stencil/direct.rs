@@ -8,9 +8,9 @@
 //! Order of summation: terms with one coefficient for the row in the order of the stencil's points, then terms with
 //! coefficients along the row.
 
-use super::lanes::{Lanes, MAX_LANES};
+use super::lanes::{Lanes, MAX_LANES, Store, misplaced};
 use super::scalar::Scalar;
-use super::scratch::Scratch;
+use super::scratch::{Copies, Scratch};
 use super::span::{Lookup, Row, Span};
 
 /// One row's terms: a pointer to column 0 of each neighbour's row, its offset in columns, and its coefficients.
@@ -128,77 +128,99 @@ unsafe fn prefetch<V: Lanes, const U: usize>(terms: &Terms<V::Scalar>, row: &Row
     }
 }
 
-/// A vector of a row from column `from`, whose columns may lie beyond the ends: where it can be read, else put together.
-#[inline(always)]
-unsafe fn gathered<V: Lanes>(
-    row: *const V::Scalar,
-    from: isize,
+/// A vector's columns near an end of a row, and what the stencil reaches beside them.
+struct Edge<'a, T> {
+    span: &'a Span<T>,
+    reach: &'a Reach,
+    /// First column.
+    at: usize,
+    /// Columns, at most a vector's.
     count: usize,
-    span: &Span<V::Scalar>,
-    copy: *const V::Scalar,
-) -> *const V::Scalar {
-    let (low, high) = span.readable();
-    // SAFETY: columns from `low` to `high` are memory; the rest is resolved by `find`.
-    unsafe {
-        // Beyond the end of a row, memory is only vouched for as far as the results need it.
-        let vouched = if count == V::LANES { high } else { high.min(span.extent as isize) };
-        if from >= low && from + V::LANES as isize <= vouched {
-            return row.offset(from);
+}
+
+impl<T: Scalar> Edge<'_, T> {
+    /// The columns, moved by `offset`, of a row: as they lie in memory, or from its copy.
+    ///
+    /// # Safety
+    /// The row is as [`Row`] says, and `copies` have memory for another row's.
+    #[inline(always)]
+    unsafe fn load<V: Lanes<Scalar = T>>(&self, row: *const T, offset: isize, copies: &mut Copies<'_, T>) -> V {
+        let (low, high) = self.span.readable();
+        let from = self.at as isize + offset;
+        // SAFETY: the columns are memory, or the copy has them and what a whole vector reads beyond; it is filled where it
+        // is new.
+        unsafe {
+            if from >= low && from + self.count as isize <= high {
+                return load_part(row.offset(from), self.count);
+            }
+            let copy = copies.of(row, |copy| self.copy(row, copy));
+            V::load(copy.offset(self.reach.low as isize + offset))
         }
-        let copy = copy.cast_mut();
-        let inner = from.max(low)..(from + count as isize).min(high);
-        if !inner.is_empty() {
-            let length = (inner.end - inner.start) as usize;
-            std::ptr::copy_nonoverlapping(row.offset(inner.start), copy.offset(inner.start - from), length);
-        }
-        for lane in 0..count as isize {
-            if !inner.contains(&(from + lane)) {
-                *copy.offset(lane) = match span.find(from + lane) {
-                    Lookup::At(place) => *row.offset(place),
+    }
+
+    /// Copies a row's columns from as many before the first as are reached to as many after the last, whatever is there.
+    ///
+    /// # Safety
+    /// The row is as [`Row`] says, and `copy` has memory for them.
+    #[inline(never)]
+    unsafe fn copy(&self, row: *const T, copy: *mut T) {
+        let first = self.at as isize - self.reach.low as isize;
+        let end = (self.at + self.count + self.reach.high) as isize;
+        let (low, high) = self.span.readable();
+        let (inner_first, inner_end) = (first.max(low), end.min(high));
+        // SAFETY: columns from `low` to `high` are memory; the rest is resolved by `find`.
+        unsafe {
+            if inner_first < inner_end {
+                let length = (inner_end - inner_first) as usize;
+                std::ptr::copy_nonoverlapping(row.offset(inner_first), copy.offset(inner_first - first), length);
+            }
+            for column in (first..inner_first.min(end)).chain(inner_end.max(inner_first).max(first)..end) {
+                *copy.offset(column - first) = match self.span.find(column) {
+                    Lookup::At(index) => *row.offset(index),
                     Lookup::Value(value) => value,
                 };
             }
         }
-        copy
     }
+}
+
+/// The first `count` lanes of a vector, of which no more are read.
+#[inline(always)]
+unsafe fn load_part<V: Lanes>(from: *const V::Scalar, count: usize) -> V {
+    // SAFETY: so many elements can be read (this function's condition).
+    unsafe { if count == V::LANES { V::load(from) } else { V::load_first(from, count) } }
 }
 
 /// One vector, or its first `count` lanes, near an end of the row.
 #[inline(always)]
 unsafe fn edge<V: Lanes>(
     terms: &Terms<V::Scalar>,
+    reach: &Reach,
     row: &Row<'_, V::Scalar>,
     at: usize,
     count: usize,
     scratch: &mut Scratch<V::Scalar>,
 ) {
     let Row { ref span, out, store, .. } = *row;
-    // SAFETY: coefficients and `out` are valid for `count` columns from `at` (this function's condition); `gathered`
-    // gives an address where a full vector can be read, and coefficients of fewer than a vector's columns are read from
-    // a copy, which has a vector's elements.
+    let edge = Edge { span, reach, at, count };
+    // SAFETY: coefficients and `out` are valid for `count` columns from `at` (this function's condition), and no more
+    // rows are copied than there are terms.
     unsafe {
         prefetch::<V, 1>(terms, row, at);
-        let copies = scratch.vectors(terms.constant.len() + 2 * terms.varying.len(), V::LANES);
-        let (constant, varying) = copies.split_at(terms.constant.len());
+        let mut copies = scratch.copies(terms.constant.len() + terms.varying.len(), reach.low + V::LANES + reach.high);
         let mut sum = V::splat(V::Scalar::ZERO);
-        for (term, &copy) in terms.constant.iter().zip(constant) {
-            let from = gathered::<V>(term.row, at as isize + term.offset, count, span, copy);
-            sum = V::load(from).multiply_add(V::splat(term.factor), sum);
+        for term in &terms.constant {
+            let value = edge.load::<V>(term.row, term.offset, &mut copies);
+            sum = value.multiply_add(V::splat(term.factor), sum);
         }
-        for (term, copies) in terms.varying.iter().zip(varying.chunks_exact(2)) {
-            let from = gathered::<V>(term.row, at as isize + term.offset, count, span, copies[0]);
-            let factors = if count == V::LANES {
-                term.factors.add(at)
-            } else {
-                std::ptr::copy_nonoverlapping(term.factors.add(at), copies[1].cast_mut(), count);
-                copies[1]
-            };
-            sum = V::load(from).multiply_add(V::load(factors), sum);
+        for term in &terms.varying {
+            let value = edge.load::<V>(term.row, term.offset, &mut copies);
+            sum = value.multiply_add(load_part(term.factors.add(at), count), sum);
         }
         if count == V::LANES {
             sum.put(out.add(at), store);
         } else {
-            sum.put_first(count, out.add(at), store);
+            sum.store_first(count, out.add(at));
         }
     }
 }
@@ -217,6 +239,11 @@ unsafe fn direct_row<V: Lanes, const U: usize>(
 ) {
     const { assert!(V::LANES <= MAX_LANES) };
     let Row { span, out, store, .. } = *row;
+    let (store, begin) = match store {
+        Store::StreamLines => (Store::StreamVector, misplaced::<V>(out.wrapping_add(span.from))),
+        _ => (store, 0),
+    };
+    let row = &Row { store, ..*row };
     let (low, high) = span.readable();
     let first_inner = low.saturating_add(reach.low as isize);
     let end_inner = high.saturating_sub(reach.high as isize).min(span.to as isize);
@@ -225,8 +252,13 @@ unsafe fn direct_row<V: Lanes, const U: usize>(
     // `first_inner` and `end_inner` every term's vectors lie within what can be read, and at the edges `edge` sees to
     // it.
     unsafe {
-        while (at as isize) < first_inner && at < span.to {
-            edge::<V>(terms, row, at, V::LANES.min(span.to - at), scratch);
+        if begin > 0 && at < span.to {
+            let count = (V::LANES - begin).min(span.to - at);
+            edge::<V>(terms, reach, row, at, count, scratch);
+            at += count;
+        }
+        while (at as isize) < first_inner && at + V::LANES <= span.to {
+            edge::<V>(terms, reach, row, at, V::LANES, scratch);
             at += V::LANES;
         }
         if !row.ahead.is_empty() && terms.varying.len() > FEW_TERMS {
@@ -245,9 +277,12 @@ unsafe fn direct_row<V: Lanes, const U: usize>(
             sum::<V, 1>(terms, at)[0].put(out.add(at), store);
             at += V::LANES;
         }
-        while at < span.to {
-            edge::<V>(terms, row, at, V::LANES.min(span.to - at), scratch);
+        while at + V::LANES <= span.to {
+            edge::<V>(terms, reach, row, at, V::LANES, scratch);
             at += V::LANES;
+        }
+        if at < span.to {
+            edge::<V>(terms, reach, row, at, span.to - at, scratch);
         }
     }
 }

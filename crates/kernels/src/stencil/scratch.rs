@@ -10,6 +10,31 @@ pub struct Scratch<T> {
     values: Vec<T>,
     row: Vec<T>,
     pointers: Vec<*const T>,
+    copied: Vec<*const T>,
+}
+
+/// Copies of rows, each of which is made once.
+pub(super) struct Copies<'a, T> {
+    copied: &'a mut Vec<*const T>,
+    memory: *mut T,
+    length: usize,
+    most: usize,
+}
+
+impl<T: Scalar> Copies<'_, T> {
+    /// The copy of a row, which is filled where there is none yet. There may be as many as there is memory for.
+    #[inline(always)]
+    pub(super) fn of(&mut self, row: *const T, fill: impl FnOnce(*mut T)) -> *const T {
+        let known = self.copied.iter().position(|&other| other == row);
+        let number = known.unwrap_or(self.copied.len());
+        assert!(number < self.most, "there is memory for {} copies of rows", self.most);
+        let copy = self.memory.wrapping_add(number * self.length);
+        if known.is_none() {
+            self.copied.push(row);
+            fill(copy);
+        }
+        copy
+    }
 }
 
 // SAFETY: the pointers are written before they are read within each call; nothing is shared.
@@ -18,7 +43,7 @@ unsafe impl<T: Send> Send for Scratch<T> {}
 impl<T: Scalar> Scratch<T> {
     /// Empty; grows when it is used.
     pub fn new() -> Scratch<T> {
-        Scratch { values: Vec::new(), row: Vec::new(), pointers: Vec::new() }
+        Scratch { values: Vec::new(), row: Vec::new(), pointers: Vec::new(), copied: Vec::new() }
     }
 
     /// `count` vectors of `lanes` elements, each a pointer to memory that may be written; unspecified content.
@@ -32,6 +57,16 @@ impl<T: Scalar> Scratch<T> {
         // SAFETY: within `values`.
         self.pointers.extend((0..count).map(|number| unsafe { start.add(number * lanes) }.cast_const()));
         &self.pointers
+    }
+
+    /// Memory for copies of at most so many rows, of `length` elements each; unspecified content.
+    #[inline(always)]
+    pub(super) fn copies(&mut self, most: usize, length: usize) -> Copies<'_, T> {
+        if self.values.len() < most * length {
+            self.values.resize(most * length, T::ZERO);
+        }
+        self.copied.clear();
+        Copies { copied: &mut self.copied, memory: self.values.as_mut_ptr(), length, most }
     }
 
     /// A row of `length` elements that begins with a cache line; unspecified content.

@@ -28,6 +28,19 @@ struct Rows<T> {
     runs: bool,
     /// Bytes of a vector.
     lanes_bytes: usize,
+    /// How results are written.
+    store: RowStore,
+}
+
+/// How the rows of a sweep are written.
+#[derive(Clone, Copy)]
+enum RowStore {
+    /// Through the caches.
+    Cached,
+    /// By non-temporal stores of pieces that fit the address at which a row begins; all rows are whole vectors.
+    ByAddress,
+    /// By non-temporal stores of cache lines, wherever rows begin and end.
+    Lines,
 }
 
 /// A plane of axis 0 of a bundle, and the rows of it to compute.
@@ -186,9 +199,15 @@ impl<T: Element> Plan<T> {
             && self.axes > 2
             && !ends_vary
             && job.count == 1
-            && (strides(&job.input), strides(&job.output)) == (pitch, pitch)
-            && (!job.streaming || (self.row * size_of::<T>()).is_multiple_of(lanes_bytes));
-        let rows = Rows { inner: [inner(1), inner(2)], ends_vary, ends: (low, high), runs, lanes_bytes };
+            && (strides(&job.input), strides(&job.output)) == (pitch, pitch);
+        let is_even = job.has_whole_vectors(lanes_bytes);
+        let store = match (job.columns.1 - job.columns.0) * size_of::<T>() {
+            _ if !job.streaming => RowStore::Cached,
+            _ if is_even => RowStore::ByAddress,
+            length if length >= lanes_bytes => RowStore::Lines,
+            _ => RowStore::Cached,
+        };
+        let rows = Rows { inner: [inner(1), inner(2)], ends_vary, ends: (low, high), runs, lanes_bytes, store };
         let bundle = self.bundle_of(job);
         let (start, end) = job.ranges[0];
         for from in (start..end).step_by(bundle.planes) {
@@ -273,10 +292,11 @@ impl<T: Element> Plan<T> {
                     }
                     let distance = job.output.plane(first) + job.output.within(second, third);
                     let out = job.output.base.wrapping_offset(distance + side as isize * job.output.between);
-                    let store = match (job.streaming, out.wrapping_add(job.columns.0) as usize) {
-                        (true, address) if address % rows.lanes_bytes == 0 => Store::StreamVector,
-                        (true, address) if address % 16 == 0 => Store::Stream16,
-                        _ => Store::Cached,
+                    let store = match (rows.store, out.wrapping_add(job.columns.0) as usize) {
+                        (RowStore::Cached, _) => Store::Cached,
+                        (RowStore::Lines, _) => Store::StreamLines,
+                        (RowStore::ByAddress, address) if address % rows.lanes_bytes == 0 => Store::StreamVector,
+                        (RowStore::ByAddress, _) => Store::Stream16,
                     };
                     // Rows after one another in both arrays are one call: its start costs as much as many a row.
                     let mut repeat = 1;

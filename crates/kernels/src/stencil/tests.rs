@@ -166,7 +166,7 @@ fn options() -> impl Strategy<Value = Options> {
 }
 
 fn case() -> impl Strategy<Value = Case> {
-    let extents = (prop::collection::vec(1..6usize, 0..4), 1..40usize).prop_map(|(mut outer, last)| {
+    let extents = (prop::collection::vec(1..6usize, 0..4), 1..60usize).prop_map(|(mut outer, last)| {
         outer.push(last);
         outer
     });
@@ -207,6 +207,28 @@ proptest! {
         // Buffers of the first call are used again.
         plan.apply_slices(&source, &mut target).unwrap();
         prop_assert_eq!(&target, &case.expected());
+    }
+
+    /// Wherever source and result begin within a cache line, and nothing beside the result is written.
+    #[test]
+    fn results_may_begin_anywhere(case in case(), begins in [0..16usize, 0..16usize]) {
+        let plan = Plan::new(&case.stencil(), &case.extents, case.boundaries.clone(), case.options).unwrap();
+        let values = case.source();
+        let [(mut source, from), (mut target, to)] = begins.map(|begin| {
+            let array = vec![f64::NAN; values.len() + 40];
+            let first = array.as_ptr().align_offset(64) + begin;
+            (array, first)
+        });
+        source[from..from + values.len()].copy_from_slice(&values);
+        target.fill(-7.5);
+        let layout = plan.contiguous();
+        // SAFETY: both arrays have all sites from there on.
+        unsafe {
+            let source = Source { base: source.as_ptr().add(from), layout: &layout };
+            plan.apply(&source, &Target { base: target.as_mut_ptr().add(to), layout: &layout }, case.count);
+        }
+        prop_assert_eq!(&target[to..to + values.len()], &case.expected());
+        prop_assert!(target[..to].iter().chain(&target[to + values.len()..]).all(|&value| value == -7.5));
     }
 
     /// Threads, tiles, steps in a sweep and stores change nothing in the last bit.

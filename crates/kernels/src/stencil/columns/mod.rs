@@ -7,14 +7,20 @@
 //! multiplied, and where the two outer columns have the same coefficients their sum is formed once: a symmetric 27-point
 //! stencil takes 14 additions and 6 products instead of 27 of each.
 //!
+//! Rows that are no whole number of vectors are computed as one long row where they follow one another (`flat`), or by twos
+//! with results put together anew by cache lines (`results`).
+//!
 //! Order of summation: rows of a class in the order of memory; classes of one row with all three columns,
 //! then others, then single rows with a centre only, each in the order of their first rows; `(centre + before) + after` at
 //! last.
 
+mod flat;
 mod joined;
 mod pairs;
+mod results;
 mod star;
 
+use self::results::{InPlace, Results};
 use self::star::Star;
 use super::lanes::Lanes;
 use super::scalar::Scalar;
@@ -362,15 +368,14 @@ pub(super) enum Position<'a, V> {
 /// Completes and stores the vector before `U` vectors from column `at` and all but the last of these, which is carried.
 #[inline(always)]
 pub(super) unsafe fn complete<V: Lanes, const U: usize>(
-    row: &Row<'_, V::Scalar>,
+    results: &mut impl Results<V>,
     at: usize,
     position: Position<'_, V>,
     (before, centre, after): Sums<V, U>,
     carry: &mut Carry<V>,
 ) {
-    let (out, store) = (row.out, row.store);
-    // SAFETY: `out` has U vectors from `at`, and the one before where the block is not the row's first (this function's
-    // condition).
+    // SAFETY: `results` have U vectors from `at`, and the one before where the block is not the row's first (this
+    // function's condition).
     unsafe {
         let mut first = 0;
         let mut previous = carry.before;
@@ -386,14 +391,14 @@ pub(super) unsafe fn complete<V: Lanes, const U: usize>(
                 previous = before[0];
                 first = 1;
             }
-            Position::Later => carry.pending.add(carry.after.before(after[0])).put(out.add(at - V::LANES), store),
+            Position::Later => results.put(at - V::LANES, carry.pending.add(carry.after.before(after[0]))),
         }
         for u in 0..U {
             let pending = centre[u].add(before[u].after(previous));
             previous = before[u];
             if u + 1 < U {
                 if u >= first {
-                    pending.add(after[u].before(after[u + 1])).put(out.add(at + u * V::LANES), store);
+                    results.put(at + u * V::LANES, pending.add(after[u].before(after[u + 1])));
                 }
             } else {
                 carry.pending = pending;
@@ -418,7 +423,7 @@ unsafe fn block<V: Lanes, const U: usize, const SYMMETRIC: bool>(
     unsafe {
         row.prefetch_ahead::<V, U>(at);
         let position = if first { Position::First } else { Position::Later };
-        complete(row, at, position, sums::<V, U, SYMMETRIC>(columns, row.rows, at), carry);
+        complete(&mut InPlace::of(row), at, position, sums::<V, U, SYMMETRIC>(columns, row.rows, at), carry);
     }
 }
 
@@ -432,6 +437,11 @@ unsafe fn columns_row<V: Lanes, const U: usize, const SYMMETRIC: bool>(
     row: &Row<'_, V::Scalar>,
     scratch: &mut Scratch<V::Scalar>,
 ) {
+    if flat::fits::<V>(row) {
+        // SAFETY: the row is as `Row` says and the processor has the instructions of `V` (this function's conditions),
+        // and the rows fit.
+        return unsafe { flat::rows::<V, U, SYMMETRIC>(columns, row) };
+    }
     if let (Some(star), true) = (&columns.star, star::fits::<V>(row)) {
         // SAFETY: the row is as `Row` says and the processor has the instructions of `V` (this function's conditions),
         // `rows` has the star's rows as `Columns::order` has them, and it fits.
@@ -472,7 +482,7 @@ pub(super) unsafe fn one_row<V: Lanes, const U: usize, const SYMMETRIC: bool>(
             block::<V, 1, SYMMETRIC>(columns, row, start + at, at == span.from, &mut carry);
             at += V::LANES;
         }
-        end_row::<V, SYMMETRIC>(columns, row, start, &carry, high);
+        end_row::<V, SYMMETRIC>(columns, row, start, &carry, high, &mut InPlace::of(row));
     }
 }
 
@@ -485,29 +495,32 @@ pub(super) unsafe fn end_row<V: Lanes, const SYMMETRIC: bool>(
     start: usize,
     carry: &Carry<V>,
     high: V::Scalar,
+    results: &mut impl Results<V>,
 ) {
-    let Row { span, store, .. } = *row;
-    let out = row.out.wrapping_add(start);
+    let span = &row.span;
     let full = span.from + (span.to - span.from) / V::LANES * V::LANES;
     let rest = span.to - full;
-    // SAFETY: rows and `out` are valid for the span from `start` on (this function's condition); the last full vector
+    let at = start + full;
+    // SAFETY: rows and results are valid for the span from `start` on (this function's condition); the last full vector
     // and the `rest` columns behind it are its end, and no more than these are read and written.
     unsafe {
+        let zero = V::splat(V::Scalar::ZERO);
         if rest == 0 {
             if full > span.from {
-                carry.pending.add(carry.after.before(V::splat(high))).put(out.add(full - V::LANES), store);
+                results.put(at - V::LANES, carry.pending.add(carry.after.before(V::splat(high))));
             }
-            return;
+            return results.put_last(at, zero, 0);
         }
         // The last columns do not fill a vector.
-        let load = |row: *const V::Scalar| [V::load_first(row.add(start + full), rest)];
+        row.prefetch_ahead::<V, 1>(at);
+        let load = |row: *const V::Scalar| [V::load_first(row.add(at), rest)];
         let (before, centre, after) = sums_of::<V, 1, SYMMETRIC>(columns, row.rows, load);
         if full > span.from {
-            carry.pending.add(carry.after.before(after[0])).put(out.add(full - V::LANES), store);
+            results.put(at - V::LANES, carry.pending.add(carry.after.before(after[0])));
         }
         let after = after[0].with_lane(rest, high);
-        let result = centre[0].add(before[0].after(carry.before)).add(after.before(V::splat(V::Scalar::ZERO)));
-        result.put_first(rest, out.add(full), store);
+        let result = centre[0].add(before[0].after(carry.before)).add(after.before(zero));
+        results.put_last(at, result, rest);
     }
 }
 

@@ -4,10 +4,11 @@
 //! of six. With half the accesses left out, the products decide how long it takes, wherever rows begin within a cache line.
 //! The order of summation of each row is that of [`columns`](super), and so are the bits.
 
-use super::super::lanes::Lanes;
+use super::super::lanes::{Lanes, Store};
 use super::super::scalar::Scalar;
 use super::super::span::{End, Row};
-use super::{Carry, Columns, Opening, Position, Sums, accumulate, complete, end_row, one_row};
+use super::results::{InPlace, Realigned, Results};
+use super::{Carry, Columns, Opening, Position, Sums, accumulate, complete, end_row, flat, one_row};
 
 /// Rows of one plane that a row of results needs.
 const THREE: usize = 3;
@@ -102,28 +103,46 @@ impl<V: Lanes> Pair<'_, '_, V> {
         at: usize,
         positions: [Position<'_, V>; 2],
         carries: &mut [Carry<V>; 2],
+        results: &mut [impl Results<V>; 2],
     ) {
         let at = self.start + at;
         let [one, other] = carries;
         let [position, position_below] = positions;
+        let [results, results_below] = results;
         // SAFETY: rows and `out` have U vectors from `at`, and as many a row later (this function's condition: it is a
         // pair).
         unsafe {
             let prefetch = |plane, number| self.prefetch_ahead::<U>(at, plane, number);
             let [first, second] = sums::<V, U, SYMMETRIC>(self.columns.whole(), self.fours, at, prefetch);
-            complete(self.row, at, position, first, one);
-            complete(self.row, at + self.row.span.extent, position_below, second, other);
+            complete(results, at, position, first, one);
+            complete(results_below, at + self.row.span.extent, position_below, second, other);
         }
     }
 
     /// All of both rows.
     #[inline(always)]
     unsafe fn compute<const U: usize, const SYMMETRIC: bool>(&self) {
+        let row = self.row;
+        // SAFETY: as for this function.
+        unsafe {
+            if row.store == Store::StreamLines {
+                let first = self.start + row.span.from;
+                let results = [Realigned::of(row.out, first), Realigned::of(row.out, first + row.span.extent)];
+                self.compute_into::<U, SYMMETRIC>(results);
+            } else {
+                self.compute_into::<U, SYMMETRIC>([InPlace::of(row), InPlace::of(row)]);
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn compute_into<const U: usize, const SYMMETRIC: bool>(&self, mut results: [impl Results<V>; 2]) {
         let Pair { columns, row, start, .. } = *self;
         let span = &row.span;
         let full = span.from + (span.to - span.from) / V::LANES * V::LANES;
         // Sums beside a row that wraps are those of its own ends.
-        let wraps = (span.from, span.to) == (0, span.extent)
+        let wraps = row.store != Store::StreamLines
+            && (span.from, span.to) == (0, span.extent)
             && (span.low, span.high) == (End::Wrap, End::Wrap)
             && full == span.extent
             && full >= U * V::LANES;
@@ -146,21 +165,23 @@ impl<V: Lanes> Pair<'_, '_, V> {
                     (true, false) => [Position::First, Position::First],
                     (true, true) => [Position::Opening(one), Position::Opening(other)],
                 };
-                self.block::<U, SYMMETRIC>(at, positions, &mut carries);
+                self.block::<U, SYMMETRIC>(at, positions, &mut carries, &mut results);
                 at += U * V::LANES;
             }
             while at < full {
                 let is_first = at == span.from;
                 let position = || if is_first { Position::First } else { Position::Later };
-                self.block::<1, SYMMETRIC>(at, [position(), position()], &mut carries);
+                self.block::<1, SYMMETRIC>(at, [position(), position()], &mut carries, &mut results);
                 at += V::LANES;
             }
             if wraps {
                 openings[0].close(row, start, &carries[0]);
                 openings[1].close(row, start + span.extent, &carries[1]);
             } else {
-                end_row::<V, SYMMETRIC>(columns, row, start, &carries[0], high);
-                end_row::<V, SYMMETRIC>(columns, row, start + span.extent, &carries[1], high_below);
+                let [results, results_below] = &mut results;
+                end_row::<V, SYMMETRIC>(columns, row, start, &carries[0], high, results);
+                let below = start + span.extent;
+                end_row::<V, SYMMETRIC>(columns, row, below, &carries[1], high_below, results_below);
             }
         }
     }
@@ -187,6 +208,8 @@ pub(super) unsafe fn rows<V: Lanes, const U: usize, const SYMMETRIC: bool>(
         unsafe {
             if number + 1 < row.repeat {
                 Pair::<V> { columns, row, fours: &fours, start }.compute::<U, SYMMETRIC>();
+            } else if row.store == Store::StreamLines {
+                flat::run::<V, U, SYMMETRIC>(columns, row, start, 1);
             } else {
                 one_row::<V, U, SYMMETRIC>(columns, row, start);
             }

@@ -23,6 +23,9 @@ pub enum Store {
     Stream16,
     /// By non-temporal stores, a whole vector at a time: the row begins at a multiple of the vector's bytes.
     StreamVector,
+    /// By non-temporal stores of whole vectors at multiples of their bytes, and through the caches before the first and
+    /// after the last of these: for kernels that see to it wherever the row begins.
+    StreamLines,
 }
 
 /// A vector of elements in a register.
@@ -45,8 +48,6 @@ pub trait Lanes: Copy {
     unsafe fn stream16(self, to: *mut Self::Scalar);
     /// A non-temporal store to a multiple of the vector's bytes.
     unsafe fn stream(self, to: *mut Self::Scalar);
-    /// A non-temporal store of one element, where the processor can.
-    unsafe fn stream_one(value: Self::Scalar, to: *mut Self::Scalar);
     /// Lane by lane.
     unsafe fn add(self, other: Self) -> Self;
     /// `self * factor + sum`, lane by lane.
@@ -125,29 +126,18 @@ pub trait Lanes: Copy {
         // SAFETY: the caller has chosen `store` by the address.
         unsafe {
             match store {
-                Store::Cached => self.store(to),
+                Store::Cached | Store::StreamLines => self.store(to),
                 Store::Stream16 => self.stream16(to),
                 Store::StreamVector => self.stream(to),
             }
         }
     }
+}
 
-    /// Stores the first `count` lanes.
-    #[inline(always)]
-    unsafe fn put_first(self, count: usize, to: *mut Self::Scalar, store: Store) {
-        let mut lanes = [Self::Scalar::ZERO; MAX_LANES];
-        // SAFETY: no implementation has more lanes than `lanes`, and `to` is valid for `count` elements (this
-        // function's condition) and aligned to them.
-        unsafe {
-            if store == Store::Cached {
-                return self.store_first(count, to);
-            }
-            self.store(lanes.as_mut_ptr());
-            for (lane, &value) in lanes[..count].iter().enumerate() {
-                Self::stream_one(value, to.add(lane));
-            }
-        }
-    }
+/// How many elements after a multiple of a vector's bytes an address is.
+#[inline(always)]
+pub(super) fn misplaced<V: Lanes>(at: *const V::Scalar) -> usize {
+    at as usize / size_of::<V::Scalar>() % V::LANES
 }
 
 /// The most lanes of any implementation: 512 bits of `f32`.
@@ -206,10 +196,6 @@ mod tests {
                 assert_eq!(lanes(&|to| a.with_lane(lane, number(99)).store(to)), other);
             }
             assert_eq!(V::multiply_add_one(number(7), number(6), number(5)), number(47));
-            let mut parts = vec![V::Scalar::ZERO; V::LANES];
-            a.put_first(V::LANES - 1, parts.as_mut_ptr(), Store::Stream16);
-            assert_eq!(parts[..V::LANES - 1], first[..V::LANES - 1]);
-            assert_eq!(parts[V::LANES - 1], V::Scalar::ZERO);
         }
     }
 

@@ -42,12 +42,6 @@ impl<T: Scalar, const N: usize> Lanes for Portable<T, N> {
     }
 
     #[inline(always)]
-    unsafe fn stream_one(value: T, to: *mut T) {
-        // SAFETY: `to` is valid for the element and aligned to it (a condition of `Lanes`).
-        unsafe { *to = value }
-    }
-
-    #[inline(always)]
     unsafe fn add(self, other: Self) -> Self {
         Portable(std::array::from_fn(|lane| self.0[lane] + other.0[lane]))
     }

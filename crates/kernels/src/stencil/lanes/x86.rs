@@ -26,14 +26,12 @@ macro_rules! vouched {
 /// What an element needs of the processor: the types that hold vectors of it, and operations on one.
 ///
 /// # Safety
-/// `stream` asks for a pointer that is valid for the element, at a multiple of its bytes; `multiply_add` for FMA.
+/// `multiply_add` asks for FMA.
 pub(in crate::stencil) trait Registers: Scalar {
     /// 256 bits, as the processor's functions know them.
     type Held256: Copy;
     /// 512 bits.
     type Held512: Copy;
-    /// A non-temporal store of one element.
-    unsafe fn stream(self, to: *mut Self);
     /// `self * factor + sum`, rounded once. Needs FMA.
     unsafe fn multiply_add(self, factor: Self, sum: Self) -> Self;
 }
@@ -41,11 +39,6 @@ pub(in crate::stencil) trait Registers: Scalar {
 impl Registers for f64 {
     type Held256 = __m256d;
     type Held512 = __m512d;
-
-    #[inline(always)]
-    unsafe fn stream(self, to: *mut f64) {
-        vouched!(_mm_stream_si64(to.cast(), self.to_bits() as i64))
-    }
 
     #[inline(always)]
     unsafe fn multiply_add(self, factor: f64, sum: f64) -> f64 {
@@ -56,11 +49,6 @@ impl Registers for f64 {
 impl Registers for f32 {
     type Held256 = __m256;
     type Held512 = __m512;
-
-    #[inline(always)]
-    unsafe fn stream(self, to: *mut f32) {
-        vouched!(_mm_stream_si32(to.cast(), self.to_bits() as i32))
-    }
 
     #[inline(always)]
     unsafe fn multiply_add(self, factor: f32, sum: f32) -> f32 {
@@ -111,10 +99,6 @@ macro_rules! lanes {
                 vouched!($stream(to, self.0))
             }
 
-            #[inline(always)]
-            unsafe fn stream_one(value: $element, to: *mut $element) {
-                vouched!(value.stream(to))
-            }
 
             #[inline(always)]
             unsafe fn add(self, other: Self) -> Self {
