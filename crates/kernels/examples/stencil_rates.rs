@@ -22,6 +22,8 @@ const CASES: &[Case] = &[
     ("8-point", &[64, 64, 64, 64], around::<4>, false),
     ("9-point-star", &[4096, 4096], long_star, false),
     ("3-point", &[1 << 24], star::<1>, false),
+    ("13-point-star", &[200, 200, 200], far::<2>, false),
+    ("25-point-star", &[160, 160, 160], far::<4>, false),
 ];
 
 fn star<const AXES: usize>() -> Vec<(Vec<isize>, f64)> {
@@ -45,6 +47,19 @@ fn around<const AXES: usize>() -> Vec<(Vec<isize>, f64)> {
 fn long_star() -> Vec<(Vec<isize>, f64)> {
     let mut points = star::<2>();
     points.extend([[-2, 0], [2, 0], [0, -2], [0, 2]].map(|offset| (offset.to_vec(), -0.01)));
+    points
+}
+
+/// A star in three axes.
+fn far<const RADIUS: isize>() -> Vec<(Vec<isize>, f64)> {
+    let mut points = vec![(vec![0; 3], 0.5)];
+    for axis in 0..3 {
+        for by in (-RADIUS..=RADIUS).filter(|&by| by != 0) {
+            let mut offset = vec![0; 3];
+            offset[axis] = by;
+            points.push((offset, 0.1 / by as f64 + 0.01 * axis as f64));
+        }
+    }
     points
 }
 

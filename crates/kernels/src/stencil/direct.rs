@@ -128,14 +128,26 @@ unsafe fn prefetch<V: Lanes, const U: usize>(terms: &Terms<V::Scalar>, row: &Row
     }
 }
 
-/// A vector's columns near an end of a row, and what the stencil reaches beside them.
+/// Columns near an end of a row, and what the stencil reaches beside them.
 struct Edge<'a, T> {
     span: &'a Span<T>,
     reach: &'a Reach,
     /// First column.
     at: usize,
-    /// Columns, at most a vector's.
+    /// How many.
     count: usize,
+}
+
+/// A copy of the columns of a row that a span and a stencil reach, whatever lies beyond its ends: where column 0 is, or would
+/// be, in it.
+///
+/// # Safety
+/// The row is as [`Row`] says, and `copy` has memory for so many columns.
+pub(super) unsafe fn padded<T: Scalar>(span: &Span<T>, reach: &Reach, row: *const T, copy: *mut T) -> *const T {
+    let columns = Edge { span, reach, at: span.from, count: span.to - span.from };
+    // SAFETY: as for this function.
+    unsafe { columns.copy(row, copy) };
+    copy.wrapping_add(reach.low).wrapping_sub(span.from)
 }
 
 impl<T: Scalar> Edge<'_, T> {
@@ -264,19 +276,14 @@ unsafe fn direct_row<V: Lanes, const U: usize>(
         if !row.ahead.is_empty() && terms.varying.len() > FEW_TERMS {
             at = in_passes::<V, U>(terms, row, at, end_inner, scratch);
         }
-        while (at + U * V::LANES) as isize <= end_inner {
-            prefetch::<V, U>(terms, row, at);
-            let sum = sum::<V, U>(terms, at);
-            for (u, sum) in sum.iter().enumerate() {
-                sum.put(out.add(at + u * V::LANES), store);
-            }
-            at += U * V::LANES;
+        at = blocks::<V, U>(terms, row, at, end_inner);
+        // What is left is less than a block: taken in as few pieces as can be, since the sum of one vector is a chain of
+        // products each of which waits for the one before.
+        if U > 4 {
+            at = blocks::<V, 4>(terms, row, at, end_inner);
         }
-        while (at + V::LANES) as isize <= end_inner {
-            prefetch::<V, 1>(terms, row, at);
-            sum::<V, 1>(terms, at)[0].put(out.add(at), store);
-            at += V::LANES;
-        }
+        at = blocks::<V, 2>(terms, row, at, end_inner);
+        at = blocks::<V, 1>(terms, row, at, end_inner);
         while at + V::LANES <= span.to {
             edge::<V>(terms, reach, row, at, V::LANES, scratch);
             at += V::LANES;
@@ -285,6 +292,27 @@ unsafe fn direct_row<V: Lanes, const U: usize>(
             edge::<V>(terms, reach, row, at, span.to - at, scratch);
         }
     }
+}
+
+/// All blocks of `U` vectors from column `at` whose terms end before `end`. Returns the column after the last.
+#[inline(always)]
+unsafe fn blocks<V: Lanes, const U: usize>(
+    terms: &Terms<V::Scalar>,
+    row: &Row<'_, V::Scalar>,
+    mut at: usize,
+    end: isize,
+) -> usize {
+    while (at + U * V::LANES) as isize <= end {
+        // SAFETY: terms can be read and `out` written for U vectors from `at` (this function's condition).
+        unsafe {
+            prefetch::<V, U>(terms, row, at);
+            for (u, sum) in sum::<V, U>(terms, at).iter().enumerate() {
+                sum.put(row.out.add(at + u * V::LANES), row.store);
+            }
+        }
+        at += U * V::LANES;
+    }
+    at
 }
 
 /// With more terms with coefficients along the row than this, they are added in passes where coefficients come from
@@ -388,4 +416,4 @@ compiled!(direct_portable, 2);
 #[cfg(target_arch = "x86_64")]
 compiled!(direct_avx2, 4, "avx2,fma");
 #[cfg(target_arch = "x86_64")]
-compiled!(direct_avx512, 4, "avx512f,avx512vl,avx512dq,avx2,fma");
+compiled!(direct_avx512, 8, "avx512f,avx512vl,avx512dq,avx2,fma");

@@ -13,7 +13,7 @@ use super::element::Element;
 /// How rows are computed.
 pub(super) enum Kernel<T> {
     Columns { columns: Columns<T>, run: ColumnsKernel<T> },
-    Direct { terms: Vec<Term<T>>, reach: Reach, run: DirectKernel<T> },
+    Direct { terms: Vec<Term<T>>, reach: Reach, padded: Vec<usize>, run: DirectKernel<T> },
 }
 
 /// One point of a stencil, as the direct kernel takes it.
@@ -56,12 +56,30 @@ pub(super) fn choose<T: Element>(
         return (Kernel::Columns { columns, run }, groups);
     }
     let (low, high) = stencil.reach()[stencil.axes() - 1];
+    let terms = direct_terms(stencil, &groups, extents, components);
+    let row = extents.last().map_or(0, |extent| extent * components);
     let kernel = Kernel::Direct {
-        terms: direct_terms(stencil, &groups, extents, components),
+        padded: if row * size_of::<T>() <= PADDED_BYTES { padded_groups(&terms) } else { Vec::new() },
+        terms,
         reach: Reach { low: low * components, high: high * components },
         run: T::direct_kernel(instructions),
     };
     (kernel, groups)
+}
+
+/// Rows of fewer bytes are copied with what lies beyond their ends, where it pays; of longer ones the ends are few.
+const PADDED_BYTES: usize = 8 << 10;
+
+/// A copy is worth while where at least so many terms take one row as it lies for each that needs its copy.
+const TERMS_FOR_A_COPY: usize = 4;
+
+/// The groups whose rows are taken with offsets, if they are few among the terms: these rows are copied, so that no vector
+/// of a row needs to be put together.
+fn padded_groups<T>(terms: &[Term<T>]) -> Vec<usize> {
+    let mut groups: Vec<usize> = terms.iter().filter(|term| term.offset != 0).map(|term| term.group).collect();
+    groups.sort_unstable();
+    groups.dedup();
+    if groups.len() * TERMS_FOR_A_COPY <= terms.len() { groups } else { Vec::new() }
 }
 
 fn outer_offset(offset: &[isize]) -> [isize; OUTER] {

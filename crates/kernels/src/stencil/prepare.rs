@@ -89,7 +89,7 @@ impl<T: Element> Plan<T> {
         let held = planes * self.outer[1] * self.outer[2] * self.row * size_of::<T>();
         let is_star = matches!(&self.kernel, Kernel::Columns { columns, .. } if columns.is_star());
         let has_kernel = self.instructions == Level::Avx512;
-        has_kernel && is_star && held > self.options.step_cache
+        has_kernel && is_star && self.axes > 2 && held > self.options.step_cache
     }
 
     /// What will be done, in words.

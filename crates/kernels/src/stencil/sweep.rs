@@ -6,11 +6,12 @@ use crate::Stop;
 
 use super::arrays::{Ends, Job, OUTER, View};
 use super::description::{Array, Boundary};
-use super::direct::Terms;
+use super::direct::{self, Reach, Terms};
 use super::element::Element;
 use super::kernel::{Factor, Kernel, Term};
 use super::lanes::Store;
 use super::plan::Plan;
+use super::scratch::Scratch;
 use super::span::{End, Row, Span};
 use super::tiles;
 use super::traversal::{Ahead, Bundle};
@@ -64,6 +65,24 @@ enum Position {
     At(isize),
     /// Beyond an end of an end-off axis.
     Beyond,
+}
+
+/// Puts copies, with what lies beyond their ends, in the place of some rows.
+///
+/// # Safety
+/// The rows are as [`Row`] says for the span.
+unsafe fn pad_rows<T: Element>(
+    rows: &mut [*const T],
+    padded: &[usize],
+    span: &Span<T>,
+    reach: &Reach,
+    copies: &mut Scratch<T>,
+) {
+    let length = reach.low + (span.to - span.from) + reach.high;
+    for (&group, &copy) in padded.iter().zip(copies.vectors(padded.len(), length)) {
+        // SAFETY: the row is as `Row` says (this function's condition), and its copy has memory for what is reached.
+        rows[group] = unsafe { direct::padded(span, reach, rows[group], copy.cast_mut()) };
+    }
 }
 
 impl<T: Element> Plan<T> {
@@ -146,6 +165,49 @@ impl<T: Element> Plan<T> {
                 });
             }
         }
+    }
+
+    /// For each group, elements from where its plane begins to its line of axis 2 that an index along axis 1 needs. Whether
+    /// all of these lines are in the array.
+    fn find_lines(&self, job: &Job<T>, second: isize, is_inner: bool, lines: &mut [isize]) -> bool {
+        // `find_planes` has taken the origin off once already.
+        let stride = job.input.strides[1];
+        if is_inner {
+            lines.fill(second * stride);
+            return true;
+        }
+        lines.iter_mut().zip(&self.groups).all(|(line, offset)| {
+            match self.position(&job.input.ends, 1, second + offset[1]) {
+                Position::At(at) => {
+                    *line = (at - offset[1]) * stride;
+                    true
+                }
+                Position::Beyond => false,
+            }
+        })
+    }
+
+    /// The rows that an index along axis 2 needs, which may wrap, in the lines of all groups. Whether all of them are in
+    /// the array.
+    fn find_in_lines(
+        &self,
+        job: &Job<T>,
+        third: isize,
+        planes: &[*const T],
+        lines: &[isize],
+        rows: &mut [*const T],
+    ) -> bool {
+        let stride = job.input.strides[2];
+        let groups = planes.iter().zip(lines).zip(&self.groups);
+        rows.iter_mut().zip(groups).all(|(row, ((plane, line), offset))| {
+            match self.position(&job.input.ends, 2, third + offset[2]) {
+                Position::At(at) => {
+                    *row = plane.wrapping_offset(line + (at - offset[2]) * stride);
+                    true
+                }
+                Position::Beyond => false,
+            }
+        })
     }
 
     /// What lies beyond the ends of a row.
@@ -263,7 +325,8 @@ impl<T: Element> Plan<T> {
         while next_second < end_second {
             let second = next_second;
             next_second += 1;
-            let second_is_inner = all_planes && second >= inner_second.0 && second < inner_second.1;
+            let second_is_inner = second >= inner_second.0 && second < inner_second.1;
+            let has_lines = all_planes && self.find_lines(job, second, second_is_inner, &mut work.lines);
             let mut next = job.ranges[2].0;
             while next < job.ranges[2].1 {
                 let third = next;
@@ -272,20 +335,20 @@ impl<T: Element> Plan<T> {
                 if rows.ends_vary {
                     (low, high) = self.row_ends(&job.input, &index);
                 }
-                let is_inner = second_is_inner && third >= inner_third.0 && third < inner_third.1;
+                let third_is_inner = third >= inner_third.0 && third < inner_third.1;
+                let is_inner = has_lines && third_is_inner;
                 let span = Span { from: job.columns.0, to: job.columns.1, extent: self.row, low, high };
                 if let Kernel::Direct { terms, .. } = &self.kernel {
                     self.find_factors(terms, &index, &mut work.terms);
                 }
                 for side in 0..job.count {
+                    let planes = &work.planes[own + side * groups..own + (side + 1) * groups];
                     if is_inner {
-                        // `find_planes` has taken the origin off once already.
-                        let distance = second * job.input.strides[1] + third * job.input.strides[2];
-                        let planes = &work.planes[own + side * groups..own + (side + 1) * groups];
-                        for (row, plane) in work.rows.iter_mut().zip(planes) {
-                            *row = plane.wrapping_offset(distance);
+                        let distance = third * job.input.strides[2];
+                        for ((row, plane), line) in work.rows.iter_mut().zip(planes).zip(&work.lines) {
+                            *row = plane.wrapping_offset(line + distance);
                         }
-                    } else {
+                    } else if !(has_lines && self.find_in_lines(job, third, planes, &work.lines, &mut work.rows)) {
                         for (row, offset) in work.rows.iter_mut().zip(&self.groups) {
                             *row = self.find_row(&job.input, &index, offset, side);
                         }
@@ -300,10 +363,10 @@ impl<T: Element> Plan<T> {
                     };
                     // Rows after one another in both arrays are one call: its start costs as much as many a row.
                     let mut repeat = 1;
-                    if is_inner && rows.runs && self.axes == 3 {
+                    if is_inner && second_is_inner && rows.runs && self.axes == 3 {
                         next_second = end_second.min(inner_second.1);
                         repeat = (next_second - second) as usize;
-                    } else if is_inner && rows.runs {
+                    } else if is_inner && rows.runs && self.axes > 3 {
                         next = job.ranges[2].1.min(inner_third.1);
                         repeat = (next - third) as usize;
                     }
@@ -380,12 +443,20 @@ impl<T: Element> Plan<T> {
     /// Calls the kernel for the rows of `work`.
     #[inline(always)]
     unsafe fn run_row(&self, work: &mut Work<T>, span: Span<T>, out: *mut T, store: Store, repeat: usize) {
+        let mut span = span;
+        if let Kernel::Direct { padded, reach, .. } = &self.kernel
+            && !padded.is_empty()
+        {
+            // SAFETY: as for this function.
+            unsafe { pad_rows(&mut work.rows, padded, &span, reach, &mut work.copies) };
+            (span.low, span.high) = (End::Memory, End::Memory);
+        }
         let row = Row { rows: &work.rows, ahead: &work.ahead, span, out, store, repeat };
         match &self.kernel {
             // SAFETY: the kernel was chosen for this processor's instructions, and the rows are those of the
             // neighbours, valid as `Row` says (this function's condition), one for each of the columns' order.
             Kernel::Columns { columns, run } => unsafe { run(columns, &row, &mut work.scratch) },
-            Kernel::Direct { terms: points, reach, run } => {
+            Kernel::Direct { terms: points, reach, run, .. } => {
                 let (mut constant, mut varying) = (work.terms.constant.iter_mut(), work.terms.varying.iter_mut());
                 for point in points {
                     let row = work.rows[point.group];

@@ -10,10 +10,14 @@ pub struct Work<T> {
     pub(super) rows: Vec<*const T>,
     /// For each plane of a bundle, right-hand side and group its row, or null where that plane is a boundary.
     pub(super) planes: Vec<*const T>,
+    /// For each group, elements from its plane's row to its line of axis 2.
+    pub(super) lines: Vec<isize>,
     /// Rows that will be needed soon.
     pub(super) ahead: Vec<*const T>,
     pub(super) terms: Terms<T>,
     pub(super) scratch: Scratch<T>,
+    /// Copies of rows, with what lies beyond their ends.
+    pub(super) copies: Scratch<T>,
     /// Planes of intermediate time steps.
     pub(super) levels: Vec<T>,
 }
@@ -35,7 +39,8 @@ impl<T: Scalar> Work<T> {
                 }
             }
         }
-        let rows = vec![std::ptr::null(); groups];
-        Work { rows, planes: Vec::new(), ahead: Vec::new(), terms, scratch: Scratch::new(), levels: Vec::new() }
+        let (rows, lines) = (vec![std::ptr::null(); groups], vec![0; groups]);
+        let (planes, ahead, levels) = (Vec::new(), Vec::new(), Vec::new());
+        Work { rows, planes, lines, ahead, terms, scratch: Scratch::new(), copies: Scratch::new(), levels }
     }
 }

@@ -119,8 +119,7 @@ impl<T: Scalar> Columns<T> {
             }
         }
         let ordered: Vec<&[isize]> = columns.order.iter().map(|&row| offsets[row]).collect();
-        // In two axes rows are long, and what is carried along them is cheaper than moving vectors.
-        columns.star = columns.find_star().filter(|_| offsets.iter().any(|offset| offset.len() > 1));
+        columns.star = columns.find_star();
         columns.threes = columns.whole.len() == rows.len() && pairs::are_threes(&ordered);
         columns
     }
@@ -146,7 +145,7 @@ impl<T: Scalar> Columns<T> {
         Some(Star { sides: [before, after], centre, others: self.centres.clone() })
     }
 
-    /// Whether there are three axes or more, and one row has both outer columns and no other has one.
+    /// Whether one row has both outer columns and no other has one.
     pub(super) fn is_star(&self) -> bool {
         self.star.is_some()
     }

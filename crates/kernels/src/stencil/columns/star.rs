@@ -29,12 +29,11 @@ const OTHERS: usize = 6;
 /// The most rows that whole rows prefetch.
 const MAX_PREFETCHED: usize = 3;
 
-/// Whether the row is computed here: where it comes from memory, and vectors move by a lane in one instruction. In cache,
-/// moving sums is faster.
+/// Whether the row is computed here: whole vectors, which move by a lane in one instruction.
 #[inline(always)]
 pub(super) fn fits<V: Lanes>(row: &Row<'_, V::Scalar>) -> bool {
     let columns = row.span.to - row.span.from;
-    V::JOINS && !row.ahead.is_empty() && columns > 0 && columns.is_multiple_of(V::LANES)
+    V::JOINS && columns > 0 && columns.is_multiple_of(V::LANES)
 }
 
 /// What a column beside the row that begins `start` elements after the first holds.
