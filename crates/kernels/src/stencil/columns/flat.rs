@@ -10,7 +10,7 @@
 use super::super::lanes::{Lanes, MAX_LANES, Store, misplaced};
 use super::super::scalar::Scalar;
 use super::super::span::Row;
-use super::results::InPlace;
+use super::results::RowResults;
 use super::{Carry, Columns, Position, Sums, complete, sums, sums_of};
 
 /// Whether rows are computed as one: where they are no whole number of vectors or begin at no multiple of one, and none is
@@ -99,7 +99,7 @@ impl<V: Lanes> Run<'_, '_, V> {
             let mut sums = sums::<V, U, SYMMETRIC>(self.columns, self.row.rows, column);
             self.end_rows::<U>(at, &mut sums, boundary, carry);
             complete(
-                &mut InPlace::of(self.row),
+                &mut RowResults::of(self.row),
                 column,
                 if is_first { Position::First } else { Position::Later },
                 sums,

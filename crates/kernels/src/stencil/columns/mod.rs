@@ -20,7 +20,7 @@ mod pairs;
 mod results;
 mod star;
 
-use self::results::{InPlace, Results};
+use self::results::{Results, RowResults};
 use self::star::Star;
 use super::lanes::Lanes;
 use super::scalar::Scalar;
@@ -422,7 +422,7 @@ unsafe fn block<V: Lanes, const U: usize, const SYMMETRIC: bool>(
     unsafe {
         row.prefetch_ahead::<V, U>(at);
         let position = if first { Position::First } else { Position::Later };
-        complete(&mut InPlace::of(row), at, position, sums::<V, U, SYMMETRIC>(columns, row.rows, at), carry);
+        complete(&mut RowResults::of(row), at, position, sums::<V, U, SYMMETRIC>(columns, row.rows, at), carry);
     }
 }
 
@@ -481,7 +481,7 @@ pub(super) unsafe fn one_row<V: Lanes, const U: usize, const SYMMETRIC: bool>(
             block::<V, 1, SYMMETRIC>(columns, row, start + at, at == span.from, &mut carry);
             at += V::LANES;
         }
-        end_row::<V, SYMMETRIC>(columns, row, start, &carry, high, &mut InPlace::of(row));
+        end_row::<V, SYMMETRIC>(columns, row, start, &carry, high, &mut RowResults::of(row));
     }
 }
 

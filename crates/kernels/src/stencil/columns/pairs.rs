@@ -7,7 +7,7 @@
 use super::super::lanes::{Lanes, Store};
 use super::super::scalar::Scalar;
 use super::super::span::{End, Row};
-use super::results::{InPlace, Realigned, Results};
+use super::results::{Realigned, Results, RowResults};
 use super::{Carry, Columns, Opening, Position, Sums, accumulate, complete, end_row, flat, one_row};
 
 /// Rows of one plane that a row of results needs.
@@ -130,7 +130,7 @@ impl<V: Lanes> Pair<'_, '_, V> {
                 let results = [Realigned::of(row.out, first), Realigned::of(row.out, first + row.span.extent)];
                 self.compute_into::<U, SYMMETRIC>(results);
             } else {
-                self.compute_into::<U, SYMMETRIC>([InPlace::of(row), InPlace::of(row)]);
+                self.compute_into::<U, SYMMETRIC>([RowResults::of(row), RowResults::of(row)]);
             }
         }
     }

@@ -16,19 +16,19 @@ pub(in crate::stencil) trait Results<V: Lanes> {
 }
 
 /// Vectors are stored where they are, as the row says.
-pub(super) struct InPlace<V: Lanes> {
+pub(super) struct RowResults<V: Lanes> {
     out: *mut V::Scalar,
     store: Store,
 }
 
-impl<V: Lanes> InPlace<V> {
+impl<V: Lanes> RowResults<V> {
     #[inline(always)]
-    pub(super) fn of(row: &Row<'_, V::Scalar>) -> InPlace<V> {
-        InPlace { out: row.out, store: row.store }
+    pub(super) fn of(row: &Row<'_, V::Scalar>) -> RowResults<V> {
+        RowResults { out: row.out, store: row.store }
     }
 }
 
-impl<V: Lanes> Results<V> for InPlace<V> {
+impl<V: Lanes> Results<V> for RowResults<V> {
     #[inline(always)]
     unsafe fn put(&mut self, at: usize, value: V) {
         // SAFETY: the output has the vector (this function's condition), and the row's store fits its address.
