@@ -40,8 +40,8 @@ WITHOUT_EXTRAS = (
 )
 """Commands that need an extra, and what they say where it is not installed."""
 
-SOLVER = "feldmann-1993"
-"""The paper whose reproduction needs the finite-element solver, and so an extra."""
+MESHES = "feldmann-1993"
+"""The paper with tables of meshes, which need an extra to be divided."""
 
 
 class WheelError(Exception):
@@ -194,18 +194,18 @@ def alone(installation: Installation, papers: bool) -> None:
         installation.python("from weft.papers import PAPERS; print(*PAPERS)", "the papers").split() if papers else []
     )
     for paper in names:
-        reproduce = installation.refused if paper == SOLVER else installation.weft
-        wanted = "pip install 'weft[fem]'" if paper == SOLVER else "published"
+        reproduce = installation.refused if paper == MESHES else installation.weft
+        wanted = "pip install 'weft[meshes]'" if paper == MESHES else "published"
         expect(f"weft reproduce {paper}", reproduce(f"reproduce {paper}"), wanted)
 
 
 def with_extras(installation: Installation) -> None:
     """The lines that errors name install what is missing, and leave weft as it is; then all that the README shows."""
     before = installation.weft("--version")
-    installation.install("weft[mpi]", "weft[report]", "weft[fem]")
+    installation.install("weft[mpi]", "weft[report]", "weft[meshes]")
     expect("weft --version", installation.weft("--version"), before.strip())
-    expect(f"weft reproduce {SOLVER}", installation.weft(f"reproduce {SOLVER}"), "published")
-    installation.weft("report samples.csv -o report.html")
+    expect(f"weft reproduce {MESHES}", installation.weft(f"reproduce {MESHES}"), "published")
+    installation.weft("report samples.csv -o simulated.html")
     for number, block in enumerate(readme(), 1):
         installation.python(block, f"README, Python {number}")
 

@@ -6,7 +6,7 @@ import importlib.util
 
 from weft._core import UsageError
 
-EXTRAS = {"mpich": "mpi", "jinja2": "report", "plotly": "report"}
+EXTRAS = {"mpich": "mpi", "jinja2": "report", "plotly": "report", "meshio": "meshes", "pymetis": "meshes"}
 """The extra (`[project.optional-dependencies]` of pyproject.toml) that installs a package."""
 
 

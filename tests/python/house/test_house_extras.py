@@ -76,6 +76,13 @@ def test_a_report_that_cannot_be_drawn_is_refused_before_any_work(words, tmp_pat
     assert [path.name for path in tmp_path.iterdir()] == ["samples.csv"]
 
 
+@pytest.mark.parametrize(("asked", "named"), [("", "table 4"), (" --table 5", "table 5"), (" --figure 6", "figure 6")])
+def test_a_reproduction_with_meshes_is_refused_before_any_work(asked, named, tmp_path):
+    done = command(["pymetis"], f"reproduce feldmann-1993{asked}", tmp_path)
+    sentence = f"error: dividing the meshes of {named} needs pymetis: pip install 'weft[meshes]'"
+    assert (done.returncode, said(done), done.stdout) == (2, sentence, "")
+
+
 def test_a_report_of_python_says_so_too_and_weft_has_all_its_names(tmp_path):
     code = (
         "from weft import *\nimport weft\n"
