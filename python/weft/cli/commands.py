@@ -32,21 +32,12 @@ weft fit here.csv -o here.toml  # what its messages cost, as a machine file
 weft compare here.toml ipsc860  # side by side
 """
 
-_NEXT = """\
-weft tells what messages cost: on this machine, and on others in virtual time.
-
-  weft measure echo --on ipsc860   an echo on a hypercube of 1990, in a second
-  weft study                       this machine, in three minutes, with a report
-  weft machines                    the machines that are described
-  weft --help                      every command, with examples"""
-
 app = typer.Typer(
     name="weft",
     cls=teaching.group(_EXAMPLES),
     help="A laboratory for communication on parallel machines: measure what messages cost, fit it, simulate it on "
     "other machines, compare. Measured, simulated, published and predicted numbers land in the same table.",
     add_completion=True,
-    invoke_without_command=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -62,31 +53,11 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show weft's version.")
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show where in weft an error came from.")] = False,
-) -> None:
-    if context.invoked_subcommand is None:
-        typer.echo(_NEXT)
-        for sentence in _missing():
-            typer.echo(f"\n{sentence}")
-
-
-def _missing() -> list[str]:
-    """What `weft study` lacks here, each with what to do."""
-    from weft import extras
-    from weft._core import WeftError
-    from weft.launch import mpiexec
-
-    sentences = []
-    for check in (mpiexec.command, lambda: extras.require("a report", "report")):
-        try:
-            check()
-        except WeftError as error:
-            sentences.append(f"Not yet here: {error}")
-    return sentences
+) -> None: ...
 
 
 _PARTS = (

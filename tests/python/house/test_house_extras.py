@@ -123,3 +123,8 @@ def test_without_words_weft_says_what_is_next(tmp_path):
     assert "Not yet here" not in done.stdout
     done = command(["plotly"], "", tmp_path)
     assert f"Not yet here: {REPORT}" in done.stdout
+
+
+def test_a_shell_completes_words(tmp_path):
+    variables = {"_WEFT_COMPLETE": "complete_bash", "COMP_WORDS": "weft repr", "COMP_CWORD": "1"}
+    assert command([], "", tmp_path, **variables).stdout.split() == ["reproduce"]
