@@ -4,6 +4,8 @@
 # make loom    rings, mailboxes and fences of crates/threads under a model checker
 # make fuzz    a minute of broken input for every format that weft reads; faults in fuzz-faults/
 # make bench   lists the benchmarks; one of them: make bench NAME=shifts ARGS="--rounds 3 --no-record"
+# make wheel   dist/: the source distribution, and the wheel built from it, for glibc 2.17 and later
+# make check-wheel   that wheel, installed into empty environments and used; all of them: PYTHONS="python3.11 python3.13"
 # make lint    formatting, clippy, ruff, mypy
 # make clean   removes what make made
 #
@@ -19,7 +21,7 @@ export PYO3_PYTHON := $(abspath $(BIN)/python)
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name '*.toml' 2>/dev/null)
 
-.PHONY: setup study test test-rust test-python fuzz loom bench lint format clean
+.PHONY: setup wheel check-wheel study test test-rust test-python fuzz loom bench lint format clean
 
 setup: $(VENV)/installed
 
@@ -34,7 +36,8 @@ $(VENV)/python-ready: Makefile
 # Python packages, exactly as tested. Rebuilt only when what is wanted changes.
 $(VENV)/packages-ready: $(VENV)/python-ready pyproject.toml constraints.txt
 	$(BIN)/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
-	  print(*project["dependencies"], *project["optional-dependencies"]["test"], sep="\n")' > $(VENV)/requirements.txt
+	  print(*project["dependencies"], *(line for extra in "mpi report meshes fem test".split() \
+	      for line in project["optional-dependencies"][extra]), sep="\n")' > $(VENV)/requirements.txt
 	$(BIN)/pip install --quiet --constraint constraints.txt --requirement $(VENV)/requirements.txt
 	@touch $@
 
@@ -42,6 +45,18 @@ $(VENV)/packages-ready: $(VENV)/python-ready pyproject.toml constraints.txt
 $(VENV)/installed: $(VENV)/packages-ready $(RUST_SOURCES)
 	VIRTUAL_ENV=$(abspath $(VENV)) PIP_CONSTRAINT=constraints.txt PIP_NO_DEPS=1 $(BIN)/maturin develop --release --locked
 	@touch $@
+
+# A linker that knows the symbols of older C libraries; large, and needed for wheels alone.
+$(VENV)/zig-ready: $(VENV)/packages-ready
+	$(BIN)/pip install --quiet --constraint constraints.txt 'maturin[zig]'
+	@touch $@
+
+wheel: $(VENV)/zig-ready
+	$(BIN)/python scripts/wheel.py build --zig
+
+PYTHONS ?= $(PYTHON)
+check-wheel:
+	$(PYTHON) scripts/wheel.py check $(addprefix --python ,$(PYTHONS))
 
 study: setup
 	$(BIN)/weft study -o study --force
@@ -89,16 +104,16 @@ bench: setup
 lint: setup
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
-	$(BIN)/ruff check python tests/python benches
+	$(BIN)/ruff check python tests/python benches scripts
 	$(BIN)/ruff check --select F programs
-	$(BIN)/ruff format --check python tests/python benches
+	$(BIN)/ruff format --check python tests/python benches scripts
 	$(BIN)/mypy
 
 format: setup
 	cargo fmt --all
-	$(BIN)/ruff check --fix python tests/python benches
-	$(BIN)/ruff format python tests/python benches
+	$(BIN)/ruff check --fix python tests/python benches scripts
+	$(BIN)/ruff format python tests/python benches scripts
 
 clean:
-	rm -rf $(VENV) fuzz-faults target .pytest_cache .hypothesis .ruff_cache .mypy_cache python/weft/_core*.so
+	rm -rf $(VENV) dist fuzz-faults target .pytest_cache .hypothesis .ruff_cache .mypy_cache python/weft/_core*.so
 	find python tests benches -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -38,7 +38,6 @@ app = typer.Typer(
     help="A laboratory for communication on parallel machines: measure what messages cost, fit it, simulate it on "
     "other machines, compare. Measured, simulated, published and predicted numbers land in the same table.",
     add_completion=True,
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -31,6 +31,11 @@ def main() -> None:
         with _interruptible():
             if not _is_rank():
                 interrupting_twice_is_leaving()
+            # A shell that completes words calls without any, too.
+            if not arguments and "_WEFT_COMPLETE" not in os.environ:
+                from weft.cli import beginning
+
+                return beginning.say()
             from weft.cli.commands import app
 
             app(arguments)

@@ -35,9 +35,11 @@ def report(
 
     import weft
     from weft import samples
+    from weft.reports import check_report
     from weft.reports import report as write
     from weft.reports.page import SPACE
 
+    check_report()
     outputs.check(output, (".html", ".htm"), force=force, space=SPACE)
     table = pl.concat([samples.read(file) for file in files], how="diagonal_relaxed")
     named = table["machine"].unique().to_list()

@@ -1,7 +1,8 @@
 """Launches: ranks started through mpiexec, watched, their rows collected.
 
 Which mpiexec and which MPI library: `WEFT_MPIEXEC` and `WEFT_MPI_LIBRARY` where they are set; the mpiexec that belongs
-to `WEFT_MPI_LIBRARY`; else those of the MPICH wheel beside the Python that runs.
+to `WEFT_MPI_LIBRARY`; else those of the MPICH wheel beside the Python that runs; else the mpiexec in PATH with the
+library that was installed with it, or one that the dynamic linker finds.
 """
 
 from __future__ import annotations
@@ -22,16 +23,19 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weft import _core
 from weft._core import RunError, UsageError
+from weft.extras import needs
 from weft.launch import environment
 from weft.launch.deaths import Death, Deaths
 from weft.launch.keeper import keeper
 from weft.launch.processes import Process, described, end
 from weft.launch.rank import ERROR
-from weft.launch.request import Request
+
+if TYPE_CHECKING:
+    from weft.launch.request import Request
 
 RANK = (sys.executable, "-P", "-m", "weft.launch.rank")
 
@@ -56,11 +60,23 @@ _HELPER = 1.5
 """Seconds that a launcher outlives one of its own processes; less than a rank's death is held back (crates/mpi)."""
 
 
-def library(executable: str = sys.executable) -> str:
-    """The MPI library of the MPICH wheel beside `executable`, or a name for the dynamic linker to find."""
-    folder = Path(executable).parent.parent / "lib"
-    candidates = (folder / name for name in ("libmpi_abi.so.1", "libmpi.so.12"))
-    return next((str(path) for path in candidates if path.exists()), "libmpi_abi.so.1")
+_LIBRARIES = ("libmpi_abi.so.1", "libmpi.so.12", "libmpi.so.40", "libmpi.so")
+"""What MPI libraries are called, as in crates/mpi: the standard ABI, MPICH's, Open MPI's."""
+
+
+def library(variables: Mapping[str, str] = os.environ, executable: str = sys.executable) -> str:
+    """The MPI library that ranks use where nothing else names one.
+
+    That of the MPICH wheel beside `executable`, else that which the launcher was installed with, else a name for the
+    dynamic linker, after which ranks try the others that MPI libraries have.
+    """
+    folders = [Path(executable).parent.parent / "lib"]
+    with contextlib.suppress(RunError):
+        launcher = Path(shutil.which(command(variables, executable)[0], path=variables.get("PATH")) or "mpiexec")
+        prefixes = (launcher.parent.parent, launcher.resolve().parent.parent)
+        folders += [prefix / name for prefix in prefixes for name in ("lib", "lib64")]
+    candidates = (folder / name for folder in folders for name in _LIBRARIES)
+    return next((str(path) for path in candidates if path.exists()), _LIBRARIES[0])
 
 
 def command(variables: Mapping[str, str] = os.environ, executable: str = sys.executable) -> list[str]:
@@ -81,8 +97,7 @@ def command(variables: Mapping[str, str] = os.environ, executable: str = sys.exe
     if path := shutil.which("mpiexec", path=variables.get("PATH")):
         return [path]
     raise RunError(
-        f"no mpiexec: neither {own} nor one in PATH. Install the mpich wheel (pip install mpich) into this "
-        "Python, or set WEFT_MPIEXEC to the launcher of your MPI"
+        f"no mpiexec in PATH: {needs('starting ranks', 'mpich')}, or set WEFT_MPIEXEC to the launcher of your MPI"
     )
 
 

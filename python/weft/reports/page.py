@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any
 
-import jinja2
 import polars as pl
-from plotly.offline import get_plotlyjs
 
 from weft import model, samples, units
 from weft._core import __version__
+from weft.extras import require
 from weft.files import check_output, deliver
 from weft.pages import data, policy
 from weft.reports import figures, goals, groups, tables
@@ -90,7 +89,7 @@ def report(
     Raises
     ------
     UsageError
-        If the file exists and is not to be replaced.
+        If the file exists and is not to be replaced, or what draws figures is not installed.
     SamplesError
         If the table is not one of samples.
     OSError
@@ -105,13 +104,28 @@ def report(
     ...     print((Path(folder) / "report.html").read_text()[:15])
     <!doctype html>
     """
+    check_report()
     check_output(path, (), force=force, space=SPACE)
     content = collect(samples, machines, fits)
     deliver(render(content, title, origin).encode(), path)
 
 
+def check_report() -> None:
+    """Refuse a report where what draws it is not installed; whoever measures for one asks before.
+
+    Raises
+    ------
+    UsageError
+        With the line that installs it.
+    """
+    require("a report", "report")
+
+
 def render(content: Content, title: str, origin: str) -> str:
     """The page as text."""
+    import jinja2
+    from plotly.offline import get_plotlyjs
+
     script, plotly = _asset("figures.js"), get_plotlyjs()
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_asset), autoescape=True, trim_blocks=True, undefined=jinja2.StrictUndefined

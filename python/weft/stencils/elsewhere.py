@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from array_api_compat import array_namespace, is_array_api_obj
 
 from weft._core import UsageError
 from weft.stencils import boundaries
@@ -22,13 +21,19 @@ if TYPE_CHECKING:
 
 def is_elsewhere(x: Any) -> bool:
     """Whether an array belongs to another library than numpy, one whose arrays follow the array API standard."""
-    return not isinstance(x, (np.ndarray, np.generic)) and is_array_api_obj(x)
+    if isinstance(x, (np.ndarray, np.generic)):
+        return False
+    from array_api_compat import is_array_api_obj
+
+    return bool(is_array_api_obj(x))
 
 
 def apply(stencil: Stencil, x: Any, *, out: Any, steps: int) -> Any:
     """`steps` applications. Raises UsageError."""
     if out is not None:
         raise UsageError(f"out is for numpy arrays: the result for {type(x).__name__} is a new array")
+    from array_api_compat import array_namespace
+
     xp = array_namespace(x)
     if not xp.isdtype(x.dtype, ("real floating", "complex floating")):
         raise UsageError(f"a stencil computes in floating point, not in {x.dtype}: convert the array")

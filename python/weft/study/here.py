@@ -28,7 +28,7 @@ from weft.launch.table import table
 from weft.model.grain import grains
 from weft.papers import dunigan1991
 from weft.parameters import Benchmark
-from weft.reports import report
+from weft.reports import check_report, report
 from weft.study.undisturbed import undisturbed
 
 SHORTEST, LONGEST = 8, 1 << 21
@@ -265,7 +265,8 @@ def study(
 
 
 def _prepare(folder: Path, resume: bool, force: bool) -> None:
-    """Refuse a folder whose files could not be written, or would be replaced unasked; make one that is not there."""
+    """Refuse a study that could not be written at its end, or would replace another unasked; make the folder."""
+    check_report()
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file; a study needs a folder")
     try:

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -53,3 +54,19 @@ def test_every_file_embedded_in_a_crate_is_there(members: set[PurePosixPath]) ->
             if PurePosixPath(path) not in members:
                 missing.append(f"{source.relative_to(ROOT)}: {path}")
     assert not missing
+
+
+def test_one_version_in_all_files() -> None:
+    version = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
+    citation = dict(re.findall(r"^(version|date-released): (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE))
+    changes = re.findall(r"^## (\S+) \((\S+)\)$", (ROOT / "docs" / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert citation["version"] == version
+    assert changes[0] == (version, citation["date-released"])
+
+
+def test_the_versions_of_python_are_those_of_the_extension_module() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    least = project["requires-python"].removeprefix(">=")
+    classified = [name.rpartition(" ")[2] for name in project["classifiers"] if re.search(r":: 3\.\d+$", name)]
+    assert classified[0] == least
+    assert f"abi3-py{least.replace('.', '')}" in (ROOT / "crates/weft-py/Cargo.toml").read_text()

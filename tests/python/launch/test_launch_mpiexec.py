@@ -112,7 +112,9 @@ def test_a_verdict_of_the_diagnosis_ends_the_job(monkeypatch):
 
 
 def test_no_mpiexec(tmp_path):
-    with pytest.raises(RunError, match=r"no mpiexec: neither .*bin/mpiexec nor one in PATH\. Install the mpich wheel"):
+    with pytest.raises(
+        RunError, match=r"^no mpiexec in PATH: starting ranks needs mpich: pip install 'weft\[mpi\]', or"
+    ):
         mpiexec.command({"PATH": str(tmp_path)}, str(tmp_path / "bin" / "python"))
 
 
@@ -137,6 +139,30 @@ def test_the_mpiexec_of_a_site_library(tmp_path):
     with pytest.raises(RunError, match="no mpiexec for WEFT_MPI_LIBRARY=.*Set WEFT_MPIEXEC"):
         mpiexec.command(variables)
     assert mpiexec.command({"WEFT_MPIEXEC": "sh -c", "PATH": os.environ["PATH"]}) == ["sh", "-c"]
+
+
+def test_the_library_of_a_site_mpiexec(tmp_path):
+    """Without a variable and the MPICH wheel: what was installed with the mpiexec in PATH, linked from there."""
+    program = tmp_path / "openmpi" / "bin" / "orterun"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    python = str(tmp_path / "venv" / "bin" / "python")
+    bin = tmp_path / "bin"
+    bin.mkdir()
+    (bin / "mpiexec").symlink_to(program)
+    variables = {"PATH": str(bin)}
+    assert mpiexec.library(variables, python) == "libmpi_abi.so.1"
+    library = tmp_path / "openmpi" / "lib64" / "libmpi.so.40"
+    library.parent.mkdir()
+    library.touch()
+    assert mpiexec.library(variables, python) == str(library)
+    assert mpiexec.library({"PATH": "", "WEFT_MPIEXEC": f"{program} -host a"}, python) == str(library)
+    assert mpiexec.library({"PATH": ""}, python) == "libmpi_abi.so.1"
+    own = tmp_path / "venv" / "lib" / "libmpi.so.12"
+    own.parent.mkdir(parents=True)
+    own.touch()
+    assert mpiexec.library(variables, python) == str(own)
 
 
 def test_the_default_is_beside_python():

@@ -31,9 +31,7 @@ pub enum LoadError {
              cannot live in one process: unset {LIBRARY_VARIABLE} or set it to the loaded one", wanted.display(), mapped.display())]
     Two { wanted: PathBuf, mapped: PathBuf },
     /// Nothing was found at all.
-    #[error(
-        "no MPI library found{tried}. Install the 'mpich' package or set {LIBRARY_VARIABLE} to the path of libmpi.so"
-    )]
+    #[error("no MPI library found{tried}: pip install 'weft[mpi]', or set {LIBRARY_VARIABLE} to the path of libmpi.so")]
     None { tried: String },
 }
 
@@ -57,7 +55,7 @@ pub struct Hints {
     pub variable: Option<PathBuf>,
     /// An MPI library that this process has mapped already.
     pub mapped: Option<PathBuf>,
-    /// The caller's default.
+    /// The caller's default; where it is a name without a folder, the first to ask the system's loader for.
     pub default: Option<PathBuf>,
 }
 
@@ -83,10 +81,14 @@ impl Hints {
         if let Some(mapped) = &self.mapped {
             return Ok(vec![mapped.clone()]);
         }
-        if let Some(default) = &self.default {
-            return Ok(vec![follow_linker_script(default)]);
+        let names = LOADER_NAMES.iter().map(PathBuf::from);
+        match &self.default {
+            Some(name) if name.file_name() == Some(name.as_os_str()) => {
+                Ok([name.clone()].into_iter().chain(names.filter(|other| other != name)).collect())
+            }
+            Some(file) => Ok(vec![follow_linker_script(file)]),
+            None => Ok(names.collect()),
         }
-        Ok(LOADER_NAMES.iter().map(PathBuf::from).collect())
     }
 }
 
@@ -168,7 +170,17 @@ mod tests {
         assert_eq!(only(hints(None, Some("/b"), Some("/c"))), "/b");
         assert_eq!(only(hints(None, None, Some("/c"))), "/c");
         assert_eq!(only(hints(None, None, None)), LOADER_NAMES[0]);
+        assert_eq!(hints(None, None, Some("/c")).candidates().unwrap().len(), 1);
         assert_eq!(only(hints(Some("/b"), Some("/b"), None)), "/b");
+    }
+
+    #[test]
+    fn a_name_for_the_loader_is_followed_by_the_other_names() {
+        let names = |default| hints(None, None, default).candidates().unwrap();
+        assert_eq!(names(Some("libmpi_mine.so"))[0], Path::new("libmpi_mine.so"));
+        assert_eq!(names(Some("libmpi_mine.so"))[1..], LOADER_NAMES.map(PathBuf::from));
+        assert_eq!(names(Some(LOADER_NAMES[1])).len(), LOADER_NAMES.len());
+        assert_eq!(names(Some(LOADER_NAMES[1]))[..2], [LOADER_NAMES[1], LOADER_NAMES[0]].map(PathBuf::from));
     }
 
     #[test]
@@ -210,7 +222,10 @@ mod tests {
     fn a_search_that_fails_says_what_was_tried() {
         let open = |name: &str| LoadError::Open { path: name.into(), reason: "no such file".into() };
         let text = none_of(&[open("libmpi.so.12"), open("libmpi.so")]).to_string();
-        assert!(text.starts_with("no MPI library found (tried libmpi.so.12, libmpi.so). Install"), "{text}");
+        assert!(
+            text.starts_with("no MPI library found (tried libmpi.so.12, libmpi.so): pip install 'weft[mpi]'"),
+            "{text}"
+        );
     }
 
     proptest! {

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from weft.extras import require
 from weft.papers.feldmann1993 import finite_elements, patterns
 from weft.papers.feldmann1993.given import Exchanges, MeshResult, Times
 from weft.papers.feldmann1993.published import (
@@ -37,6 +38,10 @@ TABLES = ("1", "2", "3", "4", "5", "6", "speed-ups")
 """The tables that are reproduced; `speed-ups` is ours."""
 FIGURES = ("2", "3", "4", "5", "6")
 """The figures that have data."""
+_OF_MESHES = ("4", "5", "6", "speed-ups")
+"""Tables of meshes that are divided among processors."""
+_FIGURES_OF_MESHES = ("5", "6")
+"""Figures of such meshes."""
 
 
 def reproduce(table: str | int | None = None, figure: str | int | None = None, *, exchanges: Exchanges) -> Reproduction:
@@ -53,9 +58,15 @@ def reproduce(table: str | int | None = None, figure: str | int | None = None, *
     ------
     PaperError
         For a table or figure that is not reproduced.
+    UsageError
+        For one of meshes, where what divides them is not installed; before anything is compiled.
     """
     wanted = chosen(NAME, "table", table, TABLES, figure)
     drawn = chosen(NAME, "figure", figure, FIGURES, table, "figure 1 is a drawing")
+    divided = [f"table {table}" for table in wanted if table in _OF_MESHES]
+    divided += [f"figure {figure}" for figure in drawn if figure in _FIGURES_OF_MESHES]
+    if divided:
+        require(f"dividing the meshes of {divided[0]}", "meshes")
     reproduced = [_table(number, exchanges) for number in wanted] + [_figure(number, exchanges) for number in drawn]
     title = (
         "Relative errors of what is simulated, by table: times of patterns against what was measured. The "

@@ -1,0 +1,36 @@
+"""Packages that not everyone needs: which extra of weft installs each, and what is said where one is missing."""
+
+from __future__ import annotations
+
+import importlib.util
+
+from weft._core import UsageError
+
+EXTRAS = {"mpich": "mpi", "jinja2": "report", "plotly": "report", "meshio": "meshes", "pymetis": "meshes"}
+"""The extra (`[project.optional-dependencies]` of pyproject.toml) that installs a package."""
+
+
+def needs(what: str, package: str) -> str:
+    """One sentence for a package that is missing, with the line to type.
+
+    >>> needs("a report", "plotly")
+    "a report needs plotly: pip install 'weft[report]'"
+    """
+    return f"{what} needs {package}: pip install 'weft[{EXTRAS[package]}]'"
+
+
+def require(what: str, extra: str) -> None:
+    """Refuse what needs an extra that is not installed. Nothing is imported: it can be asked before long work.
+
+    Raises
+    ------
+    UsageError
+        For the first of its packages that is missing.
+
+    Examples
+    --------
+    >>> require("a report", "report")
+    """
+    for package, installed_by in EXTRAS.items():
+        if installed_by == extra and importlib.util.find_spec(package) is None:
+            raise UsageError(needs(what, package))
