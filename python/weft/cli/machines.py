@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import tomllib
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -148,6 +147,8 @@ def _show_grains(grains: pl.DataFrame) -> None:
 
 
 def _facts(machine: Any) -> dict[str, Any]:
+    import tomllib
+
     return tomllib.loads(machine.to_toml())
 
 
