@@ -145,7 +145,7 @@ struct Edge<'a, T> {
 /// The row is as [`Row`] says, and `copy` has memory for so many columns.
 pub(super) unsafe fn padded<T: Scalar>(span: &Span<T>, reach: &Reach, row: *const T, copy: *mut T) -> *const T {
     let columns = Edge { span, reach, at: span.from, count: span.to - span.from };
-    // SAFETY: as for this function.
+    // SAFETY: the row is as `Row` says, and the copy has memory for all of its columns (this function's conditions).
     unsafe { columns.copy(row, copy) };
     copy.wrapping_add(reach.low).wrapping_sub(span.from)
 }

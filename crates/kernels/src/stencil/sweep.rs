@@ -447,7 +447,7 @@ impl<T: Element> Plan<T> {
         if let Kernel::Direct { padded, reach, .. } = &self.kernel
             && !padded.is_empty()
         {
-            // SAFETY: as for this function.
+            // SAFETY: rows are those of the neighbours, valid for the span as `Row` says (this function's condition).
             unsafe { pad_rows(&mut work.rows, padded, &span, reach, &mut work.copies) };
             (span.low, span.high) = (End::Memory, End::Memory);
         }

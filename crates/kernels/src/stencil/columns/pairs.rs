@@ -123,7 +123,7 @@ impl<V: Lanes> Pair<'_, '_, V> {
     #[inline(always)]
     unsafe fn compute<const U: usize, const SYMMETRIC: bool>(&self) {
         let row = self.row;
-        // SAFETY: as for this function.
+        // SAFETY: rows and `out` have both rows of the pair (this function's condition), and lines are those of `out`.
         unsafe {
             if row.store == Store::StreamLines {
                 let first = self.start + row.span.from;
