@@ -1,15 +1,21 @@
-"""Writes the page of benchmarks, docs/benchmarks.md, of the records; `--check` says whether it is what they say."""
+"""Writes what is made of the records: the page of benchmarks, docs/benchmarks.md, the README's table and pictures.
+
+With `--check` nothing is written: it says whether all of them are what the records say.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
-from benches import recording
+from benches import comparison, pictures, recording
 from benches.catalogue import benchmarks
 
-PAGE = recording.ROOT / "docs" / "benchmarks.md"
+DOCS = recording.ROOT / "docs"
+PAGE = DOCS / "benchmarks.md"
+README = recording.ROOT / "README.md"
 HOW = "python -m benches.page"
 
 INTRODUCTION = f"""# Benchmarks
@@ -60,15 +66,27 @@ def page() -> str:
     return "\n".join(parts)
 
 
+def generated() -> dict[Path, str]:
+    """All files that are made of the records, as they should be."""
+    records = newest()
+    return {
+        PAGE: page(),
+        README: comparison.inserted(README.read_text(), comparison.table(records)),
+        DOCS / "stencils.svg": pictures.stencils(records["stencil-cases"]),
+        DOCS / "hypercubes.svg": pictures.hypercubes(),
+    }
+
+
 def main() -> int:
-    """Write the page, or with `--check` compare it; 1 where it is another."""
+    """Write the files, or with `--check` compare them; 1 where one is another."""
     if "--check" not in sys.argv[1:]:
-        PAGE.write_text(page())
+        for path, text in generated().items():
+            path.write_text(text)
         return 0
-    if PAGE.read_text() == page():
-        return 0
-    print(f"{PAGE.relative_to(recording.ROOT)} is not what the records say: run {HOW}", file=sys.stderr)
-    return 1
+    others = [path for path, text in generated().items() if not path.exists() or path.read_text() != text]
+    for path in others:
+        print(f"{path.relative_to(recording.ROOT)} is not what the records say: run {HOW}", file=sys.stderr)
+    return int(bool(others))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benches import harness, page, recording
+from benches import comparison, harness, page, recording
 from benches.__main__ import main
 from benches.catalogue import HERE, benchmarks, modules
 from weft.samples import SamplesError
@@ -68,8 +68,32 @@ def test_records_keep_to_the_form(path):
     assert path.stem.startswith(f"{day}-{record['benchmark']}")
 
 
-def test_the_page_shows_the_records():
-    assert page.PAGE.read_text() == page.page(), f"run {page.HOW}"
+@pytest.mark.parametrize("path", page.generated(), ids=lambda path: path.name)
+def test_pages_and_pictures_show_the_records(native, path):
+    assert path.read_text() == page.generated()[path], f"run {page.HOW}"
+
+
+def test_another_picture_is_told(native, monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(page, "generated", lambda: {tmp_path / "x.svg": "one"})
+    monkeypatch.setattr(recording, "ROOT", tmp_path)
+    monkeypatch.setattr("sys.argv", ["page", "--check"])
+    assert page.main() == 1
+    assert capsys.readouterr().err == f"x.svg is not what the records say: run {page.HOW}\n"
+    (tmp_path / "x.svg").write_text("one")
+    assert page.main() == 0
+
+
+def test_a_table_needs_both_its_marks():
+    whole = f"a\n{comparison.BEGIN}\nold\n{comparison.END}\nb"
+    assert comparison.inserted(whole, "new") == f"a\n{comparison.BEGIN}\nnew\n{comparison.END}\nb"
+    for broken in ("", comparison.BEGIN, whole + whole):
+        with pytest.raises(ValueError, match=r"^the page needs <!-- of the records.* each once$"):
+            comparison.inserted(broken, "new")
+
+
+def test_what_the_table_cites_is_in_the_records():
+    with pytest.raises(KeyError, match="native-overhead"):
+        comparison.table({})
 
 
 def _record(**changes):
