@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli import outputs, teaching
+from weft.cli import errors, outputs, teaching
 
 if TYPE_CHECKING:
     import polars as pl
+
+RATIO, LOW, HIGH = "ratio ", "ratio_low ", "ratio_high "
+"""How the columns of ratios and of the ends of their intervals begin."""
 
 _EXAMPLES = """
 weft compare ipsc860 ncube6400  # two machines of the catalogue
 weft compare here.csv here.toml  # what was measured and what the fitted machine says
 weft compare here.csv ipsc860 ipsc1  # ratios to the first; machines run what the files hold
-weft compare monday.csv tuesday.csv --format csv  # two runs, for other tools
+weft compare monday.csv tuesday.csv --fail-above 1.1  # exit code 3 if Tuesday is slower, beyond all intervals
+weft compare monday.csv tuesday.csv --format csv  # two runs, for other tools; or json
 """
 
 
@@ -26,6 +31,7 @@ class Format(enum.StrEnum):
 
     TABLE = "table"
     CSV = "csv"
+    JSON = "json"
 
 
 def add_to(app: typer.Typer) -> None:
@@ -44,6 +50,12 @@ def compare(
             help="Distances, where only machines are compared. Default: those of each machine's nearest nodes."
         ),
     ] = None,
+    fail_above: Annotated[
+        float | None,
+        typer.Option(
+            help="Exit code 3 where the whole interval of a ratio is above this: 1.1 for what is slower by a tenth."
+        ),
+    ] = None,
     shown: Annotated[Format, typer.Option("--format", help="How it is shown.")] = Format.TABLE,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write the comparison to a .csv file.")] = None,
     force: outputs.Replace = False,
@@ -51,12 +63,16 @@ def compare(
     """Machines and files of samples side by side: seconds of each, and ratios to the first.
 
     A machine runs, in virtual time, the benchmarks that the files of samples hold; without files, echo. Where no
-    distance is told, it is that of the machine's nearest nodes.
+    distance is told, it is that of the machine's nearest nodes. A ratio of measurements has the interval that the ends
+    of both intervals leave; one marked ~ cannot be told from 1.
     """
+    from weft._core import UsageError
     from weft.files import deliver
     from weft.model import compare as side_by_side
     from weft.study.subjects import tables
 
+    if fail_above is not None and not fail_above > 0:
+        raise UsageError(f"--fail-above: expected a positive ratio, found {fail_above}")
     outputs.check(output, (".csv",), force=force)
     names, samples, notes = tables(subjects, lengths, hops)
     joined = side_by_side(*samples, labels=names)
@@ -64,10 +80,17 @@ def compare(
         deliver(joined.write_csv().encode(), output)
     if shown is Format.CSV:
         typer.echo(joined.write_csv(), nl=False)
+    elif shown is Format.JSON:
+        typer.echo(joined.write_json())
     else:
         _show(joined)
+        if alike := _alike(joined):
+            typer.echo(alike)
     for note in notes:
         typer.echo(note, err=True)
+    if fail_above is not None and (slower := _slower(joined, fail_above)):
+        typer.echo(f"slower than --fail-above {fail_above:g}: {'; '.join(slower)}", err=True)
+        raise typer.Exit(errors.REGRESSION)
 
 
 def _show(joined: pl.DataFrame) -> None:
@@ -76,16 +99,58 @@ def _show(joined: pl.DataFrame) -> None:
 
     from weft.cli.printing import show
 
-    columns = [name for name in joined.columns if not name.startswith(("ratio_low ", "ratio_high "))]
+    columns = [name for name in joined.columns if not name.startswith((LOW, HIGH))]
     columns = [name for name in columns if joined[name].is_not_null().any()]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in columns:
         kind, _, machine = name.partition(" ")
         heading = machine if kind == "seconds" else f"÷ {_first(joined)}" if kind == "ratio" else name
         table.add_column(heading, justify="left" if name in ("benchmark", "algorithm") else "right")
-    for row in joined.select(columns).iter_rows(named=True):
-        table.add_row(*(_cell(name, value) for name, value in row.items()))
+    for row in joined.iter_rows(named=True):
+        table.add_row(*(_ratio(row, name) if name.startswith(RATIO) else _cell(name, row[name]) for name in columns))
     show(table)
+
+
+def _ratios(joined: pl.DataFrame) -> Iterator[tuple[dict[str, Any], str, float, float, float]]:
+    """Every ratio: its row, the machine it is of, and its value with both ends of its interval."""
+    machines = [name.removeprefix(RATIO) for name in joined.columns if name.startswith(RATIO)]
+    for row in joined.iter_rows(named=True):
+        for machine in machines:
+            if row[RATIO + machine] is not None:
+                yield row, machine, row[RATIO + machine], row[LOW + machine], row[HIGH + machine]
+
+
+def _alike(joined: pl.DataFrame) -> str:
+    """How many ratios have an interval that 1 is in, in a sentence; empty where none has an interval."""
+    intervals = [(low, high) for _, _, _, low, high in _ratios(joined) if low < high]
+    alike = sum(low <= 1 <= high for low, high in intervals)
+    if not intervals:
+        return ""
+    return f"~ {alike} of {len(intervals)} ratios with an interval cannot be told from 1: the intervals overlap."
+
+
+def _slower(joined: pl.DataFrame, limit: float) -> list[str]:
+    """The ratios whose whole interval is above a limit, in words."""
+    keys = [name for name in joined.columns if not name.startswith(("seconds ", RATIO, LOW, HIGH))]
+    slower = []
+    for row, machine, ratio, low, high in _ratios(joined):
+        if low > limit:
+            where = " ".join(_cell(key, row[key]) for key in keys if row[key] is not None)
+            slower.append(f"{machine}, {where}: {_times(ratio)}{_between(low, high)}")
+    return slower
+
+
+def _times(ratio: float) -> str:
+    from weft.units import digits
+
+    return f"{digits(ratio)}×"
+
+
+def _between(low: float, high: float) -> str:
+    """The interval of a ratio, in brackets; empty where there is none."""
+    from weft.units import digits
+
+    return f" ({digits(low)} to {digits(high)})" if low < high else ""
 
 
 def _first(joined: pl.DataFrame) -> str:
@@ -93,13 +158,20 @@ def _first(joined: pl.DataFrame) -> str:
     return next(name for name in joined.columns if name.startswith("seconds ")).removeprefix("seconds ")
 
 
+def _ratio(row: dict[str, Any], name: str) -> str:
+    """A ratio with its interval, marked where 1 is in it."""
+    ratio, machine = row[name], name.removeprefix(RATIO)
+    if ratio is None:
+        return ""
+    low, high = row[LOW + machine], row[HIGH + machine]
+    return f"{'~ ' if low < high and low <= 1 <= high else ''}{_times(ratio)}{_between(low, high)}"
+
+
 def _cell(name: str, value: object) -> str:
-    from weft.units import digits, length, seconds
+    from weft.units import length, seconds
 
     if value is None:
         return ""
     if name.startswith("seconds "):
         return seconds(float(str(value)))
-    if name.startswith("ratio "):
-        return f"{digits(float(str(value)))}×"
     return length(float(str(value))) if name == "bytes" else str(value)

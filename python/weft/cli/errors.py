@@ -1,4 +1,4 @@
-"""What becomes of errors: one clear message and an exit code, 2 for usage, 1 for failure."""
+"""What becomes of errors: one clear message and an exit code: 2 for usage, 1 for failure, 3 for a regression."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import os
 import sys
 import traceback
 
-USAGE, FAILURE, INTERRUPTED = 2, 1, 130
+USAGE, FAILURE, REGRESSION, INTERRUPTED = 2, 1, 3, 130
+"""Exit codes; `REGRESSION` is of a command that did all that it should and found what it was asked to fail for."""
 
 _CODES = (
     ("weft._core", "UsageError", USAGE),
