@@ -54,7 +54,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show weft's version.")
+        bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Show weft's version.")
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show where in weft an error came from.")] = False,
 ) -> None: ...

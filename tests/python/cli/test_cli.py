@@ -118,6 +118,13 @@ def test_a_startup_that_may_be_0_makes_no_machine(weft, tmp_path):
     assert weft("fit noisy.csv")[0] == 0
 
 
+@pytest.mark.parametrize("option", ["--version", "-V"])
+def test_the_version(weft, option):
+    from weft._core import __version__
+
+    assert weft(option) == (0, f"weft {__version__}\n", "")
+
+
 def test_csv_has_the_promised_columns(weft):
     code, out, _ = weft("measure echo --on alpha --bytes 8:64 --hops 1:2 --format csv")
     assert code == 0
