@@ -169,6 +169,22 @@ fn effort_never_makes_a_schedule_worse() {
 }
 
 #[test]
+fn no_effort_is_worse_than_the_papers_compiler() {
+    let resources = iwarp(&[8, 8], 12);
+    for degree in 2..12 {
+        for words in [10, 3000] {
+            let set = pattern(&format!("random:{degree}"), &resources, words);
+            let seconds = |compiler| {
+                let options = Options { compiler, ..weft(0.0) };
+                compiled(&set, &resources, &options).unwrap().predicted_seconds
+            };
+            let (ours, theirs) = (seconds(Compiler::Weft), seconds(Compiler::Apr));
+            assert!(ours <= theirs * (1.0 + 1e-9), "degree {degree}, {words} words: {ours} against {theirs}");
+        }
+    }
+}
+
+#[test]
 fn the_same_seed_gives_the_same_schedule() {
     let resources = iwarp(&[8, 8], 12);
     for (name, effort) in [("random:6", 0.1), ("all-to-all", 0.1)] {

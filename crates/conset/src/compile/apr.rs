@@ -34,24 +34,29 @@ struct Router<'a> {
     starts: Vec<Vec<u32>>,
     ends: Vec<Vec<u32>>,
     places: Vec<Option<(usize, Vec<u32>)>>,
+    /// Vertices that may still be looked at.
+    steps: usize,
 }
 
-/// A plan with the fewest phases for which the rounds are enough, from `least` on; none when interrupted before.
+/// A plan with the fewest phases for which the rounds are enough, from `least` on; none when interrupted before, or when
+/// paths have been searched for over `steps` vertices.
 pub fn route(
     set: &ConnectionSet,
     resources: &Resources,
     network: &Network,
     hops: &[u32],
     least: usize,
+    steps: usize,
     control: &Control,
 ) -> Option<Plan> {
+    let mut steps = steps;
     let mut random = generator(control.seed, 77);
     let ranks = set.ranks().unwrap_or_default();
     let mut order: Vec<usize> = (0..set.connections.len()).collect();
     order.sort_by_key(|&c| (ranks.get(c).copied().unwrap_or(0), Reverse(hops[c])));
     for phases in least.. {
         control.report(&format!("APR with {phases} phases"), None);
-        let mut router = Router::new(set, network, resources, phases);
+        let mut router = Router::new(set, network, resources, phases, steps);
         let mut failed = router.route_all(&order, control)?;
         for _ in 0..ROUNDS {
             if failed.is_empty() {
@@ -64,12 +69,19 @@ pub fn route(
         if failed.is_empty() {
             return Some(router.plan());
         }
+        steps = router.steps;
     }
     None
 }
 
 impl<'a> Router<'a> {
-    fn new(set: &'a ConnectionSet, network: &'a Network, resources: &'a Resources, phases: usize) -> Router<'a> {
+    fn new(
+        set: &'a ConnectionSet,
+        network: &'a Network,
+        resources: &'a Resources,
+        phases: usize,
+        steps: usize,
+    ) -> Router<'a> {
         Router {
             set,
             network,
@@ -79,20 +91,29 @@ impl<'a> Router<'a> {
             starts: vec![vec![0; network.nodes]; phases],
             ends: vec![vec![0; network.nodes]; phases],
             places: vec![None; set.connections.len()],
+            steps,
         }
     }
 
-    /// Routes connections one by one; those that found no way. None when interrupted.
+    /// Routes connections one by one; those that found no way. None when interrupted, or without steps.
     fn route_all(&mut self, order: &[usize], control: &Control) -> Option<Vec<usize>> {
         let mut failed = Vec::new();
         for &connection in order {
-            if control.is_interrupted() {
+            if control.is_interrupted() || self.steps == 0 {
                 return None;
             }
             let (low, high) = self.window(connection);
-            let ways = (low..=high).filter_map(|phase| self.shortest(phase, connection).map(|way| (way, phase)));
-            match ways.min_by_key(|((cost, _), _)| *cost) {
-                Some(((_, route), phase)) => self.take(connection, phase, route),
+            let mut shortest: Option<(u32, Vec<u32>, usize)> = None;
+            for phase in low..=high {
+                let path = self.shortest(phase, connection);
+                if let Some((cost, route)) = path
+                    && shortest.as_ref().is_none_or(|(least, ..)| cost < *least)
+                {
+                    shortest = Some((cost, route, phase));
+                }
+            }
+            match shortest {
+                Some((_, route, phase)) => self.take(connection, phase, route),
                 None => failed.push(connection),
             }
         }
@@ -121,8 +142,8 @@ impl<'a> Router<'a> {
         node < self.network.nodes && self.resources.node_channels.is_some_and(|limit| self.nodes[phase][node] >= limit)
     }
 
-    /// The cost and the way of a shortest path in one copy of the graph, if there is one.
-    fn shortest(&self, phase: usize, connection: usize) -> Option<(u32, Vec<u32>)> {
+    /// The cost and the route of a shortest path in one copy of the graph, if there is one.
+    fn shortest(&mut self, phase: usize, connection: usize) -> Option<(u32, Vec<u32>)> {
         let c = self.set.connections[connection];
         let (source, destination) = (c.source as usize, c.destination as usize);
         let ports_taken = |counts: &[u32], node: usize| self.resources.ports.is_some_and(|limit| counts[node] >= limit);
@@ -140,6 +161,7 @@ impl<'a> Router<'a> {
         let mut queue = BinaryHeap::from([Reverse((least[source], source as u32))]);
         while let Some(Reverse((so_far, at))) = queue.pop() {
             let at = at as usize;
+            self.steps = self.steps.saturating_sub(1);
             if at == destination {
                 break;
             }
