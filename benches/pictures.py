@@ -46,7 +46,7 @@ def stencils(record: dict[str, Any]) -> str:
     def at(value: float) -> float:
         return left + (right - left) * value / most
 
-    title = "Stencils on one thread: weft's speed, of C built with -O3 -march=native"
+    title = "Stencils on one thread: speed of weft relative to C (-O3 -march=native)"
     parts = [
         text(16, 26, title, size=15),
         text(16, 45, f"{record['date'][:10]}, {record['machine'].get('processor', '')}", colour="#64748b"),
