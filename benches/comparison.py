@@ -51,13 +51,14 @@ ROWS: tuple[tuple[str, str, tuple[Cited, ...]], ...] = (
     ),
     (
         "mpi4py by hand",
-        "exchanges ghost cells in one call, or in two with computation between; {} times the run time of the fastest "
-        "hand-written version on two ranks",
+        "exchanges ghost cells in one call, or in two with computation between; takes {} times as long as the "
+        "fastest hand-written version on two ranks",
         (("halo", "3-D 128^3, axis 0 divided: weft/the best by hand", ".2f"),),
     ),
     (
         "MPI_Neighbor_alltoallv",
-        "measures which way of sending is fastest: {} times the run time for 8 bytes to each neighbour in a 3-D torus",
+        "sends in the way that it has measured to be fastest: takes {} times as long for 8 bytes to each "
+        "neighbour in a 3-D torus",
         (("neighbor", "3-D torus, 8 bytes: weft/MPI", ".2f"),),
     ),
 )
