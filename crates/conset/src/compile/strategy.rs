@@ -22,7 +22,9 @@ impl Compilation<'_> {
     /// The paper's compiler as one candidate, where it takes no longer than what else is tried without effort.
     fn consider_baseline(&self, best: &mut Best) {
         let Demand { set, network, .. } = self.demand;
-        let one_round = set.connections.len().saturating_mul(self.least as usize).saturating_mul(network.vertices);
+        // Each connection is looked for in every phase, and among all orders.
+        let paths = (self.least as usize).saturating_mul(network.vertices);
+        let one_round = set.connections.len().saturating_mul(paths.saturating_add(set.orders.len()));
         if one_round <= BASELINE_STEPS && !self.control.is_interrupted() {
             self.consider(self.baseline_within(BASELINE_STEPS), best);
             self.report("the compiler of 1993", best);
