@@ -1,0 +1,150 @@
+"""How often printed 95% intervals hold what they are for, by simulation with noise whose median is known.
+
+Of medians with a fixed number of launches, and where the protocol itself decides when to stop; of the parameters of
+fits, their predictions, ratios of comparisons, and held-out errors of estimates. Beside each coverage is the median
+width relative to the ideal one, that of an interval by who knows the noise and its dependence.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from benches.benchmark import Benchmark, positive
+from benches.recording import Report
+from benches.study.noise import NOISES, Noise, autoregressive, normal
+from weft import model
+from weft.estimation.estimates import quantiles
+from weft.launch.protocol import Protocol, is_converged
+from weft.samples import median_interval
+
+COUNTS = (6, 20, 30, 60)
+SIGMAS = (0.03, 0.08, 0.2)
+"""Standard deviations of launches, relative to their time: what converges at once, late and never."""
+
+BOUNDS = 0.93, 0.97
+"""Between what a 95% interval is to cover."""
+
+LENGTHS = tuple(8 << k for k in range(0, 14))
+STARTUP, BYTE_TIME = 1e-6, 1e-10
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--series", type=positive, default=2000, help="series of each noise (default 2000)")
+    parser.add_argument("--fits", type=positive, default=200, help="fits of each noise (default 200)")
+    parser.add_argument("--seed", type=int, default=1, help="of all draws (default 1)")
+
+
+def times(noise: Noise, generator: np.random.Generator, shape: tuple[int, int], sigma: float) -> np.ndarray:
+    """Seconds of launches whose true median is 1."""
+    return np.asarray(np.exp(sigma * (noise.draw(generator, shape) - noise.median)))
+
+
+def fixed(noise: Noise, count: int, series: int, seed: int) -> tuple[float, float, float]:
+    """Coverage of medians of so many launches, what the interval says that it is, and width over the ideal."""
+    found = [median_interval(row) for row in times(noise, np.random.default_rng(seed), (series, count), 0.03)]
+    widths = np.median([one.high - one.low for one in found])
+    ideal = noise.ideal(count, 0.03) / math.exp(0.03 * noise.median)
+    return float(np.mean([one.low <= 1.0 <= one.high for one in found])), found[0].coverage, float(widths / ideal)
+
+
+def stopped(row: Sequence[float], protocol: Protocol) -> int:
+    """How many launches the protocol makes of these, by its own rule."""
+    for count in range(protocol.launches, protocol.most):
+        if is_converged(row[:count], protocol):
+            return count
+    return protocol.most
+
+
+def sequential(noise: Noise, sigma: float, series: int, seed: int) -> tuple[float, float, float]:
+    """Coverage where the protocol stops, of those that say 95%; their share, and their launches on average."""
+    protocol = Protocol()
+    inside, counts = [], []
+    for row in times(noise, np.random.default_rng(seed), (series, protocol.most), sigma):
+        count = stopped(row.tolist(), protocol)
+        found = median_interval(row[:count])
+        if found.coverage >= 0.95:
+            inside.append(found.low <= 1.0 <= found.high)
+            counts.append(count)
+    return float(np.mean(inside)), len(inside) / series, float(np.mean(counts))
+
+
+def launches(correlation: float, count: int, common: float, generator: np.random.Generator) -> pl.DataFrame:
+    """Samples of a straight line; of the noise of 5% this share of the variance is a launch's own at all lengths."""
+    draw = autoregressive(correlation, normal)
+    unit = math.sqrt(1.0 - correlation**2)
+    shared = draw(generator, (1, count))[0] * unit
+    rows = []
+    for length in LENGTHS:
+        own = draw(generator, (1, count))[0] * unit
+        noise = 0.05 * (math.sqrt(common) * shared + math.sqrt(1.0 - common) * own)
+        rows += [(length, i, (STARTUP + BYTE_TIME * length) * math.exp(one)) for i, one in enumerate(noise)]
+    table = pl.DataFrame(rows, schema=["bytes", "repetition", "seconds"], orient="row")
+    head = {"source": "measured", "machine": "simulated", "benchmark": "echo", "ranks": 2, "hops": 1}
+    return table.with_columns(**{name: pl.lit(value) for name, value in head.items()})
+
+
+def fits(correlation: float, common: float, count: int, number: int, seed: int) -> dict[str, float]:
+    """Coverage of startup and byte time, of predictions of the next measurement, and of ratios of comparisons."""
+    generator = np.random.default_rng(seed)
+    hits: dict[str, list[bool]] = {"startup": [], "byte time": [], "prediction": [], "ratio": []}
+    for _ in range(number):
+        one, other = (launches(correlation, count, common, generator) for _ in range(2))
+        fitted = model.fit(one, most_pieces=1)
+        hits["startup"].append(fitted.startup.low <= STARTUP <= fitted.startup.high)
+        hits["byte time"].append(fitted.byte_time.low <= BYTE_TIME <= fitted.byte_time.high)
+        medians = other.group_by("bytes").agg(pl.col("seconds").median())
+        for length, seconds in medians.iter_rows():
+            _, low, high = fitted.echo.interval(length)
+            hits["prediction"].append(low <= seconds <= high)
+        ratios = model.compare(one, other, labels=["one", "other"])
+        hits["ratio"] += ((ratios["ratio_low other"] <= 1.0) & (ratios["ratio_high other"] >= 1.0)).to_list()
+    return {name: float(np.mean(inside)) for name, inside in hits.items()}
+
+
+def held_out(count: int, series: int, seed: int) -> float:
+    """Coverage of the interval that so many held-out errors make around a further program."""
+    errors = np.random.default_rng(seed).standard_normal((series, count + 1)) * 0.1
+    inside = []
+    for row in errors:
+        high, low = quantiles(row[:-1].tolist())
+        inside.append(low <= row[-1] <= high)
+    return float(np.mean(inside))
+
+
+def run(chosen: argparse.Namespace, report: Report) -> None:
+    low, high = BOUNDS
+    report.protocol = {"series": chosen.series, "fits": chosen.fits, "seed": chosen.seed, "bounds": list(BOUNDS)}
+
+    def judged(name: str, value: float, is_promised: bool) -> None:
+        if not is_promised:
+            report.figure(name, value, "ratio")
+            return
+        report.figure(name, value, "ratio", low, "at least")
+        report.figure(f"{name}: upper bound", value, "ratio", high, "at most", quiet=value <= high)
+
+    for noise in NOISES:
+        for count in COUNTS:
+            covered, said, width = fixed(noise, count, chosen.series, chosen.seed)
+            judged(f"{count} launches, {noise.name}", covered, noise.promised and said >= 0.95)
+            report.figure(f"{count} launches, {noise.name}: said", said, "ratio")
+            report.figure(f"{count} launches, {noise.name}: width over ideal", width, "ratio")
+        for sigma in SIGMAS:
+            covered, share, count = sequential(noise, sigma, chosen.series, chosen.seed)
+            judged(f"stopped, {sigma:.0%}, {noise.name}", covered, noise.promised)
+            report.figure(f"stopped, {sigma:.0%}, {noise.name}: launches", count)
+    for correlation in (0.0, 0.3, 0.6):
+        for common in (0.0, 0.5):
+            for name, covered in fits(correlation, common, 20, chosen.fits, chosen.seed).items():
+                judged(f"{name}, AR(1) {correlation}, {common:.0%} common", covered, True)
+    for count in (40, 88):
+        judged(f"estimate, {count} held out", held_out(count, 4 * chosen.series, chosen.seed), True)
+
+
+BENCHMARK = Benchmark(
+    "interval-coverage", "coverage of printed intervals by simulation", "some minutes", run, options
+)
