@@ -19,7 +19,7 @@ from benches.recording import Report
 from benches.study.noise import NOISES, Noise, autoregressive, normal
 from weft import model
 from weft.estimation.estimates import quantiles
-from weft.launch.protocol import Protocol, is_converged
+from weft.launch.protocol import Protocol, is_settled
 from weft.samples import median_interval
 
 COUNTS = (6, 20, 30, 60)
@@ -29,7 +29,7 @@ SIGMAS = (0.03, 0.08, 0.2)
 BOUNDS = 0.93, 0.97
 """Between what a 95% interval is to cover."""
 
-LENGTHS = tuple(8 << k for k in range(0, 14))
+LENGTHS = tuple(8 << k for k in range(14))
 STARTUP, BYTE_TIME = 1e-6, 1e-10
 
 
@@ -55,7 +55,7 @@ def fixed(noise: Noise, count: int, series: int, seed: int) -> tuple[float, floa
 def stopped(row: Sequence[float], protocol: Protocol) -> int:
     """How many launches the protocol makes of these, by its own rule."""
     for count in range(protocol.launches, protocol.most):
-        if is_converged(row[:count], protocol):
+        if is_settled(row[:count], protocol):
             return count
     return protocol.most
 
@@ -134,7 +134,7 @@ def run(chosen: argparse.Namespace, report: Report) -> None:
             report.figure(f"{count} launches, {noise.name}: said", said, "ratio")
             report.figure(f"{count} launches, {noise.name}: width over ideal", width, "ratio")
         for sigma in SIGMAS:
-            covered, share, count = sequential(noise, sigma, chosen.series, chosen.seed)
+            covered, _, count = sequential(noise, sigma, chosen.series, chosen.seed)
             judged(f"stopped, {sigma:.0%}, {noise.name}", covered, noise.promised)
             report.figure(f"stopped, {sigma:.0%}, {noise.name}: launches", count)
     for correlation in (0.0, 0.3, 0.6):
@@ -145,6 +145,4 @@ def run(chosen: argparse.Namespace, report: Report) -> None:
         judged(f"estimate, {count} held out", held_out(count, 4 * chosen.series, chosen.seed), True)
 
 
-BENCHMARK = Benchmark(
-    "interval-coverage", "coverage of printed intervals by simulation", "some minutes", run, options
-)
+BENCHMARK = Benchmark("interval-coverage", "coverage of printed intervals by simulation", "some minutes", run, options)

@@ -63,8 +63,8 @@ def compare(
     """Machines and files of samples side by side: seconds of each, and ratios to the first.
 
     A machine runs, in virtual time, the benchmarks that the files of samples hold; without files, echo. Where no
-    distance is told, it is that of the machine's nearest nodes. A ratio of measurements has the interval that the ends
-    of both intervals leave; one marked ~ cannot be told from 1.
+    distance is told, it is that of the machine's nearest nodes. A ratio of measurements has the interval that those of
+    both sides make; one marked ~ cannot be told from 1.
     """
     from weft._core import UsageError
     from weft.files import deliver

@@ -132,7 +132,7 @@ def _show(estimated: Estimate) -> None:
             *([seconds(line.cm_s)] if cm else []),
         )
     show(table)
-    show(Text(f"95% interval of the total: {seconds(total.low_s)} to {seconds(total.high_s)}"))
+    show(Text(f"{estimated.interval} of the total: {seconds(total.low_s)} to {seconds(total.high_s)}"))
     for note in estimated.notes:
         show(Text(f"note: {note}", style="dim"))
 
@@ -193,7 +193,7 @@ def _show_costs(costs: MeasuredCosts) -> None:
     from rich.text import Text
 
     from weft.cli.printing import show
-    from weft.estimation.estimates import quantiles
+    from weft.estimation.estimates import coverage, quantiles
     from weft.units import share
 
     errors = [abs(error) for error in costs.held_out]
@@ -210,8 +210,8 @@ def _show_costs(costs: MeasuredCosts) -> None:
             Text(
                 f"the budget ended it: {costs.about['programs']} programs were timed, each "
                 f"{costs.about['visits']:g} times on average; {unfinished} more visits were wanted. A program that is "
-                f"estimated at 1 s takes {1 / (1 + off):.2f} to {1 / (1 + under):.2f} s (95%); a longer --budget, or a "
-                "machine that does nothing else, makes that narrower"
+                f"estimated at 1 s takes {1 / (1 + off):.2f} to {1 / (1 + under):.2f} s ({coverage(len(errors)):.0%}); a "
+                "longer --budget, or a machine that does nothing else, makes that narrower"
             )
         )
     slow = float(costs.about.get("slow", 0.0))

@@ -56,7 +56,7 @@ def measure(
         Path | None, typer.Option("-o", "--output", help="Write samples to this .csv or .parquet file.")
     ] = None,
     shown: Annotated[Format, typer.Option("--format", help="What goes to standard output.")] = Format.TABLE,
-    launches: Annotated[int, typer.Option(min=1, help="The fewest separate launches (6 give a 95% interval).")] = 6,
+    launches: Annotated[int, typer.Option(min=1, help="The fewest separate launches (20 give a 95% interval).")] = 6,
     half_width: Annotated[
         float, typer.Option(min=1e-4, max=1.0, help="Go on until every interval's half-width is within this share.")
     ] = 0.05,
@@ -71,7 +71,8 @@ def measure(
     """Measure benchmarks: on this machine over MPI, or in virtual time on a described one.
 
     A real measurement makes several separate launches, because launches differ more than repetitions within one: the
-    table shows the median over launches with its 95% interval. Ctrl-C keeps what was measured.
+    table shows the median over launches with its interval, and in the head of that column what it covers (95% from 20
+    launches on). Ctrl-C keeps what was measured.
 
     Every launch is kept in a journal beside the output (OUTPUT.journal) as soon as it ends, from which --resume goes on
     whatever ended the command. A file that exists is replaced with --force only.

@@ -15,7 +15,7 @@ from weft.cli.printing import show
 
 
 def show_samples(table: pl.DataFrame) -> None:
-    """One line a point: median over launches, half-width of its 95% interval where there are several, rate."""
+    """One line a point: median over launches, half-width of its interval where there are several, rate."""
     summary = samples.summarise(table)
     several = summary.select("source", "machine").n_unique() > 1
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -27,7 +27,12 @@ def show_samples(table: pl.DataFrame) -> None:
         shown.add_column(name)
     for name in optional:
         shown.add_column(name, justify="left" if summary.schema[name] == pl.String else "right")
-    for name in ("one operation", *(("95%", "launches") if measured else ()), "rate", *(("loss",) if loss else ())):
+    for name in (
+        "one operation",
+        *((samples.coverage_words(summary), "launches") if measured else ()),
+        "rate",
+        *(("loss",) if loss else ()),
+    ):
         shown.add_column(name, justify="right")
     for row in summary.iter_rows(named=True):
         cells = [row["source"], row["machine"]] if several else []
@@ -58,7 +63,7 @@ def show_primitives(table: pl.DataFrame) -> None:
     measured = bool((summary["launches"] > 1).any())
     left = [*(("source", "machine") if several else ()), "group", "operation"]
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in (*left, "VP ratio", "real", *(("95%", "launches") if measured else ()), "CM"):
+    for name in (*left, "VP ratio", "real", *((samples.coverage_words(summary), "launches") if measured else ()), "CM"):
         shown.add_column(name, justify="left" if name in left else "right")
     for row in summary.iter_rows(named=True):
         cells = [row["source"], row["machine"]] if several else []
@@ -101,7 +106,7 @@ _LENGTHS = ("bytes", "background_bytes", "file_bytes")
 
 
 def _half_width(row: dict[str, object]) -> Text:
-    """The half-width of the 95% interval as a share of the median; what has not converged stands out."""
+    """The half-width of the interval as a share of the median; what has not converged stands out."""
     if row["converged"] is None:
         return Text("")
     return Text(f"±{row['half_width']:.1%}", style="yellow" if row["converged"] is False else "")

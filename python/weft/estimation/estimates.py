@@ -10,19 +10,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import polars as pl
 
 from weft import units
 from weft._core import UsageError
 from weft.data_parallel import Time
 from weft.estimation.here import Here
-from weft.estimation.pricing import Pricer, pricer
+from weft.estimation.pricing import MODEL_ERROR, Pricer, pricer
 from weft.estimation.running import Program, run
 from weft.pvar import Record, VPSet, metered
 from weft.pvar.meter import Reach
 
 COVERAGE = 0.95
-"""Of intervals."""
+"""Of intervals made of held-out errors, where those are enough."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,8 @@ class Estimate:
         The sum; its interval is not the sum of the others, since errors of different operations are different.
     notes
         What a reader must know.
+    interval
+        What the intervals are, in words: of how much coverage, or of which bound.
     """
 
     machine: str
@@ -74,6 +77,7 @@ class Estimate:
     lines: tuple[Line, ...]
     total: Line
     notes: tuple[str, ...] = ()
+    interval: str = f"{COVERAGE:.0%} interval"
 
     def table(self) -> pl.DataFrame:
         """A row for each operation and one for the total, with the columns of :class:`Line`."""
@@ -226,7 +230,7 @@ def price(counts: Mapping[Counted, int], prices: Pricer, name: str) -> Estimate:
         )
     lines = tuple(_line(operation, parts) for operation, parts in by_operation.items())
     total = _total(lines, prices)
-    return Estimate(prices.name, name, lines, total, _notes(prices))
+    return Estimate(prices.name, name, lines, total, _notes(prices), _interval(prices))
 
 
 def _line(operation: str, parts: list[tuple[int, Time, float]]) -> Line:
@@ -257,11 +261,32 @@ def _total(lines: Sequence[Line], prices: Pricer) -> Line:
     return Line("total", sum(line.count for line in lines), real, cm, low, high)
 
 
+def _interval(prices: Pricer) -> str:
+    """What is said of intervals: those of a described machine are bounds of its model's error, of no known coverage."""
+    if not isinstance(prices, Here):
+        return f"range within the model's error of {MODEL_ERROR:.0%}"
+    if not prices.costs.held_out:
+        return "range within the errors of the fit"
+    return f"{coverage(len(prices.costs.held_out)):.0%} interval"
+
+
 def quantiles(errors: Sequence[float]) -> tuple[float, float]:
-    """The errors that make the largest and the least of an interval around a prediction."""
-    ordered = sorted(errors)
-    beyond = (1 - COVERAGE) / 2 * (len(ordered) - 1)
-    return ordered[math.ceil(len(ordered) - 1 - beyond)], ordered[math.floor(beyond)]
+    """The errors that make the largest and the least of an interval around a prediction.
+
+    Between the i-th smallest and the i-th largest of n errors that of one more program is with the probability
+    1 - 2 i / (n + 1), whatever the distribution (V. Vovk, A. Gammerman, G. Shafer, Algorithmic Learning in a Random
+    World, 2005, section 2.2); between ranks it is interpolated. Fewer errors than :func:`coverage` asks for give their
+    range.
+    """
+    ordered, last = sorted(errors), len(errors) - 1
+    beyond = max((1 - COVERAGE) / 2 * (len(ordered) + 1) - 1, 0.0)
+    high, low = np.interp([last - beyond, beyond], np.arange(len(ordered)), ordered)
+    return float(high), float(low)
+
+
+def coverage(count: int) -> float:
+    """What an interval of so many held-out errors covers: `COVERAGE`, or less where they are too few for that."""
+    return min(COVERAGE, (count - 1) / (count + 1))
 
 
 def _notes(prices: Pricer) -> tuple[str, ...]:

@@ -1,7 +1,8 @@
 """The measurement protocol: several separate launches, until the medians over launches are known well enough.
 
 Launches differ more than repetitions within one, so the unit of statistics is the launch: its median is one value, the
-median over launches with its nonparametric interval is the result. No value is thrown away.
+median over launches with its interval is the result; the interval allows for launches that are alike because they
+follow each other. No value is thrown away.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from typing import Any
 from weft._core import RunError
 from weft.launch.environment import LaunchConditions
 from weft.launch.request import Request
-from weft.samples import PARAMETERS, median_interval
-from weft.samples.summary import ASKED_ONCE
+from weft.samples import DEFAULT_CONFIDENCE, PARAMETERS, median_interval
+from weft.samples.summary import ASKED_ONCE, MINIMUM_LAUNCHES
 
 Row = dict[str, Any]
 Launch = Callable[[Sequence[Request]], Iterable[tuple[int, list[Row]]]]
@@ -35,6 +36,9 @@ POINT = tuple(name for name in PARAMETERS if name not in ("source", "machine"))
 CONVERGED, NOT_CONVERGED, INTERRUPTED, ONE_LAUNCH = "converged", "not converged", "interrupted", "one launch"
 
 
+LOOKS = 1.5
+"""How many times as many launches there are at one look as at the look before."""
+
 ASKED = ("memory",)
 """Benchmarks whose finding is what the system answers, not a time: one launch says all."""
 
@@ -46,7 +50,7 @@ class Protocol:
     Attributes
     ----------
     launches
-        The fewest separate launches; 6 are the fewest with a 95% interval of the median.
+        The fewest separate launches; 20 are the fewest with a 95% interval of the median.
     half_width
         A point is known well enough when the half-width of its interval is within this share of its median.
     budget
@@ -125,11 +129,29 @@ def seconds_by_point(rows: Iterable[Row]) -> dict[tuple[Any, ...], list[float]]:
 
 
 def is_converged(values: Sequence[float], protocol: Protocol) -> bool:
-    """Whether the median of one point over launches is known well enough."""
+    """Whether the median of one point over launches, in their order, is known well enough."""
     if len(values) < protocol.launches:
         return False
     interval = median_interval(values)
-    return interval.coverage >= 0.95 and interval.half_width <= protocol.half_width
+    return interval.coverage >= DEFAULT_CONFIDENCE and interval.half_width <= protocol.half_width
+
+
+def is_settled(values: Sequence[float], protocol: Protocol) -> bool:
+    """Whether no further launch of a point is wanted: it converged at two looks, one after the other.
+
+    To stop at whichever launch makes the interval narrow is to pick intervals that are narrow by chance. So they are
+    looked at seldom, at the fewest launches that have one and whenever there are `LOOKS` times as many, and what one
+    look finds is confirmed by the next, which has half as many launches more.
+    """
+    if not is_converged(values, protocol):
+        return False
+    look, confirmed = float(max(protocol.launches, MINIMUM_LAUNCHES)), False
+    while round(look) <= len(values):
+        before, confirmed = confirmed, is_converged(values[: round(look)], protocol)
+        if before and confirmed:
+            return True
+        look *= LOOKS
+    return False
 
 
 def run(
@@ -273,7 +295,7 @@ def _shuffled(request: Request, number: int, i: int) -> Request:
 def _to_launch(requests: Sequence[Request], rows: Sequence[Row], protocol: Protocol, number: int) -> list[Request]:
     """What launch `number` measures: what was not known well enough before it, less what it has measured already."""
     earlier = seconds_by_point(row for row in rows if row["repetition"] < number)
-    done = {key for key, seconds in earlier.items() if key[0] in ASKED or is_converged(seconds, protocol)}
+    done = {key for key, seconds in earlier.items() if key[0] in ASKED or is_settled(seconds, protocol)}
     done |= {point(row) for row in rows if row["repetition"] == number}
     return _unfinished(requests, {point(row): None for row in rows}, done)
 

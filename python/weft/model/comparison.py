@@ -13,6 +13,11 @@ from weft.samples import PARAMETERS, SamplesError, summarise, validate
 _ECHOES = pl.col("benchmark").is_in(["echo", "echo-self", "echo-host"])
 
 
+SMALLER = 0.5
+"""Share of the square of the smaller of two distances: each interval is a little wide where launches seem alike by
+chance, and of two that seldom happens to both. From the coverage of ratios in `benches/study/coverage.py`."""
+
+
 def compare(*subjects: pl.DataFrame | Fit, labels: Sequence[str] | None = None) -> pl.DataFrame:
     """Seconds of several machines or tables side by side, and their ratios to the first.
 
@@ -32,7 +37,7 @@ def compare(*subjects: pl.DataFrame | Fit, labels: Sequence[str] | None = None) 
     -------
     polars.DataFrame
         Parameters, then for each column `seconds NAME` and, for all but the first, `ratio NAME` with `ratio_low NAME`
-        and `ratio_high NAME` from the ends of both intervals: seconds of NAME over seconds of the first. Null where one
+        and `ratio_high NAME`, the interval that those of both sides make: seconds of NAME over seconds of the first. Null where one
         side has nothing.
 
     Raises
@@ -197,10 +202,25 @@ def _side_by_side(parts: Sequence[tuple[str, pl.DataFrame]], keys: Sequence[str]
         columns += [
             pl.col(f"seconds {name}"),
             (pl.col(f"seconds {name}") / pl.col(f"seconds {first}")).alias(f"ratio {name}"),
-            (pl.col(f"seconds_low {name}") / pl.col(f"seconds_high {first}")).alias(f"ratio_low {name}"),
-            (pl.col(f"seconds_high {name}") / pl.col(f"seconds_low {first}")).alias(f"ratio_high {name}"),
+            _ratio_end(name, first, "low", "high").alias(f"ratio_low {name}"),
+            _ratio_end(name, first, "high", "low").alias(f"ratio_high {name}"),
         ]
     return joined.select(*keys, *columns).sort(list(keys), nulls_last=True)
+
+
+def _ratio_end(name: str, first: str, end: str, opposite: str) -> pl.Expr:
+    """An end of the interval of a ratio: distances of both intervals' ends from their medians, in logarithms, add as
+    those of independent errors do (method of variance estimates recovery; G. Y. Zou, A. Donner, Statistics in Medicine
+    27 (2008) 1693), but of the smaller one's square `SMALLER`."""
+
+    def square(subject: str, which: str) -> pl.Expr:
+        return (pl.col(f"seconds_{which} {subject}") / pl.col(f"seconds {subject}")).log().pow(2)
+
+    squares = square(name, end), square(first, opposite)
+    away = (pl.max_horizontal(squares) + SMALLER * pl.min_horizontal(squares)).sqrt()
+    away = pl.when(pl.all_horizontal(one.is_not_null() for one in squares)).then(away)
+    ratio = pl.col(f"seconds {name}") / pl.col(f"seconds {first}")
+    return ratio * (away if end == "high" else -away).exp()
 
 
 def _type(column: str, tables: Sequence[pl.DataFrame]) -> pl.DataType:

@@ -68,6 +68,8 @@ class Piece:
         How many points it was fitted to.
     coefficients, covariance
         Of `1, n, h, h n`, as far as determined; for intervals of predictions.
+    common
+        Their covariance from what all lengths of a launch have in common.
     """
 
     first: int
@@ -81,6 +83,7 @@ class Piece:
     points: int
     coefficients: Floats = field(repr=False)
     covariance: Floats = field(repr=False)
+    common: Floats = field(repr=False)
 
     @property
     def half_bandwidth(self) -> float | None:
@@ -95,9 +98,13 @@ class Piece:
         return float(self._row(length, hops) @ self.coefficients)
 
     def variance(self, length: float, hops: float) -> float:
-        """Variance of `seconds`, from the uncertainty of the coefficients, s^2."""
+        """Variance of a new median about `seconds`, apart from the scatter of points, s^2.
+
+        Of the coefficients, and of what launches have in common in the measurement of the fit and in the new one.
+        """
         row = self._row(length, hops)
-        return max(0.0, float(row @ self.covariance @ row))
+        by_residuals, by_launches = float(row @ self.covariance @ row), float(row @ self.common @ row)
+        return max(0.0, by_residuals) + 2.0 * max(0.0, by_launches)
 
     def _row(self, length: float, hops: float) -> Floats:
         return np.array([1.0, length, hops, hops * length])[: len(self.coefficients)]

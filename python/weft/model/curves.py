@@ -264,7 +264,7 @@ def _needed(
     The startup of the first piece is kept: without one a processor would send any number of messages in no time. That
     of a later piece is a line drawn on to messages that it is not of, as where buffers outgrow a cache.
     """
-    if (freedom <= 0 and not len(refined.draws)) or HOP_BYTES in refined.active:
+    if (freedom <= 0 and not refined.resampled.any()) or HOP_BYTES in refined.active:
         return refined.active
     startup, byte_time = (
         refined.estimate([float(i == index) for i in range(4)], deviation, freedom, confidence)
@@ -280,7 +280,13 @@ def _needed(
 
 def _with_limits(kept: Refined, before: Refined) -> Refined:
     """`kept` with the intervals of the coefficients from before one was set to 0, which then has an upper limit."""
-    return replace(kept, covariance=before.covariance, draws=before.draws, centre=before.coefficients)
+    return replace(
+        kept,
+        covariance=before.covariance,
+        common=before.common,
+        resampled=before.resampled,
+        centre=before.coefficients,
+    )
 
 
 def _pieces(
@@ -323,6 +329,7 @@ def _pieces(
                 len(part),
                 r.coefficients,
                 r.covariance * deviation**2,
+                r.common,
             )
         )
     return tuple(pieces)

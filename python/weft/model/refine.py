@@ -11,9 +11,15 @@ from scipy import optimize, stats
 from weft.model.curve import Estimate
 from weft.model.lines import EXACT, Floats, huber
 from weft.model.points import MIN_LAUNCHES, Points
+from weft.samples.dependence import inflation
+from weft.samples.summary import MINIMUM_LAUNCHES
 
 RESAMPLES = 200
 """Bootstrap samples of launches."""
+
+TYPICAL_INFLATION = 1.6
+"""Above this the inflation that 20 launches show is too small, below it too large: from the coverage of parameters in
+`benches/study/coverage.py`. The correction vanishes with the number of launches."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +38,10 @@ class Refined:
         Relative, (fit - samples) / samples, one a point.
     losses
         Huber-weighted squared residuals, one a point.
-    draws
-        Coefficients of bootstrap samples (rows); empty without launches to resample.
+    common
+        Covariance of all four from what the lengths of a launch have in common; 0 without launches to resample.
+    resampled
+        The same from all by which launches differ.
     centre
         Coefficients that intervals are about: all four before one was set to 0; default `coefficients`.
     """
@@ -43,33 +51,30 @@ class Refined:
     covariance: Floats
     residuals: Floats
     losses: Floats
-    draws: Floats
+    common: Floats
+    resampled: Floats
     centre: Floats | None = None
 
     def estimate(self, contrast: Sequence[float], deviation: float, freedom: int, confidence: float) -> Estimate:
         """A linear combination (`contrast`) of the four coefficients with its interval.
 
-        The interval holds both that of Student's t from the residuals, which sees how far the curve is from straight,
-        and the percentile bootstrap over launches, which sees how launches differ (B. Efron, R. J. Tibshirani, An
-        Introduction to the Bootstrap, chapters 9 and 13).
+        Its variance is that from the residuals, which see how far the curve is from straight and what a launch makes of
+        each length by itself, and that of what the lengths of a launch have in common, which no residual shows: see
+        :func:`of_launches`. Quantiles are Student's t and normal.
         """
         row = np.array(contrast)
         value = float(row @ self.coefficients)
         middle = value if self.centre is None else float(row @ self.centre)
-        lows, highs = [value], [value]
+        upper = 0.5 + confidence / 2.0
         if freedom > 0:
-            quantile = float(stats.t.ppf(0.5 + confidence / 2.0, freedom))
-            width = quantile * deviation * float(np.sqrt(max(0.0, row @ self.covariance @ row)))
-            lows.append(middle - width)
-            highs.append(middle + width)
-        if len(self.draws):
-            tail = (1.0 - confidence) / 2.0
-            low, high = np.quantile(self.draws @ row, [tail, 1.0 - tail])
-            lows.append(float(low))
-            highs.append(float(high))
-        if len(lows) == 1:
+            by_residuals = float(stats.t.ppf(upper, freedom)) ** 2 * deviation**2 * float(row @ self.covariance @ row)
+            by_launches = float(stats.norm.ppf(upper)) ** 2 * float(row @ self.common @ row)
+        elif self.resampled.any():
+            by_residuals, by_launches = 0.0, float(stats.norm.ppf(upper)) ** 2 * float(row @ self.resampled @ row)
+        else:
             return Estimate(value, 0.0, float("inf"))
-        return Estimate(value, max(0.0, min(lows)), max(highs))
+        width = float(np.sqrt(max(by_residuals, 0.0) + max(by_launches, 0.0)))
+        return Estimate(value, max(0.0, min(value, middle - width)), max(value, middle + width))
 
 
 def refine(
@@ -97,8 +102,34 @@ def refine(
     scaled = design * (points.weights * np.sqrt(trust) / points.seconds)[:, None]
     covariance = np.zeros((4, 4))
     covariance[np.ix_(active, active)] = _inverse(scaled.T @ scaled)
-    draws = _bootstrap(points, active, solution, generator, tolerance)
-    return Refined(coefficients, active, covariance, residuals, trust * (residuals * points.weights) ** 2, draws)
+    common, resampled = of_launches(points, active, solution, generator, tolerance)
+    losses = trust * (residuals * points.weights) ** 2
+    return Refined(coefficients, active, covariance, residuals, losses, common, resampled)
+
+
+def of_launches(
+    points: Points, active: tuple[int, ...], start: Floats, generator: np.random.Generator | None, tolerance: float
+) -> tuple[Floats, Floats]:
+    """Covariances of coefficients from what the lengths of a launch have in common, and from all that launches differ by.
+
+    The second is of a bootstrap that draws launches whole (B. Efron, R. J. Tibshirani, An Introduction to the
+    Bootstrap, chapters 9 and 13); one that draws each length's launches by itself has everything but what they have in
+    common, and the first is the difference. Both draw launches as if they were independent: dependence multiplies the
+    covariance by what it multiplies the variance of medians by, on average over the points, since one point says little
+    of it. Few launches show too little of strong dependence and seem to show some where there is none, by
+    `TYPICAL_INFLATION`. Sampling from n launches has (n - 1)/n of their variance.
+    """
+    count = len(points.launches)
+    if generator is None or np.sum(~np.isnan(points.launches), axis=0).min() < MIN_LAUNCHES:
+        return np.zeros((4, 4)), np.zeros((4, 4))
+    whole, apart = (
+        np.cov(_bootstrap(points, active, start, generator, tolerance, whole=whole), rowvar=False)
+        for whole in (True, False)
+    )
+    inflated = float(np.mean([inflation(column[~np.isnan(column)]) for column in points.launches.T]))
+    small = (inflated / TYPICAL_INFLATION) ** min(1.0, MINIMUM_LAUNCHES / count)
+    factor = inflated * small * count / (count - 1)
+    return (whole - apart) * factor, whole * factor
 
 
 def determined(points: Points, active: tuple[int, ...]) -> bool:
@@ -129,18 +160,23 @@ def _start(design: Floats, seconds: Floats, weights: Floats) -> Floats:
 
 
 def _bootstrap(
-    points: Points, active: tuple[int, ...], start: Floats, generator: np.random.Generator | None, tolerance: float
+    points: Points,
+    active: tuple[int, ...],
+    start: Floats,
+    generator: np.random.Generator,
+    tolerance: float,
+    *,
+    whole: bool,
 ) -> Floats:
-    """Coefficients for launches drawn with replacement."""
-    count = len(points.launches)
-    if generator is None or np.sum(~np.isnan(points.launches), axis=0).min() < MIN_LAUNCHES:
-        return np.empty((0, 4))
+    """Coefficients for launches drawn with replacement, whole ones or for each point by itself."""
+    shape = points.launches.shape
     design = _design(points)[:, list(active)]
     draws = np.zeros((RESAMPLES, 4))
     for draw in draws:
         # Launches that differ in the points they have could leave a point with none: draw again.
         while True:
-            seconds = points.launches[generator.integers(count, size=count)]
+            drawn = generator.integers(shape[0], size=(shape[0], 1) if whole else shape)
+            seconds = np.take_along_axis(points.launches, np.broadcast_to(drawn, shape), axis=0)
             if not np.isnan(seconds).all(axis=0).any():
                 break
         medians = np.nanmedian(seconds, axis=0)

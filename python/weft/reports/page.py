@@ -159,7 +159,7 @@ def _latency(content: Content) -> Section:
         "latency",
         "Time of a message",
         "One-way time of a message between two nodes against its length: half of an echo. Points are medians over "
-        "launches with their 95% intervals, lines are fits. The level at the left is the startup, the slope at the "
+        "launches with their intervals, lines are fits. The level at the left is the startup, the slope at the "
         "right the byte time.",
     )
     section.figure(
@@ -396,7 +396,8 @@ def _protocol(content: Content) -> Section:
         "protocol",
         "Environment and protocol",
         "Launches differ more than repetitions within one, so the launch is the unit: its median is one value, the "
-        "figure is the median over launches with its nonparametric 95% interval. No sample is thrown away.",
+        "figure is the median over launches. Its interval allows for launches that are alike because they follow each "
+        "other; the head of the column says what it covers, 95% from 20 launches on. No sample is thrown away.",
     )
     for subject in content.own:
         section.facts += tables.conditions(subject)

@@ -10,7 +10,7 @@ import polars as pl
 from weft import samples, units
 from weft.model import grain
 from weft.reports.content import Content, Subject
-from weft.samples import PARAMETERS
+from weft.samples import PARAMETERS, coverage_words
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,13 @@ def points(subject: Subject) -> Table:
     ]
     optional = [name for name in optional if summary[name].is_not_null().any()]
     columns = [Column("benchmark", text=True), *(Column(name) for name in optional)]
-    columns += [Column("median"), Column("95% interval"), Column("half-width"), Column("launches"), Column("rate")]
+    columns += [
+        Column("median"),
+        Column(f"{coverage_words(summary)} interval"),
+        Column("half-width"),
+        Column("launches"),
+        Column("rate"),
+    ]
     rows = []
     for row in summary.iter_rows(named=True):
         cells = [Cell(row["benchmark"])]

@@ -20,6 +20,7 @@ from weft.samples.summary import (
     Convergence,
     MedianInterval,
     convergence,
+    coverage_words,
     median_interval,
     summarise,
 )
@@ -37,6 +38,7 @@ __all__ = [
     "append",
     "content",
     "convergence",
+    "coverage_words",
     "from_rows",
     "median_interval",
     "read",

@@ -1,5 +1,4 @@
 import json
-import math
 import random
 from dataclasses import replace
 
@@ -51,9 +50,9 @@ class Clock:
 def test_steady_points_take_the_fewest_launches():
     world = World(lambda n, launch: 1e-6)
     found = run([ECHO], world, Protocol(budget=1e9))
-    assert len(world.launches) == 6
-    assert len(found.rows) == 18
-    assert {row["repetition"] for row in found.rows} == set(range(6))
+    assert len(world.launches) == 30
+    assert len(found.rows) == 90
+    assert {row["repetition"] for row in found.rows} == set(range(30))
     assert set(status(found.rows, Protocol(), False, False).values()) == {protocol.CONVERGED}
 
 
@@ -110,17 +109,17 @@ def test_every_launch_has_an_order_of_its_own_and_the_same_again():
         if run([Request("echo", 2, {"bytes": tuple(1 << k for k in range(16))})], world, Protocol())
     ]
     assert orders[0] == orders[1]
-    assert len({tuple(launch[0]) for launch in orders[0]}) == 6
+    assert len({tuple(launch[0]) for launch in orders[0]}) == 30
 
 
 def test_only_loose_points_are_launched_again():
     noise = random.Random(1)
     world = World(lambda n, launch: noise.lognormvariate(0, 0.2) if n == 64 else 1.0)
     found = run([ECHO], world, Protocol(budget=1e9, most=40))
-    assert all(set(launch[0]) == {64} for launch in world.launches[6:])
+    assert all(set(launch[0]) == {64} for launch in world.launches[30:])
     values = protocol.seconds_by_point(found.rows)
-    assert len(values[protocol.point({"benchmark": "echo", "ranks": 2, "bytes": 8})]) == 6
-    assert 6 < len(values[protocol.point({"benchmark": "echo", "ranks": 2, "bytes": 64})]) <= 40
+    assert len(values[protocol.point({"benchmark": "echo", "ranks": 2, "bytes": 8})]) == 30
+    assert 30 < len(values[protocol.point({"benchmark": "echo", "ranks": 2, "bytes": 64})]) <= 40
 
 
 def test_a_spent_budget_ends_it_and_is_said():
@@ -153,7 +152,7 @@ def test_an_interrupt_keeps_what_was_measured_and_a_resumed_run_goes_on():
     assert set(status(found.rows, Protocol(), True, False).values()) == {protocol.INTERRUPTED}
     again = World(lambda n, launch: 1e-6)
     rest = run([ECHO], again, Protocol(), before=found.rows)
-    assert [row["repetition"] for row in rest.rows[::3]] == [3, 4, 5]
+    assert [row["repetition"] for row in rest.rows[::3]] == list(range(3, 30))
     assert set(status([*found.rows, *rest.rows], Protocol(), False, False).values()) == {protocol.CONVERGED}
 
 
@@ -177,20 +176,19 @@ def test_a_finished_measurement_is_not_begun_again():
 
 def test_benchmarks_without_lengths_are_points_too():
     found = run([Request("barrier", 2)], World(lambda n, launch: 1e-6), Protocol())
-    assert len(found.rows) == 6
+    assert len(found.rows) == 30
 
 
-@pytest.mark.parametrize("count", [6, 7, 9, 12, 25])
-def test_the_interval_covers_the_median_as_often_as_it_says(count):
-    """Coverage of the interval on which convergence rests, over many draws from a skewed distribution."""
-    noise = random.Random(count)
-    held = 0
-    for _ in range(2000):
-        found = protocol.median_interval([noise.lognormvariate(0, 1) for _ in range(count)])
-        held += found.low <= 1.0 <= found.high
-    expected = protocol.median_interval(range(1, count + 1)).coverage
-    assert expected >= 0.95
-    assert abs(held / 2000 - expected) < 4 * math.sqrt(expected * (1 - expected) / 2000) + 1e-9
+def test_what_converged_by_chance_is_confirmed_by_half_as_many_launches_more():
+    close, far = [1.0, 1.001] * 10, [0.8, 1.2] * 5
+    plan = Protocol()
+    assert protocol.is_converged(close, plan)
+    assert not protocol.is_settled(close, plan)
+    assert not protocol.is_settled([*close, *far[:9]], plan), "not looked at"
+    assert protocol.is_settled([*close, *close[:10]], plan)
+    late = [*far, *far, *close, *close]
+    assert protocol.is_converged(late, plan)
+    assert not protocol.is_settled(late, plan), "the look at 30 was the first to find it narrow"
 
 
 class Breaks(World):
@@ -253,7 +251,7 @@ def test_a_benchmark_that_is_added_gets_its_fewest_launches_whatever_the_budget(
     found = run([ECHO], World(lambda n, launch: 1e-6), Protocol(budget=0.0))
     ring = Request("ring", 2, {"bytes": (8,)})
     more = run([ECHO, ring], World(lambda n, launch: 1e-6), Protocol(budget=0.0), before=found.rows)
-    assert [row["benchmark"] for row in more.rows] == ["ring"] * 6
+    assert [row["benchmark"] for row in more.rows].count("ring") == 6
 
 
 def test_rows_that_cannot_be_kept_end_a_measurement_and_are_not_lost():

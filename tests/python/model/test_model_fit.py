@@ -48,7 +48,7 @@ def test_an_exact_line_is_recovered(startup: float, share: float) -> None:
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
 @pytest.mark.parametrize("launches", [1, 10])
 def test_protocols_are_found_through_noise(count: int, launches: int) -> None:
-    found = fit(make_samples(protocols(count), launches=launches, noise=0.01, seed=count))
+    found = fit(make_samples(protocols(count), launches=launches, noise=0.01, seed=count), confidence=0.999)
     assert [piece.up_to for piece in found.echo.pieces] == [up_to for up_to, _, _ in PROTOCOLS[-count:]]
     for piece, (_, startup, byte_time) in zip(found.echo.pieces, PROTOCOLS[-count:], strict=True):
         assert piece.startup.low <= startup <= piece.startup.high

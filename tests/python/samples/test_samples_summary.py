@@ -1,6 +1,6 @@
 """Medians over launches and their nonparametric intervals."""
 
-import math
+from statistics import NormalDist
 
 import numpy as np
 import polars as pl
@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.samples import SamplesError, median_interval, summarise
+from weft.samples import SamplesError, coverage_words, median_interval, summarise
+from weft.samples.dependence import inflation
+from weft.samples.summary import QUANTILE
 
 
 def launches(seconds: list[float], **changes: object) -> pl.DataFrame:
@@ -16,26 +18,41 @@ def launches(seconds: list[float], **changes: object) -> pl.DataFrame:
     return pl.DataFrame([row | {"repetition": i, "seconds": s} for i, s in enumerate(seconds)])
 
 
-@given(st.integers(1, 60), st.sampled_from([0.5, 0.8, 0.9, 0.95, 0.99]))
-def test_the_interval_is_the_narrowest_of_order_statistics_that_covers(count: int, confidence: float) -> None:
-    found = median_interval(np.arange(1.0, count + 1.0), confidence)
-    below = round(found.low) - 1
+@given(st.integers(20, 200), st.sampled_from([0.5, 0.8, 0.9, 0.95]), st.randoms(use_true_random=False))
+def test_the_interval_of_independent_values_is_that_of_order_statistics(count, confidence, order) -> None:
+    """Interpolated: between the last ranks that cover and the first that do not, but for what dependence seems."""
+    values = list(range(1, count + 1))
+    order.shuffle(values)
+    found = median_interval(values, confidence)
+    assert found.coverage == confidence
+    assert found.low + found.high == pytest.approx(count + 1)
+    away = NormalDist().inv_cdf(0.5 + confidence / 2) * 0.5 * count**0.5
+    grown = (found.high - found.low) / 2 / (away * QUANTILE)
+    assert grown == pytest.approx(min(inflation(np.array(values, float)) ** 0.5, (count - 1) / 2 / (away * QUANTILE)))
+    assert grown >= 1.0 - 1e-12
 
-    def covers(j: int) -> float:
-        return 1.0 - 2.0 * sum(math.comb(count, i) for i in range(j + 1)) / 2.0**count
 
-    assert found.high == count - below
-    assert found.coverage == pytest.approx(max(0.0, covers(below)))
-    assert covers(below) >= confidence - 1e-12 or below == 0
-    if below + 1 < (count + 1) // 2:
-        assert covers(below + 1) < confidence
+def test_launches_that_follow_each_other_alike_make_it_wider() -> None:
+    mixed = [1.0, 5.0, 2.0, 6.0, 3.0, 7.0, 4.0, 8.0] * 5
+    drifting = sorted(mixed)
+    assert median_interval(drifting).high - median_interval(drifting).low == 7.0
+    assert median_interval(mixed).high - median_interval(mixed).low < 4.0
 
 
-def test_the_interval_covers_a_skewed_distribution() -> None:
-    generator = np.random.default_rng(1)
-    draws = generator.lognormal(size=(2000, 10))
-    inside = [i.low <= 1.0 <= i.high for i in map(median_interval, draws)]
-    assert np.mean(inside) == pytest.approx(median_interval(draws[0]).coverage, abs=0.015)
+@given(st.lists(st.floats(1e-9, 1e9), min_size=4, max_size=40), st.floats(0.1, 10.0))
+def test_dependence_knows_no_distribution(values, power) -> None:
+    """Only ranks and which side of the median count, so that heavy tails say nothing of dependence."""
+    ranked = np.unique(values, return_inverse=True)[1].ravel().astype(float)
+    found = inflation(ranked)
+    assert found >= 1.0
+    assert inflation(ranked * power) == pytest.approx(found)
+    odd = ranked[: len(ranked) - 1 + len(ranked) % 2]
+    assert inflation(np.exp(odd / 10)) == pytest.approx(inflation(odd))
+
+
+def test_values_that_do_not_differ_depend_on_nothing() -> None:
+    assert inflation(np.ones(30)) == 1.0
+    assert median_interval([2.0] * 30).half_width == 0.0
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])
@@ -46,14 +63,30 @@ def test_too_few_launches_give_their_range_and_say_so(count: int) -> None:
     assert row["note"].startswith(f"NOT CONVERGED: {count} launch")
 
 
-def test_six_close_launches_converge_and_six_scattered_ones_do_not() -> None:
-    close = summarise(launches([1.0, 1.01, 1.02, 1.0, 1.01, 1.03])).row(0, named=True)
+def test_close_launches_converge_and_scattered_ones_do_not() -> None:
+    close = summarise(launches([1.0, 1.01, 1.02, 1.0, 1.01] * 4)).row(0, named=True)
     assert close["converged"] is True
     assert close["note"] == ""
-    assert close["coverage"] == 1 - 2 / 64
-    scattered = summarise(launches([1.0, 1.2, 0.8, 1.0, 1.3, 0.9])).row(0, named=True)
+    assert close["coverage"] == 0.95
+    scattered = summarise(launches([1.0, 1.3, 0.7, 1.3, 0.7, 1.0] * 4)).row(0, named=True)
     assert scattered["converged"] is False
-    assert scattered["note"] == "NOT CONVERGED: half-width 25.0% of the median"
+    assert scattered["note"] == "NOT CONVERGED: half-width 30.0% of the median"
+
+
+def test_few_launches_say_what_their_interval_is_worth() -> None:
+    table = launches([1.0, 1.01, 1.02, 1.0, 1.01, 1.03])
+    row = summarise(table).row(0, named=True)
+    assert row["converged"] is False
+    assert row["note"] == "NOT CONVERGED: 6 launches, whose interval is sure to cover the median with 74% only, not 95%"
+    assert coverage_words(summarise(table)) == "≥74%"
+    assert coverage_words(summarise(launches([1.0, 1.01] * 10))) == "95%"
+
+
+def test_launches_are_in_the_order_of_their_numbers_whatever_that_of_the_rows() -> None:
+    table = launches([1.0, 1.1, 1.2, 1.3] * 3 + [2.0, 2.1, 2.2, 2.3] * 3)
+    mixed = table.sample(fraction=1.0, shuffle=True, seed=1)
+    columns = ["seconds", "seconds_low", "seconds_high"]
+    assert summarise(mixed).select(columns).equals(summarise(table).select(columns))
 
 
 def test_a_single_simulated_value_neither_converges_nor_fails_to() -> None:
