@@ -210,8 +210,8 @@ def _show_costs(costs: MeasuredCosts) -> None:
             Text(
                 f"the budget ended it: {costs.about['programs']} programs were timed, each "
                 f"{costs.about['visits']:g} times on average; {unfinished} more visits were wanted. A program that is "
-                f"estimated at 1 s takes {1 / (1 + off):.2f} to {1 / (1 + under):.2f} s ({coverage(len(errors)):.0%}); a "
-                "longer --budget, or a machine that does nothing else, makes that narrower"
+                f"estimated at 1 s takes {1 / (1 + off):.2f} to {1 / (1 + under):.2f} s ({coverage(len(errors)):.0%}); "
+                "a longer --budget, or a machine that does nothing else, makes that narrower"
             )
         )
     slow = float(costs.about.get("slow", 0.0))

@@ -27,12 +27,8 @@ def show_samples(table: pl.DataFrame) -> None:
         shown.add_column(name)
     for name in optional:
         shown.add_column(name, justify="left" if summary.schema[name] == pl.String else "right")
-    for name in (
-        "one operation",
-        *((samples.coverage_words(summary), "launches") if measured else ()),
-        "rate",
-        *(("loss",) if loss else ()),
-    ):
+    known = (samples.coverage_words(summary), "launches") if measured else ()
+    for name in ("one operation", *known, "rate", *(("loss",) if loss else ())):
         shown.add_column(name, justify="right")
     for row in summary.iter_rows(named=True):
         cells = [row["source"], row["machine"]] if several else []

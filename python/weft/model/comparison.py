@@ -37,8 +37,8 @@ def compare(*subjects: pl.DataFrame | Fit, labels: Sequence[str] | None = None) 
     -------
     polars.DataFrame
         Parameters, then for each column `seconds NAME` and, for all but the first, `ratio NAME` with `ratio_low NAME`
-        and `ratio_high NAME`, the interval that those of both sides make: seconds of NAME over seconds of the first. Null where one
-        side has nothing.
+        and `ratio_high NAME`, the interval that those of both sides make: seconds of NAME over seconds of the
+        first. Null where one side has nothing.
 
     Raises
     ------

@@ -17,7 +17,7 @@ from weft.samples.summary import MINIMUM_LAUNCHES
 RESAMPLES = 200
 """Bootstrap samples of launches."""
 
-TYPICAL_INFLATION = 1.6
+TYPICAL_INFLATION = 1.4
 """Above this the inflation that 20 launches show is too small, below it too large: from the coverage of parameters in
 `benches/study/coverage.py`. The correction vanishes with the number of launches."""
 
@@ -110,7 +110,7 @@ def refine(
 def of_launches(
     points: Points, active: tuple[int, ...], start: Floats, generator: np.random.Generator | None, tolerance: float
 ) -> tuple[Floats, Floats]:
-    """Covariances of coefficients from what the lengths of a launch have in common, and from all that launches differ by.
+    """Covariances of coefficients from what the lengths of a launch have in common, and from all differences.
 
     The second is of a bootstrap that draws launches whole (B. Efron, R. J. Tibshirani, An Introduction to the
     Bootstrap, chapters 9 and 13); one that draws each length's launches by itself has everything but what they have in

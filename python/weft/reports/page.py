@@ -386,7 +386,8 @@ def _fit_notes(subject: Subject) -> list[str]:
         if len(sizes):
             median, worst = float(str(sizes.median())), float(str(sizes.max()))
             notes.insert(
-                0, f"{subject.label}, {words}: median error {units.share(median)}, worst {units.share(worst)}."
+                0,
+                f"{subject.label}, {subject.fit.estimand}, {words}: median error {units.share(median)}, worst {units.share(worst)}.",
             )
     return notes
 

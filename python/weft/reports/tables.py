@@ -174,13 +174,8 @@ def points(subject: Subject) -> Table:
     ]
     optional = [name for name in optional if summary[name].is_not_null().any()]
     columns = [Column("benchmark", text=True), *(Column(name) for name in optional)]
-    columns += [
-        Column("median"),
-        Column(f"{coverage_words(summary)} interval"),
-        Column("half-width"),
-        Column("launches"),
-        Column("rate"),
-    ]
+    interval = f"{coverage_words(summary)} interval"
+    columns += [Column(name) for name in ("median", interval, "half-width", "launches", "rate")]
     rows = []
     for row in summary.iter_rows(named=True):
         cells = [Cell(row["benchmark"])]

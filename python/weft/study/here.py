@@ -100,8 +100,14 @@ buffers outgrow a first-level cache little by little, so that a tenth would draw
 """
 
 KNOWN = 6
-"""The fewest undisturbed launches that tell what is fitted: those with a 95% interval of the median, as
-`Protocol.launches`."""
+"""The fewest undisturbed launches that tell what is fitted."""
+
+UNDISTURBED, TYPICAL = "fit of undisturbed times, below the medians", "fit of typical times, the medians"
+"""What the study estimates: what the machine takes where no other program disturbs it, and what a launch takes here as
+often as not, disturbances included."""
+
+TYPICAL_NAME = f"{HERE}-typical"
+"""What the machine of typical times is called."""
 
 _SHORT_ECHO = Protocol(launches=12, half_width=0.02, budget=14.0, limit=20.0)
 
@@ -123,8 +129,8 @@ class Findings:
     ----------
     lines
         The findings in words.
-    report, samples, machine
-        The files; None for those that were not written because someone interrupted.
+    report, samples, machine, typical
+        The files, two of them machines, of undisturbed times and of typical ones; None for those that were not written because someone interrupted.
     interrupted
         Whether someone did.
     failure
@@ -135,6 +141,7 @@ class Findings:
     report: Path | None = None
     samples: Path | None = None
     machine: Path | None = None
+    typical: Path | None = None
     interrupted: bool = False
     failure: NotWrittenError | None = None
 
@@ -189,7 +196,7 @@ def _fewest(benchmark: Benchmark) -> int:
     return max(4, benchmark.min_ranks) if "probe" in benchmark.takes else benchmark.min_ranks
 
 
-FILES = ("samples.csv", "here.toml", "report.html")
+FILES = ("samples.csv", "here.toml", f"{TYPICAL_NAME}.toml", "report.html")
 """What a study writes."""
 
 SPACE = 16 << 20
@@ -214,7 +221,8 @@ def study(
     Parameters
     ----------
     folder
-        Where `samples.csv`, `here.toml` and `report.html` are written; made if it does not exist. Every launch is kept
+        Where `samples.csv`, `here.toml` (undisturbed times), `here-typical.toml` (medians over all launches) and
+        `report.html` are written; made if it does not exist. Every launch is kept
         in `samples.csv.journal` there as soon as it ends.
     quick
         Whether to be done within a minute.
@@ -339,7 +347,8 @@ def _concluded(
     progress: Progress,
 ) -> Findings:
     """Fit, simulate, write; the whole suite is drawn over what was published."""
-    fitted = fit(measured.table)
+    fitted, typical = fit(measured.table), fit_typical(measured.table)
+    typical_text = typical.to_machine(TYPICAL_NAME, f"the medians over all launches in {path.name}")
     text = fitted.to_machine(HERE, f"the undisturbed launches in {path.name}")
     described = _core.Machine.parse(text, str(folder / "here.toml"))
     progress.title("simulating")
@@ -353,6 +362,7 @@ def _concluded(
     try:
         deliver(samples.content(everything, path), path)
         deliver(text.encode(), folder / "here.toml")
+        deliver(typical_text.encode(), folder / f"{TYPICAL_NAME}.toml")
         report(
             everything,
             folder / "report.html",
@@ -365,10 +375,11 @@ def _concluded(
     except NotWrittenError as error:
         failure = error
     return Findings(
-        _lines(measured, fitted, machines, everything),
+        _lines(measured, fitted, typical, machines, everything),
         folder / "report.html",
         path,
         folder / "here.toml",
+        folder / f"{TYPICAL_NAME}.toml",
         failure=failure,
     )
 
@@ -429,31 +440,60 @@ def fit(measured: pl.DataFrame) -> model.Fit:
     fitted = model.fit(steady, HERE, tolerance=TOLERANCE, held_out=lengths()[1])
     few, of = fitted_launches(measured, fitted)
     source = f"the {few} of {of} launches that nothing disturbed" if few >= KNOWN else "what was disturbed least"
-    note = f"made from times between lower decile and median of {source}: they are below the medians over all launches"
-    return replace(fitted, notes=(note, *fitted.notes), estimand="fit of undisturbed times, below the medians")
+    notes = (
+        f"made from times between lower decile and median of {source}: they are below the medians over all launches",
+        "its intervals are of these launches alone: which launches of others would have been chosen is not in them",
+        f"against typical times, the medians over all launches: {held_out_words(typical_errors(fitted, measured))} at "
+        f"lengths it has not seen; {TYPICAL_NAME}.toml is fitted to those",
+    )
+    return replace(fitted, notes=(*notes, *fitted.notes), estimand=UNDISTURBED)
+
+
+def fit_typical(measured: pl.DataFrame) -> model.Fit:
+    """The fit of the medians over all launches, compared with the lengths held out of it."""
+    fitted = model.fit(measured, HERE, "measured", tolerance=TOLERANCE, held_out=lengths()[1])
+    note = f"made from the medians over all launches, disturbed ones too; {HERE}.toml has what nothing disturbed"
+    return replace(fitted, notes=(note, *fitted.notes), estimand=TYPICAL)
+
+
+def typical_errors(fitted: model.Fit, measured: pl.DataFrame) -> pl.Series:
+    """Relative errors of a fit of echo against the medians over all launches, at the lengths held out of it."""
+    rows = measured.filter((pl.col("benchmark") == "echo") & pl.col("bytes").is_in(lengths()[1]))
+    medians = rows.group_by("bytes").agg(pl.col("seconds").median()).sort("bytes")
+    return pl.Series([fitted.echo.seconds(length) / seconds - 1.0 for length, seconds in medians.iter_rows()])
+
+
+def held_out_words(errors: pl.Series) -> str:
+    """How far a fit is off at lengths that it has not seen."""
+    sizes = errors.abs()
+    median, worst = (float(str(one)) if one is not None else 0.0 for one in (sizes.median(), sizes.max()))
+    return f"median error {units.share(median)}, worst {units.share(worst)}"
 
 
 def _lines(
     measured: Measurement,
     fitted: model.Fit,
+    typical: model.Fit,
     machines: Sequence[Machine],
     everything: pl.DataFrame,
 ) -> list[str]:
     """The five lines."""
     echo = samples.summarise(measured.table.filter(pl.col("benchmark") == "echo"), by=["source", "bytes"])
     seconds = dict(echo.select("bytes", "seconds").iter_rows())
-    errors = fitted.held_out.filter(pl.col("benchmark") == "echo")["error"].abs()
+    own, of_medians = (one.held_out.filter(pl.col("benchmark") == "echo")["error"] for one in (fitted, typical))
     pieces = len(fitted.echo.pieces)
-    own = everything.filter((pl.col("source") == "measured") & (pl.col("machine") == HERE))
-    convergence = samples.convergence(samples.summarise(own))
+    here = everything.filter((pl.col("source") == "measured") & (pl.col("machine") == HERE))
+    convergence = samples.convergence(samples.summarise(here))
     return [
         *_node_lines(everything),
-        f"Messages between two ranks here: {SHORTEST} B take {units.seconds(seconds[SHORTEST])}, "
+        f"Messages between two ranks here, typical times (medians over all launches): {SHORTEST} B take {units.seconds(seconds[SHORTEST])}, "
         f"{units.length(LONGEST)} take {units.seconds(seconds[LONGEST])} ({units.rate(LONGEST / seconds[LONGEST])}).",
-        f"Fit in {pieces} piece{'s' if pieces > 1 else ''}: startup {units.seconds(fitted.startup.value)}, "
+        f"Fit of undisturbed times in {pieces} piece{'s' if pieces > 1 else ''}: "
+        f"startup {units.seconds(fitted.startup.value)}, "
         f"byte time {units.seconds(fitted.byte_time.value)}, half the rate at {units.length(fitted.half_bandwidth)}.",
-        f"Lengths the fit has not seen: median error {units.share(float(errors.median() or 0))}, "  # type: ignore[arg-type]
-        f"worst {units.share(float(errors.max() or 0))}.",  # type: ignore[arg-type]
+        f"Lengths the fit has not seen: {held_out_words(own)} against the undisturbed launches it is of, "
+        f"{held_out_words(typical_errors(fitted, measured.table))} against typical times; {TYPICAL_NAME}.toml, the fit "
+        f"of typical times (startup {units.seconds(typical.startup.value)}): {held_out_words(of_medians)}.",
         _against(machines, everything, seconds[SHORTEST]),
         f"Protocol: {measured.table['repetition'].n_unique()} launches in {measured.spent:.0f} s; {convergence}; "
         f"{agreement(measured.table, fitted)}.",

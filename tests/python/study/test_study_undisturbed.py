@@ -8,7 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.study.here import KNOWN, LONGEST, MAX_SELF, SHORTEST, agreement, fit, fitted_launches, lengths
+from weft.study.here import (
+    KNOWN,
+    LONGEST,
+    MAX_SELF,
+    SHORTEST,
+    TYPICAL,
+    UNDISTURBED,
+    agreement,
+    fit,
+    fit_typical,
+    fitted_launches,
+    lengths,
+    typical_errors,
+)
 from weft.study.undisturbed import undisturbed
 
 BYTES = [8, 64, 256, 1024, 4096, 16384, 65536, 262144]
@@ -206,3 +219,27 @@ def test_a_study_says_how_many_launches_its_fit_is_of(states, said, known):
     assert ("--resume" in agreement(measured, fitted)) is not known
     assert (fitted_launches(measured, fitted)[0] >= KNOWN) is known
     assert "below the medians over all launches" in fitted.notes[0]
+
+
+def test_both_estimands_are_fitted_and_each_error_says_against_which():
+    fitted, held_out = lengths()
+    generator = np.random.default_rng(7)
+    rows = [
+        {
+            "source": "measured", "machine": "here", "benchmark": "echo", "ranks": 2, "hops": 1, "bytes": length,
+            "algorithm": None, "repetition": number,
+            "seconds": (1e-6 + 1e-10 * length) * (1.0 if number < 10 else 1.2) * generator.normal(1.0, 0.004),
+        }
+        for number in range(40)
+        for length in (*fitted, *held_out)
+    ]  # fmt: skip
+    table = pl.DataFrame(rows, schema_overrides={"algorithm": pl.String}).with_columns(seconds_p10=pl.col("seconds"))
+    undisturbed_fit, typical = fit(table), fit_typical(table)
+    assert undisturbed_fit.startup.value == pytest.approx(1e-6, rel=0.02)
+    assert typical.startup.value == pytest.approx(1.2e-6, rel=0.02)
+    assert undisturbed_fit.held_out["error"].abs().max() < 0.02
+    assert typical_errors(undisturbed_fit, table).to_numpy() == pytest.approx(-1 / 6, abs=0.02)
+    assert typical_errors(typical, table).abs().max() < 0.02
+    assert any("against typical times, the medians over all launches: median error 17%" in note or "16." in note
+               for note in undisturbed_fit.notes)  # fmt: skip
+    assert (undisturbed_fit.estimand, typical.estimand) == (UNDISTURBED, TYPICAL)
