@@ -43,9 +43,10 @@ def study(
     """Measure this machine with two ranks, fit it, simulate the catalogue, and write a report.
 
     Writes samples.csv, here.toml (undisturbed times), here-typical.toml (the medians over all launches) and
-    report.html, and says in five lines what it found. Fits are made at lengths 2^k, 5*2^k and 7*2^k and compared with the lengths 3*2^k, which it has not seen. `weft suite` measures the other
-    groups as well. Every launch is kept in samples.csv.journal as soon as it ends; --resume goes on with it. A folder
-    that holds a study is refused without --resume or --force.
+    report.html, and says in a few lines what it found. Fits are made at lengths 2^k, 5*2^k and 7*2^k and compared with
+    the lengths 3*2^k, which they have not seen. `weft suite` measures the other groups as well. Every launch is kept in
+    samples.csv.journal as soon as it ends; --resume goes on with it. A folder that holds a study is refused without
+    --resume or --force.
     """
     _run(output, quick=quick, resume=resume, force=force)
 

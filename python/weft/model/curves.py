@@ -284,6 +284,7 @@ def _with_limits(kept: Refined, before: Refined) -> Refined:
         kept,
         covariance=before.covariance,
         common=before.common,
+        apart=before.apart,
         resampled=before.resampled,
         centre=before.coefficients,
     )

@@ -40,6 +40,8 @@ class Refined:
         Huber-weighted squared residuals, one a point.
     common
         Covariance of all four from what the lengths of a launch have in common; 0 without launches to resample.
+    apart
+        The same from what launches make of each length by itself.
     resampled
         The same from all by which launches differ.
     centre
@@ -52,6 +54,7 @@ class Refined:
     residuals: Floats
     losses: Floats
     common: Floats
+    apart: Floats
     resampled: Floats
     centre: Floats | None = None
 
@@ -59,8 +62,9 @@ class Refined:
         """A linear combination (`contrast`) of the four coefficients with its interval.
 
         Its variance is that from the residuals, which see how far the curve is from straight and what a launch makes of
-        each length by itself, and that of what the lengths of a launch have in common, which no residual shows: see
-        :func:`of_launches`. Quantiles are Student's t and normal.
+        each length by itself (or that of a bootstrap of each length by itself, where it is more: residuals of lengths
+        far from all others are small), and that of what the lengths of a launch have in common, which no residual
+        shows: see :func:`of_launches`. Quantiles are Student's t and normal.
         """
         row = np.array(contrast)
         value = float(row @ self.coefficients)
@@ -68,7 +72,9 @@ class Refined:
         upper = 0.5 + confidence / 2.0
         if freedom > 0:
             by_residuals = float(stats.t.ppf(upper, freedom)) ** 2 * deviation**2 * float(row @ self.covariance @ row)
-            by_launches = float(stats.norm.ppf(upper)) ** 2 * float(row @ self.common @ row)
+            normal = float(stats.norm.ppf(upper)) ** 2
+            by_residuals = max(by_residuals, normal * float(row @ self.apart @ row))
+            by_launches = normal * float(row @ self.common @ row)
         elif self.resampled.any():
             by_residuals, by_launches = 0.0, float(stats.norm.ppf(upper)) ** 2 * float(row @ self.resampled @ row)
         else:
@@ -102,34 +108,35 @@ def refine(
     scaled = design * (points.weights * np.sqrt(trust) / points.seconds)[:, None]
     covariance = np.zeros((4, 4))
     covariance[np.ix_(active, active)] = _inverse(scaled.T @ scaled)
-    common, resampled = of_launches(points, active, solution, generator, tolerance)
+    differing = of_launches(points, active, solution, generator, tolerance)
     losses = trust * (residuals * points.weights) ** 2
-    return Refined(coefficients, active, covariance, residuals, losses, common, resampled)
+    return Refined(coefficients, active, covariance, residuals, losses, *differing)
 
 
 def of_launches(
     points: Points, active: tuple[int, ...], start: Floats, generator: np.random.Generator | None, tolerance: float
-) -> tuple[Floats, Floats]:
-    """Covariances of coefficients from what the lengths of a launch have in common, and from all differences.
+) -> tuple[Floats, Floats, Floats]:
+    """Covariances of coefficients from what lengths of a launch have in common, from each by itself, and from all.
 
-    The second is of a bootstrap that draws launches whole (B. Efron, R. J. Tibshirani, An Introduction to the
-    Bootstrap, chapters 9 and 13); one that draws each length's launches by itself has everything but what they have in
-    common, and the first is the difference. Both draw launches as if they were independent: dependence multiplies the
-    covariance by what it multiplies the variance of medians by, on average over the points, since one point says little
-    of it. Few launches show too little of strong dependence and seem to show some where there is none, by
-    `TYPICAL_INFLATION`. Sampling from n launches has (n - 1)/n of their variance.
+    The last is of a bootstrap that draws launches whole (B. Efron, R. J. Tibshirani, An Introduction to the
+    Bootstrap, chapters 9 and 13); the second, of one that draws each length's launches by itself, has everything but
+    what they have in common, and the first is the difference. Both draw launches as if they were independent:
+    dependence multiplies the first and the last by what it multiplies the variance of medians by, on average over the
+    points, since one point says little of it. Few launches show too little of strong dependence and seem to show some
+    where there is none, by `TYPICAL_INFLATION`. Sampling from n launches has (n - 1)/n of their variance.
     """
     count = len(points.launches)
     if generator is None or np.sum(~np.isnan(points.launches), axis=0).min() < MIN_LAUNCHES:
-        return np.zeros((4, 4)), np.zeros((4, 4))
+        return np.zeros((4, 4)), np.zeros((4, 4)), np.zeros((4, 4))
     whole, apart = (
         np.cov(_bootstrap(points, active, start, generator, tolerance, whole=whole), rowvar=False)
         for whole in (True, False)
     )
     inflated = float(np.mean([inflation(column[~np.isnan(column)]) for column in points.launches.T]))
     small = (inflated / TYPICAL_INFLATION) ** min(1.0, MINIMUM_LAUNCHES / count)
-    factor = inflated * small * count / (count - 1)
-    return (whole - apart) * factor, whole * factor
+    unbiased = count / (count - 1)
+    factor = inflated * small * unbiased
+    return (whole - apart) * factor, apart * unbiased, whole * factor
 
 
 def determined(points: Points, active: tuple[int, ...]) -> bool:

@@ -387,7 +387,8 @@ def _fit_notes(subject: Subject) -> list[str]:
             median, worst = float(str(sizes.median())), float(str(sizes.max()))
             notes.insert(
                 0,
-                f"{subject.label}, {subject.fit.estimand}, {words}: median error {units.share(median)}, worst {units.share(worst)}.",
+                f"{subject.label}, {subject.fit.estimand}, {words}: median error {units.share(median)}, "
+                f"worst {units.share(worst)}.",
             )
     return notes
 

@@ -130,7 +130,8 @@ class Findings:
     lines
         The findings in words.
     report, samples, machine, typical
-        The files, two of them machines, of undisturbed times and of typical ones; None for those that were not written because someone interrupted.
+        The files, two of them machines, of undisturbed times and of typical ones; None for those that were not written
+        because someone interrupted.
     interrupted
         Whether someone did.
     failure
@@ -486,7 +487,8 @@ def _lines(
     convergence = samples.convergence(samples.summarise(here))
     return [
         *_node_lines(everything),
-        f"Messages between two ranks here, typical times (medians over all launches): {SHORTEST} B take {units.seconds(seconds[SHORTEST])}, "
+        f"Messages between two ranks here, typical times (medians over all launches): "
+        f"{SHORTEST} B take {units.seconds(seconds[SHORTEST])}, "
         f"{units.length(LONGEST)} take {units.seconds(seconds[LONGEST])} ({units.rate(LONGEST / seconds[LONGEST])}).",
         f"Fit of undisturbed times in {pieces} piece{'s' if pieces > 1 else ''}: "
         f"startup {units.seconds(fitted.startup.value)}, "
