@@ -49,10 +49,14 @@ def times(noise: Noise, generator: np.random.Generator, shape: tuple[int, int], 
 
 def fixed(noise: Noise, count: int, series: int, seed: int) -> tuple[float, float, float]:
     """Coverage of medians of so many launches, what the interval says that it is, and width over the ideal."""
-    found = [median_interval(row) for row in times(noise, np.random.default_rng(seed), (series, count), 0.03)]
-    widths = np.median([one.high - one.low for one in found])
+    intervals = [median_interval(row) for row in times(noise, np.random.default_rng(seed), (series, count), 0.03)]
+    widths = np.median([one.high - one.low for one in intervals])
     ideal = noise.ideal(count, 0.03) / math.exp(0.03 * noise.median)
-    return float(np.mean([one.low <= 1.0 <= one.high for one in found])), found[0].coverage, float(widths / ideal)
+    return (
+        float(np.mean([one.low <= 1.0 <= one.high for one in intervals])),
+        intervals[0].coverage,
+        float(widths / ideal),
+    )
 
 
 def stopped(row: Sequence[float], protocol: Protocol) -> int:
@@ -69,9 +73,9 @@ def sequential(noise: Noise, sigma: float, series: int, seed: int) -> tuple[floa
     inside, counts = [], []
     for row in times(noise, np.random.default_rng(seed), (series, protocol.most), sigma):
         count = stopped(row.tolist(), protocol)
-        found = median_interval(row[:count])
-        if found.coverage >= 0.95:
-            inside.append(found.low <= 1.0 <= found.high)
+        interval = median_interval(row[:count])
+        if interval.coverage >= 0.95:
+            inside.append(interval.low <= 1.0 <= interval.high)
             counts.append(count)
     return float(np.mean(inside)), len(inside) / series, float(np.mean(counts))
 

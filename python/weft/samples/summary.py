@@ -34,7 +34,7 @@ QUANTILE = 1.85 / 1.96
 never taken to be negative, and so for a little more than it is where there is none; from the simulation in
 `benches/study/coverage.py`, whose record has the coverage of every kind of noise."""
 
-LEAST_COVERAGE = (
+MIN_COVERAGE = (
     0.0, 0.0, 0.25, 0.42, 0.56, 0.66, 0.74, 0.80, 0.84, 0.87, 0.88, 0.89, 0.90, 0.91, 0.92, 0.92, 0.93, 0.93, 0.94, 0.94
 )  # fmt: skip
 """By number of launches the coverage of intervals with fewer than `MINIMUM_LAUNCHES`, where launches are correlated as
@@ -108,7 +108,7 @@ def median_interval(values: ArrayLike, confidence: float = DEFAULT_CONFIDENCE) -
         away = min(away, deviations * 0.5 * (count * inflation(series)) ** 0.5)
     middle = (count - 1) / 2.0
     low, high = np.interp([middle - away, middle + away], np.arange(count), ordered)
-    coverage = min(confidence, LEAST_COVERAGE[count]) if count < MINIMUM_LAUNCHES else confidence
+    coverage = min(confidence, MIN_COVERAGE[count]) if count < MINIMUM_LAUNCHES else confidence
     return MedianInterval(float(np.median(ordered)), float(low), float(high), coverage, count)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from benches.study.coverage import fixed, held_out, sequential
 from benches.study.noise import NOISES
-from weft.samples.summary import LEAST_COVERAGE, MINIMUM_LAUNCHES
+from weft.samples.summary import MIN_COVERAGE, MINIMUM_LAUNCHES
 
 PROMISED = [noise for noise in NOISES if noise.promised]
 SERIES = 400
@@ -33,8 +33,8 @@ def test_it_does_where_the_protocol_stops_too(name):
 @pytest.mark.parametrize("count", [3, 6, 9, 10, 14, MINIMUM_LAUNCHES - 1])
 def test_intervals_of_few_launches_cover_what_they_say(count):
     least = min(fixed(noise, count, SERIES, seed=3)[0] for noise in PROMISED)
-    assert least >= LEAST_COVERAGE[count] - 3 * np.sqrt(0.25 / SERIES)
-    assert fixed(NOISES[0], count, 20, seed=3)[1] == LEAST_COVERAGE[count]
+    assert least >= MIN_COVERAGE[count] - 3 * np.sqrt(0.25 / SERIES)
+    assert fixed(NOISES[0], count, 20, seed=3)[1] == MIN_COVERAGE[count]
 
 
 def test_held_out_errors_cover_one_more():
