@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -276,7 +277,11 @@ def test_a_program_that_leaves_before_it_starts_mpi_ends_the_others(native, tmp_
         "if os.environ.get('PMI_RANK', os.environ.get('OMPI_COMM_WORLD_RANK')) == '1':\n    sys.exit(0)\n" + PROGRAM,
     )
     assert done.returncode != 0, done.stderr
-    assert "weft: rank 1: the process ended before it had started MPI" in done.stderr, done.stderr
+    # Which of its guards sees it first, the other ranks' or the launcher's, is a matter of load.
+    assert re.search(
+        "weft: rank 1: the process ended (before it had started MPI|with exit code 0 before the run was over)",
+        done.stderr,
+    ), done.stderr
 
 
 def test_ranks_end_with_their_launcher(native, tmp_path):
