@@ -19,7 +19,10 @@ BIN    := $(VENV)/bin
 export PYO3_BUILD_EXTENSION_MODULE := 1
 export PYO3_PYTHON := $(abspath $(BIN)/python)
 
-RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name '*.toml' 2>/dev/null)
+# The library that programs are loaded with in place of MPI, beside the Python sources that load it.
+STAND_IN := python/weft/hosting/lib
+
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name '*.toml' -o -name 'functions.txt' 2>/dev/null)
 
 .PHONY: setup wheel check-wheel study test test-rust test-python fuzz loom bench lint format clean
 
@@ -36,7 +39,7 @@ $(VENV)/python-ready: Makefile
 # Python packages, exactly as tested. Rebuilt only when what is wanted changes.
 $(VENV)/packages-ready: $(VENV)/python-ready pyproject.toml constraints.txt
 	$(BIN)/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
-	  print(*project["dependencies"], *(line for extra in "mpi report meshes fem test".split() \
+	  print(*project["dependencies"], *(line for extra in "mpi report meshes fem run test".split() \
 	      for line in project["optional-dependencies"][extra]), sep="\n")' > $(VENV)/requirements.txt
 	$(BIN)/pip install --quiet --constraint constraints.txt --requirement $(VENV)/requirements.txt
 	@touch $@
@@ -44,6 +47,9 @@ $(VENV)/packages-ready: $(VENV)/python-ready pyproject.toml constraints.txt
 # The native half, release build, and weft itself: Python sources are used in place, so only Rust asks for a rebuild.
 $(VENV)/installed: $(VENV)/packages-ready $(RUST_SOURCES)
 	VIRTUAL_ENV=$(abspath $(VENV)) PIP_CONSTRAINT=constraints.txt PIP_NO_DEPS=1 $(BIN)/maturin develop --release --locked
+	cargo build --release --locked --package weft-virtual-mpi
+	mkdir -p $(STAND_IN)
+	cp $${CARGO_TARGET_DIR:-target}/release/libweft_virtual_mpi.so $(STAND_IN)/libmpi.so.12
 	@touch $@
 
 # A linker that knows the symbols of older C libraries; large, and needed for wheels alone.

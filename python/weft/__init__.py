@@ -77,6 +77,7 @@ _HOMES = {
     "spread": "weft.pvar",
     "neighbor_alltoallv": "weft.distributed.neighbor",
     "report": "weft.reports",
+    "run": "weft.hosting.run",
     "simulate": "weft.launch.simulate",
     "stencil": "weft.stencils",
 }
@@ -114,6 +115,7 @@ __all__ = [
     "pvar",
     "reduce",
     "report",
+    "run",
     "samples",
     "scan",
     "send",

@@ -6,7 +6,15 @@ import importlib.util
 
 from weft._core import UsageError
 
-EXTRAS = {"mpich": "mpi", "jinja2": "report", "plotly": "report", "meshio": "meshes", "pymetis": "meshes"}
+EXTRAS = {
+    "mpich": "mpi",
+    "jinja2": "report",
+    "plotly": "report",
+    "meshio": "meshes",
+    "pymetis": "meshes",
+    "greenlet": "run",
+    "mpi4py": "run",
+}
 """The extra (`[project.optional-dependencies]` of pyproject.toml) that installs a package."""
 
 

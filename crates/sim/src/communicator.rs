@@ -24,22 +24,22 @@ const MAX_PACKETS: u64 = 1 << 22;
 /// The communicator of a rank in virtual time.
 #[derive(Clone)]
 pub struct SimComm {
-    core: Rc<RefCell<Core>>,
+    pub(crate) core: Rc<RefCell<Core>>,
     /// Rank of the whole run.
-    world_rank: u32,
-    rank: u32,
-    size: u32,
-    context: u32,
-    group: Option<Rc<Group>>,
+    pub(crate) world_rank: u32,
+    pub(crate) rank: u32,
+    pub(crate) size: u32,
+    pub(crate) context: u32,
+    pub(crate) group: Option<Rc<Group>>,
     /// Made when a program asks for files.
-    files: OnceCell<Box<[SimFiles; 2]>>,
+    pub(crate) files: OnceCell<Box<[SimFiles; 2]>>,
 }
 
 /// A communicator made by `split`, as one of its ranks sees it.
-struct Group {
+pub(crate) struct Group {
     /// Ranks of the whole run, by rank of the group.
-    members: Vec<u32>,
-    sequence: Cell<u32>,
+    pub members: Rc<[u32]>,
+    pub sequence: Cell<u32>,
 }
 
 impl SimComm {
@@ -84,7 +84,7 @@ impl SimComm {
     }
 
     #[inline]
-    fn pattern(&self, from: Source, tag: TagSelector) -> Result<Pattern, CommError> {
+    pub(crate) fn pattern(&self, from: Source, tag: TagSelector) -> Result<Pattern, CommError> {
         if let Source::Rank(rank) = from
             && rank >= self.size as usize
         {
@@ -107,18 +107,25 @@ impl SimComm {
         CommError::program(self.rank(), message)
     }
 
+    /// Whether a message may be sent so: the rank of the whole run that it goes to.
     #[inline]
-    fn try_send(&self, to: usize, tag: Tag, payload: &Payload) -> Result<Option<SendKey>, CommError> {
+    pub(crate) fn check_send(&self, to: usize, tag: Tag, bytes: usize) -> Result<u32, CommError> {
         let Some(member) = self.member(to) else {
             return Err(self.no_such_rank(to));
         };
         if let Some(tag) = SimComm::too_large(tag) {
             return Err(self.tag_too_large(tag));
         }
-        let packets = self.core.borrow().packets_of(payload.len() as u64);
+        let packets = self.core.borrow().packets_of(bytes as u64);
         if packets > MAX_PACKETS {
-            return Err(self.too_many_packets(payload.len(), packets));
+            return Err(self.too_many_packets(bytes, packets));
         }
+        Ok(member)
+    }
+
+    #[inline]
+    fn try_send(&self, to: usize, tag: Tag, payload: &Payload) -> Result<Option<SendKey>, CommError> {
+        let member = self.check_send(to, tag, payload.len())?;
         let data = match payload {
             Payload::Data(buffer) => Some(Box::new(buffer.clone())),
             Payload::Phantom(_) => None,
@@ -129,7 +136,7 @@ impl SimComm {
     }
 
     /// Waits until everything that happens before this rank's clock has happened.
-    fn catch_up(&self) -> CatchUp<'_> {
+    pub(crate) fn catch_up(&self) -> CatchUp<'_> {
         CatchUp { comm: self, until: self.core.borrow().clock(self.world_rank) }
     }
 
@@ -244,7 +251,7 @@ impl Communicator for SimComm {
         let key = (self.context, division.sequence, division.group as u32);
         let context = self.core.borrow_mut().split_context(key);
         let (rank, size) = (division.rank as u32, division.members.len() as u32);
-        let members = division.members.into_iter().filter_map(|member| self.member(member)).collect();
+        let members: Rc<[u32]> = division.members.into_iter().filter_map(|member| self.member(member)).collect();
         let group = Some(Rc::new(Group { members, sequence: Cell::new(0) }));
         Ok(Some(SimComm { rank, size, context, group, ..self.clone() }))
     }
@@ -349,11 +356,11 @@ fn refused(taken: &Taken, rank: usize) -> CommError {
 
 /// The request of a send in virtual time.
 pub struct SimSend {
-    state: SendState,
-    payload: Option<Payload>,
+    pub(crate) state: SendState,
+    pub(crate) payload: Option<Payload>,
 }
 
-enum SendState {
+pub(crate) enum SendState {
     Complete,
     Waiting { core: Rc<RefCell<Core>>, key: SendKey },
     Failed(Box<CommError>),
@@ -386,10 +393,10 @@ impl Drop for SimSend {
 
 /// The request of a receive in virtual time.
 pub struct SimReceive {
-    state: ReceiveState,
+    pub(crate) state: ReceiveState,
 }
 
-enum ReceiveState {
+pub(crate) enum ReceiveState {
     /// Of `rank`, as its communicator numbers it.
     Waiting {
         core: Rc<RefCell<Core>>,
@@ -426,7 +433,7 @@ impl Drop for SimReceive {
 }
 
 /// Waits until the events of the whole run have come as far as `until`.
-struct CatchUp<'a> {
+pub(crate) struct CatchUp<'a> {
     comm: &'a SimComm,
     until: Picos,
 }
@@ -445,9 +452,9 @@ impl Future for CatchUp<'_> {
 }
 
 /// Waits until a message is visible.
-struct Probe<'a> {
-    comm: &'a SimComm,
-    pattern: Pattern,
+pub(crate) struct Probe<'a> {
+    pub comm: &'a SimComm,
+    pub pattern: Pattern,
 }
 
 impl Future for Probe<'_> {

@@ -41,6 +41,7 @@ mod communicator;
 mod core;
 mod costs;
 mod exchange;
+mod hosted;
 mod options;
 mod placement;
 mod prefetch;
@@ -49,8 +50,8 @@ mod request;
 mod run;
 mod trace;
 
-pub use communicator::SimComm;
+pub use communicator::{SimComm, SimReceive, SimSend};
 pub use options::Options;
 pub use placement::{Placement, PlacementError};
-pub use run::{Outcome, run};
+pub use run::{Outcome, run, run_with};
 pub use trace::{Trace, TraceEvent, TraceKind};

@@ -117,6 +117,20 @@ pub fn run<P: Program>(
     program: &P,
     options: &Options,
 ) -> Result<Outcome<P::Output>, RunError> {
+    run_with(machine, placement, |comm| program.clone().run(comm), options)
+}
+
+/// As [`run`], of what `start` makes for each rank of its communicator: for programs that are hosted, whose calls come
+/// from outside and which need not be written over every backend.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with<T, F: Future<Output = Result<T, CommError>>>(
+    machine: &Machine,
+    placement: &Placement,
+    start: impl Fn(SimComm) -> F,
+    options: &Options,
+) -> Result<Outcome<T>, RunError> {
     if !machine.passes_messages() {
         let message =
             format!("{} is a data-parallel machine: its nodes pass no messages between programs", machine.name);
@@ -124,20 +138,20 @@ pub fn run<P: Program>(
     }
     placement.check(machine).map_err(|error| RunError::Setup(error.to_string()))?;
     let ranks = placement.ranks();
-    let start = |core: &Rc<RefCell<Core>>, rank| Box::pin(program.clone().run(SimComm::new(core.clone(), rank as u32)));
+    let start = |core: &Rc<RefCell<Core>>, rank| Box::pin(start(SimComm::new(core.clone(), rank as u32)));
     let network_bytes = Core::network_bytes(machine, options);
     let run = format!("a run of {ranks} ranks");
     memory::require(network_bytes as u64, &run, "ask for a smaller machine")?;
     let nobody = Rc::new(RefCell::new(Core::new(machine, placement, 0, &Options::default())));
     let program_bytes = size_of_val(&*start(&nobody, 0));
     drop(nobody);
-    let each = program_bytes + RANK_BYTES + size_of::<Option<P::Output>>() + 4 * size_of::<usize>();
+    let each = program_bytes + RANK_BYTES + size_of::<Option<T>>() + 4 * size_of::<usize>();
     memory::require(network_bytes as u64 + ranks as u64 * each as u64, &run, "ask for fewer ranks")?;
     let core = Rc::new(RefCell::new(Core::new(machine, placement, ranks, options)));
     let mut programs: Vec<_> = (0..ranks).map(|rank| Some(start(&core, rank))).collect();
     let addresses = programs.iter().map(|program| program.as_ref().map_or(0, |program| (&raw const **program).addr()));
     core.borrow_mut().set_programs(addresses, program_bytes);
-    let mut outputs: Vec<Option<P::Output>> = (0..ranks).map(|_| None).collect();
+    let mut outputs: Vec<Option<T>> = (0..ranks).map(|_| None).collect();
     for rank in 0..ranks {
         core.borrow_mut().make_ready(rank as u32);
     }

@@ -18,6 +18,7 @@ from weft.cli import (
     measuring,
     reporting,
     reproducing,
+    running,
     studying,
     teaching,
 )
@@ -69,6 +70,7 @@ _PARTS = (
     exporting,
     reporting,
     reproducing,
+    running,
     studying,
     estimating,
     advising,

@@ -127,6 +127,11 @@ pub(crate) struct Core {
     pub trace: Option<Trace>,
     /// Asked by what takes long within one event.
     interrupt: Interrupt,
+    /// Requests are looked at, not waited for, and when the first of them will be complete.
+    looks_only: bool,
+    next_known: Picos,
+    /// Numbers given to communicators so far.
+    last_context: u32,
 }
 
 impl Core {
@@ -171,6 +176,9 @@ impl Core {
             io: Io::new(machine),
             trace: options.trace.then(Trace::default),
             interrupt: options.interrupt.clone(),
+            looks_only: false,
+            next_known: Picos::MAX,
+            last_context: 0,
         }
     }
 
@@ -357,8 +365,17 @@ impl Core {
     /// The context of the communicator made by a split, known by the parent's context, the number of the collective
     /// and the index of the color.
     pub fn split_context(&mut self, key: (u32, u32, u32)) -> u32 {
-        let next = self.contexts.len() as u32 + 1;
-        *self.contexts.entry(key).or_insert(next)
+        let last_context = &mut self.last_context;
+        *self.contexts.entry(key).or_insert_with(|| {
+            *last_context += 1;
+            *last_context
+        })
+    }
+
+    /// A context that no communicator has.
+    pub fn new_context(&mut self) -> u32 {
+        self.last_context += 1;
+        self.last_context
     }
 
     /// What each rank that has not finished is blocked in.

@@ -13,6 +13,32 @@ impl Core {
         data: Option<Box<Buffer>>,
     ) -> Option<SendKey> {
         let cost = self.message_cost(from, to, bytes);
+        self.send_at_cost((from, to), envelope, to_in_group, bytes, data, cost)
+    }
+
+    /// As [`Core::send`], complete only when a receive has been found, whatever the machine does with such a length.
+    pub fn send_synchronously(
+        &mut self,
+        (from, to): (u32, u32),
+        envelope: Envelope,
+        to_in_group: u32,
+        bytes: u64,
+        data: Option<Box<Buffer>>,
+    ) -> Option<SendKey> {
+        let cost = MessageCost { completion: Completion::Rendezvous, ..self.message_cost(from, to, bytes) };
+        self.send_at_cost((from, to), envelope, to_in_group, bytes, data, cost)
+    }
+
+    #[inline(always)]
+    fn send_at_cost(
+        &mut self,
+        (from, to): (u32, u32),
+        envelope: Envelope,
+        to_in_group: u32,
+        bytes: u64,
+        data: Option<Box<Buffer>>,
+        cost: MessageCost,
+    ) -> Option<SendKey> {
         let rank = &mut self.ranks[from as usize];
         let start = rank.clock;
         rank.clock += cost.send;
@@ -111,7 +137,9 @@ impl Core {
     pub(super) fn enter_specially(&mut self, now: Picos, key: MessageKey) {
         let message = &self.messages[key as usize];
         let (from, to, completion, bytes) = (message.from, message.to, message.completion, message.bytes);
-        if from == to {
+        if from == to && completion == Completion::Rendezvous {
+            self.messages[key as usize].visible = now.into();
+        } else if from == to {
             self.arrive(key, now, now);
         } else if self.is_host(from) || self.is_host(to) {
             self.cross_to_host(now, key);
@@ -143,7 +171,9 @@ impl Core {
     pub(super) fn transfer(&mut self, now: Picos, key: MessageKey) {
         let message = &self.messages[key as usize];
         let (from, to, bytes) = (message.from, message.to, message.bytes);
-        if self.network.switching() == Switching::StoreAndForward {
+        if from == to {
+            self.arrive(key, now, now);
+        } else if self.network.switching() == Switching::StoreAndForward {
             self.enter_packets(now, key);
         } else {
             self.cross(now, key, (from, to), bytes);

@@ -12,6 +12,9 @@ impl Core {
             return None;
         };
         let (rank, pattern, capacity) = (receive.rank, receive.pattern, receive.capacity);
+        if self.looks_only && self.is_later(rank, complete) {
+            return None;
+        }
         self.receives.remove(key as usize);
         let Message { envelope, from, bytes, data, receive_time, .. } = self.messages.remove(message as usize);
         let state = &mut self.ranks[rank as usize];
@@ -35,10 +38,66 @@ impl Core {
             send.awaited = true;
             return false;
         };
-        let rank = &mut self.ranks[send.rank as usize];
+        let rank = send.rank;
+        if self.looks_only && self.is_later(rank, complete) {
+            return false;
+        }
+        let rank = &mut self.ranks[rank as usize];
         rank.clock = rank.clock.max(complete);
         self.sends.remove(key as usize);
         true
+    }
+
+    /// Whether `time` is after the clock of `rank`, which then only looks and is told when to look again.
+    #[cold]
+    fn is_later(&mut self, rank: u32, time: Picos) -> bool {
+        let later = time > self.clock(rank);
+        if later {
+            self.next_known = self.next_known.min(time);
+        }
+        later
+    }
+
+    /// From now on requests are only looked at: those complete after their rank's clock stay as they are.
+    pub fn begin_look(&mut self) {
+        self.looks_only = true;
+        self.next_known = Picos::MAX;
+    }
+
+    /// Requests are waited for again; when the first of those looked at will be complete, as far as that is known.
+    pub fn end_look(&mut self) -> Option<Picos> {
+        self.looks_only = false;
+        (self.next_known != Picos::MAX).then_some(self.next_known)
+    }
+
+    /// Takes a receive back that has got no message; false where it has.
+    pub fn cancel_receive(&mut self, key: ReceiveKey) -> bool {
+        let rank = self.receives[key as usize].rank;
+        let state = &mut self.ranks[rank as usize];
+        let Some(index) = state.queues.posted().position(|&(_, receive)| receive == key) else { return false };
+        let (pattern, _) = state.queues.take_posted(index);
+        self.receives.remove(key as usize);
+        if pattern.is_wildcard() {
+            state.wildcards -= 1;
+            if state.wildcards == 0 {
+                self.match_ahead(rank);
+            }
+        }
+        true
+    }
+
+    /// Takes the message out that `pattern` would get at this moment and gives it to a receive of its own.
+    pub fn take_arrived(&mut self, rank: u32, pattern: Pattern) -> Option<(Envelope, u64, ReceiveKey)> {
+        let now = self.queue.now();
+        let (_, index) = self.first_visible(rank, &pattern).filter(|&(visible, _)| visible <= now)?;
+        let state = &mut self.ranks[rank as usize];
+        let (envelope, message) = state.queues.take_unexpected(index);
+        let (posted, bytes) = (state.clock, self.messages[message as usize].bytes);
+        let receive =
+            Receive { rank, pattern, capacity: u64::MAX, posted, complete: None, awaited: false, dropped: false };
+        let key = self.receives.insert(receive) as ReceiveKey;
+        self.matched(key, message);
+        Some((envelope, bytes, key))
     }
 
     /// The program has dropped a receive: its message will be thrown away.

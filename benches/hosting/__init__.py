@@ -1,0 +1,1 @@
+"""Programs of MPI in virtual time."""

@@ -1,0 +1,143 @@
+//! What programs need whose calls come from outside: a library of MPI over virtual time.
+
+use std::cell::{Cell, OnceCell};
+use std::rc::Rc;
+
+use weft_base::Picos;
+use weft_comm::matching::Envelope;
+use weft_comm::{Buffer, CommError, Payload, Source, Status, Tag, TagSelector};
+
+use super::communicator::{Group, Probe, ReceiveState, SendState, SimComm, SimReceive, SimSend};
+
+impl SimComm {
+    /// A communicator whose rank `r` is rank `members[r]` of the whole run, and in which this rank is `rank`.
+    ///
+    /// Messages match within one `context`; all that take part must name the same. Between two groups of ranks, the
+    /// members are those of the other group, and `rank` is this rank's within its own.
+    pub fn regroup(&self, rank: usize, members: Rc<[u32]>, context: u32) -> SimComm {
+        let size = members.len() as u32;
+        let group = Some(Rc::new(Group { members, sequence: Cell::new(0) }));
+        SimComm { rank: rank as u32, size, context, group, files: OnceCell::new(), ..self.clone() }
+    }
+
+    /// A context that no communicator has.
+    pub fn new_context(&self) -> u32 {
+        self.core().borrow_mut().new_context()
+    }
+
+    /// The context that all who name `key` get.
+    pub fn context_of(&self, key: (u32, u32, u32)) -> u32 {
+        self.core().borrow_mut().split_context(key)
+    }
+
+    /// Starts to send what the caller gives away; if `synchronous`, it is complete only when a receive has it.
+    pub fn isend_owned(&self, to: usize, tag: Tag, data: Buffer, synchronous: bool) -> SimSend {
+        let bytes = data.len();
+        let member = match self.check_send(to, tag, bytes) {
+            Ok(member) => member,
+            Err(error) => return SimSend { state: SendState::Failed(Box::new(error)), payload: None },
+        };
+        let envelope = Envelope::new(self.context, self.rank as usize, tag);
+        let ends = (self.world_rank, member);
+        let mut core = self.core().borrow_mut();
+        let data = Some(Box::new(data));
+        let key = if synchronous {
+            core.send_synchronously(ends, envelope, to as u32, bytes as u64, data)
+        } else {
+            core.send(ends, envelope, to as u32, bytes as u64, data)
+        };
+        drop(core);
+        let state = match key {
+            None => SendState::Complete,
+            Some(key) => SendState::Waiting { core: self.core.clone(), key },
+        };
+        SimSend { state, payload: Some(Payload::EMPTY) }
+    }
+
+    /// Takes a message out that has arrived by now; its receive is the only one that gets it.
+    ///
+    /// # Errors
+    /// As of [`weft_comm::Communicator::iprobe`].
+    pub async fn take_arrived(
+        &self,
+        from: Source,
+        tag: TagSelector,
+    ) -> Result<Option<(Status, SimReceive)>, CommError> {
+        let pattern = self.pattern(from, tag)?;
+        self.catch_up().await;
+        let taken = self.core().borrow_mut().take_arrived(self.world_rank, pattern);
+        Ok(taken.map(|(envelope, bytes, key)| {
+            let status = Status { source: envelope.source(), tag: envelope.tag(), bytes: bytes as usize };
+            let state = ReceiveState::Waiting { core: self.core.clone(), key, rank: self.rank };
+            (status, SimReceive { state })
+        }))
+    }
+
+    /// As [`SimComm::take_arrived`], once there is one.
+    ///
+    /// # Errors
+    /// As [`SimComm::take_arrived`].
+    pub async fn take_next(&self, from: Source, tag: TagSelector) -> Result<(Status, SimReceive), CommError> {
+        let pattern = self.pattern(from, tag)?;
+        loop {
+            self.catch_up().await;
+            Probe { comm: self, pattern }.await;
+            if let Some(taken) = self.take_arrived(from, tag).await? {
+                return Ok(taken);
+            }
+        }
+    }
+
+    /// Looks at requests as they are at this rank's time: within `poll` a request is ready only if it is complete by
+    /// then. Returns with what `poll` gives when the first of the others will be complete, in seconds, if that is known
+    /// already.
+    pub fn look<T>(&self, poll: impl FnOnce() -> T) -> (T, Option<Picos>) {
+        self.core().borrow_mut().begin_look();
+        let result = poll();
+        (result, self.core().borrow_mut().end_look())
+    }
+
+    /// Waits until all that happens before this rank's time has happened.
+    pub async fn settle(&self) {
+        self.catch_up().await;
+    }
+
+    /// Asks for this rank to be polled at `time`.
+    pub fn wake_at(&self, time: Picos) {
+        self.core().borrow_mut().wake_at(self.world_rank, time);
+    }
+
+    /// Moves this rank's clock to `time`, if it is not there yet.
+    pub fn advance_to(&self, time: Picos) {
+        let mut core = self.core().borrow_mut();
+        let clock = &mut core.rank(self.world_rank).clock;
+        *clock = (*clock).max(time);
+    }
+
+    /// This rank's clock.
+    pub fn clock(&self) -> Picos {
+        self.core().borrow().clock(self.world_rank)
+    }
+
+    /// How far the whole run is.
+    pub fn run_time(&self) -> Picos {
+        self.core().borrow().now()
+    }
+
+    /// Processor time of receiving an empty message: what a look costs that finds nothing.
+    pub fn look_time(&self) -> Picos {
+        self.core().borrow_mut().overheads(0).1
+    }
+}
+
+impl SimReceive {
+    /// Takes the receive back, if it has got no message; it is ready never again then.
+    pub fn cancel(&mut self) -> bool {
+        let ReceiveState::Waiting { core, key, .. } = &self.state else { return false };
+        let cancelled = core.borrow_mut().cancel_receive(*key);
+        if cancelled {
+            self.state = ReceiveState::Done;
+        }
+        cancelled
+    }
+}

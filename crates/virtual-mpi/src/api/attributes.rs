@@ -1,0 +1,249 @@
+//! Attributes of communicators, datatypes and windows (MPI 4.1, section 7.7).
+
+use std::cell::RefCell;
+use std::ffi::{c_int, c_void};
+
+use weft_comm::{Communicator as _, Tag};
+
+use crate::abi::{self, Callback, Comm, Datatype};
+use crate::attribute::{self, Attributes, Keyval};
+use crate::fault::{Answer, Fault, class, require};
+use crate::rank::Rank;
+
+use super::put;
+
+fn create(rank: &Rank, copy: Callback, delete: Callback, keyval: *mut c_int, extra_state: *mut c_void) -> Answer {
+    let number = rank.shared.next_keyval.get();
+    rank.shared.next_keyval.set(number + 1);
+    let handle = (0x8000_0000 | (abi::kind::KEYVAL << 26)) as c_int | number;
+    let holds_objects = attribute::holds_objects(copy.function, delete.function);
+    let kind = Keyval { copy: copy.function, delete: delete.function, extra_state, holds_objects };
+    rank.shared.keyvals.borrow_mut().insert(handle, kind);
+    put(keyval, handle);
+    Ok(())
+}
+
+fn free(rank: &Rank, keyval: *mut c_int) -> Answer {
+    let handle = super::at(keyval, 0);
+    known(rank, handle)?;
+    // Attributes that have it keep it, and their functions are called: it stays until the end of the run.
+    put(keyval, abi::KEYVAL_INVALID);
+    Ok(())
+}
+
+fn known(rank: &Rank, keyval: c_int) -> Result<Keyval, Fault> {
+    let known = rank.shared.keyvals.borrow().get(&keyval).copied();
+    known.ok_or_else(|| Fault::new(class::ERR_KEYVAL, "no such kind of attribute"))
+}
+
+pub fn comm_create_keyval(
+    rank: &Rank,
+    copy: Callback,
+    delete: Callback,
+    keyval: *mut c_int,
+    extra_state: *mut c_void,
+) -> Answer {
+    create(rank, copy, delete, keyval, extra_state)
+}
+
+pub fn keyval_create(
+    rank: &Rank,
+    copy: Callback,
+    delete: Callback,
+    keyval: *mut c_int,
+    extra_state: *mut c_void,
+) -> Answer {
+    create(rank, copy, delete, keyval, extra_state)
+}
+
+pub fn type_create_keyval(
+    rank: &Rank,
+    copy: Callback,
+    delete: Callback,
+    keyval: *mut c_int,
+    extra_state: *mut c_void,
+) -> Answer {
+    create(rank, copy, delete, keyval, extra_state)
+}
+
+pub fn win_create_keyval(
+    rank: &Rank,
+    copy: Callback,
+    delete: Callback,
+    keyval: *mut c_int,
+    extra_state: *mut c_void,
+) -> Answer {
+    create(rank, copy, delete, keyval, extra_state)
+}
+
+pub fn comm_free_keyval(rank: &Rank, keyval: *mut c_int) -> Answer {
+    free(rank, keyval)
+}
+
+pub fn keyval_free(rank: &Rank, keyval: *mut c_int) -> Answer {
+    free(rank, keyval)
+}
+
+pub fn type_free_keyval(rank: &Rank, keyval: *mut c_int) -> Answer {
+    free(rank, keyval)
+}
+
+pub fn win_free_keyval(rank: &Rank, keyval: *mut c_int) -> Answer {
+    free(rank, keyval)
+}
+
+/// Calls what the program wants to be called when an attribute goes.
+fn call_delete(kind: Keyval, object: c_int, keyval: c_int, value: *mut c_void) -> Answer {
+    type Function = unsafe extern "C" fn(c_int, c_int, *mut c_void, *mut c_void) -> c_int;
+    if kind.delete.is_null() {
+        return Ok(());
+    }
+    // SAFETY: the program handed the function in as one of this type.
+    let code = unsafe {
+        let function = std::mem::transmute::<*const c_void, Function>(kind.delete);
+        function(object, keyval, value, kind.extra_state)
+    };
+    require(code == abi::SUCCESS, code, || "the function that deletes an attribute failed".to_owned())
+}
+
+/// The copy of an attribute for a duplicate, if the program wants one.
+fn call_copy(kind: Keyval, object: c_int, keyval: c_int, value: *mut c_void) -> Result<Option<*mut c_void>, Fault> {
+    type Function = unsafe extern "C" fn(c_int, c_int, *mut c_void, *mut c_void, *mut *mut c_void, *mut c_int) -> c_int;
+    if kind.copy.is_null() {
+        return Ok(None);
+    }
+    let (mut copied, mut flag) = (std::ptr::null_mut(), 0);
+    // SAFETY: the program handed the function in as one of this type.
+    let code = unsafe {
+        let function = std::mem::transmute::<*const c_void, Function>(kind.copy);
+        function(object, keyval, kind.extra_state, value, &raw mut copied, &raw mut flag)
+    };
+    require(code == abi::SUCCESS, code, || "the function that copies an attribute failed".to_owned())?;
+    Ok((flag != 0).then_some(copied))
+}
+
+/// Sets an attribute; the one that was there goes.
+pub(crate) fn set(rank: &Rank, object: c_int, attributes: &Attributes, keyval: c_int, value: *mut c_void) -> Answer {
+    let kind = known(rank, keyval)?;
+    let old = attributes.0.borrow().get(&keyval).copied();
+    if let Some(old) = old {
+        call_delete(kind, object, keyval, old)?;
+    }
+    if kind.holds_objects {
+        rank.hold(value);
+    }
+    attributes.0.borrow_mut().insert(keyval, value);
+    Ok(())
+}
+
+/// Removes an attribute.
+pub(crate) fn delete(rank: &Rank, object: c_int, attributes: &Attributes, keyval: c_int) -> Answer {
+    let kind = known(rank, keyval)?;
+    let value = attributes.0.borrow().get(&keyval).copied();
+    let Some(value) = value else {
+        return Err(Fault::new(class::ERR_KEYVAL, "the object has no such attribute"));
+    };
+    call_delete(kind, object, keyval, value)?;
+    attributes.0.borrow_mut().remove(&keyval);
+    Ok(())
+}
+
+/// Removes all attributes of an object that goes, the latest kind first.
+pub(crate) fn delete_all(rank: &Rank, object: c_int, attributes: &Attributes) -> Answer {
+    let keyvals: Vec<c_int> = attributes.0.borrow().keys().rev().copied().collect();
+    keyvals.into_iter().try_for_each(|keyval| delete(rank, object, attributes, keyval))
+}
+
+/// Removes all attributes of a communicator.
+pub(crate) fn delete_all_attributes(rank: &Rank, handle: Comm, comm: &crate::communicator::Communicator) -> Answer {
+    delete_all(rank, handle, &comm.attributes)
+}
+
+/// Copies attributes to a duplicate, as far as the program wants them there.
+pub(crate) fn copy_all(rank: &Rank, object: c_int, from: &Attributes, to: &Attributes) -> Answer {
+    let all: Vec<(c_int, *mut c_void)> = from.0.borrow().iter().map(|(&keyval, &value)| (keyval, value)).collect();
+    for (keyval, value) in all {
+        if let Some(copied) = call_copy(known(rank, keyval)?, object, keyval, value)? {
+            to.0.borrow_mut().insert(keyval, copied);
+        }
+    }
+    Ok(())
+}
+
+/// Tells an attribute.
+pub(crate) fn get(attributes: &Attributes, keyval: c_int, value: *mut c_void, flag: *mut c_int) {
+    let known = attributes.0.borrow().get(&keyval).copied();
+    if let Some(known) = known {
+        put(value.cast::<*mut c_void>(), known);
+    }
+    put(flag, c_int::from(known.is_some()));
+}
+
+pub fn comm_set_attr(rank: &Rank, comm: Comm, keyval: c_int, value: *mut c_void) -> Answer {
+    set(rank, comm, &rank.comm(comm)?.attributes, keyval, value)
+}
+
+pub fn attr_put(rank: &Rank, comm: Comm, keyval: c_int, value: *mut c_void) -> Answer {
+    comm_set_attr(rank, comm, keyval, value)
+}
+
+thread_local! {
+    /// Numbers that programs get addresses of.
+    static NUMBERS: RefCell<std::collections::BTreeMap<(usize, c_int), &'static mut c_int>> = RefCell::default();
+}
+
+/// The address of a number that stays.
+fn address_of(rank: &Rank, keyval: c_int, number: c_int) -> *mut c_void {
+    NUMBERS.with_borrow_mut(|numbers| {
+        let kept = numbers.entry((rank.number(), keyval)).or_insert_with(|| Box::leak(Box::new(number)));
+        **kept = number;
+        (&raw mut **kept).cast()
+    })
+}
+
+pub fn comm_get_attr(rank: &Rank, comm: Comm, keyval: c_int, value: *mut c_void, flag: *mut c_int) -> Answer {
+    let comm = rank.comm(comm)?;
+    let number = match keyval {
+        abi::TAG_UB => Tag::MAX_USER as c_int,
+        abi::HOST => rank.endpoint.host().map_or(abi::PROC_NULL, |host| host as c_int),
+        abi::IO => rank.number() as c_int,
+        abi::WTIME_IS_GLOBAL => 1,
+        abi::UNIVERSE_SIZE => rank.endpoint.size() as c_int,
+        abi::LASTUSEDCODE => rank.user_errors.borrow().last(),
+        abi::APPNUM => 0,
+        _ => {
+            known(rank, keyval)?;
+            get(&comm.attributes, keyval, value, flag);
+            return Ok(());
+        }
+    };
+    put(value.cast::<*mut c_void>(), address_of(rank, keyval, number));
+    put(flag, 1);
+    Ok(())
+}
+
+pub fn attr_get(rank: &Rank, comm: Comm, keyval: c_int, value: *mut c_void, flag: *mut c_int) -> Answer {
+    comm_get_attr(rank, comm, keyval, value, flag)
+}
+
+pub fn comm_delete_attr(rank: &Rank, comm: Comm, keyval: c_int) -> Answer {
+    delete(rank, comm, &rank.comm(comm)?.attributes, keyval)
+}
+
+pub fn attr_delete(rank: &Rank, comm: Comm, keyval: c_int) -> Answer {
+    comm_delete_attr(rank, comm, keyval)
+}
+
+pub fn type_set_attr(rank: &Rank, datatype: Datatype, keyval: c_int, value: *mut c_void) -> Answer {
+    set(rank, datatype, &rank.datatype(datatype)?.attributes, keyval, value)
+}
+
+pub fn type_get_attr(rank: &Rank, datatype: Datatype, keyval: c_int, value: *mut c_void, flag: *mut c_int) -> Answer {
+    known(rank, keyval)?;
+    get(&rank.datatype(datatype)?.attributes, keyval, value, flag);
+    Ok(())
+}
+
+pub fn type_delete_attr(rank: &Rank, datatype: Datatype, keyval: c_int) -> Answer {
+    delete(rank, datatype, &rank.datatype(datatype)?.attributes, keyval)
+}

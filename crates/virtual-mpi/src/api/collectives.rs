@@ -1,0 +1,446 @@
+//! Collectives (MPI 4.1, chapter 6, and section 8.6): each blocking, nonblocking and persistent.
+//!
+//! What a call does is made by one function from the program's arguments: a [`Plan`], which can be carried out any
+//! number of times. The data are taken from the program's memory when it starts.
+
+use std::ffi::{c_int, c_void};
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+
+use weft_comm::Buffer;
+
+use crate::abi::{self, Aint, Comm, Counts, Datatype, Request as Handle, is_in_place};
+use crate::collective::{self, Root};
+use crate::communicator::{Communicator, Links};
+use crate::fault::{Answer, Fault, class, require};
+use crate::rank::Rank;
+use crate::request::{Completed, Request, State};
+
+use super::point_to_point::{Memory, rank_for_ever};
+use super::put;
+
+/// A collective as a future.
+pub(crate) type Work = Pin<Box<dyn Future<Output = Result<(), Fault>>>>;
+
+/// What a call does when it starts.
+pub(crate) type Plan = Box<dyn Fn(Links) -> Result<Work, Fault>>;
+
+pub(crate) fn now(rank: &Rank, comm: Comm, plan: Plan) -> Answer {
+    let links = rank.comm(comm)?.links();
+    rank.block(plan(links)?)
+}
+
+pub(crate) fn later(rank: &Rank, comm: Comm, plan: Plan, request: *mut Handle) -> Answer {
+    let work = plan(rank.comm(comm)?.derive())?;
+    let work = async move { work.await.map(|()| Completed::EMPTY) };
+    let started = Rc::new(Request::new(State::Work(Box::pin(work)), comm));
+    rank.launch(&started);
+    put(request, rank.requests.insert_shared(started));
+    Ok(())
+}
+
+pub(crate) fn again(rank: &Rank, comm: Comm, plan: Plan, request: *mut Handle) -> Answer {
+    let links = rank.comm(comm)?.derive();
+    let start = Box::new(move || {
+        let work = plan(links.clone())?;
+        Ok(State::Work(Box::pin(async move { work.await.map(|()| Completed::EMPTY) })))
+    });
+    put(request, rank.requests.insert(Request::persistent(start, comm)));
+    Ok(())
+}
+
+/// Memory of one rank in a call where every rank has its own count, displacement and datatype.
+#[derive(Clone)]
+pub(crate) struct Slots {
+    pub slots: Vec<Memory>,
+}
+
+impl Slots {
+    /// Equal parts, one after another.
+    pub fn equal(
+        rank: &Rank,
+        address: *const c_void,
+        count: Aint,
+        datatype: Datatype,
+        parts: usize,
+    ) -> Result<Slots, Fault> {
+        require(count >= 0, class::ERR_COUNT, || format!("a count of {count}"))?;
+        let step = rank.datatype(datatype)?.extent * count;
+        let slot = |index: usize| Memory::of(address.wrapping_byte_offset(index as isize * step), count, datatype);
+        Ok(Slots { slots: (0..parts).map(slot).collect() })
+    }
+
+    /// Parts with displacements in elements; without displacements one after another.
+    pub fn varying(
+        rank: &Rank,
+        address: *const c_void,
+        counts: Counts,
+        displacements: Option<Counts>,
+        datatype: Datatype,
+        parts: usize,
+    ) -> Result<Slots, Fault> {
+        let extent = rank.datatype(datatype)?.extent;
+        let mut next = 0;
+        let mut slots = Vec::with_capacity(parts);
+        for index in 0..parts {
+            let displacement = displacements.map_or(next, |displacements| displacements.get(index));
+            let count = counts.get(index);
+            require(count >= 0, class::ERR_COUNT, || format!("a count of {count}"))?;
+            slots.push(Memory::of(address.wrapping_byte_offset(displacement * extent), count, datatype));
+            next += count;
+        }
+        Ok(Slots { slots })
+    }
+
+    /// Parts with displacements in bytes and datatypes of their own.
+    pub fn general(
+        address: *const c_void,
+        counts: Counts,
+        displacements: impl Fn(usize) -> Aint,
+        datatypes: *const Datatype,
+        parts: usize,
+    ) -> Slots {
+        let slot = |index: usize| {
+            Memory::of(
+                address.wrapping_byte_offset(displacements(index)),
+                counts.get(index),
+                super::at(datatypes, index),
+            )
+        };
+        Slots { slots: (0..parts).map(slot).collect() }
+    }
+
+    pub fn load(&self, rank: &Rank) -> Result<Vec<Buffer>, Fault> {
+        self.slots.iter().map(|slot| slot.load(rank)).collect()
+    }
+
+    pub fn lens(&self, rank: &Rank) -> Result<Vec<usize>, Fault> {
+        self.slots.iter().map(|slot| slot.check(rank).map(|(datatype, count)| datatype.size * count)).collect()
+    }
+
+    pub fn store(&self, rank: &Rank, parts: &[Buffer]) -> Answer {
+        self.slots.iter().zip(parts).try_for_each(|(slot, part)| slot.store(rank, part))
+    }
+}
+
+/// The root of a call, of one group or between two.
+pub(crate) fn root_of(comm: &Communicator, root: c_int) -> Result<Root, Fault> {
+    if comm.is_inter() {
+        match root {
+            abi::ROOT => return Ok(Root::Here),
+            abi::PROC_NULL => return Ok(Root::Elsewhere),
+            _ => {}
+        }
+    }
+    let known = root >= 0 && (root as usize) < comm.peers();
+    require(known, class::ERR_ROOT, || format!("root {root}, where there are ranks 0 to {}", comm.peers() - 1))?;
+    Ok(Root::Rank(root as usize))
+}
+
+/// Whether this rank is the root of a call within one group.
+pub(crate) fn is_root(comm: &Communicator, root: Root) -> bool {
+    root == Root::Here || (!comm.is_inter() && root == Root::Rank(comm.rank()))
+}
+
+/// Fails where a buffer stands for another and may not.
+pub(crate) fn no_in_place(comm: &Communicator, address: *const c_void) -> Answer {
+    let wrong = is_in_place(address) && comm.is_inter();
+    require(!wrong, class::ERR_BUFFER, || "MPI_IN_PLACE between two groups".to_owned())
+}
+
+pub(crate) fn barrier_plan(rank: &Rank, comm: Comm) -> Result<Plan, Fault> {
+    rank.comm(comm)?;
+    Ok(Box::new(|links| Ok(Box::pin(collective::barrier(links)))))
+}
+
+pub(crate) fn bcast_plan(
+    rank: &Rank,
+    buffer: *mut c_void,
+    count: Aint,
+    datatype: Datatype,
+    root: c_int,
+    comm: Comm,
+) -> Result<Plan, Fault> {
+    let (object, memory) = (rank.comm(comm)?, Memory::of(buffer, count, datatype));
+    let root = root_of(&object, root)?;
+    let (kind, elements) = memory.check(rank)?;
+    let (sends, rank) = (is_root(&object, root), rank_for_ever(rank));
+    Ok(Box::new(move |links| {
+        let data = if sends { memory.load(rank)? } else { Buffer::zeroed(kind.size * elements) };
+        Ok(Box::pin(async move {
+            let data = collective::broadcast(links, root, data).await?;
+            if let Some(data) = data.filter(|_| !sends) {
+                memory.store(rank, &data)?;
+            }
+            Ok(())
+        }))
+    }))
+}
+
+/// What a gather takes from this rank: in place, its own part of the result.
+fn own_part(rank: &Rank, comm: &Communicator, send: Memory, slots: &Slots) -> Result<Memory, Fault> {
+    no_in_place(comm, send.address)?;
+    let part = if is_in_place(send.address) { slots.slots[comm.rank()] } else { send };
+    part.check(rank)?;
+    Ok(part)
+}
+
+fn gather_slots(
+    rank: &Rank,
+    comm: Comm,
+    root: c_int,
+    send: Memory,
+    slots: impl FnOnce(usize) -> Result<Slots, Fault>,
+    equal: bool,
+) -> Result<Plan, Fault> {
+    let object = rank.comm(comm)?;
+    let root = root_of(&object, root)?;
+    let receives = is_root(&object, root);
+    let slots = if receives { slots(object.peers())? } else { Slots { slots: Vec::new() } };
+    slots.lens(rank)?;
+    let takes_part = root != Root::Here && root != Root::Elsewhere;
+    let part = match (takes_part, receives) {
+        (true, true) => Some(own_part(rank, &object, send, &slots)?),
+        (true, false) => {
+            require(!is_in_place(send.address), class::ERR_BUFFER, || {
+                "MPI_IN_PLACE on a rank that is not the root".to_owned()
+            })?;
+            send.check(rank)?;
+            Some(send)
+        }
+        _ => None,
+    };
+    let rank = rank_for_ever(rank);
+    Ok(Box::new(move |links| {
+        let data = part.map_or_else(|| Ok(Buffer::zeroed(0)), |part| part.load(rank))?;
+        let slots = slots.clone();
+        Ok(Box::pin(async move {
+            if let Some(parts) = collective::gather(links, root, data, equal).await? {
+                slots.store(rank, &parts)?;
+            }
+            Ok(())
+        }))
+    }))
+}
+
+pub(crate) fn gather_plan(
+    rank: &Rank,
+    sendbuf: *const c_void,
+    sendcount: Aint,
+    sendtype: Datatype,
+    recvbuf: *mut c_void,
+    recvcount: Aint,
+    recvtype: Datatype,
+    root: c_int,
+    comm: Comm,
+) -> Result<Plan, Fault> {
+    let slots = |parts| Slots::equal(rank, recvbuf, recvcount, recvtype, parts);
+    gather_slots(rank, comm, root, Memory::of(sendbuf, sendcount, sendtype), slots, true)
+}
+
+pub(crate) fn gatherv_plan(
+    rank: &Rank,
+    sendbuf: *const c_void,
+    sendcount: Aint,
+    sendtype: Datatype,
+    recvbuf: *mut c_void,
+    recvcounts: Counts,
+    displs: Counts,
+    recvtype: Datatype,
+    root: c_int,
+    comm: Comm,
+) -> Result<Plan, Fault> {
+    let slots = |parts| Slots::varying(rank, recvbuf, recvcounts, Some(displs), recvtype, parts);
+    gather_slots(rank, comm, root, Memory::of(sendbuf, sendcount, sendtype), slots, false)
+}
+
+fn scatter_slots(
+    rank: &Rank,
+    comm: Comm,
+    root: c_int,
+    slots: impl FnOnce(usize) -> Result<Slots, Fault>,
+    receive: Memory,
+    equal: bool,
+) -> Result<Plan, Fault> {
+    let object = rank.comm(comm)?;
+    let root = root_of(&object, root)?;
+    let sends = is_root(&object, root);
+    let slots = if sends { Some(slots(object.peers())?) } else { None };
+    no_in_place(&object, receive.address)?;
+    let receives = root != Root::Here && root != Root::Elsewhere;
+    let in_place = is_in_place(receive.address);
+    require(!in_place || sends, class::ERR_BUFFER, || "MPI_IN_PLACE on a rank that is not the root".to_owned())?;
+    let bytes = match (&slots, receives, in_place) {
+        (Some(slots), _, true) => slots.lens(rank)?[object.rank()],
+        (_, true, false) => receive.check(rank).map(|(datatype, count)| datatype.size * count)?,
+        _ => 0,
+    };
+    let rank = rank_for_ever(rank);
+    Ok(Box::new(move |links| {
+        let parts = slots.as_ref().map(|slots| slots.load(rank)).transpose()?;
+        Ok(Box::pin(async move {
+            let part = collective::scatter(links, root, parts, equal.then_some(bytes)).await?;
+            if let Some(part) = part.filter(|_| receives && !in_place) {
+                require(part.len() <= bytes, class::ERR_TRUNCATE, || {
+                    format!("a part of {} bytes for {bytes} bytes of memory", part.len())
+                })?;
+                receive.store(rank, &part)?;
+            }
+            Ok(())
+        }))
+    }))
+}
+
+pub(crate) fn scatter_plan(
+    rank: &Rank,
+    sendbuf: *const c_void,
+    sendcount: Aint,
+    sendtype: Datatype,
+    recvbuf: *mut c_void,
+    recvcount: Aint,
+    recvtype: Datatype,
+    root: c_int,
+    comm: Comm,
+) -> Result<Plan, Fault> {
+    let slots = |parts| Slots::equal(rank, sendbuf, sendcount, sendtype, parts);
+    scatter_slots(rank, comm, root, slots, Memory::of(recvbuf, recvcount, recvtype), true)
+}
+
+pub(crate) fn scatterv_plan(
+    rank: &Rank,
+    sendbuf: *const c_void,
+    sendcounts: Counts,
+    displs: Counts,
+    sendtype: Datatype,
+    recvbuf: *mut c_void,
+    recvcount: Aint,
+    recvtype: Datatype,
+    root: c_int,
+    comm: Comm,
+) -> Result<Plan, Fault> {
+    let slots = |parts| Slots::varying(rank, sendbuf, sendcounts, Some(displs), sendtype, parts);
+    scatter_slots(rank, comm, root, slots, Memory::of(recvbuf, recvcount, recvtype), false)
+}
+
+fn allgather_slots(rank: &Rank, comm: Comm, send: Memory, slots: Slots) -> Result<Plan, Fault> {
+    let object = rank.comm(comm)?;
+    let part = own_part(rank, &object, send, &slots)?;
+    let (lens, rank) = (slots.lens(rank)?, rank_for_ever(rank));
+    Ok(Box::new(move |links| {
+        let (data, slots, lens) = (part.load(rank)?, slots.clone(), lens.clone());
+        Ok(Box::pin(async move { slots.store(rank, &collective::allgather(links, data, &lens).await?) }))
+    }))
+}
+
+pub(crate) fn allgather_plan(
+    rank: &Rank,
+    sendbuf: *const c_void,
+    sendcount: Aint,
+    sendtype: Datatype,
+    recvbuf: *mut c_void,
+    recvcount: Aint,
+    recvtype: Datatype,
+    comm: Comm,
+) -> Result<Plan, Fault> {
+    let slots = Slots::equal(rank, recvbuf, recvcount, recvtype, rank.comm(comm)?.peers())?;
+    allgather_slots(rank, comm, Memory::of(sendbuf, sendcount, sendtype), slots)
+}
+
+pub(crate) fn allgatherv_plan(
+    rank: &Rank,
+    sendbuf: *const c_void,
+    sendcount: Aint,
+    sendtype: Datatype,
+    recvbuf: *mut c_void,
+    recvcounts: Counts,
+    displs: Counts,
+    recvtype: Datatype,
+    comm: Comm,
+) -> Result<Plan, Fault> {
+    let slots = Slots::varying(rank, recvbuf, recvcounts, Some(displs), recvtype, rank.comm(comm)?.peers())?;
+    allgather_slots(rank, comm, Memory::of(sendbuf, sendcount, sendtype), slots)
+}
+
+fn alltoall_slots(rank: &Rank, sends: Slots, receives: Slots, equal: bool) -> Result<Plan, Fault> {
+    let (lens, rank) = (receives.lens(rank)?, rank_for_ever(rank));
+    sends.lens(rank)?;
+    Ok(Box::new(move |links| {
+        let (parts, receives, lens) = (sends.load(rank)?, receives.clone(), lens.clone());
+        Ok(Box::pin(async move {
+            let parts = if equal && lens.iter().all(|&len| len == lens[0]) {
+                collective::alltoall_equal(links, parts).await?
+            } else {
+                collective::alltoall(links, parts, &lens).await?
+            };
+            receives.store(rank, &parts)
+        }))
+    }))
+}
+
+pub(crate) fn alltoall_plan(
+    rank: &Rank,
+    sendbuf: *const c_void,
+    sendcount: Aint,
+    sendtype: Datatype,
+    recvbuf: *mut c_void,
+    recvcount: Aint,
+    recvtype: Datatype,
+    comm: Comm,
+) -> Result<Plan, Fault> {
+    let object = rank.comm(comm)?;
+    no_in_place(&object, sendbuf)?;
+    let receives = Slots::equal(rank, recvbuf, recvcount, recvtype, object.peers())?;
+    let sends = if is_in_place(sendbuf) {
+        receives.clone()
+    } else {
+        Slots::equal(rank, sendbuf, sendcount, sendtype, object.peers())?
+    };
+    alltoall_slots(rank, sends, receives, true)
+}
+
+pub(crate) fn alltoallv_plan(
+    rank: &Rank,
+    sendbuf: *const c_void,
+    sendcounts: Counts,
+    sdispls: Counts,
+    sendtype: Datatype,
+    recvbuf: *mut c_void,
+    recvcounts: Counts,
+    rdispls: Counts,
+    recvtype: Datatype,
+    comm: Comm,
+) -> Result<Plan, Fault> {
+    let object = rank.comm(comm)?;
+    no_in_place(&object, sendbuf)?;
+    let receives = Slots::varying(rank, recvbuf, recvcounts, Some(rdispls), recvtype, object.peers())?;
+    let sends = if is_in_place(sendbuf) {
+        receives.clone()
+    } else {
+        Slots::varying(rank, sendbuf, sendcounts, Some(sdispls), sendtype, object.peers())?
+    };
+    alltoall_slots(rank, sends, receives, false)
+}
+
+pub(crate) fn alltoallw_plan(
+    rank: &Rank,
+    sendbuf: *const c_void,
+    sendcounts: Counts,
+    sdispls: Counts,
+    sendtypes: *const Datatype,
+    recvbuf: *mut c_void,
+    recvcounts: Counts,
+    rdispls: Counts,
+    recvtypes: *const Datatype,
+    comm: Comm,
+) -> Result<Plan, Fault> {
+    let object = rank.comm(comm)?;
+    no_in_place(&object, sendbuf)?;
+    let receives = Slots::general(recvbuf, recvcounts, |index| rdispls.get(index), recvtypes, object.peers());
+    let sends = if is_in_place(sendbuf) {
+        receives.clone()
+    } else {
+        Slots::general(sendbuf, sendcounts, |index| sdispls.get(index), sendtypes, object.peers())
+    };
+    alltoall_slots(rank, sends, receives, false)
+}

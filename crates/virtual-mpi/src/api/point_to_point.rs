@@ -1,0 +1,512 @@
+//! Messages between two ranks (MPI 4.1, chapters 3 and 4).
+
+use std::ffi::{c_int, c_void};
+use std::rc::Rc;
+
+use weft_comm::{Buffer, Communicator as _, Payload, Source, Tag, TagSelector};
+use weft_sim::SimSend;
+
+use crate::abi::{self, Aint, Comm, Datatype as DatatypeHandle, Request as Handle, Status};
+use crate::communicator::Communicator;
+use crate::datatype::Datatype;
+use crate::fault::{Answer, Fault, class, require};
+use crate::rank::Rank;
+use crate::request::{Completed, Completion, Receive, Request, State};
+
+use super::put;
+
+/// How a send is known to be complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Standard,
+    Synchronous,
+    Buffered,
+    Ready,
+}
+
+/// Memory of the program that a message is sent from or received into.
+#[derive(Clone, Copy)]
+pub(crate) struct Memory {
+    pub address: *mut c_void,
+    pub count: Aint,
+    pub datatype: DatatypeHandle,
+}
+
+impl Memory {
+    pub fn of(address: *const c_void, count: Aint, datatype: DatatypeHandle) -> Memory {
+        Memory { address: address.cast_mut(), count, datatype }
+    }
+
+    /// Its datatype and its number of elements.
+    pub fn check(&self, rank: &Rank) -> Result<(Rc<Datatype>, usize), Fault> {
+        require(self.count >= 0, class::ERR_COUNT, || format!("a count of {}", self.count))?;
+        let datatype = rank.datatype(self.datatype)?;
+        require(datatype.committed.get(), class::ERR_TYPE, || "the datatype is not committed".to_owned())?;
+        let bytes = (self.count as usize).checked_mul(datatype.size);
+        let fits = bytes.is_some_and(|bytes| bytes < 1 << 46);
+        require(fits, class::ERR_COUNT, || format!("{} elements of {} bytes", self.count, datatype.size))?;
+        Ok((datatype, self.count as usize))
+    }
+
+    /// A copy of its bytes, one after another.
+    pub fn load(&self, rank: &Rank) -> Result<Buffer, Fault> {
+        let (datatype, count) = self.check(rank)?;
+        let mut data = Buffer::zeroed(count * datatype.size);
+        // SAFETY: the program hands in so many elements at the address.
+        unsafe { datatype.pack(self.address, count, &mut data) };
+        Ok(data)
+    }
+
+    /// Writes bytes to it.
+    pub fn store(&self, rank: &Rank, data: &[u8]) -> Answer {
+        let (datatype, count) = self.check(rank)?;
+        // SAFETY: the program hands in memory for so many elements at the address.
+        unsafe { datatype.unpack(data, self.address, count) };
+        Ok(())
+    }
+}
+
+/// Whether messages may go to a rank.
+pub(crate) fn check_rank(comm: &Communicator, rank: c_int, wildcard: bool) -> Answer {
+    let known = (rank >= 0 && (rank as usize) < comm.peers()) || (wildcard && rank == abi::ANY_SOURCE);
+    require(known, class::ERR_RANK, || format!("rank {rank}, where there are ranks 0 to {}", comm.peers() - 1))
+}
+
+pub(crate) fn check_tag(tag: c_int, wildcard: bool) -> Answer {
+    let fits = (0..=Tag::MAX_USER as c_int).contains(&tag) || (wildcard && tag == abi::ANY_TAG);
+    require(fits, class::ERR_TAG, || format!("tag {tag}; the largest is {}", Tag::MAX_USER))
+}
+
+/// The source and the tag that a receive asks for.
+pub(crate) fn selectors(source: c_int, tag: c_int) -> (Source, TagSelector) {
+    let source = if source == abi::ANY_SOURCE { Source::Any } else { Source::Rank(source as usize) };
+    let tag = if tag == abi::ANY_TAG { TagSelector::AnyUser } else { TagSelector::Only(Tag::User(tag as u32)) };
+    (source, tag)
+}
+
+/// Starts to send; nothing where the message goes to nobody or is complete with its start.
+pub(crate) fn start_send(
+    rank: &Rank,
+    memory: Memory,
+    dest: c_int,
+    tag: c_int,
+    comm: Comm,
+    mode: Mode,
+) -> Result<Option<SimSend>, Fault> {
+    let comm = rank.comm(comm)?;
+    check_tag(tag, false)?;
+    if dest == abi::PROC_NULL {
+        memory.check(rank)?;
+        return Ok(None);
+    }
+    check_rank(&comm, dest, false)?;
+    let data = memory.load(rank)?;
+    if mode == Mode::Buffered {
+        let (bytes, (_, space)) = (data.len(), rank.attached.get());
+        let fits = bytes + abi::BSEND_OVERHEAD <= space;
+        require(fits, class::ERR_BUFFER, || format!("{bytes} bytes for an attached buffer of {space} bytes"))?;
+    }
+    let send = comm.link.isend_owned(dest as usize, Tag::User(tag as u32), data, mode == Mode::Synchronous);
+    Ok((mode != Mode::Buffered).then_some(send))
+}
+
+fn send_now(rank: &Rank, memory: Memory, dest: c_int, tag: c_int, comm: Comm, mode: Mode) -> Answer {
+    if let Some(send) = start_send(rank, memory, dest, tag, comm, mode)? {
+        rank.block(send)?;
+    }
+    Ok(())
+}
+
+/// A request of a send.
+fn send_state(rank: &Rank, memory: Memory, dest: c_int, tag: c_int, comm: Comm, mode: Mode) -> Result<State, Fault> {
+    let send = start_send(rank, memory, dest, tag, comm, mode)?;
+    Ok(send.map_or(State::Done(Ok(Completed::EMPTY)), State::Send))
+}
+
+/// A request of a receive.
+pub(crate) fn receive_state(
+    rank: &Rank,
+    memory: Memory,
+    source: c_int,
+    tag: c_int,
+    comm: Comm,
+) -> Result<State, Fault> {
+    let comm = rank.comm(comm)?;
+    check_tag(tag, true)?;
+    if source == abi::PROC_NULL {
+        return Ok(State::Done(Ok(Completed::NO_PROC)));
+    }
+    Ok(State::Receive(Box::new(start_receive(rank, &comm, memory, source, tag)?)))
+}
+
+fn start_receive(
+    rank: &Rank,
+    comm: &Communicator,
+    memory: Memory,
+    source: c_int,
+    tag: c_int,
+) -> Result<Receive, Fault> {
+    check_rank(comm, source, true)?;
+    let (datatype, count) = memory.check(rank)?;
+    let (from, selector) = selectors(source, tag);
+    let receive = comm.link.irecv(from, selector, Payload::Phantom(count * datatype.size));
+    Ok(Receive { receive, buffer: memory.address, count, datatype })
+}
+
+pub fn send(
+    rank: &Rank,
+    buf: *const c_void,
+    count: Aint,
+    datatype: DatatypeHandle,
+    dest: c_int,
+    tag: c_int,
+    comm: Comm,
+) -> Answer {
+    send_now(rank, Memory::of(buf, count, datatype), dest, tag, comm, Mode::Standard)
+}
+
+pub fn ssend(
+    rank: &Rank,
+    buf: *const c_void,
+    count: Aint,
+    datatype: DatatypeHandle,
+    dest: c_int,
+    tag: c_int,
+    comm: Comm,
+) -> Answer {
+    send_now(rank, Memory::of(buf, count, datatype), dest, tag, comm, Mode::Synchronous)
+}
+
+pub fn bsend(
+    rank: &Rank,
+    buf: *const c_void,
+    count: Aint,
+    datatype: DatatypeHandle,
+    dest: c_int,
+    tag: c_int,
+    comm: Comm,
+) -> Answer {
+    send_now(rank, Memory::of(buf, count, datatype), dest, tag, comm, Mode::Buffered)
+}
+
+pub fn rsend(
+    rank: &Rank,
+    buf: *const c_void,
+    count: Aint,
+    datatype: DatatypeHandle,
+    dest: c_int,
+    tag: c_int,
+    comm: Comm,
+) -> Answer {
+    send_now(rank, Memory::of(buf, count, datatype), dest, tag, comm, Mode::Ready)
+}
+
+pub fn recv(
+    rank: &Rank,
+    buf: *mut c_void,
+    count: Aint,
+    datatype: DatatypeHandle,
+    source: c_int,
+    tag: c_int,
+    comm: Comm,
+    status: *mut Status,
+) -> Answer {
+    let comm = rank.comm(comm)?;
+    check_tag(tag, true)?;
+    if source == abi::PROC_NULL {
+        Completed::NO_PROC.write(status);
+        return Ok(());
+    }
+    let receive = start_receive(rank, &comm, Memory::of(buf, count, datatype), source, tag)?;
+    rank.block(receive)?.write(status);
+    Ok(())
+}
+
+/// Starts a request and hands it to the program.
+pub(crate) fn hand_out(rank: &Rank, state: State, comm: Comm, request: *mut Handle) {
+    put(request, rank.requests.insert(Request::new(state, comm)));
+}
+
+pub fn isend(
+    rank: &Rank,
+    buf: *const c_void,
+    count: Aint,
+    datatype: DatatypeHandle,
+    dest: c_int,
+    tag: c_int,
+    comm: Comm,
+    request: *mut Handle,
+) -> Answer {
+    let state = send_state(rank, Memory::of(buf, count, datatype), dest, tag, comm, Mode::Standard)?;
+    hand_out(rank, state, comm, request);
+    Ok(())
+}
+
+pub fn issend(
+    rank: &Rank,
+    buf: *const c_void,
+    count: Aint,
+    datatype: DatatypeHandle,
+    dest: c_int,
+    tag: c_int,
+    comm: Comm,
+    request: *mut Handle,
+) -> Answer {
+    let state = send_state(rank, Memory::of(buf, count, datatype), dest, tag, comm, Mode::Synchronous)?;
+    hand_out(rank, state, comm, request);
+    Ok(())
+}
+
+pub fn ibsend(
+    rank: &Rank,
+    buf: *const c_void,
+    count: Aint,
+    datatype: DatatypeHandle,
+    dest: c_int,
+    tag: c_int,
+    comm: Comm,
+    request: *mut Handle,
+) -> Answer {
+    let state = send_state(rank, Memory::of(buf, count, datatype), dest, tag, comm, Mode::Buffered)?;
+    hand_out(rank, state, comm, request);
+    Ok(())
+}
+
+pub fn irsend(
+    rank: &Rank,
+    buf: *const c_void,
+    count: Aint,
+    datatype: DatatypeHandle,
+    dest: c_int,
+    tag: c_int,
+    comm: Comm,
+    request: *mut Handle,
+) -> Answer {
+    let state = send_state(rank, Memory::of(buf, count, datatype), dest, tag, comm, Mode::Ready)?;
+    hand_out(rank, state, comm, request);
+    Ok(())
+}
+
+pub fn irecv(
+    rank: &Rank,
+    buf: *mut c_void,
+    count: Aint,
+    datatype: DatatypeHandle,
+    source: c_int,
+    tag: c_int,
+    comm: Comm,
+    request: *mut Handle,
+) -> Answer {
+    let state = receive_state(rank, Memory::of(buf, count, datatype), source, tag, comm)?;
+    hand_out(rank, state, comm, request);
+    Ok(())
+}
+
+fn persistent_send(
+    rank: &Rank,
+    memory: Memory,
+    dest: c_int,
+    tag: c_int,
+    comm: Comm,
+    mode: Mode,
+    request: *mut Handle,
+) -> Answer {
+    let object = rank.comm(comm)?;
+    check_tag(tag, false)?;
+    if dest != abi::PROC_NULL {
+        check_rank(&object, dest, false)?;
+    }
+    memory.check(rank)?;
+    let rank = rank_for_ever(rank);
+    let start = Box::new(move || send_state(rank, memory, dest, tag, comm, mode));
+    put(request, rank.requests.insert(Request::persistent(start, comm)));
+    Ok(())
+}
+
+pub fn send_init(
+    rank: &Rank,
+    buf: *const c_void,
+    count: Aint,
+    datatype: DatatypeHandle,
+    dest: c_int,
+    tag: c_int,
+    comm: Comm,
+    request: *mut Handle,
+) -> Answer {
+    persistent_send(rank, Memory::of(buf, count, datatype), dest, tag, comm, Mode::Standard, request)
+}
+
+pub fn ssend_init(
+    rank: &Rank,
+    buf: *const c_void,
+    count: Aint,
+    datatype: DatatypeHandle,
+    dest: c_int,
+    tag: c_int,
+    comm: Comm,
+    request: *mut Handle,
+) -> Answer {
+    persistent_send(rank, Memory::of(buf, count, datatype), dest, tag, comm, Mode::Synchronous, request)
+}
+
+pub fn bsend_init(
+    rank: &Rank,
+    buf: *const c_void,
+    count: Aint,
+    datatype: DatatypeHandle,
+    dest: c_int,
+    tag: c_int,
+    comm: Comm,
+    request: *mut Handle,
+) -> Answer {
+    persistent_send(rank, Memory::of(buf, count, datatype), dest, tag, comm, Mode::Buffered, request)
+}
+
+pub fn rsend_init(
+    rank: &Rank,
+    buf: *const c_void,
+    count: Aint,
+    datatype: DatatypeHandle,
+    dest: c_int,
+    tag: c_int,
+    comm: Comm,
+    request: *mut Handle,
+) -> Answer {
+    persistent_send(rank, Memory::of(buf, count, datatype), dest, tag, comm, Mode::Ready, request)
+}
+
+pub fn recv_init(
+    rank: &Rank,
+    buf: *mut c_void,
+    count: Aint,
+    datatype: DatatypeHandle,
+    source: c_int,
+    tag: c_int,
+    comm: Comm,
+    request: *mut Handle,
+) -> Answer {
+    let (object, memory) = (rank.comm(comm)?, Memory::of(buf, count, datatype));
+    check_tag(tag, true)?;
+    if source != abi::PROC_NULL {
+        check_rank(&object, source, true)?;
+    }
+    memory.check(rank)?;
+    let rank = rank_for_ever(rank);
+    let start = Box::new(move || receive_state(rank, memory, source, tag, comm));
+    put(request, rank.requests.insert(Request::persistent(start, comm)));
+    Ok(())
+}
+
+pub fn sendrecv(
+    rank: &Rank,
+    sendbuf: *const c_void,
+    sendcount: Aint,
+    sendtype: DatatypeHandle,
+    dest: c_int,
+    sendtag: c_int,
+    recvbuf: *mut c_void,
+    recvcount: Aint,
+    recvtype: DatatypeHandle,
+    source: c_int,
+    recvtag: c_int,
+    comm: Comm,
+    status: *mut Status,
+) -> Answer {
+    let receive = receive_state(rank, Memory::of(recvbuf, recvcount, recvtype), source, recvtag, comm)?;
+    let receive = Request::new(receive, comm);
+    let send = start_send(rank, Memory::of(sendbuf, sendcount, sendtype), dest, sendtag, comm, Mode::Standard)?;
+    let received = rank.wait(&receive);
+    if let Some(send) = send {
+        rank.block(send)?;
+    }
+    received?.write(status);
+    Ok(())
+}
+
+pub fn sendrecv_replace(
+    rank: &Rank,
+    buf: *mut c_void,
+    count: Aint,
+    datatype: DatatypeHandle,
+    dest: c_int,
+    sendtag: c_int,
+    source: c_int,
+    recvtag: c_int,
+    comm: Comm,
+    status: *mut Status,
+) -> Answer {
+    // What is sent is copied before anything can be received.
+    let memory = Memory::of(buf, count, datatype);
+    let send = start_send(rank, memory, dest, sendtag, comm, Mode::Standard)?;
+    let receive = Request::new(receive_state(rank, memory, source, recvtag, comm)?, comm);
+    let received = rank.wait(&receive);
+    if let Some(send) = send {
+        rank.block(send)?;
+    }
+    received?.write(status);
+    Ok(())
+}
+
+pub fn isendrecv(
+    rank: &Rank,
+    sendbuf: *const c_void,
+    sendcount: Aint,
+    sendtype: DatatypeHandle,
+    dest: c_int,
+    sendtag: c_int,
+    recvbuf: *mut c_void,
+    recvcount: Aint,
+    recvtype: DatatypeHandle,
+    source: c_int,
+    recvtag: c_int,
+    comm: Comm,
+    request: *mut Handle,
+) -> Answer {
+    let receive = receive_state(rank, Memory::of(recvbuf, recvcount, recvtype), source, recvtag, comm)?;
+    let send = start_send(rank, Memory::of(sendbuf, sendcount, sendtype), dest, sendtag, comm, Mode::Standard)?;
+    hand_out_both(rank, receive, send, comm, request);
+    Ok(())
+}
+
+/// One request for a receive and a send.
+fn hand_out_both(rank: &Rank, receive: State, send: Option<SimSend>, comm: Comm, request: *mut Handle) {
+    let work = async move {
+        let received: Completion = match receive {
+            State::Receive(receive) => receive.await,
+            State::Done(completion) => completion,
+            _ => Ok(Completed::NO_PROC),
+        };
+        if let Some(send) = send {
+            send.await?;
+        }
+        received
+    };
+    let started = Rc::new(Request::new(State::Work(Box::pin(work)), comm));
+    rank.launch(&started);
+    put(request, rank.requests.insert_shared(started));
+}
+
+pub fn isendrecv_replace(
+    rank: &Rank,
+    buf: *mut c_void,
+    count: Aint,
+    datatype: DatatypeHandle,
+    dest: c_int,
+    sendtag: c_int,
+    source: c_int,
+    recvtag: c_int,
+    comm: Comm,
+    request: *mut Handle,
+) -> Answer {
+    let memory = Memory::of(buf, count, datatype);
+    let send = start_send(rank, memory, dest, sendtag, comm, Mode::Standard)?;
+    let receive = receive_state(rank, memory, source, recvtag, comm)?;
+    hand_out_both(rank, receive, send, comm, request);
+    Ok(())
+}
+
+/// The rank that a request belongs to lives as long as the process.
+pub(crate) fn rank_for_ever(rank: &Rank) -> &'static Rank {
+    // SAFETY: ranks are made by the host of the process and never dropped.
+    unsafe { std::mem::transmute::<&Rank, &'static Rank>(rank) }
+}

@@ -1,0 +1,36 @@
+//! What programs attach to communicators, datatypes and windows.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::ffi::{CStr, c_int, c_void};
+
+/// A kind of attribute that the program has made.
+#[derive(Clone, Copy, Debug)]
+pub struct Keyval {
+    pub copy: *const c_void,
+    pub delete: *const c_void,
+    pub extra_state: *mut c_void,
+    /// Values are objects of the interpreter that mpi4py keeps by the number of the communicator. Ranks of one process
+    /// have the same number for `MPI_COMM_WORLD`, and one would take the object of another away.
+    pub holds_objects: bool,
+}
+
+/// Whether a function is mpi4py's own and an attribute with it is not copied: so it keeps its tables of locks.
+pub fn holds_objects(copy: *const c_void, delete: *const c_void) -> bool {
+    if !copy.is_null() || delete.is_null() {
+        return false;
+    }
+    // SAFETY: the call fills in what it knows of the address, or fails.
+    let file = unsafe {
+        let mut info = std::mem::zeroed::<libc::Dl_info>();
+        if libc::dladdr(delete, &raw mut info) == 0 || info.dli_fname.is_null() {
+            return false;
+        }
+        CStr::from_ptr(info.dli_fname).to_bytes().to_vec()
+    };
+    file.windows(b"/mpi4py/MPI.".len()).any(|part| part == b"/mpi4py/MPI.")
+}
+
+/// Values by their kinds.
+#[derive(Debug, Default)]
+pub struct Attributes(pub RefCell<BTreeMap<c_int, *mut c_void>>);

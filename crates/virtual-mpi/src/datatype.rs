@@ -1,0 +1,436 @@
+//! Datatypes: which bytes of memory a message is made of.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::ffi::{c_int, c_void};
+use std::rc::Rc;
+
+use crate::abi::Aint;
+use crate::attribute::Attributes;
+
+/// What an element is, besides its size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    Signed,
+    Unsigned,
+    Float,
+    /// The 80 bits of x87 in 16 bytes.
+    LongDouble,
+    Complex,
+    LongDoubleComplex,
+    Logical,
+    /// Bytes without a meaning, of which only bits can be combined.
+    Byte,
+    /// Characters, which cannot be combined.
+    Character,
+}
+
+/// An element that is part of no other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Basic {
+    pub class: Class,
+    pub size: u8,
+}
+
+/// `count` elements one after another, from `offset` on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    pub offset: Aint,
+    pub basic: Basic,
+    pub count: usize,
+}
+
+impl Run {
+    fn bytes(&self) -> usize {
+        self.count * usize::from(self.basic.size)
+    }
+
+    fn end(&self) -> Aint {
+        self.offset + self.bytes() as Aint
+    }
+}
+
+/// How a datatype was made, as `MPI_Type_get_envelope` tells.
+#[derive(Clone, Debug, Default)]
+pub struct Contents {
+    pub combiner: c_int,
+    pub integers: Vec<c_int>,
+    pub addresses: Vec<Aint>,
+    pub counts: Vec<Aint>,
+    pub datatypes: Vec<Rc<Datatype>>,
+}
+
+/// Numbers of the ways to make a datatype.
+pub mod combiner {
+    use std::ffi::c_int;
+    pub const NAMED: c_int = 1;
+    pub const DUP: c_int = 2;
+    pub const CONTIGUOUS: c_int = 3;
+    pub const VECTOR: c_int = 4;
+    pub const HVECTOR: c_int = 6;
+    pub const INDEXED: c_int = 7;
+    pub const HINDEXED: c_int = 9;
+    pub const INDEXED_BLOCK: c_int = 10;
+    pub const STRUCT: c_int = 12;
+    pub const SUBARRAY: c_int = 13;
+    pub const DARRAY: c_int = 14;
+    pub const F90_REAL: c_int = 15;
+    pub const F90_COMPLEX: c_int = 16;
+    pub const F90_INTEGER: c_int = 17;
+    pub const RESIZED: c_int = 18;
+    pub const HINDEXED_BLOCK: c_int = 19;
+}
+
+/// A datatype.
+#[derive(Debug)]
+pub struct Datatype {
+    /// Bytes of a message of one.
+    pub size: usize,
+    pub lb: Aint,
+    pub extent: Aint,
+    pub runs: Vec<Run>,
+    /// What the extent of a structure of it is a multiple of.
+    alignment: Aint,
+    /// Bounds that the program has set stay as they are.
+    has_own_bounds: bool,
+    /// The handle, where it is predefined.
+    pub predefined: Option<c_int>,
+    pub contents: Contents,
+    pub name: RefCell<Vec<u8>>,
+    pub attributes: Attributes,
+    pub committed: Cell<bool>,
+}
+
+/// One part of a datatype: so many of another, from a displacement on.
+pub struct Block<'a> {
+    pub displacement: Aint,
+    pub count: usize,
+    pub datatype: &'a Datatype,
+}
+
+impl Datatype {
+    fn of_runs(runs: Vec<Run>, lb: Aint, ub: Aint, alignment: Aint, contents: Contents) -> Datatype {
+        Datatype {
+            size: runs.iter().map(Run::bytes).sum(),
+            lb,
+            extent: ub - lb,
+            runs,
+            alignment,
+            has_own_bounds: false,
+            predefined: None,
+            contents,
+            name: RefCell::default(),
+            attributes: Attributes::default(),
+            committed: Cell::new(false),
+        }
+    }
+
+    /// One of the standard's own: elements at offsets, and its extent.
+    pub fn named(handle: c_int, name: &str, elements: &[(Aint, Basic)], extent: Aint) -> Datatype {
+        let mut runs = Vec::new();
+        for &(offset, basic) in elements {
+            push(&mut runs, Run { offset, basic, count: 1 });
+        }
+        let alignment = elements.iter().map(|(_, basic)| alignment(*basic)).max().unwrap_or(1);
+        let contents = Contents { combiner: combiner::NAMED, ..Contents::default() };
+        Datatype {
+            predefined: Some(handle),
+            name: RefCell::new(name.as_bytes().to_vec()),
+            committed: Cell::new(true),
+            ..Datatype::of_runs(runs, 0, extent, alignment, contents)
+        }
+    }
+
+    /// Blocks one after another.
+    pub fn of_blocks<'a>(blocks: impl IntoIterator<Item = Block<'a>>, contents: Contents) -> Datatype {
+        let (mut runs, mut lb, mut ub) = (Vec::new(), Aint::MAX, Aint::MIN);
+        let (mut alignment, mut has_own_bounds) = (1, false);
+        for block in blocks {
+            let old = block.datatype;
+            alignment = alignment.max(old.alignment);
+            has_own_bounds |= old.has_own_bounds;
+            if block.count == 0 {
+                continue;
+            }
+            let last = block.displacement + (block.count as Aint - 1) * old.extent;
+            let (low, high) = (block.displacement.min(last), block.displacement.max(last));
+            lb = lb.min(low + old.lb);
+            ub = ub.max(high + old.lb + old.extent);
+            if old.is_dense() {
+                if let Some(&run) = old.runs.first() {
+                    push(&mut runs, Run { offset: block.displacement, count: run.count * block.count, ..run });
+                }
+                continue;
+            }
+            for index in 0..block.count as Aint {
+                let shift = block.displacement + index * old.extent;
+                for &run in &old.runs {
+                    push(&mut runs, Run { offset: run.offset + shift, ..run });
+                }
+            }
+        }
+        if lb > ub {
+            (lb, ub) = (0, 0);
+        }
+        Datatype { has_own_bounds, ..Datatype::of_runs(runs, lb, ub, alignment, contents) }
+    }
+
+    /// Blocks as the members of a structure: its extent is padded as a compiler pads it.
+    pub fn structure<'a>(blocks: impl IntoIterator<Item = Block<'a>>, contents: Contents) -> Datatype {
+        let mut datatype = Datatype::of_blocks(blocks, contents);
+        if !datatype.has_own_bounds && datatype.extent > 0 {
+            let rest = datatype.extent.rem_euclid(datatype.alignment);
+            datatype.extent += if rest > 0 { datatype.alignment - rest } else { 0 };
+        }
+        datatype
+    }
+
+    /// The same bytes with other bounds.
+    pub fn resized(old: &Datatype, lb: Aint, extent: Aint, contents: Contents) -> Datatype {
+        let resized = Datatype::of_runs(old.runs.clone(), lb, lb + extent, old.alignment, contents);
+        Datatype { has_own_bounds: true, ..resized }
+    }
+
+    /// The same once more.
+    pub fn duplicate(old: &Datatype, contents: Contents) -> Datatype {
+        let copy = Datatype::of_runs(old.runs.clone(), old.lb, old.lb + old.extent, old.alignment, contents);
+        copy.committed.set(old.committed.get());
+        Datatype { has_own_bounds: old.has_own_bounds, ..copy }
+    }
+
+    /// Whether any number of them is one stretch of equal elements.
+    pub fn is_dense(&self) -> bool {
+        match self.runs.as_slice() {
+            [] => self.extent == 0,
+            [run] => run.offset == 0 && self.lb == 0 && self.extent == run.bytes() as Aint,
+            _ => false,
+        }
+    }
+
+    pub fn ub(&self) -> Aint {
+        self.lb + self.extent
+    }
+
+    /// The first byte that is used.
+    pub fn true_lb(&self) -> Aint {
+        self.runs.iter().map(|run| run.offset).min().unwrap_or(0)
+    }
+
+    /// From the first byte that is used to behind the last.
+    pub fn true_extent(&self) -> Aint {
+        self.runs.iter().map(Run::end).max().map_or(0, |end| end - self.true_lb())
+    }
+
+    /// What all elements are, if they are all alike.
+    pub fn only_basic(&self) -> Option<Basic> {
+        let first = self.runs.first()?.basic;
+        self.runs.iter().all(|run| run.basic == first).then_some(first)
+    }
+
+    /// Elements of one.
+    pub fn elements(&self) -> usize {
+        self.runs.iter().map(|run| run.count).sum()
+    }
+
+    /// How many elements `bytes` bytes are; none where they end within one.
+    pub fn elements_of(&self, bytes: usize) -> Option<usize> {
+        if self.size == 0 {
+            return Some(0);
+        }
+        let mut count = bytes / self.size * self.elements();
+        let mut rest = bytes % self.size;
+        for run in &self.runs {
+            let whole = (rest / usize::from(run.basic.size)).min(run.count);
+            count += whole;
+            rest -= whole * usize::from(run.basic.size);
+            if whole < run.count {
+                break;
+            }
+        }
+        (rest == 0).then_some(count)
+    }
+
+    /// Appends the bytes of `count` of them at `address`.
+    ///
+    /// # Safety
+    /// There are so many at the address.
+    pub unsafe fn pack(&self, address: *const c_void, count: usize, out: &mut [u8]) {
+        let address = address.cast::<u8>();
+        let mut at = 0;
+        self.each_run(count, |offset, run| {
+            let bytes = run.bytes();
+            // SAFETY: `count` elements lie at the address, which is what the function asks for, and `out` has their size.
+            unsafe { std::ptr::copy_nonoverlapping(address.offset(offset), out.as_mut_ptr().add(at), bytes) };
+            at += bytes;
+        });
+    }
+
+    /// Writes bytes of `count` of them to `address`; they may end early.
+    ///
+    /// # Safety
+    /// There are so many at the address.
+    pub unsafe fn unpack(&self, data: &[u8], address: *mut c_void, count: usize) {
+        let address = address.cast::<u8>();
+        let mut at = 0;
+        self.each_run(count, |offset, run| {
+            let bytes = run.bytes().min(data.len() - at);
+            // SAFETY: there is memory for `count` elements at the address, which is what the function asks for; no more bytes
+            // than the data has are read.
+            unsafe { std::ptr::copy_nonoverlapping(data.as_ptr().add(at), address.offset(offset), bytes) };
+            at += bytes;
+        });
+    }
+
+    /// Every stretch of `count` of them, in order.
+    fn each_run(&self, count: usize, mut act: impl FnMut(Aint, &Run)) {
+        if self.is_dense() {
+            if let Some(run) = self.runs.first() {
+                act(run.offset, &Run { count: run.count * count, ..*run });
+            }
+            return;
+        }
+        for index in 0..count as Aint {
+            for run in &self.runs {
+                act(run.offset + index * self.extent, run);
+            }
+        }
+    }
+
+    /// As [`Datatype::pack`] or [`Datatype::unpack`], of bytes that are written with the highest byte first.
+    pub fn swap_bytes(&self, data: &mut [u8], count: usize) {
+        let mut at = 0;
+        self.each_run(count, |_, run| {
+            let part = match run.basic.class {
+                Class::Complex | Class::LongDoubleComplex => usize::from(run.basic.size) / 2,
+                _ => usize::from(run.basic.size),
+            };
+            let end = (at + run.bytes()).min(data.len());
+            for element in data[at..end].chunks_exact_mut(part) {
+                element.reverse();
+            }
+            at = end;
+        });
+    }
+}
+
+fn alignment(basic: Basic) -> Aint {
+    match basic.class {
+        Class::Complex | Class::LongDoubleComplex => Aint::from(basic.size) / 2,
+        _ => Aint::from(basic.size),
+    }
+}
+
+/// Adds a run; one that continues the last becomes a part of it.
+fn push(runs: &mut Vec<Run>, run: Run) {
+    if let Some(last) = runs.last_mut()
+        && last.basic == run.basic
+        && last.end() == run.offset
+    {
+        last.count += run.count;
+        return;
+    }
+    runs.push(run);
+}
+
+const fn basic(class: Class, size: u8) -> Basic {
+    Basic { class, size }
+}
+
+/// The standard's own datatypes, by handle (`mpi.h` of MPICH).
+pub fn predefined() -> BTreeMap<c_int, Rc<Datatype>> {
+    use Class::*;
+    let simple = [
+        (0x4c00_0101, "MPI_CHAR", Character, 1),
+        (0x4c00_0118, "MPI_SIGNED_CHAR", Signed, 1),
+        (0x4c00_0102, "MPI_UNSIGNED_CHAR", Unsigned, 1),
+        (0x4c00_010d, "MPI_BYTE", Byte, 1),
+        (0x4c00_040e, "MPI_WCHAR", Character, 4),
+        (0x4c00_0203, "MPI_SHORT", Signed, 2),
+        (0x4c00_0204, "MPI_UNSIGNED_SHORT", Unsigned, 2),
+        (0x4c00_0405, "MPI_INT", Signed, 4),
+        (0x4c00_0406, "MPI_UNSIGNED", Unsigned, 4),
+        (0x4c00_0807, "MPI_LONG", Signed, 8),
+        (0x4c00_0808, "MPI_UNSIGNED_LONG", Unsigned, 8),
+        (0x4c00_0809, "MPI_LONG_LONG_INT", Signed, 8),
+        (0x4c00_0819, "MPI_UNSIGNED_LONG_LONG", Unsigned, 8),
+        (0x4c00_040a, "MPI_FLOAT", Float, 4),
+        (0x4c00_080b, "MPI_DOUBLE", Float, 8),
+        (0x4c00_100c, "MPI_LONG_DOUBLE", LongDouble, 16),
+        (0x4c00_010f, "MPI_PACKED", Byte, 1),
+        (0x4c00_011a, "MPI_CHARACTER", Character, 1),
+        (0x4c00_041b, "MPI_INTEGER", Signed, 4),
+        (0x4c00_041c, "MPI_REAL", Float, 4),
+        (0x4c00_041d, "MPI_LOGICAL", Logical, 4),
+        (0x4c00_0147, "MPI_LOGICAL1", Logical, 1),
+        (0x4c00_0248, "MPI_LOGICAL2", Logical, 2),
+        (0x4c00_0449, "MPI_LOGICAL4", Logical, 4),
+        (0x4c00_084a, "MPI_LOGICAL8", Logical, 8),
+        (0x4c00_104b, "MPI_LOGICAL16", Logical, 16),
+        (0x4c00_081e, "MPI_COMPLEX", Complex, 8),
+        (0x4c00_081f, "MPI_DOUBLE_PRECISION", Float, 8),
+        (0x4c00_1022, "MPI_DOUBLE_COMPLEX", Complex, 16),
+        (0x4c00_0226, "MPI_REAL2", Byte, 2),
+        (0x4c00_0246, "MPIX_C_FLOAT16", Byte, 2),
+        (0x4c00_0427, "MPI_REAL4", Float, 4),
+        (0x4c00_0829, "MPI_REAL8", Float, 8),
+        (0x4c00_102b, "MPI_REAL16", Byte, 16),
+        (0x4c00_042e, "MPI_COMPLEX4", Byte, 4),
+        (0x4c00_0828, "MPI_COMPLEX8", Complex, 8),
+        (0x4c00_102a, "MPI_COMPLEX16", Complex, 16),
+        (0x4c00_202c, "MPI_COMPLEX32", Byte, 32),
+        (0x4c00_012d, "MPI_INTEGER1", Signed, 1),
+        (0x4c00_022f, "MPI_INTEGER2", Signed, 2),
+        (0x4c00_0430, "MPI_INTEGER4", Signed, 4),
+        (0x4c00_0831, "MPI_INTEGER8", Signed, 8),
+        (0x4c00_1032, "MPI_INTEGER16", Signed, 16),
+        (0x4c00_0133, "MPI_CXX_BOOL", Logical, 1),
+        (0x4c00_0834, "MPI_CXX_FLOAT_COMPLEX", Complex, 8),
+        (0x4c00_1035, "MPI_CXX_DOUBLE_COMPLEX", Complex, 16),
+        (0x4c00_2036, "MPI_CXX_LONG_DOUBLE_COMPLEX", LongDoubleComplex, 32),
+        (0x4c00_0137, "MPI_INT8_T", Signed, 1),
+        (0x4c00_0238, "MPI_INT16_T", Signed, 2),
+        (0x4c00_0439, "MPI_INT32_T", Signed, 4),
+        (0x4c00_083a, "MPI_INT64_T", Signed, 8),
+        (0x4c00_013b, "MPI_UINT8_T", Unsigned, 1),
+        (0x4c00_023c, "MPI_UINT16_T", Unsigned, 2),
+        (0x4c00_043d, "MPI_UINT32_T", Unsigned, 4),
+        (0x4c00_083e, "MPI_UINT64_T", Unsigned, 8),
+        (0x4c00_013f, "MPI_C_BOOL", Logical, 1),
+        (0x4c00_0840, "MPI_C_FLOAT_COMPLEX", Complex, 8),
+        (0x4c00_1041, "MPI_C_DOUBLE_COMPLEX", Complex, 16),
+        (0x4c00_2042, "MPI_C_LONG_DOUBLE_COMPLEX", LongDoubleComplex, 32),
+        (0x4c00_0843, "MPI_AINT", Signed, 8),
+        (0x4c00_0844, "MPI_OFFSET", Signed, 8),
+        (0x4c00_0845, "MPI_COUNT", Signed, 8),
+    ];
+    let int = basic(Signed, 4);
+    let pairs = [
+        (FLOAT_INT, "MPI_FLOAT_INT", basic(Float, 4), int, 4, 8),
+        (DOUBLE_INT, "MPI_DOUBLE_INT", basic(Float, 8), int, 8, 16),
+        (LONG_INT, "MPI_LONG_INT", basic(Signed, 8), int, 8, 16),
+        (SHORT_INT, "MPI_SHORT_INT", basic(Signed, 2), int, 4, 8),
+        (LONG_DOUBLE_INT, "MPI_LONG_DOUBLE_INT", basic(LongDouble, 16), int, 16, 32),
+        (TWO_INT, "MPI_2INT", int, int, 4, 8),
+        (0x4c00_0820, "MPI_2INTEGER", int, int, 4, 8),
+        (0x4c00_0821, "MPI_2REAL", basic(Float, 4), basic(Float, 4), 4, 8),
+        (0x4c00_1023, "MPI_2DOUBLE_PRECISION", basic(Float, 8), basic(Float, 8), 8, 16),
+    ];
+    let simple = simple.into_iter().map(|(handle, name, class, size)| {
+        let size: u8 = size;
+        (handle, Rc::new(Datatype::named(handle, name, &[(0, basic(class, size))], Aint::from(size))))
+    });
+    let pairs = pairs.into_iter().map(|(handle, name, value, index, offset, extent)| {
+        (handle, Rc::new(Datatype::named(handle, name, &[(0, value), (offset, index)], extent)))
+    });
+    simple.chain(pairs).collect()
+}
+
+/// Pairs of a value and an index.
+pub const FLOAT_INT: c_int = 0x8c00_0000_u32 as c_int;
+pub const DOUBLE_INT: c_int = 0x8c00_0001_u32 as c_int;
+pub const LONG_INT: c_int = 0x8c00_0002_u32 as c_int;
+pub const SHORT_INT: c_int = 0x8c00_0003_u32 as c_int;
+pub const LONG_DOUBLE_INT: c_int = 0x8c00_0004_u32 as c_int;
+pub const TWO_INT: c_int = 0x4c00_0816;
+/// Handles below this one are those of pairs.
+pub const PREDEFINED_PAIRS: usize = 5;

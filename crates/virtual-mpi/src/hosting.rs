@@ -1,0 +1,217 @@
+//! Programs held in this process: ranks that take turns on one thread, each on a stack of its own.
+//!
+//! The stacks are Python's: the interpreter that loaded this library keeps one greenlet a rank, and one, the hub, that
+//! calls [`weft_run`]. A rank that waits switches to the hub, within which the simulator runs; the simulator switches to
+//! the rank that can go on. Python is reached by the addresses of a few functions of its own, so that the library needs
+//! none to be loaded.
+
+use std::cell::{Cell, RefCell};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::Poll;
+
+use serde::{Deserialize, Serialize};
+use weft_comm::{CommError, RunError};
+use weft_machine::Machine;
+use weft_sim::{Options, Outcome, Placement, SimComm, run_with};
+
+use crate::rank::{Compute, Host, Rank, Setting, set_current};
+
+/// What the interpreter hands in.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Interface {
+    /// `PyGILState_Ensure` and `PyGILState_Release`.
+    ensure: unsafe extern "C" fn() -> c_int,
+    release: unsafe extern "C" fn(c_int),
+    /// `PyObject_CallNoArgs`, `Py_IncRef` and `Py_DecRef`.
+    call: unsafe extern "C" fn(*mut c_void) -> *mut c_void,
+    hold: unsafe extern "C" fn(*mut c_void),
+    free: unsafe extern "C" fn(*mut c_void),
+    /// Switches to the hub.
+    park: *mut c_void,
+    /// Switches to a rank, one for each.
+    resume: *const *mut c_void,
+    /// Ends the process: rank, exit code, what to say.
+    abort: unsafe extern "C" fn(c_int, c_int, *const c_char),
+    /// Takes the result of the run.
+    report: unsafe extern "C" fn(*const c_char),
+}
+
+/// What is to be run.
+#[derive(Deserialize)]
+struct RunRequest {
+    /// Text of a machine file, and what it is called in messages.
+    machine: String,
+    path: String,
+    ranks: usize,
+    /// The node of each rank; rank r on node r where it is missing.
+    nodes: Option<Vec<usize>>,
+    /// The factor on processor time measured here; computation takes no time where it is missing.
+    compute: Option<f64>,
+}
+
+/// What a run came to.
+#[derive(Default, Serialize)]
+struct Report {
+    makespan: f64,
+    finished: Vec<f64>,
+    messages: u64,
+    error: Option<String>,
+    /// Ranks that cannot go on, with the call that they are in.
+    blocked: Vec<(usize, String)>,
+}
+
+struct Interpreter {
+    interface: Interface,
+}
+
+impl Interpreter {
+    fn call(&self, callable: *mut c_void) -> bool {
+        // SAFETY: the interpreter handed in its own functions and objects that live as long as the run.
+        unsafe {
+            let result = (self.interface.call)(callable);
+            let succeeded = !result.is_null();
+            if succeeded {
+                (self.interface.free)(result);
+            }
+            succeeded
+        }
+    }
+}
+
+impl Host for Interpreter {
+    fn park(&self, rank: usize) {
+        // SAFETY: a program that is in a call of MPI is on a thread that the interpreter knows.
+        let state = unsafe { (self.interface.ensure)() };
+        let went_on = self.call(self.interface.park);
+        // SAFETY: the state is that of the call before.
+        unsafe { (self.interface.release)(state) };
+        if !went_on {
+            self.abort(rank, 1, "the program was interrupted while it waited");
+        }
+    }
+
+    fn hold(&self, object: *mut c_void) {
+        // SAFETY: the object is the interpreter's, whose lock is held meanwhile.
+        unsafe {
+            let state = (self.interface.ensure)();
+            (self.interface.hold)(object);
+            (self.interface.release)(state);
+        }
+    }
+
+    fn abort(&self, rank: usize, code: c_int, message: &str) -> ! {
+        let message = CString::new(message.replace('\0', " ")).unwrap_or_default();
+        // SAFETY: a program in a call of MPI is on a thread that the interpreter knows; the function ends the process.
+        unsafe {
+            (self.interface.ensure)();
+            (self.interface.abort)(rank as c_int, code, message.as_ptr());
+        }
+        std::process::exit(code)
+    }
+}
+
+thread_local! {
+    /// Whether each rank has finished.
+    static FINISHED: RefCell<Vec<bool>> = const { RefCell::new(Vec::new()) };
+    /// Every rank that has started.
+    static RANKS: RefCell<Vec<Option<&'static Rank>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Says that the program of `rank` has come to its end.
+#[unsafe(no_mangle)]
+pub extern "C" fn weft_finished(rank: c_int) {
+    FINISHED.with_borrow_mut(|finished| finished[rank as usize] = true);
+}
+
+/// Runs the programs that the interpreter holds; the report is JSON.
+///
+/// # Safety
+/// The request is a string of JSON, and the interface that of the interpreter on this thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn weft_run(request: *const c_char, interface: *const Interface) {
+    // SAFETY: the interpreter hands in a string that ends with zero and a whole interface.
+    let (request, interface) = unsafe { (CStr::from_ptr(request), *interface) };
+    let report = match serde_json::from_slice(request.to_bytes()) {
+        Ok(request) => run(&request, interface),
+        Err(error) => Report { error: Some(format!("the request cannot be read: {error}")), ..Report::default() },
+    };
+    let report = serde_json::to_string(&report).unwrap_or_default();
+    let report = CString::new(report).unwrap_or_default();
+    // SAFETY: the function is the interpreter's, and copies the string.
+    unsafe { (interface.report)(report.as_ptr()) };
+}
+
+fn run(request: &RunRequest, interface: Interface) -> Report {
+    let failed = |error: String| Report { error: Some(error), ..Report::default() };
+    let machine = match Machine::parse(&request.machine, &request.path) {
+        Ok(machine) => machine,
+        Err(error) => return failed(error.to_string()),
+    };
+    let placement = match &request.nodes {
+        Some(nodes) => Placement::listed(nodes),
+        None => Placement::identity(request.ranks),
+    };
+    let ranks = request.ranks;
+    FINISHED.with_borrow_mut(|finished| *finished = vec![false; ranks]);
+    RANKS.with_borrow_mut(|known| *known = vec![None; ranks]);
+    let compute = request.compute.map_or(Compute::None, |scale| Compute::Measured { scale });
+    let host = Rc::new(Interpreter { interface });
+    let setting = Setting::new(host.clone(), compute, &machine.name);
+    let start = |endpoint: SimComm| host_rank(endpoint, setting.clone(), host.clone());
+    match run_with(&machine, &placement, start, &Options::default()) {
+        Ok(outcome) => report_of(&outcome),
+        Err(error) => {
+            let blocked = if matches!(error, RunError::Deadlock { .. } | RunError::MismatchedCollective { .. }) {
+                blocked_ranks()
+            } else {
+                Vec::new()
+            };
+            Report { blocked, ..failed(error.to_string()) }
+        }
+    }
+}
+
+/// The program of one rank: each poll lets it go on until it waits.
+async fn host_rank(endpoint: SimComm, setting: Setting, host: Rc<Interpreter>) -> Result<(), CommError> {
+    let rank: &'static Rank = Box::leak(Box::new(Rank::new(endpoint, &setting)));
+    let number = rank.number();
+    RANKS.with_borrow_mut(|known| known[number] = Some(rank));
+    // SAFETY: there is a callable for every rank.
+    let resume = unsafe { *host.interface.resume.add(number) };
+    let started = Cell::new(false);
+    poll_fn(|_| {
+        set_current(rank);
+        if !started.replace(true) {
+            rank.leave();
+        }
+        let went_on = host.call(resume);
+        set_current(std::ptr::null());
+        match (went_on, FINISHED.with_borrow(|finished| finished[number])) {
+            (true, false) => Poll::Pending,
+            (true, true) => Poll::Ready(Ok(())),
+            (false, _) => Poll::Ready(Err(CommError::program(number, "the program was interrupted"))),
+        }
+    })
+    .await
+}
+
+fn report_of(outcome: &Outcome<()>) -> Report {
+    Report {
+        makespan: outcome.makespan,
+        finished: outcome.finished.clone(),
+        messages: outcome.messages,
+        ..Report::default()
+    }
+}
+
+/// The ranks that have not finished, with their calls.
+fn blocked_ranks() -> Vec<(usize, String)> {
+    let finished = FINISHED.with_borrow(Clone::clone);
+    RANKS.with_borrow(|ranks| {
+        let waiting = ranks.iter().enumerate().filter(|(number, _)| !finished[*number]);
+        waiting.map(|(number, rank)| (number, rank.map_or("", |rank| rank.call.get()).to_owned())).collect()
+    })
+}

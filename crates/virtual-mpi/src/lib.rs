@@ -1,0 +1,48 @@
+//! MPI in virtual time: a library that programs are loaded with in place of their own, and behind it weft's simulator.
+//!
+//! From outside this is the MPI that programs were compiled for (`abi`): the C functions are written by `build.rs` from
+//! one table, `functions.txt`, and call what stands in `api`. A rank (`rank`) has its objects and its clock; a call that
+//! cannot be finished gives the processor to other ranks through the [`rank::Host`], which holds the program (`hosting`).
+
+// The functions of MPI have as many parameters as the standard says.
+#![allow(clippy::too_many_arguments, reason = "the standard's parameters")]
+// The program hands in addresses; each function of `api` follows them as far as the standard says that they lead.
+#![expect(clippy::not_unsafe_ptr_arg_deref, reason = "functions behind the C functions of MPI get its addresses")]
+
+pub mod abi;
+pub mod api;
+mod attribute;
+pub mod collective;
+mod communicator;
+pub mod datatype;
+mod errors;
+mod fault;
+mod hosting;
+mod info;
+mod operation;
+pub mod rank;
+mod request;
+mod session;
+mod shell;
+mod table;
+
+/// The C functions of MPI.
+#[allow(
+    non_snake_case,
+    clippy::missing_safety_doc,
+    clippy::too_many_arguments,
+    clippy::redundant_closure,
+    clippy::unnecessary_cast,
+    unused_parens,
+    unused_variables
+)]
+mod shells {
+    use crate::abi::*;
+    use crate::api;
+    use crate::errors::Object;
+    use crate::shell;
+    use std::ffi::{c_char, c_int, c_void};
+    include!(concat!(env!("OUT_DIR"), "/shells.rs"));
+}
+
+include!(concat!(env!("OUT_DIR"), "/supported.rs"));

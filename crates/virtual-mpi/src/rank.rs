@@ -1,0 +1,450 @@
+//! One rank of the program: its objects, its clock, and how it waits.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, VecDeque};
+use std::ffi::{c_int, c_void};
+use std::future::Future;
+use std::pin::pin;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::task::{Context, Poll, Waker};
+
+use weft_base::Picos;
+use weft_comm::{Communicator as _, Work as Computation};
+use weft_sim::SimComm;
+
+use crate::abi::{self, kind};
+use crate::attribute::Keyval;
+use crate::communicator::{Communicator, Group};
+use crate::datatype::{self, Datatype};
+use crate::fault::{Fault, class};
+use crate::info::Info;
+use crate::operation::UserFunction;
+use crate::request::{Completion, Request};
+use crate::table::Table;
+
+/// What holds the program of a rank while it waits.
+pub trait Host {
+    /// Lets others go on; returns when `rank` shall look again.
+    fn park(&self, rank: usize);
+
+    /// Keeps an object of the interpreter that holds the programs, if one does.
+    fn hold(&self, object: *mut c_void);
+
+    /// Ends the whole run.
+    fn abort(&self, rank: usize, code: c_int, message: &str) -> !;
+}
+
+/// How the program's own computation counts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Compute {
+    /// Not at all.
+    None,
+    /// Processor time that it takes here, times a factor.
+    Measured { scale: f64 },
+}
+
+/// An error handler of the program.
+#[derive(Clone, Copy, Debug)]
+pub struct Errhandler {
+    pub function: *const c_void,
+}
+
+/// A message taken out by a matched probe.
+pub struct Matched {
+    pub receive: RefCell<Option<weft_sim::SimReceive>>,
+    pub completed: crate::request::Completed,
+    pub comm: c_int,
+}
+
+/// The standard's phases of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    Before,
+    Initialized,
+    Finalized,
+}
+
+/// A rank.
+pub struct Rank {
+    /// Messages to all ranks of the run.
+    pub endpoint: SimComm,
+    host: Rc<dyn Host>,
+    pub compute: Compute,
+    /// The program's processor time when it last left MPI.
+    left: Cell<f64>,
+    /// The call of MPI that it is in, for messages to people.
+    pub call: Cell<&'static str>,
+    pub phase: Cell<Phase>,
+    pub thread_level: Cell<c_int>,
+    pub comms: Table<Communicator>,
+    pub comm_world: Rc<Communicator>,
+    pub comm_self: Rc<Communicator>,
+    pub groups: Table<Group>,
+    pub shared: Rc<Shared>,
+    pub requests: Table<Request>,
+    pub messages: Table<Matched>,
+    pub sessions: Table<crate::session::Session>,
+    /// Requests that go on while the program waits for something else.
+    active: RefCell<Vec<Rc<Request>>>,
+    /// What the last errors said, and the number of the oldest of them.
+    pub errors: RefCell<VecDeque<Fault>>,
+    pub errors_dropped: Cell<usize>,
+    pub user_errors: RefCell<crate::fault::UserErrors>,
+    /// Memory for buffered sends: address and length.
+    pub attached: Cell<(usize, usize)>,
+    pub buffered: Cell<usize>,
+    pub node_name: String,
+    /// What tells the thread that it runs on from others.
+    thread: usize,
+}
+
+/// What the ranks of one process share.
+#[derive(Clone)]
+pub struct Setting {
+    pub host: Rc<dyn Host>,
+    pub compute: Compute,
+    pub machine: Rc<str>,
+    pub shared: Rc<Shared>,
+}
+
+impl Setting {
+    pub fn new(host: Rc<dyn Host>, compute: Compute, machine: &str) -> Setting {
+        Setting { host, compute, machine: machine.into(), shared: Rc::new(Shared::new()) }
+    }
+}
+
+/// Objects that are no rank's alone: a module that all ranks of a process share makes them once, on the rank that
+/// loads it first, and all use them.
+pub struct Shared {
+    pub predefined: BTreeMap<c_int, Rc<Datatype>>,
+    pub datatypes: Table<Datatype>,
+    pub operations: Table<UserFunction>,
+    pub infos: Table<Info>,
+    pub errhandlers: Table<Errhandler>,
+    pub keyvals: RefCell<BTreeMap<c_int, Keyval>>,
+    pub next_keyval: Cell<c_int>,
+    /// The thread level that MPI was initialized with on the rank that came first.
+    pub initialized: Cell<Option<c_int>>,
+    /// The error handlers of `MPI_COMM_WORLD` and `MPI_COMM_SELF` that the first rank has set.
+    pub handlers: [Cell<Option<abi::Errhandler>>; 2],
+}
+
+impl Shared {
+    fn new() -> Shared {
+        Shared {
+            predefined: datatype::predefined(),
+            datatypes: Table::starting_at(kind::DATATYPE, datatype::PREDEFINED_PAIRS),
+            operations: Table::new(kind::OP),
+            infos: Table::new(kind::INFO),
+            errhandlers: Table::new(kind::ERRHANDLER),
+            keyvals: RefCell::default(),
+            next_keyval: Cell::new(0),
+            initialized: Cell::new(None),
+            handlers: [Cell::new(None), Cell::new(None)],
+        }
+    }
+}
+
+/// At most so many errors are remembered with what they said.
+const ERRORS_KEPT: usize = 1024;
+
+impl Rank {
+    pub fn new(endpoint: SimComm, setting: &Setting) -> Rank {
+        let (number, size) = (endpoint.rank(), endpoint.size());
+        let everyone = Group::of((0..size as u32).collect());
+        let comm_world = Communicator::new(&endpoint, number, everyone, endpoint.context_of((0, 0, u32::MAX)));
+        let alone = Group::of(vec![number as u32]);
+        let comm_self = Communicator::new(&endpoint, 0, alone, endpoint.context_of((0, 1, u32::MAX)));
+        for comm in [&comm_world, &comm_self] {
+            comm.errhandler.set(abi::ERRHANDLER_NULL);
+        }
+        comm_world.name.replace(b"MPI_COMM_WORLD".to_vec());
+        comm_self.name.replace(b"MPI_COMM_SELF".to_vec());
+        Rank {
+            host: setting.host.clone(),
+            compute: setting.compute,
+            left: Cell::new(processor_time()),
+            call: Cell::new("the program before MPI_Init"),
+            phase: Cell::new(Phase::Before),
+            thread_level: Cell::new(abi::THREAD_SINGLE),
+            comms: Table::new(kind::COMM),
+            comm_world: Rc::new(comm_world),
+            comm_self: Rc::new(comm_self),
+            groups: Table::new(kind::GROUP),
+            shared: setting.shared.clone(),
+            requests: Table::new(kind::REQUEST),
+            messages: Table::new(kind::REQUEST),
+            sessions: Table::new(kind::SESSION),
+            active: RefCell::default(),
+            errors: RefCell::default(),
+            errors_dropped: Cell::new(0),
+            user_errors: RefCell::default(),
+            attached: Cell::new((0, 0)),
+            buffered: Cell::new(0),
+            node_name: format!("{}-node{number}", setting.machine),
+            endpoint,
+            thread: thread_address(),
+        }
+    }
+
+    /// Whether the call comes from the thread that holds the rank.
+    #[inline]
+    pub fn is_called_from_its_thread(&self) -> bool {
+        self.thread == thread_address()
+    }
+
+    /// The number of this rank in the whole run.
+    pub fn number(&self) -> usize {
+        self.endpoint.rank()
+    }
+
+    /// The node that a rank runs on: each has one of its own.
+    pub fn node_of(&self, number: usize) -> usize {
+        number
+    }
+
+    /// The program has come back to MPI: what it computed takes its time.
+    pub fn enter(&self, call: &'static str) {
+        self.call.set(call);
+        if let Compute::Measured { scale } = self.compute {
+            let seconds = (processor_time() - self.left.get()) * scale;
+            if seconds > 0.0 {
+                self.block(self.endpoint.compute(Computation::Seconds(seconds)));
+            }
+        }
+    }
+
+    /// The program goes on by itself.
+    pub fn leave(&self) {
+        if self.compute != Compute::None {
+            self.left.set(processor_time());
+        }
+    }
+
+    /// Waits for `future` while other ranks, and what this one has started, go on.
+    pub fn block<T>(&self, future: impl Future<Output = T>) -> T {
+        let mut future = pin!(future);
+        let mut context = Context::from_waker(Waker::noop());
+        loop {
+            if let Poll::Ready(result) = future.as_mut().poll(&mut context) {
+                return result;
+            }
+            self.progress();
+            self.host.park(self.number());
+        }
+    }
+
+    /// Collectives that were started go on as far as they can by now.
+    fn progress(&self) {
+        if self.active.borrow().is_empty() {
+            return;
+        }
+        let (endpoint, mut context) = (&self.endpoint, Context::from_waker(Waker::noop()));
+        endpoint.advance_to(endpoint.run_time());
+        // What is polled may start requests itself: the list is taken out meanwhile.
+        let mut active = std::mem::take(&mut *self.active.borrow_mut());
+        let ((), next) = endpoint.look(|| active.retain(|request| !request.poll(&mut context)));
+        self.active.borrow_mut().append(&mut active);
+        if let Some(time) = next {
+            endpoint.wake_at(time);
+        }
+    }
+
+    /// Starts what goes on by itself; it is asked once at this moment.
+    pub fn launch(&self, request: &Rc<Request>) {
+        let mut context = Context::from_waker(Waker::noop());
+        let (done, _) = self.endpoint.look(|| request.poll(&mut context));
+        if !done {
+            self.active.borrow_mut().push(request.clone());
+        }
+    }
+
+    /// Waits until a request is complete, and takes what it came to.
+    pub fn wait(&self, request: &Request) -> Completion {
+        self.complete(request);
+        request.take()
+    }
+
+    /// Waits until a request is complete.
+    pub fn complete(&self, request: &Request) {
+        self.block(std::future::poll_fn(|context| if request.poll(context) { Poll::Ready(()) } else { Poll::Pending }));
+        self.forget(request);
+    }
+
+    /// Which of the requests are complete at this rank's time.
+    pub fn test(&self, requests: &[Rc<Request>]) -> Vec<bool> {
+        self.block(self.endpoint.settle());
+        let mut context = Context::from_waker(Waker::noop());
+        let (done, _): (Vec<bool>, _) = self.endpoint.look(|| {
+            for request in self.active.borrow().iter() {
+                request.poll(&mut context);
+            }
+            requests.iter().map(|request| request.poll(&mut context)).collect()
+        });
+        self.forget_done(requests, &done);
+        done
+    }
+
+    /// A look that found nothing has taken its time: programs that look again and again come to an end.
+    pub fn looked_in_vain(&self) {
+        let least = Picos::from_seconds(LOOK_SECONDS);
+        let end = self.endpoint.clock() + self.endpoint.look_time().max(least);
+        self.endpoint.advance_to(end);
+        self.block(self.endpoint.settle());
+    }
+
+    /// Waits until at least one of the requests is complete; which are.
+    pub fn wait_some(&self, requests: &[Rc<Request>]) -> Vec<bool> {
+        let mut until: Option<Picos> = None;
+        self.block(std::future::poll_fn(|context| {
+            let endpoint = &self.endpoint;
+            if let Some(time) = until.filter(|&time| time <= endpoint.run_time()) {
+                endpoint.advance_to(time);
+                until = None;
+            }
+            if endpoint.run_time() < endpoint.clock() {
+                endpoint.wake_at(endpoint.clock());
+                return Poll::Pending;
+            }
+            let (done, next): (Vec<bool>, _) =
+                endpoint.look(|| requests.iter().map(|request| request.poll(context)).collect());
+            if done.contains(&true) {
+                self.forget_done(requests, &done);
+                return Poll::Ready(done);
+            }
+            if let Some(time) = next {
+                until = Some(time);
+                endpoint.wake_at(time);
+            }
+            Poll::Pending
+        }))
+    }
+
+    fn forget_done(&self, requests: &[Rc<Request>], done: &[bool]) {
+        let complete = requests.iter().zip(done).filter(|(_, done)| **done);
+        complete.for_each(|(request, _)| self.forget(request));
+    }
+
+    /// A request that is done needs to be asked no more.
+    fn forget(&self, request: &Request) {
+        self.active.borrow_mut().retain(|other| !std::ptr::eq(&raw const **other, request));
+    }
+
+    /// Whether collectives are still under way.
+    pub fn is_idle(&self) -> bool {
+        self.active.borrow().is_empty()
+    }
+
+    /// Keeps an object of the interpreter that holds the programs.
+    pub fn hold(&self, object: *mut c_void) {
+        self.host.hold(object);
+    }
+
+    pub fn abort(&self, code: c_int, message: &str) -> ! {
+        self.host.abort(self.number(), code, message)
+    }
+
+    /// Whether the program has initialized MPI, on this rank or, in a module that all share, on another.
+    pub fn is_initialized(&self) -> bool {
+        self.phase.get() != Phase::Before || self.shared.initialized.get().is_some()
+    }
+
+    /// The program goes on as initialized by a module that all ranks share.
+    pub fn adopt(&self) {
+        if let (Phase::Before, Some(level)) = (self.phase.get(), self.shared.initialized.get()) {
+            self.phase.set(Phase::Initialized);
+            self.thread_level.set(level);
+        }
+    }
+
+    pub fn comm(&self, handle: abi::Comm) -> Result<Rc<Communicator>, Fault> {
+        match handle {
+            abi::COMM_WORLD => Ok(self.comm_world.clone()),
+            abi::COMM_SELF => Ok(self.comm_self.clone()),
+            _ => self.comms.get(handle).ok_or_else(|| Fault::new(class::ERR_COMM, "no such communicator")),
+        }
+    }
+
+    pub fn datatype(&self, handle: abi::Datatype) -> Result<Rc<Datatype>, Fault> {
+        if let Some(datatype) = self.shared.predefined.get(&handle) {
+            return Ok(datatype.clone());
+        }
+        self.shared.datatypes.get(handle).ok_or_else(|| Fault::new(class::ERR_TYPE, "no such datatype"))
+    }
+
+    pub fn group(&self, handle: abi::Group) -> Result<Rc<Group>, Fault> {
+        if handle == abi::GROUP_EMPTY {
+            return Ok(Rc::new(Group::of(Vec::new())));
+        }
+        self.groups.get(handle).ok_or_else(|| Fault::new(class::ERR_GROUP, "no such group"))
+    }
+
+    pub fn request(&self, handle: abi::Request) -> Result<Rc<Request>, Fault> {
+        self.requests.get(handle).ok_or_else(|| Fault::new(class::ERR_REQUEST, "no such request"))
+    }
+
+    /// The info, or an empty one for none.
+    pub fn info(&self, handle: abi::Info) -> Result<Info, Fault> {
+        if handle == abi::INFO_NULL || handle == abi::INFO_ENV {
+            return Ok(Info::default());
+        }
+        let info = self.shared.infos.get(handle).ok_or_else(|| Fault::new(class::ERR_INFO, "no such info"))?;
+        Ok((*info).clone())
+    }
+
+    /// Remembers an error; the code that the program gets.
+    pub fn remember(&self, fault: Fault) -> c_int {
+        if fault.class > 0xff || fault.message.is_empty() {
+            return fault.class;
+        }
+        let mut errors = self.errors.borrow_mut();
+        if errors.len() == ERRORS_KEPT {
+            errors.pop_front();
+            self.errors_dropped.set(self.errors_dropped.get() + 1);
+        }
+        let number = self.errors_dropped.get() + errors.len();
+        let code = fault.class | (((number % 0x2f_ffff) as c_int + 1) << 8);
+        errors.push_back(fault);
+        code
+    }
+
+    /// What was said with an error's code.
+    pub fn recall(&self, code: c_int) -> Option<String> {
+        let number = ((code >> 8) - 1) as usize;
+        let index = number.checked_sub(self.errors_dropped.get())?;
+        self.errors.borrow().get(index).map(|fault| fault.message.clone())
+    }
+}
+
+/// What a look at requests takes at least, in seconds: about a hundred instructions of today's processors. A look must
+/// take some time, or a program that waits by looking would never let the clock move.
+const LOOK_SECONDS: f64 = 1e-7;
+
+/// An address that each thread has for itself.
+#[inline]
+fn thread_address() -> usize {
+    thread_local!(static HERE: u8 = const { 0 });
+    HERE.with(|here| (&raw const *here).addr())
+}
+
+/// Processor time of this thread, in seconds.
+fn processor_time() -> f64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the call writes the time where it is told.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
+static CURRENT: AtomicPtr<Rank> = AtomicPtr::new(std::ptr::null_mut());
+
+/// From now on calls are those of `rank`.
+pub fn set_current(rank: *const Rank) {
+    CURRENT.store(rank.cast_mut(), Ordering::Relaxed);
+}
+
+/// The rank that calls.
+pub fn current() -> Option<&'static Rank> {
+    // SAFETY: a rank lives until the process that hosts it ends, and calls come from one thread at a time.
+    unsafe { CURRENT.load(Ordering::Relaxed).as_ref() }
+}

@@ -1,0 +1,44 @@
+//! Around every function of MPI: whose call it is, and what becomes of an error.
+
+use std::ffi::c_int;
+
+use crate::abi;
+use crate::errors::{self, Object};
+use crate::fault::{Answer, Fault, class};
+use crate::rank::{Rank, current};
+
+/// A call of the program.
+#[inline]
+pub fn call(name: &'static str, object: Object, act: impl FnOnce(&Rank) -> Answer) -> c_int {
+    let Some(rank) = current() else {
+        return outside(name);
+    };
+    if !rank.is_called_from_its_thread() {
+        rank.abort(
+            1,
+            &format!("{name} was called from a thread that the program has started; ranks have one thread each"),
+        );
+    }
+    rank.enter(name);
+    let code = match act(rank) {
+        Ok(()) => abi::SUCCESS,
+        Err(fault) => errors::handle(rank, name, object, fault),
+    };
+    rank.leave();
+    code
+}
+
+/// A function of the standard that this library has not.
+#[cold]
+pub fn unsupported(name: &'static str, object: Object) -> c_int {
+    call(name, object, |_| {
+        Err(Fault::new(class::ERR_UNSUPPORTED_OPERATION, format!("{name} is not supported in virtual time")))
+    })
+}
+
+/// Without a run there is no machine and no rank.
+#[cold]
+fn outside(name: &str) -> c_int {
+    eprintln!("weft: {name} was called outside of a run in virtual time; start the program with `weft run`");
+    class::ERR_OTHER
+}

@@ -1,0 +1,72 @@
+"""`weft run`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from weft.cli import errors, outputs, teaching
+
+_EXAMPLES = """
+weft run --on ipsc860 -n 64 program.py  # a script with mpi4py on 64 nodes of an iPSC/860
+weft run --on frontera -n 256 program.py --steps 10  # what follows the script is the script's
+weft run --on here.toml -n 2 --compute 1 program.py  # computation takes what it takes here
+"""
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    settings = {"allow_interspersed_args": False, "ignore_unknown_options": True}
+    app.command(cls=teaching.command(_EXAMPLES), no_args_is_help=True, context_settings=settings)(run)
+
+
+def run(
+    script: Annotated[Path, typer.Argument(help="A script of Python that uses mpi4py, as it is.")],
+    arguments: Annotated[list[str] | None, typer.Argument(help="What the script finds in sys.argv.")] = None,
+    on: Annotated[str, typer.Option("--on", help="The machine: a name of the catalogue or a machine file.")] = "",
+    ranks: Annotated[int, typer.Option("-n", "--ranks", min=1, help="How many ranks run, rank r on node r.")] = 2,
+    compute: Annotated[
+        float | None,
+        typer.Option(
+            help="The factor on processor time measured here that computation between calls takes. Default: it takes "
+            "no time, and two runs are equal."
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write the time at which each rank finished to a .csv file.")
+    ] = None,
+    force: outputs.Replace = False,
+) -> None:
+    """A program of MPI on any machine: an unmodified script with mpi4py, in virtual time.
+
+    All ranks run in one process. Its MPI_Wtime is the time on the machine; when the last rank has finished, the
+    makespan is told on standard error. The exit code is the program's. A deadlock names each rank's call and line.
+    """
+    from weft import units
+    from weft._core import UsageError
+    from weft.files import deliver
+    from weft.hosting.run import HostedError
+    from weft.hosting.run import run as run_script
+
+    if not on:
+        raise UsageError("--on: which machine? `weft machines` lists those there are")
+    outputs.check(output, (".csv",), force=force)
+    try:
+        outcome = run_script(script, *(arguments or ()), on=on, ranks=ranks, compute=compute)
+    except HostedError as error:
+        errors.say(str(error))
+        raise typer.Exit(error.code) from None
+    counted = "takes no time" if compute is None else f"takes {compute:g} times its processor time here"
+    print(
+        f"weft: {ranks} ranks on {outcome.machine}: {units.seconds(outcome.makespan)} of virtual time, "
+        f"{outcome.messages} messages; computation {counted}",
+        file=sys.stderr,
+    )
+    if output is not None:
+        lines = ["rank,seconds", *(f"{rank},{seconds!r}" for rank, seconds in enumerate(outcome.finished))]
+        deliver(("\n".join(lines) + "\n").encode(), output)
+    if outcome.code:
+        raise typer.Exit(outcome.code)

@@ -1,0 +1,157 @@
+"""Ranks of a program in this process: one greenlet each, and the hub in which the simulator runs.
+
+A rank that waits in a call of MPI switches to the hub; the simulator, which the hub has called, switches to the rank
+that can go on. The library of `weft.hosting.library` does both by calling what it is handed here.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import greenlet
+
+from weft.hosting.library import load
+
+__all__ = ["Blocked", "Hub", "Report"]
+
+
+class _Interface(ctypes.Structure):
+    """What `weft_run` is handed; the fields are those of `Interface` in crates/virtual-mpi/src/hosting.rs."""
+
+    _fields_ = (
+        ("ensure", ctypes.c_void_p),
+        ("release", ctypes.c_void_p),
+        ("call", ctypes.c_void_p),
+        ("hold", ctypes.c_void_p),
+        ("free", ctypes.c_void_p),
+        ("park", ctypes.c_void_p),
+        ("resume", ctypes.POINTER(ctypes.c_void_p)),
+        ("abort", ctypes.c_void_p),
+        ("report", ctypes.c_void_p),
+    )
+
+
+_ABORT = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_int, ctypes.c_char_p)
+_REPORT = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
+
+
+@dataclass(frozen=True)
+class Blocked:
+    """A rank that cannot go on: its number, the call of MPI that it is in, and where in its program that is."""
+
+    rank: int
+    call: str
+    where: str
+
+
+@dataclass
+class Report:
+    """What a run came to: times in seconds of virtual time, or why it failed."""
+
+    makespan: float = 0.0
+    finished: list[float] = field(default_factory=list)
+    messages: int = 0
+    error: str | None = None
+    blocked: list[Blocked] = field(default_factory=list)
+
+
+class Hub:
+    """Runs one program a rank.
+
+    Parameters
+    ----------
+    programs
+        One callable a rank; it is called once, on a stack of its own.
+    enter
+        Called with a rank's number whenever it goes on.
+    fail
+        Called with rank, exit code and message when a rank ends the whole run; must not return.
+    """
+
+    def __init__(
+        self,
+        programs: Sequence[Callable[[], None]],
+        enter: Callable[[int], None],
+        fail: Callable[[int, int, str], None],
+    ) -> None:
+        self._library = load()
+        self._enter = enter
+        self._fail = fail
+        self._ranks = [greenlet.greenlet(self._program(rank, program)) for rank, program in enumerate(programs)]
+        self._report: dict[str, Any] = {}
+
+    def _program(self, rank: int, program: Callable[[], None]) -> Callable[[], None]:
+        def run() -> None:
+            try:
+                program()
+            except BaseException:  # Nothing may pass through the frames of the library.
+                traceback.print_exc()
+                self._fail(rank, 1, "")
+            self._library.weft_finished(rank)
+
+        return run
+
+    def _resume(self, rank: int) -> Callable[[], Any]:
+        switch, enter = self._ranks[rank].switch, self._enter
+
+        def resume() -> None:
+            enter(rank)
+            switch()
+
+        return resume
+
+    def run(self, machine: str, path: str, *, nodes: list[int] | None = None, compute: float | None = None) -> Report:
+        """Run the programs on the machine whose file has this text; returns when all have come to their end."""
+        request = {
+            "machine": machine,
+            "path": path,
+            "ranks": len(self._ranks),
+            "nodes": nodes,
+            "compute": compute,
+        }
+        park = greenlet.getcurrent().switch
+        resumes = [self._resume(rank) for rank in range(len(self._ranks))]
+        addresses = (ctypes.c_void_p * len(resumes))(*(id(resume) for resume in resumes))
+        abort = _ABORT(lambda rank, code, message: self._fail(rank, code, message.decode(errors="replace")))
+        receive = _REPORT(lambda text: self._report.update(json.loads(text)))
+        interface = _Interface(
+            ensure=_address(ctypes.pythonapi.PyGILState_Ensure),
+            release=_address(ctypes.pythonapi.PyGILState_Release),
+            call=_address(ctypes.pythonapi.PyObject_CallNoArgs),
+            hold=_address(ctypes.pythonapi.Py_IncRef),
+            free=_address(ctypes.pythonapi.Py_DecRef),
+            park=id(park),
+            resume=ctypes.cast(addresses, ctypes.POINTER(ctypes.c_void_p)),
+            abort=_address(abort),
+            report=_address(receive),
+        )
+        self._library.weft_run(json.dumps(request).encode(), ctypes.byref(interface))
+        report = Report(**{name: self._report[name] for name in ("makespan", "finished", "messages", "error")})
+        report.blocked = [Blocked(rank, call, self._where(rank)) for rank, call in self._report["blocked"]]
+        return report
+
+    def _where(self, rank: int) -> str:
+        """File and line of the innermost frame of a rank's program that is no frame of weft's."""
+        frame = self._ranks[rank].gr_frame
+        own = os.path.dirname(__file__)
+        while frame is not None and frame.f_code.co_filename.startswith(own):
+            frame = frame.f_back
+        return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else ""
+
+
+def _address(function: Any) -> int | None:
+    return ctypes.cast(function, ctypes.c_void_p).value
+
+
+def flush() -> None:
+    """Write what programs have printed."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()

@@ -1,0 +1,32 @@
+"""The library that stands in for MPI: where it is, and loading it before any program asks for its own."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+from pathlib import Path
+
+__all__ = ["load", "path"]
+
+NAME = "libmpi.so.12"
+"""What programs that were compiled against MPICH's interface ask for."""
+
+
+def path() -> Path:
+    """Path of the library."""
+    return Path(__file__).parent / "lib" / NAME
+
+
+@functools.cache
+def load() -> ctypes.PyDLL:
+    """Load the library so that all that is loaded later finds MPI in it.
+
+    Its functions are called with the interpreter's lock held: the programs that it runs are Python's.
+    """
+    library = ctypes.PyDLL(os.fspath(path()), mode=ctypes.RTLD_GLOBAL)
+    library.weft_run.argtypes = (ctypes.c_char_p, ctypes.c_void_p)
+    library.weft_run.restype = None
+    library.weft_finished.argtypes = (ctypes.c_int,)
+    library.weft_finished.restype = None
+    return library

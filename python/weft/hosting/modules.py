@@ -1,0 +1,105 @@
+"""What each rank has for itself in one interpreter: its main module, the modules beside its script, random numbers."""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import random
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+__all__ = ["Modules"]
+
+
+class Modules(importlib.abc.MetaPathFinder):
+    """Modules of the program, of which every rank has its own; packages of the environment are shared.
+
+    Parameters
+    ----------
+    folder
+        Where the script lies: what is imported from there is each rank's own.
+    ranks
+        How many ranks there are.
+    """
+
+    def __init__(self, folder: Path, ranks: int) -> None:
+        self._folder = str(folder)
+        self._own: list[dict[str, ModuleType]] = [{} for _ in range(ranks)]
+        self._current: int | None = None
+        self._names: set[str] = set()
+        self._main = sys.modules.get("__main__")
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Note which modules are the program's own: those that are found in the script's folder."""
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        if spec is not None and spec.origin is not None and spec.origin.startswith(self._folder):
+            self._names.add(name)
+        return None
+
+    def add_main(self, rank: int, main: ModuleType) -> None:
+        """Set the main module of a rank."""
+        self._own[rank]["__main__"] = main
+
+    def enter(self, rank: int) -> None:
+        """Put the modules of a rank into the place of those of the rank before."""
+        before = self._current
+        if before == rank:
+            return
+        modules = sys.modules
+        if self._names and before is not None:
+            own = self._own[before]
+            for name in self._names & modules.keys():
+                own[name] = modules.pop(name)
+        self._current = rank
+        modules.update(self._own[rank])
+
+    @property
+    def current(self) -> int | None:
+        """The rank that runs."""
+        return self._current
+
+    def install(self) -> None:
+        """Begin to note imports, and give each rank random numbers of its own."""
+        sys.meta_path.insert(0, self)
+        _divide(random, random.Random, self._rank, len(self._own))
+
+    def _rank(self) -> int:
+        return 0 if self._current is None else self._current
+
+    def divide_numpy(self) -> None:
+        """As [`install`](Modules.install), of numpy's generator, where numpy is loaded."""
+        numpy = sys.modules.get("numpy")
+        if numpy is not None:
+            _divide(numpy.random, numpy.random.RandomState, self._rank, len(self._own))
+
+
+def _divide(module: Any, kind: Callable[[], Any], rank: Callable[[], int], ranks: int) -> None:
+    """Replace a module's functions, which share one generator, by ones that take the generator of their rank."""
+    generators: dict[int, Any] = {}
+    shared = next(
+        function.__self__
+        for function in vars(module).values()
+        if isinstance(getattr(function, "__self__", None), kind)  # type: ignore[arg-type]
+    )
+
+    def generator() -> Any:
+        number = rank()
+        if number not in generators:
+            generators[number] = kind()
+        return generators[number]
+
+    def bound(name: str) -> Callable[..., Any]:
+        def function(*arguments: Any, **named: Any) -> Any:
+            return getattr(generator(), name)(*arguments, **named)
+
+        function.__name__ = name
+        return function
+
+    for name, function in list(vars(module).items()):
+        if getattr(function, "__self__", None) is shared:
+            setattr(module, name, bound(function.__name__))

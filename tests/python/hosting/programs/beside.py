@@ -1,0 +1,3 @@
+"""A module of the program."""
+
+mine: list[int] = []

@@ -1,0 +1,91 @@
+"""What is said where a program in virtual time goes wrong."""
+
+import importlib.util
+import subprocess
+import sys
+
+import pytest
+
+import weft
+from weft.hosting.library import path
+from weft.hosting.run import run
+
+pytestmark = [
+    pytest.mark.skipif(importlib.util.find_spec("mpi4py") is None, reason="mpi4py is not installed"),
+    pytest.mark.skipif(not path().exists(), reason="the library that stands in for MPI is not built"),
+]
+
+HEAD = "from mpi4py import MPI\ncomm = MPI.COMM_WORLD\n"
+
+
+def failing(tmp_path, text, *options, ranks=2):
+    """Exit code and standard error of a program that fails."""
+    program = tmp_path / "program.py"
+    program.write_text(HEAD + text)
+    weft_run = [sys.executable, "-m", "weft.cli.main", "run", "--on", "ipsc860", "-n", str(ranks), *options]
+    done = subprocess.run([*weft_run, str(program)], check=False, capture_output=True, text=True, timeout=60)
+    return done.returncode, done.stderr
+
+
+def test_a_deadlock_names_each_rank_its_call_and_its_line(tmp_path):
+    code, said = failing(tmp_path, "comm.Recv(bytearray(4), 1 - comm.rank, 7)\n")
+    assert code == 2
+    assert "deadlock: 2 of 2 ranks cannot go on" in said
+    assert "rank 0: receive from rank 1, tag 7" in said
+    assert f"rank 1: MPI_Recv_c at {tmp_path / 'program.py'}:3" in said
+
+
+def test_an_exception_ends_the_run_and_says_whose_it_was(tmp_path):
+    code, said = failing(tmp_path, "if comm.rank == 1:\n    1 / 0\ncomm.Barrier()\n")
+    assert code == 1
+    assert "[rank 1] ZeroDivisionError: division by zero" in said
+    assert "error: rank 1: ZeroDivisionError: division by zero" in said
+
+
+def test_the_exit_code_is_the_programs(tmp_path):
+    assert failing(tmp_path, "import sys\nsys.exit(7 if comm.rank == 1 else 0)\n")[0] == 7
+    code, said = failing(tmp_path, "comm.Abort(9)\n")
+    assert code == 9
+    assert "MPI_Abort with code 9" in said
+
+
+def test_a_message_that_is_too_long_is_an_error_of_mpi(tmp_path):
+    text = "if comm.rank == 0:\n    comm.Send(bytearray(8), 1)\nelse:\n    comm.Recv(bytearray(4), 0)\n"
+    code, said = failing(tmp_path, text)
+    assert code == 1
+    assert "MPI_ERR_TRUNCATE: message truncated: truncation: rank 1 posted a receive of 4 bytes" in said
+
+
+def test_what_is_not_supported_names_itself(tmp_path):
+    code, said = failing(tmp_path, "MPI.Win.Allocate(8, comm=comm)\n")
+    assert code == 1
+    assert "MPI_Win_allocate_c is not supported in virtual time" in said
+
+
+def test_threads_that_call_mpi_are_refused(tmp_path):
+    text = "import threading\nthread = threading.Thread(target=comm.Barrier)\nthread.start()\nthread.join()\n"
+    code, said = failing(tmp_path, text)
+    assert code == 1
+    assert "MPI_Barrier was called from a thread that the program has started" in said
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"on": "cm200", "ranks": 2}, "cm200 is a data-parallel machine: its nodes pass no messages between programs"),
+        ({"on": "ipsc860", "ranks": 200}, "expected 1 to 128 ranks, the nodes of ipsc860, found 200"),
+        ({"on": "ipsc860", "ranks": 2, "compute": -1.0}, "expected a factor on computation that is not negative"),
+    ],
+)
+def test_what_cannot_run_is_refused_before_it_starts(tmp_path, options, message):
+    program = tmp_path / "program.py"
+    program.write_text(HEAD)
+    with pytest.raises(weft.UsageError, match=message):
+        run(program, **options)
+
+
+def test_a_script_that_there_is_not_and_a_compiled_program_are_refused(tmp_path):
+    with pytest.raises(weft.UsageError, match="there is no such script"):
+        run(tmp_path / "nothing.py", on="ipsc860", ranks=2)
+    with pytest.raises(weft.UsageError, match="is a compiled program; only scripts of Python"):
+        run(sys.executable, on="ipsc860", ranks=2)

@@ -1,0 +1,53 @@
+"""Unmodified programs with mpi4py: in virtual time they print what they print on real MPI."""
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from weft.hosting.library import path
+from weft.launch.mpiexec import command
+
+PROGRAMS = sorted(program for program in (Path(__file__).parent / "programs").glob("*.py") if program.stem != "beside")
+MACHINES = ("ipsc860", "frontera", "tpu-v4")
+
+pytestmark = [
+    pytest.mark.skipif(importlib.util.find_spec("mpi4py") is None, reason="mpi4py is not installed"),
+    pytest.mark.skipif(not path().exists(), reason="the library that stands in for MPI is not built"),
+]
+
+
+def virtual(program, ranks, machine, *options):
+    """Lines that the ranks print in virtual time."""
+    weft = [sys.executable, "-m", "weft.cli.main", "run", "--on", machine, "-n", str(ranks), *options, str(program)]
+    done = subprocess.run(weft, check=False, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return sorted(done.stdout.splitlines())
+
+
+def real(program, ranks, folder):
+    """Lines that the ranks print on real MPI."""
+    to_files = Path(__file__).parent / "to_files.py"
+    launch = [*command(), "-n", str(ranks), sys.executable, str(to_files), str(folder), str(program)]
+    done = subprocess.run(launch, check=False, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return sorted(line for file in folder.iterdir() for line in file.read_text().splitlines())
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.stem)
+def test_what_is_printed_in_virtual_time_is_what_real_mpi_prints(tmp_path, program):
+    ranks = 4
+    expected = real(program, ranks, tmp_path)
+    assert expected
+    for machine in MACHINES:
+        assert virtual(program, ranks, machine) == expected
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 5, 8, 17])
+def test_collectives_are_right_for_any_number_of_ranks(ranks):
+    """Against the definitions, computed by each rank for itself."""
+    program = Path(__file__).parent / "collectives_by_definition.py"
+    assert virtual(program, ranks, "frontera") == sorted(f"{rank} right" for rank in range(ranks))

@@ -1,0 +1,59 @@
+"""Times of programs in virtual time: those of the machine, the same in every run."""
+
+import importlib.util
+
+import pytest
+
+import weft
+from weft.hosting.library import path
+
+pytestmark = [
+    pytest.mark.skipif(importlib.util.find_spec("mpi4py") is None, reason="mpi4py is not installed"),
+    pytest.mark.skipif(not path().exists(), reason="the library that stands in for MPI is not built"),
+]
+
+PINGPONG = """
+from mpi4py import MPI
+import sys
+comm = MPI.COMM_WORLD
+data = bytearray(int(sys.argv[1]))
+comm.Barrier()
+start = MPI.Wtime()
+for _ in range(10):
+    if comm.rank == 0:
+        comm.Send(data, 1)
+        comm.Recv(data, 1)
+    else:
+        comm.Recv(data, 0)
+        comm.Send(data, 0)
+if comm.rank == 0:
+    print((MPI.Wtime() - start) / 20)
+"""
+
+
+@pytest.mark.parametrize("machine", ["ipsc860", "frontera", "ncube6400"])
+@pytest.mark.parametrize("length", [0, 8, 1024, 65536])
+def test_a_message_takes_what_weft_measures_on_the_machine(tmp_path, capfd, machine, length):
+    program = tmp_path / "pingpong.py"
+    program.write_text(PINGPONG)
+    weft.run(program, str(length), on=machine, ranks=2)
+    printed = float(capfd.readouterr().out)
+    echo = weft.simulate(machine, "echo", bytes=length)
+    assert printed == pytest.approx(echo["seconds"].median(), rel=0.02)
+
+
+def test_two_runs_are_equal_to_the_bit(tmp_path, capfd):
+    program = tmp_path / "pingpong.py"
+    program.write_text(PINGPONG)
+    runs = [weft.run(program, "1000", on="frontera", ranks=2) for _ in range(2)]
+    assert runs[0] == runs[1]
+    capfd.readouterr()
+
+
+def test_computation_counts_where_it_is_asked_for(tmp_path):
+    program = tmp_path / "computing.py"
+    program.write_text("from mpi4py import MPI\nsum(range(3_000_000))\nMPI.COMM_WORLD.Barrier()\n")
+    without = weft.run(program, on="frontera", ranks=2)
+    counted = weft.run(program, on="frontera", ranks=2, compute=1.0)
+    doubled = weft.run(program, on="frontera", ranks=2, compute=100.0)
+    assert without.makespan < 1e-4 < counted.makespan < doubled.makespan
