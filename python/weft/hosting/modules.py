@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.abc
 import importlib.machinery
 import random
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -30,7 +31,7 @@ class Modules(importlib.abc.MetaPathFinder):
         self._own: list[dict[str, ModuleType]] = [{} for _ in range(ranks)]
         self._current: int | None = None
         self._names: set[str] = set()
-        self._main = sys.modules.get("__main__")
+        self._has_numpy = False
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -50,6 +51,8 @@ class Modules(importlib.abc.MetaPathFinder):
         before = self._current
         if before == rank:
             return
+        if not self._has_numpy and "numpy" in sys.modules:
+            self._divide_numpy()
         modules = sys.modules
         if self._names and before is not None:
             own = self._own[before]
@@ -66,26 +69,34 @@ class Modules(importlib.abc.MetaPathFinder):
     def install(self) -> None:
         """Begin to note imports, and give each rank random numbers of its own."""
         sys.meta_path.insert(0, self)
-        _divide(random, random.Random, self._rank, len(self._own))
+        _divide(random, random.Random, self._rank)
 
     def _rank(self) -> int:
         return 0 if self._current is None else self._current
 
-    def divide_numpy(self) -> None:
-        """As [`install`](Modules.install), of numpy's generator, where numpy is loaded."""
-        numpy = sys.modules.get("numpy")
-        if numpy is not None:
-            _divide(numpy.random, numpy.random.RandomState, self._rank, len(self._own))
+    def _divide_numpy(self) -> None:
+        """Give each rank a generator of numpy's own, once a rank has loaded it."""
+        # It is loaded where it is first asked for, which may be too late to divide it.
+        numpy_random: Any = importlib.import_module("numpy.random")
+        self._has_numpy = True
+        _divide(numpy_random, numpy_random.RandomState, self._rank, _PLAIN)
 
 
-def _divide(module: Any, kind: Callable[[], Any], rank: Callable[[], int], ranks: int) -> None:
+_PLAIN = {"seed": "seed", "ranf": "random_sample", "sample": "random_sample"}
+"""Functions of `numpy.random` that are no methods of its generator, and the methods that they call."""
+
+
+def _divide(
+    module: Any, kind: Callable[[], Any], rank: Callable[[], int], plain: Mapping[str, str] | None = None
+) -> None:
     """Replace a module's functions, which share one generator, by ones that take the generator of their rank."""
-    generators: dict[int, Any] = {}
     shared = next(
         function.__self__
         for function in vars(module).values()
         if isinstance(getattr(function, "__self__", None), kind)  # type: ignore[arg-type]
     )
+    # Functions that rank 0 has imported by name before this have the shared one: it is rank 0's.
+    generators: dict[int, Any] = {0: shared}
 
     def generator() -> Any:
         number = rank()
@@ -103,3 +114,5 @@ def _divide(module: Any, kind: Callable[[], Any], rank: Callable[[], int], ranks
     for name, function in list(vars(module).items()):
         if getattr(function, "__self__", None) is shared:
             setattr(module, name, bound(function.__name__))
+    for name, method in (plain or {}).items():
+        setattr(module, name, bound(method))
