@@ -434,3 +434,127 @@ pub const LONG_DOUBLE_INT: c_int = 0x8c00_0004_u32 as c_int;
 pub const TWO_INT: c_int = 0x4c00_0816;
 /// Handles below this one are those of pairs.
 pub const PREDEFINED_PAIRS: usize = 5;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// How a datatype is made, for the standard's definition and for the library.
+    #[derive(Clone, Debug)]
+    enum Shape {
+        Int,
+        Double,
+        Blocks(Vec<(usize, i8)>, Box<Shape>),
+        Resized(i8, u8, Box<Shape>),
+    }
+
+    fn shapes() -> impl Strategy<Value = Shape> {
+        let leaf = prop_oneof![Just(Shape::Int), Just(Shape::Double)];
+        leaf.prop_recursive(3, 12, 3, |inner| {
+            let blocks = proptest::collection::vec((0..4_usize, -20..20_i8), 0..4);
+            prop_oneof![
+                (blocks, inner.clone()).prop_map(|(blocks, old)| Shape::Blocks(blocks, Box::new(old))),
+                (-20..20_i8, 0..60_u8, inner).prop_map(|(lb, extent, old)| Shape::Resized(lb, extent, Box::new(old))),
+            ]
+        })
+    }
+
+    /// The type map as the standard defines it, byte by byte, with both bounds (MPI 4.1, section 5.1).
+    fn type_map(shape: &Shape) -> (Vec<Aint>, Aint, Aint) {
+        match shape {
+            Shape::Int => ((0..4).collect(), 0, 4),
+            Shape::Double => ((0..8).collect(), 0, 8),
+            Shape::Resized(lb, extent, old) => {
+                (type_map(old).0, Aint::from(*lb), Aint::from(*lb) + Aint::from(*extent))
+            }
+            Shape::Blocks(blocks, old) => {
+                let (bytes, lb, ub) = type_map(old);
+                let mut all = Vec::new();
+                let mut bounds: Option<(Aint, Aint)> = None;
+                for &(count, displacement) in blocks {
+                    for index in 0..count as Aint {
+                        let shift = Aint::from(displacement) + index * (ub - lb);
+                        all.extend(bytes.iter().map(|byte| byte + shift));
+                        let (low, high) = bounds.unwrap_or((Aint::MAX, Aint::MIN));
+                        bounds = Some((low.min(lb + shift), high.max(ub + shift)));
+                    }
+                }
+                let (lb, ub) = bounds.unwrap_or((0, 0));
+                (all, lb, ub)
+            }
+        }
+    }
+
+    fn datatype(shape: &Shape) -> Datatype {
+        let none = Contents::default;
+        match shape {
+            Shape::Int => Datatype::named(1, "int", &[(0, basic(Class::Signed, 4))], 4),
+            Shape::Double => Datatype::named(2, "double", &[(0, basic(Class::Float, 8))], 8),
+            Shape::Resized(lb, extent, old) => {
+                Datatype::resized(&datatype(old), Aint::from(*lb), Aint::from(*extent), none())
+            }
+            Shape::Blocks(blocks, old) => {
+                let old = datatype(old);
+                let blocks = blocks.iter().map(|&(count, displacement)| Block {
+                    displacement: Aint::from(displacement),
+                    count,
+                    datatype: &old,
+                });
+                Datatype::of_blocks(blocks, none())
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn bytes_and_bounds_are_those_of_the_type_map(shape in shapes()) {
+            let (bytes, lb, ub) = type_map(&shape);
+            let tested = datatype(&shape);
+            let runs = tested.runs.iter().flat_map(|run| (0..run.bytes() as Aint).map(|byte| run.offset + byte));
+            prop_assert_eq!(runs.collect::<Vec<_>>(), bytes.clone());
+            prop_assert_eq!((tested.size, tested.lb, tested.ub()), (bytes.len(), lb, ub));
+        }
+
+        #[test]
+        fn what_is_packed_is_unpacked(shape in shapes(), count in 0..4_usize) {
+            let (bytes, lb, ub) = type_map(&shape);
+            let tested = datatype(&shape);
+            // Memory around an origin, far enough for all that the shapes reach.
+            let origin = 1 << 13;
+            let memory: Vec<u8> = (0..2 * origin).map(|index: usize| (index % 251) as u8).collect();
+            let all = (0..count as Aint).flat_map(|index| bytes.iter().map(move |byte| byte + index * (ub - lb)));
+            let expected: Vec<u8> = all.clone().map(|byte| memory[(origin as Aint + byte) as usize]).collect();
+            let mut packed = vec![0; tested.size * count];
+            // SAFETY: no shape reaches further than the memory around the origin.
+            unsafe { tested.pack(memory.as_ptr().add(origin).cast(), count, &mut packed) };
+            prop_assert_eq!(&packed, &expected);
+            let mut written = vec![0xff_u8; 2 * origin];
+            // SAFETY: the memory is as long as that which was packed.
+            unsafe { tested.unpack(&packed, written.as_mut_ptr().add(origin).cast(), count) };
+            for byte in all {
+                let at = (origin as Aint + byte) as usize;
+                prop_assert_eq!(written[at], memory[at]);
+            }
+        }
+    }
+
+    #[test]
+    fn a_structure_is_padded_as_a_compiler_pads_it() {
+        let (int, double) = (datatype(&Shape::Int), datatype(&Shape::Double));
+        let blocks = [
+            Block { displacement: 0, count: 1, datatype: &double },
+            Block { displacement: 8, count: 1, datatype: &int },
+        ];
+        let tested = Datatype::structure(blocks, Contents::default());
+        assert_eq!((tested.size, tested.extent, tested.true_extent()), (12, 16, 12));
+    }
+
+    #[test]
+    fn elements_that_end_early_are_counted() {
+        let pair = [(0, basic(Class::Float, 8)), (8, basic(Class::Signed, 4))];
+        let pair = Datatype::named(3, "pair", &pair, 16);
+        let counted = [0, 8, 12, 20, 24, 4].map(|bytes| pair.elements_of(bytes));
+        assert_eq!(counted, [Some(0), Some(1), Some(2), Some(3), Some(4), None]);
+    }
+}
