@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from weft.cli import errors, outputs, teaching
+from weft.cli import errors, teaching
 
 _EXAMPLES = """
 weft run --on ipsc860 -n 64 program.py  # a script with mpi4py on 64 nodes of an iPSC/860
@@ -35,10 +35,6 @@ def run(
             "no time, and two runs are equal."
         ),
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write the time at which each rank finished to a .csv file.")
-    ] = None,
-    force: outputs.Replace = False,
 ) -> None:
     """A program of MPI on any machine: an unmodified script with mpi4py, in virtual time.
 
@@ -47,13 +43,11 @@ def run(
     """
     from weft import units
     from weft._core import UsageError
-    from weft.files import deliver
     from weft.hosting.run import HostedError
     from weft.hosting.run import run as run_script
 
     if not on:
         raise UsageError("--on: which machine? `weft machines` lists those there are")
-    outputs.check(output, (".csv",), force=force)
     try:
         outcome = run_script(script, *(arguments or ()), on=on, ranks=ranks, compute=compute)
     except HostedError as error:
@@ -65,8 +59,5 @@ def run(
         f"{outcome.messages} messages; computation {counted}",
         file=sys.stderr,
     )
-    if output is not None:
-        lines = ["rank,seconds", *(f"{rank},{seconds!r}" for rank, seconds in enumerate(outcome.finished))]
-        deliver(("\n".join(lines) + "\n").encode(), output)
     if outcome.code:
         raise typer.Exit(outcome.code)
