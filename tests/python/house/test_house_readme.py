@@ -40,6 +40,10 @@ def test_python_runs(native, tmp_path, monkeypatch, number):
     exec(compile(BLOCKS[number], f"README.md, Python {number}", "exec"), {})
 
 
+MORE_MEASURED = 4
+"""How often more is measured where a busy machine tells no startup."""
+
+
 @pytest.mark.mpi
 def test_commands_run(native, tmp_path):
     assert len(COMMANDS) > 20
@@ -50,7 +54,9 @@ def test_commands_run(native, tmp_path):
         stands = next((file for start, file in PROGRAMS.items() if command.startswith(start)), "")
         words = [str(ROOT / stands) if word == "FILE" else word for word in words] + SHORTENED.get(command, [])
         outcome = run(words, tmp_path)
-        if command == FIT and outcome.returncode == 1:
+        for _ in range(MORE_MEASURED):
+            if command != FIT or "cannot be told from 0" not in outcome.stderr:
+                break
             # On a busy machine few launches tell no startup; the message says what to do, and a user would do it.
             assert run([*shlex.split(MEASURE), *SHORTENED[MEASURE], "--resume"], tmp_path).returncode == 0
             outcome = run(words, tmp_path)
