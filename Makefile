@@ -73,8 +73,9 @@ ifeq ($(WEFT_MPI_LIBRARY)$(WEFT_MPIEXEC),)
 RUST_TEST := WEFT_MPI_LIBRARY='$(abspath $(VENV)/lib/libmpi.so)' WEFT_MPIEXEC='$(abspath $(BIN)/mpiexec)' $(RUST_TEST)
 endif
 
-# Tests that start ranks go to one worker, the others to the rest.
-PYTHON_TEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadgroup
+# Tests that start ranks go to one worker, the others to the rest; what measures times and fits them runs after them alone.
+PYTHON_TEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadgroup -m 'not alone'
+PYTHON_TEST_ALONE := $(BIN)/python -m pytest -m alone
 
 # Primitives and shifts again at each narrower level of vector instructions that this processor has; the tests of stencils
 # try all levels by themselves.
@@ -86,9 +87,10 @@ test: setup
 	@$(RUST_TEST) && ($(RUST_TEST_LEVELS)); rust=$$?; \
 	scripts/loom.sh; loom=$$?; \
 	$(PYTHON_TEST); python=$$?; \
+	$(PYTHON_TEST_ALONE); alone=$$?; \
 	if [ $$rust -ne 0 ]; then echo "cargo test failed (above pytest's output)" >&2; fi; \
 	if [ $$loom -ne 0 ]; then echo "scripts/loom.sh failed (above pytest's output)" >&2; fi; \
-	[ $$rust -eq 0 ] && [ $$loom -eq 0 ] && [ $$python -eq 0 ]
+	[ $$rust -eq 0 ] && [ $$loom -eq 0 ] && [ $$python -eq 0 ] && [ $$alone -eq 0 ]
 
 test-rust: setup
 	$(RUST_TEST)
@@ -100,6 +102,7 @@ loom:
 
 test-python: setup
 	$(PYTHON_TEST)
+	$(PYTHON_TEST_ALONE)
 
 fuzz: setup
 	$(BIN)/python -m benches fuzz --keep fuzz-faults --no-record

@@ -44,6 +44,7 @@ MORE_MEASURED = 4
 """How often more is measured where a busy machine tells no startup."""
 
 
+@pytest.mark.alone
 @pytest.mark.mpi
 def test_commands_run(native, tmp_path):
     assert len(COMMANDS) > 20
