@@ -433,11 +433,11 @@ def compile_connections(
     split: bool = True,
     progress: Callable[[str, float, int | None, float | None], object] | None = None,
     kept: str | None = None,
-    found: Callable[[str], object] | None = None,
+    improved: Callable[[str], object] | None = None,
 ) -> tuple[Schedule, bool]:
     """Compiles a connection set for a machine; the schedule, and whether Ctrl-C ended the search.
 
-    `found` is called with every plan that is better than all before it, in JSON; `kept` goes on from one.
+    `improved` is called with every plan that is better than all before it, in JSON; `kept` goes on from one.
 
     Raises UsageError, RunError.
     """

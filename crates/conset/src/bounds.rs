@@ -16,7 +16,7 @@ pub struct Demand<'a> {
     pub set: &'a ConnectionSet,
     pub resources: &'a Resources,
     pub network: &'a Network,
-    /// Hops of a shortest way of each connection.
+    /// Hops of a shortest path of each connection.
     pub hops: &'a [u32],
 }
 
@@ -236,7 +236,7 @@ fn link_bandwidth(demand: &Demand) -> Option<LowerBound> {
     (value > 0.0).then(|| seconds("link bandwidth", value, Certificate::LinkBandwidth { links: best.1 }))
 }
 
-/// Half of a grid against the other half, at the worst place; the lower half of the nodes elsewhere.
+/// Half of a grid against the other half, at the worst cut; the lower half of the nodes elsewhere.
 fn cut(demand: &Demand) -> Option<LowerBound> {
     let network = demand.network;
     let mut best: Option<(f64, Vec<u32>)> = None;
@@ -491,17 +491,17 @@ fn open_at_once(demand: &Demand, bounds: &[LowerBound]) -> Option<LowerBound> {
         return None;
     }
     let shares: f64 = hops.iter().map(|&hops| f64::from(hops) + 1.0).sum();
-    let places = (network.links() + network.nodes) as f64;
-    let each = (channels / places).floor();
+    let holders = (network.links() + network.nodes) as f64;
+    let each = (channels / holders).floor();
     let transfers = of_transfers(bounds);
-    let floor = (shares / places * transfer).max(transfers.map_or(0.0, |bound| bound.value));
+    let floor = (shares / holders * transfer).max(transfers.map_or(0.0, |bound| bound.value));
     let mut best = f64::INFINITY;
     let mut phases = (shares / channels).ceil();
     while phases * switching + floor < best {
         let wanted = shares / phases;
-        let even = wanted / places;
+        let even = wanted / holders;
         // Up to `each` all are busy all the time, above it only those on which one more connection is open.
-        let time = if even <= each { even } else { each + (wanted - each * places) / (channels - each * places) };
+        let time = if even <= each { even } else { each + (wanted - each * holders) / (channels - each * holders) };
         best = best.min(phases * switching + floor.max(phases * time * transfer));
         if even <= each || each == 0.0 {
             // More phases take no less time for transfers.
@@ -541,11 +541,11 @@ mod tests {
             pairs.iter().for_each(|&(x, y, count)| leaving.add(x, y, count));
             let sums = leaving.sums();
             for (lower, sums) in [true, false].into_iter().zip(sums) {
-                for (start, &found) in sums.iter().enumerate().take(extent) {
+                for (start, &sum) in sums.iter().enumerate().take(extent) {
                     let inside = |x: usize| ((x + extent - start) % extent < half) == lower;
                     let expected: u64 =
                         pairs.iter().filter(|&&(x, y, _)| inside(x) && !inside(y)).map(|&(.., count)| count).sum();
-                    prop_assert_eq!(found, expected, "start {}, lower {}", start, lower);
+                    prop_assert_eq!(sum, expected, "start {}, lower {}", start, lower);
                 }
             }
         }

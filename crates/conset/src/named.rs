@@ -163,7 +163,7 @@ fn gray_nodes(topology: &Topology, name: &str) -> Result<Vec<u32>, PatternError>
     let (Topology::Torus { extents } | Topology::Mesh { extents }) = topology else {
         return Ok((0..nodes).collect());
     };
-    let mut place = vec![0; nodes as usize];
+    let mut order = vec![0; nodes as usize];
     for node in 0..nodes as usize {
         let (mut rest, mut number, mut shift) = (node, 0, 0);
         for &extent in extents.iter().rev() {
@@ -171,17 +171,17 @@ fn gray_nodes(topology: &Topology, name: &str) -> Result<Vec<u32>, PatternError>
             rest /= extent;
             shift += extent.ilog2();
         }
-        place[number] = node as u32;
+        order[number] = node as u32;
     }
-    Ok(place)
+    Ok(order)
 }
 
 fn cube(topology: &Topology, name: &str) -> Result<Vec<(u32, u32)>, PatternError> {
-    let place = gray_nodes(topology, name)?;
-    let nodes = place.len() as u32;
+    let order = gray_nodes(topology, name)?;
+    let nodes = order.len() as u32;
     let bits = nodes.ilog2();
     let to = |number: u32| (0..bits).map(|bit| number ^ (1 << bit)).collect();
-    Ok(each(nodes, to).into_iter().map(|(a, b)| (place[a as usize], place[b as usize])).collect())
+    Ok(each(nodes, to).into_iter().map(|(a, b)| (order[a as usize], order[b as usize])).collect())
 }
 
 /// Connection `bits * number + bit` of a hypercube waits for what its source receives over the bit before.
@@ -208,25 +208,25 @@ fn stencil(topology: &Topology, name: &str) -> Result<Vec<(u32, u32)>, PatternEr
         _ => return Err(no_axes(name, topology)),
     };
     let to = |node: u32| {
-        let mut found: Vec<i64> = vec![0];
+        let mut destinations: Vec<i64> = vec![0];
         let mut rest = node as usize;
         let mut stride = 1i64;
         for &extent in extents.iter().rev() {
             let x = (rest % extent) as i64;
             rest /= extent;
-            let (size, before) = (extent as i64, found);
-            found = Vec::new();
+            let (size, before) = (extent as i64, destinations);
+            destinations = Vec::new();
             for step in [-1, 0, 1] {
                 let y = x + step;
                 if wraps || (0..size).contains(&y) {
-                    found.extend(before.iter().map(|base| base + y.rem_euclid(size) * stride));
+                    destinations.extend(before.iter().map(|base| base + y.rem_euclid(size) * stride));
                 }
             }
             stride *= size;
         }
-        found.sort_unstable();
-        found.dedup();
-        found.into_iter().map(|to| to as u32).collect()
+        destinations.sort_unstable();
+        destinations.dedup();
+        destinations.into_iter().map(|to| to as u32).collect()
     };
     Ok(each(topology.nodes() as u32, to))
 }

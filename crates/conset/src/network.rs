@@ -1,4 +1,4 @@
-//! A topology as the compilers see it: vertices, links between them, distances, shortest ways on grids.
+//! A topology as the compilers see it: vertices, links between them, distances, shortest paths on grids.
 
 use std::collections::VecDeque;
 
@@ -111,9 +111,9 @@ impl Network {
                 return None;
             }
             let (from, destination) = topology.link_ends(link);
-            let place = &mut filled[number(from) as usize];
-            to[*place as usize] = number(destination);
-            *place += 1;
+            let next = &mut filled[number(from) as usize];
+            to[*next as usize] = number(destination);
+            *next += 1;
         }
         let mut first = vec![0u32; vertices + 1];
         let mut multiplicity = Vec::with_capacity(to.len());
@@ -166,7 +166,7 @@ impl Network {
         }
     }
 
-    /// Hops from `from` to every vertex; `u32::MAX` where there is no way.
+    /// Hops from `from` to every vertex; `u32::MAX` where there is no path.
     pub fn hops_from(&self, from: usize) -> Vec<u32> {
         let mut hops = vec![u32::MAX; self.vertices];
         hops[from] = 0;
@@ -183,8 +183,8 @@ impl Network {
         hops
     }
 
-    /// The hops of a shortest way for each pair, and for each pair how many nodes are on it at least (switches take no
-    /// logical channels); `None` where there is no way.
+    /// The hops of a shortest path for each pair, and for each pair how many nodes are on it at least (switches take no
+    /// logical channels); `None` where there is no path.
     pub fn shortest(&self, pairs: &[(u32, u32)]) -> Vec<Option<u32>> {
         self.shortest_until(pairs, &|| false).expect("nobody interrupts it")
     }
@@ -200,7 +200,7 @@ impl Network {
         }
         let mut by_source: Vec<usize> = (0..pairs.len()).collect();
         by_source.sort_unstable_by_key(|&index| pairs[index].0);
-        let mut found = vec![None; pairs.len()];
+        let mut links = vec![None; pairs.len()];
         let (mut source, mut hops) = (u32::MAX, Vec::new());
         for index in by_source {
             if pairs[index].0 != source {
@@ -211,8 +211,8 @@ impl Network {
                 hops = self.hops_from(source as usize);
             }
             let there = hops[pairs[index].1 as usize];
-            found[index] = (there != u32::MAX).then_some(there);
+            links[index] = (there != u32::MAX).then_some(there);
         }
-        Some(found)
+        Some(links)
     }
 }

@@ -37,7 +37,7 @@ pub struct ConnectionSet {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
     #[error("connection {index} goes from node {node} to itself; data that stays on a node needs no connection")]
-    ToItself { index: usize, node: u32 },
+    SelfConnection { index: usize, node: u32 },
     #[error(
         "connection {index} ({source_node} to {destination}) names node {missing}, but there are nodes 0 to {last}"
     )]
@@ -111,9 +111,9 @@ impl ConnectionSet {
     /// Checks that every connection joins two different nodes of the set and has words, and that orders can be kept.
     pub fn check(&self) -> Result<(), PatternError> {
         if !is_plain(&self.name) || self.name.chars().count() > MAX_NAME {
-            let found = shown(&self.name);
+            let shown_name = shown(&self.name);
             return Err(PatternError::Name(format!(
-                "the name of the set is '{found}'; expected at most {MAX_NAME} characters, none of them a control character"
+                "the name of the set is '{shown_name}'; expected at most {MAX_NAME} characters, none of them a control character"
             )));
         }
         let last = i64::from(self.nodes) - 1;
@@ -125,7 +125,7 @@ impl ConnectionSet {
                 }
             }
             if source == destination {
-                return Err(PatternError::ToItself { index, node: source });
+                return Err(PatternError::SelfConnection { index, node: source });
             }
             if own == 0 {
                 return Err(PatternError::NoWords { index, source_node: source, destination });

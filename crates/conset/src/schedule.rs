@@ -55,7 +55,7 @@ pub struct Transfer {
     pub destination: u32,
     /// Words transferred in this phase: all of the connection's, unless it is split over several phases.
     pub words: u64,
-    /// Every vertex on the way, source and destination included.
+    /// Every vertex on the path, source and destination included.
     pub route: Vec<u32>,
     /// s.
     pub start: f64,
@@ -107,7 +107,7 @@ pub struct LowerBound {
 /// A proof of a lower bound.
 ///
 /// All but the last three are one argument. Give each node (or link) a weight that is not negative; a connection takes at
-/// least the weight of the lightest way between its ends, a phase (or second) offers at most the weight of all there is,
+/// least the weight of the lightest path between its ends, a phase (or second) offers at most the weight of all there is,
 /// and the quotient of the two sums is a lower bound of the phases (or seconds).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]

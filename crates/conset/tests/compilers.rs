@@ -118,8 +118,8 @@ proptest! {
 #[test]
 fn other_patterns_take_the_bound_or_one_more() {
     for name in ["transpose", "shift:5", "butterfly", "bit-reversal", "stencil27", "random:6"] {
-        let (found, bound) = phases(name, &[8, 8], 12);
-        assert!(found as f64 <= bound + 1.0, "{name}: {found} phases, bound {bound}");
+        let (count, bound) = phases(name, &[8, 8], 12);
+        assert!(count as f64 <= bound + 1.0, "{name}: {count} phases, bound {bound}");
     }
 }
 
@@ -198,9 +198,9 @@ fn the_same_seed_gives_the_same_schedule() {
 fn an_interruption_keeps_the_best_so_far() {
     let resources = iwarp(&[8, 8], 12);
     let set = pattern("random:6", &resources, 500);
-    let found = Cell::new(false);
-    let schedule = compile(&set, &resources, "test", &weft(1e9), &|| found.get(), &|progress| {
-        found.set(progress.best.is_some());
+    let has_plan = Cell::new(false);
+    let schedule = compile(&set, &resources, "test", &weft(1e9), &|| has_plan.get(), &|progress| {
+        has_plan.set(progress.best.is_some());
     });
     verify(&schedule.unwrap(), Some(&set)).unwrap();
     let nothing =
@@ -306,20 +306,20 @@ proptest! {
 fn a_search_goes_on_from_a_plan_and_tells_only_better_ones() {
     let resources = iwarp(&[4, 4], 12);
     let set = pattern("random:6", &resources, 200);
-    let told = RefCell::new(Vec::new());
+    let plans = RefCell::new(Vec::new());
     let search = |kept: Option<Plan>, effort: f64| {
-        told.borrow_mut().clear();
-        let found = |plan: &Plan| told.borrow_mut().push(plan.clone());
-        let search = Search { kept, interrupted: &|| false, progress: &|_| (), found: &found };
+        plans.borrow_mut().clear();
+        let improved = |plan: &Plan| plans.borrow_mut().push(plan.clone());
+        let search = Search { kept, interrupted: &|| false, progress: &|_| (), improved: &improved };
         compile_from(&set, &resources, "test", &weft(effort), search)
     };
     let long = search(None, 1.0).unwrap();
-    let best = told.borrow().last().cloned().unwrap();
+    let best = plans.borrow().last().cloned().unwrap();
     assert_eq!(best.len(), long.phases.len());
     let resumed = search(Some(best.clone()), 0.0).unwrap();
     verify(&resumed, Some(&set)).unwrap();
     assert!(resumed.predicted_seconds <= long.predicted_seconds);
-    assert!(told.borrow().is_empty(), "a search without effort finds nothing better");
+    assert!(plans.borrow().is_empty(), "a search without effort finds nothing better");
 
     let mut short = best.clone();
     let lost = short[0].pop().unwrap();

@@ -27,7 +27,7 @@ fn torus(words: u64) -> ConnectionSet {
 /// Every connection of a set over the machine's own route, those of phase `of` together, all from the start on.
 fn scheduled(set: &ConnectionSet, phases: usize, of: impl Fn(u32) -> usize) -> Schedule {
     let machine = iwarp();
-    let mut made: Vec<Phase> =
+    let mut phases: Vec<Phase> =
         (0..phases).map(|_| Phase { connections: Vec::new(), largest_link_load: 1, predicted_seconds: 1.0 }).collect();
     for (index, connection) in set.connections.iter().enumerate() {
         let (from, to) = (connection.source as usize, connection.destination as usize);
@@ -37,7 +37,7 @@ fn scheduled(set: &ConnectionSet, phases: usize, of: impl Fn(u32) -> usize) -> S
             route.push(next as u32);
             at = next;
         }
-        let phase = &mut made[of(index as u32)].connections;
+        let phase = &mut phases[of(index as u32)].connections;
         phase.push(Transfer {
             connection: index as u32,
             source: connection.source,
@@ -56,7 +56,7 @@ fn scheduled(set: &ConnectionSet, phases: usize, of: impl Fn(u32) -> usize) -> S
         resources: Resources::of(&machine).unwrap(),
         connections: set.connections.len() as u64,
         orders: Vec::new(),
-        phases: made,
+        phases,
         lower_bounds: Vec::new(),
         predicted_seconds: 1.0,
         digest: String::new(),
@@ -153,9 +153,9 @@ fn element_by_element_costs_the_programs_more_than_the_network() {
     // Section 5.2: ten clocks a word to gather, and as many to scatter, not both at once.
     let elements = Some(ElementCost { gather_byte_time: 2.5 * CLOCK, scatter_byte_time: 2.5 * CLOCK });
     let set = torus(100);
-    let found = clocks(Execution::of_schedule(&scheduled(&set, 1, |_| 0), elements).unwrap(), true);
+    let seconds = clocks(Execution::of_schedule(&scheduled(&set, 1, |_| 0), elements).unwrap(), true);
     let bound = 528.0 + 352.0 + 8.0 * 1000.0;
-    assert!(found >= bound, "{found}");
+    assert!(seconds >= bound, "{seconds}");
     let messages = clocks(Execution::of_messages(&set, 4, elements, None), true);
     assert!(messages >= 8.0 * 416.0 + 8.0 * 1000.0, "{messages}");
 }
@@ -228,13 +228,13 @@ fn chain(n: u32, ranks: u32, precision: Precision) -> Problem {
             let own = rank * elements / ranks..(rank + 1) * elements / ranks;
             // Element e joins unknowns e - 1 and e, of which the first and the last are held.
             let unknowns: Vec<u32> = (own.start.saturating_sub(1)..own.end.min(n)).collect();
-            let place = |unknown: u32| unknowns.binary_search(&unknown).unwrap();
+            let index = |unknown: u32| unknowns.binary_search(&unknown).unwrap();
             let mut dense = vec![vec![0.0; unknowns.len()]; unknowns.len()];
             for element in own.clone() {
                 let ends: Vec<usize> = [element.checked_sub(1), (element < n).then_some(element)]
                     .into_iter()
                     .flatten()
-                    .map(place)
+                    .map(index)
                     .collect();
                 for &a in &ends {
                     for &b in &ends {
@@ -260,7 +260,7 @@ fn chain(n: u32, ranks: u32, precision: Precision) -> Problem {
 
 /// The same by elimination.
 fn direct(n: usize) -> Vec<f64> {
-    let (mut diagonal, mut right) = (vec![2.0; n], (0..n).map(|place| (place % 3) as f64).collect::<Vec<_>>());
+    let (mut diagonal, mut right) = (vec![2.0; n], (0..n).map(|index| (index % 3) as f64).collect::<Vec<_>>());
     for row in 1..n {
         let factor = -1.0 / diagonal[row - 1];
         diagonal[row] += factor;
@@ -301,8 +301,8 @@ fn the_solver_finds_what_elimination_finds() {
     for (precision, tolerance) in [(Precision::Double, 1e-5), (Precision::Single, 2e-3)] {
         let (by_phases, seconds) = solved(precision, false);
         let (by_messages, slower) = solved(precision, true);
-        for found in [by_phases, by_messages] {
-            let worst = found.iter().zip(&wanted).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        for solution in [by_phases, by_messages] {
+            let worst = solution.iter().zip(&wanted).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
             assert!(worst <= tolerance * largest, "{precision:?}: {worst} of {largest}");
         }
         assert!(seconds > 2.0 * 528.0 * CLOCK && slower > 4.0 * 416.0 * CLOCK, "{seconds} {slower}");

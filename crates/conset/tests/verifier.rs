@@ -110,8 +110,8 @@ fn every_rule_has_its_message() {
         ("nothing could be open", Box::new(|s| s.resources.node_channels = Some(0))),
     ];
     for (expected, change) in checks {
-        let found = refused(change);
-        assert!(found.contains(expected), "expected {expected:?}, found {found:?}");
+        let fault = refused(change);
+        assert!(fault.contains(expected), "expected {expected:?}, fault {fault:?}");
     }
 }
 
@@ -143,22 +143,22 @@ fn an_edited_file_is_refused() {
 }
 
 /// A change of one place that breaks a rule whatever the place; `None` where the place has nothing to break.
-fn break_something(schedule: &mut Schedule, kind: usize, phase: usize, place: usize, by: u32) -> Option<()> {
+fn break_something(schedule: &mut Schedule, kind: usize, phase: usize, index: usize, by: u32) -> Option<()> {
     let nodes = 16;
     let phases = schedule.phases.len();
     let phase = phase % phases;
     let count = schedule.phases[phase].connections.len();
-    let transfer = schedule.phases[phase].connections.get_mut(place % count)?;
+    let transfer = schedule.phases[phase].connections.get_mut(index % count)?;
     match kind {
         0 => {
-            schedule.phases[phase].connections.remove(place % count);
+            schedule.phases[phase].connections.remove(index % count);
         }
         1 => transfer.source = (transfer.source + 1 + by % (nodes - 1)) % nodes,
         2 => transfer.destination = (transfer.destination + 1 + by % (nodes - 1)) % nodes,
         3 => transfer.words += 1 + u64::from(by),
         4 => transfer.words = transfer.words.checked_sub(1)?,
         5 => {
-            let at = place % transfer.route.len();
+            let at = index % transfer.route.len();
             transfer.route[at] = (transfer.route[at] + 1 + by % (nodes - 1)) % nodes;
             // Another shortest way may be as good: only what is no way at all, or the wrong one, breaks a rule.
             if at > 0 && at + 1 < transfer.route.len() {
@@ -180,7 +180,7 @@ fn break_something(schedule: &mut Schedule, kind: usize, phase: usize, place: us
         }
         14 => {
             let bounds = schedule.lower_bounds.len();
-            schedule.lower_bounds[place % bounds].value *= 1.0 + 1e-6 * f64::from(1 + by);
+            schedule.lower_bounds[index % bounds].value *= 1.0 + 1e-6 * f64::from(1 + by);
         }
         15 => schedule.resources.node_channels = Some(1 + by % 5),
         16 => schedule.resources.link_seconds *= 1.5 + f64::from(by),
@@ -190,7 +190,7 @@ fn break_something(schedule: &mut Schedule, kind: usize, phase: usize, place: us
         _ => {
             let other = schedule.phases.remove(phase);
             let last = phases - 2;
-            schedule.phases[place % (last + 1)].connections.extend(other.connections);
+            schedule.phases[index % (last + 1)].connections.extend(other.connections);
         }
     }
     Some(())
@@ -198,9 +198,9 @@ fn break_something(schedule: &mut Schedule, kind: usize, phase: usize, place: us
 
 proptest! {
     #[test]
-    fn a_mutated_schedule_is_refused(kind in 0usize..21, phase in 0usize..100, place in 0usize..1000, by in 0u32..100_000) {
+    fn a_mutated_schedule_is_refused(kind in 0usize..21, phase in 0usize..100, index in 0usize..1000, by in 0u32..100_000) {
         let (mut schedule, set) = good();
-        if break_something(&mut schedule, kind, phase, place, by).is_some() {
+        if break_something(&mut schedule, kind, phase, index, by).is_some() {
             // Sealed again: the digest is not what finds it.
             prop_assert!(verify(&schedule.sealed(), Some(&set)).is_err());
         }
@@ -210,8 +210,8 @@ proptest! {
     fn a_changed_text_is_refused_or_says_the_same(at in any::<prop::sample::Index>(), byte in 0x20u8..0x7f) {
         let (schedule, _) = good();
         let mut text = schedule.to_json().into_bytes();
-        let place = at.index(text.len());
-        text[place] = byte;
+        let index = at.index(text.len());
+        text[index] = byte;
         let text = String::from_utf8(text).unwrap();
         if let Ok(read) = Schedule::from_json(&text, "changed.json") {
             prop_assert!(read == schedule || verify(&read, None).is_err());

@@ -26,7 +26,7 @@ impl Factorises {
         let mut factor = matrix.clone();
         factorise(&comm, &mut factor, self.choice).await?;
         let residual = residual(&comm, &matrix, &factor, 7).await?;
-        let as_f64 = |(j, column): (usize, &[T])| (j, column.iter().map(|element| element.wide()).collect());
+        let as_f64 = |(j, column): (usize, &[T])| (j, column.iter().map(|element| element.to_f64()).collect());
         Ok((factor.columns().map(as_f64).collect(), residual))
     }
 }

@@ -101,7 +101,7 @@ impl PyConnectionSet {
         let (nodes, set) = interruptible(py, move |interrupt| {
             let asked = || interrupt.is_requested();
             let control = weft_conset::compile::Control::new(60.0, seed, &asked, &|_| ());
-            weft_conset::compile::place(&set, &topology, &control)
+            weft_conset::compile::assign_nodes(&set, &topology, &control)
         })?;
         Ok((set.into(), nodes))
     }
@@ -205,7 +205,7 @@ pub fn patterns() -> String {
 /// What a compilation says while it runs.
 enum Said {
     Progress(Progress),
-    Found(String),
+    Better(String),
 }
 
 /// Vertices of all routes of a plan that is kept: one that is larger takes longer to write than to find again.
@@ -216,12 +216,12 @@ const MAX_KEPT: usize = 1 << 22;
 /// `channels`, `link_channels` and `ports` replace those of the machine file; `access_time` (s a word) and `access`
 /// (`separate` or `shared`) as well. `progress` is called with what is done, the share of the effort spent, and phases and
 /// seconds of the best so far; an Exception of its own does not end the work.
-/// `found` is called with every plan that is better than all before it, in JSON, unless that is very long; what it raises
+/// `improved` is called with every plan that is better than all before it, in JSON, unless that is very long; what it raises
 /// ends the work. Such a plan is what `kept` goes on from: the schedule is no worse.
 #[pyfunction]
 #[pyo3(signature = (connections, machine, channels = None, link_channels = None, ports = None, access = None,
     access_time = None, compiler = "weft", effort = 1.0, seed = 0, phases = None, split = true, progress = None,
-    kept = None, found = None))]
+    kept = None, improved = None))]
 #[expect(clippy::too_many_arguments, reason = "the settings of a compilation, by name")]
 pub fn compile_connections(
     py: Python<'_>,
@@ -239,7 +239,7 @@ pub fn compile_connections(
     split: bool,
     progress: Option<Py<PyAny>>,
     kept: Option<&str>,
-    found: Option<Py<PyAny>>,
+    improved: Option<Py<PyAny>>,
 ) -> PyResult<(PySchedule, bool)> {
     let mut resources = Resources::of(&machine.0).map_err(usage)?;
     resources.node_channels = channels.or(resources.node_channels);
@@ -268,26 +268,26 @@ pub fn compile_connections(
     let name = machine.0.name.clone();
     let set = connections.0.clone();
     let kept: Option<Plan> = kept.map(serde_json::from_str).transpose().map_err(usage)?;
-    let is_kept = found.is_some();
+    let is_kept = improved.is_some();
     let compile = move |interrupt: &Interrupt, tell: &dyn Fn(Said)| {
         let interrupted = || interrupt.is_requested();
         let progress = |progress: &Progress| tell(Said::Progress(progress.clone()));
         let keep = |plan: &Plan| {
             if is_kept && plan.iter().flatten().map(|placed| placed.route.len()).sum::<usize>() <= MAX_KEPT {
-                tell(Said::Found(serde_json::to_string(plan).expect("a plan is plain data")));
+                tell(Said::Better(serde_json::to_string(plan).expect("a plan is plain data")));
             }
         };
-        let search = Search { kept, interrupted: &interrupted, progress: &progress, found: &keep };
+        let search = Search { kept, interrupted: &interrupted, progress: &progress, improved: &keep };
         compile_from(&set, &resources, &name, &options, search)
     };
-    let show = |said: Said| match (said, &progress, &found) {
+    let show = |said: Said| match (said, &progress, &improved) {
         (Said::Progress(said), Some(progress), _) => {
             let (phases, seconds) = said.best.map_or((None, None), |(phases, seconds)| (Some(phases), Some(seconds)));
             let shown = progress.call1(py, (&said.doing, said.spent, phases, seconds)).map(drop);
             // What shows progress must not end the work; Ctrl-C while it does so must.
             shown.or_else(|error| if error.is_instance_of::<PyException>(py) { Ok(()) } else { Err(error) })
         }
-        (Said::Found(plan), _, Some(found)) => found.call1(py, (plan,)).map(drop),
+        (Said::Better(plan), _, Some(improved)) => improved.call1(py, (plan,)).map(drop),
         _ => Ok(()),
     };
     let (schedule, raised) = with_progress(py, compile, show)?;

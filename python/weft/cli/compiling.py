@@ -124,7 +124,7 @@ def compile(
     outputs.check(output, (".json",), force=force)
     machine = catalogue.machine(on)
     connections = find_pattern(
-        pattern, machine, words=words, seed=seed, parts=parts, partition=partition, exchange=exchange, place=placed
+        pattern, machine, words=words, seed=seed, parts=parts, partition=partition, exchange=exchange, placed=placed
     )
     settings = (
         channels, link_channels, ports, access, access_time, compiler.value, effort, seed, phases, split
@@ -261,7 +261,7 @@ def verify(
     else:
         connections = find_pattern(
             pattern, catalogue.machine(on or compiled.machine), words=words, seed=seed, parts=parts,
-            partition=partition, exchange=exchange, place=placed,
+            partition=partition, exchange=exchange, placed=placed,
         )  # fmt: skip
         try:
             compiled.verify(connections)

@@ -42,7 +42,7 @@ def pattern(
     parts: int | None = None,
     partition: str | os.PathLike[str] | None = None,
     exchange: str | None = None,
-    place: bool = True,
+    placed: bool = True,
 ) -> ConnectionSet:
     """The connection set of that name or file.
 
@@ -59,7 +59,7 @@ def pattern(
     parts, partition, exchange
         Of a matrix, graph or mesh: into how many parts it is divided (the machine's nodes), a file with the part of
         each row or node in place of a division by METIS, and which values parts exchange: `vertex` or `row`.
-    place
+    placed
         Whether parts are placed on nodes so that words cross few links; otherwise part i is on node i.
 
     Raises
@@ -89,7 +89,7 @@ def pattern(
         from weft.conset import graphs
 
         connections = graphs.read(path, parts or machine.nodes, partition, exchange, seed)
-        if place:
+        if placed:
             connections, _ = connections.placed(machine, seed)
     return connections if words is None else connections.with_words(words)
 

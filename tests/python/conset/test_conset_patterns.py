@@ -96,10 +96,10 @@ def test_owners_of_rows_send_what_others_need(iwarp, tmp_path):
     path, partition = tmp_path / "a.mtx", tmp_path / "parts.txt"
     path.write_text(MATRIX)
     partition.write_text("0\n0\n1\n1\n")
-    found = pattern(path, iwarp, parts=2, partition=partition, place=False)
+    found = pattern(path, iwarp, parts=2, partition=partition, placed=False)
     assert found.connections == [(1, 0, 1)]
     partition.write_text("0\n1\n2\n2\n")
-    assert pattern(path, iwarp, parts=3, partition=partition, place=False).connections == [(2, 0, 1), (2, 1, 1)]
+    assert pattern(path, iwarp, parts=3, partition=partition, placed=False).connections == [(2, 0, 1), (2, 1, 1)]
     partition.write_text("0\n0\n")
     with pytest.raises(weft.UsageError, match="expected the part of each of the 4 vertices"):
         pattern(path, iwarp, parts=2, partition=partition)
@@ -115,7 +115,7 @@ def test_metis_graphs(iwarp, tmp_path):
     path, partition = tmp_path / "ring.graph", tmp_path / "parts.txt"
     path.write_text("% a ring\n4 4\n2 4\n1 3\n2 4\n3 1\n")
     partition.write_text("0\n0\n1\n1\n")
-    found = pattern(path, iwarp, parts=2, partition=partition, place=False)
+    found = pattern(path, iwarp, parts=2, partition=partition, placed=False)
     assert found.connections == [(0, 1, 2), (1, 0, 2)]
     path.write_text("4 4\n2 9\n1 3\n2 4\n3 1\n")
     with pytest.raises(weft.UsageError, match="vertex 1 has neighbour 9, there are 1 to 4"):
@@ -197,5 +197,5 @@ def test_a_mesh_is_divided_placed_and_compiled(iwarp, tmp_path):
     assert all(both[b, a] == words for (a, b), words in both.items())
     schedule = weft.compile(found, iwarp, effort=0.05)
     schedule.verify(found)
-    apart = pattern(path, iwarp, place=False)
+    apart = pattern(path, iwarp, placed=False)
     assert sorted(words for _, _, words in apart.connections) == sorted(both.values())

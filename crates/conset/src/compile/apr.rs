@@ -33,7 +33,7 @@ struct Router<'a> {
     links: Vec<Vec<u32>>,
     starts: Vec<Vec<u32>>,
     ends: Vec<Vec<u32>>,
-    places: Vec<Option<(usize, Vec<u32>)>>,
+    placements: Vec<Option<(usize, Vec<u32>)>>,
     /// Vertices that may still be looked at.
     steps: usize,
 }
@@ -90,7 +90,7 @@ impl<'a> Router<'a> {
             links: vec![vec![0; network.links()]; phases],
             starts: vec![vec![0; network.nodes]; phases],
             ends: vec![vec![0; network.nodes]; phases],
-            places: vec![None; set.connections.len()],
+            placements: vec![None; set.connections.len()],
             steps,
         }
     }
@@ -125,12 +125,12 @@ impl<'a> Router<'a> {
         let (mut low, mut high) = (0, self.nodes.len() - 1);
         for order in &self.set.orders {
             if order.after as usize == connection
-                && let Some((phase, _)) = self.places[order.before as usize]
+                && let Some((phase, _)) = self.placements[order.before as usize]
             {
                 low = low.max(phase);
             }
             if order.before as usize == connection
-                && let Some((phase, _)) = self.places[order.after as usize]
+                && let Some((phase, _)) = self.placements[order.after as usize]
             {
                 high = high.min(phase);
             }
@@ -206,15 +206,15 @@ impl<'a> Router<'a> {
 
     fn take(&mut self, connection: usize, phase: usize, route: Vec<u32>) {
         self.count(phase, &route, true);
-        self.places[connection] = Some((phase, route));
+        self.placements[connection] = Some((phase, route));
     }
 
     /// Takes out a tenth of the routes; their connections.
     fn rip_up(&mut self, random: &mut Xoshiro256PlusPlus) -> Vec<usize> {
         let mut ripped = Vec::new();
-        for connection in 0..self.places.len() {
+        for connection in 0..self.placements.len() {
             if random.next_u64().is_multiple_of(10)
-                && let Some((phase, route)) = self.places[connection].take()
+                && let Some((phase, route)) = self.placements[connection].take()
             {
                 self.count(phase, &route, false);
                 ripped.push(connection);
@@ -225,8 +225,8 @@ impl<'a> Router<'a> {
 
     fn plan(self) -> Plan {
         let mut plan: Plan = vec![Vec::new(); self.nodes.len()];
-        for (connection, place) in self.places.into_iter().enumerate() {
-            let (phase, route) = place.expect("every connection is routed");
+        for (connection, placement) in self.placements.into_iter().enumerate() {
+            let (phase, route) = placement.expect("every connection is routed");
             let words = self.set.connections[connection].words;
             plan[phase].push(Placed { connection: connection as u32, words, route });
         }

@@ -16,11 +16,11 @@ pub fn balance(
     demand: &Demand,
     parts: &[(u32, u64)],
     limits: &[f64],
-    room: u32,
+    reserve: u32,
     control: &Control,
     stream: u64,
 ) -> Option<Vec<u32>> {
-    let mut balance = Balance::new(demand, parts, limits, room);
+    let mut balance = Balance::new(demand, parts, limits, reserve);
     let mut random = generator(control.seed, 10_000 + stream);
     let phases = limits.len() as u64;
     for longest in balance.by_length() {
@@ -98,7 +98,7 @@ struct Balance<'a> {
 }
 
 impl<'a> Balance<'a> {
-    fn new(demand: &'a Demand<'a>, parts: &'a [(u32, u64)], limits: &[f64], room: u32) -> Balance<'a> {
+    fn new(demand: &'a Demand<'a>, parts: &'a [(u32, u64)], limits: &[f64], reserve: u32) -> Balance<'a> {
         let nodes = demand.network.nodes;
         let all: f64 = parts.iter().map(|part| part.1 as f64).sum();
         let seconds = demand.resources.access_seconds;
@@ -110,7 +110,7 @@ impl<'a> Balance<'a> {
             words: vec![vec![0.0; 2 * nodes]; limits.len()],
             most_words: limits.iter().map(words).collect(),
             ends: vec![vec![0; nodes]; limits.len()],
-            most_ends: demand.resources.node_channels.map_or(u32::MAX, |most| most.saturating_sub(room).max(1)),
+            most_ends: demand.resources.node_channels.map_or(u32::MAX, |most| most.saturating_sub(reserve).max(1)),
             unit: all / parts.len().max(1) as f64,
         }
     }

@@ -118,7 +118,7 @@ impl Compilation<'_> {
         loop {
             if self.options.phases.is_some_and(|limit| phases > limit as usize) {
                 let limit = self.options.phases.unwrap_or(0);
-                return Err(CompileError::NotFound { phases: limit, least: self.least });
+                return Err(CompileError::PhaseLimit { phases: limit, least: self.least });
             }
             self.report(&format!("negotiating {phases} phases"), &None);
             let limits = vec![f64::INFINITY; phases];

@@ -18,8 +18,8 @@ pub fn matchings(set: &ConnectionSet, ports: usize, route: &dyn Fn(u32, u32) -> 
     let mut order: Vec<usize> = (0..count).collect();
     order.sort_by_key(|&colour| std::cmp::Reverse(longest[colour]));
     let mut phase_of = vec![0; count];
-    for (place, &colour) in order.iter().enumerate() {
-        phase_of[colour] = place / ports;
+    for (index, &colour) in order.iter().enumerate() {
+        phase_of[colour] = index / ports;
     }
     let mut plan: Plan = vec![Vec::new(); count.div_ceil(ports)];
     for (index, (c, &colour)) in set.connections.iter().zip(&colours).enumerate() {
@@ -107,8 +107,8 @@ pub fn longest_first(set: &ConnectionSet, ports: u32, route: &dyn Fn(u32, u32) -
     for index in order {
         let c = set.connections[index];
         let (sender, receiver) = (c.source as usize, nodes + c.destination as usize);
-        let found = used.iter().position(|used| used[sender] < ports && used[receiver] < ports);
-        let phase = found.unwrap_or_else(|| {
+        let free = used.iter().position(|used| used[sender] < ports && used[receiver] < ports);
+        let phase = free.unwrap_or_else(|| {
             used.push(vec![0; 2 * nodes]);
             plan.push(Vec::new());
             used.len() - 1

@@ -18,7 +18,7 @@ pub struct Control<'a> {
     pub seed: u64,
     interrupted: &'a dyn Fn() -> bool,
     progress: &'a dyn Fn(&Progress),
-    found: &'a dyn Fn(&Plan),
+    improved: &'a dyn Fn(&Plan),
     /// Seconds of the best plan that whoever is told knows of.
     known: Cell<f64>,
     stopped: Cell<Option<Instant>>,
@@ -53,15 +53,15 @@ impl<'a> Control<'a> {
             seed,
             interrupted,
             progress,
-            found: &|_| (),
+            improved: &|_| (),
             known,
             stopped,
         }
     }
 
-    /// The same, with `found` told every plan that is better than all before it.
-    pub fn telling(self, found: &'a dyn Fn(&Plan)) -> Control<'a> {
-        Control { found, ..self }
+    /// The same, with `improved` told every plan that is better than all before it.
+    pub fn telling(self, improved: &'a dyn Fn(&Plan)) -> Control<'a> {
+        Control { improved, ..self }
     }
 
     /// Whoever is told knows of a plan with so many seconds.
@@ -72,7 +72,7 @@ impl<'a> Control<'a> {
     /// Tells a plan, if it is better than all that are known.
     pub fn tell(&self, seconds: f64, plan: &Plan) {
         if seconds < self.known.replace(seconds.min(self.known.get())) {
-            (self.found)(plan);
+            (self.improved)(plan);
         }
     }
 

@@ -15,7 +15,7 @@ pub fn least_bytes(demand: &Demand, phases: u32) -> u64 {
     connections.saturating_add(phase.saturating_mul(phases.into()))
 }
 
-/// Hops of a shortest way of every connection.
+/// Hops of a shortest path of every connection.
 pub fn hops(set: &ConnectionSet, network: &Network, interrupted: &dyn Fn() -> bool) -> Result<Vec<u32>, CompileError> {
     let pairs: Vec<(u32, u32)> = set.connections.iter().map(|c| (c.source, c.destination)).collect();
     let hops = network.shortest_until(&pairs, interrupted).ok_or(CompileError::Interrupted)?;

@@ -161,9 +161,9 @@ fn balanced(compilation: &Compilation, parts: &[(u32, u64)], limits: &[f64], str
     let (set, resources, network) = (demand.set, demand.resources, demand.network);
     // Routes pass through nodes too: the first try leaves them room on average, the second none.
     let through: u32 = demand.hops.iter().map(|hops| hops.saturating_sub(1)).sum();
-    let room = through.div_ceil((network.nodes * limits.len()) as u32);
-    for room in [room, 0] {
-        let phases = balance::balance(demand, parts, limits, room, compilation.control, stream)?;
+    let reserve = through.div_ceil((network.nodes * limits.len()) as u32);
+    for reserve in [reserve, 0] {
+        let phases = balance::balance(demand, parts, limits, reserve, compilation.control, stream)?;
         let problem = Problem { set, resources, network, parts, limits, fixed: Some(&phases), rounds: 30 };
         if let Some(plan) = negotiate(&problem, compilation.control, stream) {
             return Some(plan);
@@ -176,15 +176,15 @@ fn balanced(compilation: &Compilation, parts: &[(u32, u64)], limits: &[f64], str
 fn joined(plan: Plan) -> Plan {
     let join = |phase: Vec<Placed>| {
         let mut joined: Vec<Placed> = Vec::with_capacity(phase.len());
-        let mut place = rustc_hash::FxHashMap::default();
+        let mut index_of = rustc_hash::FxHashMap::default();
         for placed in phase {
-            match place.get(&placed.connection) {
+            match index_of.get(&placed.connection) {
                 Some(&index) => {
                     let known: &mut Placed = &mut joined[index];
                     known.words += placed.words;
                 }
                 None => {
-                    place.insert(placed.connection, joined.len());
+                    index_of.insert(placed.connection, joined.len());
                     joined.push(placed);
                 }
             }

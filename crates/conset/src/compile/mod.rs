@@ -16,14 +16,14 @@ mod finish;
 mod improve;
 mod negotiate;
 mod perfect;
-mod place;
+mod placement;
 mod plan;
 mod strategy;
 mod symmetric;
 mod timetable;
 
 pub use control::{Control, Progress};
-pub use place::place;
+pub use placement::assign_nodes;
 pub use plan::{Placed, Plan};
 
 use weft_base::memory::{self, MemoryError};
@@ -82,7 +82,7 @@ pub enum CompileError {
     Pattern(#[from] PatternError),
     #[error("the connection set has nodes 0 to {last}, the machine only {nodes} nodes")]
     TooManyNodes { last: u32, nodes: usize },
-    #[error("the topology is disconnected: there is no way from node {from} to node {to} (connection {connection})")]
+    #[error("the topology is disconnected: there is no path from node {from} to node {to} (connection {connection})")]
     Disconnected { connection: usize, from: u32, to: u32 },
     #[error("{what} must be at least 1: with none nothing could be open")]
     NoChannels { what: &'static str },
@@ -96,7 +96,7 @@ pub enum CompileError {
     #[error(
         "no schedule with at most {phases} phases was found (the bound is {least}); more effort or more phases may help"
     )]
-    NotFound { phases: u32, least: u32 },
+    PhaseLimit { phases: u32, least: u32 },
     #[error("the plan that was kept is none of this connection set on this machine: {0}")]
     Kept(String),
     #[error("interrupted before there was a schedule")]
@@ -138,7 +138,7 @@ pub fn compile(
     interrupted: &dyn Fn() -> bool,
     progress: &dyn Fn(&Progress),
 ) -> Result<Schedule, CompileError> {
-    compile_from(set, resources, machine, options, Search { kept: None, interrupted, progress, found: &|_| () })
+    compile_from(set, resources, machine, options, Search { kept: None, interrupted, progress, improved: &|_| () })
 }
 
 /// How a search goes on from another, and what it is told and tells.
@@ -150,7 +150,7 @@ pub struct Search<'a> {
     /// Told now and then how far it is.
     pub progress: &'a dyn Fn(&Progress),
     /// Told every plan that is better than all before it, and than `kept`.
-    pub found: &'a dyn Fn(&Plan),
+    pub improved: &'a dyn Fn(&Plan),
 }
 
 /// As [`compile`], from the best plan of another search.
@@ -164,7 +164,7 @@ pub fn compile_from(
     options: &Options,
     search: Search,
 ) -> Result<Schedule, CompileError> {
-    let Search { kept, interrupted, progress, found } = search;
+    let Search { kept, interrupted, progress, improved } = search;
     set.check()?;
     for (limit, what) in [
         (resources.node_channels, "channels of a node"),
@@ -193,7 +193,7 @@ pub fn compile_from(
         smaller,
     )?;
     refuse_infeasible(&demand, options, least, interrupted)?;
-    let control = Control::new(options.effort, options.seed, interrupted, progress).telling(found);
+    let control = Control::new(options.effort, options.seed, interrupted, progress).telling(improved);
     if let Some(reason) = kept.as_ref().and_then(|kept| plan::fault(kept, set, &network)) {
         return Err(CompileError::Kept(reason));
     }

@@ -41,14 +41,14 @@ pub fn perfect(set: &ConnectionSet, grid: &Grid) -> Option<Plan> {
     let mut plan = Plan::new();
     for i in 0..up.len() {
         for j in 0..up.len() {
-            for turn in 0..quarter {
+            for rotation in 0..quarter {
                 for y_first_up in [true, false] {
                     let mut phase = Vec::new();
-                    for (x_up, turn) in [(true, turn), (false, turn + 1)] {
+                    for (x_up, rotation) in [(true, rotation), (false, rotation + 1)] {
                         let x_class = if x_up { &up[i] } else { &down[i] };
                         let y_class = if x_up == y_first_up { &up[j] } else { &down[j] };
                         for a in 0..quarter {
-                            product(&x_class[a], &y_class[(a + turn) % quarter], |from, to| {
+                            product(&x_class[a], &y_class[(a + rotation) % quarter], |from, to| {
                                 let words = set.connections[0].words;
                                 let ids = (number(n, from), number(n, to));
                                 if let Some(&connection) = connection.get(&ids) {

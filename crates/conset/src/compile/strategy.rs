@@ -33,7 +33,7 @@ impl Compilation<'_> {
 
     fn within_limit(&self, plan: Plan) -> Result<Plan, CompileError> {
         match self.options.phases {
-            Some(phases) if plan.len() > phases as usize => Err(CompileError::NotFound { phases, least: self.least }),
+            Some(phases) if plan.len() > phases as usize => Err(CompileError::PhaseLimit { phases, least: self.least }),
             _ => Ok(plan),
         }
     }

@@ -65,11 +65,11 @@ impl<'a> Symmetric<'a> {
                 }
                 offsets.push((0..axes).map(|axis| grid.offset(source, destination, axis)).collect());
             }
-            let place = &mut connection[offset * nodes + source];
-            if *place != u32::MAX {
+            let slot = &mut connection[offset * nodes + source];
+            if *slot != u32::MAX {
                 return None;
             }
-            *place = index as u32;
+            *slot = index as u32;
         }
         // As many places as connections, none taken twice: all are taken.
         Some(Symmetric { grid, nodes, words, offsets, connection })
@@ -80,7 +80,7 @@ impl<'a> Symmetric<'a> {
     }
 
     /// Whether both ways along the axis are equally long.
-    fn is_half_way(&self, steps: i32, axis: usize) -> bool {
+    fn is_antipodal(&self, steps: i32, axis: usize) -> bool {
         2 * steps.unsigned_abs() as usize == self.grid.extents[axis]
     }
 
@@ -91,8 +91,8 @@ impl<'a> Symmetric<'a> {
         let mut route = Vec::with_capacity(hops + 1);
         let mut at = source;
         route.push(at as u32);
-        for turn in 0..axes {
-            let axis = (first + turn) % axes;
+        for step in 0..axes {
+            let axis = (first + step) % axes;
             for _ in 0..steps[axis].unsigned_abs() {
                 at = self.grid.step(at, axis, steps[axis] > 0);
                 route.push(at as u32);
@@ -123,7 +123,7 @@ impl<'a> Symmetric<'a> {
             let mut steps = self.offsets[offset].clone();
             for source in 0..self.nodes {
                 for (axis, steps) in steps.iter_mut().enumerate() {
-                    if self.is_half_way(*steps, axis) {
+                    if self.is_antipodal(*steps, axis) {
                         let up = self.grid.coordinate(source, axis).is_multiple_of(2);
                         *steps = if up { steps.abs() } else { -steps.abs() };
                     }
@@ -241,16 +241,16 @@ fn fill_one(symmetric: &Symmetric, left: &[usize], capacity: usize, m: usize) ->
     members
 }
 
-/// Lengths, each at most as often as `counts` says, that add up to as much of `room` as possible; long ones first.
-fn exact(counts: &[usize], room: usize) -> Vec<usize> {
+/// Lengths, each at most as often as `counts` says, that add up to as much of `capacity` as possible; long ones first.
+fn exact(counts: &[usize], capacity: usize) -> Vec<usize> {
     // reach[used] is the length with which `used` was first reached, and how many of it were taken.
-    let mut reach: Vec<Option<(usize, usize)>> = vec![None; room + 1];
+    let mut reach: Vec<Option<(usize, usize)>> = vec![None; capacity + 1];
     reach[0] = Some((0, 0));
-    for length in (1..counts.len().min(room + 1)).rev() {
+    for length in (1..counts.len().min(capacity + 1)).rev() {
         if counts[length] == 0 {
             continue;
         }
-        for used in length..=room {
+        for used in length..=capacity {
             if reach[used].is_some() {
                 continue;
             }
@@ -262,7 +262,7 @@ fn exact(counts: &[usize], room: usize) -> Vec<usize> {
             }
         }
     }
-    let mut used = (0..=room).rev().find(|&used| reach[used].is_some()).unwrap_or(0);
+    let mut used = (0..=capacity).rev().find(|&used| reach[used].is_some()).unwrap_or(0);
     let mut lengths = Vec::new();
     while used > 0 {
         let Some((length, _)) = reach[used] else { break };
@@ -407,7 +407,7 @@ impl<'a> Packing<'a> {
             let mut halves = vec![0u32; 2 * axes];
             for (axis, &steps) in offset.iter().enumerate() {
                 let size = steps.unsigned_abs();
-                if symmetric.is_half_way(steps, axis) {
+                if symmetric.is_antipodal(steps, axis) {
                     halves[2 * axis] = size;
                     halves[2 * axis + 1] = size;
                 } else {
@@ -432,8 +432,8 @@ impl<'a> Packing<'a> {
         order.sort_by_key(|&offset| std::cmp::Reverse(symmetric.length(offset)));
         for offset in order {
             let length = symmetric.length(offset);
-            let room = (0..phases).filter(|&bin| packing.used[bin] + length <= channels);
-            let bin = room.max_by_key(|&bin| (packing.used[bin], std::cmp::Reverse(bin)))?;
+            let bins = (0..phases).filter(|&bin| packing.used[bin] + length <= channels);
+            let bin = bins.max_by_key(|&bin| (packing.used[bin], std::cmp::Reverse(bin)))?;
             packing.put(offset, bin);
         }
         for bin in 0..phases {

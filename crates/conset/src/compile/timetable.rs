@@ -40,11 +40,11 @@ pub fn even(
 /// The last stage in which each connection may flow: before any that waits for it begins.
 fn latest(phase: &[Placed], stages: &[u32], orders: &OrdersByConnection) -> Vec<u32> {
     let last = stages.iter().copied().max().unwrap_or(0);
-    let place: FxHashMap<u32, usize> = phase.iter().enumerate().map(|(index, p)| (p.connection, index)).collect();
+    let index_of: FxHashMap<u32, usize> = phase.iter().enumerate().map(|(index, p)| (p.connection, index)).collect();
     let mut latest = vec![last; phase.len()];
-    for (&connection, &index) in &place {
+    for (&connection, &index) in &index_of {
         for before in orders.get(&connection).into_iter().flatten() {
-            if let Some(&earlier) = place.get(before) {
+            if let Some(&earlier) = index_of.get(before) {
                 latest[earlier] = latest[earlier].min(stages[index] - 1);
             }
         }
@@ -174,13 +174,13 @@ fn stages(phase: &[Placed], orders: &OrdersByConnection) -> Vec<u32> {
     if orders.is_empty() {
         return stages;
     }
-    let place: FxHashMap<u32, usize> = phase.iter().enumerate().map(|(index, p)| (p.connection, index)).collect();
+    let index_of: FxHashMap<u32, usize> = phase.iter().enumerate().map(|(index, p)| (p.connection, index)).collect();
     // Orders are without cycles, so this ends after as many rounds as the longest chain has connections.
     loop {
         let mut changed = false;
-        for (&connection, &index) in &place {
+        for (&connection, &index) in &index_of {
             for before in orders.get(&connection).into_iter().flatten() {
-                if let Some(&earlier) = place.get(before)
+                if let Some(&earlier) = index_of.get(before)
                     && stages[index] <= stages[earlier]
                 {
                     stages[index] = stages[earlier] + 1;
@@ -199,11 +199,11 @@ pub type OrdersByConnection = FxHashMap<u32, Vec<u32>>;
 
 /// The orders of a set by the connection that waits.
 pub fn by_connection(orders: &[Order]) -> OrdersByConnection {
-    let mut found = OrdersByConnection::default();
+    let mut earlier = OrdersByConnection::default();
     for order in orders {
-        found.entry(order.after).or_default().push(order.before);
+        earlier.entry(order.after).or_default().push(order.before);
     }
-    found
+    earlier
 }
 
 /// The paper's scheduler AS (Feldmann, Stricker and Warfel 1993, section 4.4.2): a global timetable filled greedily.
@@ -248,8 +248,8 @@ pub fn greedy(phase: &[Placed], resources: &Resources, network: &Network, stop: 
         let length = duration(&phase[index]);
         let start = first_common(&busy[a], &busy[b], length);
         for row in [a, b] {
-            let place = busy[row].partition_point(|span| span.0 < start);
-            busy[row].insert(place, (start, start + length));
+            let slot = busy[row].partition_point(|span| span.0 < start);
+            busy[row].insert(slot, (start, start + length));
             left[row] -= length;
         }
         scheduled[index] = true;

@@ -141,7 +141,7 @@ impl Problem {
     fn shared(&self, here: usize, there: usize) -> Vec<u32> {
         let (own, other) = (&self.subdomains[here].unknowns, &self.subdomains[there].unknowns);
         let is_shared = |(_, unknown): &(usize, &u32)| other.binary_search(unknown).is_ok();
-        own.iter().enumerate().filter(is_shared).map(|(place, _)| place as u32).collect()
+        own.iter().enumerate().filter(is_shared).map(|(index, _)| index as u32).collect()
     }
 
     /// The connection set of its exchange: from every rank to every other that shares unknowns with it, a word for each.
@@ -207,13 +207,13 @@ impl Partitioned {
         let mut joined = rustc_hash::FxHashSet::default();
         for connection in &set.connections {
             let (from, to) = (connection.source as usize, connection.destination as usize);
-            let places = problem.shared(from, to);
-            if places.len() as u64 != connection.words || !joined.insert((from, to)) {
-                let (words, shared) = (connection.words, places.len());
+            let indices = problem.shared(from, to);
+            if indices.len() as u64 != connection.words || !joined.insert((from, to)) {
+                let (words, shared) = (connection.words, indices.len());
                 return Err(ProblemError::Exchange { from, to, words, shared });
             }
             scattered.push(problem.shared(to, from));
-            gathered.push(places);
+            gathered.push(indices);
         }
         if let Some(&(from, to, shared)) =
             neighbours(&problem).iter().find(|(from, to, _)| !joined.contains(&(*from, *to)))
@@ -264,7 +264,7 @@ impl Program for ConjugateGradients {
 trait Number: Pod {
     const PRECISION: Precision;
     fn of(value: f64) -> Self;
-    fn wide(self) -> f64;
+    fn to_f64(self) -> f64;
 }
 
 impl Number for f32 {
@@ -272,7 +272,7 @@ impl Number for f32 {
     fn of(value: f64) -> f32 {
         value as f32
     }
-    fn wide(self) -> f64 {
+    fn to_f64(self) -> f64 {
         f64::from(self)
     }
 }
@@ -282,7 +282,7 @@ impl Number for f64 {
     fn of(value: f64) -> f64 {
         value
     }
-    fn wide(self) -> f64 {
+    fn to_f64(self) -> f64 {
         self
     }
 }
@@ -317,14 +317,14 @@ async fn solve<N: Number, C: Communicator>(partitioned: &Partitioned, comm: &C) 
         let end = comm.wtime();
         let curvature = rank.dot(&direction, &product).await?;
         let step = square / curvature;
-        for place in 0..size {
-            x[place] = N::of(x[place].wide() + step * direction[place].wide());
-            residual[place] = N::of(residual[place].wide() - step * product[place].wide());
+        for row in 0..size {
+            x[row] = N::of(x[row].to_f64() + step * direction[row].to_f64());
+            residual[row] = N::of(residual[row].to_f64() - step * product[row].to_f64());
         }
         let next = rank.dot(&residual, &residual).await?;
         let share = next / square;
-        for place in 0..size {
-            direction[place] = N::of(residual[place].wide() + share * direction[place].wide());
+        for row in 0..size {
+            direction[row] = N::of(residual[row].to_f64() + share * direction[row].to_f64());
         }
         rank.charge(6 * size as u64).await;
         square = next;
@@ -352,7 +352,7 @@ impl<N: Number, C: Communicator> Rank<'_, N, C> {
         let product = rows
             .map(|ends| {
                 let entries = ends[0] as usize..ends[1] as usize;
-                let terms = entries.map(|at| self.values[at].wide() * vector[self.own.columns[at] as usize].wide());
+                let terms = entries.map(|at| self.values[at].to_f64() * vector[self.own.columns[at] as usize].to_f64());
                 N::of(terms.sum())
             })
             .collect();
@@ -365,9 +365,9 @@ impl<N: Number, C: Communicator> Rank<'_, N, C> {
         let Partitioned { gathered, scattered, .. } = self.partitioned;
         let words = |part: &Part| part.first_word as usize..(part.first_word + part.words) as usize;
         let gather = |part: &Part, bytes: &mut [u8]| {
-            let places = &gathered[part.connection as usize][words(part)];
-            for (value, &place) in bytes.chunks_exact_mut(size_of::<N>()).zip(places) {
-                value.copy_from_slice(bytemuck::bytes_of(&product[place as usize]));
+            let indices = &gathered[part.connection as usize][words(part)];
+            for (value, &index) in bytes.chunks_exact_mut(size_of::<N>()).zip(indices) {
+                value.copy_from_slice(bytemuck::bytes_of(&product[index as usize]));
             }
         };
         let mut parts: Vec<(Part, Vec<N>)> = Vec::new();
@@ -378,10 +378,10 @@ impl<N: Number, C: Communicator> Rank<'_, N, C> {
         // In the order of connections, not of arrival: sums are the same in every run.
         parts.sort_by_key(|(part, _)| (part.connection, part.first_word));
         for (part, values) in parts {
-            let places = &scattered[part.connection as usize][words(&part)];
-            for (value, &place) in values.iter().zip(places) {
-                let sum = &mut product[place as usize];
-                *sum = N::of(sum.wide() + value.wide());
+            let indices = &scattered[part.connection as usize][words(&part)];
+            for (value, &index) in values.iter().zip(indices) {
+                let sum = &mut product[index as usize];
+                *sum = N::of(sum.to_f64() + value.to_f64());
             }
         }
         Ok(())
@@ -390,7 +390,7 @@ impl<N: Number, C: Communicator> Rank<'_, N, C> {
     /// The scalar product over the whole problem.
     async fn dot(&self, a: &[N], b: &[N]) -> Result<f64, CommError> {
         let counted = a.iter().zip(b).zip(&self.own.counts).filter(|(_, counts)| **counts);
-        let own: f64 = counted.map(|((a, b), _)| a.wide() * b.wide()).sum();
+        let own: f64 = counted.map(|((a, b), _)| a.to_f64() * b.to_f64()).sum();
         self.charge(2 * a.len() as u64).await;
         self.reduced(own, SUM).await
     }
@@ -426,7 +426,7 @@ impl<N: Number, C: Communicator> Rank<'_, N, C> {
                 received.values::<N>().expect("unknowns are data")
             };
             for (&unknown, value) in part.unknowns.iter().zip(values) {
-                all[unknown as usize] = value.wide();
+                all[unknown as usize] = value.to_f64();
             }
         }
         Ok(all)

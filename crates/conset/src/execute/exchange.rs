@@ -23,11 +23,11 @@ pub struct Prepared<C: Communicator> {
     comm: C,
     execution: Execution,
     phantom: bool,
-    way: Way<C>,
+    strategy: Strategy<C>,
 }
 
-enum Way<C: Communicator> {
-    World,
+enum Strategy<C: Communicator> {
+    Backend,
     Messages,
     Phases(Vec<Set<C>>),
 }
@@ -64,17 +64,17 @@ impl<C: Communicator> Prepared<C> {
     /// [`weft_comm::Failure::Program`] for a plan of another number of ranks; what the world says.
     pub fn new(comm: &C, execution: &Execution, phantom: bool) -> Result<Prepared<C>, CommError> {
         let plan = &execution.plan;
-        let carried = comm.exchanges().is_some_and(|world| world.carries(plan.method));
+        let carried = comm.exchanges().is_some_and(|exchanges| exchanges.carries(plan.method));
         if !carried && plan.ranks != comm.size() {
             let message = format!("an exchange of {} ranks on a communicator of {}", plan.ranks, comm.size());
             return Err(CommError::program(comm.world_rank(), message));
         }
-        let way = match plan.method {
-            _ if carried => Way::World,
-            ExchangeMethod::Messages => Way::Messages,
-            ExchangeMethod::Connections => Way::Phases(Self::sets(comm, execution, phantom)?),
+        let strategy = match plan.method {
+            _ if carried => Strategy::Backend,
+            ExchangeMethod::Messages => Strategy::Messages,
+            ExchangeMethod::Connections => Strategy::Phases(Self::sets(comm, execution, phantom)?),
         };
-        Ok(Prepared { comm: comm.clone(), execution: execution.clone(), phantom, way })
+        Ok(Prepared { comm: comm.clone(), execution: execution.clone(), phantom, strategy })
     }
 
     fn sets(comm: &C, execution: &Execution, phantom: bool) -> Result<Vec<Set<C>>, CommError> {
@@ -118,10 +118,10 @@ impl<C: Communicator> Prepared<C> {
 
     /// What carries the exchange: the world, messages, or what the sets of phases go by.
     pub fn describe(&self) -> String {
-        match &self.way {
-            Way::World => "connections of the machine".to_owned(),
-            Way::Messages => "a send and a receive each".to_owned(),
-            Way::Phases(sets) => {
+        match &self.strategy {
+            Strategy::Backend => "connections of the machine".to_owned(),
+            Strategy::Messages => "a send and a receive each".to_owned(),
+            Strategy::Phases(sets) => {
                 let used = sets.iter().find(|set| !set.contents.is_empty());
                 used.map_or_else(|| "no messages".to_owned(), |set| set.messages.describe())
             }
@@ -139,7 +139,7 @@ impl<C: Communicator> Prepared<C> {
         mut gather: impl FnMut(&Part, &mut [u8]),
         mut scatter: impl FnMut(&Part, &[u8]),
     ) -> Result<(), CommError> {
-        let Way::Phases(sets) = &mut self.way else {
+        let Strategy::Phases(sets) = &mut self.strategy else {
             return self.with_payloads(gather, scatter).await;
         };
         for Set { messages, contents } in sets {
@@ -169,15 +169,15 @@ impl<C: Communicator> Prepared<C> {
     ) -> Result<(), CommError> {
         let rank = self.comm.rank();
         let outgoing = self.execution.sends(rank).map(|part| {
-            let mut payload = self.room(part);
+            let mut payload = self.buffer(part);
             if let Payload::Data(buffer) = &mut payload {
                 gather(part, buffer);
             }
             payload
         });
         let outgoing: Vec<Payload> = outgoing.collect();
-        let incoming = match self.comm.exchanges().filter(|_| matches!(self.way, Way::World)) {
-            Some(world) => world.exchange(&self.execution.plan, outgoing).await?,
+        let incoming = match self.comm.exchanges().filter(|_| matches!(self.strategy, Strategy::Backend)) {
+            Some(exchanges) => exchanges.exchange(&self.execution.plan, outgoing).await?,
             None => self.by_messages(outgoing).await?,
         };
         for (part, payload) in self.execution.receives(rank).zip(&incoming) {
@@ -198,7 +198,7 @@ impl<C: Communicator> Prepared<C> {
             .receives(comm.rank())
             .zip(plan.transfers().filter(|(_, transfer)| transfer.to == rank))
             .map(|(part, (_, transfer))| {
-                comm.irecv(Source::Rank(transfer.from as usize), TagSelector::Only(tag), self.room(part))
+                comm.irecv(Source::Rank(transfer.from as usize), TagSelector::Only(tag), self.buffer(part))
             })
             .collect();
         let sent = plan.transfers().filter(|(_, transfer)| transfer.from == rank);
@@ -215,7 +215,7 @@ impl<C: Communicator> Prepared<C> {
     }
 
     /// Room for a part.
-    fn room(&self, part: &Part) -> Payload {
+    fn buffer(&self, part: &Part) -> Payload {
         let bytes = (part.words * self.execution.word_bytes) as usize;
         if self.phantom { Payload::Phantom(bytes) } else { Payload::Data(Buffer::zeroed(bytes)) }
     }

@@ -38,7 +38,7 @@ pub enum ExecutionError {
     )]
     NoLink { phase: usize, connection: u32, from: u32, to: u32 },
     #[error("phase {phase}, connection {connection} goes from node {node} to itself")]
-    ToItself { phase: usize, connection: u32, node: u32 },
+    SelfConnection { phase: usize, connection: u32, node: u32 },
     #[error("phase {phase}, connection {connection} names node {node}; there are {nodes}")]
     NoNode { phase: usize, connection: u32, node: u32, nodes: usize },
     #[error("phase {phase}, connection {connection}: the route {route:?} does not lead from node {from} to node {to}")]
@@ -65,7 +65,7 @@ impl Execution {
         let mut next_word: FxHashMap<u32, u64> = FxHashMap::default();
         let (mut phases, mut parts) = (Vec::new(), Vec::new());
         for (number, phase) in schedule.phases.iter().enumerate() {
-            let interleaved = takes_turns(phase);
+            let interleaved = is_interleaved(phase);
             let begin = |continues| PlannedPhase { transfers: Vec::new(), interleaved, continues };
             let mut planned = begin(false);
             let mut until = 0.0f64;
@@ -160,7 +160,7 @@ fn pieces_by_start(phase: &Phase) -> Vec<(&Transfer, Piece)> {
 }
 
 /// Whether some node sends, or receives, on several connections at the same time.
-fn takes_turns(phase: &Phase) -> bool {
+fn is_interleaved(phase: &Phase) -> bool {
     let mut busy_until: FxHashMap<(bool, u32), f64> = FxHashMap::default();
     pieces_by_start(phase).into_iter().any(|(transfer, piece)| {
         let ends = [(true, transfer.source), (false, transfer.destination)];
@@ -201,7 +201,7 @@ impl Links {
             return Err(ExecutionError::NoNode { phase, connection, node, nodes: self.nodes });
         }
         if source == destination {
-            return Err(ExecutionError::ToItself { phase, connection, node: source });
+            return Err(ExecutionError::SelfConnection { phase, connection, node: source });
         }
         if transfer.route.first() != Some(&source) || transfer.route.last() != Some(&destination) {
             let (route, from, to) = (transfer.route.clone(), source, destination);

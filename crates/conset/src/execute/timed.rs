@@ -45,8 +45,8 @@ impl Program for Timed {
             let start = comm.wtime();
             let gather = |part: &Part, bytes: &mut [u8]| bytes.copy_from_slice(&outgoing[&key(part)]);
             let scatter = |part: &Part, bytes: &[u8]| {
-                if let Some(room) = incoming.get_mut(&key(part)) {
-                    room.copy_from_slice(bytes);
+                if let Some(buffer) = incoming.get_mut(&key(part)) {
+                    buffer.copy_from_slice(bytes);
                 }
             };
             prepared.exchange(gather, scatter).await?;
@@ -76,7 +76,7 @@ impl Timed {
     /// What a part consists of.
     fn content(&self, part: &Part) -> ((u32, u64), Vec<u8>) {
         let first = part.first_word * self.execution.word_bytes;
-        let bytes = (0..self.bytes(part) as u64).map(|place| content(part.connection, first + place));
+        let bytes = (0..self.bytes(part) as u64).map(|offset| content(part.connection, first + offset));
         (key(part), bytes.collect())
     }
 
@@ -92,8 +92,8 @@ impl Timed {
     }
 }
 
-/// A byte that depends on the connection and on its place.
-fn content(connection: u32, place: u64) -> u8 {
-    let mixed = (u64::from(connection) << 32 ^ place).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+/// A byte that depends on the connection and on its offset.
+fn content(connection: u32, offset: u64) -> u8 {
+    let mixed = (u64::from(connection) << 32 ^ offset).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed >> 56) as u8
 }

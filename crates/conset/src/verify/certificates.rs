@@ -74,7 +74,7 @@ const INTERRUPTED: &str = "its check was interrupted";
 const MAX_LOADS: u64 = 1024;
 
 impl Check<'_> {
-    /// The sum over the connections of `part` and the weight of the lightest way.
+    /// The sum over the connections of `part` and the weight of the lightest path.
     fn total(
         &self,
         vertex: &dyn Fn(usize) -> u64,
@@ -94,7 +94,7 @@ impl Check<'_> {
                 least = self.graph.lightest(source as usize, vertex, link);
             }
             match least[connection.destination as usize] {
-                u64::MAX => return Err("there is no way between the ends of a connection"),
+                u64::MAX => return Err("there is no path between the ends of a connection"),
                 weight => total += part(connection) * weight as f64,
             }
         }
@@ -125,7 +125,7 @@ impl Check<'_> {
             }
             Some((all, weighted))
         };
-        self.hops.0.get_or_init(count).ok_or("there is no way between the ends of a connection")
+        self.hops.0.get_or_init(count).ok_or("there is no path between the ends of a connection")
     }
 
     fn node_channels(&self, weights: &[u32]) -> Result<f64, &'static str> {
@@ -316,24 +316,24 @@ impl Check<'_> {
             return Err("its argument needs times that are not zero");
         }
         let least = transfers.map(|name| self.of_transfers(name, schedule)).transpose()?.unwrap_or(0.0);
-        let places = self.graph.links.iter().map(Vec::len).sum::<usize>() as u64 + self.graph.nodes as u64;
+        let holders = self.graph.links.iter().map(Vec::len).sum::<usize>() as u64 + self.graph.nodes as u64;
         let open = channels * self.graph.nodes as u64;
         // On so many links and senders one connection more is open than on the others.
-        let (each, more) = (open / places, open % places);
+        let (each, more) = (open / holders, open % holders);
         let wanted = self.hops()?.0 + self.connections.len() as f64;
         let mut best = f64::INFINITY;
         let mut phases = (wanted / open as f64).ceil();
         loop {
             // The shares that a phase gets grow by `places` with each transfer's time up to `each`, then by `more`.
-            let full = phases * (places * each) as f64;
+            let full = phases * (holders * each) as f64;
             let time = if wanted <= full {
-                wanted / places as f64
+                wanted / holders as f64
             } else {
                 phases * each as f64 + (wanted - full) / more as f64
             };
             best = best.min(phases * switching + least.max(time * transfer));
             // With more phases links and senders are at most busy all the time.
-            let busy = wanted / places as f64 * transfer;
+            let busy = wanted / holders as f64 * transfer;
             phases += 1.0;
             if self.interrupt.is_requested() {
                 return Err(INTERRUPTED);
@@ -346,8 +346,8 @@ impl Check<'_> {
 
     /// A bound of the transfers alone.
     fn of_transfers(&self, name: &str, schedule: &Schedule) -> Result<f64, &'static str> {
-        let found = schedule.lower_bounds.iter().find(|bound| bound.name == name && bound.is_of_transfers());
-        found.map(|bound| bound.value).ok_or("it names a bound of the transfers that is not there")
+        let bound = schedule.lower_bounds.iter().find(|bound| bound.name == name && bound.is_of_transfers());
+        bound.map(|bound| bound.value).ok_or("it names a bound of the transfers that is not there")
     }
 
     fn sum(&self, phases: &str, transfers: Option<&str>, schedule: &Schedule) -> Result<f64, &'static str> {

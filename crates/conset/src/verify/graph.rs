@@ -106,7 +106,7 @@ impl Graph {
         }
     }
 
-    /// The fewest links of a way from `from` to every vertex.
+    /// The fewest links of a path from `from` to every vertex.
     pub fn breadth_first(&self, from: usize) -> Vec<u32> {
         let mut hops = vec![u32::MAX; self.vertices];
         hops[from] = 0;
@@ -122,7 +122,7 @@ impl Graph {
         hops
     }
 
-    /// The least weight of a way from `from` to every vertex: of the vertices on it, both ends included, and its links.
+    /// The least weight of a path from `from` to every vertex: of the vertices on it, both ends included, and its links.
     pub fn lightest(&self, from: usize, vertex: &dyn Fn(usize) -> u64, link: &dyn Fn(u32, u32) -> u64) -> Vec<u64> {
         let mut least = vec![u64::MAX; self.vertices];
         least[from] = vertex(from);

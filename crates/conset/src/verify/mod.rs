@@ -33,16 +33,16 @@ pub enum Fault {
     UnknownConnection { phase: usize, connection: u32, count: u64 },
     #[error("connection {connection} is in no phase")]
     Missing { connection: u32 },
-    #[error("connection {connection}: {found} words are scheduled, {expected} are to be transferred")]
-    Words { connection: u32, found: u64, expected: u64 },
+    #[error("connection {connection}: {scheduled} words are scheduled, {expected} are to be transferred")]
+    Words { connection: u32, scheduled: u64, expected: u64 },
     #[error("phase {phase}: connection {connection} appears twice in it")]
     Twice { phase: usize, connection: u32 },
     #[error("phase {phase}, connection {connection}: {reason}")]
     Ends { phase: usize, connection: u32, reason: String },
     #[error("phase {phase}, connection {connection}: the route {reason}")]
     Route { phase: usize, connection: u32, reason: String },
-    #[error("phase {phase}: {resource} holds {found} connections, it can hold {limit}")]
-    Capacity { phase: usize, resource: String, found: u32, limit: u64 },
+    #[error("phase {phase}: {resource} holds {load} connections, it can hold {limit}")]
+    Capacity { phase: usize, resource: String, load: u32, limit: u64 },
     #[error("phase {phase}, connection {connection}: {reason}")]
     Time { phase: usize, connection: u32, reason: String },
     #[error("phase {phase}: {resource} is asked for {share:.6} times what it can do at {time} s")]
@@ -53,10 +53,10 @@ pub enum Fault {
     Order { before: u32, after: u32, before_phase: usize, after_phase: usize },
     #[error("an order names connection {connection}, which does not exist")]
     UnknownOrder { connection: u32 },
-    #[error("phase {phase}: {what} is given as {given}, it is {found}")]
-    Figure { phase: usize, what: String, given: String, found: String },
-    #[error("predicted_seconds is given as {given}, the phases add up to {found}")]
-    Predicted { given: String, found: String },
+    #[error("phase {phase}: {what} is given as {stated}, it is {computed}")]
+    Figure { phase: usize, what: String, stated: String, computed: String },
+    #[error("predicted_seconds is given as {stated}, the phases add up to {computed}")]
+    Predicted { stated: String, computed: String },
     #[error("lower bound \"{name}\": {reason}")]
     Bound { name: String, reason: String },
     #[error("the schedule is not of this connection set: {0}")]
@@ -109,8 +109,8 @@ pub fn verify_until(
     }
     check_orders(schedule)?;
     if !close(schedule.predicted_seconds, total) {
-        let given = schedule.predicted_seconds.to_string();
-        return Err(Fault::Predicted { given, found: total.to_string() });
+        let stated = schedule.predicted_seconds.to_string();
+        return Err(Fault::Predicted { stated, computed: total.to_string() });
     }
     let hops = Hops::default();
     for bound in &schedule.lower_bounds {
@@ -156,14 +156,14 @@ fn gather(schedule: &Schedule, graph: &Graph, interrupt: &Interrupt) -> Result<V
         return Err(Fault::Missing { connection });
     }
     let none = Gathered { source: 0, destination: 0, words: 0, parts: 0 };
-    let mut found = vec![none; schedule.connections as usize];
+    let mut connections = vec![none; schedule.connections as usize];
     for (phase, content) in schedule.phases.iter().enumerate() {
         for (number, transfer) in content.connections.iter().enumerate() {
             if number.is_multiple_of(ASKED_EVERY) {
                 go_on(interrupt)?;
             }
             let Transfer { connection, source, destination, words, .. } = *transfer;
-            let Some(gathered) = found.get_mut(connection as usize) else {
+            let Some(gathered) = connections.get_mut(connection as usize) else {
                 return Err(Fault::UnknownConnection { phase, connection, count: schedule.connections });
             };
             let ends = |reason: String| Err(Fault::Ends { phase, connection, reason });
@@ -185,9 +185,9 @@ fn gather(schedule: &Schedule, graph: &Graph, interrupt: &Interrupt) -> Result<V
             *gathered = Gathered { source, destination, words, parts: gathered.parts + 1 };
         }
     }
-    match found.iter().position(|gathered| gathered.parts == 0) {
+    match connections.iter().position(|gathered| gathered.parts == 0) {
         Some(connection) => Err(Fault::Missing { connection: connection as u32 }),
-        None => Ok(found),
+        None => Ok(connections),
     }
 }
 
@@ -196,16 +196,20 @@ fn same_set(schedule: &Schedule, connections: &[Gathered], set: &ConnectionSet) 
         let message = format!("it has {} connections, the set {}", connections.len(), set.connections.len());
         return Err(Fault::OtherSet(message));
     }
-    for (index, (found, asked)) in connections.iter().zip(&set.connections).enumerate() {
-        if (found.source, found.destination) != (asked.source, asked.destination) {
+    for (index, (gathered, connection)) in connections.iter().zip(&set.connections).enumerate() {
+        if (gathered.source, gathered.destination) != (connection.source, connection.destination) {
             let message = format!(
                 "connection {index} goes from {} to {}, that of the set from {} to {}",
-                found.source, found.destination, asked.source, asked.destination
+                gathered.source, gathered.destination, connection.source, connection.destination
             );
             return Err(Fault::OtherSet(message));
         }
-        if found.words != asked.words {
-            return Err(Fault::Words { connection: index as u32, found: found.words, expected: asked.words });
+        if gathered.words != connection.words {
+            return Err(Fault::Words {
+                connection: index as u32,
+                scheduled: gathered.words,
+                expected: connection.words,
+            });
         }
     }
     let mut kept = schedule.orders.clone();
@@ -267,7 +271,7 @@ fn check_phase(
         ends[transfer.destination as usize] += 1;
         check_times(index, transfer, resources)?;
     }
-    let over = |resource: String, found: u32, limit: u64| Err(Fault::Capacity { phase: index, resource, found, limit });
+    let over = |resource: String, load: u32, limit: u64| Err(Fault::Capacity { phase: index, resource, load, limit });
     for node in 0..graph.nodes {
         match (resources.node_channels, resources.ports) {
             (Some(limit), _) if nodes[node] > limit => return over(format!("node {node}"), nodes[node], limit.into()),
@@ -293,17 +297,17 @@ fn check_phase(
         }
     }
     if largest != phase.largest_link_load {
-        let (given, found) = (phase.largest_link_load.to_string(), largest.to_string());
-        return Err(Fault::Figure { phase: index, what: "largest_link_load".into(), given, found });
+        let (stated, computed) = (phase.largest_link_load.to_string(), largest.to_string());
+        return Err(Fault::Figure { phase: index, what: "largest_link_load".into(), stated, computed });
     }
     check_rates(index, phase, resources, graph, interrupt)?;
     let last = phase.connections.iter().map(|transfer| transfer.start + transfer.duration).fold(0.0, f64::max);
-    let found = resources.synchronisation_seconds + resources.phase_seconds + last;
-    if !close(phase.predicted_seconds, found) {
-        let (given, found) = (phase.predicted_seconds.to_string(), found.to_string());
-        return Err(Fault::Figure { phase: index, what: "predicted_seconds".into(), given, found });
+    let seconds = resources.synchronisation_seconds + resources.phase_seconds + last;
+    if !close(phase.predicted_seconds, seconds) {
+        let (stated, computed) = (phase.predicted_seconds.to_string(), seconds.to_string());
+        return Err(Fault::Figure { phase: index, what: "predicted_seconds".into(), stated, computed });
     }
-    Ok(found)
+    Ok(seconds)
 }
 
 fn check_route(phase: usize, transfer: &Transfer, graph: &Graph, walked: &mut Walked) -> Result<(), Fault> {

@@ -149,7 +149,7 @@ impl<T: Real> Wrapped<T> {
             if pivot.partial_cmp(&T::of(0.0)) != Some(std::cmp::Ordering::Greater) {
                 return Err(format!(
                     "the matrix is not positive definite: the pivot of column {k} is {}",
-                    pivot.wide()
+                    pivot.to_f64()
                 ));
             }
             let root = pivot.square_root();
@@ -238,7 +238,7 @@ pub async fn residual<C: Communicator, T: Real>(
     // One vector for both products and the sums of the rows' magnitudes: one reduction.
     let mut sums = vec![0.0; 3 * n];
     for (j, column) in matrix.columns() {
-        for (i, element) in (j..).zip(column.iter().map(|element| element.wide())) {
+        for (i, element) in (j..).zip(column.iter().map(|element| element.to_f64())) {
             sums[i] += element * x[j];
             sums[2 * n + i] += element.abs();
             if i > j {
@@ -248,8 +248,8 @@ pub async fn residual<C: Communicator, T: Real>(
         }
     }
     for (j, column) in factor.columns() {
-        let of_transpose: f64 = (j..).zip(column).map(|(i, element)| element.wide() * x[i]).sum();
-        (j..).zip(column).for_each(|(i, element)| sums[n + i] += element.wide() * of_transpose);
+        let of_transpose: f64 = (j..).zip(column).map(|(i, element)| element.to_f64() * x[i]).sum();
+        (j..).zip(column).for_each(|(i, element)| sums[n + i] += element.to_f64() * of_transpose);
     }
     let sum = Reduction { element: Element::Float64, operator: Operator::Sum };
     let sums = allreduce(comm, Payload::of(&sums), sum, Choice::Auto).await?;

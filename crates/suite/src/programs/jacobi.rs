@@ -261,7 +261,7 @@ impl<T: Real> Block<T> {
                 out[j] = ((above[j] + below[j]) + (here[j - 1] + here[j + 1])) * quarter;
             }
             if is_checked {
-                let changes = (1..=n).map(|j| (out[j] - here[j]).wide().abs());
+                let changes = (1..=n).map(|j| (out[j] - here[j]).to_f64().abs());
                 change = changes.fold(change, f64::max);
             }
         }
@@ -293,7 +293,7 @@ impl<T: Real> Block<T> {
         let lines = (first..).zip(cells.chunks_exact(self.width()));
         let own = Self::rows_in_file(self.n, self.rank, self.size);
         for (i, line) in lines.filter(|(i, _)| own.contains(i)) {
-            for (j, value) in line.iter().map(|value| value.wide()).enumerate() {
+            for (j, value) in line.iter().map(|value| value.to_f64()).enumerate() {
                 let expected = iterate(self.n, i, j, sweeps);
                 if (value - expected).abs() > allowed || value.is_nan() {
                     return Err(format!(

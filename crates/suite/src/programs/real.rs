@@ -32,7 +32,7 @@ pub trait Real:
     const SUM_OF_PRODUCTS: Operation;
 
     fn of(value: f64) -> Self;
-    fn wide(self) -> f64;
+    fn to_f64(self) -> f64;
     fn square_root(self) -> Self;
 }
 
@@ -46,7 +46,7 @@ impl Real for f32 {
     fn of(value: f64) -> f32 {
         value as f32
     }
-    fn wide(self) -> f64 {
+    fn to_f64(self) -> f64 {
         f64::from(self)
     }
     fn square_root(self) -> f32 {
@@ -64,7 +64,7 @@ impl Real for f64 {
     fn of(value: f64) -> f64 {
         value
     }
-    fn wide(self) -> f64 {
+    fn to_f64(self) -> f64 {
         self
     }
     fn square_root(self) -> f64 {

@@ -8,7 +8,7 @@
 //! Besides what limits what is open at once, a phase may have a limit of words for each link and each access: that is how
 //! the time of transfers is negotiated together with the number of phases.
 
-mod ways;
+mod routes;
 
 use std::cmp::Reverse;
 
@@ -22,7 +22,7 @@ use super::plan::{Placed, Plan};
 use crate::network::{Grid, Network};
 use crate::pattern::ConnectionSet;
 use crate::resources::Resources;
-use ways::{Boxes, Finder, UNREACHED, shortest_signs};
+use routes::{Boxes, Finder, UNREACHED, shortest_signs};
 
 /// What is negotiated: `parts` are connections, or shares of their words.
 pub struct Problem<'a> {
@@ -64,7 +64,7 @@ struct State<'a> {
     problem: &'a Problem<'a>,
     copies: Vec<Copy>,
     /// Where each part is: its phase and route.
-    places: Vec<Option<(u32, Vec<u32>)>>,
+    placements: Vec<Option<(u32, Vec<u32>)>>,
     pressure: u32,
     count_links: bool,
     count_words: bool,
@@ -85,16 +85,16 @@ pub fn negotiate(problem: &Problem, control: &Control, stream: u64) -> Option<Pl
     let mut least = usize::MAX;
     let mut history: Vec<usize> = Vec::new();
     for round in 0..problem.rounds {
-        // Ways that are not shortest, for the few that shortest ways leave over.
+        // Paths that are not shortest, for the few that shortest paths leave over.
         let detours = round > 3 && round % 4 == 0 && order.len() * 20 < problem.parts.len().max(2000);
-        for (turn, &part) in order.iter().enumerate() {
-            if turn % 16 == 0 && control.is_interrupted() {
+        for (index, &part) in order.iter().enumerate() {
+            if index % 16 == 0 && control.is_interrupted() {
                 return None;
             }
             state.remove(part);
             // The first connections find room everywhere.
-            let quick = round == 0 && turn * 2 < order.len();
-            let steps = state.place(part, detours, quick);
+            let quick = round == 0 && index * 2 < order.len();
+            let steps = state.insert(part, detours, quick);
             control.spend(steps);
         }
         if control.is_interrupted() {
@@ -168,7 +168,7 @@ impl<'a> State<'a> {
         let mut state = State {
             problem,
             copies,
-            places: vec![None; problem.parts.len()],
+            placements: vec![None; problem.parts.len()],
             pressure: PLAIN,
             count_links,
             count_words,
@@ -340,7 +340,7 @@ impl<'a> State<'a> {
     }
 
     fn remove(&mut self, part: usize) {
-        if let Some((phase, route)) = self.places[part].take() {
+        if let Some((phase, route)) = self.placements[part].take() {
             self.apply(part, phase as usize, &route, false);
         }
     }
@@ -354,28 +354,28 @@ impl<'a> State<'a> {
         if self.after.is_empty() {
             return (0, last);
         }
-        let phase = |other: &u32| self.places[*other as usize].as_ref().map(|place| place.0 as usize);
+        let phase = |other: &u32| self.placements[*other as usize].as_ref().map(|placement| placement.0 as usize);
         let low = self.before[part].iter().filter_map(phase).max().unwrap_or(0);
         let high = self.after[part].iter().filter_map(phase).min().unwrap_or(last);
         (low, high.max(low))
     }
 
     /// Puts a part where it costs least; the steps that took.
-    fn place(&mut self, part: usize, detours: bool, quick: bool) -> usize {
+    fn insert(&mut self, part: usize, detours: bool, quick: bool) -> usize {
         let (source, destination) = self.ends_of(part);
         let words = self.problem.parts[part].1;
         let (low, high) = self.window(part);
         let network = self.problem.network;
         let mut best: Option<(u32, usize, Vec<u32>)> = None;
         let mut steps = 0;
-        let turn = (self.random.next_u64() % (high - low + 1) as u64) as usize;
-        let phases = (low..=high).cycle().skip(turn).take(high - low + 1);
+        let skipped = (self.random.next_u64() % (high - low + 1) as u64) as usize;
+        let phases = (low..=high).cycle().skip(skipped).take(high - low + 1);
         if let Some(grid) = network.grid.as_ref().filter(|_| quick && !self.count_links)
             && let Some((phase, route)) = self.free_corner(grid, part, phases.clone())
         {
             let hops = route.len();
             self.apply(part, phase, &route, true);
-            self.places[part] = Some((phase as u32, route));
+            self.placements[part] = Some((phase as u32, route));
             return hops;
         }
         match &network.grid {
@@ -411,10 +411,10 @@ impl<'a> State<'a> {
                         continue;
                     }
                     let copy = &self.copies[phase];
-                    let (found, visited) =
+                    let (cheapest, visited) =
                         self.finder.cheapest(network, copy, self.count_links, (source, destination), limit - ends);
                     steps += 4 * visited;
-                    if let Some((cost, route)) = found {
+                    if let Some((cost, route)) = cheapest {
                         best = Some((cost + ends, phase, route));
                     }
                 }
@@ -422,7 +422,7 @@ impl<'a> State<'a> {
         }
         let Some((_, phase, route)) = best else { return steps };
         self.apply(part, phase, &route, true);
-        self.places[part] = Some((phase as u32, route));
+        self.placements[part] = Some((phase as u32, route));
         steps
     }
 
@@ -436,8 +436,8 @@ impl<'a> State<'a> {
         let corner = |upwards: bool| {
             let mut at = source;
             let mut route = vec![at as u32];
-            for turn in 0..axes {
-                let axis = if upwards { turn } else { axes - 1 - turn };
+            for step in 0..axes {
+                let axis = if upwards { step } else { axes - 1 - step };
                 for _ in 0..steps[axis].unsigned_abs() {
                     at = grid.step(at, axis, steps[axis] > 0);
                     route.push(at as u32);
@@ -489,7 +489,7 @@ impl<'a> State<'a> {
     fn overused(&self) -> Vec<usize> {
         let network = self.problem.network;
         let uses = |part: usize| {
-            let Some((phase, route)) = &self.places[part] else { return true };
+            let Some((phase, route)) = &self.placements[part] else { return true };
             let copy = &self.copies[*phase as usize];
             let (source, destination) = self.ends_of(part);
             route.iter().any(|&v| (v as usize) < network.nodes && self.node_over(copy, v as usize))
@@ -498,7 +498,7 @@ impl<'a> State<'a> {
                 || (self.count_links
                     && route.windows(2).any(|pair| self.link_over(copy, network.link(pair[0], pair[1]))))
         };
-        (0..self.places.len()).filter(|&part| uses(part)).collect()
+        (0..self.placements.len()).filter(|&part| uses(part)).collect()
     }
 
     fn raise_prices(&mut self) {
@@ -528,8 +528,8 @@ impl<'a> State<'a> {
 
     fn plan(self) -> Plan {
         let mut plan: Plan = vec![Vec::new(); self.copies.len()];
-        for (part, place) in self.places.into_iter().enumerate() {
-            let (phase, route) = place.expect("every part is placed");
+        for (part, placement) in self.placements.into_iter().enumerate() {
+            let (phase, route) = placement.expect("every part is placed");
             let (connection, words) = self.problem.parts[part];
             plan[phase as usize].push(Placed { connection, words, route });
         }

@@ -11,7 +11,7 @@ use crate::pattern::{Connection, ConnectionSet};
 /// A node for each part so that the words times the hops they cross are few, and the same set between those nodes.
 ///
 /// Parts exchange places as long as that helps, with simulated annealing at the start; the identity is where it begins.
-pub fn place(set: &ConnectionSet, topology: &Topology, control: &Control) -> (Vec<u32>, ConnectionSet) {
+pub fn assign_nodes(set: &ConnectionSet, topology: &Topology, control: &Control) -> (Vec<u32>, ConnectionSet) {
     let parts = set.nodes as usize;
     let nodes = topology.nodes();
     if parts > nodes || !(2..=4096).contains(&nodes) {

@@ -1,4 +1,4 @@
-//! The cheapest way of a connection through one phase: among the shortest ones of a grid, or among all.
+//! The cheapest path of a connection through one phase: among the shortest ones of a grid, or among all.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,27 +6,27 @@ use std::collections::BinaryHeap;
 use super::Copy;
 use crate::network::{Grid, Network};
 
-/// More than any way costs.
+/// More than any path costs.
 pub const UNREACHED: u32 = u32::MAX / 4;
 
-/// The steps of the shortest ways along each axis; several where half way round is half way round.
+/// The steps of the shortest paths along each axis; several where half way round is half way round.
 pub fn shortest_signs(grid: &Grid, source: usize, destination: usize) -> Vec<Vec<i32>> {
-    let mut found = vec![Vec::with_capacity(grid.extents.len())];
+    let mut directions = vec![Vec::with_capacity(grid.extents.len())];
     for axis in 0..grid.extents.len() {
         let steps = grid.offset(source, destination, axis);
         let both = grid.wraps && grid.extents[axis] > 2 && 2 * steps.unsigned_abs() as usize == grid.extents[axis];
-        let before = found.len();
+        let before = directions.len();
         if both {
-            found.extend_from_within(..);
+            directions.extend_from_within(..);
         }
-        for (index, signs) in found.iter_mut().enumerate() {
+        for (index, signs) in directions.iter_mut().enumerate() {
             signs.push(if index < before { steps } else { -steps });
         }
     }
-    found
+    directions
 }
 
-/// All shortest ways between two nodes of a grid, which make a box; kept between searches.
+/// All shortest paths between two nodes of a grid, which make a box; kept between searches.
 #[derive(Default)]
 pub struct Boxes {
     pub nodes: Vec<u32>,
@@ -36,7 +36,7 @@ pub struct Boxes {
 }
 
 impl Boxes {
-    /// The nodes of the box of all shortest ways, for each from which axes it is entered, and over which links.
+    /// The nodes of the box of all shortest paths, for each from which axes it is entered, and over which links.
     pub fn prepare(&mut self, grid: &Grid, network: &Network, source: usize, signs: &[i32], links: bool) {
         self.nodes.clear();
         self.masks.clear();
@@ -72,7 +72,7 @@ impl Boxes {
         self.costs.resize(self.nodes.len(), 0);
     }
 
-    /// The cost of the cheapest way through the box.
+    /// The cost of the cheapest path through the box.
     #[inline]
     pub fn walk(&mut self, copy: &Copy, signs: &[i32], links: bool) -> u32 {
         let axes = signs.len();
@@ -98,7 +98,7 @@ impl Boxes {
         self.costs[self.nodes.len() - 1]
     }
 
-    /// The way that the last [`Boxes::walk`] found.
+    /// The path that the last [`Boxes::walk`] found.
     pub fn route(&self, copy: &Copy, signs: &[i32], links: bool) -> Vec<u32> {
         let axes = signs.len();
         let mut strides = vec![1usize; axes];
@@ -114,9 +114,9 @@ impl Boxes {
                 self.costs[cell - strides[axis]] + link
             };
             // Equals in turn, so that routes spread over the box.
-            let turn = cell % axes.max(1);
+            let rotation = cell % axes.max(1);
             let axis = entered
-                .min_by_key(|&axis| (cost(axis), (axis + turn) % axes))
+                .min_by_key(|&axis| (cost(axis), (axis + rotation) % axes))
                 .expect("a cell but the first is entered");
             cell -= strides[axis];
             route.push(self.nodes[cell]);
@@ -137,7 +137,7 @@ pub struct Finder {
 }
 
 impl Finder {
-    /// The cheapest way below `limit`, and how many vertices were visited. Ways pass through no node where there are
+    /// The cheapest path below `limit`, and how many vertices were visited. Paths pass through no node where there are
     /// switches.
     pub fn cheapest(
         &mut self,
