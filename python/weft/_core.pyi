@@ -578,9 +578,16 @@ def catalogue() -> list[str]:
     """Names of the catalogue's machines."""
 
 def simulate(
-    machine: Machine, request_json: str, trace_path: str | os.PathLike[str] | None = None, seed: int = 0
+    machine: Machine,
+    request_json: str,
+    trace_path: str | os.PathLike[str] | None = None,
+    seed: int = 0,
+    before_writing: Callable[[int], object] | None = None,
 ) -> str:
-    """Runs a request in virtual time; rows as JSON. Raises UsageError, RunError."""
+    """Runs a request in virtual time; rows as JSON. `before_writing` takes the length of the timeline in bytes.
+
+    Raises UsageError, RunError, and what `before_writing` raises.
+    """
 
 def shift_times(
     machine: Machine,
@@ -741,9 +748,16 @@ class ExchangeRequest:
         """The request as JSON, as ranks of MPI are handed it."""
 
 def simulate_exchange(
-    machine: Machine, request: ExchangeRequest, trace_path: str | os.PathLike[str] | None = None
+    machine: Machine,
+    request: ExchangeRequest,
+    trace_path: str | os.PathLike[str] | None = None,
+    before_writing: Callable[[int], object] | None = None,
 ) -> tuple[list[float], int, int]:
-    """Runs an exchange in virtual time: seconds of every timed exchange, ranks, phases. Raises UsageError, RunError."""
+    """Runs an exchange in virtual time: seconds of every timed exchange, ranks, phases.
+
+    `before_writing` is called with the length of the timeline in bytes. Raises UsageError, RunError, and what
+    `before_writing` raises.
+    """
 
 def exchange_threads(request: ExchangeRequest) -> tuple[list[float], int, int]:
     """Runs an exchange with ranks as threads, as `simulate_exchange`. Raises UsageError, RunError."""

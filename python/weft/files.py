@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import logging
 import os
 import secrets
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from weft._core import RunError, UsageError, temporary_begins, temporary_ends
@@ -121,6 +122,30 @@ def _not_written(content: bytes, path: Path, error: OSError) -> NotWrittenError:
     )
     failure.saved = name
     return failure
+
+
+LARGE = 16 << 20
+"""Bytes of a timeline from which on a user wants to know beforehand: what Perfetto opens without a moment's wait."""
+
+
+def warning_of_large(path: str | os.PathLike[str]) -> Callable[[int], None]:
+    """What is called with the length in bytes of a timeline before it is written: it warns in the log of a large one.
+
+    Examples
+    --------
+    >>> from weft import files
+    >>> files.warning_of_large("small.json")(1000)
+    """
+
+    def warn(length: int) -> None:
+        if length >= LARGE:
+            logging.getLogger("weft.files").warning(
+                "the timeline %s will have %.0f MB; fewer ranks, lengths or iterations make it smaller",
+                path,
+                length / 1e6,
+            )
+
+    return warn
 
 
 def check_output(

@@ -1,5 +1,6 @@
 //! What happened in a run, event by event.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use weft_base::Picos;
@@ -35,18 +36,54 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Writes the trace as Chrome trace JSON, which Perfetto and Chrome's tracing page open: one row per rank, messages
-    /// as arrows. Times there are microseconds.
+    /// Writes the trace as Chrome trace JSON, which Perfetto and Chrome's tracing page open: one row per rank, named
+    /// after it, messages as arrows. Times there are microseconds.
     ///
     /// # Errors
     /// Those of `out`.
     pub fn write_chrome(&self, name: &str, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
         write!(out, "{{\"ph\":\"M\",\"pid\":0,\"name\":\"process_name\",\"args\":{{\"name\":{name:?}}}}}")?;
+        for rank in self.ranks() {
+            write!(
+                out,
+                ",\n{{\"ph\":\"M\",\"pid\":0,\"tid\":{rank},\"name\":\"thread_name\",\"args\":{{\"name\":\"rank {rank}\"}}}}"
+            )?;
+        }
         for (index, event) in self.events.iter().enumerate() {
             write_event(index, event, out)?;
         }
         writeln!(out, "\n]}}")
+    }
+
+    /// The length in bytes of what [`Trace::write_chrome`] writes under this name.
+    pub fn chrome_bytes(&self, name: &str) -> u64 {
+        let mut counter = Counter(0);
+        self.write_chrome(name, &mut counter).expect("a counter takes every byte");
+        counter.0
+    }
+
+    /// The ranks of the events, those that messages go to included, in their order.
+    fn ranks(&self) -> BTreeSet<u32> {
+        let receivers = self.events.iter().filter_map(|event| match event.kind {
+            TraceKind::Message { to, .. } => Some(to),
+            _ => None,
+        });
+        self.events.iter().map(|event| event.rank).chain(receivers).collect()
+    }
+}
+
+/// Counts the bytes that are written to it.
+struct Counter(u64);
+
+impl Write for Counter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

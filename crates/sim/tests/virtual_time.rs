@@ -343,10 +343,20 @@ fn a_sender_may_run_ahead_but_not_without_end() {
 fn a_trace_is_written_for_trace_viewers() {
     let outcome = simulate(&machine(ring_of(5), Switching::CutThrough), 4, OneMessage).unwrap();
     let mut text = Vec::new();
-    outcome.trace.unwrap().write_chrome("one \"message\"", &mut text).unwrap();
+    let recorded = outcome.trace.unwrap();
+    recorded.write_chrome("one \"message\"", &mut text).unwrap();
+    assert_eq!(recorded.chrome_bytes("one \"message\""), text.len() as u64);
     let trace: serde_json::Value = serde_json::from_slice(&text).unwrap();
     let names: Vec<&str> = trace["traceEvents"].as_array().unwrap().iter().filter_map(|e| e["ph"].as_str()).collect();
-    assert_eq!(names, ["M", "X", "s", "f", "X", "X"]);
+    assert_eq!(names, ["M", "M", "M", "X", "s", "f", "X", "X"]);
+    let rows: Vec<_> = trace["traceEvents"].as_array().unwrap().iter().filter(|e| e["name"] == "thread_name").collect();
+    let rows: Vec<_> = rows.iter().map(|e| (e["tid"].as_u64().unwrap(), e["args"]["name"].as_str().unwrap())).collect();
+    let spans = trace["traceEvents"].as_array().unwrap().iter().filter_map(|e| e["tid"].as_u64());
+    let ranks: std::collections::BTreeSet<u64> = spans.collect();
+    assert_eq!(
+        rows,
+        ranks.iter().map(|&rank| (rank, ["rank 0", "rank 1", "rank 2", "rank 3"][rank as usize])).collect::<Vec<_>>()
+    );
 }
 
 program!(UntilQuiet(comm) -> f64 {

@@ -82,14 +82,16 @@ fn written(result: &impl Serialize) -> String {
     serde_json::to_string(result).expect("results are plain data")
 }
 
-/// Runs an exchange in virtual time: seconds of every timed exchange, ranks, phases. Raises UsageError, RunError.
+/// Runs an exchange in virtual time: seconds of every timed exchange, ranks, phases. `before_writing` is called with the
+/// length of the timeline in bytes. Raises UsageError, RunError, and what `before_writing` raises.
 #[pyfunction]
-#[pyo3(signature = (machine, request, trace_path = None))]
+#[pyo3(signature = (machine, request, trace_path = None, before_writing = None))]
 pub fn simulate_exchange(
     py: Python<'_>,
     machine: &PyMachine,
     request: &PyExchangeRequest,
     trace_path: Option<PathBuf>,
+    before_writing: Option<Py<PyAny>>,
 ) -> PyResult<Timing> {
     let request = request.0.clone();
     let title = format!("{} on {}", request.set.name, machine.0.title);
@@ -99,7 +101,7 @@ pub fn simulate_exchange(
         move |interrupt: &Interrupt| weft_launch::simulate_exchange(&machine, &request, is_traced, interrupt);
     let (result, trace) = interruptible(py, simulate)?.map_err(launch_error)?;
     if let (Some(path), Some(trace)) = (trace_path, trace) {
-        write_trace(&path, &trace, &title)?;
+        write_trace(py, &path, &trace, &title, before_writing)?;
     }
     Ok(timing(result))
 }

@@ -49,15 +49,17 @@ pub fn check_request(request_json: &str) -> PyResult<()> {
     request(request_json).map(drop)
 }
 
-/// Runs a request in virtual time; rows as JSON. Raises UsageError, RunError.
+/// Runs a request in virtual time; rows as JSON. `before_writing` is called with the length of the timeline in bytes.
+/// Raises UsageError, RunError, and what `before_writing` raises.
 #[pyfunction]
-#[pyo3(signature = (machine, request_json, trace_path = None, seed = 0))]
+#[pyo3(signature = (machine, request_json, trace_path = None, seed = 0, before_writing = None))]
 pub fn simulate(
     py: Python<'_>,
     machine: &PyMachine,
     request_json: &str,
     trace_path: Option<PathBuf>,
     seed: u64,
+    before_writing: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let mut request = request(request_json)?;
     if seed != 0 {
@@ -71,13 +73,22 @@ pub fn simulate(
     };
     let simulated = interruptible(py, run)?.map_err(launch_error)?;
     if let (Some(path), Some(trace)) = (trace_path, &simulated.trace) {
-        write_trace(&path, trace, &title)?;
+        write_trace(py, &path, trace, &title, before_writing)?;
     }
     Ok(rows_json(&simulated.rows))
 }
 
-/// Writes a timeline.
-pub fn write_trace(path: &Path, trace: &Trace, title: &str) -> PyResult<()> {
+/// Writes a timeline, after its length in bytes has been told to `before_writing`.
+pub fn write_trace(
+    py: Python<'_>,
+    path: &Path,
+    trace: &Trace,
+    title: &str,
+    before_writing: Option<Py<PyAny>>,
+) -> PyResult<()> {
+    if let Some(tell) = before_writing {
+        tell.call1(py, (trace.chrome_bytes(title),))?;
+    }
     write_whole(path, |out| trace.write_chrome(title, out))
         .map_err(|error| PyOSError::new_err(format!("cannot write {}: {error}", path.display())))
 }

@@ -141,7 +141,9 @@ def execute(
         files.check_output(trace, (), force=force)
     described = _machine(machine)
     wanted = request(connections, schedule, random=random, elements=elements)
-    seconds, ranks, phases = _core.simulate_exchange(described, wanted, trace)
+    seconds, ranks, phases = _core.simulate_exchange(
+        described, wanted, trace, None if trace is None else files.warning_of_large(trace)
+    )
     return Exchange(tuple(seconds), ranks, phases)
 
 

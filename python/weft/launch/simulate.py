@@ -137,7 +137,8 @@ def _run(
             rows += priced
             unpriced += missing
         else:
-            text = _core.simulate(machine, request.to_json(), None if trace is None else os.fspath(trace), seed)
+            path, warn = (None, None) if trace is None else (os.fspath(trace), files.warning_of_large(trace))
+            text = _core.simulate(machine, request.to_json(), path, seed, warn)
             rows += [{**row, "repetition": 0} for row in json.loads(text)]
         progress.rows(1)
     if unpriced and (notes is None or not rows):
