@@ -116,7 +116,7 @@ def build(core):
                     "rate": length / seconds if length else None,
                 }
 
-    def simulate(machine, request_json, trace_path=None, seed=0):
+    def simulate(machine, request_json, trace_path=None, seed=0, before_writing=None):
         request = json.loads(request_json)
         check_request(request_json)
         if any(hops > math.log2(machine.nodes) for hops in request.get("hops", ())):

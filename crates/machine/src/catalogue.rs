@@ -1,7 +1,7 @@
 //! The machines that come with weft, and finding a machine by name or path.
 
 use crate::description::Machine;
-use crate::read::Diagnostic;
+use crate::read::Faults;
 use crate::suggest::nearest;
 
 /// Why there is no machine.
@@ -10,7 +10,7 @@ pub enum MachineError {
     #[error("{path}: cannot be read: {reason}")]
     Unreadable { path: String, reason: String },
     #[error(transparent)]
-    File(#[from] Diagnostic),
+    File(#[from] Faults),
     #[error("unknown machine \"{name}\"{} the catalogue has {names}", suggestion(nearest.as_deref()))]
     Unknown {
         name: String,

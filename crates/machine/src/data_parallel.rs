@@ -34,10 +34,8 @@ macro_rules! figures {
                 let Some(table) = root.table($table, Some(Self::KEYS))? else { return Ok(None) };
                 let mut sources = Sources::new();
                 Ok(Some($name {
-                    $($count: table
-                        .count(stringify!($count), 1, $count_unit, &mut sources)?
-                        .ok_or_else(|| table.missing(stringify!($count), "a whole number of at least 1"))?,)*
-                    $($cost: table.cost(stringify!($cost), $cost_unit, &mut sources)?,)*
+                    $($count: table.required_count(stringify!($count), 1, $count_unit, &mut sources),)*
+                    $($cost: table.cost(stringify!($cost), $cost_unit, &mut sources),)*
                     sources,
                 }))
             }

@@ -16,7 +16,7 @@
 //! search on every kind; links are numbered densely so that a simulator's state is an array, and along lines so that a
 //! route reads it in order. [`Router`] trades a table of the size of the machine (never its square) for the divisions.
 //!
-//! A wrong file is answered with a [`Diagnostic`] whose first line says file, line, key and what was expected.
+//! A wrong file is answered with its [`Faults`], each a [`Diagnostic`] whose first line says file, line, key and what was expected.
 
 mod catalogue;
 mod cost;
@@ -34,6 +34,6 @@ pub use description::{
     Access, Completion, ConcurrentFiles, Connections, FghcCosts, Figure, HostFiles, HostLink, Machine, MemoryCopy,
     Node, Packets, Protocol, Switching,
 };
-pub use read::Diagnostic;
+pub use read::{Diagnostic, Faults};
 pub use sources::{Sources, UNSTATED};
 pub use topology::{Embedding, Router, Topology, Vertex};

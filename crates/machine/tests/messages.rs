@@ -295,13 +295,87 @@ fn topologies_that_cannot_be_are_refused() {
 #[test]
 fn the_place_is_shown_under_the_first_line() {
     let text = GOOD.replacen("hop_time = 1e-6", "\thop_time = -1e-6", 1);
-    let fault = Machine::parse(&text, "tiny.toml").unwrap_err();
+    let faults = Machine::parse(&text, "tiny.toml").unwrap_err();
+    let [fault] = faults.all() else { panic!("{faults}") };
     assert_eq!((fault.line, fault.column, fault.key.as_str()), (18, 13, "protocols[0].hop_time"));
     assert_eq!(
         fault.to_string(),
         "tiny.toml:18: protocols[0].hop_time: expected a number of at least 0, in s, found -1e-6\n   |\n\
          18 | \thop_time = -1e-6\n   | \t           ^^^^^"
     );
+}
+
+/// The first lines of all faults of `GOOD` with these changes, each of one place.
+fn answers(changes: &[(&str, &str)]) -> Vec<String> {
+    let mut text = GOOD.to_owned();
+    for (from, to) in changes {
+        assert!(text.contains(from), "{from}");
+        text = text.replacen(from, to, 1);
+    }
+    let faults = Machine::parse(&text, "tiny.toml").unwrap_err();
+    let lines: Vec<String> =
+        faults.to_string().split("\n\n").map(|fault| fault.lines().next().unwrap().to_owned()).collect();
+    assert_eq!(lines.len(), faults.all().len());
+    lines
+}
+
+/// Faults of different tables and keys, in the order of the lines that they are in.
+const INDEPENDENT: [(&str, &str); 9] = [
+    ("title = \"A tiny machine\"", "title = 3"),
+    ("year = 2000", "year = \"now\""),
+    ("dimension = 3", "dimension = 1.5"),
+    ("technique = \"store-and-forward\"", "technique = \"wormhol\""),
+    ("hop_time = 1e-6", "hop_time = -1e-6"),
+    ("completion = \"injected\"", "completion = \"never\""),
+    ("minimum = 32", "minimun = 32"),
+    ("memory_bytes = 1000", "memory_bytes = -1"),
+    ("float64_add = 1e-9", "float64_ad = 1e-9"),
+];
+
+#[test]
+fn all_faults_are_told_at_once() {
+    let each: Vec<String> = INDEPENDENT
+        .iter()
+        .map(|change| match answers(&[*change]).as_slice() {
+            [only] => only.clone(),
+            several => panic!("{several:?}"),
+        })
+        .collect();
+    assert_eq!(answers(&INDEPENDENT), each);
+    for (first, one) in INDEPENDENT.iter().zip(&each) {
+        for (second, other) in INDEPENDENT.iter().zip(&each).filter(|(second, _)| *second != first) {
+            let mut both = vec![one.clone(), other.clone()];
+            both.sort_by_key(|line| line.split(':').nth(1).unwrap().parse::<usize>().unwrap());
+            assert_eq!(answers(&[*first, *second]), both);
+        }
+    }
+}
+
+#[test]
+fn one_fault_is_not_told_as_others() {
+    // A key that is missing because it is misspelt, and comparisons with what stands for a wrong value.
+    for change in [
+        ("[switching]", "[swiching]"),
+        ("bytes = 1024", "bites = 1024"),
+        ("bytes = 1024", "bytes = 0"),
+        ("memory_bytes = 1000", "memory_bytes = \"1000\""),
+        ("up_to = 100", "up_to = \"100\""),
+        ("dimension = 3", "dimension = 99"),
+        ("kind = \"hypercube\"", "kind = \"hypercub\""),
+        ("source = \"made up\"", "source = 3"),
+    ] {
+        assert_eq!(answers(&[change]).len(), 1, "{change:?}: {:?}", answers(&[change]));
+    }
+}
+
+#[test]
+fn of_many_faults_twenty_are_shown() {
+    let keys: String = (0..23).map(|key| format!("key{key} = 1\n")).collect();
+    let faults = Machine::parse(&format!("{keys}{GOOD}"), "tiny.toml").unwrap_err();
+    assert_eq!(faults.all().len(), 23);
+    let text = faults.to_string();
+    assert_eq!(text.matches("expected one of the keys").count(), 20);
+    assert!(text.ends_with("\n\n3 more faults are not shown"), "{text}");
 }
 
 #[test]

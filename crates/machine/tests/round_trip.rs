@@ -357,18 +357,21 @@ fn mutated() -> impl Strategy<Value = String> {
     )
 }
 
-/// A machine, or a fault that lies in the text.
+/// A machine, or faults that lie in the text.
 fn check(text: &str) -> Result<(), TestCaseError> {
     match Machine::parse(text, "file.toml") {
         Ok(machine) => prop_assert_eq!(Machine::parse(&machine.to_toml(), "again"), Ok(machine)),
-        Err(fault) => {
+        Err(faults) => {
             let lines = text.matches('\n').count() + 1;
-            prop_assert!((1..=lines).contains(&fault.line), "line {} of {lines}: {fault}", fault.line);
-            let first = fault.to_string().lines().next().unwrap().to_owned();
-            prop_assert!(
-                first.starts_with(&format!("file.toml:{}: ", fault.line)) && first.contains("expected "),
-                "{first}"
-            );
+            prop_assert!(!faults.all().is_empty());
+            for fault in faults.all() {
+                prop_assert!((1..=lines).contains(&fault.line), "line {} of {lines}: {fault}", fault.line);
+                let first = fault.to_string().lines().next().unwrap().to_owned();
+                prop_assert!(
+                    first.starts_with(&format!("file.toml:{}: ", fault.line)) && first.contains("expected "),
+                    "{first}"
+                );
+            }
         }
     }
     Ok(())

@@ -93,3 +93,40 @@ impl fmt::Display for Diagnostic {
 }
 
 impl std::error::Error for Diagnostic {}
+
+/// All faults of a machine file, at least one, in the order of its lines.
+///
+/// Printed, they follow each other with an empty line between; of many the first [`MAX_SHOWN`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Faults(Vec<Diagnostic>);
+
+/// Faults that are printed: a file of another kind may have one a line.
+pub const MAX_SHOWN: usize = 20;
+
+impl Faults {
+    /// Those of `faults`, if there are any.
+    pub(super) fn of(mut faults: Vec<Diagnostic>) -> Option<Faults> {
+        faults.sort_by_key(|fault| (fault.line, fault.column));
+        (!faults.is_empty()).then_some(Faults(faults))
+    }
+
+    /// Each fault, in the order of the lines.
+    pub fn all(&self) -> &[Diagnostic] {
+        &self.0
+    }
+}
+
+impl fmt::Display for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, fault) in self.0.iter().take(MAX_SHOWN).enumerate() {
+            let before = if index == 0 { "" } else { "\n\n" };
+            write!(f, "{before}{fault}")?;
+        }
+        match self.0.len().saturating_sub(MAX_SHOWN) {
+            0 => Ok(()),
+            more => write!(f, "\n\n{more} more faults are not shown"),
+        }
+    }
+}
+
+impl std::error::Error for Faults {}

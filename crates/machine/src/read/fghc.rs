@@ -23,13 +23,13 @@ pub(super) fn fghc(root: &Table) -> Result<Option<FghcCosts>, Diagnostic> {
     };
     let mut sources = Sources::new();
     Ok(Some(FghcCosts {
-        reduction_time: table.cost("reduction_time", "s", &mut sources)?,
-        message_time: table.cost("message_time", "s", &mut sources)?,
-        word_time: table.cost("word_time", "s", &mut sources)?,
-        reference_time: table.cost("reference_time", "s", &mut sources)?,
-        tree_time: table.cost("tree_time", "s", &mut sources)?,
-        copy_levels: table.count("copy_levels", 1, "", &mut sources)?,
-        copy_parts: table.count("copy_parts", 1, "", &mut sources)?,
+        reduction_time: table.cost("reduction_time", "s", &mut sources),
+        message_time: table.cost("message_time", "s", &mut sources),
+        word_time: table.cost("word_time", "s", &mut sources),
+        reference_time: table.cost("reference_time", "s", &mut sources),
+        tree_time: table.cost("tree_time", "s", &mut sources),
+        copy_levels: table.count("copy_levels", 1, "", &mut sources),
+        copy_parts: table.count("copy_parts", 1, "", &mut sources),
         sources,
     }))
 }

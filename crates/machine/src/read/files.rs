@@ -20,31 +20,32 @@ const FILES_KEYS: [&str; 11] = [
 ];
 const HOST_FILES_KEYS: [&str; 3] = ["source", "request_time", "byte_time"];
 
-/// The concurrent file system of a machine of `nodes` nodes.
-pub(super) fn files(root: &Table, nodes: usize) -> Result<Option<ConcurrentFiles>, Diagnostic> {
+/// The concurrent file system of a machine of `nodes` nodes; of any number where `None`.
+pub(super) fn files(root: &Table, nodes: Option<usize>) -> Result<Option<ConcurrentFiles>, Diagnostic> {
     let Some(table) = root.table("files", Some(&FILES_KEYS))? else {
         return Ok(None);
     };
     let mut sources = Sources::new();
-    let attached = table.sourced_counts("attached", &mut sources)?;
-    check_attached(&table, &attached, nodes)?;
-    let disks = table.count("disks_per_io_node", 1, "", &mut sources)?;
-    let disks = disks.ok_or_else(|| table.missing("disks_per_io_node", "a whole number of at least 1"))?;
-    let block_bytes = table.required_count("block_bytes", 1, &mut sources)?;
+    let attached = table.sourced_counts("attached", &mut sources);
+    if table.is_sound() {
+        check_attached(&table, &attached, nodes.unwrap_or(usize::MAX))?;
+    }
+    let disks = table.required_count("disks_per_io_node", 1, "", &mut sources);
+    let block_bytes = table.required_count("block_bytes", 1, "B", &mut sources);
     let files = ConcurrentFiles {
         attached,
         disks_per_io_node: u32::try_from(disks).unwrap_or(u32::MAX),
         block_bytes,
-        disk_startup: table.cost("disk_startup", "s", &mut sources)?,
-        disk_byte_time: table.cost("disk_byte_time", "s/B", &mut sources)?,
-        cache_bytes: table.required_count("cache_bytes", block_bytes, &mut sources)?,
-        read_ahead_bytes: table.required_count("read_ahead_bytes", 0, &mut sources)?,
-        client_overhead: table.cost("client_overhead", "s", &mut sources)?,
-        server_overhead: table.cost("server_overhead", "s", &mut sources)?,
-        allocation_time: table.cost_or_zero("allocation_time", "s", &mut sources)?,
+        disk_startup: table.cost("disk_startup", "s", &mut sources),
+        disk_byte_time: table.cost("disk_byte_time", "s/B", &mut sources),
+        cache_bytes: table.required_count("cache_bytes", block_bytes, "B", &mut sources),
+        read_ahead_bytes: table.required_count("read_ahead_bytes", 0, "B", &mut sources),
+        client_overhead: table.cost("client_overhead", "s", &mut sources),
+        server_overhead: table.cost("server_overhead", "s", &mut sources),
+        allocation_time: table.cost_or_zero("allocation_time", "s", &mut sources),
         sources,
     };
-    if files.read_ahead_bytes > files.cache_bytes {
+    if table.is_sound() && files.read_ahead_bytes > files.cache_bytes {
         let message = format!(
             "expected at most {}, the bytes of the cache they are read into, found {}",
             files.cache_bytes, files.read_ahead_bytes
@@ -78,8 +79,8 @@ pub(super) fn host_files(root: &Table) -> Result<Option<HostFiles>, Diagnostic> 
     }
     let mut sources = Sources::new();
     Ok(Some(HostFiles {
-        request_time: table.cost("request_time", "s", &mut sources)?,
-        byte_time: table.cost("byte_time", "s/B", &mut sources)?,
+        request_time: table.cost("request_time", "s", &mut sources),
+        byte_time: table.cost("byte_time", "s/B", &mut sources),
         sources,
     }))
 }

@@ -10,8 +10,9 @@ mod fghc;
 mod files;
 pub(crate) mod table;
 
-pub use diagnostic::Diagnostic;
+pub use diagnostic::{Diagnostic, Faults};
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -76,75 +77,97 @@ impl Machine {
 
     /// The machine that `text` describes; `path` is what messages call it.
     ///
+    /// # Errors
+    /// Every fault of the file, in the order of its lines.
+    ///
     /// # Examples
     /// ```
     /// use weft_machine::Machine;
     ///
     /// let text = "name = \"tiny\"\ntitle = \"A tiny machine\"\n[topology]\nkind = \"hypercub\"\nsource = \"made up\"\n";
-    /// let fault = Machine::parse(text, "tiny.toml").unwrap_err().to_string();
-    /// assert!(fault.starts_with("tiny.toml:4") && fault.contains("hypercube"), "{fault}");
+    /// let faults = Machine::parse(text, "tiny.toml").unwrap_err();
+    /// let kind = faults.all().iter().find(|fault| fault.key == "topology.kind").unwrap();
+    /// assert!(kind.line == 4 && kind.message.contains("hypercube"), "{kind}");
+    /// assert!(faults.to_string().contains("expected a table [switching]"), "{faults}");
     /// ```
-    pub fn parse(text: &str, path: &str) -> Result<Machine, Diagnostic> {
-        let file = File { path, text };
-        let parsed = DeTable::parse(text).map_err(|error| {
-            let message = format!("expected TOML: {}", shown(&error.message().replace('\n', ", ")));
-            file.fault("syntax", error.span().unwrap_or(0..0), message)
-        })?;
-        let root = Table::new(file, String::new(), parsed.get_ref(), 0..0, Some(&FILE_KEYS))?;
-        let (topology, embedding, topology_source) = topology(&root)?;
-        let (switching, switching_source) = switching(&root)?;
-        let nodes = topology.nodes();
-        let shifts = Shifts::read(&root)?;
-        let primitives = primitives(&root)?;
-        let is_data_parallel = shifts.is_some() || primitives.is_some();
-        let passes_messages = !is_data_parallel || root.has("protocols") || root.has("self_message");
-        Ok(Machine {
-            name: short_name(&root)?,
-            title: root.text("title")?,
-            year: year(&root)?,
-            description: if root.has("description") { Some(root.text("description")?) } else { None },
-            topology,
-            embedding,
-            switching,
-            sources: Sources::from([
-                ("topology".to_owned(), topology_source),
-                ("switching".to_owned(), switching_source),
-            ]),
-            protocols: if passes_messages { protocols(&root)? } else { Vec::new() },
-            packets: packets(&root)?,
-            node: node(&root)?,
-            self_message: if passes_messages { self_message(&root)? } else { no_self_message() },
-            host: host(&root)?,
-            files: files::files(&root, nodes)?,
-            host_files: files::host_files(&root)?,
-            shifts,
-            connections: connections::connections(&root)?,
-            fghc: fghc::fghc(&root)?,
-            primitives,
-            operations: operations(&root)?,
-            facts: facts(&root)?,
-        })
+    pub fn parse(text: &str, path: &str) -> Result<Machine, Faults> {
+        let faults = RefCell::new(Vec::new());
+        let file = File { path, text, faults: &faults };
+        let machine = DeTable::parse(text)
+            .map_err(|error| {
+                let message = format!("expected TOML: {}", shown(&error.message().replace('\n', ", ")));
+                file.note(file.fault("syntax", error.span().unwrap_or(0..0), message));
+            })
+            .ok()
+            .and_then(|parsed| read(&Table::new(file, String::new(), parsed.get_ref(), 0..0, Some(&FILE_KEYS))));
+        match (machine, Faults::of(faults.take())) {
+            (Some(machine), None) => Ok(machine),
+            (_, Some(faults)) => Err(faults),
+            (None, None) => unreachable!("a part that is not there has a fault"),
+        }
     }
 }
 
-fn short_name(root: &Table) -> Result<String, Diagnostic> {
-    let name = root.text("name")?;
+/// The machine of a whole file, every part of which is read whatever is wrong with the others; `None` after a fault of
+/// which nothing can stand for the part.
+fn read(root: &Table) -> Option<Machine> {
+    let topology = root.keep(topology(root)).flatten();
+    let switching = root.keep(switching(root)).flatten();
+    let nodes = topology.as_ref().map(|(topology, ..)| topology.nodes());
+    let shifts = root.keep(Shifts::read(root));
+    let primitives = root.keep(primitives(root));
+    let is_data_parallel = root.has("shifts") || root.has("primitives");
+    let passes_messages = !is_data_parallel || root.has("protocols") || root.has("self_message");
+    let protocols = if passes_messages { root.keep(protocols(root)) } else { Some(Vec::new()) };
+    let self_message = if passes_messages { root.keep(self_message(root)).flatten() } else { Some(no_self_message()) };
+    let (name, title) = (short_name(root), root.text("title"));
+    let year = root.keep(year(root));
+    let description = root.has("description").then(|| root.text("description"));
+    let (packets, node, host) = (root.keep(packets(root)), root.keep(node(root)), root.keep(host(root)));
+    let (files, host_files) = (root.keep(files::files(root, nodes)), root.keep(files::host_files(root)));
+    let (connections, fghc) = (root.keep(connections::connections(root)), root.keep(fghc::fghc(root)));
+    let (operations, facts) = (root.keep(operations(root)), root.keep(facts(root)));
+    let ((topology, embedding, topology_source), (switching, switching_source)) = (topology?, switching?);
+    Some(Machine {
+        name,
+        title,
+        year: year?,
+        description,
+        topology,
+        embedding,
+        switching,
+        sources: Sources::from([("topology".to_owned(), topology_source), ("switching".to_owned(), switching_source)]),
+        protocols: protocols?,
+        packets: packets?,
+        node: node?,
+        self_message: self_message?,
+        host: host?,
+        files: files?,
+        host_files: host_files?,
+        shifts: shifts?,
+        connections: connections?,
+        fghc: fghc?,
+        primitives: primitives?,
+        operations: operations?,
+        facts: facts?,
+    })
+}
+
+fn short_name(root: &Table) -> String {
+    let name = root.text("name");
     let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    if name.chars().all(allowed) && !name.ends_with(".toml") {
-        Ok(name)
-    } else {
-        Err(root.fault(
-            "name",
-            format!("expected letters, digits, '-', '_' and '.', not ending in .toml, found \"{}\"", shown(&name)),
-        ))
+    if !name.chars().all(allowed) || name.ends_with(".toml") {
+        let expected = "expected letters, digits, '-', '_' and '.', not ending in .toml, found";
+        root.note(root.fault("name", format!("{expected} \"{}\"", shown(&name))));
     }
+    name
 }
 
 fn year(root: &Table) -> Result<Option<u32>, Diagnostic> {
     if !root.has("year") {
         return Ok(None);
     }
-    let year = root.plain_count("year", 1)?;
+    let year = root.plain_count("year", 1);
     u32::try_from(year).map(Some).map_err(|_| root.fault("year", format!("expected a year, found {year}")))
 }
 
@@ -158,50 +181,71 @@ const TOPOLOGIES: [(&str, &[&str]); 6] = [
     ("crossbar", &[]),
 ];
 
-fn topology(root: &Table) -> Result<(Topology, Embedding, String), Diagnostic> {
+fn topology(root: &Table) -> Result<Option<(Topology, Embedding, String)>, Diagnostic> {
+    const COMMON: [&str; 4] = ["source", "kind", "embedding", "nodes"];
     let kinds = TOPOLOGIES.map(|(kind, parameters)| (kind, (kind, parameters)));
-    let any: Vec<&str> = ["source", "kind", "embedding", "nodes"]
-        .into_iter()
-        .chain(TOPOLOGIES.iter().flat_map(|(_, parameters)| parameters.iter().copied()))
-        .collect();
-    let (kind, parameters) = root.required_table("topology", &any)?.required_word("kind", &kinds)?;
-    // Again, now that it is known which keys belong to this kind.
-    let keys: Vec<&str> = ["source", "kind", "embedding", "nodes"].iter().chain(parameters).copied().collect();
-    let table = root.required_table("topology", &keys)?;
-    let count = |key: &str| table.plain_count(key, 0).map(|count| usize::try_from(count).unwrap_or(usize::MAX));
-    let topology = match kind {
-        "hypercube" => Topology::Hypercube { dimension: u32::try_from(count("dimension")?).unwrap_or(u32::MAX) },
-        "torus" => Topology::Torus { extents: table.counts("extents")? },
-        "mesh" => Topology::Mesh { extents: table.counts("extents")? },
-        "fat-tree" => Topology::FatTree { children: table.counts("children")?, parents: table.counts("parents")? },
-        "dragonfly" => Topology::Dragonfly {
-            groups: count("groups")?,
-            routers_per_group: count("routers_per_group")?,
-            nodes_per_router: count("nodes_per_router")?,
-            global_links_per_router: count("global_links_per_router")?,
-        },
-        _ => Topology::Crossbar { nodes: count("nodes")? },
+    // Which keys there can be is known with the kind.
+    let kind = root.table("topology", None)?.and_then(|table| table.word("kind", &kinds).ok().flatten());
+    let parameters: Vec<&str> = match kind {
+        Some((_, parameters)) => parameters.to_vec(),
+        None => TOPOLOGIES.iter().flat_map(|(_, parameters)| parameters.iter().copied()).collect(),
     };
-    topology.validate().map_err(|error| table.fault(error.key, format!("expected {}", error.expected)))?;
-    if table.has("nodes") && count("nodes")? != topology.nodes() {
-        let message = format!("expected {}, the nodes of this {kind}, found {}", topology.nodes(), count("nodes")?);
-        return Err(table.fault("nodes", message));
-    }
+    let keys: Vec<&str> = COMMON.into_iter().chain(parameters).collect();
+    let Some(table) = root.required_table("topology", Some(&keys))? else { return Ok(None) };
+    let Some((kind, _)) = table.required_word("kind", &kinds) else { return Ok(None) };
+    let topology = extents(kind, &table);
     let embeddings = [Embedding::Identity, Embedding::Gray].map(|embedding| (embedding.name(), embedding));
-    let embedding = table.word("embedding", &embeddings)?.unwrap_or_default();
-    Ok((topology, embedding, table.table_source()?))
+    let embedding = table.keep(table.word("embedding", &embeddings)).flatten().unwrap_or_default();
+    let source = table.table_source();
+    let stated = table.has("nodes").then(|| count(&table, "nodes"));
+    if !table.is_sound() {
+        return Ok(None);
+    }
+    topology.validate().map_err(|error| table.fault(error.key, format!("expected {}", error.expected)))?;
+    match stated.filter(|&nodes| nodes != topology.nodes()) {
+        Some(nodes) => {
+            let message = format!("expected {}, the nodes of this {kind}, found {nodes}", topology.nodes());
+            Err(table.fault("nodes", message))
+        }
+        None => Ok(Some((topology, embedding, source))),
+    }
 }
 
-fn switching(root: &Table) -> Result<(Switching, String), Diagnostic> {
-    let table = root.required_table("switching", &["source", "technique"])?;
+fn count(table: &Table, key: &str) -> usize {
+    usize::try_from(table.plain_count(key, 0)).unwrap_or(usize::MAX)
+}
+
+/// The topology of this kind with the parameters of its table, not yet checked.
+fn extents(kind: &str, table: &Table) -> Topology {
+    match kind {
+        "hypercube" => Topology::Hypercube { dimension: u32::try_from(count(table, "dimension")).unwrap_or(u32::MAX) },
+        "torus" => Topology::Torus { extents: table.counts("extents") },
+        "mesh" => Topology::Mesh { extents: table.counts("extents") },
+        "fat-tree" => Topology::FatTree { children: table.counts("children"), parents: table.counts("parents") },
+        "dragonfly" => Topology::Dragonfly {
+            groups: count(table, "groups"),
+            routers_per_group: count(table, "routers_per_group"),
+            nodes_per_router: count(table, "nodes_per_router"),
+            global_links_per_router: count(table, "global_links_per_router"),
+        },
+        _ => Topology::Crossbar { nodes: count(table, "nodes") },
+    }
+}
+
+fn switching(root: &Table) -> Result<Option<(Switching, String)>, Diagnostic> {
+    let Some(table) = root.required_table("switching", Some(&["source", "technique"]))? else { return Ok(None) };
     let techniques = Switching::ALL.map(|technique| (technique.name(), technique));
-    Ok((table.required_word("technique", &techniques)?, table.table_source()?))
+    let (technique, source) = (table.required_word("technique", &techniques), table.table_source());
+    Ok(technique.map(|technique| (technique, source)))
 }
 
 fn protocols(root: &Table) -> Result<Vec<Protocol>, Diagnostic> {
     let tables = root.tables("protocols", &PROTOCOL_KEYS)?;
-    let protocols = tables.iter().map(protocol).collect::<Result<Vec<_>, _>>()?;
-    let last = tables.len() - 1;
+    let protocols: Vec<Protocol> = tables.iter().map(protocol).collect();
+    if !tables.iter().all(Table::is_sound) {
+        return Ok(protocols);
+    }
+    let last = tables.len().saturating_sub(1);
     for (index, table) in tables.iter().enumerate() {
         match protocols[index].up_to {
             Some(_) if index == last => {
@@ -223,20 +267,20 @@ fn protocols(root: &Table) -> Result<Vec<Protocol>, Diagnostic> {
     Ok(protocols)
 }
 
-fn protocol(table: &Table) -> Result<Protocol, Diagnostic> {
+fn protocol(table: &Table) -> Protocol {
     let mut sources = Sources::new();
     let completions = Completion::ALL.map(|completion| (completion.name(), completion));
-    Ok(Protocol {
-        up_to: table.count("up_to", 0, "B", &mut sources)?,
-        send_overhead: table.cost("send_overhead", "s", &mut sources)?,
-        receive_overhead: table.cost("receive_overhead", "s", &mut sources)?,
-        send_byte_time: table.cost_or_zero("send_byte_time", "s/B", &mut sources)?,
-        receive_byte_time: table.cost_or_zero("receive_byte_time", "s/B", &mut sources)?,
-        hop_time: table.cost("hop_time", "s", &mut sources)?,
-        byte_time: table.cost("byte_time", "s/B", &mut sources)?,
-        completion: table.sourced_word("completion", &completions, &mut sources)?,
+    Protocol {
+        up_to: table.count("up_to", 0, "B", &mut sources),
+        send_overhead: table.cost("send_overhead", "s", &mut sources),
+        receive_overhead: table.cost("receive_overhead", "s", &mut sources),
+        send_byte_time: table.cost_or_zero("send_byte_time", "s/B", &mut sources),
+        receive_byte_time: table.cost_or_zero("receive_byte_time", "s/B", &mut sources),
+        hop_time: table.cost("hop_time", "s", &mut sources),
+        byte_time: table.cost("byte_time", "s/B", &mut sources),
+        completion: table.sourced_word("completion", &completions, &mut sources),
         sources,
-    })
+    }
 }
 
 fn packets(root: &Table) -> Result<Option<Packets>, Diagnostic> {
@@ -245,12 +289,12 @@ fn packets(root: &Table) -> Result<Option<Packets>, Diagnostic> {
     };
     let mut sources = Sources::new();
     let packets = Packets {
-        bytes: table.required_count("bytes", 1, &mut sources)?,
-        minimum: table.required_count("minimum", 0, &mut sources)?,
-        acknowledged: table.flag("acknowledged", &mut sources)?,
+        bytes: table.required_count("bytes", 1, "B", &mut sources),
+        minimum: table.required_count("minimum", 0, "B", &mut sources),
+        acknowledged: table.flag("acknowledged", &mut sources),
         sources,
     };
-    if packets.minimum > packets.bytes {
+    if table.is_sound() && packets.minimum > packets.bytes {
         let message =
             format!("expected at most {}, the bytes of a full packet, found {}", packets.bytes, packets.minimum);
         return Err(table.fault("minimum", message));
@@ -265,16 +309,17 @@ fn node(root: &Table) -> Result<Node, Diagnostic> {
         return Ok(Node { sources, ..Node::default() });
     };
     let mut sources = Sources::new();
-    let channels = table.count("memory_channels", 1, "", &mut sources)?;
+    let channels = table.count("memory_channels", 1, "", &mut sources);
     let node = Node {
         memory_channels: channels.map(|channels| u32::try_from(channels).unwrap_or(u32::MAX)),
-        forward_overhead: table.cost_or_zero("forward_overhead", "s", &mut sources)?,
-        forward_byte_time: table.cost_or_zero("forward_byte_time", "s/B", &mut sources)?,
-        memory_bytes: table.count("memory_bytes", 1, "B", &mut sources)?,
-        memory_available: table.count("memory_available", 0, "B", &mut sources)?,
+        forward_overhead: table.cost_or_zero("forward_overhead", "s", &mut sources),
+        forward_byte_time: table.cost_or_zero("forward_byte_time", "s/B", &mut sources),
+        memory_bytes: table.count("memory_bytes", 1, "B", &mut sources),
+        memory_available: table.count("memory_available", 0, "B", &mut sources),
         sources,
     };
     if let (Some(all), Some(available)) = (node.memory_bytes, node.memory_available)
+        && table.is_sound()
         && available > all
     {
         let message = format!("expected at most {all}, the memory of a node, found {available}");
@@ -283,19 +328,22 @@ fn node(root: &Table) -> Result<Node, Diagnostic> {
     Ok(node)
 }
 
-fn self_message(root: &Table) -> Result<MemoryCopy, Diagnostic> {
-    let table = root.required_table("self_message", &COPY_KEYS)?;
+fn self_message(root: &Table) -> Result<Option<MemoryCopy>, Diagnostic> {
+    let Some(table) = root.required_table("self_message", Some(&COPY_KEYS))? else { return Ok(None) };
     let mut sources = Sources::new();
-    Ok(MemoryCopy {
-        startup: table.cost("startup", "s", &mut sources)?,
-        byte_time: table.cost("byte_time", "s/B", &mut sources)?,
+    Ok(Some(MemoryCopy {
+        startup: table.cost("startup", "s", &mut sources),
+        byte_time: table.cost("byte_time", "s/B", &mut sources),
         sources,
-    })
+    }))
 }
 
 fn primitives(root: &Table) -> Result<Option<Primitives>, Diagnostic> {
+    let before = root.fault_count();
     let primitives = Primitives::read(root)?;
-    if let Some(costs) = &primitives {
+    if let Some(costs) = &primitives
+        && root.fault_count() == before
+    {
         let chips = costs.processors / costs.processors_per_chip;
         if chips * costs.processors_per_chip != costs.processors
             || !chips.is_power_of_two()
@@ -323,8 +371,8 @@ fn host(root: &Table) -> Result<Option<HostLink>, Diagnostic> {
     };
     let mut sources = Sources::new();
     Ok(Some(HostLink {
-        startup: table.cost("startup", "s", &mut sources)?,
-        byte_time: table.cost("byte_time", "s/B", &mut sources)?,
+        startup: table.cost("startup", "s", &mut sources),
+        byte_time: table.cost("byte_time", "s/B", &mut sources),
         sources,
     }))
 }
@@ -333,21 +381,19 @@ fn operations(root: &Table) -> Result<BTreeMap<Operation, Figure>, Diagnostic> {
     let Some(table) = root.table("operations", None)? else {
         return Ok(BTreeMap::new());
     };
-    let mut operations = BTreeMap::new();
-    for key in table.keys().into_iter().filter(|key| *key != "source") {
-        let names = Operation::ALL.map(Operation::name);
-        let operation: Operation = key.parse().map_err(|_| {
-            table.key_fault(
-                key,
-                format!("expected one of the operations {}{}", names.join(", "), did_you_mean(key, names)),
-            )
-        })?;
-        let mut sources = Sources::new();
-        let value = table.cost(key, "s", &mut sources)?;
-        let source = sources.remove(key).unwrap_or_default();
-        operations.insert(operation, Figure { value, unit: "s".to_owned(), source });
-    }
-    Ok(operations)
+    let keys = table.keys().into_iter().filter(|key| *key != "source");
+    Ok(keys.filter_map(|key| table.keep(operation(&table, key))).collect())
+}
+
+fn operation(table: &Table, key: &str) -> Result<(Operation, Figure), Diagnostic> {
+    let names = Operation::ALL.map(Operation::name);
+    let operation: Operation = key.parse().map_err(|_| {
+        table.key_fault(key, format!("expected one of the operations {}{}", names.join(", "), did_you_mean(key, names)))
+    })?;
+    let mut sources = Sources::new();
+    let value = table.cost(key, "s", &mut sources);
+    let source = sources.remove(key).unwrap_or_default();
+    Ok((operation, Figure { value, unit: "s".to_owned(), source }))
 }
 
 fn facts(root: &Table) -> Result<BTreeMap<String, Figure>, Diagnostic> {
@@ -355,9 +401,9 @@ fn facts(root: &Table) -> Result<BTreeMap<String, Figure>, Diagnostic> {
         return Ok(BTreeMap::new());
     };
     let keys = table.keys().into_iter().filter(|key| *key != "source");
-    keys.map(|key| {
-        let (value, unit, source) = table.fact(key)?;
-        Ok((key.to_owned(), Figure { value, unit, source }))
-    })
-    .collect()
+    let fact = |key: &str| {
+        let (value, unit, source) = table.keep(table.fact(key))?;
+        Some((key.to_owned(), Figure { value, unit, source }))
+    };
+    Ok(keys.filter_map(fact).collect())
 }

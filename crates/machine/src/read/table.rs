@@ -1,5 +1,9 @@
 //! A TOML table that is read key by key, each fault with its line.
+//!
+//! A wrong value does not end the reading: its fault is noted, and something that stands for it is returned, so that a
+//! file is told all of its faults at once. What is returned then is for nobody: a file with faults describes no machine.
 
+use std::cell::RefCell;
 use std::ops::Range;
 
 use serde_spanned::Spanned;
@@ -15,9 +19,19 @@ use crate::suggest::did_you_mean;
 pub(crate) struct File<'a> {
     pub path: &'a str,
     pub text: &'a str,
+    /// The faults so far.
+    pub faults: &'a RefCell<Vec<Diagnostic>>,
 }
 
 impl File<'_> {
+    /// Notes a fault, once.
+    pub fn note(self, fault: Diagnostic) {
+        let mut faults = self.faults.borrow_mut();
+        if !faults.contains(&fault) {
+            faults.push(fault);
+        }
+    }
+
     pub fn fault(self, key: impl Into<String>, span: Range<usize>, message: impl Into<String>) -> Diagnostic {
         Diagnostic::new(self.path, self.text, key.into(), span, message.into())
     }
@@ -33,6 +47,10 @@ pub(crate) struct Table<'a> {
     span: Range<usize>,
     /// The source its figures inherit.
     source: Option<String>,
+    /// Whether it has keys that it cannot have: one that is missing is then most likely one of those, misspelt.
+    has_unknown: bool,
+    /// The faults of the file before this table was read.
+    faults_before: usize,
 }
 
 /// A value under a key, with its position in the file.
@@ -48,32 +66,31 @@ struct Sourced<'a> {
     unit: Option<String>,
 }
 
+/// What a list of counts is.
+const COUNTS: &str = "a list of whole numbers, as [4, 4]";
+
 impl<'a> Table<'a> {
-    /// A table whose keys must be among `keys`; `None` allows any.
+    /// A table whose keys must be among `keys`; `None` allows any. Notes every other key.
     pub fn new(
         file: File<'a>,
         path: String,
         table: &'a DeTable<'a>,
         span: Range<usize>,
         keys: Option<&[&str]>,
-    ) -> Result<Table<'a>, Diagnostic> {
-        let mut this = Table { file, table, path, span, source: None };
+    ) -> Table<'a> {
+        let faults_before = file.faults.borrow().len();
+        let mut this = Table { file, table, path, span, source: None, has_unknown: false, faults_before };
         if let Some(keys) = keys {
-            this.refuse_other_keys(keys)?;
+            this.has_unknown = this.note_other_keys(keys);
         }
         if this.find("source").is_some() && !this.path.is_empty() {
-            this.source = Some(this.text("source")?);
+            this.source = Some(this.text("source"));
         }
-        Ok(this)
+        this
     }
 
-    /// The first of the unknown keys in the file is at fault.
-    fn refuse_other_keys(&self, keys: &[&str]) -> Result<(), Diagnostic> {
-        let unknown = self.table.keys().filter(|key| !keys.contains(&key.get_ref().as_ref()));
-        let Some(key) = unknown.min_by_key(|key| key.span().start) else {
-            return Ok(());
-        };
-        let name = key.get_ref().as_ref();
+    /// Notes the unknown keys; whether there are any.
+    fn note_other_keys(&self, keys: &[&str]) -> bool {
         // Tables that take different keys for different kinds list a key once for each of them.
         let mut listed: Vec<&str> = Vec::new();
         for key in keys {
@@ -81,9 +98,41 @@ impl<'a> Table<'a> {
                 listed.push(key);
             }
         }
-        let suggestion = did_you_mean(name, listed.iter().copied());
-        let message = format!("expected one of the keys {}{suggestion}", listed.join(", "));
-        Err(self.file.fault(self.key_path(name), key.span(), message))
+        let unknown = self.table.keys().filter(|key| !keys.contains(&key.get_ref().as_ref()));
+        let faults = unknown.map(|key| {
+            let name = key.get_ref().as_ref();
+            let suggestion = did_you_mean(name, listed.iter().copied());
+            let message = format!("expected one of the keys {}{suggestion}", listed.join(", "));
+            self.file.fault(self.key_path(name), key.span(), message)
+        });
+        faults.map(|fault| self.file.note(fault)).count() > 0
+    }
+
+    /// Whether nothing wrong was read in it so far, so that its values can be compared with each other.
+    pub fn is_sound(&self) -> bool {
+        self.fault_count() == self.faults_before
+    }
+
+    /// The faults of the whole file so far.
+    pub fn fault_count(&self) -> usize {
+        self.file.faults.borrow().len()
+    }
+
+    /// What was read; where that is a fault, it is noted.
+    pub fn keep<T>(&self, read: Result<T, Diagnostic>) -> Option<T> {
+        read.map_err(|fault| self.note(fault)).ok()
+    }
+
+    /// Notes a fault.
+    pub fn note(&self, fault: Diagnostic) {
+        self.file.note(fault);
+    }
+
+    /// Notes that a required key is missing, unless an unknown one is likely to be meant for it.
+    pub fn note_missing(&self, key: &str, expected: &str) {
+        if !self.has_unknown {
+            self.note(self.missing(key, expected));
+        }
     }
 
     /// The full name of `key` in messages.
@@ -132,48 +181,60 @@ impl<'a> Table<'a> {
     }
 
     /// The text of a required key.
-    pub fn text(&self, key: &str) -> Result<String, Diagnostic> {
+    pub fn text(&self, key: &str) -> String {
         let expected = "a text in quotes";
-        let entry = self.find(key).ok_or_else(|| self.missing(key, expected))?;
-        match entry.value {
+        let Some(entry) = self.find(key) else {
+            self.note_missing(key, expected);
+            return String::new();
+        };
+        let fault = match entry.value {
             DeValue::String(text) if text.trim().is_empty() => {
-                Err(self.file.fault(self.key_path(key), entry.span, "expected a text in quotes, found an empty one"))
+                self.file.fault(self.key_path(key), entry.span, "expected a text in quotes, found an empty one")
             }
-            DeValue::String(text) if !is_plain(text) => Err(self.file.fault(
+            DeValue::String(text) if !is_plain(text) => self.file.fault(
                 self.key_path(key),
                 entry.span,
                 format!("expected a text without control characters, found \"{}\"", shown(text)),
-            )),
-            DeValue::String(text) => Ok(text.clone().into_owned()),
-            _ => Err(self.wrong(key, &entry, expected)),
-        }
+            ),
+            DeValue::String(text) => return text.clone().into_owned(),
+            _ => self.wrong(key, &entry, expected),
+        };
+        self.note(fault);
+        String::new()
     }
 
     /// A whole number of at least `least`, without a source.
-    pub fn plain_count(&self, key: &str, least: u64) -> Result<u64, Diagnostic> {
+    pub fn plain_count(&self, key: &str, least: u64) -> u64 {
         let expected = format!("a whole number of at least {least}");
-        let entry = self.find(key).ok_or_else(|| self.missing(key, &expected))?;
-        whole(entry.value).filter(|count| *count >= least).ok_or_else(|| self.wrong(key, &entry, &expected))
+        let Some(entry) = self.find(key) else {
+            self.note_missing(key, &expected);
+            return least;
+        };
+        whole(entry.value).filter(|count| *count >= least).unwrap_or_else(|| {
+            self.note(self.wrong(key, &entry, &expected));
+            least
+        })
     }
 
     /// A list of whole numbers, without a source.
-    pub fn counts(&self, key: &str) -> Result<Vec<usize>, Diagnostic> {
-        let expected = "a list of whole numbers, as [4, 4]";
-        let entry = self.find(key).ok_or_else(|| self.missing(key, expected))?;
-        self.counts_of(key, &entry)
+    pub fn counts(&self, key: &str) -> Vec<usize> {
+        let Some(entry) = self.find(key) else {
+            self.note_missing(key, COUNTS);
+            return Vec::new();
+        };
+        self.keep(self.counts_of(key, &entry)).unwrap_or_default()
     }
 
     fn counts_of(&self, key: &str, entry: &Entry) -> Result<Vec<usize>, Diagnostic> {
-        let expected = "a list of whole numbers, as [4, 4]";
         let DeValue::Array(items) = entry.value else {
-            return Err(self.wrong(key, entry, expected));
+            return Err(self.wrong(key, entry, COUNTS));
         };
         let number = |item: &Spanned<DeValue>| whole(item.get_ref()).and_then(|count| usize::try_from(count).ok());
         items
             .iter()
             .map(|item| {
                 number(item).ok_or_else(|| {
-                    let message = format!("expected {expected}, found {} in it", name(item.get_ref()));
+                    let message = format!("expected {COUNTS}, found {} in it", name(item.get_ref()));
                     self.file.fault(self.key_path(key), item.span(), message)
                 })
             })
@@ -181,11 +242,19 @@ impl<'a> Table<'a> {
     }
 
     /// As [`Table::counts`], noting its source.
-    pub fn sourced_counts(&self, key: &str, sources: &mut Sources) -> Result<Vec<usize>, Diagnostic> {
-        let sourced = self.sourced(key)?.ok_or_else(|| self.missing(key, "a list of whole numbers, as [4, 4]"))?;
-        let counts = self.counts_of(key, &sourced.entry)?;
+    pub fn sourced_counts(&self, key: &str, sources: &mut Sources) -> Vec<usize> {
+        let Some(sourced) = self.required(key, COUNTS) else { return Vec::new() };
         sources.insert(key.to_owned(), sourced.source);
-        Ok(counts)
+        self.keep(self.counts_of(key, &sourced.entry)).unwrap_or_default()
+    }
+
+    /// The value of a required key and its source; what is missing or wrong of them is noted.
+    fn required(&self, key: &str, expected: &str) -> Option<Sourced<'a>> {
+        let sourced = self.keep(self.sourced(key))?;
+        if sourced.is_none() {
+            self.note_missing(key, expected);
+        }
+        sourced
     }
 
     /// One of `words`, without a source; `None` where the key is missing.
@@ -193,9 +262,13 @@ impl<'a> Table<'a> {
         self.find(key).map(|entry| self.word_of(key, &entry, words)).transpose()
     }
 
-    /// As [`Table::word`] for a required key.
-    pub fn required_word<T: Copy>(&self, key: &str, words: &[(&'static str, T)]) -> Result<T, Diagnostic> {
-        self.word(key, words)?.ok_or_else(|| self.missing(key, &one_of(words)))
+    /// As [`Table::word`] for a required key; `None` where that is missing or wrong, which is noted.
+    pub fn required_word<T: Copy>(&self, key: &str, words: &[(&'static str, T)]) -> Option<T> {
+        let word = self.keep(self.word(key, words))?;
+        if word.is_none() {
+            self.note_missing(key, &one_of(words));
+        }
+        word
     }
 
     fn word_of<T: Copy>(&self, key: &str, entry: &Entry, words: &[(&'static str, T)]) -> Result<T, Diagnostic> {
@@ -217,8 +290,8 @@ impl<'a> Table<'a> {
         let (entry, own, unit) = match entry.value {
             DeValue::Table(table) => {
                 let keys = ["value", "unit", "source"];
-                let inner = Table::new(self.file, path.clone(), table, entry.span.clone(), Some(&keys))?;
-                let unit = if inner.has("unit") { Some(inner.text("unit")?) } else { None };
+                let inner = Table::new(self.file, path.clone(), table, entry.span.clone(), Some(&keys));
+                let unit = inner.has("unit").then(|| inner.text("unit"));
                 let value = inner.find("value").ok_or_else(|| inner.missing("value", "the value of the figure"))?;
                 (value, inner.source, unit)
             }
@@ -235,23 +308,28 @@ impl<'a> Table<'a> {
     }
 
     /// A source for the whole table, where it must have one.
-    pub fn table_source(&self) -> Result<String, Diagnostic> {
-        self.source.clone().ok_or_else(|| self.missing("source", "where the table comes from, as a text in quotes"))
+    pub fn table_source(&self) -> String {
+        self.source.clone().unwrap_or_else(|| {
+            self.note_missing("source", "where the table comes from, as a text in quotes");
+            String::new()
+        })
     }
 
     /// A finite number of at least zero in `unit`, noting its source under the key.
-    pub fn cost(&self, key: &str, unit: &str, sources: &mut Sources) -> Result<f64, Diagnostic> {
-        self.optional_cost(key, unit, sources)?
-            .ok_or_else(|| self.missing(key, &format!("a number of at least 0, in {unit}")))
+    pub fn cost(&self, key: &str, unit: &str, sources: &mut Sources) -> f64 {
+        if !self.has(key) {
+            self.note_missing(key, &format!("a number of at least 0, in {unit}"));
+        }
+        self.cost_or_zero(key, unit, sources)
     }
 
     /// As [`Table::cost`], zero where the key is missing.
-    pub fn cost_or_zero(&self, key: &str, unit: &str, sources: &mut Sources) -> Result<f64, Diagnostic> {
-        let cost = self.optional_cost(key, unit, sources)?;
+    pub fn cost_or_zero(&self, key: &str, unit: &str, sources: &mut Sources) -> f64 {
+        let cost = self.keep(self.optional_cost(key, unit, sources)).flatten();
         if cost.is_none() {
             sources.insert(key.to_owned(), UNSTATED.to_owned());
         }
-        Ok(cost.unwrap_or(0.0))
+        cost.unwrap_or(0.0)
     }
 
     fn optional_cost(&self, key: &str, unit: &str, sources: &mut Sources) -> Result<Option<f64>, Diagnostic> {
@@ -278,46 +356,45 @@ impl<'a> Table<'a> {
     }
 
     /// A whole number of at least `least` in `unit`, noting its source; `None` where the key is missing.
-    pub fn count(&self, key: &str, least: u64, unit: &str, sources: &mut Sources) -> Result<Option<u64>, Diagnostic> {
-        let Some(sourced) = self.sourced(key)? else {
-            return Ok(None);
-        };
-        self.refuse_other_unit(key, &sourced, unit)?;
-        let expected = format!("a whole number{} of at least {least}", if unit == "B" { " of bytes" } else { "" });
+    pub fn count(&self, key: &str, least: u64, unit: &str, sources: &mut Sources) -> Option<u64> {
+        let sourced = self.keep(self.sourced(key)).flatten()?;
+        self.keep(self.refuse_other_unit(key, &sourced, unit))?;
         let count = whole(sourced.entry.value).filter(|count| *count >= least);
-        let count = count.ok_or_else(|| self.wrong(key, &sourced.entry, &expected))?;
+        if count.is_none() {
+            let expected = format!("a whole number{} of at least {least}", if unit == "B" { " of bytes" } else { "" });
+            self.note(self.wrong(key, &sourced.entry, &expected));
+        }
         sources.insert(key.to_owned(), sourced.source);
-        Ok(Some(count))
+        count
     }
 
-    /// As [`Table::count`] for a required key.
-    pub fn required_count(&self, key: &str, least: u64, sources: &mut Sources) -> Result<u64, Diagnostic> {
-        let count = self.count(key, least, "B", sources)?;
-        count.ok_or_else(|| self.missing(key, &format!("a whole number of bytes of at least {least}")))
+    /// As [`Table::count`] for a required key, in bytes where `unit` is `B`.
+    pub fn required_count(&self, key: &str, least: u64, unit: &str, sources: &mut Sources) -> u64 {
+        if !self.has(key) {
+            let bytes = if unit == "B" { " of bytes" } else { "" };
+            self.note_missing(key, &format!("a whole number{bytes} of at least {least}"));
+        }
+        // Whoever divides by what stands for a wrong count does not divide by zero.
+        self.count(key, least, unit, sources).unwrap_or(least.max(1))
     }
 
     /// `true` or `false`, noting its source.
-    pub fn flag(&self, key: &str, sources: &mut Sources) -> Result<bool, Diagnostic> {
+    pub fn flag(&self, key: &str, sources: &mut Sources) -> bool {
         let expected = "true or false";
-        let sourced = self.sourced(key)?.ok_or_else(|| self.missing(key, expected))?;
-        let DeValue::Boolean(flag) = sourced.entry.value else {
-            return Err(self.wrong(key, &sourced.entry, expected));
-        };
+        let Some(sourced) = self.required(key, expected) else { return false };
         sources.insert(key.to_owned(), sourced.source);
-        Ok(*flag)
+        let DeValue::Boolean(flag) = sourced.entry.value else {
+            self.note(self.wrong(key, &sourced.entry, expected));
+            return false;
+        };
+        *flag
     }
 
-    /// One of `words`, noting its source.
-    pub fn sourced_word<T: Copy>(
-        &self,
-        key: &str,
-        words: &[(&'static str, T)],
-        sources: &mut Sources,
-    ) -> Result<T, Diagnostic> {
-        let sourced = self.sourced(key)?.ok_or_else(|| self.missing(key, &one_of(words)))?;
-        let word = self.word_of(key, &sourced.entry, words)?;
+    /// One of `words`, noting its source; the first of them stands for a wrong one.
+    pub fn sourced_word<T: Copy>(&self, key: &str, words: &[(&'static str, T)], sources: &mut Sources) -> T {
+        let Some(sourced) = self.required(key, &one_of(words)) else { return words[0].1 };
         sources.insert(key.to_owned(), sourced.source);
-        Ok(word)
+        self.keep(self.word_of(key, &sourced.entry, words)).unwrap_or(words[0].1)
     }
 
     /// Times are in seconds and lengths in bytes whatever a file says; one that says otherwise is refused.
@@ -336,26 +413,35 @@ impl<'a> Table<'a> {
     pub fn table(&self, name: &str, keys: Option<&[&str]>) -> Result<Option<Table<'a>>, Diagnostic> {
         let Some(entry) = self.find(name) else { return Ok(None) };
         match entry.value {
-            DeValue::Table(table) => Table::new(self.file, self.key_path(name), table, entry.span, keys).map(Some),
+            DeValue::Table(table) => Ok(Some(Table::new(self.file, self.key_path(name), table, entry.span, keys))),
             _ => Err(self.wrong(name, &entry, &format!("a table [{name}]"))),
         }
     }
 
-    /// As [`Table::table`] for a required table.
-    pub fn required_table(&self, name: &str, keys: &[&str]) -> Result<Table<'a>, Diagnostic> {
-        self.table(name, Some(keys))?.ok_or_else(|| self.missing(name, &format!("a table [{name}]")))
+    /// As [`Table::table`] for a required table; `None` where that is missing, which is noted.
+    pub fn required_table(&self, name: &str, keys: Option<&[&str]>) -> Result<Option<Table<'a>>, Diagnostic> {
+        let table = self.table(name, keys)?;
+        if table.is_none() {
+            self.note_missing(name, &format!("a table [{name}]"));
+        }
+        Ok(table)
     }
 
-    /// The tables `[[name]]`, at least one.
+    /// The tables `[[name]]`, at least one; empty where they are missing, which is noted.
     pub fn tables(&self, name: &str, keys: &[&str]) -> Result<Vec<Table<'a>>, Diagnostic> {
         let expected = format!("at least one table [[{name}]]");
-        let entry = self.find(name).ok_or_else(|| self.missing(name, &expected))?;
+        let Some(entry) = self.find(name) else {
+            self.note_missing(name, &expected);
+            return Ok(Vec::new());
+        };
         let items = match entry.value {
             DeValue::Array(items) if items.iter().next().is_some() => items,
             _ => return Err(self.wrong(name, &entry, &expected)),
         };
         let read = |(index, item): (usize, &'a Spanned<DeValue<'a>>)| match item.get_ref() {
-            DeValue::Table(table) => Table::new(self.file, format!("{name}[{index}]"), table, item.span(), Some(keys)),
+            DeValue::Table(table) => {
+                Ok(Table::new(self.file, format!("{name}[{index}]"), table, item.span(), Some(keys)))
+            }
             other => {
                 let message = format!("expected a table [[{name}]], found {}", self::name(other));
                 Err(self.file.fault(format!("{name}[{index}]"), item.span(), message))
