@@ -48,7 +48,7 @@ class Command(TyperCommand):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Its own options and those of the table; in help those of the benchmarks asked about alone."""
-        own = super().get_params(ctx)
+        own = teaching.without_types(super().get_params(ctx))
         chosen = _options(ctx.meta.get(_HELPING))
         return [*own[:1], *chosen, *own[1:]]
 

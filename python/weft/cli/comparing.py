@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,14 +23,6 @@ weft compare here.csv ipsc860 ipsc1  # ratios to the first; machines run what th
 weft compare monday.csv tuesday.csv --fail-above 1.1  # exit code 3 if Tuesday is slower, beyond all intervals
 weft compare monday.csv tuesday.csv --format csv  # two runs, for other tools; or json
 """
-
-
-class Format(enum.StrEnum):
-    """How a comparison is shown."""
-
-    TABLE = "table"
-    CSV = "csv"
-    JSON = "json"
 
 
 def add_to(app: typer.Typer) -> None:
@@ -56,7 +47,7 @@ def compare(
             help="Exit code 3 where the whole interval of a ratio is above this: 1.1 for what is slower by a tenth."
         ),
     ] = None,
-    shown: Annotated[Format, typer.Option("--format", help="How it is shown.")] = Format.TABLE,
+    shown: outputs.Shown = outputs.Format.TABLE,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write the comparison to a .csv file.")] = None,
     force: outputs.Replace = False,
 ) -> None:
@@ -78,11 +69,7 @@ def compare(
     joined = side_by_side(*samples, labels=names)
     if output is not None:
         deliver(joined.write_csv().encode(), output)
-    if shown is Format.CSV:
-        typer.echo(joined.write_csv(), nl=False)
-    elif shown is Format.JSON:
-        typer.echo(joined.write_json())
-    else:
+    if not outputs.show_plainly(joined, shown):
         _show(joined)
         if alike := _alike(joined):
             typer.echo(alike)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _EXAMPLES = """
 weft fit here.csv  # startup, byte time and where the protocol changes, with intervals
 weft fit here.csv -o here.toml  # the same as a machine file, to simulate and compare
+weft fit here.csv --format json  # a row a piece, for other tools; or csv
 weft fit all.csv --machine ipsc860 --source published  # one machine of a table with several
 """
 
@@ -33,6 +34,7 @@ def fit(
         str | None, typer.Option(help="measured, simulated, predicted or published, where the file has several.")
     ] = None,
     name: Annotated[str | None, typer.Option(help="Name in the machine file. Default: the file's own name.")] = None,
+    shown: outputs.Shown = outputs.Format.TABLE,
     most_pieces: Annotated[int, typer.Option(min=1, help="The most pieces of the curve.")] = 4,
     tolerance: Annotated[
         float,
@@ -51,7 +53,11 @@ def fit(
 
     outputs.check(output, (".toml",), force=force)
     fitted = model.fit(samples.read(file), machine, source, most_pieces=most_pieces, tolerance=tolerance)
-    show(fitted)
+    if outputs.show_plainly(fitted.table(), shown):
+        for note in fitted.notes:
+            outputs.note(f"note: {note}")
+    else:
+        show(fitted)
     if output is not None:
         _refuse_unknown(fitted)
         deliver(fitted.to_machine(name or output.stem, file.name).encode(), output)

@@ -24,6 +24,7 @@ class Format(enum.StrEnum):
 
     TABLE = "table"
     CSV = "csv"
+    JSON = "json"
     PARQUET = "parquet"
 
 

@@ -109,7 +109,7 @@ def _half_width(row: dict[str, object]) -> Text:
 
 
 def write_samples(table: pl.DataFrame, shape: str) -> None:
-    """All samples as CSV, or as Parquet where standard output is no terminal.
+    """All samples as CSV, as JSON (a list of rows), or as Parquet where standard output is no terminal.
 
     Raises
     ------
@@ -117,8 +117,8 @@ def write_samples(table: pl.DataFrame, shape: str) -> None:
         For Parquet on a terminal.
     """
     ordered = table.select([*samples.REQUIRED, *(name for name in table.columns if name not in samples.REQUIRED)])
-    if shape == "csv":
-        sys.stdout.write(ordered.write_csv())
+    if shape != "parquet":
+        sys.stdout.write(ordered.write_csv() if shape == "csv" else f"{ordered.write_json()}\n")
         sys.stdout.flush()
         return
     if sys.stdout.isatty():

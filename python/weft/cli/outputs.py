@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import enum
 import glob
 import os
 import shlex
@@ -19,6 +20,8 @@ import typer
 from weft.cli import errors
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from weft.journal import Journal
 
 Force = Annotated[
@@ -26,6 +29,17 @@ Force = Annotated[
 ]
 Replace = Annotated[bool, typer.Option("--force", help="Replace output files that exist.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on with what an unfinished run left, and with the output.")]
+
+
+class Format(enum.StrEnum):
+    """How the rows of a result are shown."""
+
+    TABLE = "table"
+    CSV = "csv"
+    JSON = "json"
+
+
+Shown = Annotated[Format, typer.Option("--format", help="For people, or every row with all columns, as CSV or JSON.")]
 
 NOTHING_MEASURED = "nothing was measured yet, and nothing was written; run it again"
 """What is kept of a measurement that was interrupted before its first launch ended."""
@@ -122,6 +136,14 @@ def _impatience(journal: Journal, output: Path) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def show_plainly(rows: pl.DataFrame, shown: Format) -> bool:
+    """Print rows for other tools, if that is asked for: whether it was."""
+    if shown is Format.TABLE:
+        return False
+    typer.echo(rows.write_csv() if shown is Format.CSV else f"{rows.write_json()}\n", nl=False)
+    return True
 
 
 def note(text: str) -> None:

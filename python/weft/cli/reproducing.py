@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,20 +16,13 @@ _EXAMPLES = """
 weft reproduce dunigan-1991  # every table and figure, published and ours side by side
 weft reproduce dunigan-1991 --table 7  # one table; text: the figures that section 4 gives in words
 weft reproduce dunigan-1991 --figure 9  # one figure, as a table
-weft reproduce dunigan-1991 --format csv  # every cell as tidy rows
+weft reproduce dunigan-1991 --format csv  # every cell as tidy rows; or json
 weft reproduce george-1994  # polyshift on the CM-200: ranks 3 and 4 are predictions
 weft reproduce wu-shu-1989 --table 5  # the CM-2's router under contention, modelled
 weft reproduce wu-shu-1989 --measure --table 1  # with columns of this machine, measured now
 weft reproduce taki-1988 --figure 8  # FGHC on the simulated Multi-PSI, and measured here
 weft reproduce dunigan-1991 -o cells.csv  # every cell, for other tools
 """
-
-
-class Format(enum.StrEnum):
-    """How a reproduction is shown."""
-
-    TABLE = "table"
-    CSV = "csv"
 
 
 def _sections() -> dict[str, list[tuple[str, str]]]:
@@ -50,7 +42,7 @@ def reproduce(
         str | None, typer.Option(help="One table, by its number in the paper; A: the appendix; text: section 4.")
     ] = None,
     figure: Annotated[str | None, typer.Option(help="One figure, by its number in the paper.")] = None,
-    shown: Annotated[Format, typer.Option("--format", help="How it is shown.")] = Format.TABLE,
+    shown: outputs.Shown = outputs.Format.TABLE,
     here: Annotated[
         Path | None,
         typer.Option(help="wu-shu-1989: samples of weft measure processor,router,… for columns of this machine."),
@@ -74,9 +66,7 @@ def reproduce(
     measured = _here(paper, here, measure)
     with status() as tell:
         reproduced = reproduction(paper, table, figure, here=measured, progress=tell)
-    if shown is Format.CSV:
-        typer.echo(reproduced.cells().write_csv(), nl=False)
-    else:
+    if not outputs.show_plainly(reproduced.cells(), shown):
         from rich.console import Console
 
         from weft.papers import render

@@ -11,10 +11,21 @@ Sections = Callable[[], dict[str, list[tuple[str, str]]]]
 """Titled lists of `(name, meaning)`."""
 
 
+def without_types(parameters: list[Any]) -> list[Any]:
+    """Options as help shows them: behind a flag stands nothing that could be typed."""
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = ""
+    return parameters
+
+
 def command(examples: str, sections: Sections | None = None) -> type[TyperCommand]:
     """The class of a command whose help ends with lists and examples."""
 
     class Command(TyperCommand):
+        def get_params(self, ctx: Any) -> list[Any]:
+            return without_types(super().get_params(ctx))
+
         def format_help(self, ctx: Any, formatter: Any) -> None:
             super().format_help(ctx, formatter)
             show(examples, sections)
@@ -26,6 +37,9 @@ def group(examples: str, sections: Sections | None = None) -> type[TyperGroup]:
     """The class of a group of commands whose help ends with lists and examples."""
 
     class Group(TyperGroup):
+        def get_params(self, ctx: Any) -> list[Any]:
+            return without_types(super().get_params(ctx))
+
         def format_help(self, ctx: Any, formatter: Any) -> None:
             super().format_help(ctx, formatter)
             show(examples, sections)
