@@ -11,8 +11,9 @@ use weft_mpi::MpiComm;
 use weft_polyshift::exchange::{Exchange, Pattern, RankPlan, Storage};
 use weft_polyshift::stencil::{Block, Computation, Lying, Memory, Stepper, deep, ghosts, halo};
 
-use crate::distributed::{PyBlocks, PyRanks, PyStorage, enter, failed, failure_of, stuck, usage, without_python};
-use crate::errors::UsageError;
+use crate::blocks::PyBlocks;
+use crate::distributed::{PyRanks, PyStorage, enter, failed, failure_of, stuck, without_python};
+use crate::errors::{UsageError, usage};
 use crate::guard::{Signals, check_memory, checked_threads};
 use crate::memory::{PyMemory, span, stored};
 use crate::stencil::{boundary, check_rows};

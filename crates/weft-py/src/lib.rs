@@ -2,6 +2,7 @@
 //!
 //! Requests, rows and descriptions cross as JSON; `python/weft/_core.pyi` documents every name.
 
+mod blocks;
 mod connection_machine;
 mod conset;
 mod distributed;
@@ -35,11 +36,13 @@ mod _core {
     use super::*;
 
     #[pymodule_export]
+    use crate::blocks::PyBlocks;
+    #[pymodule_export]
     use crate::connection_machine::shift_times;
     #[pymodule_export]
     use crate::conset::{PyConnectionSet, PySchedule, compile_connections, patterns};
     #[pymodule_export]
-    use crate::distributed::{PyBlocks, PyExchange, PyRanks};
+    use crate::distributed::{PyExchange, PyRanks};
     #[pymodule_export]
     use crate::distributed_stencil::{DistributedStencil, stencil_ghosts};
     #[pymodule_export]
