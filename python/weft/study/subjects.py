@@ -130,13 +130,21 @@ def same_points(machine: Machine, wanted: pl.DataFrame) -> tuple[pl.DataFrame, l
                 run, missing = _at_distances(machine, known.name, points, distances)
                 notes += missing
             else:
-                run = simulate(machine, known.name, ranks=None if ranks is None else int(str(ranks)), **points)
+                run = _as_far(
+                    simulate(machine, known.name, ranks=None if ranks is None else int(str(ranks)), **points), part
+                )
             parts.append(run)
         except (UsageError, RunError) as error:
             notes.append(f"{machine.name} cannot run {known.name} on {ranks} ranks: {error}")
     if not parts:
         raise UsageError(notes[0] if notes else f"there is nothing that {machine.name} could run for a comparison")
     return pl.concat(parts, how="diagonal_relaxed"), notes
+
+
+def _as_far(run: pl.DataFrame, wanted: pl.DataFrame) -> pl.DataFrame:
+    """A run with the distance that the wanted rows tell: nobody chose it, so that it makes no other point of them."""
+    distances = wanted["hops"].unique()
+    return run.with_columns(distances.alias("hops")) if len(distances) == 1 else run
 
 
 def _at_distances(

@@ -3,6 +3,7 @@
 import functools
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 
@@ -48,6 +49,7 @@ MORE_MEASURED = 4
 @pytest.mark.mpi
 def test_commands_run(native, tmp_path):
     assert len(COMMANDS) > 20
+    shutil.copytree(ROOT / "tests" / "python" / "importing" / "outputs", tmp_path, dirs_exist_ok=True)
     for command in COMMANDS:
         if command in MINUTES:
             continue

@@ -48,6 +48,17 @@ def test_what_was_measured_is_compared_with_its_fit_and_with_machines(here):
     assert table["ratio here #2"].is_between(0.9, 1.1).all()
 
 
+@pytest.mark.parametrize("distance", [None, 1])
+def test_a_distance_that_nobody_chose_makes_no_other_point(tmp_path, distance):
+    """Bandwidth is between ranks 0 and 1, however far apart a machine has them."""
+    table = weft.simulate("tpu-v4", "bandwidth", bytes=64).with_columns(pl.lit(distance, pl.Int64).alias("hops"))
+    samples.write(table, tmp_path / "here.csv")
+    compared, notes = side_by_side(tmp_path / "here.csv", "frontera")
+    assert notes == []
+    assert compared["ratio frontera"].null_count() == 0
+    assert compared["hops"].to_list() == [distance]
+
+
 def test_a_comparison_uses_the_distances_that_both_have(tmp_path):
     samples.write(weft.simulate("ipsc860", "echo", bytes=8, hops="1:3"), tmp_path / "far.csv")
     table, notes = side_by_side(tmp_path / "far.csv", "hgx-h100")

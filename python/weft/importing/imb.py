@@ -1,0 +1,82 @@
+"""Output of the Intel MPI Benchmarks (IMB).
+
+A table begins with `# Benchmarking NAME` and `# #processes = N`, has a line of columns,
+`#bytes #repetitions t[usec] …`, and then a line for each length. A line of what ran out of time or memory ends with a
+word and is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from weft.importing.figures import Figure, numbers
+
+_TITLE = re.compile(r"#\s*Benchmarking\s+(\S+)")
+_PROCESSES = re.compile(r"#\s*#processes\s*=\s*(\d+)")
+_GROUPS = re.compile(r"\(\s*(\d+)\s+groups? of\s+(\d+)\s+processes")
+_MODE = re.compile(r"#\s*MODE:\s*(\S+)")
+_SUITE = re.compile(r"#\s*Intel ?\(R\) MPI Benchmarks\s+([\w.]+)")
+
+_TIMES = (
+    ("t[usec]", "mean over iterations"),
+    ("t_avg[usec]", "mean over iterations and ranks"),
+    ("t_ovrl[usec]", "mean over iterations, computation included"),
+)
+_PER_MESSAGE = ("imb-uniband", "imb-biband")
+
+
+@dataclass
+class _Table:
+    name: str
+    ranks: int | None = None
+    columns: list[str] = field(default_factory=list)
+
+
+def figures(lines: Sequence[str], where: str, ranks: int | None, benchmark: str | None) -> Iterator[Figure]:
+    """The figures of every table of the file; tables say what was run on how many ranks."""
+    table: _Table | None = None
+    version = ""
+    for line in lines:
+        if (suite := _SUITE.match(line)) is not None:
+            version = suite.group(1)
+        elif (title := _TITLE.match(line)) is not None:
+            table = _Table("imb-" + title.group(1).lower().replace("_", "-"))
+        elif table is None:
+            continue
+        elif (processes := _PROCESSES.match(line)) is not None:
+            table.ranks = int(processes.group(1))
+        elif (groups := _GROUPS.search(line)) is not None:
+            # Several groups at once are another benchmark than one alone.
+            table.name += f"-{groups.group(1)}-groups"
+        elif (mode := _MODE.match(line)) is not None:
+            table.name += f"-{mode.group(1).lower()}"
+        elif line.startswith(("#bytes", "#repetitions")):
+            table.columns = line.replace("#", "").split()
+        elif table.columns and (values := numbers(line, len(table.columns))) is not None:
+            figure = _figure(table, dict(zip(table.columns, values, strict=True)), version, ranks)
+            if figure is not None:
+                yield figure
+
+
+def _figure(table: _Table, values: dict[str, float], version: str, ranks: int | None) -> Figure | None:
+    """One line; None where its time was too short to be printed."""
+    count = table.ranks if table.ranks is not None else ranks
+    if count is None:
+        return None
+    tool = f"IMB {version}".strip()
+    length = int(values["bytes"]) if "bytes" in values else None
+    iterations = int(values["repetitions"]) if "repetitions" in values else None
+    for column, statistic in _TIMES:
+        if column in values:
+            seconds = values[column] / 1e6
+            if seconds <= 0:
+                return None
+            return Figure(table.name, count, length, seconds, f"{statistic}, of {tool}", iterations)
+    messages = values.get("Msg/sec")
+    if table.name not in _PER_MESSAGE or not messages or not length:
+        return None
+    # Rates are those of all pairs together.
+    seconds = max(count // 2, 1) / messages
+    return Figure(table.name, count, length, seconds, f"of a mean rate, of {tool}", iterations, rate=length * messages)

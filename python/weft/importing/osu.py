@@ -1,0 +1,121 @@
+"""Output of the OSU micro-benchmarks.
+
+A table begins with `# OSU MPI NAME Test vVERSION`, has a line of columns, `# Size  Avg Latency(us) …`, and then a line
+for each length.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from weft._core import UsageError
+from weft.importing.figures import MEGABYTE, Figure, numbers
+
+_TITLE = re.compile(r"#\s*OSU (?:MPI|NCCL|RCCL)(?:-\w+)?\s*(.+?)\s+Test(?:\s+v?([\w.\-]+))?\s*$", re.IGNORECASE)
+_PAIRS = re.compile(r"\[\s*pairs:\s*(\d+)\s*\](?:\s*\[\s*window size:\s*(\d+)\s*\])?")
+
+_NAMES = {
+    "latency": "osu-latency",
+    "bandwidth": "osu-bw",
+    "bi-directional bandwidth": "osu-bibw",
+    "multiple bandwidth / message rate": "osu-mbw-mr",
+    "multi latency": "osu-multi-lat",
+    "multi-threaded latency": "osu-latency-mt",
+    "multi-process latency": "osu-latency-mp",
+    "broadcast latency": "osu-bcast",
+    "all-to-all personalized exchange latency": "osu-alltoall",
+    "all-to-allv personalized exchange latency": "osu-alltoallv",
+    "all-to-allw personalized exchange latency": "osu-alltoallw",
+}
+"""Titles that are not the program's name; the others are, as `Allreduce Latency` of osu_allreduce."""
+
+_TWO_RANKS = ("osu-latency", "osu-bw", "osu-bibw", "osu-latency-mt", "osu-latency-mp")
+_TIMES = (
+    (re.compile(r"P50", re.IGNORECASE), "median over iterations"),
+    (re.compile(r"^(avg )?lat(ency)? ?\(us\)$", re.IGNORECASE), "mean over iterations"),
+    (re.compile(r"^overall ?\(us\)$", re.IGNORECASE), "mean over iterations, computation included"),
+)
+"""Columns of times, the best first, and what they are."""
+
+_RATE = re.compile(r"^(bandwidth \()?MB/s\)?$", re.IGNORECASE)
+_MESSAGES = re.compile(r"^Messages/s$", re.IGNORECASE)
+
+
+@dataclass
+class _Table:
+    name: str
+    version: str
+    columns: list[str]
+    pairs: int | None = None
+    window: int | None = None
+
+
+def figures(lines: Sequence[str], where: str, ranks: int | None, benchmark: str | None) -> Iterator[Figure]:
+    """The figures of every table of the file; `benchmark` is not needed, since tables have titles."""
+    table: _Table | None = None
+    for line in lines:
+        if (title := _TITLE.match(line)) is not None:
+            table = _Table(_name(title.group(1)), title.group(2) or "", [])
+        elif table is None:
+            continue
+        elif (pairs := _PAIRS.search(line)) is not None:
+            table.pairs, table.window = int(pairs.group(1)), int(pairs.group(2)) if pairs.group(2) else None
+        elif line.startswith("#"):
+            table.columns = _columns(line) or table.columns
+        elif table.columns and (values := numbers(line, len(table.columns))) is not None:
+            figure = _figure(table, dict(zip(table.columns, values, strict=True)), where, ranks)
+            if figure is not None:
+                yield figure
+
+
+def _name(title: str) -> str:
+    title = " ".join(title.lower().split())
+    if title in _NAMES:
+        return _NAMES[title]
+    words = title.removesuffix(" latency").replace("non-blocking ", "i").replace("persistent ", "persistent-")
+    return "osu-" + re.sub(r"[^a-z0-9]+", "-", words).strip("-")
+
+
+def _columns(line: str) -> list[str]:
+    """The columns of a line of headings; none for other comments."""
+    headings = line.lstrip("# \t")
+    if not re.match(r"(Size\b|(Avg )?Lat(ency)? ?\(us\)|Overall ?\(us\))", headings, re.IGNORECASE):
+        return []
+    return [column.strip() for column in re.split(r"\s{2,}|\t", headings) if column.strip()]
+
+
+def _ranks(table: _Table, where: str, ranks: int | None) -> int:
+    known = 2 * table.pairs if table.pairs is not None else 2 if table.name in _TWO_RANKS else None
+    if known is None and ranks is None:
+        raise UsageError(
+            f"{where}: the output of {table.name.replace('-', '_')} does not say how many ranks ran; say it: --ranks N"
+        )
+    return known if known is not None else ranks or 0
+
+
+def _figure(table: _Table, values: dict[str, float], where: str, ranks: int | None) -> Figure | None:
+    """One line; None where its time was too short to be printed."""
+    count = _ranks(table, where, ranks)
+    size = values.get("Size")
+    length = None if size is None else int(size)
+    tool = f"OSU {table.version}".strip()
+    iterations = values.get("Iterations")
+    counted = None if iterations is None else int(iterations)
+    for pattern, statistic in _TIMES:
+        column = next((column for column in values if pattern.search(column)), None)
+        if column is not None:
+            seconds = values[column] / 1e6
+            if seconds <= 0:
+                return None
+            return Figure(table.name, count, length, seconds, f"{statistic}, of {tool}", counted)
+    rate = next((value for column, value in values.items() if _RATE.match(column)), None)
+    if rate is None or rate <= 0 or not length:
+        return None
+    both = 2 if table.name == "osu-bibw" else 1
+    per_pair = rate * MEGABYTE / (table.pairs or 1) / both
+    messages = next((value for column, value in values.items() if _MESSAGES.match(column)), None)
+    seconds = (table.pairs or 1) / messages if messages else length / per_pair
+    window = f", windows of {table.window}" if table.window else ""
+    return Figure(table.name, count, length, seconds, f"of a mean rate, of {tool}{window}", counted, rate * MEGABYTE)

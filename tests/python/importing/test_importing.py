@@ -1,0 +1,185 @@
+"""Output of OSU's, IMB's and NCCL's benchmarks as samples."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies
+from typer.testing import CliRunner
+
+from weft import UsageError, importing
+from weft.cli.main import app
+
+OUTPUTS = Path(__file__).parent / "outputs"
+
+OSU = (OUTPUTS / "osu.txt").read_text()
+
+IMB = (OUTPUTS / "imb.log").read_text()
+
+NCCL = """
+# nccl-tests version 2.18.2 nccl-headers=23007 nccl-library=23007
+# Collective test starting: {test}_perf
+# nThread 1 nGpus 1 minBytes 8 maxBytes 1048576 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1 validation: 1
+# Using devices
+#  Rank  0 Group  0 Pid  15784 on  nid007106 device  0 [0009:01:00] NVIDIA GH200 120GB
+#  Rank  1 Group  0 Pid  24926 on  nid007109 device  0 [0009:01:00] NVIDIA GH200 120GB
+NCCL version 2.20.5+cuda12.4
+#
+#                                                              out-of-place                       in-place
+#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong
+#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)
+           8             2     float     sum      -1    13.10    0.00    0.00       0    12.90    0.00    0.00       0
+     1048576        262144     float     sum      -1   250.00    4.19    4.19     N/A   240.00    4.37    4.37     N/A
+# Out of bounds values : 0 OK
+"""
+
+
+def read(folder, text, **more):
+    path = folder / "old.txt"
+    path.write_text(text)
+    return importing.read([path], **more)
+
+
+def points(table):
+    return [tuple(row.values()) for row in table.select("benchmark", "ranks", "bytes", "seconds").to_dicts()]
+
+
+def test_tables_of_osu(native, tmp_path):
+    table = read(tmp_path, OSU, ranks=8)
+    assert points(table) == [
+        ("echo", 2, 0, pytest.approx(0.22e-6)),
+        ("echo", 2, 8, pytest.approx(1.25e-6)),
+        ("osu-mbw-mr", 30, 8, pytest.approx(1e-6)),  # 15 pairs, 15 million messages a second of all of them
+        ("osu-bibw", 2, 1000, pytest.approx(1e-5)),  # 200 MB/s of both directions
+        ("allreduce", 8, 8, pytest.approx(2.5e-6)),  # the line of no time is no figure
+        ("barrier", 8, None, pytest.approx(0.91e-6)),
+        ("osu-iallreduce", 8, 8, pytest.approx(5e-6)),
+    ]
+    assert table["note"].to_list()[:3] == [
+        "mean over iterations, of OSU 7.4",
+        "mean over iterations, of OSU 7.4",
+        "of a mean rate, of OSU 5.6.3, windows of 64",
+    ]
+    assert table["iterations"].to_list()[4] == 1000
+
+
+def test_medians_of_osu_are_preferred(native, tmp_path):
+    text = (
+        "# OSU MPI Latency Test v7.4\n"
+        "# Size        Avg Lat(us)  P50 Tail Lat(us)  P90 Tail Lat(us)  P99 Tail Lat(us)\n"
+        "8   1.30   0.64   0.90   2.00\n"
+    )
+    table = read(tmp_path, text)
+    assert points(table) == [("echo", 2, 8, pytest.approx(0.64e-6))]
+    assert table["note"].item() == "median over iterations, of OSU 7.4"
+
+
+def test_tables_of_imb(native, tmp_path):
+    assert points(read(tmp_path, IMB)) == [
+        ("echo", 2, 0, pytest.approx(0.51e-6)),
+        ("echo", 2, 4194304, pytest.approx(400e-6)),
+        ("imb-sendrecv-2-groups", 4, 8, pytest.approx(2e-6)),  # another benchmark than one group alone
+        ("allreduce", 144, 8, pytest.approx(11.69e-6)),
+        ("bandwidth", 4, 64, pytest.approx(1e-6)),  # two pairs, 2 million messages a second
+        ("barrier", 4, None, pytest.approx(1e-6)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("test", "benchmark", "lengths"),
+    [
+        ("all_reduce", "allreduce", [8, 1048576]),
+        ("all_gather", "allgather", [4, 524288]),
+        ("reduce_scatter", "nccl-reduce-scatter", [4, 524288]),
+        ("alltoall", "alltoall", [4, 524288]),
+        ("broadcast", "broadcast", [8, 1048576]),
+    ],
+)
+def test_tables_of_nccl(native, tmp_path, test, benchmark, lengths):
+    table = read(tmp_path, NCCL.format(test=test))
+    assert points(table) == [
+        (benchmark, 2, lengths[0], pytest.approx(13.1e-6)),
+        (benchmark, 2, lengths[1], pytest.approx(250e-6)),
+    ]
+    assert table["iterations"].to_list() == [20, 20]
+    assert table["rate"][1] == pytest.approx(1048576 / 250e-6)
+    assert table["library"][0] == "NCCL version 2.20.5+cuda12.4"
+
+
+@pytest.mark.parametrize("label", ["[1,0]<stdout>:", "[0] ", "0: ", "    "])
+@pytest.mark.parametrize("text", [OSU, IMB, NCCL.format(test="all_reduce")])
+def test_labels_of_launchers_are_passed_over(native, tmp_path, label, text):
+    labelled = "".join(f"{label}{line}\n" for line in text.splitlines())
+    assert read(tmp_path, labelled, ranks=2 if "nccl" in text else 8).equals(
+        read(tmp_path, text, ranks=2 if "nccl" in text else 8)
+    )
+
+
+def test_files_are_repetitions(native, tmp_path):
+    first, second = tmp_path / "one.log", tmp_path / "two.log"
+    first.write_text(OSU)
+    second.write_text(IMB)
+    table = importing.read([first, second, first], ranks=8)
+    echoes = table.filter((pl.col("benchmark") == "echo") & (pl.col("bytes") == 0))
+    assert echoes["repetition"].to_list() == [0, 1, 2]
+    assert set(table["machine"]) == {"one"}
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "message"),
+    [
+        (
+            "nothing of that kind\n",
+            {},
+            "no table of OSU's, IMB's or NCCL's benchmarks in it; expected a heading such as",
+        ),
+        ("", {}, "no table of OSU's"),
+        (OSU, {}, "the output of osu_allreduce does not say how many ranks ran; say it: --ranks N"),
+        (NCCL.replace("# Collective test starting: {test}_perf\n", ""), {}, "does not say which of NCCL's tests ran"),
+        (NCCL.format(test="all_reduce"), {"ranks": 8}, "the output lists 2 ranks, and --ranks says 8"),
+    ],
+)
+def test_what_cannot_be_read_is_said(native, tmp_path, text, more, message):
+    with pytest.raises(UsageError) as raised:
+        read(tmp_path, text, **more)
+    assert message in str(raised.value)
+    assert str(tmp_path / "old.txt") in str(raised.value)
+
+
+def test_no_file_is_refused():
+    with pytest.raises(UsageError, match="nothing to import"):
+        importing.read([])
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(strategies.data())
+def test_any_text_ends_with_samples_or_a_message(native, tmp_path_factory, data):
+    """Lines of real output, cut, repeated and mixed with others."""
+    lines = (OSU + IMB + NCCL.format(test="all_gather")).splitlines()
+    pieces = data.draw(strategies.lists(strategies.sampled_from(lines) | strategies.text(max_size=30), max_size=40))
+    cut = data.draw(strategies.integers(0, 60))
+    path = tmp_path_factory.mktemp("any") / "any.txt"
+    path.write_text("\n".join(pieces)[: max(0, len("\n".join(pieces)) - cut)], encoding="utf-8", errors="replace")
+    try:
+        table = importing.read([path], ranks=2)
+    except UsageError as error:
+        assert "any.txt" in str(error)  # noqa: PT017
+    else:
+        assert len(table)
+        assert (table["seconds"] > 0).all()
+
+
+def test_the_command_writes_samples_that_are_compared(native, tmp_path):
+    (tmp_path / "old.txt").write_text(OSU)
+    run = CliRunner().invoke
+    output = tmp_path / "old.csv"
+    result = run(app, ["import", str(tmp_path / "old.txt"), "--ranks", "8", "-o", str(output), "--machine", "blue"])
+    assert result.exit_code == 0, result.output
+    assert "osu-mbw-mr" in result.output
+    again = run(app, ["import", str(tmp_path / "old.txt"), "--ranks", "8", "-o", str(output)])
+    assert again.exit_code != 0
+    printed = run(app, ["import", str(tmp_path / "old.txt"), "--ranks", "8", "--format", "json"])
+    assert len(json.loads(printed.output)) == 7
+    compared = run(app, ["compare", str(output), "frontera", "--format", "csv"])
+    assert compared.exit_code == 0, compared.output
