@@ -74,10 +74,10 @@ def operand(vp: Any, value: Any, name: str) -> Any:
         For anything else.
     """
     if value.__class__ is ParallelVariable:
-        if value.vp is not vp:
+        if not vp.is_alike(value.vp):
             raise UsageError(
-                f"{name}: the variables are of two VP sets, {vp!r} and {value.vp!r}; get and send within one, or move "
-                "elements through numpy (other.array(x.numpy()))"
+                f"{name}: the variables are of two VP sets, {vp!r} and {value.vp!r}; move elements from one to the "
+                "other with get or send (into=…, vp=…)"
             )
         return value.data
     if value.__class__ in _SCALARS or isinstance(value, np.generic):

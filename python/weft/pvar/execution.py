@@ -80,6 +80,8 @@ class Execution(Protocol):
     """Where that begins in the grid."""
     ranks: int
     """How many processes."""
+    communicator: Any
+    """Theirs; None of a process alone."""
 
     def agree(self, error: str | None) -> None:
         """Raises UsageError on every rank where there is an error on any."""
@@ -117,12 +119,22 @@ class Execution(Protocol):
     def scan(self, data: Array, how: Scan) -> Array:
         """Running combinations along an axis; zero where nobody is selected."""
 
-    def get(self, data: Array, addresses: Array, mask: Array | None) -> Array:
-        """The elements at the addresses; zero where nobody is selected. Raises UsageError for addresses of nobody."""
+    def is_with(self, other: Any) -> bool:
+        """Whether the same processes have the other's elements, so that messages can pass between both."""
 
-    def send(self, data: Array, addresses: Array, into: Array, how: Send) -> None:
+    def is_alike(self, other: Any) -> bool:
+        """Whether every process has the same elements of both."""
+
+    def get(self, data: Array, addresses: Array, mask: Array | None, source: Any = None) -> Array:
+        """The elements at the addresses; zero where nobody is selected. Raises UsageError for addresses of nobody.
+
+        `source` is the execution whose elements `data` are, where it is another than this, whose processors ask.
+        """
+
+    def send(self, data: Array, addresses: Array, into: Array, how: Send, target: Any = None) -> None:
         """Puts elements to addresses, combined with each other and with what is there, unless that is fresh.
 
+        `target` is the execution whose elements `into` are, where it is another than this, whose processors send.
         Raises UsageError for addresses out of range and, without an operator, for collisions; `into` is then as before.
         """
 

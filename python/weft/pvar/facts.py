@@ -49,7 +49,7 @@ class Facts:
         return max(1, round(self.messages / self.targets)) if self.targets else 1
 
 
-def of(addresses: Any, mask: Any, shape: tuple[int, ...]) -> Facts:
+def of(addresses: Any, mask: Any, shape: tuple[int, ...] | None) -> Facts:
     """What there is to know.
 
     Parameters
@@ -57,7 +57,7 @@ def of(addresses: Any, mask: Any, shape: tuple[int, ...]) -> Facts:
     addresses, mask
         Of the whole grid.
     shape
-        The grid's.
+        The grid's; None for messages from or to another grid, which no shift and no spread could replace.
     """
     flat = addresses.reshape(-1)
     own = np.arange(flat.size) if mask is None else np.flatnonzero(mask.reshape(-1))
@@ -67,8 +67,8 @@ def of(addresses: Any, mask: Any, shape: tuple[int, ...]) -> Facts:
     arrived = np.bincount(to, minlength=1)
     used = np.flatnonzero(arrived)
     clustered = used.size > 1 and used.size * 2 > int(used[-1]) - int(used[0]) + 1
-    shift, around = _shift(own, to, shape)
-    line = None if shift is not None else _line(own, to, shape)
+    shift, around = (None, False) if shape is None else _shift(own, to, shape)
+    line = None if shift is not None or shape is None else _line(own, to, shape)
     return Facts(
         messages=int(to.size),
         targets=int(used.size),

@@ -18,6 +18,7 @@ class Local:
     """See `weft.pvar.execution.Execution`."""
 
     ranks = 1
+    communicator = None
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.shape = shape
@@ -103,21 +104,29 @@ class Local:
         result = scanned(data, how)
         return result if how.word is None else words.wrap(result, how.word)
 
-    def get(self, data: Array, addresses: Array, mask: Array | None) -> Array:
-        """By numpy's indexing."""
+    def is_with(self, other: Any) -> bool:
+        """Those of one process."""
+        return isinstance(other, Local)
+
+    def is_alike(self, other: Any) -> bool:
+        """Those of one shape."""
+        return isinstance(other, Local) and other.shape == self.shape
+
+    def get(self, data: Array, addresses: Array, mask: Array | None, source: Any = None) -> Array:
+        """By numpy's indexing; the elements of any source are all here."""
         if mask is None:
-            check_addresses(addresses, self.size, "get")
+            check_addresses(addresses, data.size, "get")
             return data.reshape(-1)[addresses]
         chosen = addresses[mask]
-        check_addresses(chosen, self.size, "get")
-        result = np.zeros(data.shape, data.dtype)
+        check_addresses(chosen, data.size, "get")
+        result = np.zeros(addresses.shape, data.dtype)
         result[mask] = data.reshape(-1)[chosen]
         return result
 
-    def send(self, data: Array, addresses: Array, into: Array, how: Send) -> None:
+    def send(self, data: Array, addresses: Array, into: Array, how: Send, target: Any = None) -> None:
         """Messages in the order of their senders."""
         to, values = how.messages(data, addresses)
-        check_addresses(to, self.size, "send")
+        check_addresses(to, into.size, "send")
         if how.operator is None and (collided := collision(to)) is not None:
             raise UsageError(refusal(*collided))
         deliver(to, values, into, how)

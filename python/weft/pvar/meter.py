@@ -272,11 +272,22 @@ class Meter:
             vp, f"shift {form}", kind, bits, axis=axis, extent=extent, hops=hops, scalar=not circular, arrays=arrays
         )
 
-    def routed(self, vp: VPSet, name: str, bits: int, moved: tuple[Any, Any, Any], mode: str, dtype: str = "") -> None:
-        """A get or a send: of what, by which addresses, to what."""
+    def routed(
+        self,
+        vp: VPSet,
+        name: str,
+        bits: int,
+        moved: tuple[Any, Any, Any],
+        mode: str,
+        within: bool,
+        dtype: str = "",
+    ) -> None:
+        """A get or a send: of what, by which addresses, to what; within this VP set, or from or to another."""
         run, addresses = vp.execution, moved[1]
         converted = addresses.dtype != np.int64
-        routing = facts.of(run.whole(addresses), None if vp.mask is None else run.whole(vp.mask), vp.shape)
+        routing = facts.of(
+            run.whole(addresses), None if vp.mask is None else run.whole(vp.mask), vp.shape if within else None
+        )
         if mode == "allowed" and routing.most > MAX_COLLISIONS and vp.machine != "here":
             raise UsageError(
                 f"get: {routing.most} processors fetch from one; with collisions allowed {vp.machine} takes at most "

@@ -153,27 +153,28 @@ class Native(Local):
         _core.array_scan(data, result, operator, axis, segments, mask, exclusive, down)
         return result if word is None else words.wrap(result, word)
 
-    def get(self, data: Array, addresses: Array, mask: Array | None) -> Array:
+    def get(self, data: Array, addresses: Array, mask: Array | None, source: Any = None) -> Array:
         """By the kernel."""
         if data.dtype == np.float16:
-            return super().get(data, addresses, mask)
+            return super().get(data, addresses, mask, source)
         if mask is None and addresses.size < FEW:
             # No bit is set that an address cannot have: that is quicker to know than the least and the largest.
-            if not 0 <= np.bitwise_or.reduce(addresses, axis=None) < self.size:
-                local.check_addresses(addresses, self.size, "get")
+            if not 0 <= np.bitwise_or.reduce(addresses, axis=None) < data.size:
+                local.check_addresses(addresses, data.size, "get")
             return data.reshape(-1)[addresses]
-        result = self.empty(data.shape, data.dtype) if mask is None else np.zeros(data.shape, data.dtype)
+        shape = addresses.shape
+        result = self.empty(shape, data.dtype) if mask is None else np.zeros(shape, data.dtype)
         try:
             _core.array_gather(data, _index(addresses), result, mask)
         except UsageError:
-            local.check_addresses(addresses if mask is None else addresses[mask], self.size, "get")
+            local.check_addresses(addresses if mask is None else addresses[mask], data.size, "get")
             raise
         return result
 
-    def send(self, data: Array, addresses: Array, into: Array, how: Send) -> None:
+    def send(self, data: Array, addresses: Array, into: Array, how: Send, target: Any = None) -> None:
         """By the kernel; a target that is fresh begins with what changes nothing, and is zero where nothing arrives."""
         if data.dtype == np.float16:
-            super().send(data, addresses, into, how)
+            super().send(data, addresses, into, how, target)
             return
         operator, mask, word, fresh = how
         index = _index(addresses)
@@ -187,7 +188,7 @@ class Native(Local):
                 self.keep_workspace(workspace)
         except UsageError:
             to, _ = how.messages(data, addresses)
-            local.check_addresses(to, self.size, "send")
+            local.check_addresses(to, into.size, "send")
             if operator is None and (collided := local.collision(to)) is not None:
                 raise UsageError(local.refusal(*collided)) from None
             raise

@@ -31,7 +31,7 @@ class OverRanks:
         # Left to the geometry, an axis is in NEWS order wherever the number of ranks allows that.
         orders: Any = tuple("send" if one == "send" else None for one in order)
         self.geometry = Geometry(shape, comm=comm, order=orders, grid=grid)
-        self._run = self.geometry.communicator
+        self.communicator = self._run = self.geometry.communicator
         self.ranks = self._run.size
         self.shape = self.geometry.local_shape()
         self.start = self.geometry.start()
@@ -191,12 +191,21 @@ class OverRanks:
                 carried = np.where(flags[1], values, UFUNCS[operator](carried, values))
         return carried.astype(result.dtype, copy=False), carrying
 
-    def get(self, data: Array, addresses: Array, mask: Array | None) -> Array:
+    def is_with(self, other: Any) -> bool:
+        """Those of the same communicator."""
+        return isinstance(other, OverRanks) and other._run is self._run
+
+    def is_alike(self, other: Any) -> bool:
+        """Those of the same blocks, too."""
+        return self.is_with(other) and bool(other.geometry == self.geometry)
+
+    def get(self, data: Array, addresses: Array, mask: Array | None, source: OverRanks | None = None) -> Array:
         """Offsets to the ranks that have them, elements back. Collective."""
+        source = source or self
         wanted = addresses.reshape(-1) if mask is None else addresses[mask]
-        what = f"get of {data.dtype}, {_who(mask)}"
-        self.agree(local.outside(wanted, self._size, "get"), what)
-        owners, offsets = self._located(wanted)
+        what = f"get of {data.dtype} from {source._whole}, {_who(mask)}"
+        self.agree(local.outside(wanted, source._size, "get"), what)
+        owners, offsets = source._located(wanted)
         order = np.argsort(owners, kind="stable")
         counts = np.bincount(owners, minlength=self.ranks)
         call = digest("{} on {}", what, self._whole)
@@ -211,14 +220,15 @@ class OverRanks:
         result[mask] = came
         return result
 
-    def send(self, data: Array, addresses: Array, into: Array, how: Send) -> None:
+    def send(self, data: Array, addresses: Array, into: Array, how: Send, target: OverRanks | None = None) -> None:
         """Elements with offset and sender to the ranks that have the offsets. Collective."""
+        target = target or self
         to, values = how.messages(data, addresses)
         senders = self._own_addresses() if how.mask is None else self._own_addresses()[how.mask.reshape(-1)]
         word = "" if how.word is None else f" of {how.word} bits"
-        what = f"send {how.operator or 'without combining'} of {data.dtype}{word}, {_who(how.mask)}"
-        self.agree(local.outside(to, self._size, "send"), what)
-        owners, offsets = self._located(to)
+        what = f"send {how.operator or 'without combining'} of {data.dtype}{word} to {target._whole}, {_who(how.mask)}"
+        self.agree(local.outside(to, target._size, "send"), what)
+        owners, offsets = target._located(to)
         order = np.argsort(owners, kind="stable")
         counts = np.bincount(owners, minlength=self.ranks)
         message = np.empty(to.size, dtype=[("offset", np.int64), ("sender", np.int64), ("value", data.dtype)])
@@ -229,7 +239,8 @@ class OverRanks:
         if how.operator is None:
             collided = local.collision(came["offset"])
             self.agree(
-                None if collided is None else local.refusal(collided[0], int(self._own_addresses()[collided[1]])), what
+                None if collided is None else local.refusal(collided[0], int(target._own_addresses()[collided[1]])),
+                what,
             )
         local.deliver(came["offset"], came["value"], into, how)
 

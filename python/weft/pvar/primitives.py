@@ -260,8 +260,8 @@ def get(x: ParallelVariable, address: Any, *, collisions: Collisions = "many") -
     x
         A parallel variable.
     address
-        A variable of integers: numbers of processors (as `VPSet.address`), or a tuple with a variable or a number for
-        each coordinate.
+        A variable of integers: numbers of processors of the VP set of `x` (as `VPSet.address`), or a tuple with a
+        variable or a number for each coordinate. Its own VP set, of any shape, is that of those who fetch.
     collisions
         How the machine is to meet processors that fetch from the same one: "allowed" (one after the other; on the
         CM-2 at most 32), "many" (sorted), "backward" (combined on the way there, spread on the way back, for
@@ -270,35 +270,50 @@ def get(x: ParallelVariable, address: Any, *, collisions: Collisions = "many") -
     Returns
     -------
     ParallelVariable
-        Zero where not selected.
+        Of the VP set of `address`; zero where not selected.
 
     Raises
     ------
     UsageError
-        For addresses of no processor where one is selected, and, on a machine that has such a limit, more than 32
-        processors that fetch from one with collisions allowed.
+        For addresses of no processor where one is selected, VP sets of different machines or ranks, and, on a machine
+        that has such a limit, more than 32 processors that fetch from one with collisions allowed.
 
     Examples
     --------
     >>> import numpy as np, weft
     >>> vp = weft.VPSet((4,))
-    >>> get(vp.array(np.array([3, 1, 4, 1])), 3 - vp.address())
+    >>> x = vp.array(np.array([3, 1, 4, 1]))
+    >>> get(x, 3 - vp.address())
     <ParallelVariable (4,) of int64: [1 4 1 3]>
+    >>> pair = weft.VPSet((2,))
+    >>> get(x, 2 * pair.address())
+    <ParallelVariable (2,) of int64: [3 4]>
     """
-    vp = _vp(x, "get")
+    source = _vp(x, "get")
     if collisions not in ("allowed", "many", "backward"):
         raise UsageError(
             f"get: there is no way {collisions!r} to meet collisions; there are 'allowed', 'many', 'backward'"
         )
-    to = _addresses(vp, address, "get")
-    fetched = ParallelVariable(vp, vp.execution.get(x.data, to, vp.mask), x.word)
+    vp = _asking(source, address)
+    to = _addresses(vp, address, source, "get")
+    data = (
+        vp.execution.get(x.data, to, vp.mask)
+        if vp is source
+        else vp.execution.get(x.data, to, vp.mask, source.execution)
+    )
+    fetched = _variable(vp, data, x.word)
     if vp.meter is not None:
-        vp.meter.routed(vp, "get", x.bits, (x.data, to, fetched.data), collisions)
+        vp.meter.routed(vp, "get", x.bits, (x.data, to, fetched.data), collisions, vp is source)
     return fetched
 
 
 def send(
-    x: ParallelVariable, address: Any, *, combine: str | None = None, into: ParallelVariable | None = None
+    x: ParallelVariable,
+    address: Any,
+    *,
+    combine: str | None = None,
+    into: ParallelVariable | None = None,
+    vp: VPSet | None = None,
 ) -> ParallelVariable:
     """Each selected processor sends its element to an address, through the router.
 
@@ -307,19 +322,23 @@ def send(
     x
         A parallel variable.
     address
-        As for `get`. Who gets something need not be selected.
+        A variable of integers of the VP set of `x`: numbers of processors (as `VPSet.address`), or a tuple with a
+        variable or a number for each coordinate. Who gets something need not be selected.
     combine
         What several elements that arrive at one processor come to: "add", "max", "min", "logand", "logior", "and",
         "or", "overwrite" (that of the sender with the highest address). Without it several are an error.
     into
         A variable that takes what arrives, combined with what it holds (`combine`) or in place of it, and is returned.
-        Without it there are zeros where nothing arrives. Where Ctrl-C ends a long send it holds anything.
+        Without it there are zeros where nothing arrives. Where Ctrl-C ends a long send it holds anything. Addresses are
+        of its VP set, which may have any shape.
+    vp
+        The VP set that gets the elements, where it is another and there is no `into`.
 
     Raises
     ------
     UsageError
-        For collisions without `combine`, addresses of no processor, a dtype without the operator, and a target of
-        another dtype, word length or VP set.
+        For collisions without `combine`, addresses of no processor, a dtype without the operator, a target of another
+        dtype or word length, and VP sets of different machines or ranks.
 
     Examples
     --------
@@ -327,23 +346,63 @@ def send(
     >>> vp = weft.VPSet((4,))
     >>> send(vp.array(np.array([3, 1, 4, 1])), vp.address() // 2, combine="add")
     <ParallelVariable (4,) of int64: [4 5 0 0]>
+    >>> sums = send(vp.array(np.array([3, 1, 4, 1])), vp.address() // 2, combine="add", vp=weft.VPSet((2,)))
+    >>> sums
+    <ParallelVariable (2,) of int64: [4 5]>
     """
-    vp = _vp(x, "send")
+    own = _vp(x, "send")
+    whose = _receiving(own, into, vp)
     operator = None if combine is None else operators.check(combine, x.data.dtype, "send", ("overwrite",))
-    to = _addresses(vp, address, "send")
-    target = _target(vp, x, into, "send")
+    to = _addresses(own, address, whose, "send")
+    target = _target(whose, x, into, "send")
     values = x.data
     if into is not None and target.data is values:
         values = values.copy()
-    vp.execution.send(values, to, target.data, Send(operator, vp.mask, x.word, into is None))
-    if vp.meter is not None:
-        vp.meter.routed(vp, f"send {operator or 'plain'}", x.bits, (values, to, target.data), "many", x.data.dtype.name)
+    how = Send(operator, own.mask, x.word, into is None)
+    own.execution.send(values, to, target.data, how, None if whose is own else whose.execution)
+    if own.meter is not None:
+        name, moved = f"send {operator or 'plain'}", (values, to, target.data)
+        own.meter.routed(own, name, x.bits, moved, "many", whose is own, x.data.dtype.name)
     return target
+
+
+def _asking(source: VPSet, address: Any) -> VPSet:
+    """The VP set of those who fetch: that of the address, which may be another than that of what is fetched."""
+    parts = address if isinstance(address, tuple) else (address,)
+    vp = next((one.vp for one in parts if one.__class__ is ParallelVariable), source)
+    return _together(vp, source, "get")
+
+
+def _receiving(own: VPSet, into: ParallelVariable | None, vp: VPSet | None) -> VPSet:
+    """The VP set of those who get what is sent."""
+    if into is None:
+        return own if vp is None else _together(own, vp, "send", vp)
+    whose = _vp(into, "send: into")
+    if vp is not None and vp is not whose:
+        raise UsageError(f"send: into is of {whose!r}, but vp is {vp!r}; into says which VP set gets the elements")
+    return _together(own, whose, "send", whose)
+
+
+def _together(vp: VPSet, other: VPSet, what: str, chosen: VPSet | None = None) -> VPSet:
+    """The chosen of two VP sets (by default the first), between which messages can pass."""
+    if other is not vp and not vp.is_with(other):
+        raise UsageError(
+            f"{what}: {vp!r} and {other!r} are not on the same machine and ranks; make one with machine=… and comm=… "
+            "of the other"
+        )
+    return vp if chosen is None else chosen
+
+
+def _variable(vp: VPSet, data: Any, word: int | None) -> ParallelVariable:
+    """A variable of a VP set that may not know words of this length yet."""
+    if word is not None:
+        vp.irregular()
+    return ParallelVariable(vp, data, word)
 
 
 def _target(vp: VPSet, x: ParallelVariable, into: ParallelVariable | None, what: str) -> ParallelVariable:
     if into is None:
-        return ParallelVariable(vp, np.zeros(vp.execution.shape, x.data.dtype), x.word)
+        return _variable(vp, np.zeros(vp.execution.shape, x.data.dtype), x.word)
     _same(vp, into, f"{what}: into")
     if into.data.dtype != x.data.dtype or into.word != x.word:
         raise UsageError(
@@ -353,8 +412,8 @@ def _target(vp: VPSet, x: ParallelVariable, into: ParallelVariable | None, what:
     return into
 
 
-def _addresses(vp: VPSet, address: Any, what: str) -> Any:
-    """Numbers of processors."""
+def _addresses(vp: VPSet, address: Any, whose: VPSet, what: str) -> Any:
+    """Numbers of processors of a VP set, which those of another (or the same) know."""
     if address.__class__ is ParallelVariable:
         _same(vp, address, f"{what}: the address")
         if address.data.dtype.kind not in "iu":
@@ -364,12 +423,14 @@ def _addresses(vp: VPSet, address: Any, what: str) -> Any:
         raise UsageError(
             f"{what}: a {type(address).__name__} is no address; expected an integer variable, or a tuple of coordinates"
         )
-    if len(address) != vp.ndim:
-        raise UsageError(f"{what}: an address has {vp.ndim} coordinates, not {len(address)}: the shape is {vp.shape}")
+    if len(address) != whose.ndim:
+        raise UsageError(
+            f"{what}: an address has {whose.ndim} coordinates, not {len(address)}: the shape is {whose.shape}"
+        )
     total: Any = np.zeros(vp.execution.shape, dtype=np.int64)
     error: str | None = None
     along: Any
-    for axis, (one, extent) in enumerate(zip(address, vp.shape, strict=True)):
+    for axis, (one, extent) in enumerate(zip(address, whose.shape, strict=True)):
         if one.__class__ is ParallelVariable:
             _same(vp, one, f"{what}: coordinate {axis}")
             along = one.data
@@ -398,7 +459,7 @@ def _vp(x: Any, what: str) -> VPSet:
 def _same(vp: VPSet, other: Any, what: str) -> None:
     if other.__class__ is not ParallelVariable:
         raise UsageError(f"{what}: a {type(other).__name__} is no parallel variable; vp.array(…) makes one")
-    if other.vp is not vp:
+    if not vp.is_alike(other.vp):
         raise UsageError(f"{what} is of another VP set, {other.vp!r}, not {vp!r}")
 
 

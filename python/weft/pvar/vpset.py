@@ -46,8 +46,8 @@ class VPSet:
         consecutive processors), or one of them for each axis. Default: "news". Over ranks that needs a power of two of
         them along the axis, else it is as "send".
     comm
-        A communicator of mpi4py whose ranks the grid is divided over. Default: the ranks of this run, or this process
-        alone.
+        A communicator of mpi4py whose ranks the grid is divided over, or another VP set, whose ranks these are too.
+        Default: the ranks of this run, or this process alone.
     grid
         Ranks along each axis, where they shall not be chosen.
     meter
@@ -84,6 +84,8 @@ class VPSet:
         self.ndim = len(self.shape)
         self.size = math.prod(self.shape)
         self.order = _orders(order, self.ndim)
+        if isinstance(comm, VPSet):
+            comm = comm.execution.communicator
         self.execution: Execution = _execution(self.shape, self.order, comm, grid)
         self._elements = math.prod(self.execution.shape)
         memory.check(self._elements, f"one variable of 8 bits on {self.shape} virtual processors")
@@ -140,6 +142,14 @@ class VPSet:
     def meter(self, meter: Meter | None) -> None:
         self._meter = meter
         self._settle()
+
+    def is_with(self, other: VPSet) -> bool:
+        """Whether `get` and `send` can move elements between both: on one machine, over the same ranks."""
+        return other is self or (other.machine == self.machine and self.execution.is_with(other.execution))
+
+    def is_alike(self, other: VPSet) -> bool:
+        """Whether variables of both can be computed with together: of one shape, divided alike."""
+        return other is self or (other.machine == self.machine and self.execution.is_alike(other.execution))
 
     @property
     def vp_ratio(self) -> int:
@@ -254,7 +264,7 @@ class VPSet:
             along = np.arange(start, start + length, dtype=target) * target.type(stride)
             total = total + along.reshape([-1 if a == axis else 1 for a in range(self.ndim)])
             stride *= self.shape[axis]
-        return self._variable(np.ascontiguousarray(np.broadcast_to(total, self.execution.shape)), None)
+        return self._variable(np.broadcast_to(total, self.execution.shape).copy(), None)
 
     def where(self, condition: ParallelVariable) -> Selection:
         """Select those of the selected processors on which a condition holds: `with vp.where(x > 0): …`. Nests.
@@ -274,7 +284,7 @@ class VPSet:
             raise UsageError(
                 f"where: a {type(condition).__name__} is no condition; expected a boolean parallel variable"
             )
-        if condition.vp is not self:
+        if not self.is_alike(condition.vp):
             raise UsageError(f"where: the condition is of another VP set, {condition.vp!r}, not {self!r}")
         if condition.data.dtype.kind != "b":
             raise UsageError(f"where: the condition is of {condition.data.dtype}; compare it with something (x != 0)")

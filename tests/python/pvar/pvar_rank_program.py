@@ -33,6 +33,11 @@ def primitives():
     tests.test_gets()
     tests.test_sends_that_combine()
     tests.test_plain_sends_are_permutations_or_errors()
+    tests.test_gets_from_another_shape()
+    tests.test_sends_to_another_shape()
+    tests.test_words_move_to_another_shape()
+    tests.test_variables_of_two_sets_of_one_shape_are_computed_with_together()
+    tests.test_ranks_of_another_set_are_taken_over()
 
 
 def scans():

@@ -120,6 +120,18 @@ def test_a_meter_can_be_given_to_vp_sets_that_exist():
     assert names(meter) == [("add", "add")]
 
 
+def test_messages_between_two_sets_are_recorded_as_no_shift():
+    """On one set this would be a shift by one; from another nothing else does the same."""
+    vp, other = weft.VPSet(8, machine="cm2-8k"), weft.VPSet(8, machine="cm2-8k")
+    weft.get(vp.address(), (other.address() + 1) % 8)
+    record = other.meter.sequence[-1]
+    assert (record.name, record.kind, record.facts.shift, record.facts.line) == ("get", "fetch", None, None)
+    weft.send(vp.address(), vp.address() // 4, combine="add", vp=other)
+    sent = vp.meter.sequence[-1]
+    assert (sent.kind, sent.facts.targets, sent.facts.ratio) == ("multiple_reduction", 2, 4)
+    assert other.time.real > 0
+
+
 @settings(deadline=None, max_examples=min(40, cases.EXAMPLES))
 @given(cases.SHAPES, st.data(), cases.SEEDS)
 def test_facts_find_shifts(shape, data, seed):

@@ -152,6 +152,89 @@ def test_plain_sends_are_permutations_or_errors(shape, dtype, seed):
             weft.send(vp.array(x), vp.array(permutation))
 
 
+@quick
+@given(cases.SHAPES, cases.SHAPES, cases.DTYPES, cases.DENSITIES, cases.SEEDS)
+def test_gets_from_another_shape(shape, source_shape, dtype, density, seed):
+    """Those who fetch are of the VP set of the address, whose selection counts."""
+    x, mask = cases.elements(source_shape, dtype, seed), cases.mask(shape, density, seed)
+    addresses = np.random.default_rng(seed).integers(0, x.size, shape)
+    expected = np.zeros(shape, x.dtype)
+    for place in np.ndindex(shape):
+        if mask[place]:
+            expected[place] = x.flat[addresses[place]]
+    source, vp = weft.VPSet(source_shape), weft.VPSet(shape)
+    coordinates = tuple(vp.array(np.ascontiguousarray(c)) for c in np.unravel_index(addresses, source_shape))
+    addresses[~mask] = -5
+    variable = source.array(x)
+    with selection(vp, mask), source.where(source.zeros(bool)):
+        got = weft.get(variable, vp.array(addresses))
+        by_place = weft.get(variable, coordinates)
+    assert got.vp is vp
+    assert np.array_equal(got.numpy(), expected)
+    assert np.array_equal(by_place.numpy(), expected)
+
+
+@quick
+@given(operands(st.one_of(NUMBERS, st.just("overwrite"))), cases.SHAPES, st.booleans(), st.integers(1, 30))
+def test_sends_to_another_shape(case, target_shape, keep, targets):
+    """Those who send are of the VP set of the element and the address, whose selection counts."""
+    shape, x, mask, operator, seed = case
+    random = np.random.default_rng(seed)
+    whole = np.prod(target_shape)
+    addresses = random.integers(0, whole, targets)[random.integers(0, targets, shape)]
+    into = cases.elements(target_shape, x.dtype, seed + 9) if keep else np.zeros(target_shape, x.dtype)
+    arrived = dict(enumerate(into.ravel().tolist())) if keep else {}
+    for value, to, chosen in zip(x.ravel().tolist(), addresses.ravel().tolist(), mask.ravel(), strict=True):
+        if chosen:
+            arrived[to] = value if to not in arrived else reference.COMBINE[operator](arrived[to], value)
+    expected = np.zeros(whole, x.dtype)
+    for to, value in arrived.items():
+        expected[to] = reference.wrapped(value, x.dtype)
+    addresses[~mask] = whole + 3
+    vp, other = weft.VPSet(shape), weft.VPSet(target_shape)
+    target = other.array(into, copy=True) if keep else None
+    with selection(vp, mask), other.where(other.zeros(bool)):
+        got = weft.send(vp.array(x), vp.array(addresses), combine=operator, into=target, vp=None if keep else other)
+    assert got.vp is other
+    assert np.array_equal(got.numpy().ravel(), expected)
+
+
+def test_words_move_to_another_shape():
+    vp, other = weft.VPSet(4), weft.VPSet((2,))
+    x = vp.array(np.array([3, 1, 2, 1]), bits=3)
+    sums = weft.send(x, vp.address() // 2, combine="add", vp=other)
+    assert (sums.bits, sums.numpy().tolist()) == (3, [-4, 3])  # 4 is beyond three bits
+    assert (weft.get(x, other.address() + 2) + 1).numpy().tolist() == [3, 2]
+
+
+def test_variables_of_two_sets_of_one_shape_are_computed_with_together():
+    one, two = weft.VPSet((3, 4)), weft.VPSet((3, 4))
+    x, y = one.address(np.int64), two.coordinate(1, np.int64)
+    assert np.array_equal((x + y).numpy(), np.arange(12).reshape(3, 4) + np.arange(4))
+    assert (x + y).vp is one
+    with one.where(y > 1):
+        x[...] = y
+    assert x.numpy().tolist() == [[0, 1, 2, 3], [4, 5, 2, 3], [8, 9, 2, 3]]
+    with two.where(two.zeros(bool)):
+        x += y  # the selection of the set that is assigned to counts
+    assert x.numpy()[0].tolist() == [0, 2, 4, 6]
+    assert weft.get(x, y * 0 + 5).vp is two
+
+
+def test_addresses_can_be_assigned_to():
+    """On one axis they are made without a copy of what they are spread from."""
+    addresses = weft.VPSet(4).address()
+    addresses[...] = 2 * addresses
+    assert addresses.numpy().tolist() == [0, 2, 4, 6]
+
+
+def test_ranks_of_another_set_are_taken_over():
+    vp = weft.VPSet(6)
+    assert weft.VPSet((2, 2), comm=vp).is_with(vp)
+    assert not weft.VPSet(6, machine="cm2-8k").is_with(vp)
+    assert weft.VPSet(6, comm=vp).is_alike(vp)
+
+
 def test_float_scans_do_not_cancel_over_segments():
     vp = weft.VPSet(4)
     x = vp.array([1e20, 1.0, 2.0, 3.0])
@@ -170,7 +253,7 @@ def test_thirty_one_axes():
 
 
 def mistakes():
-    vp, other = weft.VPSet((3, 4)), weft.VPSet((3, 4))
+    vp, other = weft.VPSet((3, 4)), weft.VPSet((4, 3))
     x, f, b = vp.zeros(int), vp.zeros(), vp.zeros(bool)
     y = other.zeros(int)
     return [
@@ -202,17 +285,26 @@ def mistakes():
         (lambda: weft.get(x, (x, x + 4)), "get: there is no coordinate 4 along axis 1: its extent is 4"),
         (lambda: weft.get(x, (x,)), r"an address has 2 coordinates, not 1: the shape is \(3, 4\)"),
         (lambda: weft.get(x, 3), "a int is no address"),
-        (lambda: weft.get(x, y), "get: the address is of another VP set"),
+        (lambda: weft.get(x, (x, y)), "get: coordinate 1 is of another VP set"),
         (lambda: weft.get(x, x, collisions="few"), "there is no way 'few' to meet collisions"),
         (lambda: weft.send(x, x), "send: 12 processors send to processor 0; say how they combine"),
         (lambda: weft.send(x, x - 1, combine="add"), "send: there is no processor -1"),
         (lambda: weft.send(f, x, combine="logior"), "send: logior is of integers and booleans, not of float64"),
-        (lambda: weft.send(x, x, combine="add", into=y), "send: into is of another VP set"),
-        (lambda: x + y, r"add: the variables are of two VP sets.*other\.array"),
+        (lambda: weft.send(x, y, combine="add"), "send: the address is of another VP set"),
+        (lambda: weft.send(x, x, combine="add", into=y, vp=vp), "into says which VP set gets the elements"),
+        (lambda: weft.send(x, x + 12, vp=other), "send: there is no processor 12: addresses are 0 to 11"),
+        (lambda: weft.send(x, (x, x), vp=weft.VPSet(9)), r"an address has 1 coordinates, not 2: the shape is \(9,\)"),
+        (
+            lambda: weft.send(x, x, vp=weft.VPSet(9, machine="cm2-8k")),
+            "are not on the same machine and ranks; make one",
+        ),
+        (lambda: weft.shift(x, form="store", into=y), "shift: into is of another VP set"),
+        (lambda: vp.where(other.zeros(bool)), "where: the condition is of another VP set"),
+        (lambda: x + y, r"add: the variables are of two VP sets.*with get or send"),
     ]
 
 
-@pytest.mark.parametrize("number", range(32))
+@pytest.mark.parametrize("number", range(38))
 def test_mistakes_are_named(number):
     call, text = mistakes()[number]
     with pytest.raises(UsageError, match=text):
@@ -220,4 +312,4 @@ def test_mistakes_are_named(number):
 
 
 def test_every_mistake_is_tested():
-    assert len(mistakes()) == 32
+    assert len(mistakes()) == 38

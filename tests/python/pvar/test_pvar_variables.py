@@ -255,7 +255,7 @@ MISTAKES = [
     (lambda vp: vp.coordinate(2), "coordinate: there is no axis 2; the axes are -2 to 1"),
     (lambda vp: vp.where(True), "where: a bool is no condition"),
     (lambda vp: vp.where(vp.zeros(int)), "where: the condition is of int64; compare it with something"),
-    (lambda vp: vp.where(weft.VPSet((3, 4)).zeros(bool)), "where: the condition is of another VP set"),
+    (lambda vp: vp.where(weft.VPSet((4, 3)).zeros(bool)), "where: the condition is of another VP set"),
     (lambda vp: bool(vp.zeros()), "use vp.where.x., or weft.reduce.x, 'or'"),
     (lambda vp: vp.zeros()[3, 0], "there is no element 3 along axis 0: its extent is 3"),
     (lambda vp: vp.zeros()[0], r"an element has 2 coordinates, not 1: the shape is \(3, 4\)"),
