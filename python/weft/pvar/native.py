@@ -12,7 +12,7 @@ from weft.pvar import local, memory, words
 from weft.pvar.execution import Array, Scan, Send
 from weft.pvar.local import Local
 from weft.pvar.memory import LARGE
-from weft.pvar.operators import neutral
+from weft.pvar.operators import BY_NUMPY, neutral
 
 _COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 _ARITHMETIC = ("add", "subtract", "multiply", "maximum", "minimum", "negative", "abs", "square")
@@ -119,7 +119,7 @@ class Native(Local):
 
     def reduce(self, data: Array, operator: str, mask: Array | None) -> Any:
         """By the kernel."""
-        if data.dtype == np.float16:
+        if data.dtype == np.float16 or operator in BY_NUMPY:
             return super().reduce(data, operator, mask)
         return _core.array_reduce(data, operator, mask)
 
@@ -147,7 +147,7 @@ class Native(Local):
     def scan(self, data: Array, how: Scan) -> Array:
         """By the kernel."""
         operator, axis, mask, segments, exclusive, down, word = how
-        if data.dtype == np.float16 or (word is not None and operator in ("max", "min")):
+        if data.dtype == np.float16 or operator in BY_NUMPY or (word is not None and operator in ("max", "min")):
             return super().scan(data, how)
         result = self.empty(data.shape, data.dtype) if mask is None else np.zeros(data.shape, data.dtype)
         _core.array_scan(data, result, operator, axis, segments, mask, exclusive, down)
@@ -173,7 +173,7 @@ class Native(Local):
 
     def send(self, data: Array, addresses: Array, into: Array, how: Send, target: Any = None) -> None:
         """By the kernel; a target that is fresh begins with what changes nothing, and is zero where nothing arrives."""
-        if data.dtype == np.float16:
+        if data.dtype == np.float16 or how.operator in BY_NUMPY:
             super().send(data, addresses, into, how, target)
             return
         operator, mask, word, fresh = how

@@ -10,13 +10,19 @@ from weft._core import UsageError
 
 UFUNCS: dict[str, np.ufunc] = {
     "add": np.add,
+    "multiply": np.multiply,
     "max": np.maximum,
     "min": np.minimum,
     "logand": np.bitwise_and,
     "logior": np.bitwise_or,
+    "logxor": np.bitwise_xor,
     "and": np.logical_and,
     "or": np.logical_or,
+    "xor": np.logical_xor,
 }
+
+BY_NUMPY = frozenset(("multiply", "logxor", "xor"))
+"""Operators that the kernels do not have."""
 
 ALIASES = {"sum": "add"}
 """The reduction is a sum, the scan and the send add; each word is taken by all."""
@@ -36,15 +42,18 @@ def check(name: Any, dtype: np.dtype[Any], what: str, more: tuple[str, ...] = ()
     if operator not in UFUNCS:
         names = ", ".join(("sum" if what == "reduce" else "add", *list(UFUNCS)[1:], *more))
         raise UsageError(f"{what}: there is no operator {name!r}; there are {names}")
-    if operator in ("logand", "logior") and dtype.kind == "f":
+    if operator in ("logand", "logior", "logxor") and dtype.kind == "f":
         raise UsageError(f"{what}: {operator} is of integers and booleans, not of {dtype}")
-    if operator in ("and", "or") and dtype.kind != "b":
+    if operator in ("and", "or", "xor") and dtype.kind != "b":
+        bitwise = {"and": "logand", "or": "logior", "xor": "logxor"}[operator]
         raise UsageError(
-            f"{what}: {operator} is of booleans, not of {dtype}; compare with something (x != 0), or use log"
-            f"{'and' if operator == 'and' else 'ior'} for bits"
+            f"{what}: {operator} is of booleans, not of {dtype}; compare with something (x != 0), or use {bitwise} "
+            "for bits"
         )
     if operator == "add" and dtype.kind == "b":
         raise UsageError(f"{what}: booleans are not added; x.astype(int) counts them")
+    if operator == "multiply" and dtype.kind == "b":
+        raise UsageError(f"{what}: booleans are not multiplied; 'and' is what their product would be")
     return str(operator)
 
 
@@ -61,4 +70,4 @@ def neutral(operator: str, dtype: np.dtype[Any], word: int | None = None) -> Any
         return dtype.type(limits(dtype, word or dtype.itemsize * 8)[operator == "min"])
     if operator in ("logand", "and"):
         return ~dtype.type(0) if dtype.kind != "b" else np.bool_(True)
-    return dtype.type(0)
+    return dtype.type(operator == "multiply")

@@ -18,7 +18,7 @@ from weft.distributed.calls import digest
 from weft.pvar import local, words
 from weft.pvar.execution import Array, Scan, Send
 from weft.pvar.native import Native
-from weft.pvar.operators import UFUNCS, neutral
+from weft.pvar.operators import BY_NUMPY, UFUNCS, neutral
 
 _PLANS = 64
 """Plans of shifts that are kept; the oldest is released for another."""
@@ -96,7 +96,7 @@ class OverRanks:
         part = self._local.reduce(data, operator, mask)
         dtype = data.dtype
         call = digest("reduce {} of {}, {}, on {}", operator, dtype, _who(mask), self._whole)
-        if operator == "add" and dtype.kind in "iu":
+        if operator in ("add", "multiply") and dtype.kind in "iu":
             dtype = np.dtype(np.int64 if dtype.kind == "i" else np.uint64)
         parts = np.concatenate(self._from_all(np.array([] if part is None else [part], dtype=dtype), call))
         return UFUNCS[operator].reduce(parts).item() if parts.size else None
@@ -142,7 +142,8 @@ class OverRanks:
             starts = self.shift(segments, 1, axis, True)
         nothing = data.dtype.type(0) if operator == "copy" else neutral(operator, data.dtype, word)
         # Where the least number is a word's own, or the dtype is not the kernels', numpy does it.
-        by_kernel = data.dtype != np.float16 and (word is None or operator not in ("max", "min"))
+        by_kernel = data.dtype != np.float16 and operator not in BY_NUMPY
+        by_kernel = by_kernel and (word is None or operator not in ("max", "min"))
         block = _by_kernel(data, how, nothing) if by_kernel else _by_numpy(data, how, starts, nothing)
         result, chosen, begins = block.result, *(local.turned(one, axis, down) for one in (mask, starts))
         begun = None if starts is None else local.turned(_any_so_far(starts, axis, down), axis, down)

@@ -1,4 +1,4 @@
-"""Communication of parallel variables: reductions, spreads, shifts, router, scans."""
+"""Communication of parallel variables: spreads, shifts, router, scans."""
 
 from __future__ import annotations
 
@@ -15,56 +15,6 @@ if TYPE_CHECKING:
     from weft.pvar.vpset import VPSet
 
 Collisions = Literal["allowed", "many", "backward"]
-
-
-def reduce(x: ParallelVariable, operator: str, *, initial: Any = None) -> Any:
-    """The elements of all selected processors in one, on the front end.
-
-    Parameters
-    ----------
-    x
-        A parallel variable.
-    operator
-        "sum" (of integers in 64 bits, as numpy's), "max", "min", "logand" and "logior" (bit by bit, of integers and
-        booleans), "and" and "or" (of booleans).
-    initial
-        The maximum or minimum of nobody; else that is an error. Others have a neutral element: 0, -1 (logand), False,
-        True.
-
-    Returns
-    -------
-    int, float or bool
-        The same on every rank. A sum of floats over several ranks may differ from one over one rank by rounding.
-
-    Raises
-    ------
-    UsageError
-        For an operator that there is not, or not for this dtype; for max and min where no processor is selected.
-
-    Examples
-    --------
-    >>> import numpy as np, weft
-    >>> vp = weft.VPSet((4,))
-    >>> reduce(vp.array(np.array([3, 1, 4, 1])), "sum")
-    9
-    """
-    vp = _vp(x, "reduce")
-    operator = operators.check(operator, x.data.dtype, "reduce")
-    value = vp.execution.reduce(x.data, operator, vp.mask)
-    if vp.meter is not None:
-        kind = (
-            "reduce_sum" if operator == "add" else "reduce_max" if operator in ("max", "min") else f"reduce_{operator}"
-        )
-        if kind == "reduce_max" and vp.ndim > 1:
-            kind = "reduce_max_grid"
-        vp.meter.record(vp, f"reduce {operator}", kind, x.bits, arrays=(x.data,), dtype=x.data.dtype.name)
-    if value is None:
-        if initial is None:
-            raise UsageError(
-                f"reduce: no processor is selected, so there is no {operator}; initial=… says what it shall be"
-            )
-        return initial
-    return value
 
 
 def spread(x: ParallelVariable, axis: int, index: int) -> ParallelVariable:
@@ -85,9 +35,9 @@ def spread(x: ParallelVariable, axis: int, index: int) -> ParallelVariable:
     array([[3, 4],
            [3, 4]])
     """
-    vp = _vp(x, "spread")
+    vp = variable_set(x, "spread")
     axis = vp.axis(axis, "spread")
-    index = _whole(index, "spread: the index")
+    index = whole_number(index, "spread: the index")
     extent = vp.shape[axis]
     if not -extent <= index < extent:
         raise UsageError(f"spread: there is no element {index} along axis {axis}: its extent is {extent}")
@@ -138,11 +88,11 @@ def shift(
     >>> shift(vp.array(np.array([3, 1, 4, 1])), 1, boundary=0)
     <ParallelVariable (4,) of int64: [1 4 1 0]>
     """
-    vp = _vp(x, "shift")
+    vp = variable_set(x, "shift")
     if axis.__class__ is not int or not 0 <= axis < vp.ndim:
         axis = vp.axis(axis, "shift")
     if distance.__class__ is not int:
-        distance = _whole(distance, "shift: the distance")
+        distance = whole_number(distance, "shift: the distance")
     edge = None if boundary == "circular" else _boundary(boundary, x)
     if form == "fetch":
         if into is not None:
@@ -217,7 +167,7 @@ def scan(
     >>> scan(vp.array(np.array([3, 1, 4, 1])), "add")
     <ParallelVariable (4,) of int64: [3 4 8 9]>
     """
-    vp = _vp(x, "scan")
+    vp = variable_set(x, "scan")
     operator = operators.check(operator, x.data.dtype, "scan", ("copy",))
     axis = vp.axis(axis, "scan")
     if direction not in ("up", "down"):
@@ -226,7 +176,7 @@ def scan(
         raise UsageError("scan: copy has no exclusive form, because nothing is before the first element")
     flags = None
     if segments is not None:
-        _same(vp, segments, "scan: segments")
+        check_same(vp, segments, "scan: segments")
         if segments.data.dtype.kind != "b":
             raise UsageError(f"scan: segments are of {segments.data.dtype}; expected booleans, true where one begins")
         flags = segments.data
@@ -289,7 +239,7 @@ def get(x: ParallelVariable, address: Any, *, collisions: Collisions = "many") -
     >>> get(x, 2 * pair.address())
     <ParallelVariable (2,) of int64: [3 4]>
     """
-    source = _vp(x, "get")
+    source = variable_set(x, "get")
     if collisions not in ("allowed", "many", "backward"):
         raise UsageError(
             f"get: there is no way {collisions!r} to meet collisions; there are 'allowed', 'many', 'backward'"
@@ -350,7 +300,7 @@ def send(
     >>> sums
     <ParallelVariable (2,) of int64: [4 5]>
     """
-    own = _vp(x, "send")
+    own = variable_set(x, "send")
     whose = _receiving(own, into, vp)
     operator = None if combine is None else operators.check(combine, x.data.dtype, "send", ("overwrite",))
     to = _addresses(own, address, whose, "send")
@@ -377,7 +327,7 @@ def _receiving(own: VPSet, into: ParallelVariable | None, vp: VPSet | None) -> V
     """The VP set of those who get what is sent."""
     if into is None:
         return own if vp is None else _together(own, vp, "send", vp)
-    whose = _vp(into, "send: into")
+    whose = variable_set(into, "send: into")
     if vp is not None and vp is not whose:
         raise UsageError(f"send: into is of {whose!r}, but vp is {vp!r}; into says which VP set gets the elements")
     return _together(own, whose, "send", whose)
@@ -403,7 +353,7 @@ def _variable(vp: VPSet, data: Any, word: int | None) -> ParallelVariable:
 def _target(vp: VPSet, x: ParallelVariable, into: ParallelVariable | None, what: str) -> ParallelVariable:
     if into is None:
         return _variable(vp, np.zeros(vp.execution.shape, x.data.dtype), x.word)
-    _same(vp, into, f"{what}: into")
+    check_same(vp, into, f"{what}: into")
     if into.data.dtype != x.data.dtype or into.word != x.word:
         raise UsageError(
             f"{what}: into is of {into.data.dtype} ({into.bits} bits), but what is sent is of {x.data.dtype} "
@@ -415,7 +365,7 @@ def _target(vp: VPSet, x: ParallelVariable, into: ParallelVariable | None, what:
 def _addresses(vp: VPSet, address: Any, whose: VPSet, what: str) -> Any:
     """Numbers of processors of a VP set, which those of another (or the same) know."""
     if address.__class__ is ParallelVariable:
-        _same(vp, address, f"{what}: the address")
+        check_same(vp, address, f"{what}: the address")
         if address.data.dtype.kind not in "iu":
             raise UsageError(f"{what}: addresses are integers, not {address.data.dtype}")
         return address.data
@@ -432,12 +382,12 @@ def _addresses(vp: VPSet, address: Any, whose: VPSet, what: str) -> Any:
     along: Any
     for axis, (one, extent) in enumerate(zip(address, whose.shape, strict=True)):
         if one.__class__ is ParallelVariable:
-            _same(vp, one, f"{what}: coordinate {axis}")
+            check_same(vp, one, f"{what}: coordinate {axis}")
             along = one.data
             if along.dtype.kind not in "iu":
                 raise UsageError(f"{what}: coordinate {axis} is of {along.dtype}; expected integers")
         else:
-            along = np.int64(_whole(one, f"{what}: coordinate {axis}"))
+            along = np.int64(whole_number(one, f"{what}: coordinate {axis}"))
         outside = (along < 0) | (along >= extent)
         if vp.mask is not None:
             outside = outside & vp.mask
@@ -449,21 +399,21 @@ def _addresses(vp: VPSet, address: Any, whose: VPSet, what: str) -> Any:
     return total
 
 
-def _vp(x: Any, what: str) -> VPSet:
+def variable_set(x: Any, what: str) -> VPSet:
     if x.__class__ is not ParallelVariable:
         raise UsageError(f"{what}: a {type(x).__name__} is no parallel variable; vp.array(…) makes one")
     vp: VPSet = x.vp
     return vp
 
 
-def _same(vp: VPSet, other: Any, what: str) -> None:
+def check_same(vp: VPSet, other: Any, what: str) -> None:
     if other.__class__ is not ParallelVariable:
         raise UsageError(f"{what}: a {type(other).__name__} is no parallel variable; vp.array(…) makes one")
     if not vp.is_alike(other.vp):
         raise UsageError(f"{what} is of another VP set, {other.vp!r}, not {vp!r}")
 
 
-def _whole(number: Any, what: str) -> int:
+def whole_number(number: Any, what: str) -> int:
     if isinstance(number, bool | np.bool_) or not isinstance(number, int | np.integer):
         raise UsageError(f"{what} is {number!r}; expected a whole number")
     return int(number)

@@ -30,7 +30,8 @@ from weft.launch.rank import fail, interrupted
 from weft.pvar import words
 from weft.pvar.elementwise import add, divide, multiply
 from weft.pvar.execution import Scan, Send
-from weft.pvar.primitives import get, reduce, scan, send, shift, spread
+from weft.pvar.primitives import get, scan, send, shift, spread
+from weft.pvar.reductions import reduce
 from weft.pvar.variable import ParallelVariable
 from weft.pvar.vpset import VPSet
 

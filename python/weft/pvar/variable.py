@@ -20,8 +20,11 @@ class ParallelVariable:
 
     Arithmetic, comparisons and bit operations are Python's operators; further functions are in `weft.pvar`.
     `x[...] = y` (and `x += y`) assigns where processors are selected; `x[3, 5]` and `x[3, 5] = v` read and write one
-    element from the front end, whoever is selected; `x[c] = y` with a boolean variable `c` is an assignment under
-    `vp.where(c)`.
+    element from the front end, whoever is selected; `x[c] = y` (and `x[c] += y`) with a boolean variable `c` is an
+    assignment under `vp.where(c)`.
+
+    numpy's functions of elements take variables (`np.sqrt(x)`), and reductions have numpy's names (`x.sum()`,
+    `x.max(axis=0)`); both are of the selected, and with an axis each line's total is at every place of the line.
 
     Attributes
     ----------
@@ -41,7 +44,6 @@ class ParallelVariable:
     """
 
     __slots__ = ("__weakref__", "data", "record", "vp", "word")
-    __array_ufunc__ = None
     __iter__ = None
     __hash__ = object.__hash__
 
@@ -127,6 +129,69 @@ class ParallelVariable:
         """The number of elements."""
         return self.vp.size
 
+    def __len__(self) -> int:
+        return self.vp.shape[0]
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Any, **more: Any) -> Any:
+        from weft.pvar.protocol import computed
+
+        return computed(ufunc, method, operands, more)
+
+    def _reduced(self, operator: str, axis: int | None, more: dict[str, Any]) -> Any:
+        from weft.pvar.protocol import refuse
+        from weft.pvar.reductions import reduce
+
+        refuse(operator, more)
+        return reduce(self, operator, axis=axis)
+
+    def sum(self, axis: int | None = None, **more: Any) -> Any:
+        """The sum of the selected (of booleans: how many are true), or of those of each line along an axis."""
+        x = self.astype(np.int64) if self.data.dtype.kind == "b" else self
+        return x._reduced("sum", axis, more)
+
+    def prod(self, axis: int | None = None, **more: Any) -> Any:
+        """The product of the selected, or of those of each line along an axis."""
+        return self._reduced("multiply", axis, more)
+
+    def max(self, axis: int | None = None, **more: Any) -> Any:
+        """The largest of the selected, or of those of each line along an axis. Raises UsageError if there are none."""
+        return self._reduced("max", axis, more)
+
+    def min(self, axis: int | None = None, **more: Any) -> Any:
+        """The least of the selected, or of those of each line along an axis. Raises UsageError where there are none."""
+        return self._reduced("min", axis, more)
+
+    def any(self, axis: int | None = None, **more: Any) -> Any:
+        """Whether one of the selected is not zero, in all or along each line of an axis."""
+        return self._nonzero()._reduced("or", axis, more)
+
+    def all(self, axis: int | None = None, **more: Any) -> Any:
+        """Whether none of the selected is zero, in all or along each line of an axis."""
+        return self._nonzero()._reduced("and", axis, more)
+
+    def mean(self, axis: int | None = None, **more: Any) -> Any:
+        """The mean of the selected, or of those of each line along an axis. Raises UsageError where there are none."""
+        from weft.pvar.protocol import refuse
+        from weft.pvar.reductions import mean
+
+        refuse("mean", more)
+        return mean(self, axis)
+
+    def argmax(self) -> tuple[int, ...]:
+        """Where the largest of the selected is, the first of several. Raises UsageError where there are none."""
+        from weft.pvar.reductions import extreme
+
+        return extreme(self, "max")
+
+    def argmin(self) -> tuple[int, ...]:
+        """Where the least of the selected is, the first of several. Raises UsageError where there are none."""
+        from weft.pvar.reductions import extreme
+
+        return extreme(self, "min")
+
+    def _nonzero(self) -> ParallelVariable:
+        return self if self.data.dtype.kind == "b" else self != 0
+
     def numpy(self) -> NDArray[Any]:
         """All elements as numpy's array: the variable's own memory, no copy. Over ranks, gathered on every rank."""
         whole: NDArray[Any] = self.vp.execution.whole(self.data)
@@ -204,6 +269,10 @@ class ParallelVariable:
         if index is Ellipsis or (index.__class__ is slice and index == _ALL):
             return self
         vp = self.vp
+        if index.__class__ is ParallelVariable:
+            # A copy: of `x[c] += y` Python makes y's sum with this first, and then assigns where c holds.
+            with vp.where(index):
+                return self.copy()
         one = (index.__class__ is tuple and len(index) == vp.ndim) or (index.__class__ is int and vp.ndim == 1)
         if one and vp.alone and vp.meter is None:
             try:

@@ -21,8 +21,8 @@ settings.register_profile(
 )
 settings.load_profile("ranks")
 sys.path.insert(0, str(Path(__file__).parent))
-meter, tests, variables = (
-    importlib.import_module(f"test_pvar_{name}") for name in ("meter", "primitives", "variables")
+meter, tests, variables, by_numpy = (
+    importlib.import_module(f"test_pvar_{name}") for name in ("meter", "primitives", "variables", "numpy")
 )
 
 
@@ -38,6 +38,16 @@ def primitives():
     tests.test_words_move_to_another_shape()
     tests.test_variables_of_two_sets_of_one_shape_are_computed_with_together()
     tests.test_ranks_of_another_set_are_taken_over()
+
+
+def numpy():
+    """Reductions along divided axes, and by numpy's names."""
+    by_numpy.test_reductions_along_an_axis()
+    by_numpy.test_reductions_by_their_names()
+    by_numpy.test_the_mean_of_lines()
+    by_numpy.test_functions_of_numpy_are_those_of_variables()
+    by_numpy.test_assignment_under_a_condition_can_be_in_place()
+    by_numpy.test_products_that_arrive_together()
 
 
 def scans():

@@ -8,6 +8,8 @@ COMBINE = {
     "min": min,
     "logand": lambda a, b: a & b,
     "logior": lambda a, b: a | b,
+    "logxor": lambda a, b: a ^ b,
+    "xor": lambda a, b: a != b,
     "and": lambda a, b: a and b,
     "or": lambda a, b: a or b,
     "copy": lambda a, b: a,

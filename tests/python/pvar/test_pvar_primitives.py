@@ -24,8 +24,8 @@ def selection(vp, mask):
 
 
 quick = settings(deadline=None, max_examples=min(60, cases.EXAMPLES))
-NUMBERS = st.sampled_from(["add", "max", "min", "logand", "logior"])
-BOOLEANS = st.sampled_from(["max", "min", "logand", "logior", "and", "or"])
+NUMBERS = st.sampled_from(["add", "max", "min", "logand", "logior", "logxor"])
+BOOLEANS = st.sampled_from(["max", "min", "logand", "logior", "logxor", "and", "or", "xor"])
 
 
 @st.composite
@@ -257,7 +257,7 @@ def mistakes():
     x, f, b = vp.zeros(int), vp.zeros(), vp.zeros(bool)
     y = other.zeros(int)
     return [
-        (lambda: weft.reduce(f, "mean"), "reduce: there is no operator 'mean'; there are sum, max"),
+        (lambda: weft.reduce(f, "mean"), "reduce: there is no operator 'mean'; there are sum, multiply, max"),
         (lambda: weft.reduce(f, "logand"), "reduce: logand is of integers and booleans, not of float64"),
         (lambda: weft.reduce(x, "or"), "reduce: or is of booleans, not of int64"),
         (lambda: weft.reduce(b, "sum"), "booleans are not added; x.astype"),

@@ -1,0 +1,173 @@
+"""Reductions of parallel variables: to the front end, and along an axis."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from weft._core import UsageError
+from weft.pvar import operators
+from weft.pvar.execution import Scan
+from weft.pvar.primitives import variable_set
+from weft.pvar.variable import ParallelVariable
+
+if TYPE_CHECKING:
+    from weft.pvar.vpset import VPSet
+
+
+def reduce(x: ParallelVariable, operator: str, *, axis: int | None = None, initial: Any = None) -> Any:
+    """The elements of all selected processors in one, on the front end, or those along an axis in one for each line.
+
+    Parameters
+    ----------
+    x
+        A parallel variable.
+    operator
+        "sum" (of integers in 64 bits, as numpy's), "multiply" (likewise), "max", "min", "logand", "logior" and "logxor"
+        (bit by bit, of integers and booleans), "and", "or" and "xor" (of booleans).
+    axis
+        The axis whose elements are combined, line by line. Default: all elements.
+    initial
+        The maximum or minimum of nobody; else that is an error. Others have a neutral element: 0, 1 (multiply), -1
+        (logand), False, True.
+
+    Returns
+    -------
+    int, float, bool or ParallelVariable
+        Without an axis one number, the same on every rank. A sum of floats over several ranks may differ from one over
+        one rank by rounding. With an axis a variable that has, at every place of a line, what the selected of the line
+        come to (a scan to its end, and a spread back).
+
+    Raises
+    ------
+    UsageError
+        For an operator that there is not, or not for this dtype; an axis that there is not; for max and min where no
+        processor, or none of a line, is selected.
+
+    Examples
+    --------
+    >>> import numpy as np, weft
+    >>> vp = weft.VPSet((2, 2))
+    >>> x = vp.array(np.array([[3, 1], [4, 1]]))
+    >>> reduce(x, "sum")
+    9
+    >>> reduce(x, "max", axis=1).data
+    array([[3, 3],
+           [4, 4]])
+    """
+    vp = variable_set(x, "reduce")
+    operator = operators.check(operator, x.data.dtype, "reduce")
+    if axis is not None:
+        return _along(vp, x, operator, vp.axis(axis, "reduce"), initial)
+    value = vp.execution.reduce(x.data, operator, vp.mask)
+    if vp.meter is not None:
+        vp.meter.record(
+            vp, f"reduce {operator}", _kind(vp, operator), x.bits, arrays=(x.data,), dtype=x.data.dtype.name
+        )
+    if value is None:
+        if initial is None:
+            raise UsageError(
+                f"reduce: no processor is selected, so there is no {operator}; initial=… says what it shall be"
+            )
+        return initial
+    return value
+
+
+def _kind(vp: VPSet, operator: str) -> str:
+    """The operation as cost models name it."""
+    if operator in ("max", "min"):
+        return "reduce_max" if vp.ndim == 1 else "reduce_max_grid"
+    return "reduce_sum" if operator == "add" else f"reduce_{operator}"
+
+
+def _along(vp: VPSet, x: ParallelVariable, operator: str, axis: int, initial: Any) -> ParallelVariable:
+    """The last of a scan of the selected, who are all after those that are not count nothing, at every place."""
+    data, mask = _widened(x.data, operator), vp.mask
+    nothing = operators.neutral(operator, data.dtype, x.word)
+    if mask is not None:
+        if operator in ("max", "min"):
+            nothing = _of_nobody(vp, mask, operator, axis, initial, data.dtype, nothing)
+        data = np.where(mask, data, nothing)
+    word = x.word if data.dtype == x.data.dtype else None
+    running = vp.execution.scan(data, Scan(operator, axis, None, None, False, False, word))
+    total = vp.execution.spread(running, axis, vp.shape[axis] - 1)
+    if vp.meter is not None:
+        kind = {"add": "scan_sum", "max": "scan_max", "min": "scan_max"}.get(operator, f"scan_{operator}")
+        extent, dtype = vp.shape[axis], data.dtype.name
+        vp.meter.record(
+            vp, f"scan {operator}", kind, x.bits, arrays=(data, running), axis=axis, extent=extent, dtype=dtype
+        )
+        plane = running[(slice(None),) * axis + (slice(0, 1),)]
+        vp.meter.record(vp, "spread", "spread", x.bits, arrays=(plane, total), axis=axis, extent=extent)
+    return ParallelVariable(vp, total, word)
+
+
+def _widened(data: Any, operator: str) -> Any:
+    """Integers in 64 bits where they are added or multiplied, as a reduction to the front end has them."""
+    if operator not in ("add", "multiply") or data.dtype.kind not in "iu":
+        return data
+    return data.astype(np.int64 if data.dtype.kind == "i" else np.uint64, copy=False)
+
+
+def _of_nobody(vp: VPSet, mask: Any, operator: str, axis: int, initial: Any, dtype: np.dtype[Any], nothing: Any) -> Any:
+    """What those count that are not selected: nothing, where their line has others, else `initial`."""
+    anyone = vp.execution.scan(mask, Scan("or", axis))
+    anyone = vp.execution.spread(anyone, axis, vp.shape[axis] - 1)
+    empty = vp.size - vp.execution.count(anyone)
+    if not empty:
+        return nothing
+    if initial is None:
+        raise UsageError(
+            f"reduce: no processor of {empty // vp.shape[axis]} lines along axis {axis} is selected, so they have no "
+            f"{operator}; initial=… says what it shall be"
+        )
+    return np.where(anyone, nothing, dtype.type(initial))
+
+
+def count(vp: VPSet) -> int:
+    """How many processors are selected. Collective."""
+    mask = vp.mask
+    return vp.size if mask is None else vp.execution.count(mask)
+
+
+def mean(x: ParallelVariable, axis: int | None = None) -> Any:
+    """The sum of the selected by how many they are, as floats.
+
+    Raises
+    ------
+    UsageError
+        If nobody is selected, in all or along a line.
+    """
+    vp = variable_set(x, "mean")
+    if x.data.dtype.kind == "b":
+        x = x.astype(np.int64)
+    if axis is None:
+        number = count(vp)
+        if not number:
+            raise UsageError("mean: no processor is selected, so there is no mean")
+        return reduce(x, "sum") / number
+    ones = ParallelVariable(vp, np.ones(vp.execution.shape, np.int64))
+    number = reduce(ones, "sum", axis=axis)
+    if vp.execution.reduce(number.data, "min", None) == 0:
+        raise UsageError(f"mean: no processor of a line along axis {axis} is selected, so it has no mean")
+    total = reduce(x, "sum", axis=axis)
+    return ParallelVariable(vp, total.data / number.data)
+
+
+def extreme(x: ParallelVariable, operator: str) -> tuple[int, ...]:
+    """The coordinates of the first selected processor that has the largest or least element (a NaN, if there is one).
+
+    Raises
+    ------
+    UsageError
+        If nobody is selected.
+    """
+    vp = variable_set(x, f"arg{operator}")
+    value = reduce(x, operator)
+    with np.errstate(invalid="ignore"):
+        has = x.data == x.data.dtype.type(value) if value == value else x.data != x.data
+    if vp.mask is not None:
+        has = has & vp.mask
+    address = vp.execution.reduce(vp.address(np.int64).data, "min", has)
+    return tuple(int(one) for one in np.unravel_index(address, vp.shape))
