@@ -126,7 +126,7 @@ fn transfers_wait_for_those_that_orders_name() {
     schedule.orders = orders;
     schedule.phases[0].connections[1].start = 1.0;
     let execution = Execution::of_schedule(&schedule.clone().sealed(), None).unwrap();
-    let continues: Vec<bool> = execution.plan.phases.iter().map(|phase| phase.continues).collect();
+    let continues: Vec<bool> = execution.plan.phases().iter().map(|phase| phase.continues).collect();
     assert_eq!(continues, [false, true]);
     let kept = clocks(execution.clone(), true);
     assert!(kept >= free + 1000.0 && kept < free + 1100.0, "{free} {kept}: nothing is switched between");

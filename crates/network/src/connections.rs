@@ -78,7 +78,8 @@ pub enum Arbitration {
     /// All of them at once, an element of each in turn.
     Interleaved,
     /// All of them at once, always the one that is furthest behind: long transfers get more of them, so that all are
-    /// through together. A program that was compiled for its transfers knows their lengths.
+    /// through together, when the busiest link or program is. A program that was compiled for its transfers knows their
+    /// lengths, and takes no more of a link than they need.
     Proportional,
 }
 
@@ -124,12 +125,15 @@ pub struct LogicalChannels {
     links: usize,
     cost: ConnectionCost,
     shares: FairShares,
+    /// Seconds that a phase takes of each resource.
+    busy: Table<f64>,
 }
 
 impl LogicalChannels {
     /// Of a machine with `nodes` nodes and `links` directed links.
     pub fn new(nodes: usize, links: usize, cost: ConnectionCost) -> LogicalChannels {
-        LogicalChannels { nodes, links, cost, shares: FairShares::new(links + 2 * nodes) }
+        let resources = links + 2 * nodes;
+        LogicalChannels { nodes, links, cost, shares: FairShares::new(resources), busy: Table::new(resources) }
     }
 
     /// Runs phases one after another, all nodes being ready at time 0.
@@ -198,15 +202,51 @@ impl LogicalChannels {
         instantiated: Picos,
         interrupt: &Interrupt,
     ) -> Option<PhaseTimes> {
-        // Rates are fair in portions: of a byte, or of a part of the transfer that is the same for all.
-        let portion = |transfer: &ConnectionTransfer| match arbitration {
-            Arbitration::Proportional if transfer.bytes > 0 => transfer.bytes as f64,
-            _ => 1.0,
-        };
-        let uses: Vec<Vec<Use>> = transfers.iter().map(|transfer| self.uses(transfer, portion(transfer))).collect();
+        match arbitration {
+            Arbitration::Proportional => Some(self.together(transfers, instantiated)),
+            _ => self.by_turns(transfers, arbitration, instantiated, interrupt),
+        }
+    }
+
+    /// All transfers flow until the busiest resource is through.
+    fn together(&mut self, transfers: &[ConnectionTransfer], instantiated: Picos) -> PhaseTimes {
+        let mut longest = 0.0f64;
+        for transfer in transfers {
+            for Use { resource, byte_time } in self.each_use(transfer) {
+                let busy = &mut self.busy[resource as usize];
+                *busy += byte_time * transfer.bytes as f64;
+                longest = longest.max(*busy);
+            }
+        }
+        for transfer in transfers {
+            for Use { resource, .. } in self.each_use(transfer) {
+                self.busy[resource as usize] = 0.0;
+            }
+        }
+        let through = instantiated + Picos::from_seconds(longest);
+        let end = |transfer: &ConnectionTransfer| through + self.latency(transfer);
+        let spans: Vec<Span> =
+            transfers.iter().map(|transfer| Span { start: instantiated, end: end(transfer) }).collect();
+        let end = spans.iter().map(|span| span.end).max().unwrap_or(instantiated);
+        PhaseTimes { instantiated, end, transfers: spans }
+    }
+
+    /// Of a word from the first to the last link.
+    fn latency(&self, transfer: &ConnectionTransfer) -> Picos {
+        Picos::from_seconds(self.cost.hop_time * transfer.route.len() as f64)
+    }
+
+    fn by_turns(
+        &mut self,
+        transfers: &[ConnectionTransfer],
+        arbitration: Arbitration,
+        instantiated: Picos,
+        interrupt: &Interrupt,
+    ) -> Option<PhaseTimes> {
+        let uses: Vec<Vec<Use>> = transfers.iter().map(|transfer| self.uses(transfer)).collect();
         let mut queues = Queues::new(self, transfers, arbitration);
         let mut spans = vec![Span { start: instantiated, end: instantiated }; transfers.len()];
-        let mut left: Vec<f64> = transfers.iter().map(|transfer| transfer.bytes as f64 / portion(transfer)).collect();
+        let mut left: Vec<f64> = transfers.iter().map(|transfer| transfer.bytes as f64).collect();
         let (mut active, mut rates): (Vec<usize>, Vec<f64>) = (queues.begin(), Vec::new());
         let mut now = 0.0;
         let mut end = instantiated;
@@ -229,8 +269,7 @@ impl LogicalChannels {
             let mut next = Vec::with_capacity(active.len());
             for (&transfer, &is_through) in active.iter().zip(&is_through) {
                 if is_through {
-                    let latency = self.cost.hop_time * transfers[transfer].route.len() as f64;
-                    spans[transfer].end = time + Picos::from_seconds(latency);
+                    spans[transfer].end = time + self.latency(&transfers[transfer]);
                     end = end.max(spans[transfer].end);
                     queues.finish(transfer, |begun| {
                         spans[begun].start = time;
@@ -245,18 +284,25 @@ impl LogicalChannels {
         Some(PhaseTimes { instantiated, end, transfers: spans })
     }
 
-    /// The links of a transfer, and the program of its two nodes, with what `bytes` bytes take of them.
-    fn uses(&self, transfer: &ConnectionTransfer, bytes: f64) -> Vec<Use> {
-        let ConnectionTransfer { from, to, route, .. } = transfer;
-        assert!(*from < self.nodes && *to < self.nodes, "a transfer from node {from} to {to} of {} nodes", self.nodes);
-        let mut uses: Vec<Use> = Vec::with_capacity(route.len() + 2);
-        for &link in route {
-            assert!((link as usize) < self.links, "link {link} of {} links", self.links);
-            add(&mut uses, Use { resource: link, byte_time: self.cost.link_byte_time * bytes });
-        }
-        add(&mut uses, Use { resource: self.sending(*from), byte_time: self.cost.send_byte_time * bytes });
-        add(&mut uses, Use { resource: self.receiving(*to), byte_time: self.cost.receive_byte_time * bytes });
+    /// The links of a transfer, and the program of its two nodes, with what a byte takes of them.
+    fn uses(&self, transfer: &ConnectionTransfer) -> Vec<Use> {
+        let mut uses: Vec<Use> = Vec::with_capacity(transfer.route.len() + 2);
+        self.each_use(transfer).for_each(|each| add(&mut uses, each));
         uses
+    }
+
+    /// The same, with a link as often as the route comes over it.
+    fn each_use<'t>(&self, transfer: &'t ConnectionTransfer) -> impl Iterator<Item = Use> + use<'t> {
+        let ConnectionTransfer { from, to, route, .. } = transfer;
+        let (nodes, links, cost) = (self.nodes, self.links, self.cost);
+        assert!(*from < nodes && *to < nodes, "a transfer from node {from} to {to} of {nodes} nodes");
+        let links = route.iter().map(move |&link| {
+            assert!((link as usize) < links, "link {link} of {links} links");
+            Use { resource: link, byte_time: cost.link_byte_time }
+        });
+        let sending = Use { resource: self.sending(*from), byte_time: cost.send_byte_time };
+        let receiving = Use { resource: self.receiving(*to), byte_time: cost.receive_byte_time };
+        links.chain([sending, receiving])
     }
 
     fn sending(&self, node: usize) -> u32 {
