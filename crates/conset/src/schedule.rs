@@ -25,7 +25,7 @@ pub struct Schedule {
     pub orders: Vec<Order>,
     pub phases: Vec<Phase>,
     pub lower_bounds: Vec<LowerBound>,
-    /// The sum over the phases, s.
+    /// The sum over the phases and leaving the last one, s: what execution in virtual time takes.
     pub predicted_seconds: f64,
     /// Of everything above: a file that was changed after it was written does not have it any more.
     pub digest: String,
@@ -38,7 +38,7 @@ pub struct Phase {
     pub connections: Vec<Transfer>,
     /// Most connections on one direction of one link.
     pub largest_link_load: u32,
-    /// Switching to the phase and its transfers, s.
+    /// Switching to the phase and its transfers until the last word has arrived, s.
     pub predicted_seconds: f64,
 }
 
@@ -87,7 +87,12 @@ impl Transfer {
 
     /// Links crossed.
     pub fn hops(&self) -> usize {
-        self.route.len() - 1
+        self.route.len().saturating_sub(1)
+    }
+
+    /// When its last word has arrived, s.
+    pub fn arrival(&self, resources: &Resources) -> f64 {
+        self.start + self.duration + resources.latency_seconds(self.hops())
     }
 }
 

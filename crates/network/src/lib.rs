@@ -16,7 +16,9 @@ mod fair;
 mod links;
 mod passage;
 mod pools;
+mod shares;
 mod table;
+mod wires;
 
 pub use channels::MemoryChannels;
 pub use connections::{

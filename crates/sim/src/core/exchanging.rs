@@ -137,7 +137,7 @@ impl Core {
                     .map_or(cost, |element| cost.by_element(element.gather_byte_time, element.scatter_byte_time));
                 let phases = self.connection_phases(plan)?;
                 let topology = &self.machine.topology;
-                let mut channels = LogicalChannels::new(topology.nodes(), topology.links(), cost);
+                let mut channels = LogicalChannels::of(topology, cost);
                 channels.exchange_until(&phases, &self.interrupt).ok_or(INTERRUPTED)?.end
             }
         };
