@@ -59,6 +59,7 @@ fn scheduled(set: &ConnectionSet, phases: usize, of: impl Fn(u32) -> usize) -> S
         phases,
         lower_bounds: Vec::new(),
         predicted_seconds: 1.0,
+        message_seconds: None,
         digest: String::new(),
     };
     schedule.sealed()

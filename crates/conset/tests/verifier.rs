@@ -85,7 +85,7 @@ fn every_rule_has_its_message() {
         ),
         ("predicted_seconds is given as", Box::new(|s| s.phases[0].predicted_seconds *= 0.5)),
         ("largest_link_load is given as", Box::new(|s| s.phases[0].largest_link_load += 1)),
-        ("the phases add up to", Box::new(|s| s.predicted_seconds *= 0.9)),
+        ("the phases and leaving the last add up to", Box::new(|s| s.predicted_seconds *= 0.9)),
         ("its certificate proves", Box::new(|s| s.lower_bounds[0].value += 1.0)),
         (
             "a phase gets more than it takes",

@@ -10,6 +10,7 @@
 //! header hop by hop.
 
 mod channels;
+mod circuits;
 pub mod combining;
 mod connections;
 mod fair;

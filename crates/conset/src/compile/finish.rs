@@ -50,6 +50,7 @@ impl Compilation<'_> {
             phases,
             lower_bounds,
             predicted_seconds,
+            message_seconds: None,
             digest: String::new(),
         };
         schedule.sealed_until(stop).ok_or(CompileError::Interrupted)

@@ -57,6 +57,8 @@ pub enum Fault {
     Figure { phase: usize, what: String, stated: String, computed: String },
     #[error("predicted_seconds is given as {stated}, the phases and leaving the last add up to {computed}")]
     Predicted { stated: String, computed: String },
+    #[error("message_seconds is given as {0}, which is no time")]
+    Messages(String),
     #[error("lower bound \"{name}\": {reason}")]
     Bound { name: String, reason: String },
     #[error("the schedule is not of this connection set: {0}")]
@@ -112,6 +114,9 @@ pub fn verify_until(
     if !close(schedule.predicted_seconds, total) {
         let stated = schedule.predicted_seconds.to_string();
         return Err(Fault::Predicted { stated, computed: total.to_string() });
+    }
+    if schedule.message_seconds.is_some_and(|seconds| !(seconds.is_finite() && seconds >= 0.0)) {
+        return Err(Fault::Messages(schedule.message_seconds.unwrap_or_default().to_string()));
     }
     let hops = Hops::default();
     for bound in &schedule.lower_bounds {
