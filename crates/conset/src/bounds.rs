@@ -516,7 +516,7 @@ fn open_at_once(demand: &Demand, bounds: &[LowerBound]) -> Option<LowerBound> {
 }
 
 /// What every phase costs besides its transfers: switching, and the way of a last word over the fewest links.
-fn least_switching(demand: &Demand) -> f64 {
+pub fn least_switching(demand: &Demand) -> f64 {
     let fewest = demand.hops.iter().copied().min().unwrap_or(0);
     demand.resources.switch_seconds() + demand.resources.latency_seconds(fewest as usize)
 }
