@@ -54,8 +54,7 @@ fn irregular(nodes: u32, count: usize, seed: u64) -> ConnectionSet {
 #[test]
 fn all_machines_of_the_catalogue_take_what_is_predicted() {
     let catalogue = Catalogue::built_in();
-    let machines: Vec<&Machine> =
-        catalogue.machines().iter().filter(|machine| machine.connections.is_some()).collect();
+    let machines: Vec<&Machine> = catalogue.machines().iter().filter(|machine| machine.connections.is_some()).collect();
     assert!(machines.len() >= 4);
     for machine in machines {
         // Of a pod of thousands of chips a slice.
@@ -79,7 +78,8 @@ fn so_do_other_topologies_with_parallel_links_and_switches() {
         Topology::FatTree { children: vec![4, 4], parents: vec![1, 2] },
         Topology::Dragonfly { groups: 3, routers_per_group: 2, nodes_per_router: 2, global_links_per_router: 1 },
     ];
-    for (name, topology) in ["iwarp64", "tpu-v4"].into_iter().flat_map(|name| topologies.iter().map(move |t| (name, t))) {
+    for (name, topology) in ["iwarp64", "tpu-v4"].into_iter().flat_map(|name| topologies.iter().map(move |t| (name, t)))
+    {
         let machine = Machine { topology: topology.clone(), ..find(name).unwrap() };
         for seed in 0..2 {
             check(&machine, &irregular(machine.nodes() as u32, 30, seed), &weft(0.0));
@@ -104,8 +104,7 @@ fn the_timetables_of_1993_are_predicted_within_a_tenth() {
     let machine = find("iwarp64").unwrap();
     let set = irregular(64, 200, 3);
     let options = Options { compiler: Compiler::Apr, ..weft(0.0) };
-    let schedule =
-        compile(&set, &Resources::of(&machine).unwrap(), "iwarp64", &options, &|| false, &|_| ()).unwrap();
+    let schedule = compile(&set, &Resources::of(&machine).unwrap(), "iwarp64", &options, &|| false, &|_| ()).unwrap();
     let (predicted, simulated) = (schedule.predicted_seconds, simulated(&machine, &schedule));
     assert!((predicted / simulated - 1.0).abs() < 0.1, "predicted {predicted}, simulated {simulated}");
 }

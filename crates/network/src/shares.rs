@@ -222,7 +222,8 @@ mod tests {
 
     /// The shares of those flows that are there, computed from nothing.
     fn simple(uses: &[Vec<Use>], there: &[bool]) -> Vec<f64> {
-        let flows: Vec<&[Use]> = uses.iter().zip(there).filter(|(_, there)| **there).map(|(uses, _)| &uses[..]).collect();
+        let flows: Vec<&[Use]> =
+            uses.iter().zip(there).filter(|(_, there)| **there).map(|(uses, _)| &uses[..]).collect();
         let mut rates = Vec::new();
         FairShares::new(RESOURCES).rates(&flows, &mut rates);
         rates
@@ -257,7 +258,8 @@ mod tests {
 
     /// Flows over some resources, with times that are often equal.
     fn flows() -> impl Strategy<Value = Vec<Vec<Use>>> {
-        let one = proptest::collection::btree_map(0u32..RESOURCES as u32, prop::sample::select(vec![1.0, 2.0, 3.5]), 1..6);
+        let one =
+            proptest::collection::btree_map(0u32..RESOURCES as u32, prop::sample::select(vec![1.0, 2.0, 3.5]), 1..6);
         let uses = |one: std::collections::BTreeMap<u32, f64>| {
             one.into_iter().map(|(resource, byte_time)| Use { resource, byte_time }).collect()
         };

@@ -1,8 +1,8 @@
 //! In which order candidates are tried, and when a search is content.
 
 use super::candidates::{Best, Compilation};
-use super::plan::Plan;
 use super::improve::First;
+use super::plan::Plan;
 use super::{CompileError, apr, improve};
 use crate::bounds::{Demand, least_switching, lower_bounds};
 

@@ -133,7 +133,8 @@ impl Core {
             Some((last, duration)) if Arc::ptr_eq(last, plan) => *duration,
             _ => {
                 let cost = ConnectionCost::of(&self.machine).ok_or("the machine has no connections")?;
-                let cost = plan.elements()
+                let cost = plan
+                    .elements()
                     .map_or(cost, |element| cost.by_element(element.gather_byte_time, element.scatter_byte_time));
                 let phases = self.connection_phases(plan)?;
                 let topology = &self.machine.topology;
@@ -175,8 +176,9 @@ impl Core {
     /// Every rank goes on when it has received what is sent to it.
     fn by_messages(&mut self, plan: &ExchangePlan, ready: &[Picos]) -> Result<Vec<Picos>, String> {
         let cost = PooledCost::of(&self.machine).ok_or("the machine passes no messages over logical channels")?;
-        let cost =
-            plan.elements().map_or(cost, |element| cost.by_element(element.gather_byte_time, element.scatter_byte_time));
+        let cost = plan
+            .elements()
+            .map_or(cost, |element| cost.by_element(element.gather_byte_time, element.scatter_byte_time));
         let message = |(_, planned): (usize, &weft_comm::PlannedTransfer)| {
             let (from, to) = (planned.from as usize, planned.to as usize);
             if from >= plan.ranks() || to >= plan.ranks() || from == to {
