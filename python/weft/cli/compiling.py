@@ -105,8 +105,8 @@ def compile(
 
     Connections take logical channels of the nodes they pass (or channels of links, or ports of a switch), so only some
     can be open at once. The schedule says which when; beside its figures are lower bounds, each with a certificate that
-    the verifier has checked. What a message for every connection takes on the same machine stands beside them: where that
-    is less, messages are the better choice, and the summary and the file (`message_seconds`) say so.
+    the verifier has checked. What a message for every connection takes on the same machine stands beside them: where
+    that is less, messages are the better choice, and the summary and the file (`message_seconds`) say so.
     """
     from weft import catalogue
     from weft._core import UsageError, compile_connections

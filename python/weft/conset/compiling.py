@@ -33,6 +33,7 @@ def compile(
     seed: int = 0,
     phases: int | None = None,
     split: bool = True,
+    messages: bool = True,
     progress: Progress | None = None,
 ) -> Schedule:
     """Compile a connection set for a machine: phases, routes, times, and lower bounds with certificates.
@@ -58,13 +59,16 @@ def compile(
         At most so many phases.
     split
         Whether the words of a connection may be divided among phases.
+    messages
+        Whether what a message for every connection takes on the machine is simulated too, by its message passing.
     progress
         Called with what is done, the share of the effort spent, and phases and seconds of the best so far.
 
     Returns
     -------
     Schedule
-        The best found, beside what plain messages take; Ctrl-C ends the search and keeps the best so far.
+        The best found, its `message_seconds` what plain messages take. Ctrl-C ends the search and keeps the best so
+        far.
 
     Raises
     ------
@@ -100,11 +104,11 @@ def compile(
         split,
         progress,
     )
-    return beside_messages(schedule, connections, described, seed=seed)
+    return beside_messages(schedule, connections, described, seed=seed) if messages else schedule
 
 
 def beside_messages(schedule: Schedule, connections: ConnectionSet, machine: Machine, *, seed: int = 0) -> Schedule:
-    """The schedule with what a message for every connection takes on the machine, by its message passing in virtual time.
+    """The schedule with what a message for every connection takes on the machine, by its message passing.
 
     Of a very large set that is not simulated: the schedule comes back as it is.
 
