@@ -515,14 +515,14 @@ fn open_at_once(demand: &Demand, bounds: &[LowerBound]) -> Option<LowerBound> {
     best.is_finite().then(|| seconds("open at once", best + resources.leaving_seconds, certificate))
 }
 
-/// What every phase costs besides its transfers: switching, and the way of a last word over the fewest links.
+/// What every phase costs besides its transfers: switching, and the latency of a last word over the fewest links.
 pub fn least_switching(demand: &Demand) -> f64 {
     let fewest = demand.hops.iter().copied().min().unwrap_or(0);
     demand.resources.switch_seconds() + demand.resources.latency_seconds(fewest as usize)
 }
 
-/// What some phase takes in any case: one connection alone until its last word has arrived, less what the way over the
-/// fewest links takes in every phase. Where hops take no time the bounds of transfers say more.
+/// What some phase takes in any case: one connection alone until its last word has arrived, less the latency over
+/// the fewest links, which every phase has. Where hops take no time the bounds of transfers say more.
 fn farthest(demand: &Demand) -> f64 {
     let Demand { set, resources, hops, .. } = *demand;
     if resources.hop_seconds <= 0.0 {

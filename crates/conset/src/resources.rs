@@ -14,7 +14,7 @@ use weft_machine::{Access, Machine, Topology};
 /// * `ports`: how many circuits a node may start, and as many end, at once (a phase is then a b-matching).
 /// * A word takes `access_seconds` at its source and at its destination, one connection at a time (`access` says whether
 ///   a node sends and receives at once), and `link_seconds` of each link it crosses, which connections share.
-/// * A word is `hop_seconds` on its way for each link of its route, so that a phase ends when its last word has arrived.
+/// * A word needs `hop_seconds` for each link of its route besides, so that a phase ends when its last word has arrived.
 /// * Every phase costs `synchronisation_seconds + phase_seconds` before its transfers start, and leaving the last one
 ///   `leaving_seconds`, because no node may give its channels away before all are through.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -140,7 +140,7 @@ impl Resources {
         self.synchronisation_seconds + self.phase_seconds
     }
 
-    /// Seconds that a word is on its way over `links` links.
+    /// Seconds of latency of a word over `links` links.
     pub fn latency_seconds(&self, links: usize) -> f64 {
         self.hop_seconds * links as f64
     }

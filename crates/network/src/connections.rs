@@ -217,7 +217,7 @@ impl LogicalChannels {
     ) -> Option<PhaseTimes> {
         match arbitration {
             Arbitration::Proportional => Some(self.together(transfers, instantiated)),
-            _ => self.by_turns(transfers, arbitration, instantiated, interrupt),
+            _ => self.round_robin(transfers, arbitration, instantiated, interrupt),
         }
     }
 
@@ -250,7 +250,7 @@ impl LogicalChannels {
         Picos::from_seconds(self.cost.hop_time * transfer.route.len() as f64)
     }
 
-    fn by_turns(
+    fn round_robin(
         &mut self,
         transfers: &[ConnectionTransfer],
         arbitration: Arbitration,

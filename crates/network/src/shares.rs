@@ -249,8 +249,8 @@ mod tests {
             for (flow, rate) in flows.zip(simple(uses, &there)) {
                 let own = kept.rates[flow];
                 prop_assert!((own - rate).abs() <= 1e-9 * rate, "flow {flow}: {own} for {rate}");
-                let told = changed.iter().find(|(other, _)| *other == flow);
-                prop_assert!(told.is_some() || own == before[flow], "flow {flow} has changed and nobody is told");
+                let reported = changed.iter().find(|(other, _)| *other == flow);
+                prop_assert!(reported.is_some() || own == before[flow], "flow {flow} has changed and nobody is told");
             }
         }
         Ok(())

@@ -77,10 +77,10 @@ def _operations(partition: Any) -> tuple[int, int]:
 def _by_formula(schedule: Schedule) -> float:
     """Seconds as the paper predicts them (section 4.2.1): switching and transfers.
 
-    The way of the last words and leaving the last phase are left out, which a schedule's own prediction has.
+    The latency of the last words and leaving the last phase are left out, which a schedule's own prediction has.
     """
     content = json.loads(schedule.to_json())
-    switching = content["resources"]["synchronisation_seconds"] + content["resources"]["phase_seconds"]
+    switching: float = content["resources"]["synchronisation_seconds"] + content["resources"]["phase_seconds"]
     ends = (
         [transfer["start"] + transfer["duration"] for transfer in phase["connections"]] for phase in content["phases"]
     )

@@ -156,7 +156,7 @@ pub fn phase_seconds(phase: &[Placed], resources: &Resources, network: &Network)
     Load::of(phase, network).phase_seconds(phase, resources, network)
 }
 
-/// Seconds that the last word of a phase is on its way.
+/// Seconds of latency of the last word of a phase.
 pub fn latency_seconds(phase: &[Placed], resources: &Resources) -> f64 {
     let longest = phase.iter().map(|placed| placed.route.len() - 1).max().unwrap_or(0);
     resources.latency_seconds(longest)

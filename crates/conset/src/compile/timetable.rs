@@ -148,7 +148,7 @@ impl<'a> Stages<'a> {
         self.seconds.iter().sum::<f64>() + self.latencies().iter().sum::<f64>()
     }
 
-    /// Of each stage, seconds that its last word is on its way.
+    /// Of each stage, seconds of latency of its last word.
     fn latencies(&self) -> Vec<f64> {
         let longest = |stage: usize| {
             let used = self.phase.iter().zip(&self.words).filter(|(_, words)| words[stage] > 0);

@@ -146,11 +146,11 @@ impl Check<'_> {
         self.hops.0.get_or_init(count).ok_or("there is no path between the ends of a connection")
     }
 
-    /// Seconds of every phase besides its transfers: switching, and the way of its last word over at least so many links.
+    /// Seconds of every phase besides its transfers: switching, and the latency of its last word over the fewest links.
     fn switching(&self) -> Result<f64, &'static str> {
         let Resources { synchronisation_seconds, phase_seconds, hop_seconds, .. } = *self.resources;
-        let way = if hop_seconds > 0.0 { hop_seconds * f64::from(self.hops()?.fewest) } else { 0.0 };
-        Ok(synchronisation_seconds + phase_seconds + way)
+        let latency = if hop_seconds > 0.0 { hop_seconds * f64::from(self.hops()?.fewest) } else { 0.0 };
+        Ok(synchronisation_seconds + phase_seconds + latency)
     }
 
     fn node_channels(&self, weights: &[u32]) -> Result<f64, &'static str> {
@@ -381,7 +381,7 @@ impl Check<'_> {
         let count = schedule.lower_bounds.iter().find(|bound| bound.name == phases && bound.unit == "phases");
         let phases = count.ok_or("it adds a bound that is not there")?.value * switching;
         let hop = self.resources.hop_seconds;
-        // Some phase has the connection that takes longest alone, of whose way a part is in the switching of every phase.
+        // Some phase has the connection that takes longest alone, of whose latency a part is in the switching of every phase.
         let alone = if hop > 0.0 { self.hops()?.alone - f64::from(self.hops()?.fewest) * hop } else { 0.0 };
         Ok(phases + transfers.max(alone) + self.resources.leaving_seconds)
     }
