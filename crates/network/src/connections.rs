@@ -261,16 +261,16 @@ impl LogicalChannels {
         let uses: Vec<Vec<Use>> = transfers.iter().enumerate().map(own).collect();
         let mut queues = Queues::new(self, transfers, arbitration);
         let mut shares = KeptShares::new(self.resources() + transfers.len(), &uses);
-        let mut under_way = UnderWay::new(transfers);
+        let mut flowing = Flowing::new(transfers);
         let mut spans = vec![Span { start: instantiated, end: instantiated }; transfers.len()];
         let (mut ended, mut begun) = (Vec::new(), queues.begin());
         loop {
             if interrupt.is_requested() {
                 return None;
             }
-            shares.change(&ended, &begun, |transfer, before, rate| under_way.goes_on(transfer, before, rate));
-            ended = under_way.next();
-            let time = instantiated + Picos::from_seconds(under_way.now);
+            shares.change(&ended, &begun, |transfer, before, rate| flowing.goes_on(transfer, before, rate));
+            ended = flowing.next();
+            let time = instantiated + Picos::from_seconds(flowing.now);
             begun.clear();
             for &transfer in &ended {
                 spans[transfer].end = time + self.latency(&transfers[transfer]);
@@ -339,7 +339,7 @@ fn add(uses: &mut Vec<Use>, more: Use) {
 }
 
 /// Transfers that have begun and are not through.
-struct UnderWay {
+struct Flowing {
     now: f64,
     /// Bytes of each transfer that were left when its rate last changed,
     left: Vec<f64>,
@@ -352,11 +352,11 @@ struct UnderWay {
     ends: BinaryHeap<Reverse<(u64, u32, usize)>>,
 }
 
-impl UnderWay {
-    fn new(transfers: &[ConnectionTransfer]) -> UnderWay {
+impl Flowing {
+    fn new(transfers: &[ConnectionTransfer]) -> Flowing {
         let count = transfers.len();
         let left = transfers.iter().map(|transfer| transfer.bytes as f64).collect();
-        UnderWay { now: 0.0, left, since: vec![0.0; count], version: vec![0; count], ends: BinaryHeap::new() }
+        Flowing { now: 0.0, left, since: vec![0.0; count], version: vec![0; count], ends: BinaryHeap::new() }
     }
 
     /// A transfer goes on at another rate.
