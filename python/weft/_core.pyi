@@ -403,7 +403,25 @@ class Schedule:
 
     @property
     def predicted_seconds(self) -> float:
-        """Seconds of all phases together."""
+        """Seconds of all phases together, from when all nodes are ready until all know that all are through."""
+
+    @property
+    def message_seconds(self) -> float | None:
+        """Seconds that a message for every connection takes on the machine; None where nobody has simulated it."""
+
+    @property
+    def faster(self) -> str | None:
+        """What is faster: `phases` or `messages`; None where it is not known."""
+
+    @property
+    def optimal(self) -> list[str]:
+        """What the schedule has as little of as a lower bound proves to be least: `phases`, `seconds`, both or neither.
+
+        Seconds are the least of schedules of phases; messages may take less.
+        """
+
+    def beside_messages(self, seconds: float) -> Schedule:
+        """The same schedule beside what messages take, in seconds. Raises UsageError."""
 
     @property
     def link_load_sum(self) -> int:

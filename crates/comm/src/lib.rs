@@ -20,7 +20,9 @@ mod tag;
 pub use collective::Reduction;
 pub use communicator::{Communicator, NativeCollectives, Program};
 pub use error::{Blocked, Call, CommError, Failure, RunError};
-pub use exchange::{ElementCost, ExchangeMethod, ExchangePlan, Exchanged, Exchanges, PlannedPhase, PlannedTransfer};
+pub use exchange::{
+    ElementCost, ExchangeMethod, ExchangePlan, Exchanged, Exchanges, Numbered, PlannedPhase, PlannedTransfer,
+};
 pub use executor::block_on;
 pub use message::{Received, Source, Status, Work};
 pub use payload::{Buffer, Payload};

@@ -409,7 +409,8 @@ fn phases_and_load(demand: &Demand) -> Option<LowerBound> {
     }
     let hops: f64 = demand.hops.iter().map(|&hops| f64::from(hops)).sum();
     let count = demand.hops.len() as f64;
-    let limits = phase_corners(demand.resources, demand.network.wires(), demand.network.nodes as u64, words);
+    let (wires, nodes) = (demand.network.wires(), demand.network.nodes as u64);
+    let limits = phase_corners(demand.resources, least_switching(demand), wires, nodes, words);
     let feasible =
         |hop: f64, connection: f64| limits.iter().all(|&(h, n, cost)| hop * h + connection * n <= cost * (1.0 + 1e-12));
     let mut best = (0.0, 0.0, 0.0);
@@ -434,14 +435,15 @@ fn phases_and_load(demand: &Demand) -> Option<LowerBound> {
         }
     }
     let (value, hop, connection) = best;
-    (value > 0.0).then(|| seconds("phases and load", value, Certificate::PhasesAndLoad { hop, connection }))
+    let all = value + demand.resources.leaving_seconds;
+    (value > 0.0).then(|| seconds("phases and load", all, Certificate::PhasesAndLoad { hop, connection }))
 }
 
 /// With more channels a node has too many corners to try pairs of: the bound is then left out.
 const MAX_CORNER_CHANNELS: u32 = 128;
 
 /// What a phase can have at most, hops and connections, and what it then costs: the corners for each largest link load.
-fn phase_corners(resources: &Resources, wires: u64, nodes: u64, words: f64) -> Vec<(f64, f64, f64)> {
+fn phase_corners(resources: &Resources, switching: f64, wires: u64, nodes: u64, words: f64) -> Vec<(f64, f64, f64)> {
     let channels = u64::from(resources.node_channels.unwrap_or(u32::MAX));
     let mut corners = Vec::new();
     for load in 1..=channels {
@@ -455,7 +457,7 @@ fn phase_corners(resources: &Resources, wires: u64, nodes: u64, words: f64) -> V
             if words * (load + 1) as f64 * resources.link_seconds <= time && load < channels {
                 continue;
             }
-            let cost = resources.switch_seconds() + time;
+            let cost = switching + time;
             let all = channels * nodes;
             let hops = (wires * load).min(all);
             let count = (nodes * sends).min(all);
@@ -485,7 +487,7 @@ fn open_at_once(demand: &Demand, bounds: &[LowerBound]) -> Option<LowerBound> {
     let channels = f64::from(resources.node_channels?) * network.nodes as f64;
     // Links and accesses of different speeds: as if all had the faster one.
     let transfer = words * resources.link_seconds.min(resources.access_seconds);
-    let switching = resources.switch_seconds();
+    let switching = least_switching(demand);
     let alone = network.multiplicity.iter().all(|&wires| wires == 1);
     if network.vertices != network.nodes || !alone || transfer <= 0.0 || switching <= 0.0 {
         return None;
@@ -510,7 +512,27 @@ fn open_at_once(demand: &Demand, bounds: &[LowerBound]) -> Option<LowerBound> {
         phases += 1.0;
     }
     let certificate = Certificate::OpenAtOnce { transfers: transfers.map(|bound| bound.name.clone()) };
-    best.is_finite().then(|| seconds("open at once", best, certificate))
+    best.is_finite().then(|| seconds("open at once", best + resources.leaving_seconds, certificate))
+}
+
+/// What every phase costs besides its transfers: switching, and the latency of a last word over the fewest links.
+pub fn least_switching(demand: &Demand) -> f64 {
+    let fewest = demand.hops.iter().copied().min().unwrap_or(0);
+    demand.resources.switch_seconds() + demand.resources.latency_seconds(fewest as usize)
+}
+
+/// What some phase takes in any case: one connection alone until its last word has arrived, less the latency over
+/// the fewest links, which every phase has. Where hops take no time the bounds of transfers say more.
+fn farthest(demand: &Demand) -> f64 {
+    let Demand { set, resources, hops, .. } = *demand;
+    if resources.hop_seconds <= 0.0 {
+        return 0.0;
+    }
+    let fewest = hops.iter().copied().min().unwrap_or(0);
+    let alone = |(connection, &links): (&crate::pattern::Connection, &u32)| {
+        connection.words as f64 * resources.word_seconds() + resources.latency_seconds((links - fewest) as usize)
+    };
+    set.connections.iter().zip(hops).map(alone).fold(0.0, f64::max)
 }
 
 /// What phases cost and what transfers take are paid one after the other.
@@ -518,7 +540,8 @@ fn sum(demand: &Demand, bounds: &[LowerBound]) -> Option<LowerBound> {
     let of_phases = bounds.iter().filter(|bound| bound.unit == "phases");
     let count = of_phases.max_by(|a, b| a.value.total_cmp(&b.value))?;
     let transfers = of_transfers(bounds);
-    let value = count.value * demand.resources.switch_seconds() + transfers.map_or(0.0, |bound| bound.value);
+    let within = transfers.map_or(0.0, |bound| bound.value).max(farthest(demand));
+    let value = count.value * least_switching(demand) + within + demand.resources.leaving_seconds;
     let certificate =
         Certificate::Sum { phases: count.name.clone(), transfers: transfers.map(|bound| bound.name.clone()) };
     Some(seconds("phases and transfers", value, certificate))

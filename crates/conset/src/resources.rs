@@ -14,7 +14,9 @@ use weft_machine::{Access, Machine, Topology};
 /// * `ports`: how many circuits a node may start, and as many end, at once (a phase is then a b-matching).
 /// * A word takes `access_seconds` at its source and at its destination, one connection at a time (`access` says whether
 ///   a node sends and receives at once), and `link_seconds` of each link it crosses, which connections share.
-/// * Every phase costs `synchronisation_seconds + phase_seconds` before its transfers start.
+/// * A word needs `hop_seconds` for each link of its route besides, so that a phase ends when its last word has arrived.
+/// * Every phase costs `synchronisation_seconds + phase_seconds` before its transfers start, and leaving the last one
+///   `leaving_seconds`, because no node may give its channels away before all are through.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Resources {
@@ -35,6 +37,16 @@ pub struct Resources {
     pub synchronisation_seconds: f64,
     /// s a phase.
     pub phase_seconds: f64,
+    /// s a hop. Schedules of before it was considered have none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub hop_seconds: f64,
+    /// s, once. As `hop_seconds`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub leaving_seconds: f64,
+}
+
+fn is_zero(seconds: &f64) -> bool {
+    *seconds == 0.0
 }
 
 /// How a topology is written into a schedule: as in a machine file.
@@ -118,12 +130,26 @@ impl Resources {
             link_seconds: connections.link_byte_time * word,
             synchronisation_seconds: connections.synchronisation_time,
             phase_seconds: connections.phase_time,
+            hop_seconds: machine.protocol(u64::MAX).hop_time,
+            leaving_seconds: connections.synchronisation_time,
         })
     }
 
     /// Seconds that a phase costs besides its transfers.
     pub fn switch_seconds(&self) -> f64 {
         self.synchronisation_seconds + self.phase_seconds
+    }
+
+    /// Seconds of latency of a word over `links` links.
+    pub fn latency_seconds(&self, links: usize) -> f64 {
+        self.hop_seconds * links as f64
+    }
+
+    /// Seconds of phases that take `phases` seconds together, from when all nodes are ready until all know that all are
+    /// through; no phases take no time.
+    pub fn exchange_seconds(&self, phases: impl ExactSizeIterator<Item = f64>) -> f64 {
+        let leaving = if phases.len() > 0 { self.leaving_seconds } else { 0.0 };
+        phases.sum::<f64>() + leaving
     }
 
     /// Seconds that `words` words of one connection take on their own.

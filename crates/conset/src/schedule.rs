@@ -1,6 +1,7 @@
 //! Schedules (seam 4): what a communication compiler produces and what worlds execute.
 
 use serde::{Deserialize, Serialize};
+use weft_comm::ExchangeMethod;
 
 use crate::pattern::Order;
 use crate::resources::Resources;
@@ -25,8 +26,12 @@ pub struct Schedule {
     pub orders: Vec<Order>,
     pub phases: Vec<Phase>,
     pub lower_bounds: Vec<LowerBound>,
-    /// The sum over the phases, s.
+    /// The sum over the phases and leaving the last one, s: what execution in virtual time takes.
     pub predicted_seconds: f64,
+    /// What a message for every connection takes on the machine, s, where that was simulated: phases that take longer
+    /// are the worse choice, whatever their bounds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_seconds: Option<f64>,
     /// Of everything above: a file that was changed after it was written does not have it any more.
     pub digest: String,
 }
@@ -38,7 +43,7 @@ pub struct Phase {
     pub connections: Vec<Transfer>,
     /// Most connections on one direction of one link.
     pub largest_link_load: u32,
-    /// Switching to the phase and its transfers, s.
+    /// Switching to the phase and its transfers until the last word has arrived, s.
     pub predicted_seconds: f64,
 }
 
@@ -87,7 +92,12 @@ impl Transfer {
 
     /// Links crossed.
     pub fn hops(&self) -> usize {
-        self.route.len() - 1
+        self.route.len().saturating_sub(1)
+    }
+
+    /// When its last word has arrived, s.
+    pub fn arrival(&self, resources: &Resources) -> f64 {
+        self.start + self.duration + resources.latency_seconds(self.hops())
     }
 }
 
@@ -200,6 +210,9 @@ impl Schedule {
         );
         // A schedule is plain data: nothing but `stop` ends it early.
         serde_json::to_writer(&mut buffered, &body).ok()?;
+        if let Some(seconds) = self.message_seconds {
+            serde_json::to_writer(&mut buffered, &seconds).ok()?;
+        }
         let digest = buffered.into_inner().ok()?;
         Some(format!("{:016x}", digest.hash))
     }
@@ -213,6 +226,13 @@ impl Schedule {
     pub fn sealed_until(mut self, stop: &dyn Fn() -> bool) -> Option<Schedule> {
         self.digest = self.computed_digest_until(stop)?;
         Some(self)
+    }
+
+    /// The faster of phases and messages, where it is known.
+    pub fn faster(&self) -> Option<ExchangeMethod> {
+        let messages = self.message_seconds?;
+        let phases = messages >= self.predicted_seconds;
+        Some(if phases { ExchangeMethod::Connections } else { ExchangeMethod::Messages })
     }
 
     /// The sum over the phases of their largest link loads.

@@ -59,6 +59,7 @@ fn scheduled(set: &ConnectionSet, phases: usize, of: impl Fn(u32) -> usize) -> S
         phases,
         lower_bounds: Vec::new(),
         predicted_seconds: 1.0,
+        message_seconds: None,
         digest: String::new(),
     };
     schedule.sealed()
@@ -126,7 +127,7 @@ fn transfers_wait_for_those_that_orders_name() {
     schedule.orders = orders;
     schedule.phases[0].connections[1].start = 1.0;
     let execution = Execution::of_schedule(&schedule.clone().sealed(), None).unwrap();
-    let continues: Vec<bool> = execution.plan.phases.iter().map(|phase| phase.continues).collect();
+    let continues: Vec<bool> = execution.plan.phases().iter().map(|phase| phase.continues).collect();
     assert_eq!(continues, [false, true]);
     let kept = clocks(execution.clone(), true);
     assert!(kept >= free + 1000.0 && kept < free + 1100.0, "{free} {kept}: nothing is switched between");

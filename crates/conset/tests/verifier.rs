@@ -32,7 +32,7 @@ type Change = Box<dyn FnOnce(&mut Schedule)>;
 
 #[test]
 fn every_rule_has_its_message() {
-    let checks: [(&str, Change); 16] = [
+    let checks: [(&str, Change); 20] = [
         (
             "is in no phase",
             Box::new(|s| {
@@ -85,7 +85,7 @@ fn every_rule_has_its_message() {
         ),
         ("predicted_seconds is given as", Box::new(|s| s.phases[0].predicted_seconds *= 0.5)),
         ("largest_link_load is given as", Box::new(|s| s.phases[0].largest_link_load += 1)),
-        ("the phases add up to", Box::new(|s| s.predicted_seconds *= 0.9)),
+        ("the phases and leaving the last add up to", Box::new(|s| s.predicted_seconds *= 0.9)),
         ("its certificate proves", Box::new(|s| s.lower_bounds[0].value += 1.0)),
         (
             "a phase gets more than it takes",
@@ -107,6 +107,10 @@ fn every_rule_has_its_message() {
                 }
             }),
         ),
+        ("predicted_seconds is given as", Box::new(|s| s.resources.hop_seconds = 1e-6)),
+        ("the phases and leaving the last add up to", Box::new(|s| s.resources.leaving_seconds = 1e-6)),
+        ("times must be finite and not negative", Box::new(|s| s.resources.hop_seconds = -1e-9)),
+        ("message_seconds is given as -1, which is no time", Box::new(|s| s.message_seconds = Some(-1.0))),
         ("nothing could be open", Box::new(|s| s.resources.node_channels = Some(0))),
     ];
     for (expected, change) in checks {

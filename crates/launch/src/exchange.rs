@@ -167,7 +167,7 @@ pub fn simulate_exchange(
     interrupt: &Interrupt,
 ) -> Result<(ExchangeResult, Option<Trace>), LaunchError> {
     let execution = request.execution(Some(machine))?;
-    let ranks = execution.plan.ranks;
+    let ranks = execution.plan.ranks();
     let (timing, trace) = simulated(machine, ranks, &request.timed(execution), trace, interrupt)?;
     Ok((request.result(timing.seconds, ranks), trace))
 }
@@ -178,7 +178,7 @@ pub fn simulate_exchange(
 /// As [`simulate_exchange`].
 pub fn exchange_threads(request: &ExchangeRequest) -> Result<ExchangeResult, LaunchError> {
     let execution = request.execution(None)?;
-    let ranks = execution.plan.ranks;
+    let ranks = execution.plan.ranks();
     let timings = weft_threads::run(ranks, &request.timed(execution), &weft_threads::Options::default())?;
     Ok(request.result(timings[0].seconds.clone(), ranks))
 }
@@ -189,7 +189,7 @@ pub fn exchange_threads(request: &ExchangeRequest) -> Result<ExchangeResult, Lau
 /// As [`simulate_exchange`].
 pub fn exchange_mpi_rank(backend: &Backend, request: &ExchangeRequest) -> Result<Option<ExchangeResult>, LaunchError> {
     let execution = request.execution(None)?;
-    let ranks = execution.plan.ranks;
+    let ranks = execution.plan.ranks();
     check_size(backend, ranks)?;
     let timing = backend.run(&request.timed(execution))?;
     Ok((backend.rank() == 0).then(|| request.result(timing.seconds, ranks)))
@@ -205,7 +205,7 @@ fn check_size(backend: &Backend, ranks: usize) -> Result<(), LaunchError> {
 impl SolveRequest {
     fn program(&self, machine: Option<&Machine>) -> Result<(ConjugateGradients, usize), LaunchError> {
         let execution = self.exchange.execution(machine)?;
-        let ranks = execution.plan.ranks;
+        let ranks = execution.plan.ranks();
         let usage = |error: weft_conset::execute::ProblemError| LaunchError::Usage(error.to_string());
         let partitioned = Partitioned::new(self.problem.clone(), &self.exchange.set, execution).map_err(usage)?;
         Ok((ConjugateGradients(partitioned), ranks))

@@ -263,7 +263,8 @@ pub struct Connections {
     pub link_byte_time: f64,
     /// Until all nodes know that all have finished a phase, s.
     pub synchronisation_time: f64,
-    /// Until the connections of the next phase are open, s.
+    /// Until the connections of the next phase are open, s; with circuits between ports also until one is set up for a
+    /// message.
     pub phase_time: f64,
     pub sources: Sources,
 }

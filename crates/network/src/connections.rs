@@ -5,11 +5,17 @@
 //! in use; both as max-min fair rates ([`fair`](crate::fair)), so that a phase costs an event for every transfer that
 //! begins or ends, not one for every word.
 
-use weft_base::{Interrupt, Picos};
-use weft_machine::{Access, Machine};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
 
-use crate::fair::{FairShares, Use};
+use weft_base::{Interrupt, Picos};
+use weft_machine::{Access, Machine, Topology};
+
+use crate::fair::Use;
+use crate::shares::KeptShares;
 use crate::table::Table;
+use crate::wires::Wires;
 
 /// What transfers over connections cost on a machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -78,7 +84,8 @@ pub enum Arbitration {
     /// All of them at once, an element of each in turn.
     Interleaved,
     /// All of them at once, always the one that is furthest behind: long transfers get more of them, so that all are
-    /// through together. A program that was compiled for its transfers knows their lengths.
+    /// through together, when the busiest link or program is. A program that was compiled for its transfers knows their
+    /// lengths, and takes no more of a link than they need.
     Proportional,
 }
 
@@ -123,13 +130,23 @@ pub struct LogicalChannels {
     nodes: usize,
     links: usize,
     cost: ConnectionCost,
-    shares: FairShares,
+    wires: Arc<Wires>,
+    /// Seconds that a phase takes of each resource.
+    busy: Table<f64>,
 }
 
 impl LogicalChannels {
     /// Of a machine with `nodes` nodes and `links` directed links.
     pub fn new(nodes: usize, links: usize, cost: ConnectionCost) -> LogicalChannels {
-        LogicalChannels { nodes, links, cost, shares: FairShares::new(links + 2 * nodes) }
+        LogicalChannels { nodes, links, cost, wires: Arc::default(), busy: Table::new(links + 2 * nodes) }
+    }
+
+    /// Of a machine of this topology, whose parallel links connections share.
+    pub fn of(topology: &Topology, cost: ConnectionCost) -> LogicalChannels {
+        LogicalChannels {
+            wires: Arc::new(Wires::of(topology)),
+            ..LogicalChannels::new(topology.nodes(), topology.links(), cost)
+        }
     }
 
     /// Runs phases one after another, all nodes being ready at time 0.
@@ -198,65 +215,110 @@ impl LogicalChannels {
         instantiated: Picos,
         interrupt: &Interrupt,
     ) -> Option<PhaseTimes> {
-        // Rates are fair in portions: of a byte, or of a part of the transfer that is the same for all.
-        let portion = |transfer: &ConnectionTransfer| match arbitration {
-            Arbitration::Proportional if transfer.bytes > 0 => transfer.bytes as f64,
-            _ => 1.0,
-        };
-        let uses: Vec<Vec<Use>> = transfers.iter().map(|transfer| self.uses(transfer, portion(transfer))).collect();
+        match arbitration {
+            Arbitration::Proportional => Some(self.together(transfers, instantiated)),
+            _ => self.round_robin(transfers, arbitration, instantiated, interrupt),
+        }
+    }
+
+    /// All transfers flow until the busiest resource is through.
+    fn together(&mut self, transfers: &[ConnectionTransfer], instantiated: Picos) -> PhaseTimes {
+        let mut longest = 0.0f64;
+        for transfer in transfers {
+            longest = longest.max(self.alone(transfer) * transfer.bytes as f64);
+            for Use { resource, byte_time } in self.each_use(transfer) {
+                let busy = &mut self.busy[resource as usize];
+                *busy += byte_time * transfer.bytes as f64;
+                longest = longest.max(*busy);
+            }
+        }
+        for transfer in transfers {
+            for Use { resource, .. } in self.each_use(transfer) {
+                self.busy[resource as usize] = 0.0;
+            }
+        }
+        let through = instantiated + Picos::from_seconds(longest);
+        let end = |transfer: &ConnectionTransfer| through + self.latency(transfer);
+        let spans: Vec<Span> =
+            transfers.iter().map(|transfer| Span { start: instantiated, end: end(transfer) }).collect();
+        let end = spans.iter().map(|span| span.end).max().unwrap_or(instantiated);
+        PhaseTimes { instantiated, end, transfers: spans }
+    }
+
+    /// Of a word from the first to the last link.
+    fn latency(&self, transfer: &ConnectionTransfer) -> Picos {
+        Picos::from_seconds(self.cost.hop_time * transfer.route.len() as f64)
+    }
+
+    fn round_robin(
+        &mut self,
+        transfers: &[ConnectionTransfer],
+        arbitration: Arbitration,
+        instantiated: Picos,
+        interrupt: &Interrupt,
+    ) -> Option<PhaseTimes> {
+        let own = |(index, transfer)| self.uses(index, transfer);
+        let uses: Vec<Vec<Use>> = transfers.iter().enumerate().map(own).collect();
         let mut queues = Queues::new(self, transfers, arbitration);
+        let mut shares = KeptShares::new(self.resources() + transfers.len(), &uses);
+        let mut flowing = Flowing::new(transfers);
         let mut spans = vec![Span { start: instantiated, end: instantiated }; transfers.len()];
-        let mut left: Vec<f64> = transfers.iter().map(|transfer| transfer.bytes as f64 / portion(transfer)).collect();
-        let (mut active, mut rates): (Vec<usize>, Vec<f64>) = (queues.begin(), Vec::new());
-        let mut now = 0.0;
-        let mut end = instantiated;
-        while !active.is_empty() {
+        let (mut ended, mut begun) = (Vec::new(), queues.begin());
+        loop {
             if interrupt.is_requested() {
                 return None;
             }
-            let flows: Vec<&[Use]> = active.iter().map(|&transfer| &uses[transfer][..]).collect();
-            self.shares.rates(&flows, &mut rates);
-            let time_left = |index: usize| left[active[index]] / rates[index];
-            let step = (0..active.len()).map(time_left).fold(f64::INFINITY, f64::min);
-            now += step;
-            // What ends within a part in 10^9 of the step ends with it: rounding must not make an event of its own.
-            let is_through: Vec<bool> =
-                (0..active.len()).map(|index| time_left(index) <= step * (1.0 + 1e-9)).collect();
-            for (index, &transfer) in active.iter().enumerate() {
-                left[transfer] -= rates[index] * step;
+            shares.change(&ended, &begun, |transfer, before, rate| flowing.goes_on(transfer, before, rate));
+            ended = flowing.next();
+            let time = instantiated + Picos::from_seconds(flowing.now);
+            begun.clear();
+            for &transfer in &ended {
+                spans[transfer].end = time + self.latency(&transfers[transfer]);
+                queues.finish(transfer, |next| begun.push(next));
             }
-            let time = instantiated + Picos::from_seconds(now);
-            let mut next = Vec::with_capacity(active.len());
-            for (&transfer, &is_through) in active.iter().zip(&is_through) {
-                if is_through {
-                    let latency = self.cost.hop_time * transfers[transfer].route.len() as f64;
-                    spans[transfer].end = time + Picos::from_seconds(latency);
-                    end = end.max(spans[transfer].end);
-                    queues.finish(transfer, |begun| {
-                        spans[begun].start = time;
-                        next.push(begun);
-                    });
-                } else {
-                    next.push(transfer);
-                }
+            begun.iter().for_each(|&transfer| spans[transfer].start = time);
+            if ended.is_empty() {
+                break;
             }
-            active = next;
         }
+        let end = spans.iter().map(|span| span.end).max().unwrap_or(instantiated);
         Some(PhaseTimes { instantiated, end, transfers: spans })
     }
 
-    /// The links of a transfer, and the program of its two nodes, with what `bytes` bytes take of them.
-    fn uses(&self, transfer: &ConnectionTransfer, bytes: f64) -> Vec<Use> {
-        let ConnectionTransfer { from, to, route, .. } = transfer;
-        assert!(*from < self.nodes && *to < self.nodes, "a transfer from node {from} to {to} of {} nodes", self.nodes);
-        let mut uses: Vec<Use> = Vec::with_capacity(route.len() + 2);
-        for &link in route {
-            assert!((link as usize) < self.links, "link {link} of {} links", self.links);
-            add(&mut uses, Use { resource: link, byte_time: self.cost.link_byte_time * bytes });
+    /// The links of a transfer, and the program of its two nodes, with what a byte takes of them. Where links have others
+    /// beside them, the transfer has also a resource of its own, the one link that it crosses.
+    fn uses(&self, index: usize, transfer: &ConnectionTransfer) -> Vec<Use> {
+        let mut uses: Vec<Use> = Vec::with_capacity(transfer.route.len() + 3);
+        self.each_use(transfer).for_each(|each| add(&mut uses, each));
+        if !self.wires.are_single() {
+            uses.push(Use { resource: (self.resources() + index) as u32, byte_time: self.alone(transfer) });
         }
-        add(&mut uses, Use { resource: self.sending(*from), byte_time: self.cost.send_byte_time * bytes });
-        add(&mut uses, Use { resource: self.receiving(*to), byte_time: self.cost.receive_byte_time * bytes });
         uses
+    }
+
+    /// Seconds that a byte takes of any one link that is not shared.
+    fn alone(&self, transfer: &ConnectionTransfer) -> f64 {
+        if transfer.route.is_empty() { 0.0 } else { self.cost.link_byte_time }
+    }
+
+    /// The links of a transfer as often as its route comes over them, and the program of its two nodes, with what a byte
+    /// takes of them.
+    fn each_use<'a>(&self, transfer: &'a ConnectionTransfer) -> impl Iterator<Item = Use> + use<'a> {
+        let ConnectionTransfer { from, to, route, .. } = transfer;
+        let (nodes, links, cost, wires) = (self.nodes, self.links, self.cost, self.wires.clone());
+        assert!(*from < nodes && *to < nodes, "a transfer from node {from} to {to} of {nodes} nodes");
+        let links = route.iter().map(move |&link| {
+            assert!((link as usize) < links, "link {link} of {links} links");
+            let (resource, parallel) = wires.shared(link);
+            Use { resource, byte_time: cost.link_byte_time / f64::from(parallel) }
+        });
+        let sending = Use { resource: self.sending(*from), byte_time: cost.send_byte_time };
+        let receiving = Use { resource: self.receiving(*to), byte_time: cost.receive_byte_time };
+        links.chain([sending, receiving])
+    }
+
+    fn resources(&self) -> usize {
+        self.links + 2 * self.nodes
     }
 
     fn sending(&self, node: usize) -> u32 {
@@ -273,6 +335,59 @@ fn add(uses: &mut Vec<Use>, more: Use) {
     match uses.iter_mut().find(|each| each.resource == more.resource) {
         Some(found) => found.byte_time += more.byte_time,
         None => uses.push(more),
+    }
+}
+
+/// Transfers that have begun and are not through.
+struct Flowing {
+    now: f64,
+    /// Bytes of each transfer that were left when its rate last changed,
+    left: Vec<f64>,
+    /// when that was,
+    since: Vec<f64>,
+    /// and how often it has.
+    version: Vec<u32>,
+    /// When transfers are through at their rates, as bits, which are in the order of the times; of a transfer whose rate
+    /// has changed only the last counts.
+    ends: BinaryHeap<Reverse<(u64, u32, usize)>>,
+}
+
+impl Flowing {
+    fn new(transfers: &[ConnectionTransfer]) -> Flowing {
+        let count = transfers.len();
+        let left = transfers.iter().map(|transfer| transfer.bytes as f64).collect();
+        Flowing { now: 0.0, left, since: vec![0.0; count], version: vec![0; count], ends: BinaryHeap::new() }
+    }
+
+    /// A transfer goes on at another rate.
+    fn goes_on(&mut self, transfer: usize, before: f64, rate: f64) {
+        let moved = if before > 0.0 { before * (self.now - self.since[transfer]) } else { 0.0 };
+        self.left[transfer] = (self.left[transfer] - moved).max(0.0);
+        self.since[transfer] = self.now;
+        self.version[transfer] += 1;
+        let end = self.now + self.left[transfer] / rate;
+        self.ends.push(Reverse((end.to_bits(), self.version[transfer], transfer)));
+    }
+
+    /// The transfers that are through next; none where nothing is under way.
+    fn next(&mut self) -> Vec<usize> {
+        let (mut through, mut until) = (Vec::new(), f64::INFINITY);
+        while let Some(&Reverse((bits, version, transfer))) = self.ends.peek() {
+            let end = f64::from_bits(bits);
+            if version == self.version[transfer] {
+                if end > until {
+                    break;
+                }
+                if through.is_empty() {
+                    // What ends within a part in 10^9 of the step ends with it: rounding must not make an event of its own.
+                    until = end + (end - self.now) * 1e-9;
+                    self.now = end;
+                }
+                through.push(transfer);
+            }
+            self.ends.pop();
+        }
+        through
     }
 }
 
@@ -415,6 +530,51 @@ mod tests {
         assert_eq!(ends(COST, Arbitration::InOrder, &[transfer(0, 1, 0, &[0]), transfer(0, 2, 7, &[1])]), [0, 7]);
     }
 
+    #[test]
+    fn parallel_links_are_shared_evenly_and_used_by_one_at_its_speed() {
+        let topology = Topology::Torus { extents: vec![2, 4] };
+        let cost = ConnectionCost { send_byte_time: 0.0, receive_byte_time: 0.0, ..COST };
+        let route = |from, to| {
+            let mut route = Vec::new();
+            topology.route(from, to, |link| route.push(link as u32));
+            transfer(from, to, 600, &route)
+        };
+        // Two links lead from node 0 to node 4: three transfers have two thirds of one each, one alone no more than one.
+        for arbitration in [Arbitration::Interleaved, Arbitration::Proportional] {
+            let mut channels = LogicalChannels::of(&topology, cost);
+            let mut end = |transfers: &[_]| channels.phase(transfers, arbitration, Picos::ZERO).end.0 / 1000;
+            assert_eq!((end(&[route(0, 4)]), end(&vec![route(0, 4); 3])), (600, 900), "{arbitration:?}");
+        }
+    }
+
+    /// Fair rates of all computed anew whenever a transfer ends.
+    fn simple_ends(cost: ConnectionCost, arbitration: Arbitration, transfers: &[ConnectionTransfer]) -> Vec<f64> {
+        let channels = LogicalChannels::new(8, 8, cost);
+        let uses: Vec<Vec<Use>> = transfers.iter().map(|transfer| channels.uses(0, transfer)).collect();
+        let mut queues = Queues::new(&channels, transfers, arbitration);
+        let mut left: Vec<f64> = transfers.iter().map(|transfer| transfer.bytes as f64).collect();
+        let (mut active, mut rates, mut now) = (queues.begin(), Vec::new(), 0.0);
+        let mut ends = vec![0.0; transfers.len()];
+        while !active.is_empty() {
+            let flows: Vec<&[Use]> = active.iter().map(|&transfer| &uses[transfer][..]).collect();
+            crate::fair::FairShares::new(24).rates(&flows, &mut rates);
+            let step = active.iter().zip(&rates).map(|(&at, rate)| left[at] / rate).fold(f64::INFINITY, f64::min);
+            now += step;
+            let mut next = Vec::new();
+            for (&transfer, rate) in active.iter().zip(&rates) {
+                left[transfer] -= rate * step;
+                if left[transfer] > 1e-7 {
+                    next.push(transfer);
+                    continue;
+                }
+                ends[transfer] = now * 1e9;
+                queues.finish(transfer, |begun| next.push(begun));
+            }
+            active = next;
+        }
+        ends
+    }
+
     fn transfers() -> impl Strategy<Value = Vec<ConnectionTransfer>> {
         let one = (0usize..8, 0usize..8, 0u64..500, proptest::collection::btree_set(0u32..8, 1..5));
         let between_nodes = one.prop_filter_map("to itself", |(from, to, bytes, route)| {
@@ -424,6 +584,19 @@ mod tests {
     }
 
     proptest! {
+        /// Rates that are kept give the ends of rates that are computed anew.
+        #[test]
+        fn kept_rates_are_as_good_as_new_ones(
+            transfers in transfers(), overlapped: bool, interleaved: bool,
+        ) {
+            let cost = ConnectionCost { overlapped, ..COST };
+            let arbitration = if interleaved { Arbitration::Interleaved } else { Arbitration::InOrder };
+            let times = LogicalChannels::new(8, 8, cost).phase(&transfers, arbitration, Picos::ZERO);
+            for (span, end) in times.transfers.iter().zip(simple_ends(cost, arbitration, &transfers)) {
+                prop_assert!((span.end.0 as f64 / 1000.0 - end).abs() < 0.01, "{span:?} {end}");
+            }
+        }
+
         /// Every transfer ends; none is faster than alone, and no resource is used more than all of the time.
         #[test]
         fn phases_end_within_their_bounds(

@@ -10,13 +10,16 @@
 //! header hop by hop.
 
 mod channels;
+mod circuits;
 pub mod combining;
 mod connections;
 mod fair;
 mod links;
 mod passage;
 mod pools;
+mod shares;
 mod table;
+mod wires;
 
 pub use channels::MemoryChannels;
 pub use connections::{

@@ -4,6 +4,7 @@ use weft_base::Picos;
 use weft_machine::{Machine, Router, Switching, Topology};
 
 use crate::channels::MemoryChannels;
+use crate::circuits::Circuits;
 use crate::links::{Links, Traffic};
 use crate::table::Table;
 
@@ -33,6 +34,7 @@ pub struct Network {
     switching: Switching,
     links: Links,
     memory: Option<MemoryChannels>,
+    circuits: Option<Circuits>,
     /// Links of the route in hand and when its header took each.
     route: Vec<(usize, Picos)>,
 }
@@ -40,7 +42,8 @@ pub struct Network {
 impl Network {
     /// The idle network of `machine`.
     pub fn new(machine: &Machine) -> Network {
-        Network::with(&machine.topology, machine.switching, machine.node.memory_channels)
+        let network = Network::with(&machine.topology, machine.switching, machine.node.memory_channels);
+        Network { circuits: Circuits::of(machine), ..network }
     }
 
     /// An idle network; `memory_channels` is how many messages may enter or leave a node's memory at once, `None` for
@@ -52,6 +55,7 @@ impl Network {
             switching,
             links: Links::new(topology.links()),
             memory: MemoryChannels::new(topology.nodes(), memory_channels),
+            circuits: None,
             route: Vec::new(),
         }
     }
@@ -88,7 +92,7 @@ impl Network {
     /// The whole way of a message that is ready at `ready`, between two different nodes.
     ///
     /// With circuit switching a blocked header keeps the links it has reserved and every link is released when the
-    /// message is through; with wormhole switching each link is released when the tail has passed it; with cut-through
+    /// message is through, and where a switch has ports for circuits, one that is not there is set up first; with wormhole switching each link is released when the tail has passed it; with cut-through
     /// switching the node where a message is blocked takes it out of the network, so that no link waits for another.
     /// With store-and-forward switching use [`Network::forward`], link by link.
     ///
@@ -141,7 +145,7 @@ impl Network {
     /// Two passes: the header takes the links one by one, then each is released `tail` before the next one, the last
     /// when the message has arrived.
     fn hold_all(&mut self, start: Picos, from: usize, to: usize, cost: LinkCost, tail: Picos) -> Passage {
-        let Network { router, links, memory, route, .. } = self;
+        let Network { router, links, memory, circuits, route, .. } = self;
         let mut header = start;
         route.clear();
         router.route(from, to, |link| {
@@ -149,6 +153,9 @@ impl Network {
             route.push((link, taken));
             header = taken + cost.hop;
         });
+        if let Some(circuits) = circuits {
+            header += circuits.use_over(route.iter().map(|&(link, _)| link), from, to);
+        }
         if let Some(memory) = memory {
             header = header.max(memory.free(to));
         }

@@ -120,6 +120,9 @@ impl PyConnectionSet {
     }
 }
 
+/// Seconds that exceed a bound by less than this part are the bound: sums are rounded.
+const OPTIMAL: f64 = 1e-9;
+
 /// Phases of connections with routes and times (seam 4).
 #[pyclass(name = "Schedule", module = "weft._core", frozen)]
 pub struct PySchedule(pub Arc<Schedule>);
@@ -166,10 +169,46 @@ impl PySchedule {
         self.0.phases.len()
     }
 
-    /// Seconds of all phases together.
+    /// Seconds of all phases together, from when all nodes are ready until all know that all are through.
     #[getter]
     fn predicted_seconds(&self) -> f64 {
         self.0.predicted_seconds
+    }
+
+    /// Seconds that a message for every connection takes on the machine; None where nobody has simulated it.
+    #[getter]
+    fn message_seconds(&self) -> Option<f64> {
+        self.0.message_seconds
+    }
+
+    /// What is faster: `phases` or `messages`; None where it is not known.
+    #[getter]
+    fn faster(&self) -> Option<&'static str> {
+        self.0.faster().map(|method| match method {
+            weft_comm::ExchangeMethod::Connections => "phases",
+            weft_comm::ExchangeMethod::Messages => "messages",
+        })
+    }
+
+    /// What the schedule has as little of as a lower bound proves to be least: `phases`, `seconds`, both or neither.
+    /// Seconds are the least of schedules of phases; messages may take less.
+    #[getter]
+    fn optimal(&self) -> Vec<&'static str> {
+        let reached = |unit: &str, reached: f64| {
+            self.0.best_bound(unit).is_some_and(|bound| reached <= bound.value * (1.0 + OPTIMAL))
+        };
+        let phases = reached("phases", self.0.phases.len() as f64).then_some("phases");
+        let seconds = reached("s", self.0.predicted_seconds).then_some("seconds");
+        phases.into_iter().chain(seconds).collect()
+    }
+
+    /// The same schedule beside what messages take, in seconds. Raises UsageError.
+    fn beside_messages(&self, seconds: f64) -> PyResult<PySchedule> {
+        if !(seconds.is_finite() && seconds >= 0.0) {
+            return Err(usage(format!("expected the seconds of messages, found {seconds}")));
+        }
+        let schedule = Schedule { message_seconds: Some(seconds), ..Schedule::clone(&self.0) };
+        Ok(PySchedule(Arc::new(schedule.sealed())))
     }
 
     /// The sum over the phases of the most connections on one link.

@@ -105,7 +105,8 @@ def compile(
 
     Connections take logical channels of the nodes they pass (or channels of links, or ports of a switch), so only some
     can be open at once. The schedule says which when; beside its figures are lower bounds, each with a certificate that
-    the verifier has checked.
+    the verifier has checked. What a message for every connection takes on the same machine stands beside them: where
+    that is less, messages are the better choice, and the summary and the file (`message_seconds`) say so.
     """
     from weft import catalogue
     from weft._core import UsageError, compile_connections
@@ -138,6 +139,8 @@ def compile(
             schedule, interrupted = compile_connections(
                 connections, machine, *settings, status.tell, *_candidates(journal)
             )  # fmt: skip
+        if not interrupted:
+            schedule = compiling.beside_messages(schedule, connections, machine, seed=seed)
         schedule.verify(connections)
         if journal is not None and output is not None:
             deliver(compiling.content(schedule), output)
@@ -207,17 +210,33 @@ def _summary(schedule: Schedule, connections: int) -> None:
     from weft.inputs import quoted
 
     typer.echo(f"{quoted(schedule.pattern)} on {schedule.machine}: {connections:,} connections")
-    _line(
-        "phases",
-        str(schedule.phases),
-        [b for b in schedule.lower_bounds if b[2] == "phases"],
-        lambda value: f"{value:.0f}",
-    )
-    _line(
-        "predicted", units.seconds(schedule.predicted_seconds), [b for b in schedule.lower_bounds if b[2] == "s"],
-        units.seconds,
-    )  # fmt: skip
+    phases, seconds = str(schedule.phases), units.seconds(schedule.predicted_seconds)
+    if "phases" in schedule.optimal:
+        phases += ", optimal: none has fewer phases"
+    if "seconds" in schedule.optimal:
+        seconds += ", optimal among schedules of phases"
+    _line("phases", phases, [b for b in schedule.lower_bounds if b[2] == "phases"], lambda value: f"{value:.0f}")
+    _line("predicted", seconds, [b for b in schedule.lower_bounds if b[2] == "s"], units.seconds)
     typer.echo(f"  largest link loads  {schedule.link_load_sum}, added up over the phases")
+    _messages(schedule)
+
+
+def _messages(schedule: Schedule) -> None:
+    """What plain messages take, and whether to send them instead."""
+    from weft import units
+
+    if schedule.message_seconds is None:
+        return
+    phases, messages = schedule.predicted_seconds, schedule.message_seconds
+    if schedule.faster == "messages":
+        comparison = f"faster than the phases, {_times(phases, messages)}: send messages"
+    else:
+        comparison = f"slower than the phases, {_times(messages, phases)}"
+    typer.echo(f"  by messages         {units.seconds(messages)}, {comparison}")
+
+
+def _times(slower: float, faster: float) -> str:
+    return f"{slower / faster:.3g} times" if faster > 0 else "which take no time"
 
 
 def _line(name: str, figure: str, bounds: list[tuple[str, float, str]], show: Any) -> None:

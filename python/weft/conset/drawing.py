@@ -35,6 +35,8 @@ def text(schedule: Content) -> str:
     for bound in schedule["lower_bounds"]:
         value = f"{bound['value']:.0f} phases" if bound["unit"] == "phases" else f"{bound['value']:.9f} s"
         lines.append(f"at least {value} ({quoted(bound['name'])})")
+    if (messages := schedule.get("message_seconds")) is not None:
+        lines.append(f"{messages:.9f} s by messages")
     return "\n".join(lines) + "\n"
 
 

@@ -218,7 +218,9 @@ def simulate(
         if method == "conset":
             from weft.conset import compile
 
-            schedule = compile(connections, described, compiler=compiler, effort=effort, channels=channels, seed=seed)
+            schedule = compile(
+                connections, described, compiler=compiler, effort=effort, channels=channels, seed=seed, messages=False
+            )
         random = seed if schedule is None and connections.name in RANDOM_ORDER else None
         execution = execute(described, connections, schedule, random=random, trace=trace, force=force)
         rows.append(row("simulated", described.name, method, connections, execution, compiler, length, 0))

@@ -114,7 +114,11 @@ def measure_here(
     for length in lengths:
         connections = connection_set(pattern, patterned, length, seed)
         for method in methods:
-            schedule = compile(connections, machine, compiler=compiler, seed=seed) if method == "conset" else None
+            schedule = (
+                compile(connections, machine, compiler=compiler, seed=seed, messages=False)
+                if method == "conset"
+                else None
+            )
             random = seed if schedule is None and connections.name in RANDOM_ORDER else None
             exchange = request(
                 connections, schedule, random=random, word_bytes=8, iterations=iterations or ITERATIONS,

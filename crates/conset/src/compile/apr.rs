@@ -36,16 +36,52 @@ struct Router<'a> {
     placements: Vec<Option<(usize, Vec<u32>)>>,
     /// Vertices that may still be looked at.
     steps: usize,
+    search: Search,
 }
 
-/// A plan with the fewest phases for which the rounds are enough, from `least` on; none when interrupted before, or when
-/// paths have been searched for over `steps` vertices.
+/// What a search for a path knows of vertices; of others than this search has seen it knows nothing.
+struct Search {
+    seen: Vec<u32>,
+    number: u32,
+    least: Vec<u32>,
+    from: Vec<u32>,
+    queue: BinaryHeap<Reverse<(u32, u32)>>,
+}
+
+impl Search {
+    fn new(vertices: usize) -> Search {
+        let (seen, least, from) = (vec![0; vertices], vec![0; vertices], vec![0; vertices]);
+        Search { seen, number: 0, least, from, queue: BinaryHeap::new() }
+    }
+
+    fn begin(&mut self) {
+        self.queue.clear();
+        if self.number == u32::MAX {
+            self.seen.fill(0);
+            self.number = 0;
+        }
+        self.number += 1;
+    }
+
+    fn least(&self, vertex: usize) -> u32 {
+        if self.seen[vertex] == self.number { self.least[vertex] } else { u32::MAX }
+    }
+
+    fn reach(&mut self, vertex: usize, least: u32, from: u32) {
+        self.seen[vertex] = self.number;
+        (self.least[vertex], self.from[vertex]) = (least, from);
+        self.queue.push(Reverse((least, vertex as u32)));
+    }
+}
+
+/// A plan with the fewest phases for which the rounds are enough, of those from the one number to the other; none when
+/// interrupted before, or when paths have been searched for over `steps` vertices.
 pub fn route(
     set: &ConnectionSet,
     resources: &Resources,
     network: &Network,
     hops: &[u32],
-    least: usize,
+    (least, most): (usize, usize),
     steps: usize,
     control: &Control,
 ) -> Option<Plan> {
@@ -54,7 +90,7 @@ pub fn route(
     let ranks = set.ranks().unwrap_or_default();
     let mut order: Vec<usize> = (0..set.connections.len()).collect();
     order.sort_by_key(|&c| (ranks.get(c).copied().unwrap_or(0), Reverse(hops[c])));
-    for phases in least.. {
+    for phases in least..=most {
         control.report(&format!("APR with {phases} phases"), None);
         let mut router = Router::new(set, network, resources, phases, steps);
         let mut failed = router.route_all(&order, control)?;
@@ -92,6 +128,7 @@ impl<'a> Router<'a> {
             ends: vec![vec![0; network.nodes]; phases],
             placements: vec![None; set.connections.len()],
             steps,
+            search: Search::new(network.vertices),
         }
     }
 
@@ -105,10 +142,9 @@ impl<'a> Router<'a> {
             let (low, high) = self.window(connection);
             let mut shortest: Option<(u32, Vec<u32>, usize)> = None;
             for phase in low..=high {
-                let path = self.shortest(phase, connection);
-                if let Some((cost, route)) = path
-                    && shortest.as_ref().is_none_or(|(least, ..)| cost < *least)
-                {
+                // Only a shorter one than those found is of use.
+                let below = shortest.as_ref().map_or(u32::MAX, |(least, ..)| *least);
+                if let Some((cost, route)) = self.shortest(phase, connection, below) {
                     shortest = Some((cost, route, phase));
                 }
             }
@@ -142,8 +178,13 @@ impl<'a> Router<'a> {
         node < self.network.nodes && self.resources.node_channels.is_some_and(|limit| self.nodes[phase][node] >= limit)
     }
 
-    /// The cost and the route of a shortest path in one copy of the graph, if there is one.
-    fn shortest(&mut self, phase: usize, connection: usize) -> Option<(u32, Vec<u32>)> {
+    /// Vertices of a path from one vertex to another, or to its end, at least.
+    fn fewest_vertices(&self, from: usize, to: usize) -> u32 {
+        self.network.grid.as_ref().map_or(u32::from(from != to), |grid| grid.distance(from, to) as u32)
+    }
+
+    /// The cost and the route of a shortest path in one copy of the graph, if there is one that costs less than `below`.
+    fn shortest(&mut self, phase: usize, connection: usize, below: u32) -> Option<(u32, Vec<u32>)> {
         let c = self.set.connections[connection];
         let (source, destination) = (c.source as usize, c.destination as usize);
         let ports_taken = |counts: &[u32], node: usize| self.resources.ports.is_some_and(|limit| counts[node] >= limit);
@@ -151,22 +192,20 @@ impl<'a> Router<'a> {
             || self.is_full(phase, destination)
             || ports_taken(&self.starts[phase], source)
             || ports_taken(&self.ends[phase], destination)
+            || self.fewest_vertices(source, destination) + 1 >= below
         {
             return None;
         }
-        let cost = |vertex: usize| 1 + self.nodes[phase][vertex];
-        let mut least = vec![u32::MAX; self.network.vertices];
-        let mut from = vec![u32::MAX; self.network.vertices];
-        least[source] = cost(source);
-        let mut queue = BinaryHeap::from([Reverse((least[source], source as u32))]);
-        while let Some(Reverse((so_far, at))) = queue.pop() {
+        self.search.begin();
+        self.search.reach(source, 1 + self.nodes[phase][source], u32::MAX);
+        while let Some(Reverse((so_far, at))) = self.search.queue.pop() {
             let at = at as usize;
             self.steps = self.steps.saturating_sub(1);
             if at == destination {
                 break;
             }
             let ends_here = self.network.vertices > self.network.nodes && at < self.network.nodes && at != source;
-            if so_far > least[at] || ends_here {
+            if so_far > self.search.least(at) || ends_here {
                 continue;
             }
             for link in self.network.out(at) {
@@ -174,22 +213,23 @@ impl<'a> Router<'a> {
                 let wires = self.network.multiplicity[link];
                 let link_full =
                     self.resources.link_channels.is_some_and(|limit| self.links[phase][link] >= limit * wires);
-                let next = so_far + cost(to);
-                if next < least[to] && !self.is_full(phase, to) && !link_full {
-                    (least[to], from[to]) = (next, at as u32);
-                    queue.push(Reverse((next, to as u32)));
+                let next = so_far + 1 + self.nodes[phase][to];
+                let helps = next < self.search.least(to) && next + self.fewest_vertices(to, destination) < below;
+                if helps && !self.is_full(phase, to) && !link_full {
+                    self.search.reach(to, next, at as u32);
                 }
             }
         }
-        if least[destination] == u32::MAX {
+        let least = self.search.least(destination);
+        if least == u32::MAX {
             return None;
         }
         let mut route = vec![destination as u32];
         while route[route.len() - 1] as usize != source {
-            route.push(from[route[route.len() - 1] as usize]);
+            route.push(self.search.from[route[route.len() - 1] as usize]);
         }
         route.reverse();
-        Some((least[destination], route))
+        Some((least, route))
     }
 
     fn count(&mut self, phase: usize, route: &[u32], adds: bool) {

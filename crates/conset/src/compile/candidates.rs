@@ -3,7 +3,7 @@
 use crate::bounds::Demand;
 
 use super::control::Control;
-use super::plan::{Load, Plan, plan_seconds};
+use super::plan::{Load, Plan, latency_seconds, plan_seconds};
 use super::{CompileError, Options, circuits, negotiate, perfect, symmetric};
 
 /// The best plan so far, and its seconds.
@@ -29,15 +29,16 @@ impl Compilation<'_> {
         if self.options.phases.is_some_and(|limit| plan.len() > limit as usize) {
             return None;
         }
-        let mut seconds = 0.0;
+        let mut seconds = Vec::with_capacity(plan.len());
         for phase in plan {
             let load = Load::of_until(phase, network, &|| self.control.must_end())?;
             if !load.fits(resources, network) {
                 return None;
             }
-            seconds += resources.switch_seconds() + load.phase_seconds(phase, resources, network);
+            let transfers = load.phase_seconds(phase, resources, network);
+            seconds.push(resources.switch_seconds() + transfers + latency_seconds(phase, resources));
         }
-        Some(seconds)
+        Some(resources.exchange_seconds(seconds.into_iter()))
     }
 
     /// Keeps a plan that is better than the best.

@@ -31,15 +31,15 @@ impl Compilation<'_> {
             let largest_link_load = load.largest_link_load(network);
             let transfers = timetable::transfers(placed, times, set, stop);
             let connections = transfers.ok_or(CompileError::Interrupted)?;
-            let last = connections.iter().map(|transfer| transfer.start + transfer.duration).fold(0.0, f64::max);
-            let predicted_seconds = resources.synchronisation_seconds + resources.phase_seconds + last;
+            let last = connections.iter().map(|transfer| transfer.arrival(resources)).fold(0.0, f64::max);
+            let predicted_seconds = resources.switch_seconds() + last;
             phases.push(Phase { connections, largest_link_load, predicted_seconds });
         }
         self.report("lower bounds", &None);
         let Options { compiler, effort, seed, .. } = self.options;
         let bounds = lower_bounds_until(&self.demand, !split, stop);
         let lower_bounds = bounds.ok_or(CompileError::Interrupted)?;
-        let predicted_seconds = phases.iter().map(|phase| phase.predicted_seconds).sum();
+        let predicted_seconds = resources.exchange_seconds(phases.iter().map(|phase: &Phase| phase.predicted_seconds));
         let schedule = Schedule {
             machine: machine.to_owned(),
             pattern: set.name.clone(),
@@ -50,6 +50,7 @@ impl Compilation<'_> {
             phases,
             lower_bounds,
             predicted_seconds,
+            message_seconds: None,
             digest: String::new(),
         };
         schedule.sealed_until(stop).ok_or(CompileError::Interrupted)

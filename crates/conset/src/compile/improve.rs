@@ -15,12 +15,29 @@ const SWEEPS: usize = 12;
 /// Rounds of negotiation in the first sweep.
 const ROUNDS: usize = 40;
 
+/// What is known of the plan that is improved.
+#[derive(Clone, Copy)]
+pub struct First {
+    phases: usize,
+    /// Seconds of the transfers of all phases.
+    transfers: f64,
+}
+
+impl First {
+    pub fn of(plan: &Plan, demand: &Demand) -> First {
+        First { phases: plan.len(), transfers: transfer_seconds(plan, demand) }
+    }
+}
+
 /// Replaces the best plan by better ones, until the effort is spent, the lower bound is reached or nothing is left to try.
-pub fn improve(compilation: &Compilation, best: &mut Best) {
+///
+/// `first` is the plan with few phases; the best may be another.
+pub fn improve(compilation: &Compilation, first: First, best: &mut Best) {
     let demand = &compilation.demand;
-    let Some((_, first)) = best.as_ref().filter(|_| !compilation.control.is_over()) else { return };
-    let mut fewest = first.len();
-    let longest = transfer_seconds(first, demand);
+    if compilation.control.is_over() {
+        return;
+    }
+    let First { phases: mut fewest, transfers: longest } = first;
     let bounds = lower_bounds(demand, false);
     let least = bounds.iter().filter(|bound| bound.is_of_transfers()).map(|bound| bound.value).fold(0.0, f64::max);
     let mut stream = 100;

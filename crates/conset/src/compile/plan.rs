@@ -156,7 +156,17 @@ pub fn phase_seconds(phase: &[Placed], resources: &Resources, network: &Network)
     Load::of(phase, network).phase_seconds(phase, resources, network)
 }
 
+/// Seconds of latency of the last word of a phase.
+pub fn latency_seconds(phase: &[Placed], resources: &Resources) -> f64 {
+    let longest = phase.iter().map(|placed| placed.route.len() - 1).max().unwrap_or(0);
+    resources.latency_seconds(longest)
+}
+
 /// Seconds of a whole plan without orders.
 pub fn plan_seconds(plan: &Plan, resources: &Resources, network: &Network) -> f64 {
-    plan.iter().map(|phase| resources.switch_seconds() + phase_seconds(phase, resources, network)).sum()
+    let seconds = |phase: &Vec<Placed>| {
+        let transfers = phase_seconds(phase, resources, network);
+        resources.switch_seconds() + transfers + latency_seconds(phase, resources)
+    };
+    resources.exchange_seconds(plan.iter().map(seconds))
 }

@@ -1,34 +1,53 @@
 //! In which order candidates are tried, and when a search is content.
 
 use super::candidates::{Best, Compilation};
+use super::improve::First;
 use super::plan::Plan;
 use super::{CompileError, apr, improve};
-use crate::bounds::Demand;
+use crate::bounds::{Demand, least_switching, lower_bounds};
 
-/// Vertices over which the paper's compiler may search where its plan is one candidate: about a second.
-const BASELINE_STEPS: usize = 20_000_000;
+/// Vertices over which the paper's compiler may search where its plan is one candidate: some ten seconds.
+const BASELINE_STEPS: usize = 300_000_000;
+
+/// Vertices of all phases for each connection, beyond which that is not even tried: it would not end.
+const BASELINE_SIZE: usize = 4_000_000_000;
+
+/// The same where symmetry or matchings have given a plan of few phases, which larger sets are hardly routed in.
+const BASELINE_SIZE_BESIDE: usize = 20_000_000;
 
 impl Compilation<'_> {
     /// The plan of the paper's compiler.
     pub fn baseline(&self) -> Result<Plan, CompileError> {
-        self.within_limit(self.baseline_within(usize::MAX).ok_or(CompileError::Interrupted)?)
+        self.within_limit(self.baseline_within(usize::MAX, usize::MAX).ok_or(CompileError::Interrupted)?)
     }
 
-    fn baseline_within(&self, steps: usize) -> Option<Plan> {
+    fn baseline_within(&self, phases: usize, steps: usize) -> Option<Plan> {
         let Demand { set, resources, network, hops } = self.demand;
-        apr::route(set, resources, network, hops, self.least as usize, steps, self.control)
+        apr::route(set, resources, network, hops, (self.least as usize, phases), steps, self.control)
     }
 
-    /// The paper's compiler as one candidate, where it takes no longer than what else is tried without effort.
-    fn consider_baseline(&self, best: &mut Best) {
+    /// The paper's compiler as one candidate, so that nothing is worse than it, where it ends in reasonable time and can
+    /// be better than the best.
+    fn consider_baseline(&self, size: usize, best: &mut Best) {
         let Demand { set, network, .. } = self.demand;
         // Each connection is looked for in every phase, and among all orders.
         let paths = (self.least as usize).saturating_mul(network.vertices);
         let one_round = set.connections.len().saturating_mul(paths.saturating_add(set.orders.len()));
-        if one_round <= BASELINE_STEPS && !self.control.is_interrupted() {
-            self.consider(self.baseline_within(BASELINE_STEPS), best);
+        if one_round <= size && !self.control.is_interrupted() {
+            let phases = best.as_ref().map_or(usize::MAX, |(seconds, _)| self.phases_in(*seconds));
+            self.consider(self.baseline_within(phases, BASELINE_STEPS), best);
             self.report("the compiler of 1993", best);
         }
+    }
+
+    /// The most phases for which a plan can take less than `seconds`.
+    fn phases_in(&self, seconds: f64) -> usize {
+        let bounds = lower_bounds(&self.demand, false);
+        let transfers = bounds.iter().filter(|bound| bound.is_of_transfers()).map(|bound| bound.value);
+        let resources = self.demand.resources;
+        let left = seconds * (1.0 - 1e-12) - transfers.fold(0.0, f64::max) - resources.leaving_seconds;
+        // Where switching costs nothing this is infinite, and as many as there are numbers.
+        (left / least_switching(&self.demand)) as usize
     }
 
     fn within_limit(&self, plan: Plan) -> Result<Plan, CompileError> {
@@ -59,8 +78,13 @@ impl Compilation<'_> {
                     Some((seconds, plan))
                 }
             };
-            improve::improve(self, &mut best);
-            self.consider_baseline(&mut best);
+            if let Some(first) = best.as_ref().map(|(_, plan)| First::of(plan, &self.demand)) {
+                // First, so that a search that is interrupted is no worse than it either.
+                self.consider_baseline(BASELINE_SIZE, &mut best);
+                improve::improve(self, first, &mut best);
+            }
+        } else {
+            self.consider_baseline(BASELINE_SIZE_BESIDE, &mut best);
         }
         let plans = best.into_iter().chain(kept);
         match plans.min_by(|a, b| a.0.total_cmp(&b.0)) {

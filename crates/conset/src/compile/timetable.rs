@@ -64,6 +64,8 @@ struct Stages<'a> {
     words: Vec<Vec<u64>>,
     /// Of a word on its own, s.
     word: f64,
+    /// Of a word to pass a link, s.
+    hop: f64,
 }
 
 impl<'a> Stages<'a> {
@@ -88,6 +90,7 @@ impl<'a> Stages<'a> {
             seconds: vec![0.0; count],
             words: vec![vec![0; count]; phase.len()],
             word: resources.word_seconds(),
+            hop: resources.hop_seconds,
         }
     }
 
@@ -142,16 +145,27 @@ impl<'a> Stages<'a> {
     }
 
     fn total(&self) -> f64 {
-        self.seconds.iter().sum()
+        self.seconds.iter().sum::<f64>() + self.latencies().iter().sum::<f64>()
+    }
+
+    /// Of each stage, seconds of latency of its last word.
+    fn latencies(&self) -> Vec<f64> {
+        let longest = |stage: usize| {
+            let used = self.phase.iter().zip(&self.words).filter(|(_, words)| words[stage] > 0);
+            used.map(|(placed, _)| placed.route.len() - 1).max().unwrap_or(0)
+        };
+        (0..self.seconds.len()).map(|stage| self.hop * longest(stage) as f64).collect()
     }
 
     fn times(&self) -> Times {
         let starts: Vec<f64> = self
             .seconds
             .iter()
-            .scan(0.0, |at, seconds| {
-                *at += seconds;
-                Some(*at - seconds)
+            .zip(self.latencies())
+            .scan(0.0, |at, (seconds, latency)| {
+                let start = *at;
+                *at += seconds + latency;
+                Some(start)
             })
             .collect();
         let of = |words: &Vec<u64>| {

@@ -196,8 +196,8 @@ impl Partitioned {
     pub fn new(problem: Problem, set: &ConnectionSet, execution: Execution) -> Result<Partitioned, ProblemError> {
         problem.check()?;
         let subdomains = problem.subdomains.len();
-        if execution.plan.ranks != subdomains {
-            return Err(ProblemError::Ranks { ranks: execution.plan.ranks, subdomains });
+        if execution.plan.ranks() != subdomains {
+            return Err(ProblemError::Ranks { ranks: execution.plan.ranks(), subdomains });
         }
         let (word_bytes, bytes) = (execution.word_bytes, problem.precision.bytes());
         if word_bytes != bytes {

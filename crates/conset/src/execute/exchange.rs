@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use weft_comm::{Buffer, CommError, Communicator, Ends, ExchangeMethod, Payload, Persistent, Source, Tag, TagSelector};
+use weft_comm::{
+    Buffer, CommError, Communicator, Ends, ExchangeMethod, Numbered, Payload, Persistent, Source, Tag, TagSelector,
+};
 
 use super::plan::{Execution, Part};
 
@@ -64,12 +66,12 @@ impl<C: Communicator> Prepared<C> {
     /// [`weft_comm::Failure::Program`] for a plan of another number of ranks; what the world says.
     pub fn new(comm: &C, execution: &Execution, phantom: bool) -> Result<Prepared<C>, CommError> {
         let plan = &execution.plan;
-        let carried = comm.exchanges().is_some_and(|exchanges| exchanges.carries(plan.method));
-        if !carried && plan.ranks != comm.size() {
-            let message = format!("an exchange of {} ranks on a communicator of {}", plan.ranks, comm.size());
+        let carried = comm.exchanges().is_some_and(|exchanges| exchanges.carries(plan.method()));
+        if !carried && plan.ranks() != comm.size() {
+            let message = format!("an exchange of {} ranks on a communicator of {}", plan.ranks(), comm.size());
             return Err(CommError::program(comm.world_rank(), message));
         }
-        let strategy = match plan.method {
+        let strategy = match plan.method() {
             _ if carried => Strategy::Backend,
             ExchangeMethod::Messages => Strategy::Messages,
             ExchangeMethod::Connections => Strategy::Phases(Self::sets(comm, execution, phantom)?),
@@ -79,17 +81,14 @@ impl<C: Communicator> Prepared<C> {
 
     fn sets(comm: &C, execution: &Execution, phantom: bool) -> Result<Vec<Set<C>>, CommError> {
         let rank = comm.rank() as u32;
-        let mut parts = execution.parts.iter();
-        let phases = &execution.plan.phases;
-        let mut sets = Vec::with_capacity(phases.len());
-        for (number, phase) in phases.iter().enumerate() {
+        let phases = execution.plan.phases().len();
+        let mut own = execution.plan.of_rank(comm.rank()).peekable();
+        let mut sets = Vec::with_capacity(phases);
+        for number in 0..phases {
             let (mut peers, mut contents): (Vec<usize>, Vec<Contents>) = (Vec::new(), Vec::new());
-            for (transfer, &part) in phase.transfers.iter().zip(&mut parts) {
-                let peer = match (transfer.from == rank, transfer.to == rank) {
-                    (true, _) => transfer.to as usize,
-                    (_, true) => transfer.from as usize,
-                    _ => continue,
-                };
+            while let Some(Numbered { index, transfer, .. }) = own.next_if(|next| next.phase == number) {
+                let part = execution.parts[index];
+                let peer = if transfer.from == rank { transfer.to } else { transfer.from } as usize;
                 let end = peers.iter().position(|&known| known == peer).unwrap_or_else(|| {
                     peers.push(peer);
                     contents.push(Contents::default());
@@ -106,7 +105,7 @@ impl<C: Communicator> Prepared<C> {
             };
             let ends: Vec<Ends> = peers.iter().zip(&contents).map(ends).collect();
             let tag = Tag::User(FIRST_TAG + number as u32 % TAGS);
-            let messages = if phases.len() <= MAX_SETS {
+            let messages = if phases <= MAX_SETS {
                 Persistent::new(comm, tag, &ends, phantom)?
             } else {
                 Persistent::of_requests(comm, tag, &ends, phantom)
@@ -191,19 +190,21 @@ impl<C: Communicator> Prepared<C> {
     /// A message for every transfer, all under way at once.
     async fn by_messages(&self, outgoing: Vec<Payload>) -> Result<Vec<Payload>, CommError> {
         let (comm, plan) = (&self.comm, &self.execution.plan);
-        let rank = comm.rank() as u32;
         let tag = Tag::User(FIRST_TAG);
         let receives: Vec<C::Receive> = self
             .execution
+            .plan
             .receives(comm.rank())
-            .zip(plan.transfers().filter(|(_, transfer)| transfer.to == rank))
-            .map(|(part, (_, transfer))| {
-                comm.irecv(Source::Rank(transfer.from as usize), TagSelector::Only(tag), self.buffer(part))
+            .map(|Numbered { index, transfer, .. }| {
+                let buffer = self.buffer(&self.execution.parts[index]);
+                comm.irecv(Source::Rank(transfer.from as usize), TagSelector::Only(tag), buffer)
             })
             .collect();
-        let sent = plan.transfers().filter(|(_, transfer)| transfer.from == rank);
-        let sends: Vec<C::Send> =
-            sent.zip(outgoing).map(|((_, transfer), payload)| comm.isend(transfer.to as usize, tag, payload)).collect();
+        let sends: Vec<C::Send> = plan
+            .sends(comm.rank())
+            .zip(outgoing)
+            .map(|(sent, payload)| comm.isend(sent.transfer.to as usize, tag, payload))
+            .collect();
         let mut incoming = Vec::with_capacity(receives.len());
         for receive in receives {
             incoming.push(receive.await?.payload);

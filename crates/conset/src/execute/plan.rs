@@ -25,7 +25,7 @@ pub struct Part {
 pub struct Execution {
     pub plan: Arc<ExchangePlan>,
     /// Of every transfer, in the order of [`ExchangePlan::transfers`].
-    pub parts: Vec<Part>,
+    pub parts: Arc<[Part]>,
     /// Bytes of a word.
     pub word_bytes: u64,
 }
@@ -65,32 +65,25 @@ impl Execution {
         let mut next_word: FxHashMap<u32, u64> = FxHashMap::default();
         let (mut phases, mut parts) = (Vec::new(), Vec::new());
         for (number, phase) in schedule.phases.iter().enumerate() {
-            let interleaved = is_interleaved(phase);
-            let begin = |continues| PlannedPhase { transfers: Vec::new(), interleaved, continues };
-            let mut planned = begin(false);
-            let mut until = 0.0f64;
-            for (transfer, piece) in pieces_by_start(phase) {
-                links.check_ends(number, transfer)?;
-                // Where orders bind connections of a phase, those that wait for others come after nothing is under way.
-                let waits = !schedule.orders.is_empty() && piece.start >= until * (1.0 - 1e-6);
-                if waits && !planned.transfers.is_empty() {
-                    phases.push(std::mem::replace(&mut planned, begin(true)));
+            for (stage, pieces) in stages(phase, !schedule.orders.is_empty()).into_iter().enumerate() {
+                let mut transfers = Vec::with_capacity(pieces.len());
+                for &(transfer, piece) in &pieces {
+                    links.check_ends(number, transfer)?;
+                    let first_word = next_word.entry(transfer.connection).or_default();
+                    parts.push(Part { connection: transfer.connection, first_word: *first_word, words: piece.words });
+                    *first_word += piece.words;
+                    transfers.push(PlannedTransfer {
+                        from: transfer.source,
+                        to: transfer.destination,
+                        bytes: piece.words * schedule.resources.word_bytes,
+                        route: links.along(number, transfer)?,
+                    });
                 }
-                until = until.max(piece.start + piece.duration);
-                let first_word = next_word.entry(transfer.connection).or_default();
-                parts.push(Part { connection: transfer.connection, first_word: *first_word, words: piece.words });
-                *first_word += piece.words;
-                planned.transfers.push(PlannedTransfer {
-                    from: transfer.source,
-                    to: transfer.destination,
-                    bytes: piece.words * schedule.resources.word_bytes,
-                    route: links.along(number, transfer)?,
-                });
+                phases.push(PlannedPhase { transfers, interleaved: is_interleaved(&pieces), continues: stage > 0 });
             }
-            phases.push(planned);
         }
-        let plan = ExchangePlan { ranks: topology.nodes(), method: ExchangeMethod::Connections, phases, elements };
-        Ok(Execution { plan: Arc::new(plan), parts, word_bytes: schedule.resources.word_bytes })
+        let plan = ExchangePlan::new(topology.nodes(), ExchangeMethod::Connections, phases, elements);
+        Ok(Execution { plan: Arc::new(plan), parts: parts.into(), word_bytes: schedule.resources.word_bytes })
     }
 
     /// A message for every connection. Nodes send theirs in the order of the set, or in a random one by a seed: where all
@@ -115,59 +108,78 @@ impl Execution {
             };
             (planned, Part { connection: index, first_word: 0, words: connection.words })
         };
-        let (transfers, parts) = order.iter().map(of).unzip();
-        let plan = ExchangePlan {
-            ranks: set.nodes as usize,
-            method: ExchangeMethod::Messages,
-            phases: vec![PlannedPhase { transfers, interleaved: false, continues: false }],
-            elements,
-        };
-        Execution { plan: Arc::new(plan), parts, word_bytes }
+        let (transfers, parts): (Vec<PlannedTransfer>, Vec<Part>) = order.iter().map(of).unzip();
+        let phases = vec![PlannedPhase { transfers, interleaved: false, continues: false }];
+        let plan = ExchangePlan::new(set.nodes as usize, ExchangeMethod::Messages, phases, elements);
+        Execution { plan: Arc::new(plan), parts: parts.into(), word_bytes }
     }
 
     /// The same with words of another length.
     pub fn with_word_bytes(self, word_bytes: u64) -> Execution {
-        let mut plan = (*self.plan).clone();
-        let transfers = plan.phases.iter_mut().flat_map(|phase| &mut phase.transfers);
-        for (transfer, part) in transfers.zip(&self.parts) {
+        let mut phases = self.plan.phases().to_vec();
+        let transfers = phases.iter_mut().flat_map(|phase| &mut phase.transfers);
+        for (transfer, part) in transfers.zip(&*self.parts) {
             transfer.bytes = part.words * word_bytes;
         }
+        let plan = ExchangePlan::new(self.plan.ranks(), self.plan.method(), phases, self.plan.elements());
         Execution { plan: Arc::new(plan), parts: self.parts, word_bytes }
     }
 
     /// The parts that `rank` sends, in the order of the plan.
     pub fn sends(&self, rank: usize) -> impl Iterator<Item = &Part> {
-        self.of_rank(move |transfer| transfer.from as usize == rank)
+        self.plan.sends(rank).map(|sent| &self.parts[sent.index])
     }
 
     /// The parts that `rank` receives, in the order of the plan.
     pub fn receives(&self, rank: usize) -> impl Iterator<Item = &Part> {
-        self.of_rank(move |transfer| transfer.to as usize == rank)
-    }
-
-    fn of_rank(&self, wanted: impl Fn(&PlannedTransfer) -> bool) -> impl Iterator<Item = &Part> {
-        let transfers = self.plan.transfers().zip(&self.parts);
-        transfers.filter(move |((_, transfer), _)| wanted(transfer)).map(|(_, part)| part)
+        self.plan.receives(rank).map(|received| &self.parts[received.index])
     }
 }
 
-/// Every uninterrupted transfer of a phase, by start.
-fn pieces_by_start(phase: &Phase) -> Vec<(&Transfer, Piece)> {
-    let mut pieces: Vec<(&Transfer, Piece)> =
+/// An uninterrupted part of a transfer.
+type Timed<'a> = (&'a Transfer, Piece);
+
+/// Parts of times that differ by less are the same: starts and durations are rounded.
+const ROUNDING: f64 = 1e-6;
+
+/// The uninterrupted transfers of a phase by their starts. Where orders bind connections, those that wait for others come
+/// in a stage of their own, when nothing is under way.
+fn stages(phase: &Phase, ordered: bool) -> Vec<Vec<Timed<'_>>> {
+    let mut pieces: Vec<Timed> =
         phase.connections.iter().flat_map(|transfer| transfer.parts().map(move |piece| (transfer, piece))).collect();
     pieces.sort_by(|(_, a), (_, b)| a.start.total_cmp(&b.start));
-    pieces
+    if !ordered {
+        return vec![pieces];
+    }
+    let (mut stages, mut until) = (vec![Vec::new()], 0.0f64);
+    for (transfer, piece) in pieces {
+        if piece.start >= until * (1.0 - ROUNDING) && stages.last().is_some_and(|stage| !stage.is_empty()) {
+            stages.push(Vec::new());
+        }
+        until = until.max(piece.start + piece.duration);
+        stages.last_mut().expect("there is a stage from the beginning").push((transfer, piece));
+    }
+    stages
 }
 
-/// Whether some node sends, or receives, on several connections at the same time.
-fn is_interleaved(phase: &Phase) -> bool {
+/// Whether nodes alternate among their transfers: all flow from the same start to the same end, or some node sends, or
+/// receives, on several connections at the same time.
+fn is_interleaved(pieces: &[Timed]) -> bool {
+    let same = |a: f64, b: f64, scale: f64| (a - b).abs() <= ROUNDING * scale;
+    let all_together = pieces.iter().all(|(_, piece)| {
+        let (_, first) = pieces[0];
+        same(piece.start, first.start, first.duration) && same(piece.duration, first.duration, first.duration)
+    });
+    all_together || overlaps_at_an_end(pieces)
+}
+
+fn overlaps_at_an_end(pieces: &[Timed]) -> bool {
     let mut busy_until: FxHashMap<(bool, u32), f64> = FxHashMap::default();
-    pieces_by_start(phase).into_iter().any(|(transfer, piece)| {
+    pieces.iter().any(|(transfer, piece)| {
         let ends = [(true, transfer.source), (false, transfer.destination)];
         ends.into_iter().any(|end| {
             let until = busy_until.entry(end).or_insert(0.0);
-            // Starts and durations are rounded.
-            let overlaps = piece.start < *until - 1e-6 * piece.duration;
+            let overlaps = piece.start < *until - ROUNDING * piece.duration;
             *until = until.max(piece.start + piece.duration);
             overlaps
         })

@@ -52,9 +52,22 @@ pub fn check_bound(
     Ok(())
 }
 
-/// What several certificates ask for, counted once: hops of all connections together, and weighted by their words.
+/// What several certificates ask for, counted once.
 #[derive(Default)]
-pub struct Hops(OnceCell<Option<(f64, f64)>>);
+pub struct Hops(OnceCell<Option<Counted>>);
+
+/// What is known of the fewest hops of connections.
+#[derive(Clone, Copy)]
+struct Counted {
+    /// Of all together,
+    all: f64,
+    /// weighted by their words,
+    weighted: f64,
+    /// and of the nearest.
+    fewest: u32,
+    /// The longest time until one connection's last word has arrived, if it is alone, s.
+    alone: f64,
+}
 
 /// The weight of each link that has one, by its ends.
 type LinkWeights = HashMap<(u32, u32), u64>;
@@ -101,13 +114,14 @@ impl Check<'_> {
         Ok(total)
     }
 
-    /// The fewest hops of all connections together, and weighted by their words.
-    fn hops(&self) -> Result<(f64, f64), &'static str> {
+    /// The fewest hops of connections.
+    fn hops(&self) -> Result<Counted, &'static str> {
         let count = || {
             let mut by_source: Vec<&Gathered> = self.connections.iter().collect();
             by_source.sort_by_key(|connection| connection.source);
             let (mut source, mut hops) = (u32::MAX, Vec::new());
-            let (mut all, mut weighted) = (0.0, 0.0);
+            let Resources { access_seconds, link_seconds, hop_seconds, .. } = *self.resources;
+            let mut counted = Counted { all: 0.0, weighted: 0.0, fewest: u32::MAX, alone: 0.0 };
             for connection in by_source {
                 if connection.source != source {
                     if self.interrupt.is_requested() {
@@ -120,12 +134,23 @@ impl Check<'_> {
                 if there == u32::MAX {
                     return None;
                 }
-                all += f64::from(there);
-                weighted += f64::from(there) * connection.words as f64;
+                let words = connection.words as f64;
+                counted.all += f64::from(there);
+                counted.weighted += f64::from(there) * words;
+                counted.fewest = counted.fewest.min(there);
+                let alone = words * access_seconds.max(link_seconds) + f64::from(there) * hop_seconds;
+                counted.alone = counted.alone.max(alone);
             }
-            Some((all, weighted))
+            Some(counted)
         };
         self.hops.0.get_or_init(count).ok_or("there is no path between the ends of a connection")
+    }
+
+    /// Seconds of every phase besides its transfers: switching, and the latency of its last word over the fewest links.
+    fn switching(&self) -> Result<f64, &'static str> {
+        let Resources { synchronisation_seconds, phase_seconds, hop_seconds, .. } = *self.resources;
+        let latency = if hop_seconds > 0.0 { hop_seconds * f64::from(self.hops()?.fewest) } else { 0.0 };
+        Ok(synchronisation_seconds + phase_seconds + latency)
     }
 
     fn node_channels(&self, weights: &[u32]) -> Result<f64, &'static str> {
@@ -139,7 +164,7 @@ impl Check<'_> {
         };
         let capacity = (0..self.graph.nodes).map(|node| u128::from(weight(node))).sum::<u128>() * u128::from(channels);
         let taken = if weights.is_empty() && self.graph.direct {
-            self.hops()?.0 + self.connections.len() as f64
+            self.hops()?.all + self.connections.len() as f64
         } else {
             self.total(&weight, &|_, _| 0, &|_| 1.0)?
         };
@@ -178,7 +203,7 @@ impl Check<'_> {
         let (weights, all) = self.weights(links)?;
         let link = |from, to| weights.get(&(from, to)).copied().unwrap_or(0);
         let taken = if links.is_empty() {
-            self.hops()?.1
+            self.hops()?.weighted
         } else {
             self.total(&|_| 0, &link, &|connection| connection.words as f64)?
         };
@@ -279,7 +304,7 @@ impl Check<'_> {
         }
         let wires: u64 = self.graph.links.iter().flatten().map(|&(_, count)| u64::from(count)).sum();
         let nodes = self.graph.nodes as u64;
-        let switching = self.resources.synchronisation_seconds + self.resources.phase_seconds;
+        let switching = self.switching()?;
         for load in 1..=channels {
             for sends in 1..=channels {
                 let transfer =
@@ -296,8 +321,8 @@ impl Check<'_> {
                 }
             }
         }
-        let hops = self.hops()?.0;
-        Ok(hop * hops + connection * self.connections.len() as f64)
+        let hops = self.hops()?.all;
+        Ok(hop * hops + connection * self.connections.len() as f64 + self.resources.leaving_seconds)
     }
 
     /// The least time of any number of phases in which no link and no sender transfers more than is open on it.
@@ -311,7 +336,7 @@ impl Check<'_> {
             return Err("its argument needs single links between nodes");
         }
         let transfer = words as f64 * self.resources.link_seconds.min(self.resources.access_seconds);
-        let switching = self.resources.synchronisation_seconds + self.resources.phase_seconds;
+        let switching = self.switching()?;
         if !(transfer > 0.0 && switching > 0.0) {
             return Err("its argument needs times that are not zero");
         }
@@ -320,7 +345,7 @@ impl Check<'_> {
         let open = channels * self.graph.nodes as u64;
         // On so many links and senders one connection more is open than on the others.
         let (each, more) = (open / holders, open % holders);
-        let wanted = self.hops()?.0 + self.connections.len() as f64;
+        let wanted = self.hops()?.all + self.connections.len() as f64;
         let mut best = f64::INFINITY;
         let mut phases = (wanted / open as f64).ceil();
         loop {
@@ -339,7 +364,7 @@ impl Check<'_> {
                 return Err(INTERRUPTED);
             }
             if wanted <= full || each == 0 || phases * switching + least.max(busy) >= best {
-                return Ok(best);
+                return Ok(best + self.resources.leaving_seconds);
             }
         }
     }
@@ -351,9 +376,13 @@ impl Check<'_> {
     }
 
     fn sum(&self, phases: &str, transfers: Option<&str>, schedule: &Schedule) -> Result<f64, &'static str> {
-        let switching = self.resources.synchronisation_seconds + self.resources.phase_seconds;
+        let switching = self.switching()?;
         let transfers = transfers.map(|name| self.of_transfers(name, schedule)).transpose()?.unwrap_or(0.0);
         let count = schedule.lower_bounds.iter().find(|bound| bound.name == phases && bound.unit == "phases");
-        Ok(count.ok_or("it adds a bound that is not there")?.value * switching + transfers)
+        let phases = count.ok_or("it adds a bound that is not there")?.value * switching;
+        let hop = self.resources.hop_seconds;
+        // Some phase has the connection that takes longest alone, of whose latency a part is in the switching of every phase.
+        let alone = if hop > 0.0 { self.hops()?.alone - f64::from(self.hops()?.fewest) * hop } else { 0.0 };
+        Ok(phases + transfers.max(alone) + self.resources.leaving_seconds)
     }
 }

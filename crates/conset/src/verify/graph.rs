@@ -40,6 +40,8 @@ impl Graph {
             resources.link_seconds,
             resources.synchronisation_seconds,
             resources.phase_seconds,
+            resources.hop_seconds,
+            resources.leaving_seconds,
         ];
         if times.iter().any(|time| !time.is_finite() || *time < 0.0) {
             return Err(Fault::Resources("times must be finite and not negative".into()));

@@ -55,8 +55,10 @@ pub enum Fault {
     UnknownOrder { connection: u32 },
     #[error("phase {phase}: {what} is given as {stated}, it is {computed}")]
     Figure { phase: usize, what: String, stated: String, computed: String },
-    #[error("predicted_seconds is given as {stated}, the phases add up to {computed}")]
+    #[error("predicted_seconds is given as {stated}, the phases and leaving the last add up to {computed}")]
     Predicted { stated: String, computed: String },
+    #[error("message_seconds is given as {0}, which is no time")]
+    Messages(String),
     #[error("lower bound \"{name}\": {reason}")]
     Bound { name: String, reason: String },
     #[error("the schedule is not of this connection set: {0}")]
@@ -108,9 +110,13 @@ pub fn verify_until(
         same_set(schedule, &connections, set)?;
     }
     check_orders(schedule)?;
+    total += if schedule.phases.is_empty() { 0.0 } else { schedule.resources.leaving_seconds };
     if !close(schedule.predicted_seconds, total) {
         let stated = schedule.predicted_seconds.to_string();
         return Err(Fault::Predicted { stated, computed: total.to_string() });
+    }
+    if schedule.message_seconds.is_some_and(|seconds| !(seconds.is_finite() && seconds >= 0.0)) {
+        return Err(Fault::Messages(schedule.message_seconds.unwrap_or_default().to_string()));
     }
     let hops = Hops::default();
     for bound in &schedule.lower_bounds {
@@ -301,7 +307,11 @@ fn check_phase(
         return Err(Fault::Figure { phase: index, what: "largest_link_load".into(), stated, computed });
     }
     check_rates(index, phase, resources, graph, interrupt)?;
-    let last = phase.connections.iter().map(|transfer| transfer.start + transfer.duration).fold(0.0, f64::max);
+    let arrival = |transfer: &Transfer| {
+        let links = transfer.route.len() - 1;
+        transfer.start + transfer.duration + links as f64 * resources.hop_seconds
+    };
+    let last = phase.connections.iter().map(arrival).fold(0.0, f64::max);
     let seconds = resources.synchronisation_seconds + resources.phase_seconds + last;
     if !close(phase.predicted_seconds, seconds) {
         let (stated, computed) = (phase.predicted_seconds.to_string(), seconds.to_string());
@@ -387,7 +397,8 @@ fn check_orders(schedule: &Schedule) -> Result<(), Fault> {
             if first[connection].0 == usize::MAX {
                 first[connection] = (phase, transfer.start);
             }
-            last[connection] = (phase, transfer.start + transfer.duration);
+            let arriving = transfer.route.len().saturating_sub(1) as f64 * schedule.resources.hop_seconds;
+            last[connection] = (phase, transfer.start + transfer.duration + arriving);
         }
     }
     for order in &schedule.orders {

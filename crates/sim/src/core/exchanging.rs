@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weft_comm::{ExchangeMethod, ExchangePlan, Payload};
+use weft_comm::{ExchangeMethod, ExchangePlan, Numbered, Payload};
 use weft_network::{
     Arbitration, ConnectionCost, ConnectionPhase, ConnectionTransfer, LogicalChannels, PooledCost, PooledMessage,
     pass_messages_until,
@@ -44,8 +44,8 @@ impl Core {
     /// # Errors
     /// What is wrong with the plan or with the payloads.
     pub fn join_exchange(&mut self, rank: u32, plan: &Arc<ExchangePlan>, outgoing: Vec<Payload>) -> Result<(), String> {
-        if plan.ranks != self.size() {
-            return Err(format!("a plan of {} ranks on a communicator of {}", plan.ranks, self.size()));
+        if plan.ranks() != self.size() {
+            return Err(format!("a plan of {} ranks on a communicator of {}", plan.ranks(), self.size()));
         }
         self.check_outgoing(rank, plan, &outgoing)?;
         let size = self.size();
@@ -79,7 +79,7 @@ impl Core {
 
     fn check_outgoing(&self, rank: u32, plan: &ExchangePlan, outgoing: &[Payload]) -> Result<(), String> {
         let mut payloads = outgoing.iter();
-        for (_, transfer) in plan.transfers().filter(|(_, transfer)| transfer.from == rank) {
+        for Numbered { transfer, .. } in plan.sends(rank as usize) {
             match payloads.next() {
                 Some(payload) if payload.len() as u64 == transfer.bytes => {}
                 Some(payload) => {
@@ -101,7 +101,7 @@ impl Core {
 
     fn carry_exchange(&mut self, plan: &Arc<ExchangePlan>) -> Result<(), String> {
         let ready: Vec<Picos> = self.ranks.iter().map(|rank| rank.clock).collect();
-        let finished = match plan.method {
+        let finished = match plan.method() {
             ExchangeMethod::Connections => self.over_connections(plan, &ready)?,
             ExchangeMethod::Messages => self.by_messages(plan, &ready)?,
         };
@@ -111,7 +111,7 @@ impl Core {
             .iter_mut()
             .map(|payloads| payloads.take().unwrap_or_default().into_iter())
             .collect();
-        let mut incoming: Vec<Vec<Payload>> = vec![Vec::new(); plan.ranks];
+        let mut incoming: Vec<Vec<Payload>> = vec![Vec::new(); plan.ranks()];
         for (_, transfer) in plan.transfers() {
             let payload = queues[transfer.from as usize].next().expect("checked when the rank joined");
             incoming[transfer.to as usize].push(payload);
@@ -134,11 +134,11 @@ impl Core {
             _ => {
                 let cost = ConnectionCost::of(&self.machine).ok_or("the machine has no connections")?;
                 let cost = plan
-                    .elements
+                    .elements()
                     .map_or(cost, |element| cost.by_element(element.gather_byte_time, element.scatter_byte_time));
                 let phases = self.connection_phases(plan)?;
                 let topology = &self.machine.topology;
-                let mut channels = LogicalChannels::new(topology.nodes(), topology.links(), cost);
+                let mut channels = LogicalChannels::of(topology, cost);
                 channels.exchange_until(&phases, &self.interrupt).ok_or(INTERRUPTED)?.end
             }
         };
@@ -151,8 +151,8 @@ impl Core {
         let topology = &self.machine.topology;
         let transfer = |planned: &weft_comm::PlannedTransfer| {
             let (from, to) = (planned.from as usize, planned.to as usize);
-            if from >= plan.ranks || to >= plan.ranks || from == to {
-                return Err(format!("a transfer from rank {from} to rank {to} of {} ranks", plan.ranks));
+            if from >= plan.ranks() || to >= plan.ranks() || from == to {
+                return Err(format!("a transfer from rank {from} to rank {to} of {} ranks", plan.ranks()));
             }
             if let Some(link) = planned.route.iter().find(|&&link| link as usize >= topology.links()) {
                 return Err(format!("link {link}, but the machine has links 0 to {}", topology.links() - 1));
@@ -163,7 +163,7 @@ impl Core {
             }
             Ok(ConnectionTransfer { from, to, bytes: planned.bytes, route })
         };
-        plan.phases
+        plan.phases()
             .iter()
             .map(|phase| {
                 let transfers = phase.transfers.iter().map(transfer).collect::<Result<_, _>>()?;
@@ -176,12 +176,13 @@ impl Core {
     /// Every rank goes on when it has received what is sent to it.
     fn by_messages(&mut self, plan: &ExchangePlan, ready: &[Picos]) -> Result<Vec<Picos>, String> {
         let cost = PooledCost::of(&self.machine).ok_or("the machine passes no messages over logical channels")?;
-        let cost =
-            plan.elements.map_or(cost, |element| cost.by_element(element.gather_byte_time, element.scatter_byte_time));
+        let cost = plan
+            .elements()
+            .map_or(cost, |element| cost.by_element(element.gather_byte_time, element.scatter_byte_time));
         let message = |(_, planned): (usize, &weft_comm::PlannedTransfer)| {
             let (from, to) = (planned.from as usize, planned.to as usize);
-            if from >= plan.ranks || to >= plan.ranks || from == to {
-                return Err(format!("a message from rank {from} to rank {to} of {} ranks", plan.ranks));
+            if from >= plan.ranks() || to >= plan.ranks() || from == to {
+                return Err(format!("a message from rank {from} to rank {to} of {} ranks", plan.ranks()));
             }
             Ok(PooledMessage { from, to, bytes: planned.bytes })
         };
