@@ -9,9 +9,9 @@ import polars as pl
 
 from weft import units
 from weft.model import FitError, rates
+from weft.pages.document import Cell, Column, Row, Table
 from weft.reports.content import Content, Subject
 from weft.reports.figures import Figure, Trace, drawn, figure_of
-from weft.reports.tables import Cell, Column, Row, Table
 
 BENCHMARK = "fghc"
 MAX_PES = 64

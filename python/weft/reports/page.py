@@ -4,57 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from importlib import resources
-from typing import Any
 
 import polars as pl
 
 from weft import model, samples, units
-from weft._core import __version__
-from weft.extras import require
 from weft.files import check_output, deliver
-from weft.pages import data, policy
+from weft.pages import document as pages
+from weft.pages.document import SPACE, Document, Section, check_pages
 from weft.reports import figures, goals, groups, tables
 from weft.reports.content import Content, MachineDescription, Subject, collect
-from weft.reports.figures import Figure
-
-SPACE = 8 << 20
-"""Bytes that a report needs: most are those of the library that draws its figures."""
-
-
-@dataclass
-class Section:
-    """A heading and what stands under it."""
-
-    id: str
-    title: str
-    text: str = ""
-    figures: list[dict[str, Any]] = field(default_factory=list)
-    tables: list[tables.Table] = field(default_factory=list)
-    facts: list[tuple[str, str]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-    def figure(self, figure: Figure, label: str, caption: str) -> None:
-        """Add a figure, if there is something in it."""
-        if figure["data"]:
-            name = f"figure-{self.id}-{len(self.figures) + 1}"
-            height = f"{figure['height']:g}rem"
-            self.figures.append(
-                {
-                    "id": name,
-                    "json": data(figure),
-                    "label": label,
-                    "caption": caption,
-                    "height": height,
-                    "panels": "xaxis2" in figure["layout"],
-                }
-            )
-
-    @property
-    def empty(self) -> bool:
-        """Whether there is nothing under it."""
-        return not (self.figures or self.tables or self.facts or self.notes)
 
 
 def report(
@@ -111,38 +69,24 @@ def report(
 
 
 def check_report() -> None:
-    """Refuse a report where what draws it is not installed; whoever measures for one asks before.
+    """Refuse a report where what makes its page is not installed; whoever measures for one asks before.
 
     Raises
     ------
     UsageError
         With the line that installs it.
     """
-    require("a report", "report")
+    check_pages("a report")
 
 
 def render(content: Content, title: str, origin: str) -> str:
     """The page as text."""
-    import jinja2
-    from plotly.offline import get_plotlyjs
-
-    script, plotly = _asset("figures.js"), get_plotlyjs()
-    environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_asset), autoescape=True, trim_blocks=True, undefined=jinja2.StrictUndefined
-    )
-    return environment.get_template("report.html.j2").render(
-        title=title,
-        lead=_lead(content),
-        key=_key(content),
-        warnings=_warnings(content),
-        sections=[section for section in sections(content) if not section.empty],
-        origin=origin,
-        version=__version__,
-        style=_asset("style.css"),
-        script=script,
-        plotly=plotly,
-        policy=policy([plotly, script]),
-    )
+    return pages.render(
+        Document(
+            title=title, lead=_lead(content), key=_key(content), warnings=_warnings(content),
+            sections=sections(content), origin=origin,
+        )
+    )  # fmt: skip
 
 
 def sections(content: Content) -> list[Section]:
@@ -469,7 +413,3 @@ def _warnings(content: Content) -> list[dict[str, str]]:
                 {"head": "Interrupted:", "text": f"the measurement of {subject.label} was stopped before its end."}
             )
     return warnings
-
-
-def _asset(name: str) -> Any:
-    return resources.files("weft.reports").joinpath("assets", name).read_text(encoding="utf-8")

@@ -2,50 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-
 import polars as pl
 
 from weft import samples, units
 from weft.model import grain
+from weft.pages.document import Cell, Column, Row, Table
 from weft.reports.content import Content, Subject
 from weft.samples import PARAMETERS, coverage_words
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column's heading; numbers stand to the right, text to the left."""
-
-    name: str
-    text: bool = False
-    wrap: bool = False
-
-
-@dataclass(frozen=True)
-class Cell:
-    """What a cell says, and the interval behind it."""
-
-    text: str
-    interval: str = ""
-
-
-@dataclass(frozen=True)
-class Row:
-    """Cells; `own` rows are what the report is about."""
-
-    cells: Sequence[Cell]
-    own: bool = False
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table; `folded` is the line that opens it."""
-
-    columns: Sequence[Column]
-    rows: Sequence[Row]
-    title: str = ""
-    folded: str = field(default="")
 
 
 def machines(content: Content) -> Table:
