@@ -86,7 +86,7 @@ def performance(content: Content) -> Figure:
             if len(best) < 2:
                 continue
             trace = drawn(subject, best["ranks"].to_list(), best["rate"].to_list(), _per_second)
-            trace["name"] = trace["legendgroup"] = f"{subject.label}, {program}"
+            trace["name"] = trace["legendgroup"] = trace["meta"]["label"] = f"{subject.label}, {program}"
             trace["mode"] = "lines+markers"
             trace["hovertemplate"] = "%{fullData.name}<br>%{x} PEs: %{customdata}<extra></extra>"
             traces.append(trace)

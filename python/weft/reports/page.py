@@ -11,7 +11,7 @@ from weft import model, samples, units
 from weft.files import check_output, deliver
 from weft.pages import document as pages
 from weft.pages.document import SPACE, Document, Section, check_pages
-from weft.reports import figures, goals, groups, tables
+from weft.reports import figures, findings, goals, groups, tables
 from weft.reports.content import Content, MachineDescription, Subject, collect
 
 
@@ -84,7 +84,7 @@ def render(content: Content, title: str, origin: str) -> str:
     return pages.render(
         Document(
             title=title, lead=_lead(content), key=_key(content), warnings=_warnings(content),
-            sections=sections(content), origin=origin,
+            findings=findings.findings(content), sections=sections(content), glossary=findings.GLOSSARY, origin=origin,
         )
     )  # fmt: skip
 
@@ -109,7 +109,9 @@ def _latency(content: Content) -> Section:
     section.figure(
         figures.latency(content),
         "Time of a message against its length, logarithmic axes",
-        "Both axes are logarithmic. Click a name to hide or show it, double-click to see it alone.",
+        "Both axes are logarithmic. A name below the figure hides a curve, or gives a grey machine a colour; of "
+        "those that "
+        "were chosen, the fifth replaces the first.",
     )
     return section
 
@@ -118,8 +120,9 @@ def _rate(content: Content) -> Section:
     section = Section(
         "rate",
         "Rate",
-        "The same as bytes a second. Half of the rate of long messages is reached at startup ÷ byte time; shorter "
-        "messages are startup for the most part. A window of messages in flight hides the startup.",
+        "The same as bytes a second. Messages shorter than the length that has half the rate of long ones are "
+        "startup for "
+        "the most part. A window of messages in flight hides the startup.",
     )
     section.figure(
         figures.rate(content), "Rate against the length of a message", "Bytes a second of one message at a time."
@@ -354,15 +357,20 @@ def _protocol(content: Content) -> Section:
 
 def _lead(content: Content) -> str:
     """One sentence on what is in the report."""
-    own = ", ".join(subject.label for subject in content.own)
+    own = [subject.label for subject in content.own]
     others = [subject.label for subject in content.subjects if not subject.own]
     if not own:
-        return f"Messages of {_list(others)}."
-    return f"{own}{f', next to {_list(others)}' if others else ''}."
+        return f"Messages of {_few(others)}."
+    return f"{findings.listed(own)}{f', next to {_few(others)}' if others else ''}."
 
 
-def _list(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}" if words else "nothing"
+def _few(labels: Sequence[str]) -> str:
+    """Names, or how many there are: the table of machines has them all."""
+    return findings.listed(labels) if len(labels) <= MAX_NAMED else f"{len(labels)} others"
+
+
+MAX_NAMED = 4
+"""Machines that the lead names."""
 
 
 def _key(content: Content) -> list[dict[str, str]]:
@@ -389,8 +397,7 @@ def _key(content: Content) -> list[dict[str, str]]:
         key_figures.append(
             _figure("Rate of long messages", units.rate(best), f"fit in {pieces} piece{'s' if pieces > 1 else ''}")
         )
-        half_bandwidth = round(fit.half_bandwidth) if fit.half_bandwidth is not None else None
-        key_figures.append(_figure("Half the rate at", units.length(half_bandwidth), "message length"))
+        key_figures.append(_figure("Half the rate at", tables.half_words(fit.half_bandwidth), "message length"))
     transfer = subject.transfer()
     if transfer and subject.multiply:
         key_figures.append(_figure("Transfer ÷ multiply", units.digits(transfer / subject.multiply), "8 bytes each"))

@@ -8,6 +8,7 @@
     dark: ["#f4f5f7", "#56b4e9", "#ff8f57", "#3fd1a0", "#e79bc6", "#f0d04c", "#9fd3f5", "#b79cf7", "#a9adb5", "#ff8a8a"],
   };
   const MAX_CHOSEN = 4;
+  const MAX_LABELS = 9;
   const root = document.documentElement;
   const system = window.matchMedia("(prefers-color-scheme: dark)");
   const theme = () => root.dataset.theme || (system.matches ? "dark" : "light");
@@ -56,7 +57,7 @@
 
   // The name of each coloured curve stands at its right end, moved apart where two ends are near each other.
   function labels(figure, layout, height) {
-    if (!figure.spec.labels || narrow()) return [];
+    if (!figure.spec.labels || narrow() || figure.spec.data.some((trace) => trace.type === "bar")) return [];
     const last = new Map();
     for (const trace of figure.spec.data) {
       if (isGrey(trace) || !trace.meta?.label || trace.visible === "legendonly") continue;
@@ -69,7 +70,9 @@
     }
     const axis = layout.yaxis;
     const log = axis.type === "log";
-    const [low, high] = axis.range ?? [0, 1];
+    const values = figure.spec.data.flatMap((trace) => trace.y).filter((y) => y !== null);
+    const [low, high] = axis.range ?? [0, Math.max(...values) * 1.05];
+    if (last.size > MAX_LABELS) return [];
     const scaled = (y) => ((log ? Math.log10(y) : y) - low) / (high - low);
     const ends = [...last].map(([text, end]) => ({ text, ...end, at: scaled(end.y) })).sort((a, b) => a.at - b.at);
     const gap = 16 / Math.max(height, 1);
@@ -117,20 +120,33 @@
 
   function draw(figure) {
     figure.drawn = true;
-    Plotly.react(figure.place, figure.spec.data.map(coloured), styled(figure), options);
+    const ordered = [...figure.spec.data.filter(isGrey), ...figure.spec.data.filter((trace) => !isGrey(trace))];
+    Plotly.react(figure.place, ordered.map(coloured), styled(figure), options);
     legend(figure);
   }
 
   const HIDDEN = "legendonly";
+  // What the list below a figure has: each coloured curve, which is hidden and shown again, and each grey machine, which
+  // is chosen. A machine with one curve in the figure has one entry for both.
   function entries(figure) {
+    const curves = new Map();
+    for (const trace of figure.spec.data) {
+      const machine = group(trace);
+      if (!curves.has(machine)) curves.set(machine, new Set());
+      curves.get(machine).add(trace.legendgroup ?? trace.name);
+    }
     const found = new Map();
     for (const trace of figure.spec.data) {
-      const key = group(trace) ?? trace.legendgroup ?? trace.name;
-      if (trace.showlegend === false && !found.has(key)) continue;
-      const entry = found.get(key) ?? { key, name: trace.meta?.legend ?? trace.name, traces: [], chosen: group(trace) !== undefined };
-      found.set(key, entry);
+      const machine = group(trace);
+      const curve = trace.legendgroup ?? trace.name;
+      const chosen = machine !== undefined && (isGrey(trace) || (curves.get(machine).size === 1 && colours.get(machine) > 0));
+      const key = chosen ? machine : `${machine ?? ""} ${curve}`;
+      if (!found.has(key)) {
+        const name = chosen ? trace.meta.name : trace.meta?.legend ?? curve;
+        found.set(key, { key, name, machine, chosen, traces: [] });
+      }
+      found.get(key).traces.push(trace);
     }
-    for (const trace of figure.spec.data) found.get(group(trace) ?? trace.legendgroup ?? trace.name)?.traces.push(trace);
     return [...found.values()];
   }
 
@@ -162,10 +178,10 @@
       button.type = "button";
       button.dataset.key = entry.key;
       const first = entry.traces.find((trace) => trace.showlegend !== false) ?? entry.traces[0];
-      const shown = entry.chosen ? colours.has(entry.key) : first.visible !== HIDDEN;
+      const shown = entry.chosen ? colours.has(entry.machine) : first.visible !== HIDDEN;
       button.setAttribute("aria-pressed", String(shown));
       button.append(swatch(first), entry.name);
-      button.addEventListener("click", () => (entry.chosen ? choose(entry.key) : hide(figure, entry)));
+      button.addEventListener("click", () => (entry.chosen ? choose(entry.machine) : hide(figure, entry)));
       return button;
     }));
     if (focused !== null) [...list.children].find((button) => button.dataset.key === focused)?.focus();
@@ -236,13 +252,21 @@
     }
   });
   for (const { place } of figures) seen.observe(place);
+  // Paper is light, whatever the screen is.
+  let before;
   window.addEventListener("beforeprint", () => {
+    before = root.dataset.theme;
+    root.dataset.theme = "light";
     for (const figure of figures) {
       draw(figure);
       Plotly.relayout(figure.place, { width: Math.min(680, figure.place.clientWidth), autosize: false });
     }
   });
-  window.addEventListener("afterprint", redraw);
+  window.addEventListener("afterprint", () => {
+    if (before === undefined) delete root.dataset.theme;
+    else root.dataset.theme = before;
+    redraw();
+  });
   document.addEventListener("weft-theme", redraw);
   let width = window.innerWidth;
   window.addEventListener("resize", () => {
