@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-_ROOT = Path(__file__).parents[3]
+_ROOT = Path(__file__).parents[2]
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 _RUN = """
 const ended = (text) => {
