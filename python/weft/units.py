@@ -26,7 +26,7 @@ def digits(value: float, significant: int = 3) -> str:
 def count(value: float) -> str:
     """A number of things, in words where it is large.
 
-    >>> count(977.5), count(68_200_000), count(4.2e9)
+    >>> count(977.2), count(68_200_000), count(4.2e9)
     ('977', '68.2 million', '4.20 billion')
     """
     for size, name in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):

@@ -126,57 +126,57 @@ def shade(load: int, most: int) -> float:
     return LOADS[min(len(LOADS) - 1, math.ceil(load / most * len(LOADS)) - 1)]
 
 
-def phase(schedule: Content, number: int, places: list[Point], style: str = "", drawn_nodes: str = "") -> str:
+def phase(schedule: Content, number: int, points: list[Point], style: str = "", drawn_nodes: str = "") -> str:
     """One phase as SVG: links by their load, routes, vertices with their numbers (or what stands for those)."""
-    found = schedule["phases"][number]
+    content = schedule["phases"][number]
     loads = Counter(
         pair
-        for transfer in found["connections"]
+        for transfer in content["connections"]
         for pair in zip(transfer["route"], transfer["route"][1:], strict=False)
     )
     most = max(loads.values(), default=1)
-    width, height = max(x for x, _ in places) + 40, max(y for _, y in places) + 40
-    said = f"phase {number}: {len(found['connections'])} connections, largest link load {most}"
+    width, height = max(x for x, _ in points) + 40, max(y for _, y in points) + 40
+    said = f"phase {number}: {len(content['connections'])} connections, largest link load {most}"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="drawing" viewBox="0 0 {width:.0f} {height:.0f}" '
         f'width="{width * _scale(width):.0f}" role="img" aria-label="{said}"><title>{said}</title>'
         + (f"<style>{style}</style>" if style else "")
     ]
-    parts += _links(loads, most, places)
-    if len(found["connections"]) <= DRAWN_ROUTES:
-        for transfer in found["connections"]:
+    parts += _links(loads, most, points)
+    if len(content["connections"]) <= DRAWN_ROUTES:
+        for transfer in content["connections"]:
             colour = _colour(transfer["connection"] * 137 % 360, 0.7, 0.45)
             aside = 2.0 + transfer["connection"] % 5
             steps = zip(transfer["route"], transfer["route"][1:], strict=False)
-            path = "".join(_stroke(places, a, b, aside) for a, b in steps)
+            path = "".join(_stroke(points, a, b, aside) for a, b in steps)
             parts.append(f'<path class="route" stroke="{colour}" d="{path}"/>')
-    return "".join(parts) + (drawn_nodes or nodes(places)) + "</svg>"
+    return "".join(parts) + (drawn_nodes or nodes(points)) + "</svg>"
 
 
 TITLED = 1000
 """Of so many links each says what it carries where a pointer rests on it; more are drawn together, shade by shade."""
 
 
-def _links(loads: Counter[tuple[int, int]], most: int, places: list[Point]) -> list[str]:
+def _links(loads: Counter[tuple[int, int]], most: int, points: list[Point]) -> list[str]:
     """The links of a phase, darker the more they carry."""
     if len(loads) <= TITLED:
         return [
-            f'<path class="link" opacity="{shade(load, most)}" d="{_stroke(places, a, b, 4.0)}">'
+            f'<path class="link" opacity="{shade(load, most)}" d="{_stroke(points, a, b, 4.0)}">'
             f"<title>{a} to {b}: {load} connections</title></path>"
             for (a, b), load in sorted(loads.items())
         ]
     shades: dict[float, list[str]] = {}
     for (a, b), load in sorted(loads.items()):
-        shades.setdefault(shade(load, most), []).append(_stroke(places, a, b, 4.0))
+        shades.setdefault(shade(load, most), []).append(_stroke(points, a, b, 4.0))
     return [f'<path class="link" opacity="{value}" d="{"".join(parts)}"/>' for value, parts in sorted(shades.items())]
 
 
-def nodes(places: list[Point]) -> str:
+def nodes(points: list[Point]) -> str:
     """The vertices with their numbers."""
     parts = []
-    for vertex, (x, y) in enumerate(places):
+    for vertex, (x, y) in enumerate(points):
         parts.append(f'<circle class="node" cx="{x:.1f}" cy="{y:.1f}" r="9"/>')
-        if len(places) <= _NUMBERED:
+        if len(points) <= _NUMBERED:
             parts.append(f'<text x="{x:.1f}" y="{y + 3:.1f}" font-size="9" class="number">{vertex}</text>')
     return "".join(parts)
 
@@ -187,9 +187,9 @@ def _colour(hue: float, saturation: float, lightness: float) -> str:
     return f"#{round(255 * red):02x}{round(255 * green):02x}{round(255 * blue):02x}"
 
 
-def _stroke(places: list[Point], a: int, b: int, aside: float) -> str:
+def _stroke(points: list[Point], a: int, b: int, aside: float) -> str:
     """A link as a path, shifted to its right so that both directions are seen; links around the ends as stubs."""
-    (x1, y1), (x2, y2) = places[a], places[b]
+    (x1, y1), (x2, y2) = points[a], points[b]
     length = math.hypot(x2 - x1, y2 - y1) or 1.0
     dx, dy = (x2 - x1) / length, (y2 - y1) / length
     sx, sy = -dy * aside, dx * aside

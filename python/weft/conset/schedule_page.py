@@ -34,7 +34,7 @@ def page(schedule: Content) -> str:
         If what makes pages is not installed, or there are more vertices than are drawn.
     """
     pages.check_pages("the page of a schedule")
-    places = drawing.positions(schedule)
+    points = drawing.positions(schedule)
     name = f"{quoted(schedule['pattern'])} on {quoted(schedule['machine'])}"
     return pages.render(
         Document(
@@ -42,7 +42,7 @@ def page(schedule: Content) -> str:
             lead=f"A communication schedule by {quoted(schedule['compiler'])}.",
             findings=list(_findings(schedule)),
             key=_key(schedule),
-            sections=[_phases(schedule, places), _loads(schedule), _timetable(schedule), _bounds(schedule)],
+            sections=[_phases(schedule, points), _loads(schedule), _timetable(schedule), _bounds(schedule)],
             glossary=_WORDS,
             scripts=[_SCRIPT],
         )
@@ -110,7 +110,7 @@ def _switching(schedule: Content) -> float:
     return float(resources["synchronisation_seconds"] + resources["phase_seconds"])
 
 
-def _phases(schedule: Content, places: list[drawing.Point]) -> Section:
+def _phases(schedule: Content, points: list[drawing.Point]) -> Section:
     section = Section(
         "phases",
         "Phases on the topology",
@@ -125,13 +125,13 @@ def _phases(schedule: Content, places: list[drawing.Point]) -> Section:
     use = '<use href="#nodes"/>'
     pictures = "".join(
         f'<div class="phase scroll" id="phase-{number}" tabindex="0" role="group" aria-label="phase {number}"'
-        f"{' hidden' * (number > 0)}>{drawing.phase(schedule, number, places, drawn_nodes=use)}</div>"
+        f"{' hidden' * (number > 0)}>{drawing.phase(schedule, number, points, drawn_nodes=use)}</div>"
         for number in drawn
     )
     # The vertices are the same in every phase.
     shared = (
         '<svg class="drawing shared" width="0" height="0" aria-hidden="true"><defs>'
-        f'<g id="nodes" class="drawing">{drawing.nodes(places)}</g></defs></svg>'
+        f'<g id="nodes" class="drawing">{drawing.nodes(points)}</g></defs></svg>'
     )
     section.html = f"{_chooser(len(drawn))}{_load_key()}{shared}{pictures}"
     more = len(schedule["phases"]) - len(drawn)

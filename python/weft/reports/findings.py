@@ -26,12 +26,12 @@ def findings(content: Content) -> list[str]:
     """The sentences, of what was measured; of described machines alone where nothing was."""
     if not content.own:
         return list(_described(content.subjects))
-    found: list[str] = []
+    sentences: list[str] = []
     for subject in content.own:
-        found += [*_machine(subject), *_messages(subject), *_grain(subject), *_collectives(subject)]
-        found += _against(subject, content.subjects)
-        found += _odd(subject)
-    return found
+        sentences += [*_machine(subject), *_messages(subject), *_grain(subject), *_collectives(subject)]
+        sentences += _against(subject, content.subjects)
+        sentences += _odd(subject)
+    return sentences
 
 
 def _described(subjects: Sequence[Subject]) -> Iterator[str]:

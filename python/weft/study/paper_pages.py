@@ -205,8 +205,10 @@ def _cells(table: ReproducedTable, folded: str) -> Table:
     known = {row[:width]: row[width:] for row in chosen.iter_rows()}
     columns = [Column(name, text=not cells.schema[name].is_numeric()) for name in table.rows]
     columns += [Column(" ".join(str(part) for part in head)) for head in heads]
-    made = [Row([*(_head(part) for part in row), *(_cell(known.get((*row, *head))) for head in heads)]) for row in rows]
-    return Table(columns, made, folded=folded)
+    lines = [
+        Row([*(_head(part) for part in row), *(_cell(known.get((*row, *head))) for head in heads)]) for row in rows
+    ]
+    return Table(columns, lines, folded=folded)
 
 
 def _head(part: Any) -> Cell:
