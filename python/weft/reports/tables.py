@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
 from weft import samples, units
@@ -152,8 +154,8 @@ def _estimate(row: dict[str, float | None], name: str, per: str) -> Cell:
     return Cell(f"{units.seconds(value)}{per}", f"{units.seconds(low)} – {units.seconds(high)}")
 
 
-MAX_ROWS = 1000
-"""Of a table of points; a browser takes long for more, and the file of samples has them all."""
+MAX_ROWS, MAX_OTHER_ROWS = 1000, 100
+"""Of a table of points of what was measured, and of another machine; the file of samples has them all."""
 
 
 def points(subject: Subject) -> Table:
@@ -163,32 +165,39 @@ def points(subject: Subject) -> Table:
         name for name in PARAMETERS if name not in ("source", "machine", "benchmark") and name in summary.columns
     ]
     optional = [name for name in optional if summary[name].is_not_null().any()]
-    columns = [Column("benchmark", text=True), *(Column(name) for name in optional)]
-    interval = f"{coverage_words(summary)} interval"
-    columns += [Column(name) for name in ("median", interval, "half-width", "launches", "rate")]
+    has_intervals = bool((summary["launches"] > 1).any())
+    columns = [Column("benchmark", text=True), *(Column(name) for name in optional), Column("median")]
+    if has_intervals:
+        columns += [Column(name) for name in (f"{coverage_words(summary)} interval", "half-width", "launches")]
     rows = []
-    for row in summary.head(MAX_ROWS).iter_rows(named=True):
-        cells = [Cell(row["benchmark"])]
-        cells += [
-            Cell(
-                "" if row[n] is None else units.length(row[n]) if n.endswith("bytes") else str(row[n]),
-                value=row[n] if isinstance(row[n], int | float) else None,
-            )
-            for n in optional
-        ]
-        cells += [
-            Cell(units.seconds(row["seconds"]), value=row["seconds"]),
-            Cell(f"{units.seconds(row['seconds_low'])} – {units.seconds(row['seconds_high'])}"),
-            Cell(
-                units.share(row["half_width"]) + ("" if row["converged"] is not False else " not converged"),
-                value=row["half_width"],
-            ),
-            Cell(str(row["launches"]), value=row["launches"]),
-            Cell(units.work_rate(row.get("rate"), row.get("rate_unit"))),
-        ]
-        rows.append(Row(cells))
+    for row in summary.head(MAX_ROWS if subject.own else MAX_OTHER_ROWS).iter_rows(named=True):
+        cells = [Cell(row["benchmark"]), *(_parameter(name, row[name]) for name in optional)]
+        cells.append(Cell(units.seconds(row["seconds"]), value=row["seconds"]))
+        if has_intervals:
+            cells += _interval(row)
+        rows.append(Row([*cells, Cell(units.work_rate(row.get("rate"), row.get("rate_unit")))]))
+    columns.append(Column("rate"))
     shown = f"{len(rows)}" if len(summary) == len(rows) else f"the first {len(rows):,} of {len(summary):,}"
     return Table(columns, rows, folded=f"Every point of {subject.label} ({shown})")
+
+
+def _parameter(name: str, value: Any) -> Cell:
+    """A parameter of a point, as people write it."""
+    if value is None:
+        return Cell("")
+    if name.endswith("bytes"):
+        return Cell(units.length(value), value=value)
+    return Cell(str(value))
+
+
+def _interval(row: dict[str, Any]) -> list[Cell]:
+    """The interval of a median over launches, and what it is worth."""
+    loose = " not converged" if row["converged"] is False else ""
+    return [
+        Cell(f"{units.seconds(row['seconds_low'])} – {units.seconds(row['seconds_high'])}"),
+        Cell(f"{units.share(row['half_width'])}{loose}", value=row["half_width"]),
+        Cell(str(row["launches"])),
+    ]
 
 
 def conditions(subject: Subject) -> list[tuple[str, str]]:
