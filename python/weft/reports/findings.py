@@ -64,12 +64,11 @@ def _machine(subject: Subject) -> Iterator[str]:
     parts.append(_only(subject, "system"))
     known = ", ".join(part for part in parts if part)
     if known:
-        yield f"{subject.label}{f' on the host {host}' if host else ''}: {known}."
-    library = _only(subject, "library")
+        yield f"{subject.label}{f', started on {host}' if host else ''}: {known}."
+    library = _only(subject, "library").replace(" Version: ", " ")
     if library:
         ranks = int(str(subject.table["ranks"].max()))
-        within = " of one host, where messages go through its memory" if host and ";" not in host else ""
-        yield f"Messages are sent by {library} between at most {ranks} ranks{within}."
+        yield f"Messages are sent by {library} between at most {ranks} ranks."
 
 
 def _only(subject: Subject, name: str) -> str:
