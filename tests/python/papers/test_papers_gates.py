@@ -1,5 +1,6 @@
 """Errors by table and kind, their gates, and the pages that show them."""
 
+import dataclasses
 import json
 import re
 import subprocess
@@ -8,6 +9,7 @@ import sys
 import polars as pl
 import pytest
 
+from accessibility import browser
 from weft._core import UsageError
 from weft.papers import ReproducedTable, Reproduction
 from weft.papers.gates import gates, judged
@@ -137,3 +139,17 @@ def test_options_of_one_paper_want_one(option):
     done = weft("reproduce", *option)
     assert done.returncode == 2
     assert "are of one paper: name it" in " ".join(done.stderr.split())
+
+
+@pytest.mark.browser
+def test_a_phone_draws_figures_whose_ticks_have_no_words(tmp_path):
+    """Every second tick goes where it is narrow, also of an axis whose ticks are plain numbers."""
+    one = made()
+    (table,) = one.tables
+    plain = dataclasses.replace(table, axes=dataclasses.replace(table.axes, log_x=False))
+    (path,) = paper_pages.write([dataclasses.replace(one, tables=(plain,))], tmp_path / "pages")
+    words = [browser(), "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=10000",
+             "--window-size=390,844", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom",
+             path.as_uri()]  # fmt: skip
+    dom = subprocess.run(words, capture_output=True, text=True, check=True, timeout=120).stdout
+    assert 'data-drawn="yes"' in dom

@@ -98,7 +98,7 @@
     for (const name of Object.keys(copy)) if (/^[xy]axis/.test(name)) copy[name] = { ...axis, ...copy[name] };
     if (narrow() && copy.xaxis.tickvals?.length > 4) {
       const every = (list) => list.filter((_, index) => index % 2 === 0);
-      Object.assign(copy.xaxis, { tickvals: every(copy.xaxis.tickvals), ticktext: every(copy.xaxis.ticktext) });
+      for (const key of ["tickvals", "ticktext"]) if (copy.xaxis[key]) copy.xaxis[key] = every(copy.xaxis[key]);
     }
     Object.assign(copy, {
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", autosize: true,
