@@ -16,6 +16,8 @@ from benches.faults.faults import Fault, Store
 from benches.faults.kinds import KINDS, Kind
 from weft.launch import mpiexec
 
+DONE = (0, 3)
+"""Exit codes of a command that did all that it should; with 3 it has not converged, as few launches never do."""
 HUNG = 30.0
 """Seconds after a fault, and after what an undisturbed run would still take, that a command may take."""
 
@@ -256,7 +258,7 @@ def _after(
     if kind.under_mpiexec == 0 and fault.where != "temporary":
         failures += [f"left behind: {one.name}" for one in sandbox.temporary.path.glob("weft-*") if one.is_dir()]
         failures += [f"shared memory left: {one.name}" for one in sandbox.shared.path.iterdir()]
-    if code == 0:
+    if code in DONE:
         complete = output.exists() and (checks.points(output) >= usual.points or kind.name in ("study", "suite"))
         if not complete and output.parent.is_dir() and fault.sort != "removed":
             failures.append("success without its output")
@@ -285,7 +287,7 @@ def _resume(
     except subprocess.TimeoutExpired:
         running.kill()
         return ["hung: --resume"]
-    if code != 0:
+    if code not in DONE:
         # What was ended after its last act has left nothing to do, and says so.
         is_finished = FINISHED in sandbox.said() and checks.points(output) == usual.points
         return [] if is_finished else [f"--resume ends with code {code}: {sandbox.said()[-300:]}"]

@@ -49,9 +49,9 @@ def read_schedule(path: str) -> None:
 
 
 def read_unverified(path: str) -> None:
-    from weft.conset import compiling, drawing
+    from weft.conset import compiling, schedule_page
 
-    drawing.page(json.loads(compiling.read(path, verified=False).to_json()))
+    schedule_page.page(json.loads(compiling.read(path, verified=False).to_json()))
 
 
 def read_costs(path: str) -> None:

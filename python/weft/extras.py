@@ -9,7 +9,7 @@ from weft._core import UsageError
 EXTRAS = {
     "mpich": "mpi",
     "jinja2": "report",
-    "plotly": "report",
+    "plotext": "report",
     "meshio": "meshes",
     "pymetis": "meshes",
     "greenlet": "run",
@@ -21,8 +21,8 @@ EXTRAS = {
 def needs(what: str, package: str) -> str:
     """One sentence for a package that is missing, with the line to type.
 
-    >>> needs("a report", "plotly")
-    "a report needs plotly: pip install 'weft[report]'"
+    >>> needs("a report", "jinja2")
+    "a report needs jinja2: pip install 'weft[report]'"
     """
     return f"{what} needs {package}: pip install 'weft[{EXTRAS[package]}]'"
 

@@ -23,6 +23,18 @@ def digits(value: float, significant: int = 3) -> str:
     return f"{round(value, decimals):,.{max(0, decimals)}f}"
 
 
+def count(value: float) -> str:
+    """A number of things, in words where it is large.
+
+    >>> count(977.2), count(68_200_000), count(4.2e9)
+    ('977', '68.2 million', '4.20 billion')
+    """
+    for size, name in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
+        if value >= size * 0.9995:
+            return f"{digits(value / size)} {name}"
+    return digits(value)
+
+
 def seconds(value: float | None) -> str:
     """A time.
 

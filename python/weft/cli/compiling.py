@@ -308,7 +308,7 @@ def show(
 
     from weft import files
     from weft._core import UsageError
-    from weft.conset import compiling, drawing
+    from weft.conset import compiling, drawing, schedule_page
 
     suffix = f".{shown.value}"
     target = output or schedule.with_suffix(suffix)
@@ -327,5 +327,5 @@ def show(
             )
         files.deliver(drawing.svg(content, phase).encode(), target)
     else:
-        files.deliver(drawing.page(content).encode(), target)
+        files.deliver(schedule_page.page(content).encode(), target)
     typer.echo(f"{compiled.phases} phases, {'verified; ' if verified else ''}drawn in {target}")

@@ -1,4 +1,4 @@
-"""What becomes of errors: one clear message and an exit code: 2 for usage, 1 for failure, 3 for a regression."""
+"""What becomes of errors: one message and an exit code: 2 for usage, 1 for failure, 3 for what is not good enough."""
 
 from __future__ import annotations
 

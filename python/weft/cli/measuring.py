@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli import benchmark_options, outputs
+from weft.cli import benchmark_options, errors, outputs
 
 if TYPE_CHECKING:
     import polars as pl
@@ -67,13 +67,15 @@ def measure(
     name: Annotated[str, typer.Option(help="What the samples call this machine.")] = "here",
     trace: Annotated[Path | None, typer.Option(help="Write a timeline (Chrome trace JSON) of a simulated run.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of a simulated run: one seed, one result.")] = 0,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar, no table.")] = False,
+    quiet: outputs.Quiet = False,
 ) -> None:
     """Measure benchmarks: on this machine over MPI, or in virtual time on a described one.
 
     A real measurement makes several separate launches, because launches differ more than repetitions within one: the
     table shows the median over launches with its interval, and in the head of that column what it covers (95% from 20
     launches on). Ctrl-C keeps what was measured.
+
+    Exit code 3 where an interval is wider than asked for (NOT CONVERGED), when everything is written.
 
     Every launch is kept in a journal beside the output (OUTPUT.journal) as soon as it ends, from which --resume goes on
     whatever ended the command. A file that exists is replaced with --force only.
@@ -239,7 +241,7 @@ def _deliver(table: pl.DataFrame, output: Path | None, shown: Format, quiet: boo
 
 
 def _conclude(measurement: Measurement, half_width: float, output: Path | None) -> None:
-    """Say how well the points are known; ends with 130 if someone interrupted."""
+    """Say how well the points are known; ends with 130 if someone interrupted, with 3 if not all have converged."""
     from weft.launch import protocol
     from weft.samples.summary import MINIMUM_LAUNCHES
 
@@ -259,6 +261,9 @@ def _conclude(measurement: Measurement, half_width: float, output: Path | None) 
     if measurement.count(protocol.ONE_LAUNCH):
         outputs.note("One launch: no interval over launches. Start it again with -o FILE --resume to add launches.")
     _kept(measurement, output)
+    # Of a rank's exit code its launcher would make a failure of the job.
+    if loose and not measurement.is_rank:
+        raise typer.Exit(errors.REGRESSION)
 
 
 def _kept(measurement: Measurement, output: Path | None) -> None:

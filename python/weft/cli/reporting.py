@@ -35,9 +35,9 @@ def report(
 
     import weft
     from weft import samples
+    from weft.pages.document import SPACE
     from weft.reports import check_report
     from weft.reports import report as write
-    from weft.reports.page import SPACE
 
     check_report()
     outputs.check(output, (".html", ".htm"), force=force, space=SPACE)

@@ -31,6 +31,16 @@ def cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
+def host() -> str:
+    """The name of this node."""
+    return platform.node()
+
+
+def numa_nodes() -> int:
+    """Parts of the memory that are near to some cores and far from others; 1 where the system does not say."""
+    return max(1, len(list(Path("/sys/devices/system/node").glob("node[0-9]*"))))
+
+
 def system() -> str:
     """Operating system and release."""
     return f"{platform.system()} {platform.release()}"

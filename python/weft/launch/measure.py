@@ -115,9 +115,12 @@ def check(request: Request) -> None:
     _core.check_request(request.to_json())
 
 
-def conditions() -> dict[str, str]:
+def conditions() -> dict[str, str | int]:
     """What all launches have in common."""
-    return {"processor": environment.processor(), "system": environment.system()}
+    return {
+        "processor": environment.processor(), "system": environment.system(), "host": environment.host(),
+        "cores": environment.cores(), "numa_nodes": environment.numa_nodes(),
+    }  # fmt: skip
 
 
 def _launch(wanted: Sequence[Request]) -> Iterator[tuple[int, list[Row]]]:
@@ -226,7 +229,7 @@ def _joined(
     rows: Iterable[Row],
     name: str,
     status: dict[tuple[object, ...], str],
-    constants: dict[str, str],
+    constants: dict[str, str | int],
 ) -> pl.DataFrame:
     """Earlier and new rows; those of this machine say what their point came to."""
     joined = table(rows, "measured", name, constants)

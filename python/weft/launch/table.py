@@ -19,7 +19,9 @@ _NOT_SAMPLES = ("samples", "checked")
 _MEASURED = ("load", "stolen", "time", "status", "library", "processor", "system")
 
 
-def table(rows: Iterable[Row], source: str, machine: str, constants: Mapping[str, str] | None = None) -> pl.DataFrame:
+def table(
+    rows: Iterable[Row], source: str, machine: str, constants: Mapping[str, str | int] | None = None
+) -> pl.DataFrame:
     """A table of samples.
 
     Parameters

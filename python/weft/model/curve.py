@@ -89,9 +89,11 @@ class Piece:
     def half_bandwidth(self) -> float | None:
         """The length at which half the asymptotic rate is reached, startup / byte_time bytes.
 
-        n_1/2 of R. W. Hockney, Parallel Computing 20 (1994) 389. None without a byte time.
+        n_1/2 of R. W. Hockney, Parallel Computing 20 (1994) 389. None without a byte time, and where the line meets the
+        axis below zero, as those of long messages may: there it says nothing of messages that short.
         """
-        return self.startup.value / self.byte_time.value if self.byte_time.value > 0.0 else None
+        known = self.byte_time.value > 0.0 and self.startup.value > 0.0
+        return self.startup.value / self.byte_time.value if known else None
 
     def seconds(self, length: float, hops: float) -> float:
         """Seconds of a message, by this piece."""
@@ -139,6 +141,27 @@ class Curve:
     deviation: float
     freedom: int
     confidence: float
+
+    @property
+    def half_bandwidth(self) -> float | None:
+        """The shortest length at which a message has half the asymptotic rate, bytes; None without a byte time.
+
+        Hockney's n_1/2, of the whole curve: the asymptotic rate is that of the last piece, and the first message that
+        has half of it may be in an earlier one. Of one piece it is startup / byte_time.
+        """
+        asymptotic = self.pieces[-1].byte_time.value
+        if asymptotic <= 0.0:
+            return None
+        begin = 0.0
+        for piece in self.pieces:
+            # n / (startup + byte_time n) = 1 / (2 asymptotic)
+            gain = 2.0 * asymptotic - piece.byte_time.value
+            length = max(begin, piece.startup.value / gain) if gain > 0.0 else math.inf
+            end = math.inf if piece.up_to is None else float(piece.up_to)
+            if 0.0 < length <= end:
+                return length
+            begin = end
+        return None
 
     def piece(self, length: int) -> Piece:
         """The piece for messages of `length` bytes."""

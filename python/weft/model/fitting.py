@@ -25,6 +25,10 @@ UNEXPLAINED = 0.1
 """A point further than this share from the fit is named as a place where it fails."""
 
 
+MEDIANS = "fit of the medians"
+"""Of which times a fit is, where nobody chose among launches."""
+
+
 @dataclass(frozen=True)
 class Fit:
     """What a machine's samples say of the cost of its messages.
@@ -60,7 +64,7 @@ class Fit:
     held_out: pl.DataFrame
     lines: dict[str, Curve]
     notes: tuple[str, ...]
-    estimand: str = "fit of the medians"
+    estimand: str = MEDIANS
 
     @property
     def echo(self) -> Curve:
@@ -79,12 +83,8 @@ class Fit:
 
     @property
     def half_bandwidth(self) -> float | None:
-        """The length at which long messages reach half the asymptotic rate, bytes: n_1/2 of the last piece.
-
-        Of that piece alone, as the asymptotic rate is: where an earlier protocol's own rate is near half of it, the
-        length at which a message first has that rate would be a small difference of two byte times.
-        """
-        return self.echo.pieces[-1].half_bandwidth
+        """The shortest length at which a message has half the asymptotic rate, bytes; see `Curve.half_bandwidth`."""
+        return self.echo.half_bandwidth
 
     def table(self) -> pl.DataFrame:
         """One row a piece with its figures: for people and reports.

@@ -4,22 +4,30 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+import polars as pl
 from rich import box
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from weft.papers.reproduction import INPUT, ReproducedTable, Reproduction
+from weft.papers.reproduction import BLIND, FITTED, INPUT, MARKS, PREDICTED, ReproducedTable, Reproduction
+from weft.papers.scores import scores
 
 GOOD, POOR = 0.03, 0.10
 """Relative errors up to the first are green, above the second red."""
+EXACT = 5e-5
+"""An input that comes out with no larger error needs none printed."""
+LEGEND = (
+    f"{MARKS[BLIND]} blind prediction, {MARKS[PREDICTED]} prediction, {MARKS[FITTED]} fitted, {MARKS[INPUT]} an input"
+)
 
 
 def render(reproduction: Reproduction) -> RenderableType:
     """All tables of a reproduction, each with its footnotes, and the summary.
 
-    A cell is what was published, then ours, then the relative error; a dash stands for what is not there, = for an
-    input of the machine file. Wide tables come in blocks of columns.
+    A cell is what was published, then ours, then the relative error with a mark for what ours is: a blind prediction,
+    a prediction, a fit, an input of the machine file. A dash stands for what is not there. Wide tables come in blocks
+    of columns.
 
     Parameters
     ----------
@@ -94,7 +102,7 @@ class _Fitting:
         part = f" ({number + 1} of {blocks})" if blocks > 1 else ""
         legend = "published, below it ours with the relative error" if stacked else "published/ours, relative error"
         drawn = RichTable(
-            title=f"{name} {table.title}{part}\n[dim]{legend}; = an input[/]", title_justify="left",
+            title=f"{name} {table.title}{part}\n[dim]{legend}; {LEGEND}[/]", title_justify="left",
             box=box.SIMPLE_HEAD, padding=(0, 1), leading=1 if stacked else 0,
         )  # fmt: skip
         for column in table.rows:
@@ -114,19 +122,57 @@ def _heading(head: tuple[Any, ...], stacked: bool) -> str:
 
 def render_table(table: ReproducedTable) -> RenderableType:
     """One table with its footnotes."""
-    notes = [Text(f"  {i + 1}. {note}", style="dim") for i, note in enumerate(table.footnotes)]
-    return Group(_Fitting(table), *notes)
+    return Group(_Fitting(table), render_notes(table))
+
+
+def render_notes(table: ReproducedTable) -> RenderableType:
+    """The footnotes of a table or a figure."""
+    return Group(*(Text(f"  {i + 1}. {note}", style="dim") for i, note in enumerate(table.footnotes)))
 
 
 def render_summary(reproduction: Reproduction) -> RenderableType:
-    """The summary of a reproduction."""
-    if reproduction.summary.is_empty():
-        return Text("Nothing here is predicted by the simulator.", style="dim")
-    table = RichTable(title=reproduction.summary_title, title_justify="left", box=box.SIMPLE_HEAD)
-    for name in ("of", "cells", "median", "worst", "worst at"):
-        table.add_column(name, justify="left" if name in ("of", "worst at") else "right")
-    for row in reproduction.summary.iter_rows(named=True):
-        table.add_row(row["of"], str(row["cells"]), _share(row["median"]), _share(row["worst"]), row["worst_at"] or "-")
+    """Errors by table, predictions apart from fits and inputs; then the paper's own lines."""
+    scored = scores(reproduction)
+    if scored.is_empty():
+        known = any(table.cells["error"].is_not_null().any() for table in reproduction.tables)
+        why = "A figure draws what tables print: its errors are counted there."
+        return Text(why if known else "Nothing was published that ours could be compared with here.", style="dim")
+    parts = [_errors(f"Relative errors. {reproduction.summary_title}", scored.rename({"kind": "ours"}), "ours")]
+    if not reproduction.summary.is_empty():
+        parts.append(_errors("Of these", reproduction.summary, None))
+    return Group(*parts)
+
+
+def render_gates(judged: pl.DataFrame) -> RenderableType:
+    """Every table of several reproductions by kind, with its errors and its gate."""
+    table = RichTable(title="Relative errors by table, and their gates", title_justify="left", box=box.SIMPLE_HEAD)
+    left = ("paper", "of", "ours")
+    for name in (*left, "cells", "median", "worst", "gate"):
+        table.add_column(name, justify="left" if name in (*left, "gate") else "right", no_wrap=name != "gate")
+    for row in judged.iter_rows(named=True):
+        shares = _share(row["median"]), _share(row["worst"])
+        table.add_row(row["paper"], row["of"], row["kind"], str(row["cells"]), *shares, _gate(row))
+    missed = len(judged) - int(judged["met"].sum())
+    verdict = "all gates are met" if not missed else f"{missed} of {len(judged)} gates are missed"
+    legend = "gate: the median, and the worst, may be at most this; the reasons are in weft reproduce --format json"
+    return Group(table, Text(f"{verdict}\n{legend}", style="dim" if not missed else "red"))
+
+
+def _gate(row: dict[str, Any]) -> Text:
+    if row["gate_cells"] is None:
+        return Text("none", style="red")
+    limits = f"{row['gate_median']:.1%}, {row['gate_worst']:.1%}"
+    return Text(limits, style="dim") if row["met"] else Text(f"MISSED: {limits}", style="red")
+
+
+def _errors(title: str, rows: pl.DataFrame, kind: str | None) -> RichTable:
+    table = RichTable(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    left = ("of", *((kind,) if kind else ()))
+    for name in (*left, "cells", "median", "worst", "worst at"):
+        table.add_column(name, justify="left" if name in (*left, "worst at") else "right")
+    for row in rows.iter_rows(named=True):
+        heads = [row[name] for name in left]
+        table.add_row(*heads, str(row["cells"]), _share(row["median"]), _share(row["worst"]), row["worst_at"] or "-")
     return table
 
 
@@ -136,12 +182,15 @@ def _cell(values: tuple[Any, ...] | None, stacked: bool) -> Text:
         return Text("")
     published, ours, error, kind = values
     text = Text(f"{_number(published)}{chr(10) if stacked else '/'}{_number(ours)}")
-    if kind == INPUT and ours is not None:
-        text.append(" =", style="dim")
-    elif error is not None:
-        size = abs(error)
-        text.append(f" {error:+.1%}", style="green" if size <= GOOD else "red" if size > POOR else "yellow")
+    if error is not None and (kind != INPUT or abs(error) > EXACT):
+        text.append(f" {error:+.1%}", style=_style(abs(error)))
+    if error is not None or (kind == INPUT and ours is not None):
+        text.append(f" {MARKS[kind]}", style="dim")
     return text
+
+
+def _style(size: float) -> str:
+    return "green" if size <= GOOD else "red" if size > POOR else "yellow"
 
 
 def _number(value: float | None) -> str:
@@ -156,4 +205,4 @@ def _number(value: float | None) -> str:
 def _share(value: float | None) -> Text:
     if value is None:
         return Text("-")
-    return Text(f"{value:.1%}", style="green" if value <= GOOD else "red" if value > POOR else "yellow")
+    return Text(f"{value:.1%}", style=_style(value))

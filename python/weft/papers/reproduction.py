@@ -10,8 +10,20 @@ from typing import Any, Protocol
 
 import polars as pl
 
-SIMULATED, INPUT, MEASURED = "simulated", "input", "measured"
-"""What a cell of ours is: what a simulated run came to, what the machine file was told, or what was measured here."""
+BLIND, PREDICTED, FITTED, INPUT, MEASURED = "blind", "predicted", "fitted", "input", "measured"
+"""What a cell of ours is.
+
+`blind`: the published figure was not known when ours was first computed. `predicted`: it was known, but neither it nor
+a figure that determines it was used. `fitted`: one was, so the error is that of a fit. `input`: the machine file was
+told. `measured`: measured on this machine, and compared with nothing.
+"""
+
+KINDS = (BLIND, PREDICTED, FITTED, INPUT)
+"""The kinds of what is compared, from the one that says most of a model to the one that says nothing."""
+
+
+MARKS = {BLIND: "b", PREDICTED: "p", FITTED: "f", INPUT: "=", MEASURED: ""}
+"""One character for each kind, beside the errors of a table."""
 
 
 class PaperError(ValueError):
@@ -64,6 +76,33 @@ class Describe(Protocol):
 
 
 @dataclass(frozen=True)
+class Axes:
+    """How a figure is drawn.
+
+    Attributes
+    ----------
+    x, y
+        Titles of the axes.
+    over
+        The column of a table's cells that is the x axis.
+    by
+        Columns whose values name a curve; the first decides the colour.
+    log_x, log_y
+        Which axes are logarithmic.
+    bars
+        Whether values are bars over names, and not points over numbers.
+    """
+
+    x: str
+    y: str
+    over: str
+    by: tuple[str, ...]
+    log_x: bool = False
+    log_y: bool = False
+    bars: bool = False
+
+
+@dataclass(frozen=True)
 class ReproducedTable:
     """One table of a paper.
 
@@ -77,11 +116,17 @@ class ReproducedTable:
         Columns of `cells` whose values head the rows and the columns of the printed table.
     cells
         One row a cell: heads, `unit`, `published` (null where withheld or never given), `ours` (null where weft has
-        none), `error` and `kind` (`simulated`, or `input` where the machine file was told).
+        none), `error` and `kind` (one of `KINDS`, or `measured`).
     footnotes
         What a reader should know about it.
     label
         `Table` or `Figure`.
+    axes
+        How a figure is drawn.
+    points
+        What is drawn, where that is not `cells`: the columns that `axes` names, `published`, `ours` and `kind`.
+    redraws
+        Whether it draws what tables print, so that its cells do not count twice.
     """
 
     number: str
@@ -91,6 +136,14 @@ class ReproducedTable:
     cells: pl.DataFrame
     footnotes: tuple[str, ...] = ()
     label: str = "Table"
+    axes: Axes | None = None
+    points: pl.DataFrame | None = None
+    redraws: bool = False
+
+    @property
+    def name(self) -> str:
+        """`table 3`, `figure 9`, `the text`: for sentences and for addresses."""
+        return "the text" if self.number == "text" else f"{self.label.lower()} {self.number}"
 
 
 @dataclass(frozen=True)
@@ -106,9 +159,9 @@ class Reproduction:
     tables
         In the paper's order.
     summary
-        How far ours are from the published ones: what it counts is said in `summary_title`.
+        Parts of the paper that deserve a line beside those that `scores` has for every table; may be empty.
     summary_title
-        One line.
+        What is said of the errors.
     """
 
     paper: str
@@ -128,13 +181,13 @@ class Reproduction:
         return pl.concat(parts, how="diagonal_relaxed")
 
 
-def with_error(cells: pl.DataFrame) -> pl.DataFrame:
+def with_error(cells: pl.DataFrame, kind: str = PREDICTED) -> pl.DataFrame:
     """`cells` with `error`: ours / published - 1, the difference where 0 was published; and `kind` if it is missing."""
     ours, published = pl.col("ours"), pl.col("published")
     cells = cells.with_columns(
         pl.when(published == 0.0).then(ours).otherwise(ours / published - 1.0).alias("error"),
     )
-    return cells if "kind" in cells.columns else cells.with_columns(pl.lit(SIMULATED).alias("kind"))
+    return cells if "kind" in cells.columns else cells.with_columns(pl.lit(kind).alias("kind"))
 
 
 SUMMARY: dict[str, pl.DataType] = {
@@ -164,11 +217,6 @@ def summary_row(of: str, cells: pl.DataFrame, heads: Sequence[str]) -> tuple[obj
         return of, 0, None, None, None
     worst = sized.sort("size", descending=True).row(0, named=True)
     return of, len(sized), sized["size"].median(), worst["size"], ", ".join(str(worst[name]) for name in heads)
-
-
-def predicted(table: ReproducedTable) -> pl.DataFrame:
-    """The cells of a table that the simulator foretells and the paper gives."""
-    return table.cells.filter((pl.col("kind") == SIMULATED) & pl.col("error").is_not_null())
 
 
 def chosen(

@@ -47,6 +47,8 @@ class Subject:
         What its echo says of the cost of a message; None if it does not say enough.
     multiply
         Seconds of one 8-byte floating-point multiplication, if known.
+    rest
+        Whether its curves are grey until someone chooses it: of many machines only a few have colours.
     """
 
     machine: str
@@ -57,6 +59,19 @@ class Subject:
     summary: pl.DataFrame
     fit: model.Fit | None
     multiply: float | None
+    rest: bool = False
+
+    @property
+    def group(self) -> str:
+        """What is chosen together: all of a machine, but what was measured by itself."""
+        return self.label if self.own else self.machine
+
+    def look(self, *, hollow: bool = False, label: str = "") -> dict[str, object]:
+        """What the page needs to know to colour a curve, to list it and to write `label` at its end."""
+        return {
+            "series": self.series, "group": self.group, "rest": self.rest, "hollow": hollow, "label": label,
+            "name": self.label,
+        }  # fmt: skip
 
     @property
     def own(self) -> bool:
@@ -117,7 +132,8 @@ def collect(
     described = {machine.name: machine for machine in machines}
     fit_of = {(fit.machine, fit.source): fit for fit in fits}
     groups = table.select("machine", "source").unique(maintain_order=True).rows()
-    groups = sorted(groups, key=lambda group: (_ORDER[group[1]], groups.index(group)))
+    coloured = _coloured(table, groups)
+    groups = sorted(groups, key=lambda group: (_ORDER[group[1]], group[0] not in coloured, groups.index(group)))
     subjects: list[Subject] = []
     notes: list[str] = []
     for machine, source in groups:
@@ -130,9 +146,27 @@ def collect(
             Subject(
                 machine, source, _label(machine, source, described), _series(machine, source, groups), part,
                 samples.summarise(part), fit, _multiply(part, described.get(machine)),
+                source != "measured" and machine not in coloured,
             )
         )  # fmt: skip
     return Content(subjects, table, notes)
+
+
+MAX_COLOURED = 4
+"""Machines with colours beside what was measured; with more, a figure is a thicket."""
+
+
+def _coloured(table: pl.DataFrame, groups: Sequence[tuple[str, str]]) -> set[str]:
+    """The machines that have colours at first: all if they are few, else some between slow messages and fast ones."""
+    others = list(dict.fromkeys(machine for machine, source in groups if source != "measured"))
+    if len(others) <= MAX_COLOURED:
+        return set(others)
+    echo = table.filter((pl.col("benchmark") == "echo") & (pl.col("bytes") > 0) & pl.col("machine").is_in(others))
+    shortest = echo.filter(pl.col("bytes") == pl.col("bytes").min().over("machine"))
+    times = shortest.group_by("machine", maintain_order=True).agg(pl.col("seconds").min()).sort("seconds")
+    ranked = [*times["machine"].to_list(), *(name for name in others if name not in set(times["machine"]))]
+    last = max(1, len(times)) - 1 if len(times) >= MAX_COLOURED else len(ranked) - 1
+    return {ranked[round(k * last / (MAX_COLOURED - 1))] for k in range(MAX_COLOURED)}
 
 
 def _series(machine: str, source: str, groups: Sequence[tuple[str, str]]) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from weft import units
+from weft.model.fitting import MEDIANS
 from weft.reports.content import Content, Subject
 
 Figure = dict[str, Any]
@@ -18,7 +19,6 @@ _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", 
 _COLOURS = 10
 """Colours of the page (assets/figures.js)."""
 _DASHES = ("solid", "longdash", "dashdot", "dash", "longdashdot")
-_LEGEND = {"orientation": "h", "yref": "container", "yanchor": "bottom", "y": 0.005, "x": 0, "traceorder": "normal"}
 _MARGIN = {"l": 70, "r": 20, "t": 34, "b": 60}
 _HEIGHT = 26.0
 """Height of a figure without its legend, rem."""
@@ -42,6 +42,7 @@ def latency(content: Content) -> Figure:
         if points.is_empty():
             continue
         traces.append(_samples(subject, points, "seconds", units.seconds, with_interval=True))
+        traces += _fitted_points(subject)
         traces += _fit_lines(subject, lambda length, seconds: seconds, int(points["hops"][0]))
     return figure_of(traces, _lengths(content), log_axis("time of one message", "s", *value_range(traces)))
 
@@ -74,7 +75,7 @@ def hops(content: Content, lengths: Sequence[int]) -> Figure:
                 continue
             trace = drawn(subject, points["hops"].to_list(), points["rate"].to_list(), units.rate)
             trace["name"] = f"{subject.label}, {units.length(length)}"
-            trace["legendgroup"] = trace["name"]
+            trace["legendgroup"] = trace["meta"]["label"] = trace["name"]
             trace["line"] = {"width": 2, "dash": ("solid", "dash", "dot")[number % 3]}
             trace["hovertemplate"] = "%{fullData.name}<br>%{x} hops: %{customdata}<extra></extra>"
             trace["mode"] = "lines+markers"
@@ -155,7 +156,7 @@ def residuals(content: Content) -> Figure:
                     "customdata": shown,
                     "hovertemplate": "%{fullData.name}<br>%{customdata}<extra></extra>",
                     "marker": {"size": 8, "symbol": _symbol(subject.series)},
-                    "meta": {"series": subject.series, "hollow": held_out},
+                    "meta": subject.look(hollow=held_out),
                 }
             )
     axis = {"title": {"text": "fit against sample"}, "tickformat": "+.0%", "zeroline": True, "zerolinewidth": 2}
@@ -208,7 +209,7 @@ def _panels(
     columns = min(3, max(1, len(names)))
     lines = math.ceil(len(names) / columns)
     traces: list[Trace] = []
-    layout: dict[str, Any] = {"annotations": [], "legend": _LEGEND, "margin": _MARGIN, "hovermode": "closest"}
+    layout: dict[str, Any] = {"annotations": [], "margin": _MARGIN, "hovermode": "closest"}
     shown: set[str] = set()
     for panel, name in enumerate(names):
         suffix = "" if panel == 0 else str(panel + 1)
@@ -233,7 +234,7 @@ def _panels(
         layout[f"xaxis{suffix}"] |= {**x, "title": {"text": title if panel >= len(names) - columns else ""}}
         layout[f"yaxis{suffix}"] |= log_axis("", "s", low, high)
         layout[f"yaxis{suffix}"]["showticklabels"] = panel % columns == 0
-    return {"data": traces, "layout": layout, "height": height * max(1, lines) + _legend_height(traces)}
+    return {"data": [thinned(trace) for trace in traces], "layout": layout, "height": height * max(1, lines) + 2.5}
 
 
 def _add_panel(layout: dict[str, Any], name: str, panel: int, columns: int, lines: int) -> None:
@@ -271,7 +272,7 @@ def _samples(
     trace["mode"] = "lines+markers" if joined else "markers"
     trace["meta"]["hollow"] = hollow or subject.source == "published"
     if name:
-        trace["name"] = trace["legendgroup"] = f"{subject.label}, {name}"
+        trace["name"] = trace["legendgroup"] = trace["meta"]["label"] = f"{subject.label}, {name}"
         trace["line"] = {"width": 1.5, "dash": dash}
     if with_interval and (points["launches"] > 1).any():
         trace["error_y"] = {
@@ -297,7 +298,7 @@ def drawn(subject: Subject, x: list[Any], y: list[Any], shown: Callable[[float |
         "hovertemplate": "%{fullData.name}<br>%{x:,} B: %{customdata}<extra></extra>",
         "marker": {"size": 8 if subject.own else 6, "symbol": _symbol(subject.series)},
         "line": _line(subject, "dot" if subject.source == "predicted" else None),
-        "meta": {"series": subject.series, "hollow": subject.source == "published"},
+        "meta": subject.look(hollow=subject.source == "published", label=subject.label),
     }
 
 
@@ -340,21 +341,53 @@ def _fit_lines(subject: Subject, value: Callable[[float, float], float], hops: i
             "y": y,
             "hoverinfo": "skip",
             "line": _line(subject),
-            "meta": {"series": subject.series},
+            "meta": subject.look(),
         }
     ]
 
 
+def _fitted_points(subject: Subject) -> list[Trace]:
+    """The times that a fit was made from, where those are not the medians that are drawn."""
+    if subject.fit is None or not subject.own or subject.fit.estimand == MEDIANS:
+        return []
+    points = fit_errors(subject).filter(~pl.col("held_out"))
+    trace = drawn(subject, points["bytes"].to_list(), points["seconds"].to_list(), units.seconds)
+    name = f"{subject.label}, points of the fit"
+    trace |= {"name": name, "legendgroup": name, "mode": "markers", "marker": {"size": 5, "symbol": "x"}}
+    trace["meta"] = subject.look(hollow=False)
+    return [trace]
+
+
 def figure_of(traces: list[Trace], x: dict[str, Any], y: dict[str, Any]) -> Figure:
     """A figure of its curves and axes."""
-    layout = {"xaxis": x, "yaxis": y, "legend": _LEGEND, "margin": _MARGIN, "hovermode": "closest"}
-    return {"data": traces, "layout": layout, "height": _HEIGHT + _legend_height(traces)}
+    layout = {"xaxis": x, "yaxis": y, "margin": _MARGIN, "hovermode": "closest"}
+    return {"data": [thinned(trace) for trace in traces], "layout": layout, "height": _HEIGHT, "labels": True}
 
 
-def _legend_height(traces: Sequence[Trace]) -> float:
-    """Room for the lines of a legend below the axis, rem."""
-    entries = sum(bool(trace.get("showlegend", True)) for trace in traces)
-    return 2.5 + 1.3 * math.ceil(entries / 4)
+MAX_POINTS = 500
+"""More points of a curve are not seen, and cost time to draw."""
+
+
+def thinned(trace: Trace) -> Trace:
+    """A curve with at most `MAX_POINTS` of its points: evenly chosen, with the least and the greatest between them."""
+    values = trace["y"]
+    if len(values) <= MAX_POINTS or trace.get("type") == "bar":
+        return trace
+    step = math.ceil(2 * len(values) / MAX_POINTS)
+    kept: set[int] = {0, len(values) - 1}
+    for first in range(0, len(values), step):
+        part = [k for k in range(first, min(first + step, len(values))) if values[k] is not None]
+        if part:
+            kept |= {min(part, key=lambda k: values[k]), max(part, key=lambda k: values[k])}
+    chosen = sorted(kept)
+    thin = {
+        key: [value[k] for k in chosen] if isinstance(value, list) and len(value) == len(values) else value
+        for key, value in trace.items()
+    }
+    if "error_y" in trace:
+        sides = {side: [trace["error_y"][side][k] for k in chosen] for side in ("array", "arrayminus")}
+        thin["error_y"] = {**trace["error_y"], **sides}
+    return thin
 
 
 def _lengths(content: Content, title: str = "length of a message", ticks: int = 7) -> dict[str, Any]:

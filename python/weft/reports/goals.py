@@ -9,9 +9,9 @@ import polars as pl
 
 from weft import units
 from weft.model import FitError, rates
+from weft.pages.document import Cell, Column, Row, Table
 from weft.reports.content import Content, Subject
 from weft.reports.figures import Figure, Trace, drawn, figure_of
-from weft.reports.tables import Cell, Column, Row, Table
 
 BENCHMARK = "fghc"
 MAX_PES = 64
@@ -86,7 +86,7 @@ def performance(content: Content) -> Figure:
             if len(best) < 2:
                 continue
             trace = drawn(subject, best["ranks"].to_list(), best["rate"].to_list(), _per_second)
-            trace["name"] = trace["legendgroup"] = f"{subject.label}, {program}"
+            trace["name"] = trace["legendgroup"] = trace["meta"]["label"] = f"{subject.label}, {program}"
             trace["mode"] = "lines+markers"
             trace["hovertemplate"] = "%{fullData.name}<br>%{x} PEs: %{customdata}<extra></extra>"
             traces.append(trace)

@@ -148,7 +148,7 @@ def _lines(
 
 def _trace(subject: Subject, x: list[Any], y: list[Any], name: str, unit: str, number: int) -> Trace:
     trace = drawn(subject, x, y, lambda value: _shown(value, unit))
-    trace["name"] = trace["legendgroup"] = name
+    trace["name"] = trace["legendgroup"] = trace["meta"]["label"] = name
     trace["mode"] = "lines+markers"
     trace["line"] = {**trace["line"], "dash": _DASHES[number % len(_DASHES)]}
     trace["hovertemplate"] = "%{fullData.name}<br>%{x}: %{customdata}<extra></extra>"

@@ -4,57 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from importlib import resources
-from typing import Any
 
 import polars as pl
 
 from weft import model, samples, units
-from weft._core import __version__
-from weft.extras import require
 from weft.files import check_output, deliver
-from weft.pages import data, policy
-from weft.reports import figures, goals, groups, tables
+from weft.pages import document as pages
+from weft.pages.document import SPACE, Document, Section, check_pages
+from weft.reports import figures, findings, goals, groups, tables
 from weft.reports.content import Content, MachineDescription, Subject, collect
-from weft.reports.figures import Figure
-
-SPACE = 8 << 20
-"""Bytes that a report needs: most are those of the library that draws its figures."""
-
-
-@dataclass
-class Section:
-    """A heading and what stands under it."""
-
-    id: str
-    title: str
-    text: str = ""
-    figures: list[dict[str, Any]] = field(default_factory=list)
-    tables: list[tables.Table] = field(default_factory=list)
-    facts: list[tuple[str, str]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-    def figure(self, figure: Figure, label: str, caption: str) -> None:
-        """Add a figure, if there is something in it."""
-        if figure["data"]:
-            name = f"figure-{self.id}-{len(self.figures) + 1}"
-            height = f"{figure['height']:g}rem"
-            self.figures.append(
-                {
-                    "id": name,
-                    "json": data(figure),
-                    "label": label,
-                    "caption": caption,
-                    "height": height,
-                    "panels": "xaxis2" in figure["layout"],
-                }
-            )
-
-    @property
-    def empty(self) -> bool:
-        """Whether there is nothing under it."""
-        return not (self.figures or self.tables or self.facts or self.notes)
 
 
 def report(
@@ -111,38 +69,24 @@ def report(
 
 
 def check_report() -> None:
-    """Refuse a report where what draws it is not installed; whoever measures for one asks before.
+    """Refuse a report where what makes its page is not installed; whoever measures for one asks before.
 
     Raises
     ------
     UsageError
         With the line that installs it.
     """
-    require("a report", "report")
+    check_pages("a report")
 
 
 def render(content: Content, title: str, origin: str) -> str:
     """The page as text."""
-    import jinja2
-    from plotly.offline import get_plotlyjs
-
-    script, plotly = _asset("figures.js"), get_plotlyjs()
-    environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_asset), autoescape=True, trim_blocks=True, undefined=jinja2.StrictUndefined
-    )
-    return environment.get_template("report.html.j2").render(
-        title=title,
-        lead=_lead(content),
-        key=_key(content),
-        warnings=_warnings(content),
-        sections=[section for section in sections(content) if not section.empty],
-        origin=origin,
-        version=__version__,
-        style=_asset("style.css"),
-        script=script,
-        plotly=plotly,
-        policy=policy([plotly, script]),
-    )
+    return pages.render(
+        Document(
+            title=title, lead=_lead(content), key=_key(content), warnings=_warnings(content),
+            findings=findings.findings(content), sections=sections(content), glossary=findings.GLOSSARY, origin=origin,
+        )
+    )  # fmt: skip
 
 
 def sections(content: Content) -> list[Section]:
@@ -165,7 +109,9 @@ def _latency(content: Content) -> Section:
     section.figure(
         figures.latency(content),
         "Time of a message against its length, logarithmic axes",
-        "Both axes are logarithmic. Click a name to hide or show it, double-click to see it alone.",
+        "Both axes are logarithmic. A name below the figure hides a curve, or gives a grey machine a colour; of "
+        "those that "
+        "were chosen, the fifth replaces the first.",
     )
     return section
 
@@ -174,8 +120,9 @@ def _rate(content: Content) -> Section:
     section = Section(
         "rate",
         "Rate",
-        "The same as bytes a second. Half of the rate of long messages is reached at startup ÷ byte time; shorter "
-        "messages are startup for the most part. A window of messages in flight hides the startup.",
+        "The same as bytes a second. Messages shorter than the length that has half the rate of long ones are "
+        "startup for "
+        "the most part. A window of messages in flight hides the startup.",
     )
     section.figure(
         figures.rate(content), "Rate against the length of a message", "Bytes a second of one message at a time."
@@ -410,15 +357,20 @@ def _protocol(content: Content) -> Section:
 
 def _lead(content: Content) -> str:
     """One sentence on what is in the report."""
-    own = ", ".join(subject.label for subject in content.own)
+    own = [subject.label for subject in content.own]
     others = [subject.label for subject in content.subjects if not subject.own]
     if not own:
-        return f"Messages of {_list(others)}."
-    return f"{own}{f', next to {_list(others)}' if others else ''}."
+        return f"Messages of {_few(others)}."
+    return f"{findings.listed(own)}{f', next to {_few(others)}' if others else ''}."
 
 
-def _list(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}" if words else "nothing"
+def _few(labels: Sequence[str]) -> str:
+    """Names, or how many there are: the table of machines has them all."""
+    return findings.listed(labels) if len(labels) <= MAX_NAMED else f"{len(labels)} others"
+
+
+MAX_NAMED = 4
+"""Machines that the lead names."""
 
 
 def _key(content: Content) -> list[dict[str, str]]:
@@ -445,8 +397,7 @@ def _key(content: Content) -> list[dict[str, str]]:
         key_figures.append(
             _figure("Rate of long messages", units.rate(best), f"fit in {pieces} piece{'s' if pieces > 1 else ''}")
         )
-        half_bandwidth = round(fit.half_bandwidth) if fit.half_bandwidth is not None else None
-        key_figures.append(_figure("Half the rate at", units.length(half_bandwidth), "message length"))
+        key_figures.append(_figure("Half the rate at", tables.half_words(fit.half_bandwidth), "message length"))
     transfer = subject.transfer()
     if transfer and subject.multiply:
         key_figures.append(_figure("Transfer ÷ multiply", units.digits(transfer / subject.multiply), "8 bytes each"))
@@ -469,7 +420,3 @@ def _warnings(content: Content) -> list[dict[str, str]]:
                 {"head": "Interrupted:", "text": f"the measurement of {subject.label} was stopped before its end."}
             )
     return warnings
-
-
-def _asset(name: str) -> Any:
-    return resources.files("weft.reports").joinpath("assets", name).read_text(encoding="utf-8")

@@ -2,50 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from typing import Any
 
 import polars as pl
 
 from weft import samples, units
 from weft.model import grain
+from weft.pages.document import Cell, Column, Row, Table
 from weft.reports.content import Content, Subject
 from weft.samples import PARAMETERS, coverage_words
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column's heading; numbers stand to the right, text to the left."""
-
-    name: str
-    text: bool = False
-    wrap: bool = False
-
-
-@dataclass(frozen=True)
-class Cell:
-    """What a cell says, and the interval behind it."""
-
-    text: str
-    interval: str = ""
-
-
-@dataclass(frozen=True)
-class Row:
-    """Cells; `own` rows are what the report is about."""
-
-    cells: Sequence[Cell]
-    own: bool = False
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table; `folded` is the line that opens it."""
-
-    columns: Sequence[Column]
-    rows: Sequence[Row]
-    title: str = ""
-    folded: str = field(default="")
 
 
 def machines(content: Content) -> Table:
@@ -54,7 +19,7 @@ def machines(content: Content) -> Table:
         "startup", "byte time", "rate of long messages", "half the rate at", "hop", "8-byte transfer",
         "8-byte multiply", "transfer ÷ multiply",
     )  # fmt: skip
-    columns = [Column("machine", text=True), *(Column(name) for name in names)]
+    columns = [Column("machine", text=True, wrap=True), *(Column(name) for name in names)]
     rows = [_machine(subject) for subject in content.subjects if not subject.points("echo").is_empty()]
     return Table(columns, rows)
 
@@ -66,20 +31,43 @@ def _machine(subject: Subject) -> Row:
     if fit is None:
         cells += [Cell("–")] * 5
     else:
-        hop = fit.echo.pieces[0].hop_time
+        hop, half = fit.echo.pieces[0].hop_time, fit.half_bandwidth
+        rate = 1.0 / fit.byte_time.value if fit.byte_time.value else None
         cells += [
-            Cell(units.seconds(fit.startup.value), _half(fit.startup.half_width)),
-            Cell(f"{units.seconds(fit.byte_time.value)}/B", _half(fit.byte_time.half_width)),
-            Cell(units.rate(1.0 / fit.byte_time.value if fit.byte_time.value else None)),
-            Cell(units.length(round(fit.half_bandwidth) if fit.half_bandwidth is not None else None)),
-            Cell(units.seconds(hop.value if hop is not None else None)),
+            Cell(units.seconds(fit.startup.value), _half(fit.startup.half_width), fit.startup.value),
+            Cell(f"{units.seconds(fit.byte_time.value)}/B", _half(fit.byte_time.half_width), fit.byte_time.value),
+            Cell(units.rate(rate), value=rate),
+            Cell(half_words(half), value=half),
+            Cell(units.seconds(hop.value if hop is not None else None), value=hop.value if hop is not None else None),
         ]
     cells += [
-        Cell(units.seconds(transfer)),
-        Cell(units.seconds(multiply)),
-        Cell(units.digits(ratio) if ratio is not None else "–"),
+        Cell(units.seconds(transfer), value=transfer),
+        Cell(_multiplications(multiply)),
+        _counted(ratio),
     ]
     return Row(cells, subject.own)
+
+
+def half_words(length: float | None) -> str:
+    """The length with half the asymptotic rate: whole bytes, where it is as much as one."""
+    if length is None:
+        return "–"
+    return units.length(round(length)) if length >= 1 else "below 1 B"
+
+
+def _multiplications(seconds: float | None) -> str:
+    """The time of one; their rate where the machine does many at once, so that the time of one means nothing."""
+    if seconds is None or seconds >= _ONE_AT_A_TIME:
+        return units.seconds(seconds)
+    return f"{units.count(1e-9 / seconds)} a ns"
+
+
+_ONE_AT_A_TIME = 0.1e-9
+"""No processor multiplies one number by another in less time, s."""
+
+
+def _counted(value: float | None) -> Cell:
+    return Cell("–") if value is None else Cell(units.count(value), value=value)
 
 
 def grains(content: Content) -> Table | None:
@@ -91,8 +79,8 @@ def grains(content: Content) -> Table | None:
             transfer = subject.transfer(length)
             if transfer is None or not multiply:
                 continue
-            counts = [units.digits(grain.grain(transfer, multiply, share)) for share in grain.SHARES]
-            cells = [Cell(subject.label), Cell(units.length(length)), *(Cell(count) for count in counts)]
+            counts = [_counted(grain.grain(transfer, multiply, share)) for share in grain.SHARES]
+            cells = [Cell(subject.label), Cell(units.length(length), value=length), *counts]
             rows.append(Row(cells, subject.own))
     if not rows:
         return None
@@ -149,7 +137,7 @@ def pieces(subject: Subject) -> Table | None:
                 _estimate(row, "startup", ""),
                 _estimate(row, "byte_time", "/B"),
                 Cell(units.rate(1.0 / row["byte_time"] if row["byte_time"] else None)),
-                Cell(units.length(round(row["half_bandwidth"]) if row["half_bandwidth"] is not None else None)),
+                Cell(half_words(row["half_bandwidth"]), value=row["half_bandwidth"]),
             ]
         )
         for row in subject.fit.table().iter_rows(named=True)
@@ -166,6 +154,10 @@ def _estimate(row: dict[str, float | None], name: str, per: str) -> Cell:
     return Cell(f"{units.seconds(value)}{per}", f"{units.seconds(low)} – {units.seconds(high)}")
 
 
+MAX_ROWS, MAX_OTHER_ROWS = 1000, 100
+"""Of a table of points of what was measured, and of another machine; the file of samples has them all."""
+
+
 def points(subject: Subject) -> Table:
     """Every point of a subject: median over launches with its interval."""
     summary = subject.summary
@@ -173,25 +165,39 @@ def points(subject: Subject) -> Table:
         name for name in PARAMETERS if name not in ("source", "machine", "benchmark") and name in summary.columns
     ]
     optional = [name for name in optional if summary[name].is_not_null().any()]
-    columns = [Column("benchmark", text=True), *(Column(name) for name in optional)]
-    interval = f"{coverage_words(summary)} interval"
-    columns += [Column(name) for name in ("median", interval, "half-width", "launches", "rate")]
+    has_intervals = bool((summary["launches"] > 1).any())
+    columns = [Column("benchmark", text=True), *(Column(name) for name in optional), Column("median")]
+    if has_intervals:
+        columns += [Column(name) for name in (f"{coverage_words(summary)} interval", "half-width", "launches")]
     rows = []
-    for row in summary.iter_rows(named=True):
-        cells = [Cell(row["benchmark"])]
-        cells += [
-            Cell("" if row[n] is None else units.length(row[n]) if n.endswith("bytes") else str(row[n]))
-            for n in optional
-        ]
-        cells += [
-            Cell(units.seconds(row["seconds"])),
-            Cell(f"{units.seconds(row['seconds_low'])} – {units.seconds(row['seconds_high'])}"),
-            Cell(units.share(row["half_width"]) + ("" if row["converged"] is not False else " not converged")),
-            Cell(str(row["launches"])),
-            Cell(units.work_rate(row.get("rate"), row.get("rate_unit"))),
-        ]
-        rows.append(Row(cells))
-    return Table(columns, rows, folded=f"Every point of {subject.label} ({len(rows)})")
+    for row in summary.head(MAX_ROWS if subject.own else MAX_OTHER_ROWS).iter_rows(named=True):
+        cells = [Cell(row["benchmark"]), *(_parameter(name, row[name]) for name in optional)]
+        cells.append(Cell(units.seconds(row["seconds"]), value=row["seconds"]))
+        if has_intervals:
+            cells += _interval(row)
+        rows.append(Row([*cells, Cell(units.work_rate(row.get("rate"), row.get("rate_unit")))]))
+    columns.append(Column("rate"))
+    shown = f"{len(rows)}" if len(summary) == len(rows) else f"the first {len(rows):,} of {len(summary):,}"
+    return Table(columns, rows, folded=f"Every point of {subject.label} ({shown})")
+
+
+def _parameter(name: str, value: Any) -> Cell:
+    """A parameter of a point, as people write it."""
+    if value is None:
+        return Cell("")
+    if name.endswith("bytes"):
+        return Cell(units.length(value), value=value)
+    return Cell(str(value))
+
+
+def _interval(row: dict[str, Any]) -> list[Cell]:
+    """The interval of a median over launches, and what it is worth."""
+    loose = " not converged" if row["converged"] is False else ""
+    return [
+        Cell(f"{units.seconds(row['seconds_low'])} – {units.seconds(row['seconds_high'])}"),
+        Cell(f"{units.share(row['half_width'])}{loose}", value=row["half_width"]),
+        Cell(str(row["launches"])),
+    ]
 
 
 def conditions(subject: Subject) -> list[tuple[str, str]]:
@@ -218,7 +224,10 @@ def conditions(subject: Subject) -> list[tuple[str, str]]:
     return [(name, value) for name, value in facts if value]
 
 
-_CONSTANTS = (("processor", "Processor"), ("system", "System"), ("library", "MPI library"))
+_CONSTANTS = (
+    ("host", "Host"), ("processor", "Processor"), ("cores", "Cores that may be used"), ("numa_nodes", "NUMA nodes"),
+    ("system", "System"), ("library", "MPI library"),
+)  # fmt: skip
 
 
 def _distinct(table: pl.DataFrame, name: str) -> str:

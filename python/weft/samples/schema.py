@@ -254,6 +254,9 @@ _COLUMNS = (
     Column("library", "text", "MPI library", "a name, or nothing"),
     Column("processor", "text", "processor of the node", "a name, or nothing"),
     Column("system", "text", "operating system of the node", "a name, or nothing"),
+    Column("host", "text", "name of the node that measured", "a name, or nothing"),
+    Column("cores", "count", "cores that its processes may use", "an integer of at least 1", valid=_at_least(1)),
+    Column("numa_nodes", "count", "NUMA nodes of the node", "an integer of at least 1", valid=_at_least(1)),
     Column(
         "launch",
         "count",

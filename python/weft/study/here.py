@@ -29,6 +29,7 @@ from weft.model.grain import grains
 from weft.papers import dunigan1991
 from weft.parameters import Benchmark
 from weft.reports import check_report, report
+from weft.reports.tables import half_words
 from weft.study.undisturbed import undisturbed
 
 SHORTEST, LONGEST = 8, 1 << 21
@@ -492,7 +493,7 @@ def _lines(
         f"{units.length(LONGEST)} take {units.seconds(seconds[LONGEST])} ({units.rate(LONGEST / seconds[LONGEST])}).",
         f"Fit of undisturbed times in {pieces} piece{'s' if pieces > 1 else ''}: "
         f"startup {units.seconds(fitted.startup.value)}, "
-        f"byte time {units.seconds(fitted.byte_time.value)}, half the rate at {units.length(fitted.half_bandwidth)}.",
+        f"byte time {units.seconds(fitted.byte_time.value)}, half the rate at {half_words(fitted.half_bandwidth)}.",
         f"Lengths the fit has not seen: {held_out_words(own)} against the undisturbed launches it is of, "
         f"{held_out_words(typical_errors(fitted, measured.table))} against typical times; {TYPICAL_NAME}.toml, the fit "
         f"of typical times (startup {units.seconds(typical.startup.value)}): {held_out_words(of_medians)}.",

@@ -6,7 +6,7 @@ import pytest
 
 import weft
 from weft import _core, catalogue
-from weft.conset import compiling, drawing, pattern
+from weft.conset import compiling, drawing, pattern, schedule_page
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +93,7 @@ def test_the_command_writes_what_can_be_verified(command, tmp_path):
     code, out, _ = command("show schedule.json")
     assert (code, out) == (0, "27 phases, verified; drawn in schedule.html\n")
     page = (tmp_path / "schedule.html").read_text()
-    assert page.count('class="phase"') == 27
+    assert page.count('class="phase scroll"') == 27
     assert "http://" not in page.replace("http://www.w3.org/2000/svg", "")
 
 
@@ -154,7 +154,7 @@ def test_every_topology_is_drawn():
         assert picture.startswith("<svg")
         assert "nan" not in picture
         assert "phase" in drawing.text(found)
-        assert "<h2>Timetable" in drawing.page(found)
+        assert "<h2>Timetable of the processors" in schedule_page.page(found)
 
 
 @pytest.mark.parametrize("end", ["source", "route"])
@@ -163,7 +163,7 @@ def test_vertices_beyond_all_drawings_are_refused(end):
     transfer = schedule["phases"][0]["connections"][0]
     transfer[end] = 2**32 - 1 if end == "source" else [transfer["source"], 2**32 - 1]
     with pytest.raises(weft.UsageError, match=r"at most 16,384 vertices, and this schedule's are numbered to 4,294"):
-        drawing.page(schedule)
+        schedule_page.page(schedule)
 
 
 def test_patterns_are_listed(command):

@@ -16,7 +16,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 OPTIONAL = PROJECT["optional-dependencies"]
 README = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
 
-REPORT = "a report needs plotly: pip install 'weft[report]'"
+REPORT = "a report needs jinja2: pip install 'weft[report]'"
 
 WITHOUT = "import sys\nfor name in {names!r}: sys.modules[name] = None\n"
 """What makes packages as good as not installed."""
@@ -63,7 +63,7 @@ def test_what_is_there_is_not_asked_for():
 
 
 def test_the_first_package_that_is_missing_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "plotly", None)
+    monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(UsageError, match=f"^{re.escape(REPORT)}$"):
         extras.require("a report", "report")
 
@@ -71,7 +71,7 @@ def test_the_first_package_that_is_missing_is_named(monkeypatch):
 @pytest.mark.parametrize("words", ["report samples.csv", "study", "study --resume", "suite"])
 def test_a_report_that_cannot_be_drawn_is_refused_before_any_work(words, tmp_path):
     (tmp_path / "samples.csv").write_text("no samples")
-    done = command(["plotly"], words, tmp_path)
+    done = command(["jinja2"], words, tmp_path)
     assert (done.returncode, said(done)) == (2, f"error: {REPORT}")
     assert [path.name for path in tmp_path.iterdir()] == ["samples.csv"]
 
@@ -89,7 +89,7 @@ def test_a_report_of_python_says_so_too_and_weft_has_all_its_names(tmp_path):
         "try: weft.report(weft.simulate('ipsc860', 'echo', bytes='8'), 'report.html')\n"
         "except weft.UsageError as error: print(error)"
     )
-    done = without(["jinja2", "plotly"], code, tmp_path)
+    done = without(["jinja2", "plotext"], code, tmp_path)
     assert done.stdout.strip() == "a report needs jinja2: pip install 'weft[report]'", done.stderr
 
 
@@ -121,7 +121,7 @@ def test_without_words_weft_says_what_is_next(tmp_path):
     assert "weft study" in done.stdout
     assert "weft --help" in done.stdout
     assert "Not yet here" not in done.stdout
-    done = command(["plotly"], "", tmp_path)
+    done = command(["jinja2"], "", tmp_path)
     assert f"Not yet here: {REPORT}" in done.stdout
 
 

@@ -61,9 +61,11 @@ def test_commands_run(native, tmp_path):
             if command != FIT or "cannot be told from 0" not in outcome.stderr:
                 break
             # On a busy machine few launches tell no startup; the message says what to do, and a user would do it.
-            assert run([*shlex.split(MEASURE), *SHORTENED[MEASURE], "--resume"], tmp_path).returncode == 0
+            # 3: measured, and not converged within the budget.
+            assert run([*shlex.split(MEASURE), *SHORTENED[MEASURE], "--resume"], tmp_path).returncode in (0, 3)
             outcome = run(words, tmp_path)
-        assert outcome.returncode == 0, f"{command}: {outcome.stderr}"
+        done = (0, 3) if "NOT CONVERGED" in outcome.stderr else (0,)
+        assert outcome.returncode in done, f"{command}: {outcome.stderr}"
 
 
 def run(words, folder):

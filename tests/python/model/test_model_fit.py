@@ -328,3 +328,20 @@ def test_times_without_a_startup_are_refused() -> None:
         "; noise hides the startup, so measure again on a quiet machine, with more short messages (--bytes 0:1K) and "
         "more launches"
     )
+
+
+def test_half_the_rate_is_where_the_whole_curve_first_has_it():
+    """Two protocols: the second one's line starts below zero, and half of its rate is reached by the first already."""
+    lengths = [2**k for k in range(3, 22)]
+    times = [1e-6 + 1e-9 * n if n <= 8192 else 0.6e-9 * n for n in lengths]
+    rows = [
+        {"source": "simulated", "machine": "m", "benchmark": "echo", "ranks": 2, "hops": 1, "bytes": n, "repetition": 0,
+         "seconds": t, "rate": n / t}
+        for n, t in zip(lengths, times, strict=True)
+    ]  # fmt: skip
+    found = fit(pl.DataFrame(rows))
+    assert len(found.echo.pieces) == 2
+    half = found.half_bandwidth
+    # n / (1e-6 + 1e-9 n) = 1 / (2 * 0.6e-9)
+    assert half == pytest.approx(1e-6 / (2 * 0.6e-9 - 1e-9), rel=0.01)
+    assert found.echo.pieces[-1].half_bandwidth is None or found.echo.pieces[-1].startup.value > 0

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from weft.papers import PAPERS, PaperError, feldmann1993, render
 from weft.papers.feldmann1993 import MeshResult, Times, published
+from weft.papers.scores import scores
 
 
 class Made:
@@ -53,20 +54,28 @@ def test_table_5s_bandwidth_is_64_times_the_most_words():
         assert 64 * 4 * most / seconds * 1e-6 == pytest.approx(solver[mesh, "communication bandwidth"], rel=0.003)
 
 
-def test_withheld_cells_are_empty_and_printed_ones_are_there():
+def test_what_was_not_known_is_blind_and_nothing_is_called_an_input_that_is_none():
     found = PAPERS["feldmann-1993"].reproduce(exchanges=Made())
     assert [(table.label, table.number) for table in found.tables] == [
         *(("Table", number) for number in feldmann1993.TABLES),
         *(("Figure", number) for number in feldmann1993.FIGURES),
     ]
     hypercube = found.tables[1].cells
-    withheld = hypercube.filter(pl.col("time").str.ends_with("measured"))
-    assert withheld["published"].is_null().all()
-    assert withheld["ours"].is_not_null().all()
+    measured = hypercube.filter(pl.col("time").str.ends_with("measured"))
+    assert measured["published"].is_not_null().all()
+    assert set(measured["kind"]) == {"blind"}
     torus = found.tables[0].cells.filter((pl.col("words") == 32) & (pl.col("time") == "ConSet measured"))
     assert torus.select("published", "ours").row(0) == (1168.0, 1000.0)
     messages = found.tables[5].cells.filter(pl.col("time") == "messages measured")
-    assert messages["published"].is_null().all()
+    assert set(messages["kind"]) == {"blind"}
+    structure, solver, exchange = (found.tables[number].cells for number in (3, 4, 5))
+    for cells, name, kind in (
+        (structure, "words per processor (most)", "predicted"), (structure, "logical channels", "input"),
+        (solver, "computation", "fitted"), (exchange, "messages predicted", "predicted"),
+    ):  # fmt: skip
+        part = cells.filter(pl.col(cells.columns[1]) == name)
+        assert set(part["kind"]) == {kind}
+        assert part["error"].is_not_null().all()
 
 
 def test_speed_ups_are_shown_three_ways():
@@ -81,7 +90,7 @@ def test_it_is_rendered():
     out = io.StringIO()
     Console(file=out, width=200).print(render(feldmann1993.reproduce(exchanges=Made())))
     text = out.getvalue()
-    for name in ("Table 1.", "Table 6.", "Figure 5.", "Figure 6.", "withheld"):
+    for name in ("Table 1.", "Table 6.", "Figure 5.", "Figure 6.", "blind prediction"):
         assert name in text
 
 
@@ -100,5 +109,6 @@ def test_other_tables_are_refused(table, figure, message):
 def test_the_command_reproduces_a_table(native):
     from weft.study.reproducing import reproduction
 
-    found = reproduction("feldmann-1993", "1")
-    assert found.summary["median"][0] <= 0.05
+    found = scores(reproduction("feldmann-1993", "1"))
+    assert found["kind"].to_list() == ["predicted", "input"]
+    assert found["median"][0] <= 0.05

@@ -5,16 +5,16 @@ import hashlib
 import html
 import json
 import re
-import shutil
 import subprocess
 
 import polars as pl
 import pytest
+from accessibility import browser, serious
 
 from weft import model, samples
 from weft._core import UsageError
 from weft.pages import data
-from weft.reports import figures, report, tables
+from weft.reports import figures, findings, report, tables
 from weft.reports.content import collect
 
 LENGTHS = [8 << k for k in range(18)]
@@ -170,7 +170,7 @@ def test_what_cannot_be_fitted_is_said_and_still_drawn(tmp_path):
 def test_no_half_written_file(tmp_path, monkeypatch):
     path = tmp_path / "r.html"
     path.write_text("the old one")
-    monkeypatch.setattr("plotly.offline.get_plotlyjs", lambda: 1 / 0)
+    monkeypatch.setattr("weft.pages.document._asset", lambda name: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         report(made(), path, force=True)
     assert path.read_text() == "the old one"
@@ -194,19 +194,11 @@ def test_only_the_scripts_of_the_page_may_run(page):
     assert "unsafe-eval" not in policy
     scripts = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
     hashes = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
-    assert len(hashes) == 2
+    assert len(hashes) == 3
     assert re.findall(r"'sha256-([^']*)'", policy) == hashes
     assert not re.search(r"\son[a-z]+=", re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)), (
         "no inline handlers"
     )
-
-
-def browser():
-    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-    found = next(filter(None, map(shutil.which, names)), None)
-    if found is None:
-        pytest.skip(f"no browser: none of {', '.join(names)} is in PATH")
-    return found
 
 
 @pytest.mark.browser
@@ -224,3 +216,68 @@ def test_a_browser_draws_every_figure(page, tmp_path, size):
     for place in places:
         assert "main-svg" in place, "a figure was not drawn"
     assert dom.count('class="scatterlayer') >= 6
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("dark", [False, True])
+def test_nothing_keeps_people_from_a_report(page, tmp_path, dark):
+    assert serious(page, tmp_path, dark=dark) == []
+
+
+def test_a_report_is_less_than_2_megabytes(page):
+    assert page.stat().st_size < 2_000_000
+
+
+def test_findings_come_first_and_are_made_from_the_samples(page):
+    content = collect(made(), [Described("cube", "A Cube")])
+    said = findings.findings(content)
+    assert said[0] == "here, measured: A <processor> & more, Linux."
+    assert said[1] == "Messages are sent by An MPI between at most 2 ranks."
+    assert said[2].startswith("A message of 8 B takes 616 ns (±2%), one of 1 MiB 108 µs (±2%), which is 9.7")
+    assert said[3] == (
+        "Shorter than 5.86 KiB a message gets less than half of the rate of long ones: several short ones are better "
+        "sent as one."
+    )
+    assert "The same 8 B take 78.2 µs on A Cube, 130 times as long." in said
+    text = text_of(page)
+    assert text.index("A message of 8 B takes") < text.index('<section id="latency">')
+
+
+def test_what_is_odd_is_said():
+    table = pl.DataFrame(
+        [
+            row
+            for length, seconds in ((8, 1e-6), (64, 2e-6), (512, 1e-6))
+            for row in rows("measured", "here", "echo", 2, 1, length, [seconds * (1 + k / 1e4) for k in range(20)],
+                            stolen=0.25, share_above_3x=0.001)
+        ]
+    )  # fmt: skip
+    said = findings.findings(collect(table))
+    assert "Odd: a message of 512 B takes 1.00 µs, which is less than one of 64 B (2.00 µs)." in said
+    assert "Odd: a hypervisor took up to 25.0% of the processors' time from a launch." in said
+    assert not any("three times their median" in sentence for sentence in said)
+
+
+def test_of_many_machines_four_have_colours_beside_what_was_measured():
+    table = []
+    for length in (8, 64, 512):
+        table += rows("measured", "here", "echo", 2, 1, length, [1e-7 * (length + 8)] * 6)
+        for number in range(25):
+            table += rows("simulated", f"machine {number}", "echo", 2, 1, length, [1e-6 * (number + 1) * (length + 8)])
+    content = collect(pl.DataFrame(table))
+    coloured = [subject for subject in content.subjects if not subject.rest]
+    assert [subject.machine for subject in coloured] == ["here", "machine 0", "machine 8", "machine 16", "machine 24"]
+    assert [subject.series for subject in coloured] == [0, 1, 2, 3, 4]
+    assert sum(subject.rest for subject in content.subjects) == 21
+    meta = [trace["meta"] for trace in figures.latency(content)["data"]]
+    assert {one["group"] for one in meta if not one["rest"]} == {"here, measured", *(s.machine for s in coloured[1:])}
+
+
+def test_long_curves_are_thinned_and_keep_their_extremes():
+    values = [1.0] * 100_000
+    values[777], values[50_001] = 9.0, 0.5
+    thin = figures.thinned({"x": list(range(100_000)), "y": values, "name": "a"})
+    assert len(thin["y"]) <= figures.MAX_POINTS + 2
+    assert (max(thin["y"]), min(thin["y"])) == (9.0, 0.5)
+    assert [values[x] for x in thin["x"]] == thin["y"]
+    assert thin["x"][-1] == 99_999

@@ -74,8 +74,8 @@ def reproduce(
     reproduced += [figures.figure(number, runs, operation_time, benchmarks) for number in drawn]
     left = [f"figure {n} (needs {NEEDS[n]})" for n in FIGURES if n not in drawn and figure is None and table is None]
     title = (
-        "Relative errors of what the simulator foretells; data rates over 1 and 2 hops. Message costs in the machine "
-        "files were fitted to these columns, so theirs are errors of the fit."
+        "Message costs in the machine files were fitted to the rates over 1 and 2 hops, to the host and of a node to "
+        "itself; rates over 3 to 6 hops and the text's megaflops were not known then."
     )
     if left:
         title += f" Left out: {', '.join(left)}, not in this build."

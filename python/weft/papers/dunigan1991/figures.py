@@ -6,9 +6,28 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 import polars as pl
 
-from weft.papers.dunigan1991.published import HOPS, KB, LENGTHS, MACHINES, printed_rates, text_figures
+from weft.papers.dunigan1991.published import (
+    FITTED_HOPS,
+    HOPS,
+    KB,
+    LENGTHS,
+    MACHINES,
+    megaflops,
+    printed_rates,
+    text_figures,
+)
 from weft.papers.dunigan1991.runs import Runs
-from weft.papers.reproduction import INPUT, SIMULATED, OperationTime, PaperError, ReproducedTable, with_error
+from weft.papers.reproduction import (
+    BLIND,
+    FITTED,
+    INPUT,
+    PREDICTED,
+    Axes,
+    OperationTime,
+    PaperError,
+    ReproducedTable,
+    with_error,
+)
 
 FIGURES = tuple(str(number) for number in range(1, 13))
 """The figures that the paper has."""
@@ -20,6 +39,7 @@ _LOADS = (8, 128, 1024, 8192)
 _NEIGHBOURS = (1, 2, 4, 6)
 _VECTORS = tuple(2**k for k in range(3, 13))
 _ORDERS = (100, 200, 400, 600, 800, 1000)
+_SAID_ORDER = 1000
 _READERS = (1, 2, 4, 8, 16)
 
 Cell = tuple[object, ...]
@@ -51,15 +71,28 @@ def _table_of(
     cells: Iterable[Cell],
     notes: Sequence[str],
     rows: str = "bytes",
-    kind: str = SIMULATED,
+    kind: str | pl.Expr = PREDICTED,
+    axes: tuple[str, str, bool, bool] = ("bytes", "kB/s", True, True),
+    redraws: bool = False,
 ) -> ReproducedTable:
-    """A table of cells `(row, *columns, published, ours)`."""
+    """A table of cells `(row, *columns, published, ours)`; `axes`: titles of x and y, and which is logarithmic."""
     schema: dict[str, pl.DataType] = {rows: pl.Int64(), **dict.fromkeys(columns, pl.String())}
     schema |= {"published": pl.Float64(), "ours": pl.Float64()}
     table = pl.DataFrame(list(cells), schema=schema, orient="row").with_columns(
-        pl.lit(unit).alias("unit"), pl.lit(kind).alias("kind")
+        pl.lit(unit).alias("unit"), (pl.lit(kind) if isinstance(kind, str) else kind).alias("kind")
     )
-    return ReproducedTable(number, f"{title}, {unit}", (rows,), columns, with_error(table), tuple(notes), "Figure")
+    x, y, log_x, log_y = axes
+    return ReproducedTable(
+        number, f"{title}, {unit}", (rows,), columns, with_error(table), tuple(notes), "Figure",
+        Axes(x, y, rows, columns, log_x, log_y), redraws=redraws,
+    )  # fmt: skip
+
+
+_BY_HOPS = (
+    pl.when(pl.col("hops").is_in([f"{hops} hop" for hops in HOPS if hops > FITTED_HOPS]))
+    .then(pl.lit(BLIND))
+    .otherwise(pl.lit(FITTED))
+)
 
 
 def _printed(path: str, hops: int | None = None) -> dict[tuple[str, int], float]:
@@ -83,7 +116,8 @@ def _dot_product(operation_time: OperationTime | None) -> ReproducedTable:
         "file has neither the i860's pipelines nor its cache, which is what the figure shows. An input, no prediction.",
         "On the machine at hand it is measured: `weft measure dot_product`.",
     )
-    return _table_of("1", "i860 dot product", ("precision",), "Mflop/s", cells, notes, "elements", INPUT)
+    axes = ("length of the vectors", "Mflop/s", True, False)
+    return _table_of("1", "i860 dot product", ("precision",), "Mflop/s", cells, notes, "elements", INPUT, axes)
 
 
 def _rates(runs: Runs) -> ReproducedTable:
@@ -93,7 +127,8 @@ def _rates(runs: Runs) -> ReproducedTable:
         for machine, title in MACHINES.items():
             ours = _by_length(runs.echo(machine).filter(pl.col("hops") == hops))
             cells += [(n, title, f"{hops} hop", printed.get((machine, n)), n / ours[n] / KB) for n in LENGTHS]
-    return _table_of("2", "Data rates over 1 and 6 hops", ("machine", "hops"), "kB/s", cells, (_DRAWN,))
+    title = "Data rates over 1 and 6 hops"
+    return _table_of("2", title, ("machine", "hops"), "kB/s", cells, (_DRAWN,), kind=_BY_HOPS, redraws=True)
 
 
 def _latency(runs: Runs) -> ReproducedTable:
@@ -107,7 +142,8 @@ def _latency(runs: Runs) -> ReproducedTable:
                 cells.append(
                     (n, MACHINES[machine], f"{hops} hop", n / rate / KB * 1e6 if rate else None, ours[n] * 1e6)
                 )
-    return _table_of("3", "Message latencies", ("machine", "hops"), "us", cells, (_DRAWN,))
+    axes, columns = ("bytes", "us", True, True), ("machine", "hops")
+    return _table_of("3", "Message latencies", columns, "us", cells, (_DRAWN,), kind=_BY_HOPS, axes=axes, redraws=True)
 
 
 def _path(number: str, title: str, path: str, benchmark: str) -> Callable[[Runs], ReproducedTable]:
@@ -117,7 +153,7 @@ def _path(number: str, title: str, path: str, benchmark: str) -> Callable[[Runs]
         for machine, name in MACHINES.items():
             ours = _by_length(runs.samples(machine, benchmark))
             cells += [(n, name, printed.get((machine, n)), n / ours[n] / KB) for n in LENGTHS]
-        return _table_of(number, title, ("machine",), "kB/s", cells, (_DRAWN,))
+        return _table_of(number, title, ("machine",), "kB/s", cells, (_DRAWN,), kind=FITTED, redraws=True)
 
     return draw
 
@@ -137,7 +173,8 @@ def _slowdown(runs: Runs) -> ReproducedTable:
         "Published: 'about 30%' for small messages and 'no loss', section 4.2; the curves have no numbers. The cost of "
         "forwarding in the machine files was taken from these sentences: inputs.",
     )
-    return _table_of("6", "Loss of computing speed on routing nodes", ("machine",), "%", cells, notes, kind=INPUT)
+    title, axes = "Loss of computing speed on routing nodes", ("bytes", "% of computing speed lost", True, False)
+    return _table_of("6", title, ("machine",), "%", cells, notes, kind=INPUT, axes=axes, redraws=True)
 
 
 def _contention(number: str, machine: str) -> Callable[[Runs], ReproducedTable]:
@@ -190,21 +227,28 @@ def _files(runs: Runs) -> ReproducedTable:
             samples = runs.run("ipsc860", "file-read", (4096,), ranks=readers, io_nodes=servers)
             cells.append((readers, f"{servers} I/O node{'s' if servers > 1 else ''}", None, samples["rate"][0] / KB))
     title = "iPSC/860 concurrent file system, aggregate read throughput in blocks of 4096 bytes"
-    return _table_of("11", title, ("I/O nodes",), "kB/s", cells, (_NO_NUMBERS,), "compute nodes")
+    axes = ("compute nodes", "kB/s", False, False)
+    return _table_of("11", title, ("I/O nodes",), "kB/s", cells, (_NO_NUMBERS,), "compute nodes", axes=axes)
 
 
 def _cholesky(runs: Runs) -> ReproducedTable:
+    said = megaflops("cholesky")
     cells: list[Cell] = []
     for machine, name in MACHINES.items():
         samples = runs.run(machine, "cholesky", (), ranks=16, extent=_ORDERS)
-        cells += [(n, name, None, rate * 1e-6) for n, rate in samples.select("extent", "rate").rows()]
+        cells += [
+            (n, name, said.get(machine) if n == _SAID_ORDER else None, rate * 1e-6)
+            for n, rate in samples.select("extent", "rate").rows()
+        ]
+    slalom = ", ".join(f"{MACHINES[machine]} {rate:g}" for machine, rate in megaflops("slalom").items())
     notes = (
-        _NO_NUMBERS,
-        "The megaflops for n = 1000 in the text of section 6 are withheld from this copy: ours stand alone.",
+        "The curve has no numbers; those at n = 1000 are from the text of section 6, which was not known when ours "
+        "were "
+        "first computed: blind predictions.",
+        f"The text also gives SLALOM on 64 nodes in double precision ({slalom} Mflop/s): weft has no such program.",
     )
-    return _table_of(
-        "12", "Cholesky factorisation on 16 nodes, single precision", ("machine",), "Mflop/s", cells, notes, "n"
-    )
+    title, axes = "Cholesky factorisation on 16 nodes, single precision", ("n", "Mflop/s", False, False)
+    return _table_of("12", title, ("machine",), "Mflop/s", cells, notes, "n", BLIND, axes)
 
 
 _DRAWN = "Published where appendix A prints the figures that the curve was drawn from."

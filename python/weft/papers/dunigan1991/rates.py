@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from weft.papers.dunigan1991.published import HOPS, KB, MACHINES, SHORT, printed_rates, published
+from weft.papers.dunigan1991.published import FITTED_HOPS, HOPS, KB, MACHINES, SHORT, printed_rates, published
 from weft.papers.dunigan1991.runs import Runs
-from weft.papers.reproduction import INPUT, OperationTime, PaperError, ReproducedTable, with_error
+from weft.papers.reproduction import BLIND, FITTED, INPUT, OperationTime, PaperError, ReproducedTable, with_error
 
 
 def least_squares(echo: pl.DataFrame, shortest: int = 0, longest: int | None = None) -> tuple[float, float]:
@@ -124,7 +124,7 @@ def joined(printed: pl.DataFrame, ours: Sequence[tuple[str, str, float]]) -> pl.
     cells = printed.rename({"value": "published"}).join(
         mine, on=["machine", "quantity"], how="left", maintain_order="left"
     )
-    return with_error(cells.select("machine", "quantity", "unit", "published", "ours"))
+    return with_error(cells.select("machine", "quantity", "unit", "published", "ours"), FITTED)
 
 
 def rates(number: str, runs: Runs) -> ReproducedTable:
@@ -140,14 +140,20 @@ def rates(number: str, runs: Runs) -> ReproducedTable:
     printed = printed_rates().filter(pl.col("machine") == machine)
     printed = printed.select(_path(), "bytes", pl.col("rate_kB_per_s").alias("published"))
     cells = ours.join(printed, on=["path", "bytes"], how="full", coalesce=True)
-    order = {"host": 0, "self": 1, **{f"{h} hop{'s' if h > 1 else ''}": 1 + h for h in HOPS}}
+    order = {"host": 0, "self": 1, **{_hops(h): 1 + h for h in HOPS}}
     cells = cells.with_columns(pl.col("path").replace_strict(order).alias("order")).sort("bytes", "order")
     cells = cells.select(
         pl.lit(machine).alias("machine"), "bytes", "path", pl.lit("kB/s").alias("unit"), "published", "ours"
     )
+    far = pl.col("path").is_in([_hops(hops) for hops in HOPS if hops > FITTED_HOPS])
+    cells = cells.with_columns(pl.when(far).then(pl.lit(BLIND)).otherwise(pl.lit(FITTED)).alias("kind"))
     return ReproducedTable(
         number, f"Data rates of the {title}, kB/s", ("bytes",), ("path",), with_error(cells), _rate_notes(machine)
     )
+
+
+def _hops(hops: int) -> str:
+    return f"{hops} hop{'s' if hops > 1 else ''}"
 
 
 def _rate_cells(table: pl.DataFrame, kind: str) -> pl.DataFrame:
@@ -168,7 +174,9 @@ def _path() -> pl.Expr:
 
 def _rate_notes(machine: str) -> tuple[str, ...]:
     notes = [
-        "Published rates over 3 to 6 hops are withheld from this copy: ours stand alone.",
+        "Rates over 3 to 6 hops are blind predictions: the published ones were not known when ours were first "
+        "computed. "
+        "The machine file was fitted to those over 1 and 2 hops, to the host and of a node to itself.",
         "Published rates are quantised by the machine's clock, those of a node to itself the most.",
     ]
     if machine == "ipsc1":

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 
-from weft.papers.george1994.published import LENGTHS, timings
-from weft.papers.george1994.tables import Ours
-from weft.papers.reproduction import ReproducedTable, with_error
+from weft.papers.george1994.published import LENGTHS, printed
+from weft.papers.george1994.tables import Ours, kind_of
+from weft.papers.reproduction import FITTED, Axes, ReproducedTable, with_error
 
 FIGURES = ("8", "9", "10", "11")
 """The figures that show numbers."""
@@ -19,6 +19,7 @@ _SCHEMA: dict[str, pl.DataType] = {
     "series": pl.String(),
     "published": pl.Float64(),
     "ours": pl.Float64(),
+    "kind": pl.String(),
 }
 
 
@@ -31,11 +32,15 @@ def _table_of(
     number: str, title: str, unit: str, cells: list[tuple[object, ...]], notes: tuple[str, ...]
 ) -> ReproducedTable:
     table = pl.DataFrame(cells, schema=_SCHEMA, orient="row").with_columns(pl.lit(unit).alias("unit"))
-    return ReproducedTable(number, title, ("length",), ("series",), with_error(table), notes, "Figure")
+    axes = Axes("length of an axis of the subgrid", "speedup" if unit == "1" else unit, "length", ("series",), True,
+                unit != "1")  # fmt: skip
+    return ReproducedTable(
+        number, title, ("length",), ("series",), with_error(table), notes, "Figure", axes, redraws=True
+    )
 
 
 def _printed(rank: int, column: str) -> dict[int, float]:
-    return dict(timings().filter(pl.col("rank") == rank).select("length", column).rows())
+    return dict(printed().filter(pl.col("rank") == rank).select("length", column).rows())
 
 
 def _mine(ours: Ours, rank: int, column: str) -> dict[int, float]:
@@ -46,29 +51,28 @@ def _speedups(ours: Ours) -> ReproducedTable:
     cells: list[tuple[object, ...]] = []
     lengths = sorted({length for of_rank in LENGTHS.values() for length in of_rank})
     for rank in LENGTHS:
-        printed, mine = _printed(rank, "elapsed_speedup"), _mine(ours, rank, "elapsed_speedup")
-        cells += [(n, f"rank {rank}", printed.get(n), mine.get(n)) for n in lengths if n in mine or rank == 1]
+        known, mine = _printed(rank, "elapsed_speedup"), _mine(ours, rank, "elapsed_speedup")
+        cells += [
+            (n, f"rank {rank}", known.get(n), mine.get(n), kind_of(rank)) for n in lengths if n in mine or rank == 1
+        ]
     cells.sort(key=lambda cell: int(str(cell[0])))
     notes = (
-        "Elapsed time of CSHIFT over that of PSHIFT. Published where tables 1 and 2 print what the curve was drawn "
-        "from; with one decimal, 1.0 may be anything from 0.95 to 1.05.",
+        "Elapsed time of CSHIFT over that of PSHIFT. Published is what tables 1 and 2 print, with one decimal (1.0 may "
+        "be anything from 0.95 to 1.05), and the ratio of the times of tables 3 and 4.",
     )
     return _table_of("8", "Speedup of PSHIFT over CSHIFT by length of the subgrid's axes", "1", cells, notes)
 
 
 def _times(number: str, ours: Ours) -> ReproducedTable:
     rank = int(number) - 8
-    printed, mine = _printed(rank, "pshift_cm_ms"), _mine(ours, rank, "pshift_cm_ms")
-    cells: list[tuple[object, ...]] = [(n, "PSHIFT", printed.get(n), mine[n]) for n in LENGTHS[rank]]
+    known, mine = _printed(rank, "pshift_cm_ms"), _mine(ours, rank, "pshift_cm_ms")
+    kind = kind_of(rank)
+    cells: list[tuple[object, ...]] = [(n, "PSHIFT", known.get(n), mine[n], kind) for n in LENGTHS[rank]]
     notes = ["PSHIFT: ours is the model with the page effect."]
     if rank > 1:
-        drawn = printed or mine
-        curve = equation_2(rank, drawn)
-        cells += [(n, "equation (2)", printed.get(n), curve(n)) for n in LENGTHS[rank]]
-        notes.append(
-            "equation (2): a + b L^(k-1) + c L^k by least squares through "
-            + ("the published points." if printed else "ours, the published points being withheld.")
-        )
+        curve = equation_2(rank, known)
+        cells += [(n, "equation (2)", known.get(n), curve(n), FITTED) for n in LENGTHS[rank]]
+        notes.append("equation (2): a + b L^(k-1) + c L^k by least squares through the published points.")
         cells.sort(key=lambda cell: int(str(cell[0])))
     if rank == 3:
         notes.append("The paper prints no curve's coefficients; it says that four points determine a cubic.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from weft.papers.reproduction import ReproducedTable
+from weft.papers.reproduction import Axes, ReproducedTable
 from weft.papers.taki1988.published import HERE, PES, PROGRAMS, V1, V2, grain_name, grains
 from weft.papers.taki1988.runs import Runs
 from weft.papers.taki1988.tables import Cell, frame, kind
@@ -27,10 +27,37 @@ def _series(machine: str, program: int, grain: int) -> str:
     return f"{machine}, program {program}, {grain_name(program)} {grain}"
 
 
-def _table(number: str, title: str, cells: list[Cell], columns: str, *notes: str) -> ReproducedTable:
-    return ReproducedTable(
-        number, title, ("series",), (columns,), frame(cells, "series", columns), (*notes, _NO_NUMBERS), "Figure"
-    )
+def _table(
+    number: str, title: str, cells: list[Cell], columns: str, note: str, axes: Axes, points: pl.DataFrame | None = None
+) -> ReproducedTable:
+    table = frame(cells, "series", columns)
+    notes = (note, _NO_NUMBERS)
+    return ReproducedTable(number, title, ("series",), (columns,), table, notes, "Figure", axes, points, redraws=True)
+
+
+_OF_THE_PAPER = f"{V1}, program 1"
+"""What the paper's own figures 8 to 11 show; the tables have the other program and machines too."""
+
+
+def _bars(cells: list[Cell], columns: str) -> pl.DataFrame:
+    """Bars of what the paper's own figure shows."""
+    return frame(cells, "series", columns).filter(pl.col("series").str.starts_with(_OF_THE_PAPER))
+
+
+def _against(cells: list[Cell], x: str, names: tuple[str, ...]) -> pl.DataFrame:
+    """Points of a figure whose table has the x axis among its values: one curve for each program, machine and name."""
+    table = frame(cells, "series", "figure")
+    runs = pl.col("series").str.replace(r", (depth|K) \d+$", "").alias("runs")
+    across = table.filter(pl.col("figure") == x).select("series", pl.col("ours").alias("x"))
+    wanted = table.filter(pl.col("figure").is_in(names)).join(across, on="series")
+    return wanted.select(runs, "figure", "x", "published", "ours", "kind").sort("runs", "figure", "x")
+
+
+def _by_count(cells: list[Cell]) -> pl.DataFrame:
+    """Points of a figure over numbers of PEs, which head the columns of its table."""
+    count = pl.col("PEs").str.extract(r"(\d+)").cast(pl.Int64).alias("x")
+    drawn = frame(cells, "series", "PEs").filter(pl.col("series").str.starts_with(_OF_THE_PAPER))
+    return drawn.select("series", count, "published", "ours", "kind").sort("series", "x")
 
 
 def _cpu_time(runs: Runs) -> ReproducedTable:
@@ -59,7 +86,10 @@ def _cpu(number: str, runs: Runs, title: str, axis: str) -> ReproducedTable:
             cells.append((series, "communication", None, cpu - 1.0, "reductions", kind(machine)))
             cells.append((series, "CPU time", None, cpu, "reductions", kind(machine)))
     note = "CPU time of all PEs a reduction, in reduction times of one PE; as many PEs as are run on the machine."
-    return _table(number, f"CPU time against {title}", cells, "figure", note)
+    x = axis.replace("_", " ")
+    axes = Axes(title, "reductions", "x", ("runs", "figure"), log_x=True)
+    points = _against(cells, x, ("CPU time",))
+    return _table(number, f"CPU time against {title}", cells, "figure", note, axes, points)
 
 
 def _relative(runs: Runs) -> ReproducedTable:
@@ -77,7 +107,9 @@ def _relative(runs: Runs) -> ReproducedTable:
             cells.append((series, "1/(1+X)", None, 1.0 / (1.0 + x), "1", kind(machine)))
             cells.append((series, "run", None, run, "1", kind(machine)))
     note = "X: the run's communication rate times the fitted relative communication time of its program and machine."
-    return _table("6", "Relative performance against communication overhead", cells, "figure", note)
+    axes = Axes("communication overhead X", "relative performance", "x", ("runs", "figure"), log_x=True)
+    points = _against(cells, "overhead X", ("1/(1+X)", "run"))
+    return _table("6", "Relative performance against communication overhead", cells, "figure", note, axes, points)
 
 
 def _performance(runs: Runs) -> ReproducedTable:
@@ -101,7 +133,9 @@ def _performance(runs: Runs) -> ReproducedTable:
         "ours in the "
         "table text)."
     )
-    return _table("8", "System performance against the number of PEs, reductions/s", cells, "PEs", note)
+    axes = Axes("PEs", "reductions/s", "x", ("series",), log_y=True)
+    title = "System performance against the number of PEs, reductions/s"
+    return _table("8", title, cells, "PEs", note, axes, _by_count(cells))
 
 
 def _work_rate(runs: Runs) -> ReproducedTable:
@@ -117,7 +151,8 @@ def _work_rate(runs: Runs) -> ReproducedTable:
                 cells.append((series, f"PE {pe}", None, share, "1", kind(machine)))
             cells.append((series, "average", None, sum(shares) / len(shares), "1", kind(machine)))
     note = f"Work time over elapsed time on {PES[-1]} PEs, here on 2. Program 1 is figure 9."
-    return _table("9", "PE work rate and average work rate", cells, "PE", note)
+    axes = Axes("PE", "work rate", "PE", ("series",), bars=True)
+    return _table("9", "PE work rate and average work rate", cells, "PE", note, axes, _bars(cells, "PE"))
 
 
 def _communication_rate(runs: Runs) -> ReproducedTable:
@@ -133,7 +168,8 @@ def _communication_rate(runs: Runs) -> ReproducedTable:
     note = (
         "Messages of all PEs over reductions of all PEs; the control of the run is not counted. Program 1 is figure 10."
     )
-    return _table("10", "Communication rate against the number of PEs", cells, "PEs", note)
+    axes = Axes("PEs", "messages a reduction", "x", ("series",), log_y=True)
+    return _table("10", "Communication rate against the number of PEs", cells, "PEs", note, axes, _by_count(cells))
 
 
 def _losses(runs: Runs) -> ReproducedTable:
@@ -148,7 +184,9 @@ def _losses(runs: Runs) -> ReproducedTable:
             cells.append((series, "performance", None, share, "1", kind(machine)))
             cells.append((series, "lost by messages", None, row["work_rate"] - share, "1", kind(machine)))
     note = f"Upper and lower value of figure 11 on {PES[-1]} PEs, here on 2. Program 1 is figure 11."
-    return _table("11", "Relative performance based on ideal performance", cells, "value", note)
+    axes = Axes("run", "of the ideal performance", "series", ("value",), bars=True)
+    title = "Relative performance based on ideal performance"
+    return _table("11", title, cells, "value", note, axes, _bars(cells, "value"))
 
 
 def _all(runs: Runs) -> list[tuple[str, int]]:

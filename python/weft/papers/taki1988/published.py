@@ -53,6 +53,13 @@ def grain_name(number: int) -> str:
     return "depth" if number == 1 else "K"
 
 
+def relative_times() -> dict[tuple[str | None, str], float | None]:
+    """Table 4: samples, averages, maxima and minima by program and item."""
+    times = pl.read_csv(reference_folder(NAME) / "relative-communication-time.csv").unpivot(index="program")
+    known = {(str(program), item): float(value) for program, item, value in times.rows()}
+    return table("table-4-relative-time.csv") | known
+
+
 def table(file: str) -> dict[tuple[str | None, str], float | None]:
     """Values of one file of the reference by program (None where there is none) and item; None where withheld."""
     values = pl.read_csv(reference_folder(NAME) / file, schema_overrides={"value": pl.Float64, "program": pl.String})

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from weft.data_parallel import Costs, Operation
-from weft.papers.reproduction import ReproducedTable, with_error
+from weft.papers.reproduction import FITTED, Axes, ReproducedTable, with_error
 from weft.papers.wushu1989.here import NOTE, Here, beside
 from weft.papers.wushu1989.published import cells, named, operation
 
@@ -116,12 +116,18 @@ def _table_of(
         "ours": pl.Float64(),
     }
     table = pl.DataFrame([row[:-1] for row in entries], schema=schema, orient="row")
-    compared = with_error(table.with_columns(pl.lit("ms").alias("unit")))
+    compared = with_error(table.with_columns(pl.lit("ms").alias("unit")), FITTED)
     if here is not None:
         compared = beside(compared, "series", here, [row[-1] for row in entries])
         notes = (*notes, NOTE)
-    return ReproducedTable(number, f"{_TITLES[number]}, ms", (rows,), ("series",), compared, notes, "Figure")
+    axes = Axes(rows, "ms", rows, ("series",), *_LOGARITHMIC.get(number, (False, False)))
+    return ReproducedTable(
+        number, f"{_TITLES[number]}, ms", (rows,), ("series",), compared, notes, "Figure", axes, redraws=True
+    )
 
+
+_LOGARITHMIC = {"3": (True, False), "4": (True, True), "5": (True, True)}
+"""Figures with logarithmic axes: of x, of y."""
 
 _DRAWN = "Published where the tables print what the curves were drawn from."
 _NO_NUMBERS = "The paper prints a curve without numbers: ours stand alone but where a table or the text has one."

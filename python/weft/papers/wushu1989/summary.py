@@ -13,7 +13,7 @@ _HEADS = ("row", "column")
 
 
 def summary(tables: Sequence[ReproducedTable]) -> tuple[pl.DataFrame, str]:
-    """Median and worst relative error by table, and over tables 1 to 12.
+    """Median and worst relative error over tables 1 to 12, and of ratios that were left out of the router's fit.
 
     Returns
     -------
@@ -25,7 +25,7 @@ def summary(tables: Sequence[ReproducedTable]) -> tuple[pl.DataFrame, str]:
         for table in tables
         if table.label == "Table"
     }
-    rows = [summary_row(f"table {number}", cells, _HEADS) for number, cells in parts.items() if not cells.is_empty()]
+    rows: list[tuple[object, ...]] = []
     suite = [cells for number, cells in parts.items() if int(number) <= 12]
     if "5" in parts:
         left = fitting.router_left_out()
@@ -34,15 +34,17 @@ def summary(tables: Sequence[ReproducedTable]) -> tuple[pl.DataFrame, str]:
     near = ""
     if len(suite) == 12:
         cells = pl.concat(suite)
-        rows.append(summary_row("tables 1 to 12", cells, _HEADS))
+        rows.append(summary_row("tables 1 to 12 (fitted)", cells, _HEADS))
         size = cells["error"].abs()
         shares = [int((size <= limit).sum()) / len(size) for limit in (0.03, 0.10)]
         near = f" Of tables 1 to 12 {shares[0]:.0%} are within 3%, {shares[1]:.0%} within 10%."
     parameters = len(fitting.figures())
     more = len(fitting.TABLE_14)
     title = (
-        f"Relative errors of the model. {parameters - more} figures of the machine file were fitted to tables 1 to 12 "
-        f"and {more} more to table 14, so these are errors of the fit; known slips do not count. Tables 13 and 15 "
-        f"withhold the CM-2's measured times.{near}"
+        f"{parameters - more} figures of the machine file were fitted to tables 1 to 12 and {more} more to table 14, "
+        "so "
+        f"theirs are errors of the fit; known slips do not count. The measured times of tables 13 and 15 were not "
+        "known "
+        f"then.{near}"
     )
     return pl.DataFrame(rows, schema=SUMMARY, orient="row"), title
