@@ -187,6 +187,11 @@ impl Core {
         self.costs.packets(bytes)
     }
 
+    /// The length of the longest message of at most so many packets.
+    pub fn longest_message(&self, packets: u64) -> u64 {
+        self.costs.longest(packets)
+    }
+
     pub fn size(&self) -> usize {
         self.ranks.len()
     }

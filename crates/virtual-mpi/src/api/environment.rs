@@ -55,7 +55,7 @@ pub fn finalize(rank: &Rank) -> Answer {
     require(rank.phase.get() == Phase::Initialized, class::ERR_OTHER, wrong)?;
     super::delete_all_attributes(rank, abi::COMM_SELF, &rank.comm_self)?;
     rank.block(barrier(&rank.comm_world.link, Choice::Auto))?;
-    rank.phase.set(Phase::Finalized);
+    rank.finish();
     Ok(())
 }
 
