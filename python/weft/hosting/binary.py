@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import struct
+import subprocess
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-__all__ = ["ELF", "Kind", "Linkage", "kind", "linkage"]
+__all__ = ["ELF", "Kind", "Linkage", "kind", "libraries", "linkage"]
 
 ELF = b"\x7fELF"
 """How compiled programs begin."""
@@ -83,6 +85,13 @@ def linkage(path: Path) -> Linkage:
     except (struct.error, StopIteration, ValueError):
         raise ValueError("it is cut short") from None
     return Linkage(machine, needed)
+
+
+def libraries(path: Path) -> tuple[str, ...]:
+    """Names of all libraries that the dynamic linker would load for a compiled program, those that it lacks too."""
+    asked = {**os.environ, "LD_TRACE_LOADED_OBJECTS": "1"}
+    traced = subprocess.run([path.resolve()], env=asked, capture_output=True, text=True, check=False, timeout=60)
+    return tuple(line.split()[0] for line in traced.stdout.splitlines() if line.strip())
 
 
 def _offset(loaded: list[tuple[int, ...]], address: int) -> int:

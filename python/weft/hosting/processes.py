@@ -26,7 +26,7 @@ def main() -> NoReturn:
     receive = _REPORT(lambda text: received.update(json.loads(text)))
     # The ranks' processes load the library themselves: what this one has is its simulator.
     library = ctypes.CDLL(os.fspath(path()), mode=ctypes.RTLD_LOCAL)
-    library.weft_serve(json.dumps({**request, "library": os.fspath(path())}).encode(), receive)
+    library.weft_serve(json.dumps(request).encode(), receive)
     files.write_text(json.dumps(received), request["report"])
     os._exit(received["code"] or max(received["codes"], default=0))
 

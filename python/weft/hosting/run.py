@@ -17,7 +17,8 @@ from weft.catalogue import machine as find_machine
 from weft.catalogue import passes_messages
 from weft.extras import require
 from weft.hosting import limits
-from weft.hosting.binary import Kind, Linkage, kind, linkage
+from weft.hosting.binary import Kind, Linkage, kind, libraries, linkage
+from weft.hosting.library import OPEN_MPI_NAME, open_mpi_path
 from weft.hosting.library import path as library_path
 
 __all__ = ["HostedRun", "run"]
@@ -84,8 +85,8 @@ def run(
     Parameters
     ----------
     program
-        Path of a script of Python, or of a program that was compiled against MPICH or an MPI with its binary interface
-        (Intel MPI, MVAPICH, Cray MPI); without a slash, also one in PATH.
+        Path of a script of Python, or of a program that was compiled against MPICH, an MPI with its binary interface
+        (Intel MPI, MVAPICH, Cray MPI), or Open MPI 3 to 5; without a slash, also one in PATH.
     *arguments
         What it is called with.
     on
@@ -119,7 +120,7 @@ def run(
     path = _found(program)
     _check(path, described, ranks, compute)
     sort = kind(path)
-    _check_kind(path, sort, ranks, isolate=isolate)
+    library = _check_kind(path, sort, ranks, isolate=isolate)
     with tempfile.TemporaryDirectory(prefix="weft-run-") as folder:
         report = Path(folder) / "report.json"
         request = {
@@ -137,7 +138,8 @@ def run(
             command = [*interpreter, str(path.resolve()), *arguments]
             # Python has its modules to load; a program has at least the libraries of C and of MPI.
             each = _PYTHON_BYTES if sort is Kind.SCRIPT else _PROGRAM_BYTES
-            code = _start("weft.hosting.processes", request | {"program": command, "each": each}, _names(Path(folder)))
+            own = {"program": command, "each": each, "library": str(library)}
+            code = _start("weft.hosting.processes", request | own, _names(Path(folder)))
         if not report.exists():
             raise HostedError(f"{path.name} ended with exit code {code} before the run did", code or 1)
         outcome = json.loads(report.read_text())
@@ -185,27 +187,30 @@ def _check(path: Path, machine: Machine, ranks: int, compute: float | None) -> N
         raise UsageError(f"expected a factor on computation that is not negative, found {compute}")
 
 
-def _check_kind(path: Path, sort: Kind, ranks: int, *, isolate: bool) -> None:
-    """Refuse a program that cannot run as what it is."""
+def _check_kind(path: Path, sort: Kind, ranks: int, *, isolate: bool) -> Path:
+    """Refuse a program that cannot run as what it is; the library that it finds in place of MPI."""
+    library = library_path()
     if sort is Kind.SCRIPT:
         require("running scripts with mpi4py in virtual time", "run")
     else:
         if not os.access(path, os.X_OK):
             raise UsageError(f"{path} may not be run: `chmod +x` allows it")
         if sort is Kind.COMPILED:
-            _check_linkage(path)
+            library = _check_linkage(path)
     if sort is not Kind.SCRIPT or isolate:
         limits.check(ranks)
+    return library
 
 
 _MPICH = ("libmpi.so.12", "libmpich.so.12")
 """Names by which programs that were built for MPICH's interface ask for MPI: upstream's and Debian's."""
 
-_OTHERS = {"libmpi.so.40": "Open MPI", "libmpi.so.20": "Open MPI", "libmpi_abi.so": "the standard's binary interface"}
+_OTHERS = {"libmpi.so.20": "Open MPI 2", "libmpi.so.1": "Open MPI 1", "libmpi_abi.so": "the standard's interface"}
+"""Libraries of MPI whose interface none of weft's has; `libmpi.so.12` is MPICH's."""
 
 
-def _check_linkage(path: Path) -> None:
-    """Refuse a compiled program that would not find the library, and say why."""
+def _check_linkage(path: Path) -> Path:
+    """The library that a compiled program finds in place of its MPI; refuses one that would not, and says why."""
     try:
         linked: Linkage = linkage(path)
     except ValueError as error:
@@ -215,15 +220,22 @@ def _check_linkage(path: Path) -> None:
         raise UsageError(f"{path} was compiled for {linked.architecture}, and this processor is {here}")
     if linked.needed is None:
         raise UsageError(
-            f"{path} is linked statically: its MPI cannot be replaced; link it with the shared library of MPICH"
+            f"{path} is linked statically: its MPI cannot be replaced; link it with the shared library of MPICH or "
+            "Open MPI"
         )
-    for name in linked.needed:
-        other = next((other for prefix, other in _OTHERS.items() if name.startswith(prefix)), None)
+    loaded = libraries(path)
+    if OPEN_MPI_NAME in loaded:
+        if not open_mpi_path().exists():
+            raise UsageError(f"{path} was built for Open MPI, whose interface this installation of weft lacks")
+        return open_mpi_path()
+    for name in set(loaded) - set(_MPICH):
+        other = next((other for start, other in _OTHERS.items() if name == start or name.startswith(f"{start}.")), None)
         if other is not None:
             raise UsageError(
-                f"{path} was built for {other} ({name}); programs built for MPICH or what shares its binary interface "
-                "run in virtual time so far: compile it with MPICH's mpicc"
+                f"{path} was built for {other} ({name}); programs built for MPICH, what shares its binary interface, "
+                "or Open MPI 3 to 5 run in virtual time"
             )
+    return library_path()
 
 
 def _names(folder: Path) -> dict[str, str]:
@@ -236,6 +248,7 @@ def _names(folder: Path) -> dict[str, str]:
     return {
         "LD_LIBRARY_PATH": str(names) if not libraries else f"{names}:{libraries}",
         "MPI4PY_MPIABI": "mpich",
+        "WEFT_RUN_LIBRARY": str(library_path()),
     }
 
 

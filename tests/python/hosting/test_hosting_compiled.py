@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import weft
-from weft.hosting.library import path
+from weft.hosting.library import open_mpi_path, path
 from weft.hosting.run import run
 from weft.launch.mpiexec import command
 
@@ -79,6 +79,19 @@ def test_what_is_printed_in_virtual_time_is_what_real_mpi_prints(tmp_path, sourc
         assert expected
         for machine in ("ipsc860", "frontera"):
             assert virtual(program, ranks=ranks, machine=machine) == expected
+
+
+@pytest.mark.skipif(not open_mpi_path().exists(), reason="the library with Open MPI's interface is not built")
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
+def test_a_program_prints_the_same_whichever_interface_it_was_compiled_for(tmp_path, source):
+    """The programs with position-independent code and without, which have copies of the library's objects."""
+    expected = virtual(compiled(source, tmp_path), ranks=5)
+    header = source.parent / "openmpi"
+    for name, options in (("pie", []), ("plain", ["-no-pie"])):
+        program = tmp_path / name
+        cc = ["cc", "-O1", *options, f"-I{header}", "-o", str(program), str(source), str(open_mpi_path())]
+        subprocess.run(cc, check=True)
+        assert virtual(program, ranks=5) == expected
 
 
 def test_long_messages_arrive_whole_whatever_their_length(tmp_path):
@@ -211,7 +224,7 @@ def test_a_binary_linked_statically_or_to_another_mpi_is_refused_by_name(tmp_pat
     subprocess.run(["cc", "-shared", f"-Wl,-soname,{other.name}", "-o", str(other), "-xc", "/dev/null"], check=True)
     program = tmp_path / "other"
     subprocess.run(["cc", "-Wl,--no-as-needed", "-o", str(program), str(source), str(other)], check=True)
-    with pytest.raises(weft.UsageError, match=r"was built for Open MPI \(libmpi.so.20\)"):
+    with pytest.raises(weft.UsageError, match=r"was built for Open MPI 2 \(libmpi.so.20\)"):
         run(program, on="ipsc860", ranks=2)
 
 
