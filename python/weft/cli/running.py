@@ -16,6 +16,7 @@ weft run --on frontera -n 256 program.py --steps 10  # what follows the script i
 weft run --on frontera -n 256 ./program  # a compiled program, as it was built against MPICH: a process for each rank
 weft run --on frontera -n 8 --isolate program.py  # a script whose ranks are processes too
 weft run --on here.toml -n 2 --compute 1 program.py  # computation takes what it takes here
+weft run --on here -n 2 ./program  # on real MPI, on this machine: nothing is replaced
 """
 
 
@@ -30,7 +31,9 @@ def run(
         Path, typer.Argument(help="A script of Python that uses mpi4py, or a program compiled against MPICH, as it is.")
     ],
     arguments: Annotated[list[str] | None, typer.Argument(help="What the program is called with.")] = None,
-    on: Annotated[str, typer.Option("--on", help="The machine: a name of the catalogue or a machine file.")] = "",
+    on: Annotated[
+        str, typer.Option("--on", help="The machine: a name of the catalogue or a machine file; here: on real MPI.")
+    ] = "",
     ranks: Annotated[int, typer.Option("-n", "--ranks", min=1, help="How many ranks run, rank r on node r.")] = 2,
     compute: Annotated[
         float | None,
@@ -61,6 +64,9 @@ def run(
     except HostedError as error:
         errors.say(str(error))
         raise typer.Exit(error.code) from None
+    if outcome.messages is None:
+        print(f"weft: {ranks} ranks on real MPI: {units.seconds(outcome.makespan)} with their start", file=sys.stderr)
+        raise typer.Exit(outcome.code)
     counted = "takes no time" if compute is None else f"takes {compute:g} times its processor time here"
     print(
         f"weft: {ranks} ranks on {outcome.machine}: {units.seconds(outcome.makespan)} of virtual time, "

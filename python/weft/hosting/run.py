@@ -16,7 +16,7 @@ from weft._core import Machine, RunError, UsageError
 from weft.catalogue import machine as find_machine
 from weft.catalogue import passes_messages
 from weft.extras import require
-from weft.hosting import limits
+from weft.hosting import here, limits
 from weft.hosting.binary import Kind, Linkage, kind, libraries, linkage
 from weft.hosting.library import OPEN_MPI_NAME, open_mpi_path
 from weft.hosting.library import path as library_path
@@ -31,17 +31,17 @@ class HostedRun:
     Attributes
     ----------
     machine
-        The name of the machine.
+        The name of the machine; `here` for a run on real MPI.
     ranks
         How many ranks ran.
     makespan
-        When the last rank finished, in seconds of virtual time.
+        When the last rank finished, in seconds of virtual time; on real MPI, how long the launch took.
     finished
-        When each rank finished, in seconds of virtual time.
+        When each rank finished, in seconds of virtual time; empty on real MPI.
     messages
-        Messages that entered the network.
+        Messages that entered the network; None on real MPI, which does not tell.
     codes
-        The exit code of each rank's program.
+        The exit code of each rank's program; on real MPI, that of the launcher.
     compute
         The factor on processor time measured here that computation between calls counts with; None: it takes no time.
     """
@@ -50,7 +50,7 @@ class HostedRun:
     ranks: int
     makespan: float
     finished: tuple[float, ...]
-    messages: int
+    messages: int | None
     codes: tuple[int, ...]
     compute: float | None
 
@@ -90,7 +90,8 @@ def run(
     *arguments
         What it is called with.
     on
-        Name of a machine of the catalogue, path of a machine file, or a machine.
+        Name of a machine of the catalogue, path of a machine file, or a machine; `here` runs the program on real MPI
+        on this one, with the launcher that `weft measure` takes.
     ranks
         How many ranks run, rank r on node r.
     compute
@@ -116,6 +117,8 @@ def run(
     ...     run(script, on="ipsc860", ranks=8).messages  # a barrier takes three rounds, and MPI_Finalize one more
     48
     """
+    if on == here.HERE:
+        return _run_here(program, arguments, ranks, compute, isolate=isolate)
     described = on if isinstance(on, Machine) else find_machine(on)
     path = _found(program)
     _check(path, described, ranks, compute)
@@ -134,8 +137,7 @@ def run(
         if sort is Kind.SCRIPT and not isolate:
             code = _start("weft.hosting", request | {"script": str(path.resolve()), "arguments": list(arguments)})
         else:
-            interpreter = [sys.executable] if sort is Kind.SCRIPT else []
-            command = [*interpreter, str(path.resolve()), *arguments]
+            command = _command(path, sort, arguments)
             # Python has its modules to load; a program has at least the libraries of C and of MPI.
             each = _PYTHON_BYTES if sort is Kind.SCRIPT else _PROGRAM_BYTES
             own = {"program": command, "each": each, "library": str(library)}
@@ -154,6 +156,25 @@ def run(
         tuple(outcome["codes"]),
         compute,
     )
+
+
+def _run_here(
+    program: str | os.PathLike[str], arguments: Sequence[str], ranks: int, compute: float | None, *, isolate: bool
+) -> HostedRun:
+    """Run a program on real MPI."""
+    path = _found(program)
+    if not path.is_file():
+        raise UsageError(f"{path}: there is no such program")
+    if compute is not None or isolate:
+        raise UsageError("on real MPI every rank is a process and computation takes its time: leave out what says more")
+    code, seconds = here.launch(_command(path, kind(path), arguments), ranks)
+    return HostedRun(here.HERE, ranks, seconds, (), None, (code,), None)
+
+
+def _command(path: Path, sort: Kind, arguments: Sequence[str]) -> list[str]:
+    """What starts one rank."""
+    interpreter = [sys.executable] if sort is Kind.SCRIPT else []
+    return [*interpreter, str(path.resolve()), *arguments]
 
 
 _PYTHON_BYTES = 24 << 20

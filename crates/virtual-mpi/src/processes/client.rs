@@ -1,7 +1,6 @@
 //! The side of a rank's process: commands are queued, and handed over when one needs an answer.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::fs::File;
 use std::future::Future;
 use std::io::ErrorKind;
@@ -9,6 +8,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
+use rustc_hash::FxHashMap;
 use serde::de::DeserializeOwned;
 use weft_base::Picos;
 use weft_comm::{Buffer, CommError, Payload, Received};
@@ -36,7 +36,7 @@ pub struct Connection {
     next: Cell<Id>,
     /// Requests that the program waits for, in the order in which it came upon them.
     awaited: RefCell<Vec<Id>>,
-    ready: RefCell<HashMap<Id, Arrived>>,
+    ready: RefCell<FxHashMap<Id, Arrived>>,
     /// A request need not be asked for at once: the program waits for nothing besides it.
     lazy: Cell<bool>,
     clock: Cell<Picos>,

@@ -105,7 +105,7 @@ fn start(request: &Request, machine: &Machine) -> Result<Rc<Run>, Report> {
         slot.begin();
         let child = Child::start(&request.program, rank, &memory, &request.library)
             .map_err(|error| unable(&format!("rank {rank} of {} cannot be started", request.program[0]), &error))?;
-        places.push(Rc::new(RefCell::new(Place { slot, child, call: String::new(), left: false })));
+        places.push(Rc::new(RefCell::new(Place { slot: Rc::new(slot), child, call: String::new(), left: false })));
     }
     // The ranks open the memory by this process's descriptor: it stays open as long as the run.
     let _ = std::os::fd::IntoRawFd::into_raw_fd(memory);

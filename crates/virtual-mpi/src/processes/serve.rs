@@ -1,12 +1,12 @@
 //! One rank as the simulator sees it: carries out what its process wants.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
+use rustc_hash::FxHashMap;
 use weft_base::Picos;
 use weft_comm::{Buffer, CommError, Communicator as _, Payload, Received};
 use weft_sim::{SimComm, SimReceive, SimSend};
@@ -21,7 +21,7 @@ const ANSWER_BYTES: usize = 16 << 10;
 /// What others may know of a rank.
 #[derive(Debug)]
 pub struct Place {
-    pub slot: Slot,
+    pub slot: Rc<Slot>,
     pub child: Child,
     /// The call of MPI that it is in.
     pub call: String,
@@ -65,14 +65,15 @@ pub struct Served {
     endpoint: SimComm,
     run: Rc<Run>,
     place: Rc<RefCell<Place>>,
+    slot: Rc<Slot>,
     phase: Phase,
-    requests: HashMap<Id, Request>,
+    requests: FxHashMap<Id, Request>,
     /// Receives of messages that a matched probe has taken out.
-    taken: Rc<RefCell<HashMap<Id, SimReceive>>>,
+    taken: Rc<RefCell<FxHashMap<Id, SimReceive>>>,
     /// Bytes of the message that is sent next.
     staged: Vec<u8>,
     /// Messages that the process fetches in parts.
-    fetched: HashMap<Id, Buffer>,
+    fetched: FxHashMap<Id, Buffer>,
 }
 
 /// What a command comes to.
@@ -88,15 +89,17 @@ enum Done {
 impl Served {
     pub fn new(endpoint: SimComm, run: &Rc<Run>) -> Served {
         let place = run.places[endpoint.rank()].clone();
+        let slot = place.borrow().slot.clone();
         Served {
             endpoint,
             run: run.clone(),
+            slot,
             place,
             phase: Phase::Running,
-            requests: HashMap::new(),
+            requests: FxHashMap::default(),
             taken: Rc::default(),
             staged: Vec::new(),
-            fetched: HashMap::new(),
+            fetched: FxHashMap::default(),
         }
     }
 
@@ -166,9 +169,8 @@ impl Served {
 
     /// Carries out the command at `position`; where the next one is.
     fn carry_out(&mut self, position: usize) -> Result<(Done, usize), CommError> {
-        let place = self.place.clone();
-        let place = place.borrow();
-        let commands = &place.slot.commands()[..place.slot.commands_len()];
+        let slot = self.slot.clone();
+        let commands = &slot.commands()[..slot.commands_len()];
         let unreadable = |error: postcard::Error| CommError::program(self.number(), format!("a command: {error}"));
         let (command, rest): (Command, _) = postcard::take_from_bytes(&commands[position..]).map_err(unreadable)?;
         let start = commands.len() - rest.len();
@@ -177,21 +179,20 @@ impl Served {
             Command::Abort { bytes, .. } => bytes as usize,
             _ => 0,
         };
-        let data = rest.get(..follow).ok_or_else(|| CommError::program(self.number(), "a command is cut"))?.to_vec();
-        drop(place);
+        let data = rest.get(..follow).ok_or_else(|| CommError::program(self.number(), "a command is cut"))?;
         Ok((self.execute(command, data)?, start + follow))
     }
 
-    fn execute(&mut self, command: Command, data: Vec<u8>) -> Result<Done, CommError> {
+    fn execute(&mut self, command: Command, data: &[u8]) -> Result<Done, CommError> {
         let endpoint = self.endpoint.clone();
         match command {
-            Command::Call { .. } => self.place.borrow_mut().call = String::from_utf8_lossy(&data).into_owned(),
-            Command::Data { .. } => self.staged.extend(data),
+            Command::Call { .. } => self.place.borrow_mut().call = String::from_utf8_lossy(data).into_owned(),
+            Command::Data { .. } => self.staged.extend_from_slice(data),
             Command::Send { id, context, rank, to, tag, phantom, synchronous, .. } => {
                 let comm = endpoint.within(rank as usize, context);
                 let send = match phantom {
                     Some(bytes) => comm.isend(to as usize, tag.into(), Payload::Phantom(bytes as usize)),
-                    None => comm.isend_owned(to as usize, tag.into(), self.message(&data), synchronous),
+                    None => comm.isend_owned(to as usize, tag.into(), self.message(data), synchronous),
                 };
                 self.requests.insert(id, Request::Send(send));
             }
@@ -230,7 +231,7 @@ impl Served {
                 self.place.borrow_mut().left = true;
                 return Ok(Done::Leave);
             }
-            other => return self.reply(other, &data),
+            other => return self.reply(other, data),
         }
         Ok(Done::Next)
     }
@@ -365,14 +366,13 @@ impl Served {
     /// Hands an answer, and the messages after it, to the process.
     fn answer(&self, answer: Answer, messages: &[Buffer]) {
         let reply = Reply { clock: self.endpoint.clock().0, now: self.endpoint.run_time().0, answer };
-        let place = self.place.borrow();
-        let area = place.slot.answers();
+        let area = self.slot.answers();
         let mut len = postcard::to_slice(&reply, area).map_or(0, |part| part.len());
         for message in messages {
             area[len..len + message.len()].copy_from_slice(message);
             len += message.len();
         }
-        place.slot.give_to_rank(len);
+        self.slot.give_to_rank(len);
     }
 }
 
@@ -417,7 +417,7 @@ async fn take(
     endpoint: SimComm,
     pattern: Pattern,
     message: Id,
-    taken: Rc<RefCell<HashMap<Id, SimReceive>>>,
+    taken: Rc<RefCell<FxHashMap<Id, SimReceive>>>,
     waits: bool,
 ) -> Outcome {
     let (from, tag) = pattern.selectors();
