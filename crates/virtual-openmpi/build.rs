@@ -7,9 +7,12 @@ use std::{env, fs, path::Path};
 const TABLE: &str = "../virtual-mpi/src/functions.txt";
 const HANDLES: &str = "src/handles.txt";
 
-/// Functions that `src/special.rs` has, whose translation is not that of their parameters one by one.
+/// Files with functions whose translation is not that of their parameters one by one.
+const BY_HAND: [&str; 2] = ["src/special.rs", "src/exchanges.rs"];
+
+/// The functions that those files have.
 fn special() -> Vec<String> {
-    let text = fs::read_to_string("src/special.rs").expect("the functions by hand");
+    let text = BY_HAND.map(|file| fs::read_to_string(file).expect("the functions by hand")).join("\n");
     let names = text.lines().filter_map(|line| line.trim().strip_prefix("pub unsafe extern \"C\" fn MPI_"));
     names.filter_map(|line| line.split('(').next()).map(str::to_owned).collect()
 }
@@ -250,7 +253,7 @@ fn write_objects(out: &mut String) {
 }
 
 fn main() {
-    for path in [TABLE, HANDLES, "src/special.rs"] {
+    for path in [TABLE, HANDLES].iter().chain(&BY_HAND) {
         println!("cargo::rerun-if-changed={path}");
     }
     let special = special();

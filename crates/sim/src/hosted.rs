@@ -132,6 +132,12 @@ impl SimComm {
         self.core().borrow_mut().wake_at(self.world_rank, time);
     }
 
+    /// Asks for this rank to be polled again, after others whose order with what it does does not matter: it has been
+    /// given what it waited for, and goes on elsewhere meanwhile.
+    pub fn defer(&self) {
+        self.core().borrow_mut().defer(self.world_rank);
+    }
+
     /// Moves this rank's clock to `time`, if it is not there yet.
     pub fn advance_to(&self, time: Picos) {
         let mut core = self.core().borrow_mut();

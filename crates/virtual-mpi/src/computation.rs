@@ -40,7 +40,7 @@ pub extern "C" fn weft_compute(flops: c_double, bytes: c_double) -> c_int {
 /// Both addresses are those of numbers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn weft_compute_(flops: *const c_double, bytes: *const c_double) {
-    // SAFETY: the caller says so.
+    // SAFETY: Fortran hands in the addresses of two variables of double precision.
     let (flops, bytes) = unsafe { (*flops, *bytes) };
     weft_compute(flops, bytes);
 }

@@ -19,15 +19,15 @@ fn is_number(keyval: c_int) -> bool {
 type Get = unsafe extern "C" fn(c_int, c_int, *mut c_void, *mut c_int) -> c_int;
 
 unsafe fn get(get: Get, object: c_int, keyval: c_int, value: *mut Aint, flag: *mut c_int) -> c_int {
-    let mut found: *mut c_void = std::ptr::null_mut();
+    let mut stored: *mut c_void = std::ptr::null_mut();
     // SAFETY: the library hands in where value and flag belong; the values of these attributes are addresses.
     unsafe {
-        let code = get(object, keyval, (&raw mut found).cast(), flag);
+        let code = get(object, keyval, (&raw mut stored).cast(), flag);
         if code == abi::SUCCESS && *flag != 0 {
             *value = match keyval {
-                abi::WIN_SIZE => found.cast::<Aint>().read(),
-                _ if is_number(keyval) => found.cast::<c_int>().read() as Aint,
-                _ => found.expose_provenance() as Aint,
+                abi::WIN_SIZE => stored.cast::<Aint>().read(),
+                _ if is_number(keyval) => stored.cast::<c_int>().read() as Aint,
+                _ => stored.expose_provenance() as Aint,
             };
         }
         code
@@ -48,7 +48,7 @@ macro_rules! attributes {
                 flag: *mut c_int,
                 _kind: c_int,
             ) -> c_int {
-                // SAFETY: the caller says so.
+                // SAFETY: value and flag are addresses of variables of the program, which the library of Fortran hands in.
                 unsafe { get($getter, object, keyval, value, flag) }
             }
 

@@ -458,5 +458,5 @@ pub fn set_current(rank: *const Rank) {
 /// The rank that calls.
 pub fn current() -> Option<&'static Rank> {
     // SAFETY: a rank lives until the process that hosts it ends, and calls come from one thread at a time.
-    unsafe { CURRENT.load(Ordering::Relaxed).as_ref() }.or_else(crate::processes::rank::begin)
+    unsafe { CURRENT.load(Ordering::Relaxed).as_ref() }
 }

@@ -6,60 +6,60 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use crate::translation::{Handle, Inner, Status, code_in, code_out, comm_out, datatype_out};
 
 /// So many different functions of a program may combine elements, or handle errors.
-const PLACES: usize = 64;
+const SLOTS: usize = 64;
 
-/// Functions of one kind; each has a place, whose stand-in calls it.
-pub struct Places([AtomicPtr<c_void>; PLACES]);
+/// Functions of one kind; each has a slot, whose stand-in calls it.
+pub struct Slots([AtomicPtr<c_void>; SLOTS]);
 
-impl Places {
-    const fn new() -> Places {
-        Places([const { AtomicPtr::new(std::ptr::null_mut()) }; PLACES])
+impl Slots {
+    const fn new() -> Slots {
+        Slots([const { AtomicPtr::new(std::ptr::null_mut()) }; SLOTS])
     }
 
-    fn get(&self, place: usize) -> *mut c_void {
-        self.0[place].load(Ordering::Acquire)
+    fn get(&self, slot: usize) -> *mut c_void {
+        self.0[slot].load(Ordering::Acquire)
     }
 
-    /// The place of a function: the one that it has, or the next.
-    pub fn place(&self, function: *const c_void) -> Option<usize> {
+    /// The slot of a function: the one that it has, or the next.
+    pub fn slot(&self, function: *const c_void) -> Option<usize> {
         let function = function.cast_mut();
-        self.0.iter().position(|place| {
-            let before = place.compare_exchange(std::ptr::null_mut(), function, Ordering::AcqRel, Ordering::Acquire);
+        self.0.iter().position(|slot| {
+            let before = slot.compare_exchange(std::ptr::null_mut(), function, Ordering::AcqRel, Ordering::Acquire);
             before.is_ok() || before == Err(function)
         })
     }
 }
 
-pub static OPERATIONS: Places = Places::new();
-pub static HANDLERS: Places = Places::new();
+pub static OPERATIONS: Slots = Slots::new();
+pub static HANDLERS: Slots = Slots::new();
 
 type Combine = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_int, *mut Handle);
 type Handler = unsafe extern "C" fn(*mut Handle, *mut c_int, ...);
 
-unsafe extern "C" fn combine<const PLACE: usize>(
+unsafe extern "C" fn combine<const SLOT: usize>(
     from: *mut c_void,
     into: *mut c_void,
     count: *mut c_int,
     datatype: *mut c_int,
 ) {
-    // SAFETY: the place has a function of this type, and the library hands in what it asks for.
+    // SAFETY: the slot has a function of this type, and the library hands in what it asks for.
     unsafe {
-        let function: Combine = std::mem::transmute(OPERATIONS.get(PLACE));
+        let function: Combine = std::mem::transmute(OPERATIONS.get(SLOT));
         let mut handle = datatype_out(*datatype);
         function(from, into, count, &raw mut handle);
     }
 }
 
-unsafe extern "C" fn handle_error<const PLACE: usize>(object: *mut c_int, code: *mut c_int) {
-    // SAFETY: the place has a function of this type, and the library hands in what it asks for.
+unsafe extern "C" fn handle_error<const SLOT: usize>(object: *mut c_int, code: *mut c_int) {
+    // SAFETY: the slot has a function of this type, and the library hands in what it asks for.
     unsafe {
-        let function: Handler = std::mem::transmute(HANDLERS.get(PLACE));
+        let function: Handler = std::mem::transmute(HANDLERS.get(SLOT));
         let (mut handle, mut outer) = (comm_out(*object), code_out(*code));
         function(&raw mut handle, &raw mut outer);
     }
 }
 
-macro_rules! places {
+macro_rules! slots {
     ($function:ident: $($first:literal)*) => {
         [$(
             $function::<$first> as *const c_void, $function::<{ $first + 1 }> as *const c_void,
@@ -70,16 +70,16 @@ macro_rules! places {
     };
 }
 
-/// The stand-in of the operation at a place.
-pub fn operation(place: usize) -> *const c_void {
-    let all: [*const c_void; PLACES] = places!(combine: 0 8 16 24 32 40 48 56);
-    all[place]
+/// The stand-in of the operation at a slot.
+pub fn operation(slot: usize) -> *const c_void {
+    let all: [*const c_void; SLOTS] = slots!(combine: 0 8 16 24 32 40 48 56);
+    all[slot]
 }
 
-/// The stand-in of the error handler at a place.
-pub fn handler(place: usize) -> *const c_void {
-    let all: [*const c_void; PLACES] = places!(handle_error: 0 8 16 24 32 40 48 56);
-    all[place]
+/// The stand-in of the error handler at a slot.
+pub fn handler(slot: usize) -> *const c_void {
+    let all: [*const c_void; SLOTS] = slots!(handle_error: 0 8 16 24 32 40 48 56);
+    all[slot]
 }
 
 pub type Copy = unsafe extern "C" fn(Handle, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int;
@@ -130,18 +130,22 @@ pub unsafe extern "C" fn delete_attribute(
     }
 }
 
+pub type Query = unsafe extern "C" fn(*mut c_void, *mut Status) -> c_int;
+pub type Free = unsafe extern "C" fn(*mut c_void) -> c_int;
+pub type Cancel = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
+
 /// The functions of a request that the program completes itself.
 pub struct Generalized {
-    pub query: unsafe extern "C" fn(*mut c_void, *mut Status) -> c_int,
-    pub free: unsafe extern "C" fn(*mut c_void) -> c_int,
-    pub cancel: unsafe extern "C" fn(*mut c_void, c_int) -> c_int,
+    pub query: Query,
+    pub free: Free,
+    pub cancel: Cancel,
     pub extra_state: *mut c_void,
 }
 
 /// # Safety
 /// The library calls it with the state of a generalized request, and a status.
 pub unsafe extern "C" fn query(state: *mut c_void, status: *mut Inner) -> c_int {
-    // SAFETY: the caller says so.
+    // SAFETY: the state is a `Generalized` until `free` is called, and the status is the library's.
     unsafe {
         let request = &*state.cast::<Generalized>();
         let mut outer = Status::from(*status);
@@ -154,7 +158,7 @@ pub unsafe extern "C" fn query(state: *mut c_void, status: *mut Inner) -> c_int 
 /// # Safety
 /// The library calls it once, with the state of a generalized request.
 pub unsafe extern "C" fn free(state: *mut c_void) -> c_int {
-    // SAFETY: the caller says so; the state was a box.
+    // SAFETY: the state was a box, and the library calls this once.
     unsafe {
         let request = Box::from_raw(state.cast::<Generalized>());
         code_in((request.free)(request.extra_state))
@@ -164,7 +168,7 @@ pub unsafe extern "C" fn free(state: *mut c_void) -> c_int {
 /// # Safety
 /// The library calls it with the state of a generalized request.
 pub unsafe extern "C" fn cancel(state: *mut c_void, complete: c_int) -> c_int {
-    // SAFETY: the caller says so.
+    // SAFETY: the state is a `Generalized` until `free` is called.
     unsafe {
         let request = &*state.cast::<Generalized>();
         code_in((request.cancel)(request.extra_state, complete))

@@ -5,40 +5,11 @@ use std::ffi::{CStr, c_int, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::objects::KNOWN;
+use crate::objects::{KNOWN, Kind, Known};
 
 pub type Aint = isize;
 /// A handle of Open MPI's interface.
 pub type Handle = *mut c_void;
-
-/// The content of an object whose address is a handle. Programs that were linked to copy it have the number with it.
-pub const fn object<const WORDS: usize>(number: u32) -> [u32; WORDS] {
-    let mut words = [0; WORDS];
-    words[0] = number;
-    words
-}
-
-/// What handles are of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
-    Comm,
-    Group,
-    Datatype,
-    Op,
-    Request,
-    Message,
-    Info,
-    Errhandler,
-    Win,
-    File,
-}
-
-/// A predefined handle.
-pub struct Known {
-    pub name: &'static CStr,
-    pub handle: c_int,
-    pub kind: Kind,
-}
 
 /// A function of the library that stands in for MPICH, once it has been looked up.
 pub struct Function {
@@ -124,7 +95,7 @@ unsafe fn handle_in(handle: Handle) -> c_int {
     match handle.addr() {
         // What the program has made, and files; nothing of the program lies at the lowest addresses, nor its objects
         // there where the highest numbers of 32 bits are.
-        number @ (0..FIRST_ADDRESS | FIRST_MADE..=LAST_MADE) => number as u32 as c_int,
+        number @ (0..FIRST_ADDRESS | FIRST_CREATED..=LAST_CREATED) => number as u32 as c_int,
         // SAFETY: addresses are those of objects, which begin with the number.
         _ => unsafe { handle.cast::<c_int>().read() },
     }
@@ -133,8 +104,8 @@ unsafe fn handle_in(handle: Handle) -> c_int {
 /// No program has anything below this address: the first page that Linux lets it have.
 const FIRST_ADDRESS: usize = 0x1_0000;
 /// Numbers of what a program has made in MPICH's interface have their highest bit set.
-const FIRST_MADE: usize = 0x8000_0000;
-const LAST_MADE: usize = 0xffff_ffff;
+const FIRST_CREATED: usize = 0x8000_0000;
+const LAST_CREATED: usize = 0xffff_ffff;
 
 fn handle_out(handle: c_int, kind: Kind) -> Handle {
     let address = addresses().get(&(handle, is_apart(kind))).copied();
@@ -203,7 +174,7 @@ pub unsafe fn handles_in(
     translate: unsafe fn(Handle) -> c_int,
 ) -> Vec<c_int> {
     let count = if array.is_null() { 0 } else { count.max(0) as usize };
-    // SAFETY: the caller says so.
+    // SAFETY: an array that is read has so many handles.
     let read = |index| if reads { unsafe { translate(array.add(index).read()) } } else { 0 };
     (0..count).map(read).collect()
 }
@@ -214,7 +185,7 @@ pub unsafe fn handles_in(
 /// The array has so many.
 pub unsafe fn handles_out(array: *mut Handle, handles: &[c_int], translate: fn(c_int) -> Handle) {
     for (index, &handle) in handles.iter().enumerate() {
-        // SAFETY: the caller says so.
+        // SAFETY: the array of the program has an element for each handle.
         unsafe { array.add(index).write(translate(handle)) };
     }
 }
@@ -283,7 +254,7 @@ pub unsafe fn statuses_in(array: *const Status, count: c_int) -> Statuses {
     if array.is_null() {
         return Statuses(None);
     }
-    // SAFETY: the caller says so.
+    // SAFETY: the array of the program has so many statuses.
     let read = |index| unsafe { Inner::from(array.add(index).read()) };
     Statuses(Some((0..count.max(0) as usize).map(read).collect()))
 }
@@ -292,7 +263,7 @@ pub unsafe fn statuses_in(array: *const Status, count: c_int) -> Statuses {
 /// As of [`statuses_in`].
 pub unsafe fn statuses_out(array: *mut Status, statuses: &Statuses) {
     for (index, &status) in statuses.0.iter().flatten().enumerate() {
-        // SAFETY: the caller says so.
+        // SAFETY: the array of the program has an element for each status.
         unsafe { array.add(index).write(status.into()) };
     }
 }
@@ -358,7 +329,7 @@ pub fn distribution_argument_in(argument: c_int) -> c_int {
 /// # Safety
 /// The array has so many numbers.
 pub unsafe fn numbers_in(array: *const c_int, count: c_int, translate: fn(c_int) -> c_int) -> Vec<c_int> {
-    // SAFETY: the caller says so.
+    // SAFETY: the array of the program has so many numbers.
     (0..count.max(0) as usize).map(|index| translate(unsafe { array.add(index).read() })).collect()
 }
 

@@ -120,7 +120,7 @@ def run(
     if on == here.HERE:
         return _run_here(program, arguments, ranks, compute, isolate=isolate)
     described = on if isinstance(on, Machine) else find_machine(on)
-    path = _found(program)
+    path = _resolved(program)
     _check(path, described, ranks, compute)
     sort = kind(path)
     library = _check_kind(path, sort, ranks, isolate=isolate)
@@ -162,7 +162,7 @@ def _run_here(
     program: str | os.PathLike[str], arguments: Sequence[str], ranks: int, compute: float | None, *, isolate: bool
 ) -> HostedRun:
     """Run a program on real MPI."""
-    path = _found(program)
+    path = _resolved(program)
     if not path.is_file():
         raise UsageError(f"{path}: there is no such program")
     if compute is not None or isolate:
@@ -182,7 +182,7 @@ _PROGRAM_BYTES = 2 << 20
 """Memory that a rank with a process of its own takes at least, in bytes, before the program asks for any."""
 
 
-def _found(program: str | os.PathLike[str]) -> Path:
+def _resolved(program: str | os.PathLike[str]) -> Path:
     """The path of a program that is named."""
     path = Path(program)
     if not path.exists() and path.name == os.fspath(program):
@@ -245,6 +245,12 @@ def _check_linkage(path: Path) -> Path:
             "Open MPI"
         )
     loaded = libraries(path)
+    fortran = next((name for name in loaded if name.startswith(("libmpi_mpifh", "libmpi_usempi"))), None)
+    if fortran is not None:
+        raise UsageError(
+            f"{path} calls Open MPI from Fortran ({fortran}), whose library reaches into Open MPI itself: compile it "
+            "with MPICH's mpifort"
+        )
     if OPEN_MPI_NAME in loaded:
         if not open_mpi_path().exists():
             raise UsageError(f"{path} was built for Open MPI, whose interface this installation of weft lacks")

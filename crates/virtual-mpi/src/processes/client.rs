@@ -44,7 +44,7 @@ pub struct Connection {
     /// What is queued may have moved the clock.
     stale: Cell<bool>,
     call: Cell<&'static str>,
-    told: Cell<&'static str>,
+    sent_call: Cell<&'static str>,
     left: Cell<bool>,
 }
 
@@ -91,7 +91,7 @@ impl Connection {
             now: Cell::new(Picos::ZERO),
             stale: Cell::new(true),
             call: Cell::new(""),
-            told: Cell::new(""),
+            sent_call: Cell::new(""),
             left: Cell::new(false),
         }
     }
@@ -159,7 +159,7 @@ impl Connection {
     /// Tells which call of MPI the rank is in, before it may wait there.
     pub fn tell_call(&self) {
         let call = self.call.get();
-        if !std::ptr::eq(self.told.replace(call), call) {
+        if !std::ptr::eq(self.sent_call.replace(call), call) {
             self.write(&Command::Call { bytes: call.len() as u32 }, call.as_bytes());
         }
     }

@@ -12,7 +12,7 @@ use weft_sim::{Options, Outcome, Placement, SimComm, run_with};
 
 use super::children::{self, Child, Signals};
 use super::codec::Setup;
-use super::serve::{Aborted, Place, Run, Served};
+use super::serve::{Aborted, Process, Run, Served};
 use super::shared::{self, Slot};
 
 /// What is to be run.
@@ -81,8 +81,8 @@ fn run(request: &Request) -> Result<Report, Report> {
         Ok(outcome) => finish(&run, &outcome),
         Err(error) => why(&run, error),
     };
-    for place in &run.places {
-        place.borrow_mut().child.kill();
+    for process in &run.processes {
+        process.borrow_mut().child.kill();
     }
     drop(signals);
     Ok(report)
@@ -99,17 +99,17 @@ fn start(request: &Request, machine: &Machine) -> Result<Rc<Run>, Report> {
     let header = serde_json::to_vec(&setup).map_err(|error| unable("the run cannot be described", &error))?;
     let memory =
         shared::create(request.ranks, &header).map_err(|error| unable("no memory to share with ranks", &error))?;
-    let mut places = Vec::with_capacity(request.ranks);
+    let mut processes = Vec::with_capacity(request.ranks);
     for rank in 0..request.ranks {
         let slot = Slot::open(&memory, rank).map_err(|error| unable("no memory to share with a rank", &error))?;
         slot.begin();
         let child = Child::start(&request.program, rank, &memory, &request.library)
             .map_err(|error| unable(&format!("rank {rank} of {} cannot be started", request.program[0]), &error))?;
-        places.push(Rc::new(RefCell::new(Place { slot: Rc::new(slot), child, call: String::new(), left: false })));
+        processes.push(Rc::new(RefCell::new(Process { slot: Rc::new(slot), child, call: String::new(), left: false })));
     }
     // The ranks open the memory by this process's descriptor: it stays open as long as the run.
     let _ = std::os::fd::IntoRawFd::into_raw_fd(memory);
-    Ok(Rc::new(Run { places, aborted: RefCell::default() }))
+    Ok(Rc::new(Run { processes, aborted: RefCell::default() }))
 }
 
 /// What ranks are told; from a run of nobody, which knows the machine's costs.
@@ -129,7 +129,8 @@ fn setup(request: &Request, machine: &Machine) -> Result<Setup, RunError> {
 
 /// Waits for the processes, which communicate no more, and reports.
 fn finish(run: &Run, outcome: &Outcome<()>) -> Report {
-    let codes = run.places.iter().map(|place| place.borrow_mut().child.finish().map_or(130, children::End::code));
+    let codes =
+        run.processes.iter().map(|process| process.borrow_mut().child.finish().map_or(130, children::End::code));
     let codes: Vec<i32> = codes.collect();
     if children::is_interrupted() {
         return Report { code: 130, ..failed("the run was interrupted".to_owned()) };
@@ -158,7 +159,7 @@ fn why(run: &Run, error: RunError) -> Report {
 
 /// The calls of MPI that ranks are in which have not come to their end.
 fn calls(run: &Run) -> Vec<(usize, String)> {
-    let places = run.places.iter().enumerate();
-    let waiting = places.filter(|(_, place)| !place.borrow().left);
-    waiting.map(|(rank, place)| (rank, place.borrow().call.clone())).collect()
+    let processes = run.processes.iter().enumerate();
+    let waiting = processes.filter(|(_, process)| !process.borrow().left);
+    waiting.map(|(rank, process)| (rank, process.borrow().call.clone())).collect()
 }

@@ -20,7 +20,7 @@ const ANSWER_BYTES: usize = 16 << 10;
 
 /// What others may know of a rank.
 #[derive(Debug)]
-pub struct Place {
+pub struct Process {
     pub slot: Rc<Slot>,
     pub child: Child,
     /// The call of MPI that it is in.
@@ -37,7 +37,7 @@ pub struct Aborted {
 
 /// What the ranks of a run share in the hub.
 pub struct Run {
-    pub places: Vec<Rc<RefCell<Place>>>,
+    pub processes: Vec<Rc<RefCell<Process>>>,
     pub aborted: RefCell<Option<Aborted>>,
 }
 
@@ -64,7 +64,7 @@ enum Phase {
 pub struct Served {
     endpoint: SimComm,
     run: Rc<Run>,
-    place: Rc<RefCell<Place>>,
+    process: Rc<RefCell<Process>>,
     slot: Rc<Slot>,
     phase: Phase,
     requests: FxHashMap<Id, Request>,
@@ -88,13 +88,13 @@ enum Done {
 
 impl Served {
     pub fn new(endpoint: SimComm, run: &Rc<Run>) -> Served {
-        let place = run.places[endpoint.rank()].clone();
-        let slot = place.borrow().slot.clone();
+        let process = run.processes[endpoint.rank()].clone();
+        let slot = process.borrow().slot.clone();
         Served {
             endpoint,
             run: run.clone(),
             slot,
-            place,
+            process,
             phase: Phase::Running,
             requests: FxHashMap::default(),
             taken: Rc::default(),
@@ -138,6 +138,9 @@ impl Served {
                         return Poll::Pending;
                     }
                     self.answer_ready(ready);
+                    // Others that receive at this moment run beside it; what all want then comes in the same order.
+                    self.endpoint.defer();
+                    return Poll::Pending;
                 }
             }
         }
@@ -145,8 +148,8 @@ impl Served {
 
     /// Waits for commands of the process; how the rank ends, where the process has.
     fn await_process(&self) -> Option<Result<(), CommError>> {
-        let mut place = self.place.borrow_mut();
-        let Place { slot, child, .. } = &mut *place;
+        let mut process = self.process.borrow_mut();
+        let Process { slot, child, .. } = &mut *process;
         let end = slot.await_hub(children::watched(), || {
             if children::is_interrupted() { Some(End::Signalled(libc::SIGINT)) } else { child.ended() }
         })?;
@@ -156,10 +159,10 @@ impl Served {
         }
         let came = slot.process().is_some();
         if !came && end == End::Exited(0) {
-            place.left = true;
+            process.left = true;
             return Some(Ok(()));
         }
-        let call = if place.call.is_empty() { "its first call of MPI" } else { place.call.as_str() };
+        let call = if process.call.is_empty() { "its first call of MPI" } else { process.call.as_str() };
         let phase = if came { format!("before MPI_Finalize, after {call}") } else { "before it called MPI".to_owned() };
         let message = format!("the process {end} {phase}");
         let code = end.code();
@@ -186,7 +189,7 @@ impl Served {
     fn execute(&mut self, command: Command, data: &[u8]) -> Result<Done, CommError> {
         let endpoint = self.endpoint.clone();
         match command {
-            Command::Call { .. } => self.place.borrow_mut().call = String::from_utf8_lossy(data).into_owned(),
+            Command::Call { .. } => self.process.borrow_mut().call = String::from_utf8_lossy(data).into_owned(),
             Command::Data { .. } => self.staged.extend_from_slice(data),
             Command::Send { id, context, rank, to, tag, phantom, synchronous, .. } => {
                 let comm = endpoint.within(rank as usize, context);
@@ -228,7 +231,7 @@ impl Served {
             Command::LeaveCollective => endpoint.leave_collective(),
             Command::BeginLook => endpoint.begin_look(),
             Command::Leave => {
-                self.place.borrow_mut().left = true;
+                self.process.borrow_mut().left = true;
                 return Ok(Done::Leave);
             }
             other => return self.reply(other, data),
@@ -422,9 +425,9 @@ async fn take(
 ) -> Outcome {
     let (from, tag) = pattern.selectors();
     let comm = endpoint.within(pattern.rank as usize, pattern.context);
-    let found = if waits { comm.take_next(from, tag).await.map(Some) } else { comm.take_arrived(from, tag).await };
-    let known = found.map(|found| {
-        found.map(|(status, receive)| {
+    let matched = if waits { comm.take_next(from, tag).await.map(Some) } else { comm.take_arrived(from, tag).await };
+    let known = matched.map(|matched| {
+        matched.map(|(status, receive)| {
             taken.borrow_mut().insert(message, receive);
             status
         })

@@ -21,13 +21,15 @@ const CONTROL_BYTES: usize = 4096;
 /// Whose turn it is.
 const HUB: u32 = 0;
 const RANK: u32 = 1;
+/// The rank's, and the hub sleeps until it is its own.
+const RANK_AWAITED: u32 = 2;
 /// The rank's, and the hub shall look what has become of its children.
-const RANK_WATCHED: u32 = 2;
+const RANK_WATCHED: u32 = 3;
 
 /// The words of a slot.
 #[repr(C)]
 struct Control {
-    turn: AtomicU32,
+    side: AtomicU32,
     commands: AtomicU32,
     answers: AtomicU32,
     /// The number of the process that has come for the rank; 0 before.
@@ -55,6 +57,7 @@ impl Mapping {
     }
 
     /// The bytes from `start` on.
+    #[expect(clippy::mut_from_ref, reason = "the memory is that of the side whose turn it is")]
     fn bytes(&self, start: usize, len: usize) -> &mut [u8] {
         assert!(start + len <= self.bytes, "bytes outside of the mapping");
         // SAFETY: they are within the mapping, and only the side whose turn it is touches them.
@@ -135,9 +138,9 @@ impl Slot {
         Some(self.control().process.load(Ordering::Acquire)).filter(|&process| process != 0)
     }
 
-    /// Whether it is the hub's turn.
+    /// Whether it is the hub's side.
     pub fn is_at_hub(&self) -> bool {
-        self.control().turn.load(Ordering::Acquire) == HUB
+        self.control().side.load(Ordering::Acquire) == HUB
     }
 
     /// Comes for the rank; false where another process has.
@@ -145,35 +148,33 @@ impl Slot {
         self.control().process.compare_exchange(0, process, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
-    /// At the start it is the rank's turn.
+    /// At the start it is the rank's side.
     pub fn begin(&self) {
-        self.control().turn.store(RANK, Ordering::Release);
+        self.control().side.store(RANK, Ordering::Release);
     }
 
     /// The rank hands over `len` bytes of commands.
     pub fn give_to_hub(&self, len: usize) {
-        self.control().commands.store(len as u32, Ordering::Relaxed);
-        self.pass(HUB);
+        let control = self.control();
+        control.commands.store(len as u32, Ordering::Relaxed);
+        if control.side.swap(HUB, Ordering::AcqRel) != RANK {
+            wake(&control.side);
+        }
     }
 
     /// The hub hands over `len` bytes of answers.
     pub fn give_to_rank(&self, len: usize) {
-        self.control().answers.store(len as u32, Ordering::Relaxed);
-        self.pass(RANK);
-    }
-
-    fn pass(&self, to: u32) {
-        let turn = &self.control().turn;
-        turn.store(to, Ordering::Release);
-        // SAFETY: the word is mapped; the call only wakes those who wait for it.
-        unsafe { libc::syscall(libc::SYS_futex, turn.as_ptr(), libc::FUTEX_WAKE, 1) };
+        let control = self.control();
+        control.answers.store(len as u32, Ordering::Relaxed);
+        control.side.store(RANK, Ordering::Release);
+        wake(&control.side);
     }
 
     /// Waits for the rank's turn; `look` is called whenever that takes long.
     pub fn await_rank(&self, mut look: impl FnMut()) {
-        let turn = &self.control().turn;
-        while turn.load(Ordering::Acquire) == HUB {
-            if !wait(turn, HUB) {
+        let side = &self.control().side;
+        while side.load(Ordering::Acquire) == HUB {
+            if !wait(side, HUB) {
                 look();
             }
         }
@@ -182,28 +183,39 @@ impl Slot {
     /// Waits for the hub's turn; `look` is called when a signal came and whenever it takes long, and ends the wait with
     /// what it gives.
     pub fn await_hub<T>(&self, watched: &Watched, mut look: impl FnMut() -> Option<T>) -> Option<T> {
-        let turn = &self.control().turn;
-        watched.set(turn);
+        let side = &self.control().side;
+        if side.load(Ordering::Acquire) == HUB {
+            return None;
+        }
+        watched.set(side);
         let result = loop {
-            match turn.load(Ordering::Acquire) {
-                HUB => break None,
-                RANK_WATCHED => {
-                    let _ = turn.compare_exchange(RANK_WATCHED, RANK, Ordering::AcqRel, Ordering::Acquire);
-                }
-                _ => {
-                    wait(turn, RANK);
-                    if turn.load(Ordering::Acquire) == HUB {
-                        break None;
-                    }
-                }
-            }
+            // Looked at before each sleep: a child that ended before the word was watched has disturbed nobody.
             if let Some(result) = look() {
                 break Some(result);
+            }
+            let before = side.compare_exchange(RANK, RANK_AWAITED, Ordering::AcqRel, Ordering::Acquire);
+            match before {
+                Err(HUB) => break None,
+                Err(RANK_WATCHED) => {
+                    let _ = side.compare_exchange(RANK_WATCHED, RANK, Ordering::AcqRel, Ordering::Acquire);
+                }
+                _ => {
+                    wait(side, RANK_AWAITED);
+                }
+            }
+            if side.load(Ordering::Acquire) == HUB {
+                break None;
             }
         };
         watched.clear();
         result
     }
+}
+
+/// Wakes who sleeps on the word.
+fn wake(word: &AtomicU32) {
+    // SAFETY: the word is mapped; the call only wakes those who wait for it.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, 1) };
 }
 
 /// Sleeps while the word has this value; false after so long that it is worth to look around.
@@ -237,8 +249,10 @@ impl Watched {
         let word = self.0.load(Ordering::SeqCst);
         if !word.is_null() {
             // SAFETY: the word is mapped while it is set here.
-            let turn = unsafe { AtomicU32::from_ptr(word) };
-            let _ = turn.compare_exchange(RANK, RANK_WATCHED, Ordering::SeqCst, Ordering::SeqCst);
+            let side = unsafe { AtomicU32::from_ptr(word) };
+            for state in [RANK, RANK_AWAITED] {
+                let _ = side.compare_exchange(state, RANK_WATCHED, Ordering::SeqCst, Ordering::SeqCst);
+            }
         }
     }
 }
