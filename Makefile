@@ -22,7 +22,7 @@ export PYO3_PYTHON := $(abspath $(BIN)/python)
 # The library that programs are loaded with in place of MPI, beside the Python sources that load it.
 STAND_IN := python/weft/hosting/lib
 
-RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name '*.toml' -o -name 'functions.txt' 2>/dev/null)
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name '*.toml' -o -name 'functions.txt' -o -name 'handles.txt' 2>/dev/null)
 
 .PHONY: setup wheel check-wheel study test test-rust test-python fuzz loom bench lint format clean
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import weft
+from weft.hosting import limits
 from weft.hosting.library import open_mpi_path, path
 from weft.hosting.run import run
 from weft.launch.mpiexec import command
@@ -138,6 +139,52 @@ def test_a_script_with_isolated_ranks_prints_and_takes_what_it_does_in_one_proce
         assert apart[0] == together[0] == 0, apart[2]
         assert sorted(apart[1].splitlines()) == sorted(together[1].splitlines())
         assert apart[2].splitlines()[-1] == together[2].splitlines()[-1]
+
+
+def test_declared_computation_takes_what_the_machine_file_says_in_every_kind_of_rank(tmp_path):
+    """On the iPSC/860, 1e9 operations of 0.05 us each, or 1e9 bytes at half of 0.0168 us each."""
+    script = tmp_path / "program.py"
+    script.write_text(
+        "import weft\nfrom mpi4py import MPI\nstart = MPI.Wtime()\nweft.compute(flops=1e9, bytes=8)\n"
+        "print('%.3f' % (MPI.Wtime() - start))\nstart = MPI.Wtime()\nweft.compute(bytes=1e10)\n"
+        "print('%.3f' % (MPI.Wtime() - start))\n"
+    )
+    body = """    double start = MPI_Wtime();
+    MPI_Pcontrol(2003134068, 1e9, 8.0);
+    MPI_Pcontrol(1);
+    printf("%.3f\\n", MPI_Wtime() - start);
+    start = MPI_Wtime();
+    MPI_Pcontrol(2003134068, 0.0, 1e10);
+    printf("%.3f\\n", MPI_Wtime() - start);
+"""
+    expected = ["50.000"] * 2 + ["84.000"] * 2
+    assert virtual(script, ranks=2) == virtual(written(body, tmp_path), ranks=2) == expected
+    assert sorted(weft_run(script, ranks=2, options=["--isolate"])[1].splitlines()) == expected
+
+
+def test_what_is_declared_is_an_amount():
+    with pytest.raises(weft.UsageError, match="expected amounts from 0 to 1e18, found -1"):
+        weft.compute(flops=-1)
+
+
+@pytest.mark.mpi
+def test_on_here_the_program_runs_on_real_mpi(tmp_path):
+    program = written('    printf("%d of %d\\n", rank, size);\n    if (rank == 1) exit(5);\n', tmp_path)
+    library = os.environ | {"LD_LIBRARY_PATH": str(INCLUDE.parent.parent / "lib")}
+    start = [sys.executable, "-m", "weft.cli.main", "run", "--on", "here", "-n", "2"]
+    done = subprocess.run([*start, str(program)], check=False, capture_output=True, text=True, timeout=60, env=library)
+    assert done.returncode == 5
+    assert "2 ranks on real MPI" in done.stderr
+    with pytest.raises(weft.UsageError, match="on real MPI every rank is a process"):
+        run(program, on="here", ranks=2, compute=1.0)
+
+
+def test_more_ranks_than_processes_are_refused_before_they_start(tmp_path, monkeypatch):
+    monkeypatch.setattr(limits, "_limits", lambda: [(70, "`ulimit -u` sets the limit")])
+    program = written("", tmp_path)
+    with pytest.raises(weft.UsageError, match="7 ranks are as many processes, and only 6 more may be started: `ulimit"):
+        run(program, on="ipsc860", ranks=7)
+    assert run(program, on="ipsc860", ranks=6).codes == (0,) * 6
 
 
 def test_a_deadlock_names_each_rank_and_its_call(tmp_path):
