@@ -20,10 +20,10 @@ use super::shared::{self, AREA_BYTES, Slot};
 pub const HUB_VARIABLE: &str = "WEFT_RUN_HUB";
 pub const RANK_VARIABLE: &str = "WEFT_RUN_RANK";
 
-/// A command without the bytes that follow it is no longer than this; lists of requests are cut.
+/// A command without the bytes that follow it is no longer than this.
 const COMMAND_BYTES: usize = 1024;
 
-/// So many requests are waited for at once at most.
+/// One command names so many requests at most.
 const PARKED_TOGETHER: usize = 128;
 
 /// Where a rank's process hands over what it wants.
@@ -272,7 +272,14 @@ impl Connection {
     /// Waits until one of the requests that were looked at is complete; without any, until the rank is woken.
     pub fn park(&self) {
         let mut ids = std::mem::take(&mut *self.awaited.borrow_mut());
-        ids.truncate(PARKED_TOGETHER);
+        if ids.len() > PARKED_TOGETHER {
+            // More than one command names: each is asked for by itself, and then whatever happens wakes the rank.
+            let complete: Vec<_> = ids.drain(..).filter_map(|id| Some((id, self.poll_at_once(id)?))).collect();
+            if !complete.is_empty() {
+                self.ready.borrow_mut().extend(complete);
+                return;
+            }
+        }
         self.tell_call();
         self.make_space();
         self.exchange(&Command::Park { ids }, &[]);

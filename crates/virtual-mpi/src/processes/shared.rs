@@ -256,3 +256,44 @@ impl Watched {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rank_and_the_hub_take_turns_and_read_what_the_other_has_written() {
+        let memory = create(2, b"to all ranks").unwrap();
+        assert_eq!(read_header(&memory).unwrap(), b"to all ranks");
+        let of_rank = memory.try_clone().unwrap();
+        let hub = Slot::open(&memory, 1).unwrap();
+        hub.begin();
+        let rank = std::thread::spawn(move || {
+            let slot = Slot::open(&of_rank, 1).unwrap();
+            assert!(slot.claim(7) && !slot.claim(8), "a rank is one process");
+            for round in 0..1000_u32 {
+                slot.commands()[..4].copy_from_slice(&round.to_ne_bytes());
+                slot.give_to_hub(4);
+                slot.await_rank(|| ());
+                assert_eq!(slot.answers()[..slot.answers_len()], (round + 1).to_ne_bytes());
+            }
+        });
+        let watched = Watched::new();
+        for round in 0..1000_u32 {
+            assert_eq!(hub.await_hub(&watched, || None::<()>), None);
+            assert_eq!(hub.commands()[..hub.commands_len()], round.to_ne_bytes());
+            hub.answers()[..4].copy_from_slice(&(round + 1).to_ne_bytes());
+            hub.give_to_rank(4);
+        }
+        rank.join().unwrap();
+        assert_eq!(hub.process(), Some(7));
+    }
+
+    #[test]
+    fn a_wait_for_a_rank_that_has_gone_is_ended_by_who_looks() {
+        let memory = create(1, b"").unwrap();
+        let slot = Slot::open(&memory, 0).unwrap();
+        slot.begin();
+        assert_eq!(slot.await_hub(&Watched::new(), || Some("gone")), Some("gone"));
+    }
+}
