@@ -149,4 +149,6 @@ fn main() {
     fs::write(Path::new(&folder).join("shells.rs"), out).expect("a writable folder");
     fs::write(Path::new(&folder).join("supported.rs"), supported).expect("a writable folder");
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libmpi.so.12");
+    // A tool that puts itself before MPI_Send calls PMPI_Send, which must not come back to it.
+    println!("cargo::rustc-cdylib-link-arg=-Wl,-Bsymbolic-functions");
 }

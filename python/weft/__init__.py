@@ -77,6 +77,7 @@ _HOMES = {
     "spread": "weft.pvar",
     "neighbor_alltoallv": "weft.distributed.neighbor",
     "report": "weft.reports",
+    "compute": "weft.hosting.computing",
     "run": "weft.hosting.run",
     "simulate": "weft.launch.simulate",
     "stencil": "weft.stencils",

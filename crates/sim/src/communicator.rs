@@ -19,7 +19,7 @@ use crate::request::{ReceiveKey, SendKey, Taken};
 use crate::trace::TraceKind;
 
 /// The most packets of one message: each is an event a link, and in memory while it is under way.
-const MAX_PACKETS: u64 = 1 << 22;
+pub(crate) const MAX_PACKETS: u64 = 1 << 22;
 
 /// The communicator of a rank in virtual time.
 #[derive(Clone)]

@@ -65,6 +65,11 @@ impl Costs {
         self.packets.map_or(1, |packets| bytes.div_ceil(packets.bytes).max(1))
     }
 
+    /// The length of the longest message that is cut into at most so many packets, in bytes.
+    pub fn longest(&self, packets: u64) -> u64 {
+        self.packets.map_or(u64::MAX, |each| each.bytes.saturating_mul(packets))
+    }
+
     /// Bytes on the wire of packet number `index` of a message of `bytes` bytes, or `None` when there is no such packet.
     pub fn packet(&self, bytes: u64, index: u64) -> Option<u64> {
         let Some(packets) = self.packets else {

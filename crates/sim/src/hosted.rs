@@ -5,9 +5,9 @@ use std::rc::Rc;
 
 use weft_base::Picos;
 use weft_comm::matching::Envelope;
-use weft_comm::{Buffer, CommError, Payload, Source, Status, Tag, TagSelector};
+use weft_comm::{Buffer, CollectiveKind, CommError, Payload, Source, Status, Tag, TagSelector};
 
-use super::communicator::{Group, Probe, ReceiveState, SendState, SimComm, SimReceive, SimSend};
+use super::communicator::{Group, MAX_PACKETS, Probe, ReceiveState, SendState, SimComm, SimReceive, SimSend};
 
 impl SimComm {
     /// A communicator whose rank `r` is rank `members[r]` of the whole run, and in which this rank is `rank`.
@@ -18,6 +18,21 @@ impl SimComm {
         let size = members.len() as u32;
         let group = Some(Rc::new(Group { members, sequence: Cell::new(0) }));
         SimComm { rank: rank as u32, size, context, group, files: OnceCell::new(), ..self.clone() }
+    }
+
+    /// As [`SimComm::regroup`], where the caller numbers those that it sends to by the whole run.
+    pub fn within(&self, rank: usize, context: u32) -> SimComm {
+        SimComm { rank: rank as u32, context, group: None, files: OnceCell::new(), ..self.clone() }
+    }
+
+    /// Notes that this rank enters a collective which its caller has numbered.
+    pub fn enter_numbered(&self, kind: CollectiveKind, sequence: u32) {
+        self.core().borrow_mut().enter_collective(self.world_rank, kind, sequence);
+    }
+
+    /// The length of the longest message that is simulated, in bytes.
+    pub fn longest_message(&self) -> u64 {
+        self.core().borrow().longest_message(MAX_PACKETS)
     }
 
     /// A context that no communicator has.
@@ -92,9 +107,19 @@ impl SimComm {
     /// then. Returns with what `poll` gives when the first of the others will be complete, in seconds, if that is known
     /// already.
     pub fn look<T>(&self, poll: impl FnOnce() -> T) -> (T, Option<Picos>) {
-        self.core().borrow_mut().begin_look();
+        self.begin_look();
         let result = poll();
-        (result, self.core().borrow_mut().end_look())
+        (result, self.end_look())
+    }
+
+    /// Begins what [`SimComm::look`] does at once.
+    pub fn begin_look(&self) {
+        self.core().borrow_mut().begin_look();
+    }
+
+    /// Ends it, with the time that it gives.
+    pub fn end_look(&self) -> Option<Picos> {
+        self.core().borrow_mut().end_look()
     }
 
     /// Waits until all that happens before this rank's time has happened.
@@ -105,6 +130,12 @@ impl SimComm {
     /// Asks for this rank to be polled at `time`.
     pub fn wake_at(&self, time: Picos) {
         self.core().borrow_mut().wake_at(self.world_rank, time);
+    }
+
+    /// Asks for this rank to be polled again, after others whose order with what it does does not matter: it has been
+    /// given what it waited for, and goes on elsewhere meanwhile.
+    pub fn defer(&self) {
+        self.core().borrow_mut().defer(self.world_rank);
     }
 
     /// Moves this rank's clock to `time`, if it is not there yet.

@@ -213,6 +213,9 @@ fn next_ready(core: &RefCell<Core>, watch: &Watch<'_>) -> Result<Option<u32>, Ru
             return Ok(Some(rank));
         }
         watch.step()?;
+        if core.release_deferred() {
+            continue;
+        }
         if !core.step() && !core.tell_quiet() {
             return Ok(None);
         }

@@ -2,6 +2,7 @@
 //! Cray MPI share (the MPICH ABI Compatibility Initiative; values from `mpi.h` of MPICH 4 and 5).
 
 use std::ffi::{c_int, c_void};
+use std::sync::atomic::AtomicPtr;
 
 pub type Aint = isize;
 pub type Comm = c_int;
@@ -157,10 +158,11 @@ static WEIGHTS_EMPTY_TARGET: c_int = 0;
 pub static MPI_UNWEIGHTED: Address = Address((&raw const UNWEIGHTED_TARGET).cast_mut());
 #[unsafe(no_mangle)]
 pub static MPI_WEIGHTS_EMPTY: Address = Address((&raw const WEIGHTS_EMPTY_TARGET).cast_mut());
+/// MPICH's library of Fortran writes these when it starts.
 #[unsafe(no_mangle)]
-pub static MPI_F_STATUS_IGNORE: Address = Address(std::ptr::null_mut());
+pub static MPI_F_STATUS_IGNORE: AtomicPtr<c_int> = AtomicPtr::new(std::ptr::null_mut());
 #[unsafe(no_mangle)]
-pub static MPI_F_STATUSES_IGNORE: Address = Address(std::ptr::null_mut());
+pub static MPI_F_STATUSES_IGNORE: AtomicPtr<c_int> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Sizes that are narrow in one function and wide in its twin.
 #[derive(Clone, Copy, Debug)]

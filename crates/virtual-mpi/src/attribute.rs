@@ -34,3 +34,25 @@ pub fn holds_objects(copy: *const c_void, delete: *const c_void) -> bool {
 /// Values by their kinds.
 #[derive(Debug, Default)]
 pub struct Attributes(pub RefCell<BTreeMap<c_int, *mut c_void>>);
+
+/// `MPI_COMM_DUP_FN` of programs: an attribute is copied as it is.
+///
+/// # Safety
+/// MPI calls it with the addresses of the copy and of what says that there is one.
+#[unsafe(no_mangle)]
+#[allow(non_snake_case, reason = "the name that programs were compiled with")]
+pub unsafe extern "C" fn MPIR_Dup_fn(
+    _object: c_int,
+    _keyval: c_int,
+    _extra_state: *mut c_void,
+    from: *mut c_void,
+    into: *mut c_void,
+    flag: *mut c_int,
+) -> c_int {
+    // SAFETY: MPI hands in the addresses of two variables of these types.
+    unsafe {
+        into.cast::<*mut c_void>().write(from);
+        flag.write(1);
+    }
+    0
+}

@@ -6,30 +6,30 @@ use std::rc::Rc;
 use weft_base::Operation as NodeOperation;
 use weft_comm::collective::{self, Choice};
 use weft_comm::{Buffer, CollectiveKind, Communicator as _, Payload, Source, Tag, Work};
-use weft_sim::{SimComm, SimReceive, SimSend};
 
 use crate::communicator::Links;
 use crate::datatype::Datatype;
 use crate::fault::{Fault, class};
+use crate::link::{self, Link};
 use crate::operation::Operation;
 
 /// One call of a collective on a link: its messages match among themselves only.
 struct Call<'a> {
-    link: &'a SimComm,
+    link: &'a Link,
     tag: Tag,
 }
 
 impl<'a> Call<'a> {
-    fn enter(link: &'a SimComm, kind: CollectiveKind) -> Call<'a> {
+    fn enter(link: &'a Link, kind: CollectiveKind) -> Call<'a> {
         let sequence = link.enter_collective(kind);
         Call { link, tag: Tag::Collective { kind, sequence } }
     }
 
-    fn isend(&self, to: usize, data: Buffer) -> SimSend {
+    fn isend(&self, to: usize, data: Buffer) -> link::Send {
         self.link.isend_owned(to, self.tag, data, false)
     }
 
-    fn irecv(&self, from: usize) -> SimReceive {
+    fn irecv(&self, from: usize) -> link::Receive {
         self.link.irecv(Source::Rank(from), self.tag.into(), Payload::Phantom(usize::MAX >> 1))
     }
 
@@ -83,7 +83,7 @@ pub async fn exchange_between(links: Links, mine: Buffer) -> Result<Buffer, Faul
 }
 
 /// A broadcast of which only the root knows the length.
-async fn broadcast_unknown(link: &SimComm, root: usize, data: Buffer) -> Result<Buffer, Fault> {
+async fn broadcast_unknown(link: &Link, root: usize, data: Buffer) -> Result<Buffer, Fault> {
     let len = Payload::of(&[data.len() as u64]);
     let len = collective::broadcast(link, root, len, Choice::Auto).await?;
     let len = len.values::<u64>().map_or(0, |values| values[0]) as usize;
@@ -303,7 +303,7 @@ pub struct Reducer {
 
 impl Reducer {
     /// `left ∘ right` for vectors of `count` elements.
-    async fn combine(&self, link: &SimComm, left: &Buffer, mut right: Buffer, count: usize) -> Buffer {
+    async fn combine(&self, link: &Link, left: &Buffer, mut right: Buffer, count: usize) -> Buffer {
         let shift = self.datatype.true_lb();
         let (input, inout) = (left.as_ptr().wrapping_offset(-shift), right.as_mut_ptr().wrapping_offset(-shift));
         // SAFETY: both hold `count` elements, as they lie in memory, from the first byte in use on.
@@ -353,7 +353,7 @@ impl Reducer {
 
 /// All vectors combined in the order of ranks, at the root.
 pub async fn reduce(
-    link: &SimComm,
+    link: &Link,
     root: usize,
     data: Buffer,
     count: usize,
@@ -437,7 +437,7 @@ pub async fn allreduce(links: Links, data: Buffer, count: usize, reducer: Reduce
 
 /// The vectors of this rank and those before it combined; if `exclusive`, without its own, and nothing on rank 0.
 pub async fn scan(
-    link: SimComm,
+    link: Link,
     data: Buffer,
     count: usize,
     reducer: Reducer,
@@ -491,7 +491,7 @@ pub async fn reduce_scatter(links: Links, data: Buffer, counts: Vec<usize>, redu
 
 /// A part to each of some ranks and one from each of others; a rank may be none, and come more than once.
 pub async fn neighbors(
-    link: SimComm,
+    link: Link,
     to: Vec<Option<usize>>,
     parts: Vec<Buffer>,
     from: Vec<Option<usize>>,

@@ -5,11 +5,11 @@ use std::ffi::c_int;
 use std::rc::Rc;
 
 use weft_comm::Communicator as _;
-use weft_sim::SimComm;
 
 use crate::abi::{self, Errhandler};
 use crate::attribute::Attributes;
 use crate::info::Info;
+use crate::link::Link;
 
 /// An ordered set of ranks of the whole run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,9 +61,9 @@ pub struct Neighbors {
 /// A communicator as one of its ranks sees it.
 pub struct Communicator {
     /// Messages: among the group, or to the other group and from it.
-    pub link: SimComm,
+    pub link: Link,
     /// Messages among the own group, where the communicator is between two.
-    pub local: Option<SimComm>,
+    pub local: Option<Link>,
     pub context: u32,
     pub group: Group,
     /// The other group.
@@ -79,7 +79,7 @@ pub struct Communicator {
 
 impl Communicator {
     /// Of a group, in which this rank is `rank`.
-    pub fn new(endpoint: &SimComm, rank: usize, group: Group, context: u32) -> Communicator {
+    pub fn new(endpoint: &Link, rank: usize, group: Group, context: u32) -> Communicator {
         let link = endpoint.regroup(rank, group.members.clone(), context);
         Communicator {
             link,
@@ -97,7 +97,7 @@ impl Communicator {
     }
 
     /// Between two groups.
-    pub fn between(endpoint: &SimComm, rank: usize, group: Group, remote: Group, contexts: (u32, u32)) -> Communicator {
+    pub fn between(endpoint: &Link, rank: usize, group: Group, remote: Group, contexts: (u32, u32)) -> Communicator {
         let own = Communicator::new(endpoint, rank, group, contexts.0);
         let link = endpoint.regroup(rank, remote.members.clone(), contexts.0);
         let local = endpoint.regroup(rank, own.group.members.clone(), contexts.1);
@@ -156,9 +156,9 @@ impl Communicator {
 #[derive(Clone)]
 pub struct Links {
     /// To the ranks of the group, or of the other group.
-    pub link: SimComm,
+    pub link: Link,
     /// Among the own group, where there are two.
-    pub own: Option<SimComm>,
+    pub own: Option<Link>,
 }
 
 /// Marks contexts that are made of a context and a number.

@@ -16,6 +16,7 @@ use weft_comm::{CommError, RunError};
 use weft_machine::Machine;
 use weft_sim::{Options, Outcome, Placement, SimComm, run_with};
 
+use crate::link::Link;
 use crate::rank::{Compute, Host, Rank, Setting, set_current};
 
 /// What the interpreter hands in.
@@ -176,7 +177,7 @@ fn run(request: &RunRequest, interface: Interface) -> Report {
 
 /// The program of one rank: each poll lets it go on until it waits.
 async fn host_rank(endpoint: SimComm, setting: Setting, host: Rc<Interpreter>) -> Result<(), CommError> {
-    let rank: &'static Rank = Box::leak(Box::new(Rank::new(endpoint, &setting)));
+    let rank: &'static Rank = Box::leak(Box::new(Rank::new(Link::Simulated(endpoint), &setting)));
     let number = rank.number();
     RANKS.with_borrow_mut(|known| known[number] = Some(rank));
     // SAFETY: there is a callable for every rank.

@@ -11,7 +11,6 @@ use std::task::{Context, Poll, Waker};
 
 use weft_base::Picos;
 use weft_comm::{Communicator as _, Work as Computation};
-use weft_sim::SimComm;
 
 use crate::abi::{self, kind};
 use crate::attribute::Keyval;
@@ -19,6 +18,7 @@ use crate::communicator::{Communicator, Group};
 use crate::datatype::{self, Datatype};
 use crate::fault::{Fault, class};
 use crate::info::Info;
+use crate::link::Link;
 use crate::operation::UserFunction;
 use crate::request::{Completion, Request};
 use crate::table::Table;
@@ -30,6 +30,9 @@ pub trait Host {
 
     /// Keeps an object of the interpreter that holds the programs, if one does.
     fn hold(&self, object: *mut c_void);
+
+    /// `rank` communicates no more.
+    fn leave(&self) {}
 
     /// Ends the whole run.
     fn abort(&self, rank: usize, code: c_int, message: &str) -> !;
@@ -52,7 +55,7 @@ pub struct Errhandler {
 
 /// A message taken out by a matched probe.
 pub struct Matched {
-    pub receive: RefCell<Option<weft_sim::SimReceive>>,
+    pub receive: RefCell<Option<crate::link::Receive>>,
     pub completed: crate::request::Completed,
     pub comm: c_int,
 }
@@ -68,7 +71,7 @@ pub enum Phase {
 /// A rank.
 pub struct Rank {
     /// Messages to all ranks of the run.
-    pub endpoint: SimComm,
+    pub endpoint: Link,
     host: Rc<dyn Host>,
     pub compute: Compute,
     /// The program's processor time when it last left MPI.
@@ -150,7 +153,7 @@ impl Shared {
 const ERRORS_KEPT: usize = 1024;
 
 impl Rank {
-    pub fn new(endpoint: SimComm, setting: &Setting) -> Rank {
+    pub fn new(endpoint: Link, setting: &Setting) -> Rank {
         let (number, size) = (endpoint.rank(), endpoint.size());
         let everyone = Group::of((0..size as u32).collect());
         let comm_world = Communicator::new(&endpoint, number, everyone, endpoint.context_of((0, 0, u32::MAX)));
@@ -207,6 +210,7 @@ impl Rank {
     /// The program has come back to MPI: what it computed takes its time.
     pub fn enter(&self, call: &'static str) {
         self.call.set(call);
+        self.endpoint.set_call(call);
         if let Compute::Measured { scale } = self.compute {
             let seconds = (processor_time() - self.left.get()) * scale;
             if seconds > 0.0 {
@@ -227,7 +231,9 @@ impl Rank {
         let mut future = pin!(future);
         let mut context = Context::from_waker(Waker::noop());
         loop {
-            if let Poll::Ready(result) = future.as_mut().poll(&mut context) {
+            let alone = self.active.borrow().is_empty();
+            let polled = self.endpoint.wait_alone(alone, || future.as_mut().poll(&mut context));
+            if let Poll::Ready(result) = polled {
                 return result;
             }
             self.progress();
@@ -339,6 +345,12 @@ impl Rank {
     /// Keeps an object of the interpreter that holds the programs.
     pub fn hold(&self, object: *mut c_void) {
         self.host.hold(object);
+    }
+
+    /// The program communicates no more.
+    pub fn finish(&self) {
+        self.phase.set(Phase::Finalized);
+        self.host.leave();
     }
 
     pub fn abort(&self, code: c_int, message: &str) -> ! {

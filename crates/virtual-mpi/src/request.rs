@@ -8,11 +8,11 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use weft_comm::{CommError, Payload, Received};
-use weft_sim::{SimReceive, SimSend};
 
 use crate::abi::{self, Status};
 use crate::datatype::Datatype;
 use crate::fault::Fault;
+use crate::link;
 
 /// What a complete operation tells.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +51,7 @@ pub type Work = Pin<Box<dyn Future<Output = Completion>>>;
 
 /// A receive whose message goes to the program's memory.
 pub struct Receive {
-    pub receive: SimReceive,
+    pub receive: link::Receive,
     pub buffer: *mut c_void,
     pub count: usize,
     pub datatype: Rc<Datatype>,
@@ -100,7 +100,7 @@ pub struct Generalized {
 
 /// Where an operation stands.
 pub enum State {
-    Send(SimSend),
+    Send(link::Send),
     Receive(Box<Receive>),
     Work(Work),
     Generalized,

@@ -5,12 +5,13 @@ use std::ffi::c_int;
 use crate::abi;
 use crate::errors::{self, Object};
 use crate::fault::{Answer, Fault, class};
+use crate::processes::rank::begin;
 use crate::rank::{Rank, current};
 
 /// A call of the program.
 #[inline]
 pub fn call(name: &'static str, object: Object, act: impl FnOnce(&Rank) -> Answer) -> c_int {
-    let Some(rank) = current() else {
+    let Some(rank) = current().or_else(begin) else {
         return outside(name);
     };
     if !rank.is_called_from_its_thread() {

@@ -13,7 +13,10 @@ from weft.cli import errors, teaching
 _EXAMPLES = """
 weft run --on ipsc860 -n 64 program.py  # a script with mpi4py on 64 nodes of an iPSC/860
 weft run --on frontera -n 256 program.py --steps 10  # what follows the script is the script's
+weft run --on frontera -n 256 ./program  # a compiled program, as it was built against MPICH: a process for each rank
+weft run --on frontera -n 8 --isolate program.py  # a script whose ranks are processes too
 weft run --on here.toml -n 2 --compute 1 program.py  # computation takes what it takes here
+weft run --on here -n 2 ./program  # on real MPI, on this machine: nothing is replaced
 """
 
 
@@ -24,9 +27,13 @@ def add_to(app: typer.Typer) -> None:
 
 
 def run(
-    script: Annotated[Path, typer.Argument(help="A script of Python that uses mpi4py, as it is.")],
-    arguments: Annotated[list[str] | None, typer.Argument(help="What the script finds in sys.argv.")] = None,
-    on: Annotated[str, typer.Option("--on", help="The machine: a name of the catalogue or a machine file.")] = "",
+    program: Annotated[
+        Path, typer.Argument(help="A script of Python that uses mpi4py, or a program compiled against MPICH, as it is.")
+    ],
+    arguments: Annotated[list[str] | None, typer.Argument(help="What the program is called with.")] = None,
+    on: Annotated[
+        str, typer.Option("--on", help="The machine: a name of the catalogue or a machine file; here: on real MPI.")
+    ] = "",
     ranks: Annotated[int, typer.Option("-n", "--ranks", min=1, help="How many ranks run, rank r on node r.")] = 2,
     compute: Annotated[
         float | None,
@@ -35,24 +42,31 @@ def run(
             "no time, and two runs are equal."
         ),
     ] = None,
+    isolate: Annotated[
+        bool, typer.Option("--isolate", help="Give the ranks of a script a process each; compiled programs have them.")
+    ] = False,
 ) -> None:
-    """A program of MPI on any machine: an unmodified script with mpi4py, in virtual time.
+    """A program of MPI on any machine: an unmodified script with mpi4py or a compiled program, in virtual time.
 
-    All ranks run in one process. Its MPI_Wtime is the time on the machine; when the last rank has finished, the
-    makespan is told on standard error. The exit code is the program's. A deadlock names each rank's call and line.
+    All ranks of a script run in one process; a compiled program has a process for each. Its MPI_Wtime is the time on
+    the machine; when the last rank has finished, the makespan is told on standard error. The exit code is the
+    program's. A deadlock names each rank's call, and the line of a script.
     """
     from weft import units
     from weft._core import UsageError
     from weft.hosting.run import HostedError
-    from weft.hosting.run import run as run_script
+    from weft.hosting.run import run as run_program
 
     if not on:
         raise UsageError("--on: which machine? `weft machines` lists those there are")
     try:
-        outcome = run_script(script, *(arguments or ()), on=on, ranks=ranks, compute=compute)
+        outcome = run_program(program, *(arguments or ()), on=on, ranks=ranks, compute=compute, isolate=isolate)
     except HostedError as error:
         errors.say(str(error))
         raise typer.Exit(error.code) from None
+    if outcome.messages is None:
+        print(f"weft: {ranks} ranks on real MPI: {units.seconds(outcome.makespan)} with their start", file=sys.stderr)
+        raise typer.Exit(outcome.code)
     counted = "takes no time" if compute is None else f"takes {compute:g} times its processor time here"
     print(
         f"weft: {ranks} ranks on {outcome.machine}: {units.seconds(outcome.makespan)} of virtual time, "

@@ -7,15 +7,24 @@ import functools
 import os
 from pathlib import Path
 
-__all__ = ["load", "path"]
+__all__ = ["load", "open_mpi_path", "path"]
 
 NAME = "libmpi.so.12"
 """What programs that were compiled against MPICH's interface ask for."""
 
 
+OPEN_MPI_NAME = "libmpi.so.40"
+"""What programs that were compiled against Open MPI 3, 4 or 5 ask for."""
+
+
 def path() -> Path:
     """Path of the library."""
     return Path(__file__).parent / "lib" / NAME
+
+
+def open_mpi_path() -> Path:
+    """Path of the library that has Open MPI's interface and calls the other one."""
+    return Path(__file__).parent / "lib" / OPEN_MPI_NAME
 
 
 @functools.cache

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,9 @@ from weft._core import Machine, RunError, UsageError
 from weft.catalogue import machine as find_machine
 from weft.catalogue import passes_messages
 from weft.extras import require
+from weft.hosting import here, limits
+from weft.hosting.binary import Kind, Linkage, kind, libraries, linkage
+from weft.hosting.library import OPEN_MPI_NAME, open_mpi_path
 from weft.hosting.library import path as library_path
 
 __all__ = ["HostedRun", "run"]
@@ -27,17 +31,17 @@ class HostedRun:
     Attributes
     ----------
     machine
-        The name of the machine.
+        The name of the machine; `here` for a run on real MPI.
     ranks
         How many ranks ran.
     makespan
-        When the last rank finished, in seconds of virtual time.
+        When the last rank finished, in seconds of virtual time; on real MPI, how long the launch took.
     finished
-        When each rank finished, in seconds of virtual time.
+        When each rank finished, in seconds of virtual time; empty on real MPI.
     messages
-        Messages that entered the network.
+        Messages that entered the network; None on real MPI, which does not tell.
     codes
-        The exit code of each rank's program.
+        The exit code of each rank's program; on real MPI, that of the launcher.
     compute
         The factor on processor time measured here that computation between calls counts with; None: it takes no time.
     """
@@ -46,7 +50,7 @@ class HostedRun:
     ranks: int
     makespan: float
     finished: tuple[float, ...]
-    messages: int
+    messages: int | None
     codes: tuple[int, ...]
     compute: float | None
 
@@ -65,36 +69,42 @@ class HostedError(RunError):
 
 
 def run(
-    script: str | os.PathLike[str],
+    program: str | os.PathLike[str],
     *arguments: str,
     on: str | os.PathLike[str] | Machine,
     ranks: int,
     compute: float | None = None,
+    isolate: bool = False,
 ) -> HostedRun:
-    """Run an unmodified script with mpi4py on the ranks of a described machine, in virtual time.
+    """Run an unmodified program of MPI on the ranks of a described machine, in virtual time.
 
-    All ranks share one process and one interpreter and take turns; each has a main module of its own, the modules that
-    lie beside the script for itself, and random numbers of its own. Output is what the ranks print.
+    A script with mpi4py has all ranks in one process and one interpreter, where they take turns; each has a main module
+    of its own, the modules that lie beside the script for itself, and random numbers of its own. A compiled program has
+    a process for each rank. Output is what the ranks print.
 
     Parameters
     ----------
-    script
-        Path of a Python script.
+    program
+        Path of a script of Python, or of a program that was compiled against MPICH, an MPI with its binary interface
+        (Intel MPI, MVAPICH, Cray MPI), or Open MPI 3 to 5; without a slash, also one in PATH.
     *arguments
-        What it finds in `sys.argv`.
+        What it is called with.
     on
-        Name of a machine of the catalogue, path of a machine file, or a machine.
+        Name of a machine of the catalogue, path of a machine file, or a machine; `here` runs the program on real MPI
+        on this one, with the launcher that `weft measure` takes.
     ranks
         How many ranks run, rank r on node r.
     compute
         The factor on processor time measured here that computation between calls of MPI takes in virtual time. Where it
         is None, computation takes no time, and two runs are equal to the bit.
+    isolate
+        Gives the ranks of a script a process each, as those of compiled programs have.
 
     Raises
     ------
     weft.UsageError
-        For a machine that passes no messages, a script that there is not, or where mpi4py, greenlet or the library that
-        stands in for MPI is missing.
+        For a machine that passes no messages, a program that there is not or that was built for another MPI, or where
+        mpi4py, greenlet or the library that stands in for MPI is missing.
     weft.RunError
         Where a rank fails or no rank can go on; the message names ranks, calls and lines of the script.
 
@@ -107,14 +117,16 @@ def run(
     ...     run(script, on="ipsc860", ranks=8).messages  # a barrier takes three rounds, and MPI_Finalize one more
     48
     """
+    if on == here.HERE:
+        return _run_here(program, arguments, ranks, compute, isolate=isolate)
     described = on if isinstance(on, Machine) else find_machine(on)
-    path = Path(script)
+    path = _resolved(program)
     _check(path, described, ranks, compute)
+    sort = kind(path)
+    library = _check_kind(path, sort, ranks, isolate=isolate)
     with tempfile.TemporaryDirectory(prefix="weft-run-") as folder:
         report = Path(folder) / "report.json"
         request = {
-            "script": str(path.resolve()),
-            "arguments": list(arguments),
             "ranks": ranks,
             "machine": described.to_toml(),
             "path": described.name,
@@ -122,7 +134,14 @@ def run(
             "compute": compute,
             "report": str(report),
         }
-        code = _start(request)
+        if sort is Kind.SCRIPT and not isolate:
+            code = _start("weft.hosting", request | {"script": str(path.resolve()), "arguments": list(arguments)})
+        else:
+            command = _command(path, sort, arguments)
+            # Python has its modules to load; a program has at least the libraries of C and of MPI.
+            each = _PYTHON_BYTES if sort is Kind.SCRIPT else _PROGRAM_BYTES
+            own = {"program": command, "each": each, "library": str(library)}
+            code = _start("weft.hosting.processes", request | own, _names(Path(folder)))
         if not report.exists():
             raise HostedError(f"{path.name} ended with exit code {code} before the run did", code or 1)
         outcome = json.loads(report.read_text())
@@ -139,18 +158,48 @@ def run(
     )
 
 
+def _run_here(
+    program: str | os.PathLike[str], arguments: Sequence[str], ranks: int, compute: float | None, *, isolate: bool
+) -> HostedRun:
+    """Run a program on real MPI."""
+    path = _resolved(program)
+    if not path.is_file():
+        raise UsageError(f"{path}: there is no such program")
+    if compute is not None or isolate:
+        raise UsageError("on real MPI every rank is a process and computation takes its time: leave out what says more")
+    code, seconds = here.launch(_command(path, kind(path), arguments), ranks)
+    return HostedRun(here.HERE, ranks, seconds, (), None, (code,), None)
+
+
+def _command(path: Path, sort: Kind, arguments: Sequence[str]) -> list[str]:
+    """What starts one rank."""
+    interpreter = [sys.executable] if sort is Kind.SCRIPT else []
+    return [*interpreter, str(path.resolve()), *arguments]
+
+
+_PYTHON_BYTES = 24 << 20
+_PROGRAM_BYTES = 2 << 20
+"""Memory that a rank with a process of its own takes at least, in bytes, before the program asks for any."""
+
+
+def _resolved(program: str | os.PathLike[str]) -> Path:
+    """The path of a program that is named."""
+    path = Path(program)
+    if not path.exists() and path.name == os.fspath(program):
+        in_path = shutil.which(path.name)
+        return path if in_path is None else Path(in_path)
+    return path
+
+
 def _check(path: Path, machine: Machine, ranks: int, compute: float | None) -> None:
     """Refuse what cannot run, before anything is started."""
-    require("running programs in virtual time", "run")
     if not library_path().exists():
         raise UsageError(
             "running programs needs the library that stands in for MPI, which this installation of weft lacks: "
             "build it from the sources with `make setup`"
         )
     if not path.is_file():
-        raise UsageError(f"{path}: there is no such script")
-    if path.read_bytes()[:4] == b"\x7fELF":
-        raise UsageError(f"{path} is a compiled program; only scripts of Python with mpi4py run in virtual time so far")
+        raise UsageError(f"{path}: there is no such program")
     if not passes_messages(machine):
         raise UsageError(f"{machine.name} is a data-parallel machine: its nodes pass no messages between programs")
     if not 1 <= ranks <= machine.nodes:
@@ -159,10 +208,81 @@ def _check(path: Path, machine: Machine, ranks: int, compute: float | None) -> N
         raise UsageError(f"expected a factor on computation that is not negative, found {compute}")
 
 
-def _start(request: dict[str, object]) -> int:
-    """Run the process that holds the ranks; its exit code."""
-    command = [sys.executable, "-m", "weft.hosting", json.dumps(request)]
-    with subprocess.Popen(command) as process:
+def _check_kind(path: Path, sort: Kind, ranks: int, *, isolate: bool) -> Path:
+    """Refuse a program that cannot run as what it is; the library that it finds in place of MPI."""
+    library = library_path()
+    if sort is Kind.SCRIPT:
+        require("running scripts with mpi4py in virtual time", "run")
+    else:
+        if not os.access(path, os.X_OK):
+            raise UsageError(f"{path} may not be run: `chmod +x` allows it")
+        if sort is Kind.COMPILED:
+            library = _check_linkage(path)
+    if sort is not Kind.SCRIPT or isolate:
+        limits.check(ranks)
+    return library
+
+
+_MPICH = ("libmpi.so.12", "libmpich.so.12")
+"""Names by which programs that were built for MPICH's interface ask for MPI: upstream's and Debian's."""
+
+_OTHERS = {"libmpi.so.20": "Open MPI 2", "libmpi.so.1": "Open MPI 1", "libmpi_abi.so": "the standard's interface"}
+"""Libraries of MPI whose interface none of weft's has; `libmpi.so.12` is MPICH's."""
+
+
+def _check_linkage(path: Path) -> Path:
+    """The library that a compiled program finds in place of its MPI; refuses one that would not, and says why."""
+    try:
+        linked: Linkage = linkage(path)
+    except ValueError as error:
+        raise UsageError(f"{path} cannot be run: {error}") from None
+    here = os.uname().machine.replace("_", "-").replace("aarch64", "64-bit Arm")
+    if linked.architecture != here:
+        raise UsageError(f"{path} was compiled for {linked.architecture}, and this processor is {here}")
+    if linked.needed is None:
+        raise UsageError(
+            f"{path} is linked statically: its MPI cannot be replaced; link it with the shared library of MPICH or "
+            "Open MPI"
+        )
+    loaded = libraries(path)
+    fortran = next((name for name in loaded if name.startswith(("libmpi_mpifh", "libmpi_usempi"))), None)
+    if fortran is not None:
+        raise UsageError(
+            f"{path} calls Open MPI from Fortran ({fortran}), whose library reaches into Open MPI itself: compile it "
+            "with MPICH's mpifort"
+        )
+    if OPEN_MPI_NAME in loaded:
+        if not open_mpi_path().exists():
+            raise UsageError(f"{path} was built for Open MPI, whose interface this installation of weft lacks")
+        return open_mpi_path()
+    for name in set(loaded) - set(_MPICH):
+        other = next((other for start, other in _OTHERS.items() if name == start or name.startswith(f"{start}.")), None)
+        if other is not None:
+            raise UsageError(
+                f"{path} was built for {other} ({name}); programs built for MPICH, what shares its binary interface, "
+                "or Open MPI 3 to 5 run in virtual time"
+            )
+    return library_path()
+
+
+def _names(folder: Path) -> dict[str, str]:
+    """The environment of ranks: the library under all names that programs ask for."""
+    names = folder / "names"
+    names.mkdir()
+    for name in _MPICH:
+        (names / name).symlink_to(library_path())
+    libraries = os.environ.get("LD_LIBRARY_PATH")
+    return {
+        "LD_LIBRARY_PATH": str(names) if not libraries else f"{names}:{libraries}",
+        "MPI4PY_MPIABI": "mpich",
+        "WEFT_RUN_LIBRARY": str(library_path()),
+    }
+
+
+def _start(module: str, request: dict[str, object], variables: Mapping[str, str] | None = None) -> int:
+    """Run the process that holds the ranks, or starts theirs; its exit code."""
+    command = [sys.executable, "-m", module, json.dumps(request)]
+    with subprocess.Popen(command, env=os.environ | dict(variables or {})) as process:
         while True:
             try:
                 return process.wait()
@@ -173,11 +293,19 @@ def _start(request: dict[str, object]) -> int:
 
 def _message(report: dict[str, object]) -> str:
     lines = [str(report["error"])]
-    blocked: Sequence[dict[str, object]] = report["blocked"]  # type: ignore[assignment]
-    lines += [f"  rank {one['rank']}: {one['call']} at {one['where']}" for one in blocked[:LISTED]]
+    blocked: Sequence[dict[str, object] | list[object]] = report["blocked"]  # type: ignore[assignment]
+    lines += [f"  {_blocked(one)}" for one in blocked[:LISTED]]
     if len(blocked) > LISTED:
         lines.append(f"  and {len(blocked) - LISTED} more")
     return "\n".join(lines)
+
+
+def _blocked(one: dict[str, object] | list[object]) -> str:
+    """Which call a rank is in, and where in its program, where that is known."""
+    if isinstance(one, list):
+        rank, call = one
+        return f"rank {rank}: {call or 'before its first call of MPI'}"
+    return f"rank {one['rank']}: {one['call']} at {one['where']}"
 
 
 LISTED = 32

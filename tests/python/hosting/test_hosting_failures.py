@@ -84,8 +84,6 @@ def test_what_cannot_run_is_refused_before_it_starts(tmp_path, options, message)
         run(program, **options)
 
 
-def test_a_script_that_there_is_not_and_a_compiled_program_are_refused(tmp_path):
-    with pytest.raises(weft.UsageError, match="there is no such script"):
+def test_a_program_that_there_is_not_is_refused(tmp_path):
+    with pytest.raises(weft.UsageError, match="there is no such program"):
         run(tmp_path / "nothing.py", on="ipsc860", ranks=2)
-    with pytest.raises(weft.UsageError, match="is a compiled program; only scripts of Python"):
-        run(sys.executable, on="ipsc860", ranks=2)

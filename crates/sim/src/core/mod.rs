@@ -107,6 +107,8 @@ pub(crate) struct Core {
     sends: Slab<Send>,
     packets: Slab<Packet>,
     ready: VecDeque<u32>,
+    /// Ranks that run before anything happens whose order with what they do could matter.
+    deferred: Vec<u32>,
     /// What ranks wait for in a probe.
     probing: FxHashMap<u32, Pattern>,
     /// Ranks that want to know when nothing can happen any more, and whether they are told.
@@ -162,6 +164,7 @@ impl Core {
             sends: Slab::new(),
             packets: Slab::new(),
             ready: VecDeque::new(),
+            deferred: Vec::new(),
             probing: FxHashMap::default(),
             quiet: std::collections::BTreeMap::new(),
             is_plain: !steals && machine.packets.is_none() && placement.host_rank().is_none(),
@@ -185,6 +188,11 @@ impl Core {
     /// How many packets a message of `bytes` bytes is cut into.
     pub fn packets_of(&self, bytes: u64) -> u64 {
         self.costs.packets(bytes)
+    }
+
+    /// The length of the longest message of at most so many packets.
+    pub fn longest_message(&self, packets: u64) -> u64 {
+        self.costs.longest(packets)
     }
 
     pub fn size(&self) -> usize {
@@ -241,6 +249,36 @@ impl Core {
         if !std::mem::replace(&mut self.ranks[rank as usize].is_ready, true) {
             self.ready.push_back(rank);
         }
+    }
+
+    /// Makes `rank` run before anything happens whose order with what the rank does could matter.
+    pub fn defer(&mut self, rank: u32) {
+        self.deferred.push(rank);
+    }
+
+    /// Makes deferred ranks run, unless the next event does nothing but complete a receive; whether there were any.
+    #[inline]
+    pub fn release_deferred(&mut self) -> bool {
+        if self.deferred.is_empty() || self.next_only_completes_a_receive() {
+            return false;
+        }
+        for rank in std::mem::take(&mut self.deferred) {
+            self.make_ready(rank);
+        }
+        true
+    }
+
+    /// Whether the next event is of this moment and a message whose entry into the network adds no event, and lets
+    /// only a rank go on that waits to receive.
+    fn next_only_completes_a_receive(&self) -> bool {
+        let Some(Event::Enter(key)) = self.queue.of_this_moment(0) else { return false };
+        let message = &self.messages[key as usize];
+        self.is_plain
+            && message.from != message.to
+            && message.completion == Completion::Buffered
+            && message.send.get().is_none()
+            && self.ranks[message.to as usize].wildcards == 0
+            && self.probing.is_empty()
     }
 
     /// Makes `rank` run at `time`.

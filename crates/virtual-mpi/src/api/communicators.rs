@@ -5,11 +5,11 @@ use std::rc::Rc;
 
 use weft_comm::collective::{Choice, allgather, barrier, broadcast};
 use weft_comm::{Buffer, Communicator as _, Payload, Source, Tag};
-use weft_sim::SimComm;
 
 use crate::abi::{self, Comm, Group as GroupHandle, Info as InfoHandle, Request as RequestHandle};
 use crate::communicator::{Communicator, Group};
 use crate::fault::{Answer, Fault, class, require};
+use crate::link::Link;
 use crate::rank::Rank;
 use crate::request::{Completed, Request, State};
 
@@ -182,14 +182,7 @@ pub fn comm_create_group(rank: &Rank, comm: Comm, group: GroupHandle, tag: c_int
 }
 
 /// A communicator of a group, of which only that group knows: its first rank chooses the context.
-fn agree(
-    rank: &Rank,
-    link: &SimComm,
-    base: u32,
-    number: usize,
-    group: &Group,
-    tag: c_int,
-) -> Result<Communicator, Fault> {
+fn agree(rank: &Rank, link: &Link, base: u32, number: usize, group: &Group, tag: c_int) -> Result<Communicator, Fault> {
     let meeting = link.context_of((base, (1 << 29) | tag as u32, group.members[0]));
     let members = link.regroup(number, group.members.clone(), meeting);
     let proposed = if number == 0 { link.new_context() } else { 0 };
@@ -220,7 +213,7 @@ pub fn comm_create_from_group(
 }
 
 /// All ranks' colors and keys, in the order of ranks.
-fn all_colors(rank: &Rank, link: &SimComm, color: c_int, key: c_int) -> Result<Vec<[c_int; 2]>, Fault> {
+fn all_colors(rank: &Rank, link: &Link, color: c_int, key: c_int) -> Result<Vec<[c_int; 2]>, Fault> {
     let own = Payload::of(&[color, key]);
     let all = rank.block(allgather(link, &own, None, Choice::Auto))?;
     let values = all.values::<c_int>().unwrap_or_default();

@@ -7,6 +7,7 @@ use weft_comm::Communicator as _;
 use weft_comm::collective::{Choice, barrier};
 
 use crate::abi::{self, Aint, Comm, Info};
+use crate::computation;
 use crate::fault::{Answer, Fault, class, require};
 use crate::rank::{Phase, Rank, current};
 
@@ -55,7 +56,7 @@ pub fn finalize(rank: &Rank) -> Answer {
     require(rank.phase.get() == Phase::Initialized, class::ERR_OTHER, wrong)?;
     super::delete_all_attributes(rank, abi::COMM_SELF, &rank.comm_self)?;
     rank.block(barrier(&rank.comm_world.link, Choice::Auto))?;
-    rank.phase.set(Phase::Finalized);
+    rank.finish();
     Ok(())
 }
 
@@ -104,8 +105,9 @@ pub fn wtick() -> f64 {
     1e-12
 }
 
-pub fn pcontrol(_rank: &Rank, _level: c_int) -> Answer {
-    Ok(())
+/// The two numbers are there only with the level that says so: the function has as many arguments as the caller likes.
+pub fn pcontrol(rank: &Rank, level: c_int, flops: f64, bytes: f64) -> Answer {
+    if level == computation::DECLARED { computation::declare(rank, flops, bytes) } else { Ok(()) }
 }
 
 pub fn aint_add(base: Aint, disp: Aint) -> Aint {

@@ -4,12 +4,12 @@ use std::ffi::{c_int, c_void};
 use std::rc::Rc;
 
 use weft_comm::{Buffer, Communicator as _, Payload, Source, Tag, TagSelector};
-use weft_sim::SimSend;
 
 use crate::abi::{self, Aint, Comm, Datatype as DatatypeHandle, Request as Handle, Status};
 use crate::communicator::Communicator;
 use crate::datatype::Datatype;
 use crate::fault::{Answer, Fault, class, require};
+use crate::link;
 use crate::rank::Rank;
 use crate::request::{Completed, Completion, Receive, Request, State};
 
@@ -92,7 +92,7 @@ pub(crate) fn start_send(
     tag: c_int,
     comm: Comm,
     mode: Mode,
-) -> Result<Option<SimSend>, Fault> {
+) -> Result<Option<link::Send>, Fault> {
     let comm = rank.comm(comm)?;
     check_tag(tag, false)?;
     if dest == abi::PROC_NULL {
@@ -469,7 +469,7 @@ pub fn isendrecv(
 }
 
 /// One request for a receive and a send.
-fn hand_out_both(rank: &Rank, receive: State, send: Option<SimSend>, comm: Comm, request: *mut Handle) {
+fn hand_out_both(rank: &Rank, receive: State, send: Option<link::Send>, comm: Comm, request: *mut Handle) {
     let work = async move {
         let received: Completion = match receive {
             State::Receive(receive) => receive.await,

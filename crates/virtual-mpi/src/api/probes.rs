@@ -48,7 +48,7 @@ pub fn iprobe(rank: &Rank, source: c_int, tag: c_int, comm: Comm, flag: *mut c_i
 fn hand_out_message(
     rank: &Rank,
     comm: Comm,
-    taken: (weft_comm::Status, weft_sim::SimReceive),
+    taken: (weft_comm::Status, crate::link::Receive),
     message: *mut Message,
     status: *mut Status,
 ) {

@@ -1,0 +1,65 @@
+//! The rank of this process: made when its program first calls MPI.
+
+use std::cell::Cell;
+use std::ffi::{c_int, c_void};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::client::Connection;
+use crate::link::{Link, RemoteComm};
+use crate::rank::{Compute, Host, Rank, Setting, set_current};
+
+/// Lets the hub go on while the rank waits.
+struct Process(Rc<Connection>);
+
+impl Host for Process {
+    fn park(&self, _rank: usize) {
+        self.0.park();
+    }
+
+    fn hold(&self, _object: *mut c_void) {}
+
+    fn abort(&self, _rank: usize, code: c_int, message: &str) -> ! {
+        self.0.abort(code, message)
+    }
+
+    fn leave(&self) {
+        self.0.leave();
+    }
+}
+
+/// Whether this process was made by a fork of a rank's.
+static FORKED: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn forked() {
+    set_current(std::ptr::null());
+    FORKED.store(true, Ordering::Relaxed);
+}
+
+thread_local! {
+    /// A rank is asked for once.
+    static ASKED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The rank of this process, if a run has started it; from then on it is the current one.
+#[cold]
+pub fn begin() -> Option<&'static Rank> {
+    if ASKED.replace(true) || FORKED.load(Ordering::Relaxed) {
+        return None;
+    }
+    let connection = match Connection::open() {
+        Ok(connection) => Rc::new(connection?),
+        Err(error) => {
+            eprintln!("weft: {error}");
+            std::process::exit(1);
+        }
+    };
+    let compute = connection.setup.compute.map_or(Compute::None, |scale| Compute::Measured { scale });
+    let setting = Setting::new(Rc::new(Process(connection.clone())), compute, &connection.setup.machine);
+    let link = Link::Remote(RemoteComm::new(connection));
+    let rank: &'static Rank = Box::leak(Box::new(Rank::new(link, &setting)));
+    set_current(rank);
+    // SAFETY: the function touches atomics only.
+    unsafe { libc::pthread_atfork(None, None, Some(forked)) };
+    Some(rank)
+}

@@ -1,0 +1,436 @@
+//! One rank as the simulator sees it: carries out what its process wants.
+
+use std::cell::RefCell;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use rustc_hash::FxHashMap;
+use weft_base::Picos;
+use weft_comm::{Buffer, CommError, Communicator as _, Payload, Received};
+use weft_sim::{SimComm, SimReceive, SimSend};
+
+use super::children::{self, Child, End};
+use super::codec::{Answer, Command, Id, Known, Outcome, Pattern, Reply, WireFailure, kind_of};
+use super::shared::{AREA_BYTES, Slot};
+
+/// Of an answer, bytes that are kept for what stands before messages.
+const ANSWER_BYTES: usize = 16 << 10;
+
+/// What others may know of a rank.
+#[derive(Debug)]
+pub struct Process {
+    pub slot: Rc<Slot>,
+    pub child: Child,
+    /// The call of MPI that it is in.
+    pub call: String,
+    /// It communicates no more.
+    pub left: bool,
+}
+
+/// A rank ended the whole run.
+#[derive(Clone, Copy, Debug)]
+pub struct Aborted {
+    pub code: i32,
+}
+
+/// What the ranks of a run share in the hub.
+pub struct Run {
+    pub processes: Vec<Rc<RefCell<Process>>>,
+    pub aborted: RefCell<Option<Aborted>>,
+}
+
+/// A request of the rank.
+enum Request {
+    Send(SimSend),
+    Receive(SimReceive),
+    Work(Pin<Box<dyn Future<Output = Outcome>>>),
+}
+
+/// What the rank's process and the hub are about.
+enum Phase {
+    /// The process runs.
+    Running,
+    /// Commands from here on are still to be carried out.
+    Commands(usize),
+    /// As `Commands`, once the request is complete.
+    Finishing(Id, usize),
+    /// The process waits for one of the requests; it was woken since it began to.
+    Parked(Vec<Id>, bool),
+}
+
+/// A rank's program in the simulator.
+pub struct Served {
+    endpoint: SimComm,
+    run: Rc<Run>,
+    process: Rc<RefCell<Process>>,
+    slot: Rc<Slot>,
+    phase: Phase,
+    requests: FxHashMap<Id, Request>,
+    /// Receives of messages that a matched probe has taken out.
+    taken: Rc<RefCell<FxHashMap<Id, SimReceive>>>,
+    /// Bytes of the message that is sent next.
+    staged: Vec<u8>,
+    /// Messages that the process fetches in parts.
+    fetched: FxHashMap<Id, Buffer>,
+}
+
+/// What a command comes to.
+enum Done {
+    Next,
+    Wait(Id),
+    Answer(Answer),
+    Answered,
+    Park(Vec<Id>),
+    Leave,
+}
+
+impl Served {
+    pub fn new(endpoint: SimComm, run: &Rc<Run>) -> Served {
+        let process = run.processes[endpoint.rank()].clone();
+        let slot = process.borrow().slot.clone();
+        Served {
+            endpoint,
+            run: run.clone(),
+            slot,
+            process,
+            phase: Phase::Running,
+            requests: FxHashMap::default(),
+            taken: Rc::default(),
+            staged: Vec::new(),
+            fetched: FxHashMap::default(),
+        }
+    }
+
+    fn number(&self) -> usize {
+        self.endpoint.rank()
+    }
+
+    /// Goes on until the rank waits for others or has come to its end.
+    fn advance(&mut self, context: &mut Context<'_>) -> Poll<Result<(), CommError>> {
+        loop {
+            match std::mem::replace(&mut self.phase, Phase::Running) {
+                Phase::Running => match self.await_process() {
+                    None => self.phase = Phase::Commands(0),
+                    Some(end) => return Poll::Ready(end),
+                },
+                Phase::Commands(position) => match self.carry_out(position)? {
+                    (Done::Next, next) => self.phase = Phase::Commands(next),
+                    (Done::Wait(id), next) => self.phase = Phase::Finishing(id, next),
+                    (Done::Park(ids), _) => self.phase = Phase::Parked(ids, false),
+                    (Done::Answer(answer), _) => self.answer(answer, &[]),
+                    (Done::Answered, _) => {}
+                    (Done::Leave, _) => return Poll::Ready(Ok(())),
+                },
+                Phase::Finishing(id, next) => match self.poll(id, context) {
+                    Some((Outcome::Failed(failure), _)) => return Poll::Ready(Err(failure.into())),
+                    Some(_) => self.phase = Phase::Commands(next),
+                    None => {
+                        self.phase = Phase::Finishing(id, next);
+                        return Poll::Pending;
+                    }
+                },
+                Phase::Parked(ids, woken) => {
+                    let ready: Vec<_> = ids.iter().filter_map(|&id| Some((id, self.poll(id, context)?))).collect();
+                    if ready.is_empty() && !(ids.is_empty() && woken) {
+                        self.phase = Phase::Parked(ids, true);
+                        return Poll::Pending;
+                    }
+                    self.answer_ready(ready);
+                    // Others that receive at this moment run beside it; what all want then comes in the same order.
+                    self.endpoint.defer();
+                    return Poll::Pending;
+                }
+            }
+        }
+    }
+
+    /// Waits for commands of the process; how the rank ends, where the process has.
+    fn await_process(&self) -> Option<Result<(), CommError>> {
+        let mut process = self.process.borrow_mut();
+        let Process { slot, child, .. } = &mut *process;
+        let end = slot.await_hub(children::watched(), || {
+            if children::is_interrupted() { Some(End::Signalled(libc::SIGINT)) } else { child.ended() }
+        })?;
+        // Commands that were handed over last count still.
+        if slot.is_at_hub() {
+            return None;
+        }
+        let came = slot.process().is_some();
+        if !came && end == End::Exited(0) {
+            process.left = true;
+            return Some(Ok(()));
+        }
+        let call = if process.call.is_empty() { "its first call of MPI" } else { process.call.as_str() };
+        let phase = if came { format!("before MPI_Finalize, after {call}") } else { "before it called MPI".to_owned() };
+        let message = format!("the process {end} {phase}");
+        let code = end.code();
+        *self.run.aborted.borrow_mut() = Some(Aborted { code: if code == 0 { 1 } else { code } });
+        Some(Err(CommError::program(self.number(), message)))
+    }
+
+    /// Carries out the command at `position`; where the next one is.
+    fn carry_out(&mut self, position: usize) -> Result<(Done, usize), CommError> {
+        let slot = self.slot.clone();
+        let commands = &slot.commands()[..slot.commands_len()];
+        let unreadable = |error: postcard::Error| CommError::program(self.number(), format!("a command: {error}"));
+        let (command, rest): (Command, _) = postcard::take_from_bytes(&commands[position..]).map_err(unreadable)?;
+        let start = commands.len() - rest.len();
+        let follow = match command {
+            Command::Call { bytes } | Command::Data { bytes } | Command::Send { bytes, .. } => bytes as usize,
+            Command::Abort { bytes, .. } => bytes as usize,
+            _ => 0,
+        };
+        let data = rest.get(..follow).ok_or_else(|| CommError::program(self.number(), "a command is cut"))?;
+        Ok((self.execute(command, data)?, start + follow))
+    }
+
+    fn execute(&mut self, command: Command, data: &[u8]) -> Result<Done, CommError> {
+        let endpoint = self.endpoint.clone();
+        match command {
+            Command::Call { .. } => self.process.borrow_mut().call = String::from_utf8_lossy(data).into_owned(),
+            Command::Data { .. } => self.staged.extend_from_slice(data),
+            Command::Send { id, context, rank, to, tag, phantom, synchronous, .. } => {
+                let comm = endpoint.within(rank as usize, context);
+                let send = match phantom {
+                    Some(bytes) => comm.isend(to as usize, tag.into(), Payload::Phantom(bytes as usize)),
+                    None => comm.isend_owned(to as usize, tag.into(), self.message(data), synchronous),
+                };
+                self.requests.insert(id, Request::Send(send));
+            }
+            Command::Receive { id, pattern, capacity } => {
+                let (from, tag) = pattern.selectors();
+                let comm = endpoint.within(pattern.rank as usize, pattern.context);
+                let receive = comm.irecv(from, tag, Payload::Phantom(capacity as usize));
+                self.requests.insert(id, Request::Receive(receive));
+            }
+            Command::Settle { id } => self.start(id, async move {
+                endpoint.settle().await;
+                Outcome::Done
+            }),
+            Command::Compute { id, work } => self.start(id, async move {
+                endpoint.compute(work.into()).await;
+                Outcome::Done
+            }),
+            Command::Probe { id, pattern } => self.start(id, probe(endpoint, pattern)),
+            Command::Iprobe { id, pattern } => self.start(id, iprobe(endpoint, pattern)),
+            Command::TakeNext { id, message, pattern } => {
+                let taken = self.taken.clone();
+                self.start(id, take(endpoint, pattern, message, taken, true));
+            }
+            Command::TakeArrived { id, message, pattern } => {
+                let taken = self.taken.clone();
+                self.start(id, take(endpoint, pattern, message, taken, false));
+            }
+            Command::Finish { id } => return Ok(Done::Wait(id)),
+            Command::Drop { id } => self.drop_request(id),
+            Command::AdvanceTo { time } => endpoint.advance_to(Picos(time)),
+            Command::WakeAt { time } => endpoint.wake_at(Picos(time)),
+            Command::EnterCollective { kind, sequence } => endpoint.enter_numbered(kind_of(kind), sequence),
+            Command::LeaveCollective => endpoint.leave_collective(),
+            Command::BeginLook => endpoint.begin_look(),
+            Command::Leave => {
+                self.process.borrow_mut().left = true;
+                return Ok(Done::Leave);
+            }
+            other => return self.reply(other, data),
+        }
+        Ok(Done::Next)
+    }
+
+    /// Carries out a command that is answered.
+    fn reply(&mut self, command: Command, data: &[u8]) -> Result<Done, CommError> {
+        let mut context = Context::from_waker(std::task::Waker::noop());
+        Ok(match command {
+            Command::EndLook => Done::Answer(Answer::Next(self.endpoint.end_look().map(|time| time.0))),
+            Command::Poll { id } => {
+                let polled = self.poll(id, &mut context);
+                self.answer_polled(id, polled);
+                return Ok(Done::Answered);
+            }
+            Command::Park { ids } => Done::Park(ids),
+            Command::Cancel { id } => Done::Answer(Answer::Cancelled(self.cancel(id))),
+            Command::NewContext => Done::Answer(Answer::Context(self.endpoint.new_context())),
+            Command::ContextOf { key } => Done::Answer(Answer::Context(self.endpoint.context_of(key))),
+            Command::Sync => Done::Answer(Answer::Done),
+            Command::Fetch { id, offset } => {
+                self.answer_part(id, offset as usize);
+                return Ok(Done::Answered);
+            }
+            Command::Abort { code, .. } => {
+                let message = String::from_utf8_lossy(data).into_owned();
+                *self.run.aborted.borrow_mut() = Some(Aborted { code });
+                return Err(CommError::program(self.number(), message));
+            }
+            other => return Err(CommError::program(self.number(), format!("a command that has no answer: {other:?}"))),
+        })
+    }
+
+    /// The message that is sent: what was handed over before, and `rest`.
+    fn message(&mut self, rest: &[u8]) -> Buffer {
+        if self.staged.is_empty() {
+            return Buffer::of(rest);
+        }
+        self.staged.extend_from_slice(rest);
+        Buffer::of(&std::mem::take(&mut self.staged))
+    }
+
+    fn start(&mut self, id: Id, work: impl Future<Output = Outcome> + 'static) {
+        self.requests.insert(id, Request::Work(Box::pin(work)));
+    }
+
+    fn drop_request(&mut self, id: Id) {
+        self.requests.remove(&id);
+        self.fetched.remove(&id);
+        self.taken.borrow_mut().remove(&id);
+    }
+
+    /// The receive of a message that was taken out is a request like others.
+    fn adopt(&mut self, id: Id) {
+        if let Some(receive) = self.taken.borrow_mut().remove(&id) {
+            self.requests.insert(id, Request::Receive(receive));
+        }
+    }
+
+    fn cancel(&mut self, id: Id) -> bool {
+        self.adopt(id);
+        let cancelled = match self.requests.get_mut(&id) {
+            Some(Request::Receive(receive)) => receive.cancel(),
+            _ => false,
+        };
+        if cancelled {
+            self.requests.remove(&id);
+        }
+        cancelled
+    }
+
+    /// What a request came to, if it is complete; it is forgotten then.
+    fn poll(&mut self, id: Id, context: &mut Context<'_>) -> Option<(Outcome, Option<Buffer>)> {
+        self.adopt(id);
+        let number = self.number();
+        let failed = |error: &CommError| (Outcome::Failed(WireFailure::of(error, number)), None);
+        let polled = match self.requests.get_mut(&id)? {
+            Request::Send(send) => Pin::new(send)
+                .poll(context)
+                .map(|sent| sent.map_or_else(|error| failed(&error), |_| (Outcome::Done, None))),
+            Request::Receive(receive) => {
+                Pin::new(receive).poll(context).map(|received| received.map_or_else(|error| failed(&error), outcome_of))
+            }
+            Request::Work(work) => work.as_mut().poll(context).map(|outcome| (outcome, None)),
+        };
+        let Poll::Ready(outcome) = polled else { return None };
+        self.requests.remove(&id);
+        Some(outcome)
+    }
+
+    fn answer_polled(&mut self, id: Id, polled: Option<(Outcome, Option<Buffer>)>) {
+        let Some((outcome, data)) = polled else { return self.answer(Answer::Polled(None), &[]) };
+        let (outcome, data) = self.with_part(id, outcome, data, AREA_BYTES - ANSWER_BYTES);
+        self.answer(Answer::Polled(Some(outcome)), &[data]);
+    }
+
+    fn answer_ready(&mut self, ready: Vec<(Id, (Outcome, Option<Buffer>))>) {
+        let mut space = AREA_BYTES - ANSWER_BYTES;
+        let (mut outcomes, mut messages) = (Vec::with_capacity(ready.len()), Vec::with_capacity(ready.len()));
+        for (id, (outcome, data)) in ready {
+            let (outcome, data) = self.with_part(id, outcome, data, space);
+            space -= data.len();
+            outcomes.push((id, outcome));
+            messages.push(data);
+        }
+        self.answer(Answer::Ready(outcomes), &messages);
+    }
+
+    /// The outcome with the message that goes with it: all of it, or none, and the process fetches it.
+    fn with_part(&mut self, id: Id, outcome: Outcome, data: Option<Buffer>, space: usize) -> (Outcome, Buffer) {
+        match (outcome, data) {
+            (Outcome::Message { known, .. }, Some(data)) if data.len() <= space => {
+                (Outcome::Message { known, phantom: false, here: data.len() as u32 }, data)
+            }
+            (Outcome::Message { known, .. }, Some(data)) => {
+                self.fetched.insert(id, data);
+                (Outcome::Message { known, phantom: false, here: 0 }, Buffer::zeroed(0))
+            }
+            (outcome, _) => (outcome, Buffer::zeroed(0)),
+        }
+    }
+
+    fn answer_part(&mut self, id: Id, offset: usize) {
+        let data = self.fetched.remove(&id).unwrap_or_else(|| Buffer::zeroed(0));
+        let end = data.len().min(offset + AREA_BYTES - ANSWER_BYTES);
+        let part = Buffer::of(&data[offset.min(end)..end]);
+        if end < data.len() {
+            self.fetched.insert(id, data);
+        }
+        self.answer(Answer::Chunk(part.len() as u32), &[part]);
+    }
+
+    /// Hands an answer, and the messages after it, to the process.
+    fn answer(&self, answer: Answer, messages: &[Buffer]) {
+        let reply = Reply { clock: self.endpoint.clock().0, now: self.endpoint.run_time().0, answer };
+        let area = self.slot.answers();
+        let mut len = postcard::to_slice(&reply, area).map_or(0, |part| part.len());
+        for message in messages {
+            area[len..len + message.len()].copy_from_slice(message);
+            len += message.len();
+        }
+        self.slot.give_to_rank(len);
+    }
+}
+
+impl Future for Served {
+    type Output = Result<(), CommError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.advance(context)
+    }
+}
+
+fn outcome_of(received: Received) -> (Outcome, Option<Buffer>) {
+    let known = Some(Known::from(received.status));
+    match received.payload {
+        Payload::Data(data) => (Outcome::Message { known, phantom: false, here: 0 }, Some(data)),
+        Payload::Phantom(_) => (Outcome::Message { known, phantom: true, here: 0 }, None),
+    }
+}
+
+/// What a probe came to.
+fn probed(known: Result<Option<weft_comm::Status>, CommError>, number: usize) -> Outcome {
+    match known {
+        Ok(known) => Outcome::Message { known: known.map(Known::from), phantom: true, here: 0 },
+        Err(error) => Outcome::Failed(WireFailure::of(&error, number)),
+    }
+}
+
+async fn probe(endpoint: SimComm, pattern: Pattern) -> Outcome {
+    let (from, tag) = pattern.selectors();
+    let known = endpoint.within(pattern.rank as usize, pattern.context).probe(from, tag).await;
+    probed(known.map(Some), endpoint.rank())
+}
+
+async fn iprobe(endpoint: SimComm, pattern: Pattern) -> Outcome {
+    let (from, tag) = pattern.selectors();
+    let known = endpoint.within(pattern.rank as usize, pattern.context).iprobe(from, tag).await;
+    probed(known, endpoint.rank())
+}
+
+/// A matched probe, that waits or not; the receive of the message it has taken is kept under `message`.
+async fn take(
+    endpoint: SimComm,
+    pattern: Pattern,
+    message: Id,
+    taken: Rc<RefCell<FxHashMap<Id, SimReceive>>>,
+    waits: bool,
+) -> Outcome {
+    let (from, tag) = pattern.selectors();
+    let comm = endpoint.within(pattern.rank as usize, pattern.context);
+    let matched = if waits { comm.take_next(from, tag).await.map(Some) } else { comm.take_arrived(from, tag).await };
+    let known = matched.map(|matched| {
+        matched.map(|(status, receive)| {
+            taken.borrow_mut().insert(message, receive);
+            status
+        })
+    });
+    probed(known, endpoint.rank())
+}

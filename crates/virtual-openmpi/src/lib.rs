@@ -1,0 +1,29 @@
+//! Open MPI's binary interface: a library of the name that its programs ask for, whose functions translate handles,
+//! statuses and numbers and call those of the library that stands in for MPICH.
+//!
+//! Handles are addresses there: of objects that the library exports where they are predefined, else opaque. Here an
+//! opaque handle is MPICH's number as an address, and each exported object begins with the number that it stands for.
+//! The functions are written by `build.rs` from the table of `virtual-mpi`; those that want more are in [`special`] and [`exchanges`].
+
+mod callbacks;
+mod exchanges;
+mod objects;
+mod special;
+mod translation;
+
+/// The functions of MPI.
+#[allow(
+    non_snake_case,
+    clippy::missing_safety_doc,
+    clippy::too_many_arguments,
+    clippy::not_unsafe_ptr_arg_deref,
+    clippy::let_and_return,
+    clippy::missing_transmute_annotations
+)]
+mod functions {
+    use crate::exchanges::*;
+    use crate::special::*;
+    use crate::translation::*;
+    use std::ffi::{c_char, c_int, c_void};
+    include!(concat!(env!("OUT_DIR"), "/functions.rs"));
+}

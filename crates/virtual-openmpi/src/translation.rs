@@ -1,0 +1,428 @@
+//! Open MPI's numbers, handles and statuses as MPICH's, and back (`mpi.h` of Open MPI 4.1 and 5, and of MPICH 4 and 5).
+
+use std::collections::HashMap;
+use std::ffi::{CStr, c_int, c_void};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use crate::objects::{KNOWN, Kind, Known};
+
+pub type Aint = isize;
+/// A handle of Open MPI's interface.
+pub type Handle = *mut c_void;
+
+/// A function of the library that stands in for MPICH, once it has been looked up.
+pub struct Function {
+    name: &'static CStr,
+    address: AtomicPtr<c_void>,
+}
+
+impl Function {
+    pub const fn new(name: &'static CStr) -> Function {
+        Function { name, address: AtomicPtr::new(std::ptr::null_mut()) }
+    }
+
+    /// The function, as one of type `F`.
+    ///
+    /// # Safety
+    /// `F` is the type of a pointer to a function with this one's parameters.
+    pub unsafe fn get<F: Copy>(&self) -> F {
+        let mut address = self.address.load(Ordering::Relaxed);
+        if address.is_null() {
+            address = look_up(self.name);
+            self.address.store(address, Ordering::Relaxed);
+        }
+        // SAFETY: the caller names the function's type, which has the size of an address.
+        unsafe { std::mem::transmute_copy(&address) }
+    }
+}
+
+/// The variable that names the library which stands in for MPICH.
+const LIBRARY: &str = "WEFT_RUN_LIBRARY";
+
+/// The library that stands in for MPICH; other symbols of the program do not get between its own.
+fn library() -> *mut c_void {
+    static LOADED: OnceLock<usize> = OnceLock::new();
+    let load = || {
+        let path = std::env::var(LIBRARY).unwrap_or_default();
+        let path = std::ffi::CString::new(path).unwrap_or_default();
+        // SAFETY: the path ends with zero.
+        let library = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL | libc::RTLD_DEEPBIND) };
+        if path.is_empty() || library.is_null() {
+            eprintln!("weft: MPI was called outside of a run in virtual time; start the program with `weft run`");
+            std::process::exit(1);
+        }
+        library.addr()
+    };
+    std::ptr::with_exposed_provenance_mut(*LOADED.get_or_init(load))
+}
+
+#[cold]
+fn look_up(name: &CStr) -> *mut c_void {
+    // SAFETY: the library is loaded, and the name ends with zero.
+    let address = unsafe { libc::dlsym(library(), name.as_ptr()) };
+    if address.is_null() {
+        eprintln!("weft: {} is not supported in virtual time", name.to_string_lossy());
+        std::process::exit(1);
+    }
+    address
+}
+
+/// Addresses of the predefined handles, as the program sees them.
+fn addresses() -> &'static HashMap<(c_int, bool), usize> {
+    static ADDRESSES: OnceLock<HashMap<(c_int, bool), usize>> = OnceLock::new();
+    ADDRESSES.get_or_init(|| {
+        let address = |known: &Known| {
+            // SAFETY: the name ends with zero. The first object of that name is the one that all use: it may lie in
+            // the program.
+            let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, known.name.as_ptr()) };
+            ((known.handle, is_apart(known.kind)), address.addr())
+        };
+        KNOWN.iter().map(address).collect()
+    })
+}
+
+/// Messages and files have numbers that other handles have too.
+fn is_apart(kind: Kind) -> bool {
+    matches!(kind, Kind::Message | Kind::File)
+}
+
+/// MPICH's handle.
+///
+/// # Safety
+/// The handle is one that this library has given, or the address of one of its objects.
+unsafe fn handle_in(handle: Handle) -> c_int {
+    match handle.addr() {
+        // What the program has made, and files; nothing of the program lies at the lowest addresses, nor its objects
+        // there where the highest numbers of 32 bits are.
+        number @ (0..FIRST_ADDRESS | FIRST_CREATED..=LAST_CREATED) => number as u32 as c_int,
+        // SAFETY: addresses are those of objects, which begin with the number.
+        _ => unsafe { handle.cast::<c_int>().read() },
+    }
+}
+
+/// No program has anything below this address: the first page that Linux lets it have.
+const FIRST_ADDRESS: usize = 0x1_0000;
+/// Numbers of what a program has made in MPICH's interface have their highest bit set.
+const FIRST_CREATED: usize = 0x8000_0000;
+const LAST_CREATED: usize = 0xffff_ffff;
+
+fn handle_out(handle: c_int, kind: Kind) -> Handle {
+    let address = addresses().get(&(handle, is_apart(kind))).copied();
+    std::ptr::with_exposed_provenance_mut(address.unwrap_or(handle as u32 as usize))
+}
+
+macro_rules! handles {
+    ($($kind:ident $from:ident $to:ident;)*) => {
+        $(
+            /// # Safety
+            /// As of [`handle_in`].
+            pub unsafe fn $from(handle: Handle) -> c_int {
+                // SAFETY: the caller hands in a handle.
+                unsafe { handle_in(handle) }
+            }
+
+            pub fn $to(handle: c_int) -> Handle {
+                handle_out(handle, Kind::$kind)
+            }
+        )*
+    };
+}
+
+handles! {
+    Comm comm_in comm_out;
+    Group group_in group_out;
+    Datatype datatype_in datatype_out;
+    Op op_in op_out;
+    Request request_in request_out;
+    Message message_in message_out;
+    Info info_in info_out;
+    Errhandler errhandler_in errhandler_out;
+    Win win_in win_out;
+}
+
+/// # Safety
+/// As of [`handle_in`].
+pub unsafe fn session_in(handle: Handle) -> c_int {
+    // SAFETY: the caller hands in a handle.
+    unsafe { handle_in(handle) }
+}
+
+pub fn session_out(handle: c_int) -> Handle {
+    handle_out(handle, Kind::Comm)
+}
+
+/// # Safety
+/// As of [`handle_in`].
+pub unsafe fn file_in(handle: Handle) -> usize {
+    // SAFETY: the caller hands in a handle.
+    unsafe { handle_in(handle) as u32 as usize }
+}
+
+pub fn file_out(handle: usize) -> Handle {
+    handle_out(handle as c_int, Kind::File)
+}
+
+/// MPICH's handles of an array; zeros where the array is only written.
+///
+/// # Safety
+/// The array has so many handles, if it is read.
+pub unsafe fn handles_in(
+    array: *const Handle,
+    count: c_int,
+    reads: bool,
+    translate: unsafe fn(Handle) -> c_int,
+) -> Vec<c_int> {
+    let count = if array.is_null() { 0 } else { count.max(0) as usize };
+    // SAFETY: an array that is read has so many handles.
+    let read = |index| if reads { unsafe { translate(array.add(index).read()) } } else { 0 };
+    (0..count).map(read).collect()
+}
+
+/// Writes handles to an array of the program.
+///
+/// # Safety
+/// The array has so many.
+pub unsafe fn handles_out(array: *mut Handle, handles: &[c_int], translate: fn(c_int) -> Handle) {
+    for (index, &handle) in handles.iter().enumerate() {
+        // SAFETY: the array of the program has an element for each handle.
+        unsafe { array.add(index).write(translate(handle)) };
+    }
+}
+
+/// A status of Open MPI.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Status {
+    source: c_int,
+    tag: c_int,
+    error: c_int,
+    cancelled: c_int,
+    bytes: usize,
+}
+
+/// A status of MPICH.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Inner {
+    count_lo: c_int,
+    count_hi_and_cancelled: c_int,
+    source: c_int,
+    tag: c_int,
+    error: c_int,
+}
+
+impl From<Status> for Inner {
+    fn from(status: Status) -> Inner {
+        Inner {
+            count_lo: status.bytes as u32 as c_int,
+            count_hi_and_cancelled: (((status.bytes >> 32) << 1) as u32 as c_int) | c_int::from(status.cancelled != 0),
+            source: rank_in(status.source),
+            tag: status.tag,
+            error: code_in(status.error),
+        }
+    }
+}
+
+impl From<Inner> for Status {
+    fn from(status: Inner) -> Status {
+        let high = ((status.count_hi_and_cancelled as u32 as usize) >> 1) << 32;
+        Status {
+            source: rank_out(status.source),
+            tag: status.tag,
+            error: code_out(status.error),
+            cancelled: status.count_hi_and_cancelled & 1,
+            bytes: status.count_lo as u32 as usize | high,
+        }
+    }
+}
+
+/// Statuses of a call; nobody may want to know them.
+pub struct Statuses(Option<Vec<Inner>>);
+
+impl Statuses {
+    /// Where the library finds them.
+    pub fn address(&mut self) -> *mut Inner {
+        // MPICH says with 1 that nobody wants to know.
+        self.0.as_mut().map_or(std::ptr::without_provenance_mut(1), Vec::as_mut_ptr)
+    }
+}
+
+/// # Safety
+/// The array has so many statuses, or is the address that says that nobody wants to know.
+pub unsafe fn statuses_in(array: *const Status, count: c_int) -> Statuses {
+    if array.is_null() {
+        return Statuses(None);
+    }
+    // SAFETY: the array of the program has so many statuses.
+    let read = |index| unsafe { Inner::from(array.add(index).read()) };
+    Statuses(Some((0..count.max(0) as usize).map(read).collect()))
+}
+
+/// # Safety
+/// As of [`statuses_in`].
+pub unsafe fn statuses_out(array: *mut Status, statuses: &Statuses) {
+    for (index, &status) in statuses.0.iter().flatten().enumerate() {
+        // SAFETY: the array of the program has an element for each status.
+        unsafe { array.add(index).write(status.into()) };
+    }
+}
+
+/// The buffer that says that the other one of its call is meant too.
+pub fn buffer_in<T: Address>(buffer: T) -> T {
+    buffer.in_place()
+}
+
+/// An address of the program's, to be changed or not.
+pub trait Address {
+    fn in_place(self) -> Self;
+}
+
+impl Address for *const c_void {
+    fn in_place(self) -> *const c_void {
+        if self.addr() == 1 { std::ptr::without_provenance(usize::MAX) } else { self }
+    }
+}
+
+impl Address for *mut c_void {
+    fn in_place(self) -> *mut c_void {
+        if self.addr() == 1 { std::ptr::without_provenance_mut(usize::MAX) } else { self }
+    }
+}
+
+/// Ranks that are none: any source, no process, the root of the other group.
+pub fn rank_in(rank: c_int) -> c_int {
+    match rank {
+        -1 => -2,
+        -2 => -1,
+        -4 => -3,
+        other => other,
+    }
+}
+
+pub fn rank_out(rank: c_int) -> c_int {
+    match rank {
+        -2 => -1,
+        -1 => -2,
+        -3 => -4,
+        other => other,
+    }
+}
+
+/// Only ranks that share memory are a kind that both have.
+pub fn split_type_in(kind: c_int) -> c_int {
+    if kind == 0 { 1 } else { kind }
+}
+
+pub fn order_in(order: c_int) -> c_int {
+    if matches!(order, 0 | 1) { order + 56 } else { order }
+}
+
+pub fn distribution_in(distribution: c_int) -> c_int {
+    if matches!(distribution, 0..=2) { distribution + 121 } else { distribution }
+}
+
+pub fn distribution_argument_in(argument: c_int) -> c_int {
+    if argument == -1 { -49767 } else { argument }
+}
+
+/// # Safety
+/// The array has so many numbers.
+pub unsafe fn numbers_in(array: *const c_int, count: c_int, translate: fn(c_int) -> c_int) -> Vec<c_int> {
+    // SAFETY: the array of the program has so many numbers.
+    (0..count.max(0) as usize).map(|index| translate(unsafe { array.add(index).read() })).collect()
+}
+
+/// Graphs are 1 and Cartesian topologies 2 in MPICH.
+pub fn topology_out(topology: c_int) -> c_int {
+    match topology {
+        1 => 2,
+        2 => 1,
+        other => other,
+    }
+}
+
+/// The constructors of datatypes are counted from 1 in MPICH, and have the same order.
+pub fn combiner_out(combiner: c_int) -> c_int {
+    combiner - 1
+}
+
+/// Keys of the attributes that the standard has, in Open MPI's order.
+const KEYVALS: [c_int; 12] = [
+    0x6440_0001, // tag_ub
+    0x6440_0003, // host
+    0x6440_0005, // io
+    0x6440_0007, // wtime_is_global
+    0x6440_000d, // appnum
+    0x6440_000b, // lastusedcode
+    0x6440_0009, // universe_size
+    0x6600_0001, // win_base
+    0x6600_0003, // win_size
+    0x6600_0005, // win_disp_unit
+    0x6600_0007, // win_create_flavor
+    0x6600_0009, // win_model
+];
+
+pub fn keyval_in(keyval: c_int) -> c_int {
+    let known = usize::try_from(keyval).ok().and_then(|index| KEYVALS.get(index));
+    known.copied().unwrap_or(keyval)
+}
+
+/// What windows are told: no check, nothing before, no put, no store, nothing after.
+pub fn assertion_in(assertion: c_int) -> c_int {
+    let bits = [(1, 1024), (2, 8192), (4, 4096), (8, 2048), (16, 16384)];
+    bits.iter().filter(|(bit, _)| assertion & bit != 0).map(|(_, bit)| bit).sum()
+}
+
+/// Exclusive locks are 1 and shared ones 2.
+pub fn lock_in(lock: c_int) -> c_int {
+    if matches!(lock, 1 | 2) { lock + 233 } else { lock }
+}
+
+/// Classes of errors in Open MPI's order, from 0, by their numbers in MPICH; -1 where it has none.
+const CLASSES: [c_int; 76] = [
+    0, 1, 2, 3, 4, 5, 6, 19, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 21, 53, 22, 46, 23, 52, 24, 25, 26, 27,
+    29, 31, 30, 28, 32, 48, 47, 33, 34, 35, 36, 37, 38, 39, 40, 49, 50, 41, 51, 42, 43, 44, 45, -1, -1, -1, -1, -1, -1,
+    -1, -1, -1, -1, -1, -1, -1, -1, 55, 56, 58, 57, -1, -1, -1, -1,
+];
+
+/// The first code that a program has added.
+const FIRST_ADDED: c_int = 0x4000_0000;
+
+/// MPICH's code of an error.
+pub fn code_in(code: c_int) -> c_int {
+    let known = usize::try_from(code).ok().and_then(|index| CLASSES.get(index));
+    match known {
+        Some(&class) if class >= 0 => class,
+        _ if code >= FIRST_ADDED => code,
+        _ => 13,
+    }
+}
+
+/// Open MPI's code of an error: its class.
+pub fn code_out(code: c_int) -> c_int {
+    if code >= FIRST_ADDED {
+        return code;
+    }
+    let class = code & 0xff;
+    CLASSES.iter().position(|&other| other == class).map_or(14, |index| index as c_int)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_both_libraries_have_comes_back_as_it_was() {
+        for rank in [-4, -2, -1, 0, 7] {
+            assert_eq!(rank_out(rank_in(rank)), rank);
+        }
+        for code in (0..54).chain(68..72) {
+            assert_eq!(code_out(code_in(code)), code);
+        }
+        let status = Status { source: 3, tag: 5, error: 15, cancelled: 1, bytes: 5 << 32 | 7 };
+        let back = Status::from(Inner::from(status));
+        assert_eq!((back.source, back.tag, back.error, back.cancelled, back.bytes), (3, 5, 15, 1, 5 << 32 | 7));
+        assert_eq!(assertion_in(1 | 4), 1024 | 4096);
+    }
+}

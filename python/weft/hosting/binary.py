@@ -1,0 +1,106 @@
+"""What a program is: a script of Python, a compiled program and the MPI that it was built for, or something else."""
+
+from __future__ import annotations
+
+import os
+import struct
+import subprocess
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+__all__ = ["ELF", "Kind", "Linkage", "kind", "libraries", "linkage"]
+
+ELF = b"\x7fELF"
+"""How compiled programs begin."""
+
+_LOAD, _DYNAMIC = 1, 2
+_NEEDED, _STRINGS = 1, 5
+_MACHINES = {3: "32-bit x86", 40: "32-bit Arm", 62: "x86-64", 183: "64-bit Arm", 21: "PowerPC", 243: "RISC-V"}
+
+
+class Kind(Enum):
+    """What a file that is to be run is."""
+
+    SCRIPT = "a script of Python"
+    COMPILED = "a compiled program"
+    OTHER = "something that the system runs, as a script of the shell"
+
+
+@dataclass(frozen=True)
+class Linkage:
+    """What a compiled program asks the dynamic linker for.
+
+    Attributes
+    ----------
+    machine
+        The number of the processor's architecture (`e_machine` of the System V ABI).
+    needed
+        Names of libraries; None where it is linked statically.
+    """
+
+    machine: int
+    needed: tuple[str, ...] | None
+
+    @property
+    def architecture(self) -> str:
+        """The name of the processor's architecture."""
+        return _MACHINES.get(self.machine, f"architecture {self.machine}")
+
+
+def kind(path: Path) -> Kind:
+    """Tell a script of Python from a compiled program and from what else the system can run."""
+    with path.open("rb") as file:
+        first = file.read(256)
+    if first.startswith(ELF):
+        return Kind.COMPILED
+    interpreter = first.splitlines()[0] if first.startswith(b"#!") else b""
+    return Kind.OTHER if interpreter and b"python" not in interpreter and path.suffix != ".py" else Kind.SCRIPT
+
+
+def linkage(path: Path) -> Linkage:
+    """Read what a compiled program asks for (System V ABI, chapters 4 and 5).
+
+    Raises
+    ------
+    ValueError
+        For a file that is cut short, or of 32 bits.
+    """
+    content = path.read_bytes()
+    if len(content) < 64 or content[4] != 2:
+        raise ValueError("it is no program of 64 bits")
+    order = "<" if content[5] == 1 else ">"
+    machine = struct.unpack_from(order + "H", content, 18)[0]
+    (start,) = struct.unpack_from(order + "Q", content, 32)
+    size, count = struct.unpack_from(order + "HH", content, 54)
+    try:
+        headers = [struct.unpack_from(order + "IIQQQQQQ", content, start + size * index) for index in range(count)]
+        dynamic = next((header for header in headers if header[0] == _DYNAMIC), None)
+        if dynamic is None:
+            return Linkage(machine, None)
+        entries = list(struct.iter_unpack(order + "QQ", content[dynamic[2] : dynamic[2] + dynamic[5] // 16 * 16]))
+        loaded = [header for header in headers if header[0] == _LOAD]
+        strings = next(_offset(loaded, value) for tag, value in entries if tag == _STRINGS)
+        needed = tuple(_string(content, strings + value) for tag, value in entries if tag == _NEEDED)
+    except (struct.error, StopIteration, ValueError):
+        raise ValueError("it is cut short") from None
+    return Linkage(machine, needed)
+
+
+def libraries(path: Path) -> tuple[str, ...]:
+    """Names of all libraries that the dynamic linker would load for a compiled program, those that it lacks too."""
+    asked = {**os.environ, "LD_TRACE_LOADED_OBJECTS": "1"}
+    traced = subprocess.run([path.resolve()], env=asked, capture_output=True, text=True, check=False, timeout=60)
+    return tuple(line.split()[0] for line in traced.stdout.splitlines() if line.strip())
+
+
+def _offset(loaded: list[tuple[int, ...]], address: int) -> int:
+    """Where in the file the byte is that is loaded at an address."""
+    for _, _, offset, start, _, length, _, _ in loaded:
+        if start <= address < start + length:
+            return offset + address - start
+    raise ValueError(address)
+
+
+def _string(content: bytes, start: int) -> str:
+    return content[start : content.index(b"\0", start)].decode(errors="replace")

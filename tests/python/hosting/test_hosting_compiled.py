@@ -1,0 +1,286 @@
+"""Compiled programs, a process for each rank: in virtual time they print what they print on real MPI."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+import time
+from pathlib import Path
+
+import pytest
+
+import weft
+from weft.hosting import limits
+from weft.hosting.library import open_mpi_path, path
+from weft.hosting.run import run
+from weft.launch.mpiexec import command
+
+SOURCES = sorted((Path(__file__).parent / "compiled").glob("*.c"))
+INCLUDE = Path(sysconfig.get_path("data")) / "include" / "mpi.h"
+
+pytestmark = [
+    pytest.mark.skipif(not path().exists(), reason="the library that stands in for MPI is not built"),
+    pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler"),
+    pytest.mark.skipif(not INCLUDE.exists(), reason="the headers of the MPICH wheel are not installed"),
+]
+
+HEAD = """#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int rank, size;
+int main(int argc, char **argv) {
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+"""
+TAIL = "    MPI_Finalize();\n    return 0;\n}\n"
+
+
+def compiled(source, folder, *options):
+    """The program that a C compiler makes of a source, with MPICH's headers and library."""
+    program = folder / source.stem
+    library = INCLUDE.parent.parent / "lib"
+    cc = ["cc", "-O1", f"-I{INCLUDE.parent}", "-o", str(program), str(source), *options, f"-L{library}", "-lmpi", "-lm"]
+    subprocess.run(cc, check=True)
+    return program
+
+
+def written(body, folder, *options):
+    """The program of a main function of which only the middle is given."""
+    source = folder / "program.c"
+    source.write_text(HEAD + body + TAIL)
+    return compiled(source, folder, *options)
+
+
+def weft_run(program, *arguments, ranks, machine="ipsc860", options=()):
+    start = [sys.executable, "-m", "weft.cli.main", "run", "--on", machine, "-n", str(ranks), *options]
+    done = subprocess.run([*start, str(program), *arguments], check=False, capture_output=True, text=True, timeout=120)
+    return done.returncode, done.stdout, done.stderr
+
+
+def virtual(program, *arguments, ranks, machine="ipsc860"):
+    code, printed, said = weft_run(program, *arguments, ranks=ranks, machine=machine)
+    assert code == 0, said
+    return sorted(printed.splitlines())
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
+def test_what_is_printed_in_virtual_time_is_what_real_mpi_prints(tmp_path, source):
+    program = compiled(source, tmp_path)
+    for ranks in (2, 5):
+        library = {"LD_LIBRARY_PATH": str(INCLUDE.parent.parent / "lib")}
+        launch = [*command(), "-n", str(ranks), str(program)]
+        real = subprocess.run(launch, check=True, capture_output=True, text=True, timeout=120, env=os.environ | library)
+        expected = sorted(real.stdout.splitlines())
+        assert expected
+        for machine in ("ipsc860", "frontera"):
+            assert virtual(program, ranks=ranks, machine=machine) == expected
+
+
+@pytest.mark.skipif(not open_mpi_path().exists(), reason="the library with Open MPI's interface is not built")
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
+def test_a_program_prints_the_same_whichever_interface_it_was_compiled_for(tmp_path, source):
+    """The programs with position-independent code and without, which have copies of the library's objects."""
+    expected = virtual(compiled(source, tmp_path), ranks=5)
+    header = source.parent / "openmpi"
+    for name, options in (("pie", []), ("plain", ["-no-pie"])):
+        program = tmp_path / name
+        cc = ["cc", "-O1", *options, f"-I{header}", "-o", str(program), str(source), str(open_mpi_path())]
+        subprocess.run(cc, check=True)
+        assert virtual(program, ranks=5) == expected
+
+
+def test_long_messages_arrive_whole_whatever_their_length(tmp_path):
+    program = compiled(SOURCES[[source.stem for source in SOURCES].index("ring")], tmp_path)
+    for count in (1, 30_000, 32_700, 65_000, 400_000):
+        last = count - 1 + 1 + 2
+        assert any(
+            line.endswith(f"{count} numbers from 2 with tag 5, the last is {last:g}")
+            for line in virtual(program, str(count), ranks=3)
+        )
+
+
+def test_two_runs_are_equal_and_times_are_those_of_a_script(tmp_path):
+    body = """    double start = MPI_Wtime();
+    char message[1024];
+    for (int i = 0; i < 10; i++) {
+        if (rank == 0) { MPI_Send(message, 1024, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
+                         MPI_Recv(message, 1024, MPI_CHAR, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); }
+        if (rank == 1) { MPI_Recv(message, 1024, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+                         MPI_Send(message, 1024, MPI_CHAR, 0, 0, MPI_COMM_WORLD); }
+    }
+    printf("%d %.15e\\n", rank, MPI_Wtime() - start);
+"""
+    program = written(body, tmp_path)
+    script = tmp_path / "program.py"
+    script.write_text(
+        "from mpi4py import MPI\ncomm = MPI.COMM_WORLD\nstart = MPI.Wtime()\nmessage = bytearray(1024)\n"
+        "for i in range(10):\n"
+        "    if comm.rank == 0:\n        comm.Send(message, 1)\n        comm.Recv(message, 1)\n"
+        "    if comm.rank == 1:\n        comm.Recv(message, 0)\n        comm.Send(message, 0)\n"
+        "print('%d %.15e' % (comm.rank, MPI.Wtime() - start))\n"
+    )
+    first = virtual(program, ranks=2)
+    assert first == virtual(program, ranks=2) == virtual(script, ranks=2)
+    assert run(program, on="ipsc860", ranks=2).makespan == run(script, on="ipsc860", ranks=2).makespan
+
+
+def test_a_script_with_isolated_ranks_prints_and_takes_what_it_does_in_one_process(tmp_path):
+    programs = Path(__file__).parent / "programs"
+    for name in ("conjugate_gradients", "master_worker", "nonblocking_collectives", "communicators"):
+        script = programs / f"{name}.py"
+        together = weft_run(script, ranks=4)
+        apart = weft_run(script, ranks=4, options=["--isolate"])
+        assert apart[0] == together[0] == 0, apart[2]
+        assert sorted(apart[1].splitlines()) == sorted(together[1].splitlines())
+        assert apart[2].splitlines()[-1] == together[2].splitlines()[-1]
+
+
+def test_declared_computation_takes_what_the_machine_file_says_in_every_kind_of_rank(tmp_path):
+    """On the iPSC/860, 1e9 operations of 0.05 us each, or 1e9 bytes at half of 0.0168 us each."""
+    script = tmp_path / "program.py"
+    script.write_text(
+        "import weft\nfrom mpi4py import MPI\nstart = MPI.Wtime()\nweft.compute(flops=1e9, bytes=8)\n"
+        "print('%.3f' % (MPI.Wtime() - start))\nstart = MPI.Wtime()\nweft.compute(bytes=1e10)\n"
+        "print('%.3f' % (MPI.Wtime() - start))\n"
+    )
+    body = """    double start = MPI_Wtime();
+    MPI_Pcontrol(2003134068, 1e9, 8.0);
+    MPI_Pcontrol(1);
+    printf("%.3f\\n", MPI_Wtime() - start);
+    start = MPI_Wtime();
+    MPI_Pcontrol(2003134068, 0.0, 1e10);
+    printf("%.3f\\n", MPI_Wtime() - start);
+"""
+    expected = ["50.000"] * 2 + ["84.000"] * 2
+    assert virtual(script, ranks=2) == virtual(written(body, tmp_path), ranks=2) == expected
+    assert sorted(weft_run(script, ranks=2, options=["--isolate"])[1].splitlines()) == expected
+
+
+def test_what_is_declared_is_an_amount():
+    with pytest.raises(weft.UsageError, match="expected amounts from 0 to 1e18, found -1"):
+        weft.compute(flops=-1)
+
+
+@pytest.mark.mpi
+def test_on_here_the_program_runs_on_real_mpi(tmp_path):
+    program = written('    printf("%d of %d\\n", rank, size);\n    if (rank == 1) exit(5);\n', tmp_path)
+    library = os.environ | {"LD_LIBRARY_PATH": str(INCLUDE.parent.parent / "lib")}
+    start = [sys.executable, "-m", "weft.cli.main", "run", "--on", "here", "-n", "2"]
+    done = subprocess.run([*start, str(program)], check=False, capture_output=True, text=True, timeout=60, env=library)
+    assert done.returncode == 5
+    assert "2 ranks on real MPI" in done.stderr
+    with pytest.raises(weft.UsageError, match="on real MPI every rank is a process"):
+        run(program, on="here", ranks=2, compute=1.0)
+
+
+def test_more_ranks_than_processes_are_refused_before_they_start(tmp_path, monkeypatch):
+    monkeypatch.setattr(limits, "_limits", lambda: [(70, "`ulimit -u` sets the limit")])
+    program = written("", tmp_path)
+    with pytest.raises(weft.UsageError, match="7 ranks are as many processes, and only 6 more may be started: `ulimit"):
+        run(program, on="ipsc860", ranks=7)
+    assert run(program, on="ipsc860", ranks=6).codes == (0,) * 6
+
+
+def test_a_deadlock_names_each_rank_and_its_call(tmp_path):
+    body = "    char byte;\n    MPI_Recv(&byte, 1, MPI_CHAR, 1 - rank, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);\n"
+    code, _, said = weft_run(written(body, tmp_path), ranks=2)
+    assert code == 2
+    assert "deadlock: 2 of 2 ranks cannot go on" in said
+    assert "rank 0: receive from rank 1, tag 7" in said
+    assert "rank 1: MPI_Recv" in said
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "message"),
+    [
+        ("    if (rank == 1) MPI_Abort(MPI_COMM_WORLD, 9);\n", 9, "rank 1: MPI_Abort with code 9"),
+        ("    if (rank == 1) *(volatile int *)8 = 1;\n", 139, "rank 1: the process was ended by signal 11 (SIGSEGV"),
+        ("    if (rank == 1) exit(3);\n", 3, "rank 1: the process ended with exit code 3 before MPI_Finalize"),
+        ("    MPI_Finalize();\n    return rank == 1 ? 7 : 0;\n", 7, ""),
+        (
+            "    char two[2];\n    if (rank == 0) MPI_Send(two, 2, MPI_CHAR, 1, 0, MPI_COMM_WORLD);\n"
+            "    else MPI_Recv(two, 1, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);\n",
+            14,
+            "MPI_ERR_TRUNCATE: message truncated",
+        ),
+        (
+            "    MPI_Comm other;\n    MPI_Comm_get_parent(&other);\n"
+            '    MPI_Comm_spawn("x", NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &other, NULL);\n',
+            44,
+            "MPI_Comm_spawn is not supported in virtual time",
+        ),
+        ("    if (fork() == 0) MPI_Barrier(MPI_COMM_WORLD);\n", 0, "MPI_Barrier was called outside of a run"),
+    ],
+)
+def test_the_exit_code_and_what_is_said_are_those_of_the_rank_that_failed(tmp_path, body, code, message):
+    ended, _, said = weft_run(written(body, tmp_path), ranks=2)
+    assert ended == code, said
+    assert message in said
+
+
+def test_a_program_that_never_calls_mpi_runs_once_a_rank(tmp_path):
+    source = tmp_path / "plain.c"
+    source.write_text('#include <stdio.h>\nint main(void) { puts("plain"); return 0; }\n')
+    assert virtual(compiled(source, tmp_path), ranks=3) == ["plain"] * 3
+
+
+def test_after_ctrl_c_nothing_is_left_running(tmp_path):
+    program = written('    fprintf(stderr, "pid %d\\n", getpid());\n    for (;;) usleep(1000);\n', tmp_path)
+    start = [sys.executable, "-m", "weft.cli.main", "run", "--on", "ipsc860", "-n", "2", str(program)]
+    with subprocess.Popen(start, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+        pids = [int(process.stderr.readline().split()[1])]
+        os.killpg(process.pid, signal.SIGINT)
+        said = process.stderr.read()
+    assert process.returncode == 130
+    assert "interrupted" in said
+    pids += [int(line.split()[1]) for line in said.splitlines() if line.startswith("pid")]
+    assert_ended(pids)
+
+
+def test_ranks_end_with_a_command_that_is_killed(tmp_path):
+    program = written('    fprintf(stderr, "pid %d\\n", getpid());\n    for (;;) usleep(1000);\n', tmp_path)
+    start = [sys.executable, "-m", "weft.cli.main", "run", "--on", "ipsc860", "-n", "2", str(program)]
+    with subprocess.Popen(start, stderr=subprocess.PIPE, text=True) as process:
+        pid = int(process.stderr.readline().split()[1])
+        process.kill()
+    assert_ended([pid])
+
+
+def assert_ended(pids):
+    deadline = time.monotonic() + 20.0
+    while any(Path(f"/proc/{pid}").exists() for pid in pids):
+        assert time.monotonic() < deadline, "ranks outlive their run"
+        time.sleep(0.01)
+
+
+def test_a_binary_linked_statically_or_to_another_mpi_is_refused_by_name(tmp_path):
+    source = tmp_path / "plain.c"
+    source.write_text("int main(void) { return 0; }\n")
+    plain = tmp_path / "static"
+    built = subprocess.run(["cc", "-static", "-o", str(plain), str(source)], check=False, capture_output=True)
+    if built.returncode == 0:
+        with pytest.raises(weft.UsageError, match="is linked statically: its MPI cannot be replaced"):
+            run(plain, on="ipsc860", ranks=2)
+    other = tmp_path / "libmpi.so.20"
+    subprocess.run(["cc", "-shared", f"-Wl,-soname,{other.name}", "-o", str(other), "-xc", "/dev/null"], check=True)
+    program = tmp_path / "other"
+    subprocess.run(["cc", "-Wl,--no-as-needed", "-o", str(program), str(source), str(other)], check=True)
+    with pytest.raises(weft.UsageError, match=r"was built for Open MPI 2 \(libmpi.so.20\)"):
+        run(program, on="ipsc860", ranks=2)
+
+
+def test_what_cannot_be_run_is_refused(tmp_path):
+    cut = tmp_path / "cut"
+    cut.write_bytes(b"\x7fELF\x02\x01")
+    cut.chmod(0o755)
+    with pytest.raises(weft.UsageError, match="it is no program of 64 bits"):
+        run(cut, on="ipsc860", ranks=2)
+    cut.chmod(0o644)
+    with pytest.raises(weft.UsageError, match="may not be run"):
+        run(cut, on="ipsc860", ranks=2)
