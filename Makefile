@@ -113,7 +113,7 @@ bench: setup
 
 # Warnings are errors: links that lead nowhere, names that are not found, pages that would load something from elsewhere.
 docs: setup
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 lint: setup
 	cargo fmt --all --check

@@ -14,12 +14,14 @@ from mkdocs.structure.files import File, Files
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from scripts.manual import cli, machine_file, python_api, samples
+from scripts.manual import cli, fghc, machine_file, papers, python_api, records, samples, schedule_file
 
 PAGES: dict[str, Callable[[], str]] = {
     "reference/cli.md": cli.page,
     "reference/machine-file.md": machine_file.page,
+    "reference/fghc.md": fghc.page,
     "reference/samples.md": samples.page,
+    "reference/schedule-file.md": schedule_file.page,
 }
 """Generated pages, by their path in the site."""
 
@@ -31,6 +33,13 @@ _LOADED = re.compile(r"<(?:script|img|iframe|source)\b[^>]*\bsrc=[\"']?(?:https?
 
 PYTHON = "reference/python"
 """The folder of the pages of Python packages."""
+
+FOLDERS: dict[str, Callable[[], dict[str, str]]] = {
+    PYTHON: python_api.pages,
+    "papers": papers.pages,
+    "records": records.pages,
+}
+"""Folders of generated pages and pictures."""
 
 
 def on_config(config: MkDocsConfig, **_: Any) -> MkDocsConfig:
@@ -45,8 +54,9 @@ def on_files(files: Files, config: MkDocsConfig, **_: Any) -> Files:
     """Add the generated pages."""
     for path, make in PAGES.items():
         files.append(File.generated(config, path, content=make()))
-    for name, text in python_api.pages().items():
-        files.append(File.generated(config, f"{PYTHON}/{name}", content=text))
+    for folder, pages in FOLDERS.items():
+        for name, text in pages().items():
+            files.append(File.generated(config, f"{folder}/{name}", content=text))
     return files
 
 
