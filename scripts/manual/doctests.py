@@ -1,4 +1,4 @@
-"""An extension of griffe: examples in docstrings are shown as code wherever they stand, not in sections of examples alone."""
+"""An extension of griffe: examples in docstrings are shown as code wherever they stand."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def is_drawn(one: ReproducedTable) -> bool:
 
 
 def panels(one: ReproducedTable) -> list[Panel]:
-    """The panels of a figure: one, or one for each family of curves whose names begin alike; none of too many curves."""
+    """The panels of a figure: one, or one for each family of curves whose names begin alike."""
     unit = ", ".join(unit for unit in one.cells["unit"].unique().sort().to_list() if unit not in ("", "1"))
     found: dict[str, Panel] = {}
     columns = one.cells.select(one.columns).unique(maintain_order=True).rows()

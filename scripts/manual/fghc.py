@@ -14,9 +14,9 @@ PROGRAM = ROOT / "programs" / "fghc" / "primes.fghc"
 INTRODUCTION = """# FGHC
 
 Flat GHC is a concurrent logic language, the one in which the Multi-PSI was programmed (as KL1). A program is a set of
-clauses; goals are reduced in any order, as soon as what they wait for is known. Message passing is not written: a variable
-that two goals share is the channel between them. This page lists what the language has here; [what programs are charged on
-described machines](../fghc-machines.md) is a page of its own.
+clauses; goals are reduced in any order, as soon as what they wait for is known. Message passing is not written: a
+variable that two goals share is the channel between them. This page lists what the language has here; [what programs
+are charged on described machines](../fghc-machines.md) is a page of its own.
 
 ```sh
 weft fghc check programs/fghc/primes.fghc
@@ -30,9 +30,9 @@ weft fghc run programs/fghc/primes.fghc -n 2 --on multi-psi-v1 --stats table
 {program}
 ```
 
-A clause is `Head :- Guard | Body.`; without a guard the bar is left out. A goal commits to a clause when its arguments match
-the head and its guard holds, without binding any variable of the goal; until then it waits. After that the goals of the body run
-concurrently.
+A clause is `Head :- Guard | Body.`; without a guard the bar is left out. A goal commits to a clause when its arguments
+match the head and its guard holds, without binding any variable of the goal; until then it waits. After that the goals
+of the body run concurrently.
 
 | form | meaning |
 |---|---|
@@ -72,8 +72,8 @@ def page() -> str:
     """The page."""
     parts = [INTRODUCTION.replace("{program}", PROGRAM.read_text().strip())]
     parts.append(
-        "## Signs of arguments\n\n`+` waits until the argument is bound; `#` waits until it is bound as far as the operation "
-        "looks; `-` is unified with a result; `?` is passed on as it is.\n"
+        "## Signs of arguments\n\n`+` waits until the argument is bound; `#` waits until it is bound as far as the "
+        "operation looks; `-` is unified with a result; `?` is passed on as it is.\n"
     )
     for kind, entries in catalogues().items():
         title = _TITLES.get(kind, f"Operations: {kind}")

@@ -14,7 +14,7 @@ from mkdocs.structure.files import File, Files
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from scripts.manual import cli, fghc, machine_file, papers, python_api, records, samples, schedule_file
+from scripts.manual import cli, fghc, figures, machine_file, papers, python_api, records, samples, schedule_file
 
 PAGES: dict[str, Callable[[], str]] = {
     "reference/cli.md": cli.page,
@@ -58,6 +58,20 @@ def on_files(files: Files, config: MkDocsConfig, **_: Any) -> Files:
         for name, text in pages().items():
             files.append(File.generated(config, f"{folder}/{name}", content=text))
     return files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Fill in the figures that sentences name.
+
+    Raises
+    ------
+    PluginError
+        For a figure that there is not.
+    """
+    try:
+        return figures.filled(markdown)
+    except figures.FigureError as error:
+        raise PluginError(str(error)) from error
 
 
 _SHIM = re.compile(r'<script src="https://unpkg.com/iframe-worker/shim"></script>')

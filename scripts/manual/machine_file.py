@@ -1,8 +1,8 @@
-"""The reference of machine files: keys, types and units from the reader itself, meanings from the sources it is made of.
+"""The reference of machine files: keys, types and units from the reader itself, meanings from its sources.
 
-What the reader takes is found by asking it: a key that it does not know makes it list those that it knows, a date where it
-expects something else makes it say what, a unit that there is not makes it name the right one, and a key that is left out
-is either missed or has a default.
+What the reader takes is found by asking it: a key that it does not know makes it list those that it knows, a date where
+it expects something else makes it say what, a unit that there is not makes it name the right one, and a key that is
+left out is either missed or has a default.
 """
 
 from __future__ import annotations
@@ -305,24 +305,25 @@ def topologies() -> dict[str, list[str]]:
 
 INTRODUCTION = """# Machine files
 
-A machine file describes a parallel machine in one TOML file: how nodes are joined, what messages cost, what a node can do,
-and where every figure comes from. With it, every command takes the machine by the path of the file, as it takes `ipsc860` of
-the catalogue. [How to write one](../how-to/machine-file.md) goes through a small one; this page has every key.
+A machine file describes a parallel machine in one TOML file: how nodes are joined, what messages cost, what a node can
+do, and where every figure comes from. With it, every command takes the machine by the path of the file, as it takes
+`ipsc860` of the catalogue. [How to write one](../how-to/machine-file.md) goes through a small one; this page has every
+key.
 
 The keys, types, units, defaults and limits below are asked of the reader that reads your file, the meanings are those
 of the types that it fills, and the examples are lines of machines of the catalogue.
 
-**Figures and sources.** Times are seconds, lengths are bytes. A figure is written bare, and then the `source` of its table
-holds for it, or with a source of its own:
+**Figures and sources.** Times are seconds, lengths are bytes. A figure is written bare, and then the `source` of its
+table holds for it, or with a source of its own:
 
 ```toml
 hop_time = 11e-6
 hop_time = { value = 11e-6, source = "Dunigan 1991, section 4.1" }
 ```
 
-A unit may be written beside the value (`unit = "s"`), and any but the one listed here is refused. A figure that has neither
-source is refused too. `weft machines show FILE` reads a file and shows what it says; all faults are told at once, with their
-lines.
+A unit may be written beside the value (`unit = "s"`), and any but the one listed here is refused. A figure that has
+neither source is refused too. `weft machines show FILE` reads a file and shows what it says; all faults are told at
+once, with their lines.
 """
 
 
@@ -363,8 +364,8 @@ def _topology_section() -> str:
     own = _rows(list(found.values()))
     kinds_table = table(["kind", "its keys", "what it is"], rows)
     return (
-        "## [topology]\n\nHow nodes, switches and links are joined. Kinds of topology, and the keys that each takes:\n\n"
-        f"{kinds_table}\nAll keys of the table; `nodes` may stand in any kind, and must then be the number of nodes:\n\n"
+        "## [topology]\n\nHow nodes, switches and links are joined. The kinds, and the keys that each takes:\n\n"
+        f"{kinds_table}\nAll keys; `nodes` may stand in any kind, and must then be the number of nodes:\n\n"
         f"{own}\n`embedding` is {_listed('Embedding')}\n"
     )
 

@@ -1,47 +1,59 @@
-"""Pages of the papers: every table and figure that weft reproduces, published beside ours, and drawn where it is a curve."""
+"""Pages of the papers: every table and figure that weft reproduces, published beside ours, figures drawn."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from scripts.manual.drawing import drawing, is_drawn
+from scripts.manual.figures import reproduction
+from scripts.manual.markdown import table
 from weft.papers import PAPERS, ReproducedTable, Reproduction
 from weft.papers.rendering import _number as number
-from weft.study.reproducing import reproduction
 
-from scripts.manual.drawing import drawing, is_drawn
-from scripts.manual.markdown import table
+TITLES = {
+    "dunigan-1991": "Dunigan 1991: five hypercubes",
+    "wu-shu-1989": "Wu and Shu 1989: the CM-2",
+    "george-1994": "George, Brickner and Johnsson 1994: shifts on the CM-200",
+    "feldmann-1993": "Feldmann, Stricker and Warfel 1993: connections on iWarp",
+    "taki-1988": "Taki 1988: the Multi-PSI",
+}
+"""Titles of the pages."""
 
 ABOUT = {
-    "dunigan-1991": "Five hypercubes of 1985 to 1990, measured with one suite of tests: single messages, contention, the host, "
-    "arithmetic, and a factorisation. The machines are in the catalogue as `ipsc1`, `ipsc2`, `ipsc860`, `ncube3200` and "
-    "`ncube6400`, and the tests are benchmarks of `weft measure`.",
-    "wu-shu-1989": "The primitives of the Connection Machine CM-2 (`cm2-8k`): operations of its processors, the router under "
-    "contention, the NEWS grid, scans, and from their times the time of a Gaussian elimination by counting operations.",
-    "george-1994": "Many shifts of an array planned at once (PSHIFT) against one after the other (CSHIFT) on the Connection "
-    "Machine CM-200 (`cm200`), for arrays of one to four axes.",
-    "feldmann-1993": "Communication compiled into phases of open connections, against message passing, on an iWarp of 64 cells "
-    "(`iwarp64`): patterns, and exchanges of finite-element meshes.",
-    "taki-1988": "A concurrent logic language on the Multi-PSI (`multi-psi-v1` and `multi-psi-v2`): what a message costs "
-    "in reductions, and how a program's performance follows from its work rate and its communication rate. Curves called "
-    "`here` were measured on the machine that built this page.",
+    "dunigan-1991": """Five hypercubes of 1985 to 1990, measured with one suite of tests: single messages, contention,
+the host, arithmetic, and a factorisation. The machines are in the catalogue as `ipsc1`, `ipsc2`, `ipsc860`,
+`ncube3200` and `ncube6400`, and the tests are benchmarks of `weft measure`.""",
+    "wu-shu-1989": """The primitives of the Connection Machine CM-2 (`cm2-8k`): operations of its processors, the router
+under contention, the NEWS grid, scans, and from their times that of a Gaussian elimination by counting operations.""",
+    "george-1994": """Many shifts of an array planned at once (PSHIFT) against one after the other (CSHIFT) on the
+Connection Machine CM-200 (`cm200`), for arrays of one to four axes.""",
+    "feldmann-1993": """Communication compiled into phases of open connections, against message passing, on an iWarp of
+64 cells (`iwarp64`): patterns, and exchanges of finite-element meshes.""",
+    "taki-1988": """A concurrent logic language on the Multi-PSI (`multi-psi-v1` and `multi-psi-v2`): what a message
+costs in reductions, and how a program's performance follows from its work rate and its communication rate. Rows called
+`here` were measured on the machine that built this page.""",
 }
 """What each paper is about, for who does not know it."""
 
-LEGEND = "In each cell: published → ours (relative error). `=` marks an input, which the machine file was told; it counts in no "
-LEGEND += "summary. A single number is ours, where the paper printed none or only a curve."
+INTRODUCTION = """# Five published studies
+
+Each page shows a study table by table and figure by figure: what was published, what weft's machine gives, and the
+relative error. Predictions, fits and inputs are told apart; [what that means](../explanations/predictions.md) is a page
+of its own. The pages are made of what `weft reproduce` computes when the site is built.
+
+"""
+
+LEGEND = """In each cell: published → ours (relative error). `=` marks an input, which the machine file was told; it
+counts in no summary. A single number is ours, where the paper printed none or only a curve."""
 
 
 def index() -> str:
     """The page of all papers."""
     rows = [
-        (f"[{name}]({name}.md)", (module.__doc__ or "").splitlines()[0], ABOUT[name]) for name, module in PAPERS.items()
+        (f"[{TITLES[name]}]({name}.md)", (module.__doc__ or "").splitlines()[0], ABOUT[name])
+        for name, module in PAPERS.items()
     ]
-    return (
-        "# Five published studies\n\nEach page shows a study table by table and figure by figure: what was published, what weft's "
-        "machine gives, and the relative error. Predictions, fits and inputs are told apart; [what that means]"
-        "(../explanations/predictions.md) is a page of its own. The pages are made of what `weft reproduce` computes when the "
-        "site is built.\n\n" + table(["paper", "citation", "what it is about"], rows)
-    )
+    return INTRODUCTION + table(["paper", "citation", "what it is about"], rows)
 
 
 def pages() -> dict[str, str]:
@@ -65,7 +77,7 @@ def page(reproduced: Reproduction) -> str:
     """The page of one paper."""
     name = reproduced.paper
     parts = [
-        f"# {name}\n\n{ABOUT[name]}\n\n*{reproduced.citation}*\n\n```sh\nweft reproduce {name}\n```\n",
+        f"# {TITLES[name]}\n\n{ABOUT[name]}\n\n*{reproduced.citation}*\n\n```sh\nweft reproduce {name}\n```\n",
         f"## How far ours are off\n\n{reproduced.summary_title}\n\n{_summary(reproduced)}",
         f"## Tables and figures\n\n{LEGEND}\n",
     ]
@@ -116,6 +128,7 @@ def _cell(values: tuple[Any, ...] | None) -> str:
     if published is None:
         return "" if ours is None else number(ours)
     if kind == "input" and ours is not None:
-        return f"{number(published)} → {number(ours)} ="
+        given = number(published) if published == ours else f"{number(published)} → {number(ours)}"
+        return f"{given} ="
     after = f" ({error:+.1%})" if error is not None else ""
     return f"{number(published)} → {'–' if ours is None else number(ours)}{after}"

@@ -1,4 +1,4 @@
-"""Records of benchmarks: the figures of each newest record drawn beside their targets, and every record with its date."""
+"""Records of benchmarks: figures of the newest record of each drawn beside targets, and all records with dates."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 from benches import page as benches_page
 from benches import recording
 from benches.catalogue import benchmarks
-
 from scripts.manual.markdown import code, table
 
 MAX_BARS = 40
 
 INTRODUCTION = """# Records of benchmarks
 
-What weft's own performance was, measured, beside the baselines that it is compared with. Each picture is made of the newest
-record of a benchmark: ratios as points with the interval that the record states, against the target where there is one
-(the tick), and against 1 where two things are compared. Below it stand all records of that benchmark, by date and machine, since
-only records of one machine can be compared. [Benchmarks](../benchmarks.md) has the figures as numbers; the records
-themselves are JSON files in `benches/records`, with the samples that were measured.
+What weft's own performance was, measured, beside the baselines that it is compared with. Each picture is made of the
+newest record of a benchmark: ratios as points with the interval that the record states, against the target where there
+is one
+(the tick), and against 1 where two things are compared. Below it stand all records of that benchmark, by date and
+machine, since only records of one machine can be compared. [Benchmarks](../benchmarks.md) has the figures as numbers;
+the records themselves are JSON files in `benches/records`, with the samples that were measured.
 
 ```sh
 python -m benches
@@ -58,14 +58,14 @@ def _history(records: Sequence[dict[str, Any]]) -> str:
 def drawn_figures(record: dict[str, Any]) -> list[recording.Figure]:
     """The figures of a record that have a common scale: ratios, and shares of their targets."""
     figures = recording.figures(record)
-    ratios = [figure for figure in figures if figure.unit == "ratio" and figure.value > 0]
+    ratios = [figure for figure in figures if figure.unit == "ratio" and "/" in figure.name and figure.value > 0]
     if len(ratios) >= 2:
         return ratios[:MAX_BARS]
     return [figure for figure in figures if figure.target and figure.value > 0][:MAX_BARS]
 
 
 def picture(figures: Sequence[recording.Figure]) -> str:
-    """Points with intervals, one line for each figure, as SVG; figures that are no ratios are relative to their target."""
+    """Points with intervals, a line for each figure, as SVG; what is no ratio is relative to its target."""
     import matplotlib
 
     matplotlib.use("svg")

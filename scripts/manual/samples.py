@@ -7,12 +7,12 @@ from scripts.manual.markdown import code, table
 INTRODUCTION = """# Samples
 
 Every time that weft measures, simulates, predicts or quotes is a row of one table. This page lists its columns, so that
-you can read such a file with other tools, or write one that `weft fit`, `weft compare` and `weft report` take. Files are
-CSV with a head, or Parquet; times are in seconds and lengths in bytes.
+you can read such a file with other tools, or write one that `weft fit`, `weft compare` and `weft report` take. Files
+are CSV with a head, or Parquet; times are in seconds and lengths in bytes.
 
 A row is what one launch came to: its median over the iterations, not one iteration. Rows that agree in all columns that
 tell points apart are repetitions of each other, and what weft shows of them is the median with its interval
-([how it is measured](../explanations/measurement.md)). A table may have further columns of plain values; weft keeps them.
+([how it is measured](../explanations/measurement.md)). A table may have further columns; weft keeps them.
 """
 
 
@@ -29,7 +29,7 @@ def page() -> str:
             INTRODUCTION,
             f"## Required columns\n\nThe column `source` is one of {kinds}.\n",
             _columns(needed),
-            "## Columns that tell points apart\n\nParameters of benchmarks and programs; empty where one does not apply.\n",
+            "## Columns that tell points apart\n\nParameters of benchmarks and programs; empty where none applies.\n",
             _columns(telling),
             "## What else a row may say\n",
             _columns(others),

@@ -1,8 +1,8 @@
 """Blocks of code on pages, and how they are run: in their order, in one folder, as a reader would who follows the page.
 
 A block of `sh` or `console` is run line by line in a shell, one of `python` in one interpreter for the page. One with a
-title (```` ```toml title="lab.toml" ````) is written to the file of that name. In the line before a block stands, where it
-needs saying:
+title (```` ```toml title="lab.toml" ````) is written to the file of that name. In the line before a block stands, where
+it needs saying:
 
 - `<!-- not run: REASON -->`: the block is shown only;
 - `<!-- fails: 2 -->`: its last command ends with this exit code;
@@ -56,9 +56,8 @@ class Block:
         return [stripped for line in lines if (stripped := re.sub(r"(^|\s+)#\s.*$", "", line).strip())]
 
 
-def blocks(page: Path) -> list[Block]:
-    """All blocks of a page, in their order."""
-    text = page.read_text()
+def blocks(text: str) -> list[Block]:
+    """All blocks of a page's text, in their order."""
     found = []
     for match in _BLOCK.finditer(text):
         margin = len(match["margin"])

@@ -4,38 +4,53 @@ import functools
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
 
+import polars as pl
 import pytest
+import typer
 from blocks import DOCS, PYTHON, SHELL, Block, blocks, run_command
 from floors import ROOT
+from typer.testing import CliRunner
 
 import weft
+from weft.cli import commands
 from weft.launch.protocol import Protocol
+from weft.papers import ReproducedTable
 from weft.samples import COLUMNS
 
 pytest.importorskip("mkdocs")
 sys.path.insert(0, str(ROOT))
 
-from scripts.manual import cli, machine_file, samples
+from scripts.manual import cli, drawing, fghc, figures, machine_file, samples, schedule_file
 
 NOT_FOLLOWED = {"CHANGELOG.md", "CONTRIBUTING.md", "ARCHITECTURE.md"}
 """Pages that tell no reader to do something, or one who changes weft itself."""
 
 
+GENERATED = {"reference/samples.md": samples.page, "reference/fghc.md": fghc.page}
+"""Generated pages that tell a reader to do something; those of papers are what `weft reproduce` computes."""
+
+
 def followed():
-    pages = [page for page in sorted(DOCS.rglob("*.md")) if page.parent.name != "decisions"]
-    return [page for page in pages if page.name not in NOT_FOLLOWED and any(b.is_run for b in blocks(page))]
+    """The text of every page with something to follow, by its path in the site."""
+    pages = {path.relative_to(DOCS).as_posix(): path.read_text() for path in sorted(DOCS.rglob("*.md"))}
+    pages |= {name: page() for name, page in GENERATED.items()}
+    return {
+        name: text
+        for name, text in pages.items()
+        if name not in NOT_FOLLOWED and not name.startswith("decisions/") and any(b.is_run for b in blocks(text))
+    }
 
 
-def page_id(page):
-    return page.relative_to(DOCS).as_posix()
+FOLLOWED = followed()
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize("page", followed(), ids=page_id)
+@pytest.mark.parametrize("page", FOLLOWED)
 def test_what_a_page_shows_runs(native, page, tmp_path, monkeypatch):
     for name in ("programs", "tests"):
         (tmp_path / name).symlink_to(ROOT / name)
@@ -43,13 +58,13 @@ def test_what_a_page_shows_runs(native, page, tmp_path, monkeypatch):
     brief = functools.partial(weft.measure, protocol=Protocol(launches=6, budget=1.0), seconds_per_point=0.001)
     monkeypatch.setattr(weft, "measure", brief)
     names = {}
-    for block in blocks(page):
+    for block in blocks(FOLLOWED[page]):
         if not block.is_run:
             continue
         if block.title:
             (tmp_path / block.title).write_text(block.text)
         elif block.language == PYTHON:
-            exec(compile(block.text, f"{page_id(page)}:{block.line}", "exec"), names)
+            exec(compile(block.text, f"{page}:{block.line}", "exec"), names)
         else:
             follow(block, page, tmp_path)
 
@@ -60,26 +75,26 @@ def follow(block, page, folder):
     for number, command in enumerate(commands):
         expected = block.exit_code if number == len(commands) - 1 else 0
         outcome = run_command(command, block, folder)
-        assert outcome.returncode == expected, f"{page_id(page)}:{block.line}: {command}\n{outcome.stderr}"
+        assert outcome.returncode == expected, f"{page}:{block.line}: {command}\n{outcome.stderr}"
 
 
 def test_every_command_of_a_page_is_run_or_says_why_not():
-    shown = [block for page in followed() for block in blocks(page) if block.language in (*SHELL, PYTHON)]
+    shown = [block for text in FOLLOWED.values() for block in blocks(text) if block.language in (*SHELL, PYTHON)]
     assert len(shown) > 20
     assert all(block.is_run or len(block.why_not) > 10 for block in shown)
 
 
-def test_blocks_are_found_with_what_is_said_of_them(tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text(
-        "# Page\n\n```sh\nweft machines   # all\nweft fit \\\n  a.csv\n```\n\n<!-- fails: 2 -->\n```console\n$ weft x\nerror\n"
+def test_blocks_are_found_with_what_is_said_of_them():
+    page = (
+        "# Page\n\n```sh\nweft machines   # all\nweft fit \\\n  a.csv\n```\n\n"
+        "<!-- fails: 2 -->\n```console\n$ weft x\nerror\n"
         '```\n\n<!-- not run: it takes a cluster -->\n```sh\nsrun x\n```\n\n```toml title="a.toml"\na = 1\n```\n'
     )
     first, second, third, fourth = blocks(page)
     assert [" ".join(command.split()) for command in first.commands()] == ["weft machines", "weft fit a.csv"]
     assert (second.commands(), second.exit_code) == (["weft x"], 2)
     assert (third.why_not, third.is_run) == ("it takes a cluster", False)
-    assert fourth == Block("toml", "a = 1\n", 19, "a.toml")
+    assert fourth == Block("toml", "a = 1\n", 20, "a.toml")
 
 
 def test_the_page_of_machine_files_has_every_key_of_the_catalogue_with_its_unit():
@@ -120,12 +135,64 @@ def test_required_keys_are_those_without_which_a_machine_is_refused():
 def test_the_page_of_commands_has_every_option_that_help_shows():
     page = cli.page()
     for name in re.findall(r"^## (weft [\w ]+?) \{", page, re.MULTILINE):
-        words = [sys.executable, "-m", "weft.cli.main", *name.split()[1:], "--help"]
-        shown = subprocess.run(words, capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "300"})
+        shown = CliRunner().invoke(commands.app, [*name.split()[1:], "--help"], env={"COLUMNS": "300"})
         section = page.split(f"## {name} {{")[1].split("\n## ")[0]
         options = set(re.findall(r"^│ (?:\*\s+)?(?:-\w, )?(--[\w-]+)", shown.stdout, re.MULTILINE))
         assert options
         assert not [option for option in options if f"`{option}`" not in section], name
+
+
+def test_examples_of_help_are_commands_that_there_are():
+    """They are understood as typed: known commands, options and choices, nothing missing."""
+    app = typer.main.get_command(commands.app)
+    shown = [block for block in blocks(cli.page()) if block.language in SHELL]
+    examples = [command for block in shown for command in block.commands() if command.startswith("weft ")]
+    assert len(examples) > 60
+    for example in examples:
+        words = shlex.split(example.split(" | ")[0].split(" > ")[0])[1:]
+        command = app
+        while words and words[0] in getattr(command, "commands", {}):
+            command = command.commands[words.pop(0)]
+        if words and words[-1] != "--help":
+            command.make_context("weft", words)
+
+
+def test_the_page_of_schedule_files_has_every_key_of_a_schedule():
+    page = schedule_file.page()
+    schedule = schedule_file.schedule()
+    parts = {
+        "The schedule": schedule,
+        "`resources`": schedule["resources"],
+        "A phase": schedule["phases"][0],
+        "A connection in a phase": schedule["phases"][0]["connections"][0],
+        "A lower bound": schedule["lower_bounds"][0],
+    }
+    for heading, part in parts.items():
+        section = page.split(f"## {heading}\n")[1].split("\n## ")[0]
+        listed = dict(re.findall(r"^\| `(\w+)` \| [^|]+ \| (.*?) \|$", section, re.MULTILINE))
+        assert set(part) <= set(listed), heading
+        assert all(listed.values()), heading
+
+
+def test_the_page_of_fghc_has_every_operation_of_the_catalogue():
+    entries = [entry for kind in fghc.catalogues().values() for entry in kind]
+    assert len(entries) == len(re.findall(r'^    \w+ = "', fghc.CATALOGUE.read_text(), re.MULTILINE))
+    assert all(meaning for _, _, meaning in entries)
+
+
+def test_a_figure_in_a_sentence_comes_from_its_record():
+    filled = figures.filled("off by {{ record estimator: blind: median error }}")
+    assert re.fullmatch(r"off by \d+\.\d%", filled)
+    with pytest.raises(figures.FigureError, match="the newest record of estimator has no figure 'blind: nothing'"):
+        figures.filled("{{ record estimator: blind: nothing }}")
+
+
+def test_figures_of_papers_are_drawn_with_what_was_published_and_ours():
+    cells = pl.DataFrame({"bytes": [8, 64, 512], "machine": "a", "unit": "kB/s", "published": [1.0, None, 3.0],
+                          "ours": [1.1, 2.0, 3.3]})  # fmt: skip
+    (panel,) = drawing.panels(ReproducedTable("1", "Rates", ("bytes",), ("machine",), cells, label="Figure"))
+    assert panel.curves == {"a": [(8.0, 1.0, 1.1), (64.0, None, 2.0), (512.0, 3.0, 3.3)]}
+    assert "<svg" in drawing.drawn([panel])
 
 
 def test_the_page_of_samples_has_every_column():
