@@ -15,6 +15,7 @@ from mkdocs.structure.files import File, Files
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from scripts.manual import cli, fghc, figures, machine_file, papers, python_api, records, samples, schedule_file
+from scripts.manual.markdown import spaced
 
 PAGES: dict[str, Callable[[], str]] = {
     "reference/cli.md": cli.page,
@@ -61,7 +62,7 @@ def on_files(files: Files, config: MkDocsConfig, **_: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Fill in the figures that sentences name.
+    """Fill in the figures that sentences name, and make lists of what is written as lists.
 
     Raises
     ------
@@ -69,7 +70,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
         For a figure that there is not.
     """
     try:
-        return figures.filled(markdown)
+        return spaced(figures.filled(markdown))
     except figures.FigureError as error:
         raise PluginError(str(error)) from error
 

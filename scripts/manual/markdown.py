@@ -42,3 +42,16 @@ def fenced(docstring: str) -> str:
             margin = None
         lines.append(re.sub(r" *# doctest:.*$", "", line))
     return "\n".join([*lines, f"{margin}```"] if margin is not None else lines)
+
+
+def spaced(text: str) -> str:
+    """A page with an empty line before each list: where pages are read as they are, none is needed; here one is."""
+    lines: list[str] = []
+    in_code = False
+    for line in text.splitlines():
+        in_code ^= line.lstrip().startswith("```")
+        starts = not in_code and re.match(r"[-*] |1\. ", line) is not None
+        if starts and lines and lines[-1].strip() and not re.match(r"[-*] |\d+\. | {2,}", lines[-1]):
+            lines.append("")
+        lines.append(line)
+    return "\n".join(lines) + "\n"
