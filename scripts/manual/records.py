@@ -58,10 +58,15 @@ def _history(records: Sequence[dict[str, Any]]) -> str:
 def drawn_figures(record: dict[str, Any]) -> list[recording.Figure]:
     """The figures of a record that have a common scale: ratios, and shares of their targets."""
     figures = recording.figures(record)
-    ratios = [figure for figure in figures if figure.unit == "ratio" and "/" in figure.name and figure.value > 0]
+    ratios = [figure for figure in figures if _is_ratio(figure) and figure.value > 0]
     if len(ratios) >= 2:
         return ratios[:MAX_BARS]
     return [figure for figure in figures if figure.target and figure.value > 0][:MAX_BARS]
+
+
+def _is_ratio(figure: recording.Figure) -> bool:
+    """Whether one thing is divided by another, as its name says; shares and bounds have the unit too."""
+    return figure.unit == "ratio" and "/" in figure.name
 
 
 def picture(figures: Sequence[recording.Figure]) -> str:
@@ -72,7 +77,7 @@ def picture(figures: Sequence[recording.Figure]) -> str:
     from matplotlib import pyplot
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
-    ratios = all(figure.unit == "ratio" for figure in figures)
+    ratios = all(_is_ratio(figure) for figure in figures)
     style: dict[str, Any] = {
         "svg.hashsalt": "weft",
         "font.size": 8,

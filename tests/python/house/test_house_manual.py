@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -200,15 +201,36 @@ def test_the_page_of_samples_has_every_column():
     assert not [name for name in COLUMNS if f"| `{name}` |" not in page]
 
 
-@pytest.mark.docs
-def test_the_site_builds_without_a_warning_and_loads_nothing_from_elsewhere(native, tmp_path):
-    words = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
-    built = subprocess.run(
-        words, cwd=ROOT, capture_output=True, text=True, check=False, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    )
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The site, built as `make docs` does."""
+    folder = tmp_path_factory.mktemp("site")
+    words = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    variables = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    built = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, env=variables)
     assert built.returncode == 0, built.stdout + built.stderr
-    pages = [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.html")]
-    assert {"index.html", "reference/cli.html", "reference/machine-file.html"} <= set(pages)
+    return folder
+
+
+@pytest.mark.docs
+def test_the_site_builds_without_a_warning_and_loads_nothing_from_elsewhere(native, site):
+    pages = [path.relative_to(site).as_posix() for path in site.rglob("*.html")]
+    assert {"index.html", "reference/cli.html", "reference/machine-file.html", "papers/taki-1988.html"} <= set(pages)
     loaded = re.compile(r"<(?:script|img|link)\b[^>]*?(?:src|href)=[\"']?https?://[^\"'> ]+", re.IGNORECASE)
-    found = {page: loaded.findall((tmp_path / page).read_text()) for page in pages}
+    found = {page: loaded.findall((site / page).read_text()) for page in pages}
     assert not {page: links for page, links in found.items() if links}
+
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+@pytest.mark.docs
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium to look at the site with")
+def test_the_site_is_searched_from_the_disk(native, site, tmp_path):
+    words = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND"]
+    words += [f"--user-data-dir={tmp_path}", "--virtual-time-budget=20000", "--dump-dom"]
+    words += [f"{(site / 'index.html').as_uri()}?q=suspension"]
+    shown = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120).stdout
+    results = re.findall(r'<a href="([^"]+)" class="md-search-result__link"', shown)
+    assert any("fghc" in result for result in results), results
