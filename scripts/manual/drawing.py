@@ -14,6 +14,16 @@ from weft.papers import ReproducedTable
 MAX_SERIES = 12
 """Curves that can be told apart in one drawing."""
 
+STYLE: Any = {
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "font.family": "sans-serif",
+    "font.size": 9,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "weft",
+}
+"""How drawings look; the salt makes two drawings of the same figures equal."""
+
 _MARKERS = "osD^vP*Xphd<"
 _ABSCISSAE = ("communication rate", "overhead", "overhead X")
 """Heads of columns that are abscissae of the others."""
@@ -103,15 +113,9 @@ def drawn(found: Sequence[Panel], caption: str = "markers: published, lines: wef
     matplotlib.use("svg")
     from matplotlib import pyplot
 
-    style: dict[str, Any] = {
-        "svg.hashsalt": "weft",
-        "font.size": 9,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-    }
     across = 1 if len(found) == 1 else 2
     down = math.ceil(len(found) / across)
-    with matplotlib.rc_context({**style, "svg.fonttype": "none", "font.family": "sans-serif"}):
+    with matplotlib.rc_context(STYLE):
         figure, grid = pyplot.subplots(
             down, across, figsize=(7.4, 4.2 if down == 1 else 2.6 * down), layout="constrained", squeeze=False
         )

@@ -9,6 +9,7 @@ from typing import Any
 from benches import page as benches_page
 from benches import recording
 from benches.catalogue import benchmarks
+from scripts.manual.drawing import STYLE
 from scripts.manual.markdown import code, table
 
 MAX_BARS = 40
@@ -78,13 +79,7 @@ def picture(figures: Sequence[recording.Figure]) -> str:
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
     ratios = all(_is_ratio(figure) for figure in figures)
-    style: dict[str, Any] = {
-        "svg.hashsalt": "weft",
-        "font.size": 8,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-    }
-    with matplotlib.rc_context({**style, "svg.fonttype": "none", "font.family": "sans-serif"}):
+    with matplotlib.rc_context({**STYLE, "font.size": 8}):
         drawing, axes = pyplot.subplots(figsize=(7.4, 0.9 + 0.2 * len(figures)), layout="constrained")
         for position, figure in enumerate(figures):
             unit = 1.0 if ratios or not figure.target else figure.target

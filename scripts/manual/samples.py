@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scripts.manual.markdown import code, table
+from weft.samples import Column
 
 INTRODUCTION = """# Samples
 
@@ -38,7 +39,7 @@ def page() -> str:
     )
 
 
-def _columns(columns: list) -> str:
+def _columns(columns: list[Column]) -> str:
     rows = [(code(column.name), column.kind, column.meaning, column.expected) for column in columns]
     return table(["column", "type", "meaning", "valid values"], rows)
 
