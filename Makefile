@@ -6,6 +6,7 @@
 # make bench   lists the benchmarks; one of them: make bench NAME=shifts ARGS="--rounds 3 --no-record"
 # make wheel   dist/: the source distribution, and the wheel built from it, for glibc 2.17 and later
 # make check-wheel   that wheel, installed into empty environments and used; all of them: PYTHONS="python3.11 python3.13"
+# make docs    the documentation site, to be opened from the disk: site/index.html
 # make lint    formatting, clippy, ruff, mypy
 # make clean   removes what make made
 #
@@ -24,7 +25,7 @@ STAND_IN := python/weft/hosting/lib
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name '*.toml' -o -name 'functions.txt' -o -name 'handles.txt' 2>/dev/null)
 
-.PHONY: setup wheel check-wheel study test test-rust test-python fuzz loom bench lint format clean
+.PHONY: setup wheel check-wheel study test test-rust test-python fuzz loom bench docs lint format clean
 
 setup: $(VENV)/installed
 
@@ -39,7 +40,7 @@ $(VENV)/python-ready: Makefile
 # Python packages, exactly as tested. Rebuilt only when what is wanted changes.
 $(VENV)/packages-ready: $(VENV)/python-ready pyproject.toml constraints.txt
 	$(BIN)/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
-	  print(*project["dependencies"], *(line for extra in "mpi report meshes fem run test".split() \
+	  print(*project["dependencies"], *(line for extra in "mpi report meshes fem run docs test".split() \
 	      for line in project["optional-dependencies"][extra]), sep="\n")' > $(VENV)/requirements.txt
 	$(BIN)/pip install --quiet --constraint constraints.txt --requirement $(VENV)/requirements.txt
 	@touch $@
@@ -111,6 +112,10 @@ fuzz: setup
 bench: setup
 	$(BIN)/python -m benches $(NAME) $(ARGS)
 
+# Warnings are errors: links that lead nowhere, names that are not found, pages that would load something from elsewhere.
+docs: setup
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+
 lint: setup
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
@@ -125,5 +130,5 @@ format: setup
 	$(BIN)/ruff format python tests/python benches scripts
 
 clean:
-	rm -rf $(VENV) dist fuzz-faults target .pytest_cache .hypothesis .ruff_cache .mypy_cache python/weft/_core*.so
+	rm -rf $(VENV) dist site fuzz-faults target .pytest_cache .hypothesis .ruff_cache .mypy_cache python/weft/_core*.so
 	find python tests benches -name __pycache__ -type d -prune -exec rm -rf {} +
