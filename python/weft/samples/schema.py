@@ -91,6 +91,7 @@ _KINDS: dict[Values, tuple[Kind, str]] = {
     "doublings": ("count", "an integer of at least {least}"),
     "count": ("count", "an integer of at least {least}"),
     "real": ("number", "a positive number"),
+    "reals": ("number", "a positive number"),
     "shapes": ("text", "a shape, or nothing"),
     "pair": ("text", "a pair of ranks"),
     "name": ("text", "a name, or nothing"),
@@ -236,12 +237,29 @@ _COLUMNS = (
     ),
     Column("shifts", "count", "shifts of one call", "an integer of at least 1", valid=_at_least(1)),
     Column("by_exchange", "count", "shifts that need no fallback", "an integer of at least 0", valid=_at_least(0)),
+    *(
+        Column(name, "number", meaning, "a number of at least 0", valid=_not_negative)
+        for name, meaning in (
+            ("latency_cycles", "mean cycles from the making of a packet until its tail has arrived"),
+            ("latency_half_width", "half of the 95% interval of that mean, of batch means, cycles"),
+            ("accepted", "flits that arrived, a node and cycle"),
+            ("offered", "flits that were made, a node and cycle"),
+        )
+    ),
+    Column("saturated", "text", "whether the queues of a network's sources grew without end", "true or false"),
+    Column("link_hops", "count", "links that flits crossed", "an integer of at least 0", valid=_at_least(0)),
     Column("phases", "count", "phases of a schedule", "an integer of at least 0", valid=_at_least(0)),
     Column("file_kind", "text", "kind of the file system", "a name, or nothing"),
     Column("cache", "text", "what became of the system's copy of a file before it was read", "a word, or nothing"),
     Column("unit", "text", "what the seconds are of, where the benchmark has several kinds of rows", "words"),
     Column("note", "text", "what a reader should know", "words, or nothing"),
-    Column("load", "number", "load average at the launch", "a number of at least 0", valid=_not_negative),
+    Column(
+        "load",
+        "number",
+        "load average at the launch; of a network of routers, flits that a node makes in a cycle",
+        "a number of at least 0",
+        valid=_not_negative,
+    ),
     Column(
         "stolen",
         "number",
