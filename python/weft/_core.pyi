@@ -605,8 +605,8 @@ def shift_times(
 def flit_latency(machine: Machine, request_json: str) -> str:
     """Latency and accepted traffic of a network of routers at one load; JSON.
 
-    The request has `load`, `vcs`, `buffer`, `packet`, `tail_credit`, `credit_cycles`, `traffic`, `routing`, `cycles` and
-    `seed`. Raises UsageError.
+    The request has `load`, `vcs`, `buffer`, `packet`, `tail_credit`, `credit_cycles`, `traffic`, `routing`, `level`,
+    `cycles` and `seed`. Raises UsageError.
     """
 
 def route_combining(machine: Machine, destinations: list[int]) -> tuple[int, int, int]:

@@ -114,6 +114,7 @@ class Parameters(TypedDict, total=False):
     credit_cycles: int | None
     traffic: str | None
     routing: str | None
+    level: str | None
     cycles: int | None
 
 

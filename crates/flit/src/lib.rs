@@ -20,7 +20,7 @@ mod sources;
 mod traffic;
 
 pub use graph::{Graph, GraphError};
-pub use measure::{BATCHES, Measured, Plan, measure};
+pub use measure::{BATCHES, Batches, Measured, Plan, measure};
 pub use routing::Algorithm;
-pub use simulation::{Delivery, Options, Simulation};
+pub use simulation::{Delivery, HOP_CYCLES, NODE_CYCLES, Options, Simulation};
 pub use traffic::{Pattern, Traffic};

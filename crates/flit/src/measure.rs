@@ -1,5 +1,7 @@
 //! A point of the curve of latency against load.
 
+use std::ops::Range;
+
 use weft_base::Interrupt;
 
 use crate::simulation::Simulation;
@@ -65,40 +67,68 @@ pub struct Measured {
 /// assert!((34.0..36.0).contains(&point.latency) && !point.saturated);
 /// ```
 pub fn measure(network: &mut Simulation, plan: Plan, interrupt: &Interrupt) -> Option<Measured> {
-    let nodes = network.nodes() as f64;
-    let batch = (plan.cycles / BATCHES as u64).max(1);
-    let window = plan.warmup..plan.warmup + batch * BATCHES as u64;
-    let mut batches = [(0_u64, 0_u64); BATCHES];
+    let mut batches = Batches::new(plan);
+    let window = batches.window();
     run(network, window.start, interrupt, |_, _| {})?;
     let ejected = network.ejected();
-    let mut take = |made: u64, latency: u64| {
-        if window.contains(&made) {
-            let (sum, count) = &mut batches[((made - window.start) / batch) as usize];
+    run(network, window.end, interrupt, |made, latency| batches.add(made, latency))?;
+    let length = window.end - window.start;
+    let accepted = (network.ejected() - ejected) as f64 / network.nodes() as f64 / length as f64;
+    let is_done = |network: &Simulation| network.sources_are_past(window.end) && network.made_before(window.end) == 0;
+    while network.cycle() < window.end + length && !is_done(network) {
+        let next = network.cycle() + CYCLES_AT_ONCE;
+        run(network, next, interrupt, |made, latency| batches.add(made, latency))?;
+    }
+    let work = (network.link_hops(), network.cycle());
+    Some(batches.measured(accepted, network.packet(), network.nodes(), !is_done(network), work))
+}
+
+/// Latencies of the packets that were made in the cycles that count, in [`BATCHES`] of cycles.
+#[derive(Clone, Debug)]
+pub struct Batches {
+    plan: Plan,
+    /// Cycles of one.
+    cycles: u64,
+    /// Sum of latencies and number of packets.
+    batches: [(u64, u64); BATCHES],
+}
+
+impl Batches {
+    /// None yet.
+    pub fn new(plan: Plan) -> Batches {
+        Batches { plan, cycles: (plan.cycles / BATCHES as u64).max(1), batches: [(0, 0); BATCHES] }
+    }
+
+    /// The cycles that count.
+    pub fn window(&self) -> Range<u64> {
+        self.plan.warmup..self.plan.warmup + self.cycles * BATCHES as u64
+    }
+
+    /// A packet that has arrived.
+    pub fn add(&mut self, made: u64, latency: u64) {
+        if self.window().contains(&made) {
+            let (sum, count) = &mut self.batches[((made - self.plan.warmup) / self.cycles) as usize];
             (*sum, *count) = (*sum + latency, *count + 1);
         }
-    };
-    run(network, window.end, interrupt, &mut take)?;
-    let length = (window.end - window.start) as f64;
-    let accepted = (network.ejected() - ejected) as f64 / nodes / length;
-    let limit = window.end + (window.end - window.start);
-    let is_done = |network: &Simulation| network.sources_are_past(window.end) && network.made_before(window.end) == 0;
-    while network.cycle() < limit && !is_done(network) {
-        let next = network.cycle() + CYCLES_AT_ONCE;
-        run(network, next, interrupt, &mut take)?;
     }
-    let packets: u64 = batches.iter().map(|&(_, count)| count).sum();
-    let offered = packets as f64 * f64::from(network.packet()) / nodes / length;
-    let (latency, half_width) = summary(&batches);
-    Some(Measured {
-        latency,
-        half_width,
-        packets,
-        accepted,
-        offered,
-        saturated: !is_done(network) || accepted < STABLE * offered,
-        link_hops: network.link_hops(),
-        cycles: network.cycle(),
-    })
+
+    /// The point of the curve, of flits accepted by a node in a cycle, flits of a packet, nodes, whether packets are left
+    /// that have not arrived, and the links crossed with all cycles.
+    pub fn measured(
+        &self,
+        accepted: f64,
+        packet: u32,
+        nodes: usize,
+        is_left: bool,
+        (link_hops, cycles): (u64, u64),
+    ) -> Measured {
+        let packets: u64 = self.batches.iter().map(|&(_, count)| count).sum();
+        let counted = self.cycles * BATCHES as u64;
+        let offered = packets as f64 * f64::from(packet) / nodes as f64 / counted as f64;
+        let (latency, half_width) = summary(&self.batches);
+        let saturated = is_left || accepted < STABLE * offered;
+        Measured { latency, half_width, packets, accepted, offered, saturated, link_hops, cycles }
+    }
 }
 
 fn run(network: &mut Simulation, until: u64, interrupt: &Interrupt, mut take: impl FnMut(u64, u64)) -> Option<()> {

@@ -15,6 +15,10 @@ use crate::routing::{Algorithm, Heading, Routing, is_injection};
 use crate::sources::Sources;
 use crate::traffic::Traffic;
 
+/// Cycles of a head from the buffer of one router to that of the next: routing, two allocations, traversal and link.
+pub const HOP_CYCLES: u64 = 5;
+/// Cycles of a head from a node to its router, and from the buffer of the last router to its node.
+pub const NODE_CYCLES: u64 = 7;
 /// Cycles from the grant of the switch to the buffer of the next router: traversal, link, arrival.
 pub(crate) const TO_NEXT: u64 = 3;
 /// Cycles from a node to the buffer of its router.

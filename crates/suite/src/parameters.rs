@@ -271,6 +271,9 @@ parameters! {
         routing: Name
             "How packets find their way: deterministic (dimension order, e-cube, up and down) or adaptive (any shortest way)",
             default("deterministic"), column("how packets find their way");
+        level: Name
+            "What runs: flit, the routers themselves, or message, the model that programs in virtual time use",
+            default("flit"), column("level at which packets were simulated");
         cycles: Count
             "Cycles whose packets are measured, after a tenth as many of warm-up",
             least(1000), greatest(1000000000), default("200000"), column("cycles whose packets were measured");

@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 use serde::Deserialize;
 use serde_json::json;
 use weft_flit::{Algorithm, Options, Pattern, Plan, Simulation, Traffic, measure};
+use weft_launch::message_latency;
 
 use crate::errors::UsageError;
 use crate::interruptible::interruptible;
@@ -22,6 +23,7 @@ struct Request {
     traffic: String,
     routing: String,
     cycles: u64,
+    level: String,
     seed: u64,
 }
 
@@ -44,10 +46,18 @@ pub fn flit_latency(py: Python<'_>, machine: &PyMachine, request_json: &str) -> 
         load: request.load,
         seed: request.seed,
     };
-    let mut network = Simulation::new(&topology, traffic, options).map_err(|error| wrong(error.to_string()))?;
+    let mut network = Simulation::new(&topology, traffic.clone(), options).map_err(|error| wrong(error.to_string()))?;
     let plan = Plan { warmup: request.cycles / 10, cycles: request.cycles };
-    let measured = interruptible(py, move |interrupt| measure(&mut network, plan, interrupt))?
-        .expect("who interrupts it has raised");
+    let of_messages = by_name("level", &request.level, [("flit", false), ("message", true)])?;
+    let machine = machine.0.clone();
+    let measured = interruptible(py, move |interrupt| {
+        if of_messages {
+            message_latency(&machine, &traffic, options, plan, interrupt)
+        } else {
+            measure(&mut network, plan, interrupt)
+        }
+    })?
+    .expect("who interrupts it has raised");
     Ok(json!({
         "latency_cycles": measured.latency,
         "latency_half_width": measured.half_width,

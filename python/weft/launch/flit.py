@@ -15,7 +15,7 @@ from weft.parameters import taking
 from weft.samples import from_rows
 
 TAKES = taking(
-    "load", "vcs", "buffer", "packet", "tail_credit", "credit_cycles", "traffic", "routing", "cycles"
+    "load", "vcs", "buffer", "packet", "tail_credit", "credit_cycles", "traffic", "routing", "level", "cycles"
 )  # fmt: skip
 """What a network of routers takes."""
 
@@ -48,8 +48,8 @@ def measured(machine: Machine, parameters: Mapping[str, Any], seed: int, progres
     Returns
     -------
     polars.DataFrame
-        Samples of source "simulated", one for each load: `load`, `latency_cycles` with `latency_half_width`, `accepted`,
-        `offered`, `saturated`, `link_hops`, and `seconds`, which is the latency in time.
+        Samples of source "simulated", one for each load: `load`, `latency_cycles` with `latency_half_width`,
+        `accepted`, `offered`, `saturated`, `link_hops`, and `seconds`, which is the latency in time.
 
     Raises
     ------
@@ -68,6 +68,7 @@ def measured(machine: Machine, parameters: Mapping[str, Any], seed: int, progres
         "credit_cycles": parameters.get("credit_cycles", figures["credit_cycles"]),
         "traffic": parameters.get("traffic", "uniform"),
         "routing": parameters.get("routing", "deterministic"),
+        "level": parameters.get("level", "flit"),
         "cycles": parameters.get("cycles", CYCLES),
     }
     loads = parameters.get("load", LOADS)

@@ -1,0 +1,131 @@
+"""Latency, saturation and speed of weft's routers, beside BookSim2 on the same networks.
+
+An 8x8 torus with dimension order and dateline classes, uniform traffic of packets of 8 flits, islip allocators: four
+routers, each at loads up to near its saturation and once beyond. BookSim2 is taken from PATH (`booksim`, of
+github.com/booksim/booksim2) and left out, with a message, where it is missing. Latencies are compared below saturation,
+and what is accepted is beyond it. Speed is links crossed a second of processor time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import resource
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import weft
+from benches import building
+from benches.benchmark import Benchmark, Need, positive
+from benches.recording import Report
+
+# Virtual channels, flits of a buffer, whether the tail's credit is waited for; loads below saturation, one beyond.
+ROUTERS = [
+    (2, 4, False, (0.01, 0.05, 0.1, 0.15, 0.2), 0.4),
+    (2, 4, True, (0.01, 0.05, 0.1, 0.14, 0.16), 0.4),
+    (4, 8, False, (0.01, 0.1, 0.2, 0.3, 0.4, 0.45), 0.8),
+    (4, 8, True, (0.01, 0.1, 0.2, 0.3, 0.35, 0.38), 0.8),
+]
+LATENCY_WITHIN, SATURATION_WITHIN, LINKS_A_SECOND = 0.03, 0.02, 15e6
+
+CONFIGURATION = """
+topology = torus; k = 8; n = 2; routing_function = dim_order; use_noc_latency = 0;
+num_vcs = {vcs}; vc_buf_size = {buffer}; wait_for_tail_credit = {tail_credit}; credit_delay = {credit_delay};
+routing_delay = 1; vc_alloc_delay = 1; sw_alloc_delay = 1; st_final_delay = 1; speculative = 0;
+vc_allocator = islip; sw_allocator = islip; alloc_iters = 1; input_speedup = 1; output_speedup = 1;
+traffic = uniform; packet_size = 8; injection_rate_uses_flits = 1; injection_rate = {load}; sim_type = latency;
+latency_thres = 1e9; warmup_periods = 3; sample_period = {period}; max_samples = 10; seed = 1;
+"""
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--cycles", type=positive, default=200_000, help="cycles measured by weft (default 200000)")
+    parser.add_argument("--period", type=positive, default=10_000, help="cycles of BookSim's sample (default 10000)")
+    parser.add_argument("--credit-cycles", type=positive, default=2, help="cycles of a credit in both (default 2)")
+
+
+def busy(who: int, work: Callable[[], Any]) -> tuple[Any, float]:
+    """What work returns, and the processor time that it took here or in processes that it started."""
+    before = resource.getrusage(who)
+    result = work()
+    after = resource.getrusage(who)
+    return result, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+
+
+def booksim(chosen: argparse.Namespace, vcs: int, buffer: int, tail_credit: bool, load: float) -> dict[str, float]:
+    """Mean latency, accepted traffic and links a second of BookSim2."""
+    text = CONFIGURATION.format(
+        vcs=vcs, buffer=buffer, tail_credit=int(tail_credit), credit_delay=chosen.credit_cycles - 1, load=load,
+        period=chosen.period,
+    )  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "router"
+        file.write_text(text.replace(";", ";\n"))
+        printed, seconds = busy(resource.RUSAGE_CHILDREN, lambda: building.run(["booksim", file], "BookSim"))
+    overall = printed[max(printed.rfind("Overall Traffic"), 0) :]
+    found = {
+        key: float(re.findall(rf"{words} average ?= ([\d.]+)", overall)[-1])
+        for key, words in (("latency", "Packet latency"), ("accepted", "Accepted flit rate"))
+    }
+    cycles = max(map(int, re.findall(r"Time taken is (\d+) cycles", printed)), default=0)
+    return {**found, "links": found["accepted"] * 64 * 4 * cycles / seconds}
+
+
+def compare(chosen: argparse.Namespace, report: Report, router: tuple[Any, ...], with_booksim: bool) -> list[float]:
+    """One router at its loads; weft's links a second."""
+    vcs, buffer, tail_credit, loads, beyond = router
+    name = f"{vcs} channels of {buffer} flits{', tail credit' * tail_credit}"
+    speeds, errors, theirs = [], [], []
+    for load in (*loads, beyond):
+        row, seconds = busy(resource.RUSAGE_SELF, lambda load=load: weft.simulate(
+            "torus8x8-flit", "router", load=load, vcs=vcs, buffer=buffer, packet=8, tail_credit=tail_credit,
+            credit_cycles=chosen.credit_cycles, cycles=chosen.cycles,
+        ).row(0, named=True))  # fmt: skip
+        speeds.append(row["link_hops"] / seconds)
+        report.figure(f"{name}, load {load}: latency", row["latency_cycles"], "cycles")
+        report.figure(f"{name}, load {load}: accepted", row["accepted"], "flits/node/cycle")
+        if not with_booksim:
+            continue
+        other = booksim(chosen, vcs, buffer, tail_credit, load)
+        theirs.append(other["links"])
+        if load == beyond:
+            error = abs(row["accepted"] / other["accepted"] - 1)
+            report.figure(f"{name}: saturation beside BookSim2", error, "", SATURATION_WITHIN, "at most")
+        else:
+            report.figure(f"{name}, load {load}: latency of BookSim2", other["latency"], "cycles")
+            errors.append(abs(row["latency_cycles"] / other["latency"] - 1))
+    report.figure(f"{name}: links a second", statistics.median(speeds), "1/s", LINKS_A_SECOND, "at least")
+    theirs = [speed for speed in theirs if speed > 0] or [0.0]
+    if errors:
+        report.figure(f"{name}: worst latency beside BookSim2", max(errors), "", LATENCY_WITHIN, "at most")
+        report.figure(f"{name}: links a second of BookSim2", statistics.median(theirs), "1/s")
+    report.samples({name: [1 / speed for speed in speeds]})
+    return speeds
+
+
+def run(chosen: argparse.Namespace, report: Report) -> None:
+    report.protocol = {"cycles": chosen.cycles, "credit cycles": chosen.credit_cycles, "time": "processor time"}
+    with_booksim = NEEDS[0].is_there
+    if not with_booksim:
+        print(f"left out: BookSim2: {NEEDS[0].missing}", file=sys.stderr)
+    begun = time.monotonic()
+    for router in ROUTERS:
+        compare(chosen, report, router, with_booksim)
+    report.notes["seconds"] = round(time.monotonic() - begun)
+
+
+NEEDS = (Need("booksim", "program", hint="built from github.com/booksim/booksim2, in PATH"),)
+
+BENCHMARK = Benchmark(
+    "router",
+    "latency, saturation and links a second of routers flit by flit, beside BookSim2",
+    "one minute; five with BookSim2",
+    run,
+    options,
+    needs=NEEDS,
+)
