@@ -4,9 +4,9 @@
 //! keeping those it has. Routes go axis by axis; on a torus a message changes from the first pool to the second where it
 //! crosses the line between the last coordinate and the first, so that no ring of channels can wait for itself (Dally
 //! and Seitz 1987). Senders are buffered: a send costs its processor the overhead, and a node's transmitter sends what is
-//! in the buffer in the background, one message after another. A processor that finds messages takes them, one after another in the order in which their headers have come,
-//! before it sends its next (the programming precaution of section 4.3: what is not taken promptly blocks others); until
-//! it is a message's turn the message stays in the network and keeps its channels. Channels of different pools share a
+//! in the buffer in the background, one message after another. A processor that finds messages takes them, one after another in the order
+//! in which their headers have come, before it sends its next (the programming precaution of section 4.3: what is not
+//! taken promptly blocks others); until it is a message's turn the message stays in the network and keeps its channels. Channels of different pools share a
 //! link word by word, as [`fair`](crate::fair) has it.
 //!
 //! A channel holds a few words. A message that is short enough lies in the last channels that its header has taken, and
@@ -99,6 +99,9 @@ pub struct PooledMessage {
     pub from: usize,
     pub to: usize,
     pub bytes: u64,
+    /// A node sends its messages of a round when it has received all that come to it in the rounds before, as the stages of
+    /// a butterfly need what the stage before has brought.
+    pub round: u32,
 }
 
 /// Message passing in virtual time.
@@ -199,12 +202,32 @@ struct Passing<'a> {
 #[derive(Clone, Debug, Default)]
 struct Node {
     is_busy: bool,
-    /// Messages to be sent, and those that have come.
+    /// Messages to be sent, round by round, and how many have not come yet of each round.
     sends: VecDeque<u32>,
+    missing: Vec<u32>,
+    /// Those that have come.
     arrived: VecDeque<u32>,
     /// Messages in the sender's buffer, and whether one is leaving it.
     buffered: VecDeque<u32>,
     transmits: bool,
+}
+
+impl Node {
+    /// One more message comes in a round.
+    fn expect(&mut self, round: u32) {
+        let round = round as usize;
+        if self.missing.len() <= round {
+            self.missing.resize(round + 1, 0);
+        }
+        self.missing[round] += 1;
+    }
+
+    /// The next message to be sent, if all has come that it needs.
+    fn next_send(&mut self, messages: &[PooledMessage]) -> Option<u32> {
+        let round = messages[*self.sends.front()? as usize].round as usize;
+        let is_ready = self.missing.iter().take(round).all(|&missing| missing == 0);
+        if is_ready { self.sends.pop_front() } else { None }
+    }
 }
 
 struct Flow {
@@ -227,9 +250,10 @@ impl<'a> Passing<'a> {
         let mut span = Vec::with_capacity(messages.len());
         let mut of_nodes: Table<Node> = Table::new(nodes);
         for (index, message) in messages.iter().enumerate() {
-            let PooledMessage { from, to, .. } = *message;
+            let PooledMessage { from, to, round, .. } = *message;
             assert!(from < nodes && to < nodes && from != to, "a message from node {from} to {to} of {nodes} nodes");
             of_nodes[from].sends.push_back(index as u32);
+            of_nodes[to].expect(round);
             let route = route(topology, from, to);
             let channels = (message.bytes + cost.envelope_bytes).div_ceil(cost.channel_bytes.max(1)).max(1);
             let is_short = cost.channel_bytes > 0 && channels <= route.len() as u64;
@@ -314,7 +338,7 @@ impl<'a> Passing<'a> {
         self.times.finished[node] = now;
         if let Some(message) = state.arrived.pop_front() {
             self.push(now + Picos::from_seconds(self.cost.receive_overhead), Event::Draining(message));
-        } else if let Some(message) = state.sends.pop_front() {
+        } else if let Some(message) = state.next_send(self.messages) {
             let copy = self.cost.copy_byte_time * self.messages[message as usize].bytes as f64;
             self.push(now + Picos::from_seconds(self.cost.send_overhead + copy), Event::Sent(message));
         } else {
@@ -437,7 +461,8 @@ impl<'a> Passing<'a> {
 
     /// A message is through: its channels are free, and the processor turns to its next message.
     fn leave(&mut self, now: Picos, message: u32) {
-        let PooledMessage { from, to, .. } = self.messages[message as usize];
+        let PooledMessage { from, to, round, .. } = self.messages[message as usize];
+        self.nodes[to].missing[round as usize] -= 1;
         self.times.received[message as usize] = now;
         self.times.finished[from] = self.times.finished[from].max(now);
         while (self.left[message as usize] as usize) < self.routes[message as usize].len() {
@@ -482,7 +507,7 @@ mod tests {
     };
 
     fn message(from: usize, to: usize, bytes: u64) -> PooledMessage {
-        PooledMessage { from, to, bytes }
+        PooledMessage { from, to, bytes, round: 0 }
     }
 
     fn torus(extents: &[usize]) -> Topology {

@@ -18,7 +18,7 @@ const MAX_SETS: usize = 256;
 /// Where the world knows connections (or has a model of messages) it carries the plan out. Elsewhere every phase is a
 /// set of persistent requests, one message for all that goes from one rank to another in it; the phases come one after
 /// the other, and a rank goes over to the next when it is through with its own part of this one, because messages need
-/// no phase to be left by all. Message passing sends every connection as a message of its own, all at once.
+/// no phase to be left by all. Message passing sends every connection of a phase as a message of its own, all at once.
 pub struct Prepared<C: Communicator> {
     comm: C,
     execution: Execution,
@@ -188,7 +188,7 @@ impl<C: Communicator> Prepared<C> {
         Ok(())
     }
 
-    /// A message for every transfer, all under way at once.
+    /// A message for every transfer, those of a phase under way at once.
     async fn by_messages(&self, outgoing: Vec<Payload>) -> Result<Vec<Payload>, CommError> {
         let (comm, plan) = (&self.comm, &self.execution.plan);
         let rank = comm.rank() as u32;
@@ -201,12 +201,17 @@ impl<C: Communicator> Prepared<C> {
                 comm.irecv(Source::Rank(transfer.from as usize), TagSelector::Only(tag), self.buffer(part))
             })
             .collect();
-        let sent = plan.transfers().filter(|(_, transfer)| transfer.from == rank);
-        let sends: Vec<C::Send> =
-            sent.zip(outgoing).map(|((_, transfer), payload)| comm.isend(transfer.to as usize, tag, payload)).collect();
-        let mut incoming = Vec::with_capacity(receives.len());
-        for receive in receives {
-            incoming.push(receive.await?.payload);
+        let (mut receives, mut outgoing) = (receives.into_iter(), outgoing.into_iter());
+        let (mut incoming, mut sends) = (Vec::with_capacity(receives.len()), Vec::new());
+        for phase in &plan.phases {
+            let sent = phase.transfers.iter().filter(|transfer| transfer.from == rank);
+            for (transfer, payload) in sent.zip(&mut outgoing) {
+                sends.push(comm.isend(transfer.to as usize, tag, payload));
+            }
+            let received = phase.transfers.iter().filter(|transfer| transfer.to == rank).count();
+            for receive in receives.by_ref().take(received) {
+                incoming.push(receive.await?.payload);
+            }
         }
         for send in sends {
             send.await?;
