@@ -9,23 +9,22 @@ and what is accepted is beyond it. Speed is links crossed a second of processor 
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import resource
 import statistics
+import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import weft
 from benches import building
 from benches.benchmark import Benchmark, Need, positive
 from benches.recording import Report
 
+Router = tuple[int, int, bool, tuple[float, ...], float]
 # Virtual channels, flits of a buffer, whether the tail's credit is waited for; loads below saturation, one beyond.
-ROUTERS = [
+ROUTERS: list[Router] = [
     (2, 4, False, (0.01, 0.05, 0.1, 0.15, 0.2), 0.4),
     (2, 4, True, (0.01, 0.05, 0.1, 0.14, 0.16), 0.4),
     (4, 8, False, (0.01, 0.1, 0.2, 0.3, 0.4, 0.45), 0.8),
@@ -45,16 +44,18 @@ latency_thres = 1e9; warmup_periods = 3; sample_period = {period}; max_samples =
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cycles", type=positive, default=200_000, help="cycles measured by weft (default 200000)")
-    parser.add_argument("--period", type=positive, default=10_000, help="cycles of BookSim's sample (default 10000)")
+    parser.add_argument("--period", type=positive, default=4000, help="cycles of BookSim2's sample (default 4000)")
     parser.add_argument("--credit-cycles", type=positive, default=2, help="cycles of a credit in both (default 2)")
 
 
-def busy(who: int, work: Callable[[], Any]) -> tuple[Any, float]:
-    """What work returns, and the processor time that it took here or in processes that it started."""
-    before = resource.getrusage(who)
-    result = work()
-    after = resource.getrusage(who)
-    return result, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+def curves(chosen: argparse.Namespace, program: str, router: Router) -> dict[float, dict[str, float]]:
+    """Weft's points of a router by load."""
+    vcs, buffer, tail_credit, loads, beyond = router
+    asked = {"vcs": vcs, "buffer": buffer, "tail_credit": tail_credit, "cycles": chosen.cycles,
+             "credit_cycles": chosen.credit_cycles}  # fmt: skip
+    lines = "".join(json.dumps(asked | {"load": load}) + "\n" for load in (*loads, beyond))
+    done = subprocess.run([program], input=lines, text=True, capture_output=True, check=True)
+    return dict(zip((*loads, beyond), map(json.loads, done.stdout.splitlines()), strict=True))
 
 
 def booksim(chosen: argparse.Namespace, vcs: int, buffer: int, tail_credit: bool, load: float) -> dict[str, float]:
@@ -66,7 +67,9 @@ def booksim(chosen: argparse.Namespace, vcs: int, buffer: int, tail_credit: bool
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "router"
         file.write_text(text.replace(";", ";\n"))
-        printed, seconds = busy(resource.RUSAGE_CHILDREN, lambda: building.run(["booksim", file], "BookSim"))
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        printed = building.run(["booksim", file], "BookSim")
+        seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
     overall = printed[max(printed.rfind("Overall Traffic"), 0) :]
     found = {
         key: float(re.findall(rf"{words} average ?= ([\d.]+)", overall)[-1])
@@ -76,50 +79,42 @@ def booksim(chosen: argparse.Namespace, vcs: int, buffer: int, tail_credit: bool
     return {**found, "links": found["accepted"] * 64 * 4 * cycles / seconds}
 
 
-def compare(chosen: argparse.Namespace, report: Report, router: tuple[Any, ...], with_booksim: bool) -> list[float]:
-    """One router at its loads; weft's links a second."""
+def compare(chosen: argparse.Namespace, report: Report, program: str, router: Router, with_booksim: bool) -> None:
+    """One router at its loads."""
     vcs, buffer, tail_credit, loads, beyond = router
     name = f"{vcs} channels of {buffer} flits{', tail credit' * tail_credit}"
-    speeds, errors, theirs = [], [], []
-    for load in (*loads, beyond):
-        row, seconds = busy(resource.RUSAGE_SELF, lambda load=load: weft.simulate(
-            "torus8x8-flit", "router", load=load, vcs=vcs, buffer=buffer, packet=8, tail_credit=tail_credit,
-            credit_cycles=chosen.credit_cycles, cycles=chosen.cycles,
-        ).row(0, named=True))  # fmt: skip
-        speeds.append(row["link_hops"] / seconds)
-        report.figure(f"{name}, load {load}: latency", row["latency_cycles"], "cycles")
-        report.figure(f"{name}, load {load}: accepted", row["accepted"], "flits/node/cycle")
-        if not with_booksim:
-            continue
-        other = booksim(chosen, vcs, buffer, tail_credit, load)
-        theirs.append(other["links"])
-        if load == beyond:
-            error = abs(row["accepted"] / other["accepted"] - 1)
-            report.figure(f"{name}: saturation beside BookSim2", error, "", SATURATION_WITHIN, "at most")
-        else:
-            report.figure(f"{name}, load {load}: latency of BookSim2", other["latency"], "cycles")
-            errors.append(abs(row["latency_cycles"] / other["latency"] - 1))
+    points = curves(chosen, program, router)
+    for load in loads:
+        report.figure(f"{name}, load {load}: latency", points[load]["latency"], "cycles")
+    report.figure(f"{name}, load {beyond}: accepted", points[beyond]["accepted"], "flits/node/cycle")
+    speeds = [point["link_hops"] / point["seconds"] for point in points.values()]
     report.figure(f"{name}: links a second", statistics.median(speeds), "1/s", LINKS_A_SECOND, "at least")
-    theirs = [speed for speed in theirs if speed > 0] or [0.0]
-    if errors:
-        report.figure(f"{name}: worst latency beside BookSim2", max(errors), "", LATENCY_WITHIN, "at most")
-        report.figure(f"{name}: links a second of BookSim2", statistics.median(theirs), "1/s")
     report.samples({name: [1 / speed for speed in speeds]})
-    return speeds
+    if not with_booksim:
+        return
+    others = {load: booksim(chosen, vcs, buffer, tail_credit, load) for load in points}
+    for load in loads:
+        report.figure(f"{name}, load {load}: latency of BookSim2", others[load]["latency"], "cycles")
+    worst = max(abs(points[load]["latency"] / others[load]["latency"] - 1) for load in loads)
+    report.figure(f"{name}: worst latency beside BookSim2", worst, "", LATENCY_WITHIN, "at most")
+    apart = abs(points[beyond]["accepted"] / others[beyond]["accepted"] - 1)
+    report.figure(f"{name}: saturation beside BookSim2", apart, "", SATURATION_WITHIN, "at most")
+    theirs = [other["links"] for other in others.values() if other["links"] > 0]
+    report.figure(f"{name}: links a second of BookSim2", statistics.median(theirs), "1/s")
 
 
 def run(chosen: argparse.Namespace, report: Report) -> None:
-    report.protocol = {"cycles": chosen.cycles, "credit cycles": chosen.credit_cycles, "time": "processor time"}
-    with_booksim = NEEDS[0].is_there
+    report.protocol = {"cycles": chosen.cycles, "credit cycles": chosen.credit_cycles, "BookSim2's period": chosen.period,
+                       "time": "processor time"}  # fmt: skip
+    with_booksim = BOOKSIM.is_there
     if not with_booksim:
-        print(f"left out: BookSim2: {NEEDS[0].missing}", file=sys.stderr)
-    begun = time.monotonic()
+        print(f"left out: BookSim2: {BOOKSIM.missing}", file=sys.stderr)
+    program = building.example("weft-flit", "curve")
     for router in ROUTERS:
-        compare(chosen, report, router, with_booksim)
-    report.notes["seconds"] = round(time.monotonic() - begun)
+        compare(chosen, report, program, router, with_booksim)
 
 
-NEEDS = (Need("booksim", "program", hint="built from github.com/booksim/booksim2, in PATH"),)
+BOOKSIM = Need("booksim", "program", hint="built from github.com/booksim/booksim2, in PATH")
 
 BENCHMARK = Benchmark(
     "router",
@@ -127,5 +122,5 @@ BENCHMARK = Benchmark(
     "one minute; five with BookSim2",
     run,
     options,
-    needs=NEEDS,
+    needs=(Need("cargo", "program", required=True), BOOKSIM),
 )

@@ -72,11 +72,11 @@ impl Graph {
         let (mut outputs, mut inputs) = (vec![Vec::new(); routers], vec![Vec::new(); routers]);
         let mut port_of_link = vec![usize::MAX; topology.links()];
         let mut links_of_node = vec![0; nodes];
-        for link in 0..topology.links() {
+        for (link, port) in port_of_link.iter_mut().enumerate() {
             let (from, to) = topology.link_ends(link);
             let (from, to) = (router(from).ok_or(from), router(to).ok_or(to));
             if let Ok(router) = from {
-                port_of_link[link] = outputs[router].len();
+                *port = outputs[router].len();
             }
             match (from, to) {
                 (Ok(a), Ok(b)) => {

@@ -408,7 +408,7 @@ impl Simulation {
                 packets.add(Packet { destination, made, heading: Heading::default() })
             },
             |flit| {
-                let ends = HEAD * u32::from(flit.head) | TAIL * u32::from(flit.tail);
+                let ends = (HEAD * u32::from(flit.head)) | (TAIL * u32::from(flit.tail));
                 arriving.push((injection[flit.node] + flit.channel as u32, flit.packet << 2 | ends));
             },
         );
@@ -454,7 +454,7 @@ fn injection(graph: &Graph, channels: usize, shift: u32) -> Vec<u32> {
 
 /// The first channel of a port, of all routers' channels.
 fn index(graph: &Graph, channels: usize, shift: u32, place: usize) -> u32 {
-    ((place / graph.ports) << shift | place % graph.ports * channels) as u32
+    (((place / graph.ports) << shift) | (place % graph.ports * channels)) as u32
 }
 
 /// What output channels come to, and whose credits input channels give.
