@@ -104,8 +104,8 @@ def compare(chosen: argparse.Namespace, report: Report, program: str, router: Ro
 
 
 def run(chosen: argparse.Namespace, report: Report) -> None:
-    report.protocol = {"cycles": chosen.cycles, "credit cycles": chosen.credit_cycles, "BookSim2's period": chosen.period,
-                       "time": "processor time"}  # fmt: skip
+    report.protocol = {"cycles": chosen.cycles, "credit cycles": chosen.credit_cycles, "time": "processor time",
+                       "BookSim2's period": chosen.period}  # fmt: skip
     with_booksim = BOOKSIM.is_there
     if not with_booksim:
         print(f"left out: BookSim2: {BOOKSIM.missing}", file=sys.stderr)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from weft import _core
 from weft._core import Machine, UsageError
 from weft.launch import flit, primitives, ranges
-from weft.launch.protocol import Progress, Silent
 from weft.parameters import Benchmark, Takes, taking
 from weft.samples import from_rows
+
+if TYPE_CHECKING:
+    from weft.launch.protocol import Progress
 
 GROUP = "data-parallel"
 """The group of the benchmarks of data-parallel machines."""
@@ -115,7 +117,7 @@ def priced(
     """
     names = [benchmark.name for benchmark in benchmarks]
     if names == ["router"] and flit.has_routers(machine):
-        return flit.measured(machine, parameters, seed, progress or Silent())
+        return flit.measured(machine, parameters, seed, progress)
     others = [name for name in names if name not in BENCHMARKS]
     if others:
         raise UsageError(f"{names[0]} is priced and {others[0]} runs in virtual time: ask for one kind at a time")

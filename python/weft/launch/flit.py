@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from weft import _core
 from weft._core import Machine, UsageError
-from weft.launch.protocol import Progress
 from weft.parameters import taking
 from weft.samples import from_rows
+
+if TYPE_CHECKING:
+    from weft.launch.protocol import Progress
 
 TAKES = taking(
     "load", "vcs", "buffer", "packet", "tail_credit", "credit_cycles", "traffic", "routing", "level", "cycles"
@@ -31,7 +33,7 @@ def has_routers(machine: Machine) -> bool:
     return "routers" in json.loads(machine.to_json())
 
 
-def measured(machine: Machine, parameters: Mapping[str, Any], seed: int, progress: Progress) -> pl.DataFrame:
+def measured(machine: Machine, parameters: Mapping[str, Any], seed: int, progress: Progress | None) -> pl.DataFrame:
     """Latency and accepted traffic of a machine's routers at some loads.
 
     Parameters
@@ -72,11 +74,13 @@ def measured(machine: Machine, parameters: Mapping[str, Any], seed: int, progres
         "cycles": parameters.get("cycles", CYCLES),
     }
     loads = parameters.get("load", LOADS)
-    progress.launch(0, len(loads), len(loads))
+    if progress is not None:
+        progress.launch(0, len(loads), len(loads))
     rows = []
     for load in loads:
         rows.append(_row(machine, load, options, seed, figures))
-        progress.rows(1)
+        if progress is not None:
+            progress.rows(1)
     return from_rows(rows)
 
 
