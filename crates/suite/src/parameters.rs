@@ -246,7 +246,8 @@ parameters! {
             default("weft"), column("compiler of a schedule");
         load: Reals
             "Flits that every node of a network of routers makes in a cycle",
-            default("0.01,0.05,0.1,0.15,0.2");
+            default("0.01,0.05,0.1,0.15,0.2"),
+            column("of a network of routers, flits that a node makes in a cycle; else the load average at the launch");
         vcs: Count
             "Virtual channels of every port of a router",
             least(1), greatest(64), default("as the machine file says"), column("virtual channels of a router's port");

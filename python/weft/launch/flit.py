@@ -84,6 +84,20 @@ def measured(machine: Machine, parameters: Mapping[str, Any], seed: int, progres
     return from_rows(rows)
 
 
+TRUSTED = 1.1
+"""The model of messages is within 8% of the routers where it has packets take at most so many times what they take in
+an empty network (docs/routers.md)."""
+
+
+def _note(point: Mapping[str, Any], options: Mapping[str, Any], nodes: int) -> str | None:
+    """What a reader of the model of messages should know: whether packets wait longer than it can be trusted."""
+    flits = point["offered"] * nodes * options["cycles"] * 1.1  # Warm-up included.
+    empty = 5 * point["link_hops"] / flits + 6 + options["packet"]
+    if point["latency_cycles"] <= TRUSTED * empty:
+        return None
+    return "packets wait for too long for the model of messages; run the routers flit by flit"
+
+
 def _row(
     machine: Machine, load: float, options: Mapping[str, Any], seed: int, figures: Mapping[str, Any]
 ) -> dict[str, object]:
@@ -93,6 +107,7 @@ def _row(
     if seconds is None:
         raise UsageError(f"no packet was made in {options['cycles']} cycles at a load of {load:g}; ask for more cycles")
     return {
+        "note": _note(point, options, machine.nodes) if options["level"] == "message" else None,
         "source": "simulated",
         "machine": machine.name,
         "benchmark": "router",

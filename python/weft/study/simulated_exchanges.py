@@ -93,8 +93,8 @@ def _times(
     random: int | None,
     ordered: ConnectionSet | None = None,
 ) -> Times:
-    """All ways of an exchange, clocks; of blocks, or word by word from sparse structures. Messages are sent in the order of
-    the program that the paper times, whose connections are `ordered`."""
+    """All ways of an exchange, clocks; of blocks, or word by word from sparse structures. Messages have the order of the
+    program that the paper times, whose connections are `ordered`."""
     access = _SPARSE if sparse else {}
     own = compile(connections, machine, seed=_SEED, **access)
     apr = compile(connections, machine, compiler="apr", seed=_SEED, **access)
@@ -107,8 +107,8 @@ def _times(
     bounds = [bound["value"] for bound in json.loads(own.to_json())["lower_bounds"] if bound["unit"] == "s"]
     return Times(
         phases=own.phases, apr_phases=apr.phases, predicted=own.predicted_seconds / CLOCK,
-        apr_predicted=apr.predicted_seconds / CLOCK, conset=clocks(own), apr=clocks(apr), messages=clocks(None, ordered or connections),
-        messages_at_once=None if ordered is None else clocks(None),
+        apr_predicted=apr.predicted_seconds / CLOCK, conset=clocks(own), apr=clocks(apr),
+        messages=clocks(None, ordered or connections), messages_at_once=None if ordered is None else clocks(None),
         bound=max(bounds) / CLOCK,
     )  # fmt: skip
 
