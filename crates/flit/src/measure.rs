@@ -10,8 +10,8 @@ use crate::simulation::Simulation;
 pub const BATCHES: usize = 20;
 /// Student's t at 97.5% with [`BATCHES`] - 1 degrees of freedom.
 const STUDENT: f64 = 2.093;
-/// Accepted traffic below this share of what was made is that of a saturated network.
-const STABLE: f64 = 0.99;
+/// A network of whose packets this share does not arrive, and twice the root of their number for chance, is saturated.
+const UNSTABLE: f64 = 0.01;
 /// Cycles between two looks at what has arrived.
 const CYCLES_AT_ONCE: u64 = 256;
 
@@ -38,7 +38,7 @@ pub struct Measured {
     pub accepted: f64,
     /// Flits that were made in them, a node and cycle; less in a saturated network, whose queues are not seen through.
     pub offered: f64,
-    /// Whether the queues grew without end: not all packets arrived in as many cycles more, or less arrived than was made.
+    /// Whether the queues grew without end: not all packets arrived in as many cycles more, or fewer arrived than were made.
     pub saturated: bool,
     /// Links that flits crossed, over all cycles.
     pub link_hops: u64,
@@ -126,7 +126,9 @@ impl Batches {
         let counted = self.cycles * BATCHES as u64;
         let offered = packets as f64 * f64::from(packet) / nodes as f64 / counted as f64;
         let (latency, half_width) = summary(&self.batches);
-        let saturated = is_left || accepted < STABLE * offered;
+        // How many are on their way differs from the first cycle to the last by chance.
+        let missing = (1.0 - accepted / offered) * packets as f64;
+        let saturated = is_left || missing > UNSTABLE * packets as f64 + 2.0 * (packets as f64).sqrt();
         Measured { latency, half_width, packets, accepted, offered, saturated, link_hops, cycles }
     }
 }

@@ -93,8 +93,8 @@ def _times(
     random: int | None,
     ordered: ConnectionSet | None = None,
 ) -> Times:
-    """All ways of an exchange, clocks; of blocks, or word by word from sparse structures. Messages have the order of the
-    program that the paper times, whose connections are `ordered`."""
+    """All ways of an exchange, clocks; of blocks, or word by word from sparse structures. Messages are `ordered` as the
+    program has them that the paper times."""
     access = _SPARSE if sparse else {}
     own = compile(connections, machine, seed=_SEED, **access)
     apr = compile(connections, machine, compiler="apr", seed=_SEED, **access)
