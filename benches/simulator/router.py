@@ -72,12 +72,12 @@ def booksim(chosen: argparse.Namespace, vcs: int, buffer: int, tail_credit: bool
         printed = subprocess.run(["booksim", file], text=True, capture_output=True, check=False).stdout
         seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
     overall = printed[max(printed.rfind("Overall Traffic"), 0) :]
-    found = {
+    point = {
         key: float(re.findall(rf"{words} average ?= ([\d.]+)", overall)[-1])
         for key, words in (("latency", "Packet latency"), ("accepted", "Accepted flit rate"))
     }
     cycles = max(map(int, re.findall(r"Time taken is (\d+) cycles", printed)), default=0)
-    return {**found, "links": found["accepted"] * 64 * 4 * cycles / seconds}
+    return {**point, "links": point["accepted"] * 64 * 4 * cycles / seconds}
 
 
 def compare(chosen: argparse.Namespace, report: Report, program: str, router: Router, with_booksim: bool) -> None:

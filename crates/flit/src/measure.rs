@@ -27,7 +27,7 @@ pub struct Plan {
 /// A network at one load.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
-    /// Mean cycles of the packets that were made in the cycles that count, from then until the tail has arrived: time in
+    /// Mean cycles of the packets that were created in the cycles that count, from then until the tail has arrived: time in
     /// the queue of the source included. Of a saturated network it grows with the cycles.
     pub latency: f64,
     /// Half of the 95% interval of the latency, of the means of [`BATCHES`] batches of cycles.
@@ -36,9 +36,9 @@ pub struct Measured {
     pub packets: u64,
     /// Flits that arrived in the cycles that count, a node and cycle.
     pub accepted: f64,
-    /// Flits that were made in them, a node and cycle; less in a saturated network, whose queues are not seen through.
+    /// Flits that were created in them, a node and cycle; less in a saturated network, whose queues are not seen through.
     pub offered: f64,
-    /// Whether the queues grew without end: not all packets arrived in as many cycles more, or fewer arrived than were made.
+    /// Whether the queues grew without end: not all packets arrived in as many cycles more, or fewer arrived than were created.
     pub saturated: bool,
     /// Links that flits crossed, over all cycles.
     pub link_hops: u64,
@@ -71,19 +71,20 @@ pub fn measure(network: &mut Simulation, plan: Plan, interrupt: &Interrupt) -> O
     let window = batches.window();
     run(network, window.start, interrupt, |_, _| {})?;
     let ejected = network.ejected();
-    run(network, window.end, interrupt, |made, latency| batches.add(made, latency))?;
+    run(network, window.end, interrupt, |created, latency| batches.add(created, latency))?;
     let length = window.end - window.start;
     let accepted = (network.ejected() - ejected) as f64 / network.nodes() as f64 / length as f64;
-    let is_done = |network: &Simulation| network.sources_are_past(window.end) && network.made_before(window.end) == 0;
+    let is_done =
+        |network: &Simulation| network.sources_are_past(window.end) && network.created_before(window.end) == 0;
     while network.cycle() < window.end + length && !is_done(network) {
         let next = network.cycle() + CYCLES_AT_ONCE;
-        run(network, next, interrupt, |made, latency| batches.add(made, latency))?;
+        run(network, next, interrupt, |created, latency| batches.add(created, latency))?;
     }
     let work = (network.link_hops(), network.cycle());
     Some(batches.measured(accepted, network.packet(), network.nodes(), !is_done(network), work))
 }
 
-/// Latencies of the packets that were made in the cycles that count, in [`BATCHES`] of cycles.
+/// Latencies of the packets that were created in the cycles that count, in [`BATCHES`] of cycles.
 #[derive(Clone, Debug)]
 pub struct Batches {
     plan: Plan,
@@ -105,9 +106,9 @@ impl Batches {
     }
 
     /// A packet that has arrived.
-    pub fn add(&mut self, made: u64, latency: u64) {
-        if self.window().contains(&made) {
-            let (sum, count) = &mut self.batches[((made - self.plan.warmup) / self.cycles) as usize];
+    pub fn add(&mut self, created: u64, latency: u64) {
+        if self.window().contains(&created) {
+            let (sum, count) = &mut self.batches[((created - self.plan.warmup) / self.cycles) as usize];
             (*sum, *count) = (*sum + latency, *count + 1);
         }
     }
@@ -138,7 +139,7 @@ fn run(network: &mut Simulation, until: u64, interrupt: &Interrupt, mut take: im
         for _ in 0..CYCLES_AT_ONCE.min(until - network.cycle()) {
             network.step();
         }
-        network.deliveries().iter().for_each(|delivery| take(delivery.made, delivery.latency));
+        network.deliveries().iter().for_each(|delivery| take(delivery.created, delivery.latency));
         network.clear_deliveries();
         if interrupt.is_requested() {
             return None;

@@ -86,7 +86,7 @@ pub(crate) struct Router {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet {
     pub(crate) destination: u32,
-    pub(crate) made: u64,
+    pub(crate) created: u64,
     pub(crate) heading: Heading,
 }
 
@@ -98,8 +98,8 @@ pub(crate) const TAIL: Flit = 2;
 /// A packet that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// The cycle in which it was made.
-    pub made: u64,
+    /// The cycle in which it was created.
+    pub created: u64,
     /// Cycles from then until its tail was with the node.
     pub latency: u64,
 }
@@ -112,16 +112,16 @@ pub(crate) struct Packets {
 }
 
 impl Packets {
-    /// Frees the place of a packet that has arrived; when it was made.
-    fn remove(&mut self, place: u32) -> u64 {
-        self.free.push(place);
-        std::mem::replace(&mut self.packets[place as usize].made, u64::MAX)
+    /// Frees the entry of a packet that has arrived; when it was created.
+    fn remove(&mut self, entry: u32) -> u64 {
+        self.free.push(entry);
+        std::mem::replace(&mut self.packets[entry as usize].created, u64::MAX)
     }
 
     fn add(&mut self, packet: Packet) -> u32 {
-        if let Some(place) = self.free.pop() {
-            self.packets[place as usize] = packet;
-            return place;
+        if let Some(entry) = self.free.pop() {
+            self.packets[entry as usize] = packet;
+            return entry;
         }
         self.packets.push(packet);
         self.packets.len() as u32 - 1
@@ -304,12 +304,12 @@ impl Simulation {
         self.options.packet
     }
 
-    /// Packets that were made before `cycle`, have been taken from the queues of their sources and have not arrived.
-    pub fn made_before(&self, cycle: u64) -> usize {
-        self.packets.packets.iter().filter(|packet| packet.made < cycle).count()
+    /// Packets that were created before `cycle`, have been taken from the queues of their sources and have not arrived.
+    pub fn created_before(&self, cycle: u64) -> usize {
+        self.packets.packets.iter().filter(|packet| packet.created < cycle).count()
     }
 
-    /// Whether the queues of the sources have no packet that was made before `cycle`.
+    /// Whether the queues of the sources have no packet that was created before `cycle`.
     pub fn sources_are_past(&self, cycle: u64) -> bool {
         self.sources.are_past(cycle)
     }
@@ -339,8 +339,8 @@ impl Simulation {
         self.ejected += flits.len() as u64;
         for flit in flits.drain(..) {
             if flit & TAIL != 0 {
-                let made = self.packets.remove(flit >> 2);
-                self.deliveries.push(Delivery { made, latency: self.cycle - made });
+                let created = self.packets.remove(flit >> 2);
+                self.deliveries.push(Delivery { created, latency: self.cycle - created });
             }
         }
         self.events.ejecting[slot(self.cycle)] = flits;
@@ -349,7 +349,7 @@ impl Simulation {
     fn arrive(&mut self) {
         let mut flits = std::mem::take(&mut self.events.arriving[slot(self.cycle)]);
         for (index, flit) in flits.drain(..) {
-            let (router, channel) = self.place(index);
+            let (router, channel) = self.locate(index);
             let input = &mut self.inputs[index as usize];
             let at = usize::from(input.head.wrapping_add(input.length)) & ((1 << self.buffer_shift) - 1);
             self.buffers[(index as usize) << self.buffer_shift | at] = flit;
@@ -365,14 +365,14 @@ impl Simulation {
 
     /// Router and channel of an index over all routers.
     #[inline]
-    fn place(&self, index: u32) -> (usize, usize) {
+    fn locate(&self, index: u32) -> (usize, usize) {
         ((index >> self.shift) as usize, index as usize & ((1 << self.shift) - 1))
     }
 
     fn take_credits(&mut self) {
         let mut credits = std::mem::take(&mut self.events.credits[slot(self.cycle)]);
         for index in credits.drain(..) {
-            let (router, channel) = self.place(index);
+            let (router, channel) = self.locate(index);
             if router >= self.routers.len() {
                 self.sources.credit(index as usize - self.credits.len());
                 continue;
@@ -403,9 +403,9 @@ impl Simulation {
             cycle,
             self.options.packet,
             &mut self.random,
-            |node, made, random| {
+            |node, created, random| {
                 let destination = traffic.destination(node, random) as u32;
-                packets.add(Packet { destination, made, heading: Heading::default() })
+                packets.add(Packet { destination, created, heading: Heading::default() })
             },
             |flit| {
                 let ends = (HEAD * u32::from(flit.head)) | (TAIL * u32::from(flit.tail));
@@ -444,17 +444,17 @@ fn check(options: &Options, graph: &Graph) -> Result<(), GraphError> {
 
 fn injection(graph: &Graph, channels: usize, shift: u32) -> Vec<u32> {
     let mut first = vec![0; graph.nodes];
-    for (place, end) in graph.inputs.iter().enumerate() {
+    for (entry, end) in graph.inputs.iter().enumerate() {
         if let End::Node(node) = *end {
-            first[node] = index(graph, channels, shift, place);
+            first[node] = index(graph, channels, shift, entry);
         }
     }
     first
 }
 
 /// The first channel of a port, of all routers' channels.
-fn index(graph: &Graph, channels: usize, shift: u32, place: usize) -> u32 {
-    (((place / graph.ports) << shift) | (place % graph.ports * channels)) as u32
+fn index(graph: &Graph, channels: usize, shift: u32, entry: usize) -> u32 {
+    (((entry / graph.ports) << shift) | (entry % graph.ports * channels)) as u32
 }
 
 /// What output channels come to, and whose credits input channels give.
@@ -462,8 +462,8 @@ fn wiring(graph: &Graph, channels: usize, shift: u32) -> (Vec<u32>, Vec<u32>) {
     let total = graph.routers << shift;
     let wired = |ends: &[End], of_node: &dyn Fn(usize, usize) -> usize| {
         let mut wires = vec![0; total];
-        for (place, end) in ends.iter().enumerate() {
-            let from = index(graph, channels, shift, place) as usize;
+        for (entry, end) in ends.iter().enumerate() {
+            let from = index(graph, channels, shift, entry) as usize;
             for channel in 0..channels {
                 wires[from + channel] = match *end {
                     End::Router { router, port } => {

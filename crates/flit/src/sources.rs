@@ -12,7 +12,7 @@ const NONE: u8 = u8::MAX;
 /// One node: what it sends, and what it knows of the buffers of its router's input port.
 #[derive(Clone, Debug)]
 struct Source {
-    /// When its next packet is made.
+    /// When its next packet is created.
     next: u64,
     packet: u32,
     /// Flits of the packet that are still here.
@@ -85,7 +85,7 @@ impl Sources {
         1_u64.saturating_add((uniform.ln() / self.log_never) as u64)
     }
 
-    /// Whether every packet that was made before `cycle` has left its source's queue.
+    /// Whether every packet that was created before `cycle` has left its source's queue.
     pub fn are_past(&self, cycle: u64) -> bool {
         self.sources.iter().all(|source| source.next >= cycle)
     }
@@ -103,7 +103,7 @@ impl Sources {
         }
     }
 
-    /// What every node does in a cycle: `make` is called for a packet of a node that was made at a cycle, `inject` for each
+    /// What every node does in a cycle: `make` is called for a packet of a node that was created at a cycle, `inject` for each
     /// flit that leaves.
     pub fn step(
         &mut self,
@@ -123,9 +123,9 @@ impl Sources {
         while index < self.active.len() {
             let node = self.active[index] as usize;
             if self.sources[node].left == 0 {
-                let made = self.sources[node].next;
-                let packet = make(node, made, random);
-                let next = made.saturating_add(self.interval(random));
+                let created = self.sources[node].next;
+                let packet = make(node, created, random);
+                let next = created.saturating_add(self.interval(random));
                 let source = &mut self.sources[node];
                 (source.packet, source.left, source.channel, source.next) = (packet, length, NONE, next);
             }

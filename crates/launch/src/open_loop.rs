@@ -54,20 +54,20 @@ pub fn message_latency(
     let (mut next, mut link_hops, mut arrived) = (BinaryHeap::new(), 0, 0_u64);
     (0..nodes).for_each(|node| next.push(Reverse((interval(&mut random) - 1, node))));
     for count in 0.. {
-        let Some(Reverse((made, from))) = next.pop() else { break };
-        if made >= batches.window().end {
+        let Some(Reverse((created, from))) = next.pop() else { break };
+        if created >= batches.window().end {
             break;
         }
-        next.push(Reverse((made.saturating_add(interval(&mut random)), from)));
+        next.push(Reverse((created.saturating_add(interval(&mut random)), from)));
         let to = traffic.destination(from, &mut random);
         let end = if from == to {
-            made + length
+            created + length
         } else {
             link_hops += length * machine.topology.hops(from, to) as u64;
-            network.pass(Picos(made * CYCLE), from, to, cost).arrived.0 / CYCLE
+            network.pass(Picos(created * CYCLE), from, to, cost).arrived.0 / CYCLE
         };
         // Less a cycle: the last flit arrives when its cycle begins.
-        batches.add(made, end - made + NODE_CYCLES - 1);
+        batches.add(created, end - created + NODE_CYCLES - 1);
         arrived += u64::from(batches.window().contains(&end));
         if count % AT_ONCE == 0 && interrupt.is_requested() {
             return None;

@@ -34,7 +34,8 @@ pub fn flit_latency(py: Python<'_>, machine: &PyMachine, request_json: &str) -> 
     let request: Request = serde_json::from_str(request_json).map_err(|error| wrong(error.to_string()))?;
     let topology = machine.0.topology.clone();
     let pattern = by_name("traffic", &request.traffic, Pattern::ALL.map(|pattern| (pattern.name(), pattern)))?;
-    let algorithm = by_name("routing", &request.routing, Algorithm::ALL.map(|way| (way.name(), way)))?;
+    let algorithm =
+        by_name("routing", &request.routing, Algorithm::ALL.map(|algorithm| (algorithm.name(), algorithm)))?;
     let traffic = Traffic::new(pattern, &topology).map_err(wrong)?;
     let options = Options {
         channels: request.vcs,
@@ -72,8 +73,8 @@ pub fn flit_latency(py: Python<'_>, machine: &PyMachine, request_json: &str) -> 
 
 /// What has a name among those that there are.
 fn by_name<T: Copy, const N: usize>(what: &str, name: &str, known: [(&str, T); N]) -> PyResult<T> {
-    let found = known.iter().find(|(known, _)| *known == name).map(|&(_, value)| value);
-    found.ok_or_else(|| {
+    let value = known.iter().find(|(known, _)| *known == name).map(|&(_, value)| value);
+    value.ok_or_else(|| {
         let names = known.map(|(known, _)| known).join(", ");
         UsageError::new_err(format!("there is no {what} '{name}'; there are {names}"))
     })
