@@ -620,6 +620,13 @@ def shift_times(
     Raises UsageError.
     """
 
+def flit_latency(machine: Machine, request_json: str) -> str:
+    """Latency and accepted traffic of a network of routers at one load; JSON.
+
+    The request has `load`, `vcs`, `buffer`, `packet`, `tail_credit`, `credit_cycles`, `traffic`, `routing`, `level`,
+    `cycles` and `seed`. Raises UsageError.
+    """
+
 def route_combining(machine: Machine, destinations: list[int]) -> tuple[int, int, int]:
     """Cycles, steps and overflow of the router when every processor sends to its destination; -1 sends nothing.
 

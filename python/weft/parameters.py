@@ -10,7 +10,7 @@ from typing import Literal, TypedDict
 
 from weft import _core
 
-Kind = Literal["counts", "doublings", "count", "real", "shapes", "pair", "name", "names", "flag"]
+Kind = Literal["counts", "doublings", "count", "real", "reals", "shapes", "pair", "name", "names", "flag"]
 """What the values of a parameter are: see `Kind` in crates/suite/src/parameters.rs."""
 
 Numbers = str | int | Iterable[int]
@@ -106,6 +106,16 @@ class Parameters(TypedDict, total=False):
     pattern: str | None
     words: Numbers | None
     compiler: str | None
+    load: str | float | Iterable[float] | None
+    vcs: int | None
+    buffer: int | None
+    packet: int | None
+    tail_credit: bool
+    credit_cycles: int | None
+    traffic: str | None
+    routing: str | None
+    level: str | None
+    cycles: int | None
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,8 @@ pub struct PlannedPhase {
 pub enum ExchangeMethod {
     /// Phases of connections (ConSet).
     Connections,
-    /// Messages: every rank sends all of its own, phase by phase, and then receives. Routes are the machine's.
+    /// Messages: every rank sends those of its own in a phase when it has received those of the phases before. Routes are
+    /// the machine's.
     Messages,
 }
 

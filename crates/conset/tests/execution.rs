@@ -94,12 +94,31 @@ fn the_torus_pattern_takes_what_was_measured() {
     assert!((errors[3] + errors[4]) / 2.0 <= 0.05 && errors[7] <= 0.1, "{errors:.4?}");
 }
 
+/// Table 2 of Feldmann, Stricker and Warfel 1993: words, message passing, measured clocks. Nothing is fitted to it: the
+/// stages of a butterfly wait for each other, and those whose partners are three links apart share a link.
+const TABLE_2: [(u64, f64); 4] = [(32, 6208.0), (256, 10792.0), (2048, 48320.0), (16384, 343192.0)];
+
+#[test]
+fn the_butterfly_by_messages_takes_what_was_measured() {
+    for (words, measured) in TABLE_2 {
+        let set = weft_conset::named("butterfly", &iwarp().topology, words, 1).unwrap();
+        let error = clocks(Execution::of_messages(&set, 4, None, None), true) / measured - 1.0;
+        assert!(error.abs() <= 0.06, "{words} words: {error:+.3}");
+        let unordered = weft_conset::named("hypercube", &iwarp().topology, words, 1).unwrap();
+        let all_at_once = clocks(Execution::of_messages(&unordered, 4, None, None), true) / measured - 1.0;
+        assert!(all_at_once > 0.3, "{words} words: {all_at_once:+.3}");
+    }
+}
+
 #[test]
 fn every_word_comes_where_it_belongs_by_either_method_on_two_worlds() {
     let set = torus(5);
     let by_phases = Execution::of_schedule(&scheduled(&set, 3, |index| index as usize % 3), None).unwrap();
     let by_messages = Execution::of_messages(&set, 4, None, Some(7));
-    for execution in [by_phases, by_messages] {
+    let stages = weft_conset::named("butterfly", &iwarp().topology, 5, 1).unwrap();
+    let by_stages = Execution::of_messages(&stages, 4, None, None);
+    assert_eq!(by_stages.plan.phases.len(), 6);
+    for execution in [by_phases, by_messages, by_stages] {
         clocks(execution.clone(), false);
         let again = Timed { iterations: 3, warmup: 1, ..timed(execution, false) };
         let timings = weft_threads::run(64, &again, &weft_threads::Options::default()).unwrap();

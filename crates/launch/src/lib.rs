@@ -11,6 +11,7 @@ mod fghc_options;
 #[cfg(feature = "fghc")]
 mod fghc_result;
 mod mpi;
+mod open_loop;
 mod simulate;
 mod threads;
 
@@ -30,6 +31,7 @@ pub use fghc_options::{FghcBackend, FghcOptions, FghcOutput};
 #[cfg(feature = "fghc")]
 pub use fghc_result::{FghcPe, FghcResult, FghcSite, FghcWaiting};
 pub use mpi::run_mpi_rank;
+pub use open_loop::message_latency;
 pub use simulate::{SimulateOptions, Simulated, simulate};
 pub use threads::run_threads;
 pub use weft_sim::Trace;

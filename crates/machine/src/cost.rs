@@ -62,7 +62,9 @@ impl Machine {
         let (hops, transmission) = (hops as f64, protocol.byte_time * bytes as f64);
         match self.switching {
             Switching::StoreAndForward => hops * (protocol.hop_time + transmission),
-            Switching::Circuit | Switching::Wormhole | Switching::CutThrough => hops * protocol.hop_time + transmission,
+            Switching::Circuit | Switching::Wormhole | Switching::CutThrough | Switching::Flit => {
+                hops * protocol.hop_time + transmission
+            }
         }
     }
 }

@@ -50,6 +50,8 @@ macro_rules! figures {
     };
 }
 
+pub(crate) use figures;
+
 figures! {
     /// Shifts of arrays whose subgrids lie in the nodes' memories: exchanges over wires, transposers at both ends, moves
     /// within the memory, and a front end that issues the calls (George, Brickner and Johnsson 1994, sections 2 and 6).

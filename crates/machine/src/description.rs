@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use weft_base::Operation;
 
 use crate::data_parallel::{Primitives, Shifts};
+use crate::routers::Routers;
 use crate::sources::Sources;
 use crate::topology::{Embedding, Topology};
 
@@ -64,6 +65,8 @@ pub struct Machine {
     pub fghc: Option<FghcCosts>,
     /// Costs of the primitives of a data-parallel machine, if it is one that has them.
     pub primitives: Option<Primitives>,
+    /// Its routers, if the file describes them.
+    pub routers: Option<Routers>,
     /// Seconds of one operation of a node's processor.
     pub operations: BTreeMap<Operation, Figure>,
     /// Published facts that no model of weft reads (clock rate, nominal data rate…), by name, for people.
@@ -81,11 +84,14 @@ pub enum Switching {
     Wormhole,
     /// As wormhole, but a blocked message is taken out of the network by the node it has reached.
     CutThrough,
+    /// As wormhole, flit by flit through routers with virtual channels, which the file describes. Models of messages take
+    /// it for wormhole switching.
+    Flit,
 }
 
 impl Switching {
-    pub const ALL: [Switching; 4] =
-        [Switching::StoreAndForward, Switching::Circuit, Switching::Wormhole, Switching::CutThrough];
+    pub const ALL: [Switching; 5] =
+        [Switching::StoreAndForward, Switching::Circuit, Switching::Wormhole, Switching::CutThrough, Switching::Flit];
 
     /// The word for it in a machine file.
     pub fn name(self) -> &'static str {
@@ -94,6 +100,7 @@ impl Switching {
             Switching::Circuit => "circuit",
             Switching::Wormhole => "wormhole",
             Switching::CutThrough => "cut-through",
+            Switching::Flit => "flit",
         }
     }
 }

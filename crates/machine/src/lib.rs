@@ -23,6 +23,7 @@ mod cost;
 mod data_parallel;
 mod description;
 mod read;
+mod routers;
 mod sheet;
 mod sources;
 mod suggest;
@@ -35,5 +36,6 @@ pub use description::{
     Node, Packets, Protocol, Switching,
 };
 pub use read::{Diagnostic, Faults};
+pub use routers::Routers;
 pub use sources::{Sources, UNSTATED};
 pub use topology::{Embedding, Router, Topology, Vertex};

@@ -86,7 +86,7 @@ fn each_fault_names_file_line_key_and_what_was_expected() {
             "title",
             "titel",
             "2: titel: expected one of the keys name, title, year, description, topology, switching, \
-          protocols, packets, node, self_message, host, files, host_files, shifts, connections, fghc, primitives, \
+          protocols, packets, node, self_message, host, files, host_files, shifts, connections, fghc, primitives, routers, \
           operations, facts; did you mean title?",
         ),
         (
@@ -213,7 +213,7 @@ fn each_fault_names_file_line_key_and_what_was_expected() {
             "[packets]",
             "[packet]",
             "31: packet: expected one of the keys name, title, year, description, topology, switching, \
-          protocols, packets, node, self_message, host, files, host_files, shifts, connections, fghc, primitives, \
+          protocols, packets, node, self_message, host, files, host_files, shifts, connections, fghc, primitives, routers, \
           operations, facts; did you mean packets?",
         ),
         ("bytes = 1024", "bytes = 0", "32: packets.bytes: expected a whole number of bytes of at least 1, found 0"),

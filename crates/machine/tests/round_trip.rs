@@ -8,7 +8,7 @@ use weft_base::Operation;
 use weft_base::quoting::is_plain;
 use weft_machine::{
     Access, Completion, ConcurrentFiles, Connections, Embedding, FghcCosts, Figure, HostFiles, HostLink, Machine,
-    MemoryCopy, Node, Packets, Protocol, Shifts, Sources, Switching, Topology, UNSTATED, catalogue, find,
+    MemoryCopy, Node, Packets, Protocol, Routers, Shifts, Sources, Switching, Topology, UNSTATED, catalogue, find,
 };
 
 /// Any text that may stand in a machine file.
@@ -268,6 +268,20 @@ fn fghc() -> impl Strategy<Value = FghcCosts> {
     })
 }
 
+/// Those of a machine with switching by flits.
+fn routers() -> Routers {
+    let keys = ["virtual_channels", "buffer_flits", "packet_flits", "credit_cycles", "flit_bytes", "cycle_time"];
+    Routers {
+        virtual_channels: 2,
+        buffer_flits: 4,
+        packet_flits: 8,
+        credit_cycles: 2,
+        flit_bytes: 16,
+        cycle_time: 1e-9,
+        sources: keys.map(|key| (key.to_owned(), format!("the {key} of a test"))).into(),
+    }
+}
+
 fn figure(unit: impl Strategy<Value = String>) -> impl Strategy<Value = Figure> {
     (cost(), unit, text()).prop_map(|(value, unit, source)| Figure { value, unit, source })
 }
@@ -328,6 +342,7 @@ fn machine() -> impl Strategy<Value = Machine> {
             connections: messages.7,
             fghc: messages.8,
             primitives: None,
+            routers: (network.2 == Switching::Flit).then(routers),
             operations: BTreeMap::from_iter(operations),
             facts,
         }

@@ -117,7 +117,7 @@ impl Network {
         let passage = match self.switching {
             Switching::CutThrough => self.cut_through((ready, start), from, to, cost),
             Switching::Circuit => self.hold_all(start, from, to, cost, Picos::ZERO),
-            Switching::Wormhole => self.hold_all(start, from, to, cost, cost.hop),
+            Switching::Wormhole | Switching::Flit => self.hold_all(start, from, to, cost, cost.hop),
             Switching::StoreAndForward => unreachable!("store-and-forward passes link by link"),
         };
         if let Some(memory) = &mut self.memory {

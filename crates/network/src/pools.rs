@@ -4,9 +4,9 @@
 //! keeping those it has. Routes go axis by axis; on a torus a message changes from the first pool to the second where it
 //! crosses the line between the last coordinate and the first, so that no ring of channels can wait for itself (Dally
 //! and Seitz 1987). Senders are buffered: a send costs its processor the overhead, and a node's transmitter sends what is
-//! in the buffer in the background, one message after another. A processor that finds messages takes them, one after another in the order in which their headers have come,
-//! before it sends its next (the programming precaution of section 4.3: what is not taken promptly blocks others); until
-//! it is a message's turn the message stays in the network and keeps its channels. Channels of different pools share a
+//! in the buffer in the background, one message after another. A processor that finds messages takes them, one after another in the order
+//! in which their headers have come, before it sends its next (the programming precaution of section 4.3: what is not
+//! taken promptly blocks others); until it is a message's turn the message stays in the network and keeps its channels. Channels of different pools share a
 //! link word by word, as [`fair`](crate::fair) has it.
 //!
 //! A channel holds a few words. A message that is short enough lies in the last channels that its header has taken, and
@@ -23,6 +23,8 @@ use crate::fair::{FairShares, Use};
 use crate::table::Table;
 
 mod routes;
+#[cfg(test)]
+mod tests;
 
 use routes::{Pool, route};
 
@@ -99,6 +101,9 @@ pub struct PooledMessage {
     pub from: usize,
     pub to: usize,
     pub bytes: u64,
+    /// A node sends its messages of a round when it has received all that come to it in the rounds before, as the stages of
+    /// a butterfly need what the stage before has brought.
+    pub round: u32,
 }
 
 /// Message passing in virtual time.
@@ -199,12 +204,32 @@ struct Passing<'a> {
 #[derive(Clone, Debug, Default)]
 struct Node {
     is_busy: bool,
-    /// Messages to be sent, and those that have come.
+    /// Messages to be sent, round by round, and how many have not come yet of each round.
     sends: VecDeque<u32>,
+    missing: Vec<u32>,
+    /// Those that have come.
     arrived: VecDeque<u32>,
     /// Messages in the sender's buffer, and whether one is leaving it.
     buffered: VecDeque<u32>,
     transmits: bool,
+}
+
+impl Node {
+    /// One more message comes in a round.
+    fn expect(&mut self, round: u32) {
+        let round = round as usize;
+        if self.missing.len() <= round {
+            self.missing.resize(round + 1, 0);
+        }
+        self.missing[round] += 1;
+    }
+
+    /// The next message to be sent, if all has come that it needs.
+    fn next_send(&mut self, messages: &[PooledMessage]) -> Option<u32> {
+        let round = messages[*self.sends.front()? as usize].round as usize;
+        let is_ready = self.missing.iter().take(round).all(|&missing| missing == 0);
+        if is_ready { self.sends.pop_front() } else { None }
+    }
 }
 
 struct Flow {
@@ -227,9 +252,10 @@ impl<'a> Passing<'a> {
         let mut span = Vec::with_capacity(messages.len());
         let mut of_nodes: Table<Node> = Table::new(nodes);
         for (index, message) in messages.iter().enumerate() {
-            let PooledMessage { from, to, .. } = *message;
+            let PooledMessage { from, to, round, .. } = *message;
             assert!(from < nodes && to < nodes && from != to, "a message from node {from} to {to} of {nodes} nodes");
             of_nodes[from].sends.push_back(index as u32);
+            of_nodes[to].expect(round);
             let route = route(topology, from, to);
             let channels = (message.bytes + cost.envelope_bytes).div_ceil(cost.channel_bytes.max(1)).max(1);
             let is_short = cost.channel_bytes > 0 && channels <= route.len() as u64;
@@ -314,7 +340,7 @@ impl<'a> Passing<'a> {
         self.times.finished[node] = now;
         if let Some(message) = state.arrived.pop_front() {
             self.push(now + Picos::from_seconds(self.cost.receive_overhead), Event::Draining(message));
-        } else if let Some(message) = state.sends.pop_front() {
+        } else if let Some(message) = state.next_send(self.messages) {
             let copy = self.cost.copy_byte_time * self.messages[message as usize].bytes as f64;
             self.push(now + Picos::from_seconds(self.cost.send_overhead + copy), Event::Sent(message));
         } else {
@@ -437,7 +463,8 @@ impl<'a> Passing<'a> {
 
     /// A message is through: its channels are free, and the processor turns to its next message.
     fn leave(&mut self, now: Picos, message: u32) {
-        let PooledMessage { from, to, .. } = self.messages[message as usize];
+        let PooledMessage { from, to, round, .. } = self.messages[message as usize];
+        self.nodes[to].missing[round as usize] -= 1;
         self.times.received[message as usize] = now;
         self.times.finished[from] = self.times.finished[from].max(now);
         while (self.left[message as usize] as usize) < self.routes[message as usize].len() {
@@ -458,116 +485,6 @@ impl Passing<'_> {
         }
         if self.left[message as usize] == 1 {
             self.transmit(now, self.messages[message as usize].from);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    /// A byte a nanosecond everywhere.
-    const COST: PooledCost = PooledCost {
-        send_overhead: 400e-9,
-        receive_overhead: 300e-9,
-        envelope_bytes: 10,
-        link_byte_time: 1e-9,
-        send_byte_time: 1e-9,
-        receive_byte_time: 1e-9,
-        copy_byte_time: 0.0,
-        hop_time: 5e-9,
-        channels: 1,
-        channel_bytes: 16,
-    };
-
-    fn message(from: usize, to: usize, bytes: u64) -> PooledMessage {
-        PooledMessage { from, to, bytes }
-    }
-
-    fn torus(extents: &[usize]) -> Topology {
-        Topology::Torus { extents: extents.to_vec() }
-    }
-
-    fn received(topology: &Topology, messages: &[PooledMessage]) -> Vec<u64> {
-        pass_messages(topology, &COST, messages, &[]).received.iter().map(|time| time.0 / 1000).collect()
-    }
-
-    #[test]
-    fn a_message_costs_both_processors_its_hops_and_its_words() {
-        let copied = PooledCost { copy_byte_time: 2e-9, ..COST };
-        assert_eq!(received(&torus(&[8]), &[message(0, 2, 100)]), [400 + 2 * 5 + 300 + 110]);
-        let times = pass_messages(&torus(&[8]), &copied, &[message(0, 2, 100)], &[]);
-        assert_eq!(times.end.0, 1000 * (400 + 200 + 2 * 5 + 300 + 110));
-        assert_eq!(times.blocked, Picos::ZERO);
-    }
-
-    #[test]
-    fn a_receiver_takes_one_message_after_another() {
-        let times = received(&torus(&[8]), &[message(0, 1, 100), message(2, 1, 100)]);
-        assert_eq!(times, [400 + 5 + 300 + 110, 400 + 5 + 2 * (300 + 110)]);
-    }
-
-    #[test]
-    fn a_message_that_is_not_taken_blocks_others() {
-        // Both cross the link to node 2; the one from node 0 gets it when that from node 1 has been taken.
-        let both = [message(1, 2, 1000), message(0, 2, 1000)];
-        let first = 400 + 5 + 300 + 1010;
-        assert_eq!(received(&torus(&[8]), &both), [first, first + 5 + 300 + 1010]);
-        assert_eq!(pass_messages(&torus(&[8]), &COST, &both, &[]).blocked.0 / 1000, first - 405);
-    }
-
-    #[test]
-    fn a_node_transmits_one_message_at_a_time() {
-        // The second goes the other way round, and waits all the same.
-        let times = received(&torus(&[8]), &[message(0, 1, 1000), message(0, 7, 10)]);
-        assert_eq!(times, [400 + 5 + 300 + 1010, 400 + 5 + 300 + 1010 + 5 + 300 + 20]);
-    }
-
-    #[test]
-    fn a_short_message_that_waits_leaves_the_links_behind_it() {
-        // Node 3 is busy with a long message; the short one for it lies in one channel and lets the third pass behind it.
-        let long = [message(4, 3, 5000), message(0, 3, 6), message(0, 1, 6)];
-        let times = received(&torus(&[8]), &long);
-        assert!(times[2] < times[0], "{times:?}");
-        let filling = [message(4, 3, 5000), message(0, 3, 60), message(0, 1, 6)];
-        assert!(received(&torus(&[8]), &filling)[2] > times[0], "it lies in all channels up to node 0");
-    }
-
-    #[test]
-    fn everyone_to_everyone_ends() {
-        // Rings of every direction are full of messages at once: without the second pool this stops for ever.
-        let messages: Vec<PooledMessage> =
-            (0..64).flat_map(|from| (1..64).map(move |step| message(from, (from + step) % 64, 500))).collect();
-        let times = pass_messages(&torus(&[8, 8]), &COST, &messages, &[]);
-        assert!(times.received.iter().all(|time| *time > Picos::ZERO));
-        assert!(times.end.0 / 1000 >= 63 * (400 + 300 + 510));
-    }
-
-    fn messages() -> impl Strategy<Value = Vec<PooledMessage>> {
-        let one = (0usize..20, 0usize..20, 0u64..2000)
-            .prop_filter_map("to itself", |(from, to, bytes)| (from != to).then(|| message(from, to, bytes)));
-        proptest::collection::vec(one, 1..80)
-    }
-
-    proptest! {
-        /// Every message is received, none sooner than alone, and a receiver pays for all that it gets.
-        #[test]
-        fn every_message_is_received(messages in messages(), slots in 1u32..3) {
-            let topology = torus(&[4, 5]);
-            let cost = PooledCost { channels: slots, ..COST };
-            let times = pass_messages(&topology, &cost, &messages, &[]);
-            for (message, received) in messages.iter().zip(&times.received) {
-                let hops = topology.hops(message.from, message.to) as u64;
-                let alone = 400 + 5 * hops + 300 + 10 + message.bytes;
-                prop_assert!(received.0 + 1000 >= 1000 * alone);
-            }
-            for node in 0..20 {
-                let sends = messages.iter().filter(|message| message.from == node).count() as u64;
-                let gets: u64 = messages.iter().filter(|message| message.to == node).map(|m| 310 + m.bytes).sum();
-                prop_assert!(times.finished[node].0 + 100_000 >= 1000 * (400 * sends + gets));
-            }
-            prop_assert_eq!(&times, &pass_messages(&topology, &cost, &messages, &[]));
         }
     }
 }

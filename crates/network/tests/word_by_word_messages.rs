@@ -202,7 +202,7 @@ fn differences(words: u64, degree: usize) -> Vec<f64> {
                 .flat_map(|from| (0..degree).map(move |_| (from, 0)))
                 .map(|(from, _)| {
                     let to = (from + random.random_range(1..64)) % 64;
-                    PooledMessage { from, to, bytes: words }
+                    PooledMessage { from, to, bytes: words, round: 0 }
                 })
                 .collect();
             messages.shuffle(&mut random);
@@ -216,7 +216,7 @@ fn differences(words: u64, degree: usize) -> Vec<f64> {
 fn alone_a_message_takes_the_same_time() {
     let topology = Topology::Torus { extents: vec![8, 8] };
     for (to, words) in [(1, 5), (20, 5), (36, 40), (36, 500)] {
-        let one = [PooledMessage { from: 0, to, bytes: words }];
+        let one = [PooledMessage { from: 0, to, bytes: words, round: 0 }];
         let fair = pass_messages(&topology, &COST, &one, &[]).end.0 / 1000;
         let words = word_by_word(&topology, &one);
         assert!(words.abs_diff(fair) <= 12, "{to}: {fair} {words}");

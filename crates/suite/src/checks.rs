@@ -91,6 +91,7 @@ fn check_value(benchmark: &Description, parameter: &Parameter, takes: &Takes, va
                 format!("{} must be a positive number, not {number}", parameter.name)
             })
         }
+        Kind::Reals => Ok(()), // Of what is no benchmark of messages.
         Kind::Name | Kind::Names => {
             let one = std::slice::from_ref(value);
             let names = value.as_array().map_or(one, Vec::as_slice);

@@ -33,6 +33,8 @@ pub enum Kind {
     Count,
     /// One number above zero.
     Real,
+    /// Numbers above zero.
+    Reals,
     /// Shapes of blocks: lists of extents.
     Shapes,
     /// Two ranks.
@@ -242,6 +244,40 @@ parameters! {
         compiler: Name
             "Compiler of the schedule: weft, or apr for that of the paper",
             default("weft"), column("compiler of a schedule");
+        load: Reals
+            "Flits that every node of a network of routers makes in a cycle",
+            default("0.01,0.05,0.1,0.15,0.2"),
+            column("of a network of routers, flits that a node makes in a cycle; else the load average at the launch");
+        vcs: Count
+            "Virtual channels of every port of a router",
+            least(1), greatest(64), default("as the machine file says"), column("virtual channels of a router's port");
+        buffer: Count
+            "Flits of the buffer of a virtual channel",
+            least(1), greatest(128), default("as the machine file says"),
+            column("flits of the buffer of a virtual channel");
+        packet: Count
+            "Flits of a packet",
+            least(1), greatest(65536), default("as the machine file says"), column("flits of a packet");
+        tail_credit: Flag
+            "Give an output channel to the next packet only when the credit of the last one's tail is back",
+            column("whether a channel is used again only when its tail's credit is back");
+        credit_cycles: Count
+            "Cycles until a freed buffer may be used: one over the link, and those a router takes to process the credit",
+            least(1), greatest(17), default("as the machine file says"),
+            column("cycles of a credit over the link and in the router");
+        traffic: Name
+            "Where packets go: uniform, hot-spot (a tenth of all to node 0), transpose, bit-complement, bit-reverse, \
+             tornado or neighbour",
+            default("uniform"), column("where packets go");
+        routing: Name
+            "How packets find their way: deterministic (dimension order, e-cube, up and down) or adaptive (any shortest way)",
+            default("deterministic"), column("how packets find their way");
+        level: Name
+            "What runs: flit, the routers themselves, or message, the model that programs in virtual time use",
+            default("flit"), column("level at which packets were simulated");
+        cycles: Count
+            "Cycles whose packets are measured, after a tenth as many of warm-up",
+            least(1000), greatest(1000000000), default("200000"), column("cycles whose packets were measured");
     }
 }
 

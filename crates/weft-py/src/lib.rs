@@ -13,6 +13,7 @@ mod exchange;
 mod fghc;
 #[cfg(feature = "fghc")]
 mod fghc_run;
+mod flit;
 mod guard;
 mod interruptible;
 mod launch;
@@ -58,6 +59,8 @@ mod _core {
     #[cfg(feature = "fghc")]
     #[pymodule_export]
     use crate::fghc_run::{fghc_run, fghc_run_mpi, fghc_run_threads, fghc_simulate, fghc_sites};
+    #[pymodule_export]
+    use crate::flit::flit_latency;
     #[pymodule_export]
     use crate::launch::{benchmarks, check_request, halo_messages, parameters, run_threads, simulate, stencil_work};
     #[pymodule_export]

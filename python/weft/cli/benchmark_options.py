@@ -155,6 +155,7 @@ _METAVARS = {
     "doublings": "8:8192",
     "count": "NUMBER",
     "real": "NUMBER",
+    "reals": "NUMBERS",
     "shapes": "SHAPES",
     "pair": "A-B",
     "name": "NAME",

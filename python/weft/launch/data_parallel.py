@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from weft import _core
 from weft._core import Machine, UsageError
-from weft.launch import primitives, ranges
+from weft.launch import flit, primitives, ranges
 from weft.parameters import Benchmark, Takes, taking
 from weft.samples import from_rows
+
+if TYPE_CHECKING:
+    from weft.launch.protocol import Progress
 
 GROUP = "data-parallel"
 """The group of the benchmarks of data-parallel machines."""
@@ -44,6 +48,13 @@ BENCHMARKS = {
         for name, summary in primitives.GROUPS.items()
     },
 }
+_ROUTER = BENCHMARKS["router"]
+BENCHMARKS["router"] = replace(
+    _ROUTER,
+    summary=f"{_ROUTER.summary}; on a machine whose file has routers, latency against load, flit by flit",
+    example=f"{_ROUTER.example}\nweft measure router --on torus8x8-flit --load 0.01,0.05,0.1 --vcs 2 --buffer 4",
+    takes={**_ROUTER.takes, **flit.TAKES},
+)
 """What data-parallel machines have, by name."""
 
 EXTENTS = {1: "4:16384", 2: "2:128", 3: "2:16", 4: "2:8"}
@@ -52,14 +63,17 @@ EXTENTS = {1: "4:16384", 2: "2:128", 3: "2:16", 4: "2:8"}
 _ELEMENTS = {"single": 4, "double": 8}
 
 
-def refuse_here(names: Sequence[str]) -> None:
+def refuse_here(names: Sequence[str], parameters: Iterable[str] = ()) -> None:
     """Benchmarks that only a described data-parallel machine has cannot be measured.
 
     Raises
     ------
     UsageError
-        If one of `names` is such a benchmark.
+        If one of `names` is such a benchmark, or one of the parameters is of such a machine.
     """
+    for name in parameters:
+        if name in flit.TAKES:
+            raise UsageError(f"{name} is of a described network of routers; name one with --on (torus8x8-flit)")
     for name in names:
         if name in BENCHMARKS and name not in primitives.GROUPS:
             raise UsageError(
@@ -67,7 +81,13 @@ def refuse_here(names: Sequence[str]) -> None:
             )
 
 
-def priced(machine: Machine, benchmarks: Sequence[Benchmark], parameters: Mapping[str, Any]) -> pl.DataFrame:
+def priced(
+    machine: Machine,
+    benchmarks: Sequence[Benchmark],
+    parameters: Mapping[str, Any],
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> pl.DataFrame:
     """What benchmarks of data-parallel machines take on one.
 
     Parameters
@@ -80,6 +100,8 @@ def priced(machine: Machine, benchmarks: Sequence[Benchmark], parameters: Mappin
         Parameters as :func:`weft.launch.request.parsed` gives them: of `pshift` `axes` (default: 1 to 4), `extent` (one
         array for each; default: those of George 1994), `distance` and `precision`; of the groups of primitives
         `vp_ratio`.
+    seed, progress
+        Of a network of routers, which is run: as for :func:`weft.launch.flit.measured`.
 
     Returns
     -------
@@ -94,12 +116,14 @@ def priced(machine: Machine, benchmarks: Sequence[Benchmark], parameters: Mappin
         For a machine without the costs, other benchmarks among these, or what they do not take.
     """
     names = [benchmark.name for benchmark in benchmarks]
+    if names == ["router"] and flit.has_routers(machine):
+        return flit.measured(machine, parameters, seed, progress)
     others = [name for name in names if name not in BENCHMARKS]
     if others:
         raise UsageError(f"{names[0]} is priced and {others[0]} runs in virtual time: ask for one kind at a time")
     if "pshift" in names and len(set(names)) > 1:
         raise UsageError("pshift has columns of its own: ask for it alone")
-    priced_by = set(BENCHMARKS[names[0]].takes) - {"variant", "seconds_per_point"}
+    priced_by = set(BENCHMARKS[names[0]].takes) - {"variant", "seconds_per_point"} - set(flit.TAKES)
     for name in parameters:
         if name not in priced_by:
             takes = ", ".join(name for name in BENCHMARKS[names[0]].takes if name in priced_by)

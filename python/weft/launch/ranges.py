@@ -80,6 +80,8 @@ def values(parameter: Parameter, value: Any) -> Any:
             return _one(numbers(value, what, "double", lowest=least), value, what)
         case "real":
             return _real(value, what)
+        case "reals":
+            return reals(value, what)
         case "shapes":
             return shapes(value, what)
         case "pair":
@@ -106,6 +108,24 @@ def _real(value: Any, what: str) -> float:
     if not (math.isfinite(number) and number > 0):
         raise UsageError(f"{what}: '{value}' is not a positive number; expected for example '0.05'")
     return number
+
+
+def reals(value: str | float | Iterable[float], what: str) -> tuple[float, ...]:
+    """Positive numbers: a list, or one number.
+
+    Raises
+    ------
+    UsageError
+        If one of them is none.
+
+    Examples
+    --------
+    >>> reals("0.01,0.05", "load")
+    (0.01, 0.05)
+    """
+    if isinstance(value, str):
+        return tuple(_real(word.strip(), what) for word in value.split(","))
+    return tuple(_real(number, what) for number in (value if isinstance(value, Iterable) else (value,)))
 
 
 def pair(value: str | tuple[int, int] | None, what: str) -> tuple[int, int] | None:

@@ -103,7 +103,7 @@ def simulate_parsed(
     benchmarks = [find(name) for name in names]
     if any(benchmark.name in data_parallel.BENCHMARKS for benchmark in benchmarks):
         return data_parallel.priced(
-            described, benchmarks, {**parameters, **({} if trace is None else {"trace": trace})}
+            described, benchmarks, {**parameters, **({} if trace is None else {"trace": trace})}, seed, progress
         )
     wanted = requests(names, parameters)
     if "threads" in parameters:

@@ -91,6 +91,7 @@ _KINDS: dict[Values, tuple[Kind, str]] = {
     "doublings": ("count", "an integer of at least {least}"),
     "count": ("count", "an integer of at least {least}"),
     "real": ("number", "a positive number"),
+    "reals": ("number", "a number of at least 0"),
     "shapes": ("text", "a shape, or nothing"),
     "pair": ("text", "a pair of ranks"),
     "name": ("text", "a name, or nothing"),
@@ -99,8 +100,11 @@ _KINDS: dict[Values, tuple[Kind, str]] = {
 }
 """The kind of a column, and what a valid value of it is, by the kind of a parameter."""
 
-_OUTCOMES = ("iterations",)
-"""Parameters that do not tell points apart: a launch decides on them."""
+_VALID: dict[Values, Callable[[pl.Expr], pl.Expr]] = {"real": _positive, "reals": _not_negative}
+"""What is asked of numbers, by the kind of a parameter."""
+
+_OUTCOMES = ("iterations", "load")
+"""Parameters that do not tell points apart: a launch decides on them, or has a column of that name."""
 
 
 def column_of(parameter: Parameter) -> Column:
@@ -115,7 +119,7 @@ def column_of(parameter: Parameter) -> Column:
         expected.format(least=least),
         required=parameter.name in ("ranks", "hops", "bytes"),
         parameter=parameter.name not in _OUTCOMES,
-        valid=_at_least(least) if kind == "count" else _positive if kind == "number" else None,
+        valid=_VALID.get(parameter.kind, _at_least(least) if kind == "count" else None),
     )
 
 
@@ -236,12 +240,22 @@ _COLUMNS = (
     ),
     Column("shifts", "count", "shifts of one call", "an integer of at least 1", valid=_at_least(1)),
     Column("by_exchange", "count", "shifts that need no fallback", "an integer of at least 0", valid=_at_least(0)),
+    *(
+        Column(name, "number", meaning, "a number of at least 0", valid=_not_negative)
+        for name, meaning in (
+            ("latency_cycles", "mean cycles from the making of a packet until its tail has arrived"),
+            ("latency_half_width", "half of the 95% interval of that mean, of batch means, cycles"),
+            ("accepted", "flits that arrived, a node and cycle"),
+            ("offered", "flits that were made, a node and cycle"),
+        )
+    ),
+    Column("saturated", "text", "whether the queues of a network's sources grew without end", "true or false"),
+    Column("link_hops", "count", "links that flits crossed", "an integer of at least 0", valid=_at_least(0)),
     Column("phases", "count", "phases of a schedule", "an integer of at least 0", valid=_at_least(0)),
     Column("file_kind", "text", "kind of the file system", "a name, or nothing"),
     Column("cache", "text", "what became of the system's copy of a file before it was read", "a word, or nothing"),
     Column("unit", "text", "what the seconds are of, where the benchmark has several kinds of rows", "words"),
     Column("note", "text", "what a reader should know", "words, or nothing"),
-    Column("load", "number", "load average at the launch", "a number of at least 0", valid=_not_negative),
     Column(
         "stolen",
         "number",

@@ -26,6 +26,11 @@ _RANKS = 64
 _SEED = 1
 
 
+IN_STAGES = {"hypercube": "butterfly"}
+"""Patterns that the paper's program of message passing goes through in stages (table 2: "butterfly"), and the pattern
+that has their order."""
+
+
 class SimulatedExchanges:
     """Compiles and executes exchanges on the simulated iWarp, each once."""
 
@@ -36,7 +41,8 @@ class SimulatedExchanges:
     def _pattern(self, name: str, words: int) -> Times:
         machine = find_machine(MACHINE)
         connections = ConnectionSet.named(name, machine, words, _SEED)
-        return _times(machine, connections, random=_SEED if name in RANDOM_ORDER else None)
+        ordered = ConnectionSet.named(IN_STAGES[name], machine, words, _SEED) if name in IN_STAGES else None
+        return _times(machine, connections, random=_SEED if name in RANDOM_ORDER else None, ordered=ordered)
 
     def _mesh(self, name: str) -> MeshResult:
         from weft.conset.finite_elements import Partition
@@ -92,13 +98,21 @@ _COPIED = (COPY_CLOCKS * CLOCK / WORD_BYTES, ELEMENT_CLOCKS * CLOCK / WORD_BYTES
 _SPARSE: dict[str, Any] = {"access": "shared", "access_time": ELEMENT_CLOCKS * CLOCK}
 
 
-def _times(machine: Machine, connections: ConnectionSet, *, sparse: bool = False, random: int | None) -> Times:
-    """All ways of an exchange, clocks; of blocks, or word by word from sparse structures."""
+def _times(
+    machine: Machine,
+    connections: ConnectionSet,
+    *,
+    sparse: bool = False,
+    random: int | None,
+    ordered: ConnectionSet | None = None,
+) -> Times:
+    """All ways of an exchange, clocks; of blocks, or word by word from sparse structures. Messages are `ordered` as the
+    program has them that the paper times."""
     access = _SPARSE if sparse else {}
     own = compile(connections, machine, seed=_SEED, messages=False, **access)
     apr = compile(connections, machine, compiler="apr", seed=_SEED, messages=False, **access)
 
-    def clocks(schedule: Schedule | None) -> float:
+    def clocks(schedule: Schedule | None, connections: ConnectionSet = connections) -> float:
         elements = _COPIED if schedule is None else _GATHERED
         execution = execute(machine, connections, schedule, random=random, elements=elements if sparse else None)
         return execution.seconds[0] / CLOCK
@@ -106,7 +120,8 @@ def _times(machine: Machine, connections: ConnectionSet, *, sparse: bool = False
     bounds = [bound["value"] for bound in json.loads(own.to_json())["lower_bounds"] if bound["unit"] == "s"]
     return Times(
         phases=own.phases, apr_phases=apr.phases, predicted=_by_formula(own) / CLOCK,
-        apr_predicted=_by_formula(apr) / CLOCK, conset=clocks(own), apr=clocks(apr), messages=clocks(None),
+        apr_predicted=_by_formula(apr) / CLOCK, conset=clocks(own), apr=clocks(apr),
+        messages=clocks(None, ordered or connections), messages_at_once=None if ordered is None else clocks(None),
         bound=max(bounds) / CLOCK,
     )  # fmt: skip
 

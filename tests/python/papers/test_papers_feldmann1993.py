@@ -16,7 +16,8 @@ class Made:
 
     def pattern(self, name: str, words: int) -> Times:
         assert name in feldmann1993.PATTERNS.values()
-        return Times(2, 3, 900.0, 1400.0, 1000.0, 1500.0, 2000.0, 800.0)
+        at_once = 2600.0 if name == "hypercube" else None
+        return Times(2, 3, 900.0, 1400.0, 1000.0, 1500.0, 2000.0, 800.0, at_once)
 
     def mesh(self, name: str) -> MeshResult:
         times = self.pattern("torus", 1)
@@ -63,7 +64,11 @@ def test_what_was_not_known_is_blind_and_nothing_is_called_an_input_that_is_none
     hypercube = found.tables[1].cells
     measured = hypercube.filter(pl.col("time").str.ends_with("measured"))
     assert measured["published"].is_not_null().all()
-    assert set(measured["kind"]) == {"blind"}
+    assert set(measured.filter(pl.col("time") == "ConSet measured")["kind"]) == {"predicted"}
+    at_once = hypercube.filter(pl.col("time") == "messages at once")
+    assert at_once["ours"].unique().to_list() == [2600.0]
+    assert at_once["published"].is_null().all()
+    assert set(at_once["kind"]) == {"blind"}
     torus = found.tables[0].cells.filter((pl.col("words") == 32) & (pl.col("time") == "ConSet measured"))
     assert torus.select("published", "ours").row(0) == (1168.0, 1000.0)
     messages = found.tables[5].cells.filter(pl.col("time") == "messages measured")
@@ -90,7 +95,7 @@ def test_it_is_rendered():
     out = io.StringIO()
     Console(file=out, width=200).print(render(feldmann1993.reproduce(exchanges=Made())))
     text = out.getvalue()
-    for name in ("Table 1.", "Table 6.", "Figure 5.", "Figure 6.", "blind prediction"):
+    for name in ("Table 1.", "Table 6.", "Figure 5.", "Figure 6.", "blind prediction", "messages at once"):
         assert name in text
 
 

@@ -20,7 +20,7 @@ const MAX_SETS: usize = 256;
 /// Where the world knows connections (or has a model of messages) it carries the plan out. Elsewhere every phase is a
 /// set of persistent requests, one message for all that goes from one rank to another in it; the phases come one after
 /// the other, and a rank goes over to the next when it is through with its own part of this one, because messages need
-/// no phase to be left by all. Message passing sends every connection as a message of its own, all at once.
+/// no phase to be left by all. Message passing sends every connection of a phase as a message of its own, all at once.
 pub struct Prepared<C: Communicator> {
     comm: C,
     execution: Execution,
@@ -187,7 +187,7 @@ impl<C: Communicator> Prepared<C> {
         Ok(())
     }
 
-    /// A message for every transfer, all under way at once.
+    /// A message for every transfer, those of a phase under way at once.
     async fn by_messages(&self, outgoing: Vec<Payload>) -> Result<Vec<Payload>, CommError> {
         let (comm, plan) = (&self.comm, &self.execution.plan);
         let tag = Tag::User(FIRST_TAG);
@@ -200,14 +200,16 @@ impl<C: Communicator> Prepared<C> {
                 comm.irecv(Source::Rank(transfer.from as usize), TagSelector::Only(tag), buffer)
             })
             .collect();
-        let sends: Vec<C::Send> = plan
-            .sends(comm.rank())
-            .zip(outgoing)
-            .map(|(sent, payload)| comm.isend(sent.transfer.to as usize, tag, payload))
-            .collect();
-        let mut incoming = Vec::with_capacity(receives.len());
-        for receive in receives {
-            incoming.push(receive.await?.payload);
+        let mut outgoing = plan.sends(comm.rank()).zip(outgoing).peekable();
+        let mut receives = plan.receives(comm.rank()).zip(receives).peekable();
+        let (mut incoming, mut sends) = (Vec::new(), Vec::new());
+        for phase in 0..plan.phases().len() {
+            while let Some((sent, payload)) = outgoing.next_if(|(sent, _)| sent.phase == phase) {
+                sends.push(comm.isend(sent.transfer.to as usize, tag, payload));
+            }
+            while let Some((_, receive)) = receives.next_if(|(received, _)| received.phase == phase) {
+                incoming.push(receive.await?.payload);
+            }
         }
         for send in sends {
             send.await?;

@@ -87,7 +87,9 @@ impl Execution {
     }
 
     /// A message for every connection. Nodes send theirs in the order of the set, or in a random one by a seed: where all
-    /// send to all, not all then send to the same nodes at once (section 5.1.3 of Feldmann, Stricker and Warfel 1993).
+    /// send to all, not all then send to the same nodes at once (section 5.1.3 of Feldmann, Stricker and Warfel 1993). A
+    /// connection that comes after others by the orders of the set is in a later phase than those: a stage of a butterfly
+    /// sends what the stage before has brought.
     pub fn of_messages(
         set: &ConnectionSet,
         word_bytes: u64,
@@ -98,6 +100,8 @@ impl Execution {
         if let Some(seed) = random {
             order.shuffle(&mut weft_base::generator(seed, 0));
         }
+        let ranks = set.ranks().expect("the orders of a set have no cycle");
+        order.sort_by_key(|&index| ranks[index as usize]);
         let of = |&index: &u32| {
             let connection = set.connections[index as usize];
             let planned = PlannedTransfer {
@@ -108,8 +112,13 @@ impl Execution {
             };
             (planned, Part { connection: index, first_word: 0, words: connection.words })
         };
-        let (transfers, parts): (Vec<PlannedTransfer>, Vec<Part>) = order.iter().map(of).unzip();
-        let phases = vec![PlannedPhase { transfers, interleaved: false, continues: false }];
+        let in_phase = |phase: &[u32]| PlannedPhase {
+            transfers: phase.iter().map(|index| of(index).0).collect(),
+            interleaved: false,
+            continues: false,
+        };
+        let phases = order.chunk_by(|&a, &b| ranks[a as usize] == ranks[b as usize]).map(in_phase).collect();
+        let parts: Vec<Part> = order.iter().map(|index| of(index).1).collect();
         let plan = ExchangePlan::new(set.nodes as usize, ExchangeMethod::Messages, phases, elements);
         Execution { plan: Arc::new(plan), parts: parts.into(), word_bytes }
     }

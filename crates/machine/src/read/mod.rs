@@ -23,12 +23,13 @@ use weft_base::quoting::shown;
 use crate::catalogue::MachineError;
 use crate::data_parallel::{Primitives, Shifts};
 use crate::description::{Completion, Figure, HostLink, Machine, MemoryCopy, Node, Packets, Protocol, Switching};
+use crate::routers::Routers;
 use crate::sources::{Sources, UNSTATED};
 use crate::suggest::did_you_mean;
 use crate::topology::{Embedding, Topology};
 use table::{File, Table};
 
-const FILE_KEYS: [&str; 19] = [
+const FILE_KEYS: [&str; 20] = [
     "name",
     "title",
     "year",
@@ -46,6 +47,7 @@ const FILE_KEYS: [&str; 19] = [
     "connections",
     "fghc",
     "primitives",
+    "routers",
     "operations",
     "facts",
 ];
@@ -116,6 +118,7 @@ fn read(root: &Table) -> Option<Machine> {
     let nodes = topology.as_ref().map(|(topology, ..)| topology.nodes());
     let shifts = root.keep(Shifts::read(root));
     let primitives = root.keep(primitives(root));
+    let routers = root.keep(routers(root, switching.as_ref().map(|(technique, _)| *technique)));
     let is_data_parallel = root.has("shifts") || root.has("primitives");
     let passes_messages = !is_data_parallel || root.has("protocols") || root.has("self_message");
     let protocols = if passes_messages { root.keep(protocols(root)) } else { Some(Vec::new()) };
@@ -148,6 +151,7 @@ fn read(root: &Table) -> Option<Machine> {
         connections: connections?,
         fghc: fghc?,
         primitives: primitives?,
+        routers: routers?,
         operations: operations?,
         facts: facts?,
     })
@@ -336,6 +340,14 @@ fn self_message(root: &Table) -> Result<Option<MemoryCopy>, Diagnostic> {
         byte_time: table.cost("byte_time", "s/B", &mut sources),
         sources,
     }))
+}
+
+/// The table that a machine with switching by flits has.
+fn routers(root: &Table, switching: Option<Switching>) -> Result<Option<Routers>, Diagnostic> {
+    if switching == Some(Switching::Flit) && !root.has("routers") {
+        return Err(root.missing("routers", "a table [routers], of the routers that flits go through"));
+    }
+    Routers::read(root)
 }
 
 fn primitives(root: &Table) -> Result<Option<Primitives>, Diagnostic> {

@@ -179,12 +179,12 @@ impl Core {
         let cost = plan
             .elements()
             .map_or(cost, |element| cost.by_element(element.gather_byte_time, element.scatter_byte_time));
-        let message = |(_, planned): (usize, &weft_comm::PlannedTransfer)| {
+        let message = |(round, planned): (usize, &weft_comm::PlannedTransfer)| {
             let (from, to) = (planned.from as usize, planned.to as usize);
             if from >= plan.ranks() || to >= plan.ranks() || from == to {
                 return Err(format!("a message from rank {from} to rank {to} of {} ranks", plan.ranks()));
             }
-            Ok(PooledMessage { from, to, bytes: planned.bytes })
+            Ok(PooledMessage { from, to, bytes: planned.bytes, round: round as u32 })
         };
         let messages = plan.transfers().map(message).collect::<Result<Vec<_>, String>>()?;
         let times = pass_messages_until(&self.machine.topology, &cost, &messages, ready, &self.interrupt);

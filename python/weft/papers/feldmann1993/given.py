@@ -19,9 +19,11 @@ class Times:
     conset, apr
         Simulated: weft's schedule, the paper's compiler's.
     messages
-        Simulated message passing.
+        Simulated message passing; a program in stages sends a stage's when those of the one before have come.
     bound
         The best lower bound of the transfers and phases.
+    messages_at_once
+        The messages of a program in stages without their order; None for other programs.
     """
 
     phases: int
@@ -32,6 +34,7 @@ class Times:
     apr: float
     messages: float
     bound: float
+    messages_at_once: float | None = None
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,10 @@ _SIMULATED = (
 _BLIND = "The measured times were not known when ours were first computed: ours are blind predictions."
 _SLIPS = {
     "1": ("Printed 16,909 for 2048 words: the formula gives 16,904.",),
-    "2": (_BLIND,),
+    "2": (
+        "Messages are sent as a butterfly has them: those of a bit when those of the bit before have come. Messages at "
+        "once are the prediction from before the measured times were known, 1.33 to 1.36 of them.",
+    ),
     "3": (
         _BLIND,
         "Printed 19,631 for 32 words: the formula gives 19,632. ConSet counts 63 connections a node, messages 64.",
@@ -50,7 +53,8 @@ def _lines(pattern: str, words: int, times: Times) -> list[tuple[str, float | No
     """Name, published, ours and kind of one line's cells."""
     known = printed(pattern, words)
     messages = message_clocks(64 if pattern == "all-to-all" else OUT_DEGREE[pattern], words)
-    kind = PREDICTED if pattern == "torus" else BLIND
+    kind = BLIND if pattern == "all-to-all" else PREDICTED
+    at_once = times.messages_at_once
     formula = conset_clocks(PHASES[pattern], OUT_DEGREE[pattern], words)
     return [
         (SERIES[0], known["predicted_conset_clocks"], formula, INPUT),
@@ -59,6 +63,7 @@ def _lines(pattern: str, words: int, times: Times) -> list[tuple[str, float | No
         (SERIES[3], known["measured_message_clocks"], times.messages, kind),
         ("APR and AS", None, times.apr, kind),
         ("bound", None, times.bound, kind),
+        *([] if at_once is None else [("messages at once", None, at_once, BLIND)]),
     ]
 
 
