@@ -4,10 +4,12 @@ use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 
 use weft_base::Picos;
+use weft_comm::files::{FileId, FileSystem};
 use weft_comm::matching::Envelope;
 use weft_comm::{Buffer, CommError, Payload, Source, Status, Tag, TagSelector};
 
 use super::communicator::{Group, Probe, ReceiveState, SendState, SimComm, SimReceive, SimSend};
+use super::core::remote::{Serve, SimRemote};
 
 impl SimComm {
     /// A communicator whose rank `r` is rank `members[r]` of the whole run, and in which this rank is `rank`.
@@ -88,6 +90,17 @@ impl SimComm {
         }
     }
 
+    /// Asks rank `to` for something that is done there whatever its program does: a message of `bytes` bytes goes there,
+    /// `serve` is called when it has come, and a reply comes back. It must not use this run itself.
+    ///
+    /// # Errors
+    /// Where there is no such rank.
+    pub fn ask(&self, to: usize, bytes: u64, serve: Serve) -> Result<SimRemote, CommError> {
+        let member = self.check_send(to, Tag::User(0), bytes as usize)?;
+        let key = self.core().borrow_mut().start_remote((self.world_rank, member), bytes, serve);
+        Ok(SimRemote::new(self.core.clone(), key))
+    }
+
     /// Looks at requests as they are at this rank's time: within `poll` a request is ready only if it is complete by
     /// then. Returns with what `poll` gives when the first of the others will be complete, in seconds, if that is known
     /// already.
@@ -105,6 +118,11 @@ impl SimComm {
     /// Asks for this rank to be polled at `time`.
     pub fn wake_at(&self, time: Picos) {
         self.core().borrow_mut().wake_at(self.world_rank, time);
+    }
+
+    /// Says that an open file has so many bytes, which a program has written without this run.
+    pub fn declare_file_length(&self, system: FileSystem, file: FileId, bytes: u64) {
+        self.core().borrow_mut().io.declare_length(system, file, bytes);
     }
 
     /// Moves this rank's clock to `time`, if it is not there yet.

@@ -17,14 +17,17 @@ mod communicator;
 pub mod datatype;
 mod errors;
 mod fault;
+mod file;
 mod hosting;
 mod info;
+mod memory;
 mod operation;
 pub mod rank;
 mod request;
 mod session;
 mod shell;
 mod table;
+mod window;
 
 /// The C functions of MPI.
 #[allow(

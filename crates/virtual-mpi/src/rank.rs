@@ -1,7 +1,7 @@
 //! One rank of the program: its objects, its clock, and how it waits.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ffi::{c_int, c_void};
 use std::future::Future;
 use std::pin::pin;
@@ -18,10 +18,13 @@ use crate::attribute::Keyval;
 use crate::communicator::{Communicator, Group};
 use crate::datatype::{self, Datatype};
 use crate::fault::{Fault, class};
+use crate::file::{File, Joint};
 use crate::info::Info;
+use crate::memory::SameProcess;
 use crate::operation::UserFunction;
 use crate::request::{Completion, Request};
 use crate::table::Table;
+use crate::window::{Target, Window};
 
 /// What holds the program of a rank while it waits.
 pub trait Host {
@@ -85,6 +88,12 @@ pub struct Rank {
     pub requests: Table<Request>,
     pub messages: Table<Matched>,
     pub sessions: Table<crate::session::Session>,
+    pub windows: Table<Window>,
+    pub files: Table<File>,
+    /// The error handler that files are opened with.
+    pub file_errhandler: Cell<abi::Errhandler>,
+    /// Representations of data that the program has registered.
+    pub representations: RefCell<BTreeSet<Vec<u8>>>,
     /// Requests that go on while the program waits for something else.
     active: RefCell<Vec<Rc<Request>>>,
     /// What the last errors said, and the number of the oldest of them.
@@ -128,6 +137,10 @@ pub struct Shared {
     pub initialized: Cell<Option<c_int>>,
     /// The error handlers of `MPI_COMM_WORLD` and `MPI_COMM_SELF` that the first rank has set.
     pub handlers: [Cell<Option<abi::Errhandler>>; 2],
+    /// Of open files, by the contexts of their communicators.
+    files: RefCell<BTreeMap<u32, Rc<Joint>>>,
+    /// What each rank of a window shows the others, by the context of the window's communicator.
+    targets: RefCell<BTreeMap<(u32, usize), Rc<Target>>>,
 }
 
 impl Shared {
@@ -142,7 +155,30 @@ impl Shared {
             next_keyval: Cell::new(0),
             initialized: Cell::new(None),
             handlers: [Cell::new(None), Cell::new(None)],
+            files: RefCell::default(),
+            targets: RefCell::default(),
         }
+    }
+
+    /// What a rank shows the others of the window whose communicator has this context.
+    pub fn window_target(&self, context: u32, rank: usize) -> Rc<Target> {
+        let mut targets = self.targets.borrow_mut();
+        targets.entry((context, rank)).or_insert_with(|| Rc::new(Target::new(Rc::new(SameProcess)))).clone()
+    }
+
+    /// The rank has freed its window.
+    pub fn forget_target(&self, context: u32, rank: usize) {
+        self.targets.borrow_mut().remove(&(context, rank));
+    }
+
+    /// What the ranks share of the file whose communicator has this context.
+    pub fn joint_file(&self, context: u32) -> Rc<Joint> {
+        self.files.borrow_mut().entry(context).or_default().clone()
+    }
+
+    /// The file is closed.
+    pub fn forget_file(&self, file: &File) {
+        self.files.borrow_mut().remove(&file.comm.context);
     }
 }
 
@@ -176,6 +212,10 @@ impl Rank {
             requests: Table::new(kind::REQUEST),
             messages: Table::new(kind::REQUEST),
             sessions: Table::new(kind::SESSION),
+            windows: Table::new(kind::WIN),
+            files: Table::new(kind::FILE),
+            file_errhandler: Cell::new(abi::ERRORS_RETURN),
+            representations: RefCell::default(),
             active: RefCell::default(),
             errors: RefCell::default(),
             errors_dropped: Cell::new(0),
