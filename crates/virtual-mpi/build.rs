@@ -47,6 +47,9 @@ impl Function {
         if ["File_open", "File_close", "File_delete"].contains(&self.name.as_str()) {
             return "Object::File(FILE_NULL)".to_owned();
         }
+        if self.name.starts_with("T_") {
+            return "Object::Tool".to_owned();
+        }
         for (name, kind) in &self.parameters {
             if ["Comm", "Win", "File", "Session"].contains(&kind.as_str()) {
                 return format!("Object::{kind}({name})");

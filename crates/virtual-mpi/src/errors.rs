@@ -14,6 +14,8 @@ pub enum Object {
     Win(Win),
     File(File),
     Session(Session),
+    /// The interface for tools, whose errors are returned always.
+    Tool,
     None,
 }
 
@@ -85,7 +87,7 @@ fn number_of(object: Object) -> File {
     match object {
         Object::Comm(handle) | Object::Win(handle) | Object::Session(handle) => handle as File,
         Object::File(file) => file,
-        Object::None => abi::COMM_SELF as File,
+        Object::Tool | Object::None => abi::COMM_SELF as File,
     }
 }
 
@@ -102,6 +104,7 @@ pub fn handler_of(rank: &Rank, object: Object) -> Errhandler {
             let known = rank.files.get(handle as c_int).map(|file| file.errhandler.get());
             Some(known.unwrap_or_else(|| rank.file_errhandler.get()))
         }
+        Object::Tool => Some(ERRORS_RETURN),
         Object::None => None,
     };
     known.unwrap_or_else(|| own_or_shared(rank, &rank.comm_self, 1))

@@ -103,6 +103,8 @@ pub struct Rank {
     /// Memory for buffered sends: address and length.
     pub attached: Cell<(usize, usize)>,
     pub buffered: Cell<usize>,
+    /// How many times more the interface for tools was initialized than finalized.
+    pub tools: Cell<u32>,
     pub node_name: String,
     /// What tells the thread that it runs on from others.
     thread: usize,
@@ -137,10 +139,10 @@ pub struct Shared {
     pub initialized: Cell<Option<c_int>>,
     /// The error handlers of `MPI_COMM_WORLD` and `MPI_COMM_SELF` that the first rank has set.
     pub handlers: [Cell<Option<abi::Errhandler>>; 2],
-    /// Of open files, by the contexts of their communicators.
-    files: RefCell<BTreeMap<u32, Rc<Joint>>>,
-    /// What each rank of a window shows the others, by the context of the window's communicator.
-    targets: RefCell<BTreeMap<(u32, usize), Rc<Target>>>,
+    /// Of open files, by the contexts of their communicators and their first ranks: `MPI_COMM_SELF` has one context.
+    files: RefCell<BTreeMap<(u32, u32), Rc<Joint>>>,
+    /// What each rank of a window shows the others, by the context of the window's communicator and its number in the run.
+    targets: RefCell<BTreeMap<(u32, u32), Rc<Target>>>,
 }
 
 impl Shared {
@@ -161,24 +163,24 @@ impl Shared {
     }
 
     /// What a rank shows the others of the window whose communicator has this context.
-    pub fn window_target(&self, context: u32, rank: usize) -> Rc<Target> {
+    pub fn window_target(&self, context: u32, rank: u32) -> Rc<Target> {
         let mut targets = self.targets.borrow_mut();
         targets.entry((context, rank)).or_insert_with(|| Rc::new(Target::new(Rc::new(SameProcess)))).clone()
     }
 
     /// The rank has freed its window.
-    pub fn forget_target(&self, context: u32, rank: usize) {
+    pub fn forget_target(&self, context: u32, rank: u32) {
         self.targets.borrow_mut().remove(&(context, rank));
     }
 
-    /// What the ranks share of the file whose communicator has this context.
-    pub fn joint_file(&self, context: u32) -> Rc<Joint> {
-        self.files.borrow_mut().entry(context).or_default().clone()
+    /// What the ranks that open a file over a communicator share of it.
+    pub fn joint_file(&self, comm: &Communicator) -> Rc<Joint> {
+        self.files.borrow_mut().entry((comm.context, comm.group.members[0])).or_default().clone()
     }
 
     /// The file is closed.
     pub fn forget_file(&self, file: &File) {
-        self.files.borrow_mut().remove(&file.comm.context);
+        self.files.borrow_mut().remove(&(file.comm.context, file.comm.group.members[0]));
     }
 }
 
@@ -222,6 +224,7 @@ impl Rank {
             user_errors: RefCell::default(),
             attached: Cell::new((0, 0)),
             buffered: Cell::new(0),
+            tools: Cell::new(0),
             node_name: format!("{}-node{number}", setting.machine),
             endpoint,
             thread: thread_address(),

@@ -74,7 +74,7 @@ pub fn file_open(
     let handle = opened?;
     require(!all, class::ERR_IO, || format!("{}: another rank cannot open it", path.display()))?;
     let cost = rank.block(Cost::open(&rank.endpoint, &path));
-    let joint = rank.shared.joint_file(comm.context);
+    let joint = rank.shared.joint_file(&comm);
     let opened = File::new(comm, (path, amode), handle, (View::of_bytes(rank), info), joint, cost);
     opened.errhandler.set(rank.file_errhandler.get());
     if opened.may(mode::APPEND) {

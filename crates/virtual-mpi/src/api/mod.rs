@@ -23,6 +23,7 @@ mod probes;
 mod reductions;
 mod requests;
 mod sessions;
+mod tools;
 mod topologies;
 mod windows;
 
@@ -48,6 +49,7 @@ pub use probes::*;
 pub(crate) use reductions::*;
 pub use requests::*;
 pub use sessions::*;
+pub use tools::*;
 pub use topologies::*;
 pub use windows::*;
 

@@ -171,12 +171,14 @@ fn start_get(rank: &Rank, win: Win, origin: Memory, span: Span, wanted: Wanted) 
 }
 
 /// Fails where an operation may not be used on windows, or not for elements of a datatype.
-fn check_operation(rank: &Rank, op: Op, datatype: &Datatype) -> Result<Operation, Fault> {
+fn check_operation(rank: &Rank, op: Op, datatype: &Datatype, elements: Aint) -> Result<Operation, Fault> {
     require(operation::is_predefined(op), class::ERR_OP, || "an operation of the program's own".to_owned())?;
     let operation = super::operations::find(rank, op)?;
     let alike = datatype.predefined.is_some() || datatype.only_basic().is_some() || datatype.size == 0;
     require(alike, class::ERR_TYPE, || "a datatype of different elements".to_owned())?;
-    operation.check(datatype)?;
+    if elements > 0 {
+        operation.check(datatype)?;
+    }
     Ok(operation)
 }
 
@@ -191,7 +193,7 @@ fn start_accumulate(
     wanted: Wanted,
 ) -> Answer {
     let window = find_window(rank, win)?;
-    let operation = check_operation(rank, op, &*rank.datatype(span.datatype)?)?;
+    let operation = check_operation(rank, op, &*rank.datatype(span.datatype)?, span.count)?;
     let Some((target, there)) = resolve(rank, &window, span)? else { return nothing(rank, wanted) };
     let data = if op == operation::NO_OP { Buffer::zeroed(0) } else { origin.load(rank)? };
     check_fit(data.len(), there.bytes())?;

@@ -56,7 +56,7 @@ fn create(
     owned: Option<*mut u8>,
     win: *mut Win,
 ) -> Answer {
-    let targets = (0..comm.size()).map(|number| rank.shared.window_target(comm.context, number)).collect();
+    let targets = comm.group.members.iter().map(|&member| rank.shared.window_target(comm.context, member)).collect();
     let window = Window { owned, ..Window::new(comm, flavor, parts, targets, info) };
     put(win, rank.windows.insert(window));
     Ok(())
@@ -163,7 +163,7 @@ pub fn win_free(rank: &Rank, win: *mut Win) -> Answer {
     super::delete_all(rank, handle, &window.attributes)?;
     rank.block(collective::barrier(window.comm.links()))?;
     rank.windows.remove(handle);
-    rank.shared.forget_target(window.comm.context, window.comm.rank());
+    rank.shared.forget_target(window.comm.context, rank.number() as u32);
     if let Some(memory) = window.owned {
         super::free(memory);
     }
@@ -182,13 +182,12 @@ pub fn win_shared_query(
     let window = find_window(rank, win)?;
     require(window.flavor != Flavor::Dynamic, class::ERR_RMA_FLAVOR, || "the window is dynamic".to_owned())?;
     let shares = |number: usize| window.flavor == Flavor::Shared || number == window.comm.rank();
-    let part = if target == abi::PROC_NULL {
-        let first = (0..window.parts.len()).find(|&number| shares(number) && window.parts[number].size > 0);
-        first.map_or(Part { base: 0, size: 0, unit: 1 }, |number| window.parts[number])
-    } else {
-        let number = super::check_target(&window, target)?;
-        if shares(number) { window.parts[number] } else { Part { base: 0, size: 0, unit: 1 } }
+    let number = match target {
+        abi::PROC_NULL => window.parts.iter().position(|part| part.size > 0),
+        _ => Some(super::check_target(&window, target)?),
     };
+    let nothing = Part { base: 0, size: 0, unit: 1 };
+    let part = number.filter(|&number| shares(number)).map_or(nothing, |number| window.parts[number]);
     put(size, part.size as Aint);
     disp_unit.set(part.unit as Aint);
     put(baseptr.cast::<usize>(), part.base);
