@@ -15,6 +15,7 @@ for step in range(3):
     file.Write_ordered(f"step {step} of rank {rank}{'!' * rank}\n".encode())
 comm.Barrier()
 end = file.Get_position_shared()
+comm.Barrier()
 file.Seek_shared(0)
 part = bytearray(end // size)
 file.Read_ordered(part)
@@ -29,10 +30,6 @@ written = np.zeros((4 * size, 2), dtype="i")
 file.Read_at_all(0, written)
 print(rank, sorted(map(tuple, written.tolist())) == [(r, s) for r in range(size) for s in range(4)])
 file.Close()
-try:
-    MPI.File.Open(comm, path, MPI.MODE_RDWR | MPI.MODE_CREATE | MPI.MODE_EXCL)
-except MPI.Exception as error:
-    print(rank, error.Get_error_class() == MPI.ERR_FILE_EXISTS)
 comm.Barrier()
 if rank == 0:
     MPI.File.Delete(path)
