@@ -110,6 +110,25 @@ impl SimComm {
         (result, self.core().borrow_mut().end_look())
     }
 
+    /// The rank that goes on next, after as many events as that takes. None where `may` refuses it or nothing can happen:
+    /// then the run itself sees to it. What holds ranks of its own may so go from one to the next by itself.
+    pub fn next_rank(&self, may: impl FnOnce(usize) -> bool) -> Option<usize> {
+        let mut core = self.core().borrow_mut();
+        loop {
+            if let Some(rank) = core.first_ready() {
+                return may(rank as usize).then(|| core.next_ready()).flatten().map(|rank| rank as usize);
+            }
+            if !core.step() {
+                return None;
+            }
+        }
+    }
+
+    /// Makes this rank go on.
+    pub fn make_ready(&self) {
+        self.core().borrow_mut().make_ready(self.world_rank);
+    }
+
     /// Waits until all that happens before this rank's time has happened.
     pub async fn settle(&self) {
         self.catch_up().await;

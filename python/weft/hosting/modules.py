@@ -29,6 +29,7 @@ class Modules(importlib.abc.MetaPathFinder):
     def __init__(self, folder: Path, ranks: int) -> None:
         self._folder = str(folder)
         self._own: list[dict[str, ModuleType]] = [{} for _ in range(ranks)]
+        self._mains: list[ModuleType] = [sys.modules["__main__"]] * ranks
         self._current: int | None = None
         self._names: set[str] = set()
         self._has_numpy = False
@@ -44,7 +45,7 @@ class Modules(importlib.abc.MetaPathFinder):
 
     def add_main(self, rank: int, main: ModuleType) -> None:
         """Set the main module of a rank."""
-        self._own[rank]["__main__"] = main
+        self._mains[rank] = main
 
     def enter(self, rank: int) -> None:
         """Put the modules of a rank into the place of those of the rank before."""
@@ -53,12 +54,18 @@ class Modules(importlib.abc.MetaPathFinder):
             return
         if not self._has_numpy and "numpy" in sys.modules:
             self._divide_numpy()
+        if self._names:
+            self._exchange(before, rank)
+        self._current = rank
+        sys.modules["__main__"] = self._mains[rank]
+
+    def _exchange(self, before: int | None, rank: int) -> None:
+        """Take the modules of one rank out, and put those of another in."""
         modules = sys.modules
-        if self._names and before is not None:
+        if before is not None:
             own = self._own[before]
             for name in self._names & modules.keys():
                 own[name] = modules.pop(name)
-        self._current = rank
         modules.update(self._own[rank])
 
     @property

@@ -234,6 +234,11 @@ impl Core {
         self.queue.now()
     }
 
+    /// The rank that [`Core::next_ready`] takes.
+    pub fn first_ready(&self) -> Option<u32> {
+        self.ready.front().copied()
+    }
+
     /// The next rank to run at this moment.
     pub fn next_ready(&mut self) -> Option<u32> {
         let rank = self.ready.pop_front()?;
