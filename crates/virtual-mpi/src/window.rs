@@ -202,6 +202,8 @@ mod tests {
     use super::*;
     use crate::memory::SameProcess;
 
+    const NOBODY: [RemoteKey; 0] = [];
+
     fn granted(replies: &[Reply]) -> Vec<RemoteKey> {
         replies.iter().map(|reply| reply.request).collect()
     }
@@ -211,11 +213,11 @@ mod tests {
         let mut lock = Lock::default();
         assert_eq!(granted(&lock.acquire(1, false)), [1]);
         assert_eq!(granted(&lock.acquire(2, false)), [2], "shared locks go together");
-        assert_eq!(granted(&lock.acquire(3, true)), []);
-        assert_eq!(granted(&lock.acquire(4, false)), [], "it came after one that waits");
-        assert_eq!(granted(&lock.release()), []);
+        assert_eq!(granted(&lock.acquire(3, true)), NOBODY);
+        assert_eq!(granted(&lock.acquire(4, false)), NOBODY, "it came after one that waits");
+        assert_eq!(granted(&lock.release()), NOBODY);
         assert_eq!(granted(&lock.release()), [3]);
-        assert_eq!(granted(&lock.acquire(5, false)), []);
+        assert_eq!(granted(&lock.acquire(5, false)), NOBODY);
         assert_eq!(granted(&lock.release()), [4, 5]);
     }
 
