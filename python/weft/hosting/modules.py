@@ -37,10 +37,12 @@ class Modules(importlib.abc.MetaPathFinder):
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Note which modules are the program's own: those that are found in the script's folder."""
+        """Note which modules are the program's own: those in the script's folder, and mpi4py's that keep state."""
         spec = importlib.machinery.PathFinder.find_spec(name, path, target)
-        if spec is not None and spec.origin is not None and spec.origin.startswith(self._folder):
-            self._names.add(name)
+        if spec is not None and spec.origin is not None:
+            beside = spec.origin.startswith(self._folder)
+            if beside or name == _STATEFUL or name.startswith(f"{_STATEFUL}."):
+                self._names.add(name)
         return None
 
     def add_main(self, rank: int, main: ModuleType) -> None:
@@ -88,6 +90,9 @@ class Modules(importlib.abc.MetaPathFinder):
         self._has_numpy = True
         _divide(numpy_random, numpy_random.RandomState, self._rank, _PLAIN)
 
+
+_STATEFUL = "mpi4py.util"
+"""A package whose modules programs change, as if they were theirs alone: sizes of messages, how objects are pickled."""
 
 _PLAIN = {"seed": "seed", "ranf": "random_sample", "sample": "random_sample"}
 """Functions of `numpy.random` that are no methods of its generator, and the methods that they call."""
