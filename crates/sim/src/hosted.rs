@@ -90,12 +90,12 @@ impl SimComm {
         }
     }
 
-    /// Asks rank `to` for something that is done there whatever its program does: a message of `bytes` bytes goes there,
+    /// Reaches rank `to` for something that is done there whatever its program does: a message of `bytes` bytes goes there,
     /// `serve` is called when it has come, and a reply comes back. It must not use this run itself.
     ///
     /// # Errors
     /// Where there is no such rank.
-    pub fn ask(&self, to: usize, bytes: u64, serve: Serve) -> Result<SimRemote, CommError> {
+    pub fn reach(&self, to: usize, bytes: u64, serve: Serve) -> Result<SimRemote, CommError> {
         let member = self.check_send(to, Tag::User(0), bytes as usize)?;
         let key = self.core().borrow_mut().start_remote((self.world_rank, member), bytes, serve);
         Ok(SimRemote::new(self.core.clone(), key))

@@ -67,7 +67,7 @@ impl fmt::Debug for Remote {
 }
 
 impl Core {
-    /// A rank asks another for something: what its processor does for it takes its time.
+    /// A request of one rank to another: what its processor does for it takes its time.
     pub(crate) fn start_remote(&mut self, ends: (u32, u32), bytes: u64, serve: Serve) -> RemoteKey {
         let (send, _) = self.agent_times(ends, bytes);
         self.rank(ends.0).clock += send;

@@ -163,7 +163,7 @@ pub fn win_test(rank: &Rank, win: Win, flag: *mut c_int) -> Answer {
 fn acquire(rank: &Rank, window: &Window, target: usize, exclusive: bool) -> Answer {
     let there = window.targets[target].clone();
     let serve: Serve = Box::new(move |request| there.lock.borrow_mut().acquire(request, exclusive));
-    rank.block(window.comm.link.ask(target, 0, serve)?);
+    rank.block(window.comm.link.reach(target, 0, serve)?);
     Ok(())
 }
 
@@ -175,7 +175,7 @@ fn release(rank: &Rank, window: &Window, target: usize) -> Answer {
         replies.push(Reply { request, bytes: 0 });
         replies
     });
-    let released = window.comm.link.ask(target, 0, serve)?;
+    let released = window.comm.link.reach(target, 0, serve)?;
     complete_target(rank, window, target, true)?;
     rank.block(released);
     Ok(())

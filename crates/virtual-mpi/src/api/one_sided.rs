@@ -106,7 +106,7 @@ fn start(
         filled.replace(data);
         vec![Reply { request, bytes }]
     });
-    let asked = window.comm.link.ask(target, bytes as u64, serve)?;
+    let asked = window.comm.link.reach(target, bytes as u64, serve)?;
     let rank = rank_for_ever(rank);
     let work: Work = Box::pin(async move {
         asked.await;
