@@ -37,8 +37,19 @@ impl Function {
         self.parameters.len() == 1 && ends.iter().any(|end| self.name.ends_with(end))
     }
 
+    /// The function of `src/api` behind it: the same name in small letters, but for one that a helper has there.
+    fn function(&self) -> String {
+        if self.name == "Put" { "put_data".to_owned() } else { self.name.to_lowercase() }
+    }
+
     /// The object whose error handler is called.
     fn object(&self) -> String {
+        if ["File_open", "File_close", "File_delete"].contains(&self.name.as_str()) {
+            return "Object::File(FILE_NULL)".to_owned();
+        }
+        if self.name.starts_with("T_") {
+            return "Object::Tool".to_owned();
+        }
         for (name, kind) in &self.parameters {
             if ["Comm", "Win", "File", "Session"].contains(&kind.as_str()) {
                 return format!("Object::{kind}({name})");
@@ -67,7 +78,7 @@ impl Function {
         writeln!(out, "#[unsafe(no_mangle)]\npub unsafe extern \"C\" fn {symbol}({declared}) -> {result} {{").unwrap();
         let passed = self.parameters.iter().map(|(name, kind)| argument(name, kind, large));
         let passed = passed.collect::<Vec<_>>().join(", ");
-        let function = self.name.to_lowercase();
+        let function = self.function();
         if self.is_conversion() {
             writeln!(out, "    {} as {result}", self.parameters[0].0).unwrap();
         } else if let Some((act, plan, left_out)) = self.collective(plans) {
@@ -137,7 +148,7 @@ fn main() {
         let function = Function::parse(row);
         let is_implemented = function.is_conversion()
             || function.collective(&plans).is_some()
-            || implemented.contains(&function.name.to_lowercase());
+            || implemented.contains(&function.function());
         function.write(&mut out, &plans, is_implemented, false);
         if function.large {
             function.write(&mut out, &plans, is_implemented, true);

@@ -4,10 +4,12 @@ use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 
 use weft_base::Picos;
+use weft_comm::files::{FileId, FileSystem};
 use weft_comm::matching::Envelope;
 use weft_comm::{Buffer, CollectiveKind, CommError, Payload, Source, Status, Tag, TagSelector};
 
 use super::communicator::{Group, MAX_PACKETS, Probe, ReceiveState, SendState, SimComm, SimReceive, SimSend};
+use super::core::remote::{Serve, SimRemote};
 
 impl SimComm {
     /// A communicator whose rank `r` is rank `members[r]` of the whole run, and in which this rank is `rank`.
@@ -103,6 +105,17 @@ impl SimComm {
         }
     }
 
+    /// Reaches rank `to` for something that is done there whatever its program does: a message of `bytes` bytes goes there,
+    /// `serve` is called when it has come, and a reply comes back. It must not use this run itself.
+    ///
+    /// # Errors
+    /// Where there is no such rank.
+    pub fn reach(&self, to: usize, bytes: u64, serve: Serve) -> Result<SimRemote, CommError> {
+        let member = self.check_send(to, Tag::User(0), bytes as usize)?;
+        let key = self.core().borrow_mut().start_remote((self.world_rank, member), bytes, serve);
+        Ok(SimRemote::new(self.core.clone(), key))
+    }
+
     /// Looks at requests as they are at this rank's time: within `poll` a request is ready only if it is complete by
     /// then. Returns with what `poll` gives when the first of the others will be complete, in seconds, if that is known
     /// already.
@@ -122,6 +135,25 @@ impl SimComm {
         self.core().borrow_mut().end_look()
     }
 
+    /// The rank that goes on next, after as many events as that takes. None where `may` refuses it or nothing can happen:
+    /// then the run itself sees to it. What holds ranks of its own may so go from one to the next by itself.
+    pub fn next_rank(&self, may: impl FnOnce(usize) -> bool) -> Option<usize> {
+        let mut core = self.core().borrow_mut();
+        loop {
+            if let Some(rank) = core.first_ready() {
+                return may(rank as usize).then(|| core.next_ready()).flatten().map(|rank| rank as usize);
+            }
+            if !core.step() {
+                return None;
+            }
+        }
+    }
+
+    /// Makes this rank go on.
+    pub fn make_ready(&self) {
+        self.core().borrow_mut().make_ready(self.world_rank);
+    }
+
     /// Waits until all that happens before this rank's time has happened.
     pub async fn settle(&self) {
         self.catch_up().await;
@@ -136,6 +168,11 @@ impl SimComm {
     /// given what it waited for, and goes on elsewhere meanwhile.
     pub fn defer(&self) {
         self.core().borrow_mut().defer(self.world_rank);
+    }
+
+    /// Says that an open file has so many bytes, which a program has written without this run.
+    pub fn declare_file_length(&self, system: FileSystem, file: FileId, bytes: u64) {
+        self.core().borrow_mut().io.declare_length(system, file, bytes);
     }
 
     /// Moves this rank's clock to `time`, if it is not there yet.

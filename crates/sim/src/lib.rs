@@ -51,6 +51,7 @@ mod run;
 mod trace;
 
 pub use communicator::{SimComm, SimReceive, SimSend};
+pub use core::remote::{RemoteKey, Reply, Serve, SimRemote};
 pub use options::Options;
 pub use placement::{Placement, PlacementError};
 pub use run::{Outcome, run, run_with};

@@ -15,7 +15,7 @@ pub type Info = c_int;
 pub type Errhandler = c_int;
 pub type Win = c_int;
 pub type Session = c_int;
-/// A pointer in C; here an index, 0 for none.
+/// A pointer in C; here a handle, 0 for none.
 pub type File = usize;
 
 /// What a call tells of a message.
@@ -76,6 +76,7 @@ pub mod kind {
     pub const WIN: u32 = 8;
     pub const KEYVAL: u32 = 9;
     pub const REQUEST: u32 = 11;
+    pub const FILE: u32 = 12;
     pub const SESSION: u32 = 14;
 }
 
@@ -89,6 +90,7 @@ pub const COMM_SELF: Comm = 0x4400_0001;
 pub const GROUP_NULL: Group = null(kind::GROUP);
 pub const GROUP_EMPTY: Group = 0x4800_0000;
 pub const DATATYPE_NULL: Datatype = null(kind::DATATYPE);
+pub const BYTE: Datatype = 0x4c00_010d;
 pub const OP_NULL: Op = null(kind::OP);
 pub const REQUEST_NULL: Request = null(kind::REQUEST);
 pub const MESSAGE_NULL: Message = null(kind::REQUEST);
@@ -139,6 +141,7 @@ pub const MAX_PROCESSOR_NAME: usize = 128;
 pub const MAX_LIBRARY_VERSION_STRING: usize = 8192;
 pub const MAX_ERROR_STRING: usize = 512;
 pub const MAX_OBJECT_NAME: usize = 128;
+pub const MAX_DATAREP_STRING: usize = 128;
 pub const MAX_INFO_KEY: usize = 255;
 pub const MAX_INFO_VAL: usize = 1024;
 pub const BSEND_OVERHEAD: usize = 96;

@@ -32,6 +32,14 @@ pub struct Basic {
     pub size: u8,
 }
 
+impl Basic {
+    /// Whether two that are equal are equal bit by bit.
+    pub fn is_exact(self) -> bool {
+        use Class::*;
+        matches!(self.class, Signed | Unsigned | Logical | Byte | Character)
+    }
+}
+
 /// `count` elements one after another, from `offset` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
@@ -41,11 +49,11 @@ pub struct Run {
 }
 
 impl Run {
-    fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         self.count * usize::from(self.basic.size)
     }
 
-    fn end(&self) -> Aint {
+    pub fn end(&self) -> Aint {
         self.offset + self.bytes() as Aint
     }
 }
@@ -282,7 +290,7 @@ impl Datatype {
     }
 
     /// Every stretch of `count` of them, in order.
-    fn each_run(&self, count: usize, mut act: impl FnMut(Aint, &Run)) {
+    pub fn each_run(&self, count: usize, mut act: impl FnMut(Aint, &Run)) {
         if self.is_dense() {
             if let Some(run) = self.runs.first() {
                 act(run.offset, &Run { count: run.count * count, ..*run });

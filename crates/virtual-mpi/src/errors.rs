@@ -14,6 +14,8 @@ pub enum Object {
     Win(Win),
     File(File),
     Session(Session),
+    /// The interface for tools, whose errors are returned always.
+    Tool,
     None,
 }
 
@@ -70,21 +72,22 @@ pub fn call_handler(rank: &Rank, call: &'static str, object: Object, code: c_int
         _ => {
             let Some(handler) = rank.shared.errhandlers.get(handler) else { return };
             type Function = unsafe extern "C" fn(*mut c_int, *mut c_int, ...);
+            // Handles of files are as wide as pointers, all others as numbers.
             let (mut object, mut code) = (number_of(object), code);
             // SAFETY: the program handed the function in as one of this type.
             unsafe {
                 let function = std::mem::transmute::<*const c_void, Function>(handler.function);
-                function(&raw mut object, &raw mut code);
+                function((&raw mut object).cast(), &raw mut code);
             }
         }
     }
 }
 
-fn number_of(object: Object) -> c_int {
+fn number_of(object: Object) -> File {
     match object {
-        Object::Comm(handle) | Object::Win(handle) | Object::Session(handle) => handle,
-        Object::File(file) => file as c_int,
-        Object::None => abi::COMM_SELF,
+        Object::Comm(handle) | Object::Win(handle) | Object::Session(handle) => handle as File,
+        Object::File(file) => file,
+        Object::Tool | Object::None => abi::COMM_SELF as File,
     }
 }
 
@@ -95,8 +98,13 @@ pub fn handler_of(rank: &Rank, object: Object) -> Errhandler {
         Object::Comm(abi::COMM_SELF) => Some(own_or_shared(rank, &rank.comm_self, 1)),
         Object::Comm(handle) => rank.comm(handle).ok().map(|comm| comm.errhandler.get()),
         Object::Session(handle) => rank.sessions.get(handle).map(|session| session.errhandler.get()),
-        Object::Win(_) => None,
-        Object::File(_) => Some(ERRORS_RETURN),
+        Object::Win(handle) => rank.windows.get(handle).map(|window| window.errhandler.get()),
+        Object::File(abi::FILE_NULL) => Some(rank.file_errhandler.get()),
+        Object::File(handle) => {
+            let known = rank.files.get(handle as c_int).map(|file| file.errhandler.get());
+            Some(known.unwrap_or_else(|| rank.file_errhandler.get()))
+        }
+        Object::Tool => Some(ERRORS_RETURN),
         Object::None => None,
     };
     known.unwrap_or_else(|| own_or_shared(rank, &rank.comm_self, 1))

@@ -82,6 +82,9 @@ classes! {
     ERR_RMA_ATTACH = 56, "memory cannot be attached";
     ERR_RMA_SHARED = 57, "memory cannot be shared";
     ERR_RMA_FLAVOR = 58, "wrong flavor of window";
+    T_ERR_NOT_INITIALIZED = 60, "interface for tools not initialized";
+    T_ERR_INVALID_SESSION = 67, "invalid session of the interface for tools";
+    T_ERR_INVALID_NAME = 73, "the interface for tools knows no such name";
     ERR_SESSION = 75, "invalid session";
     ERR_PROC_ABORTED = 76, "a process has aborted";
     ERR_VALUE_TOO_LARGE = 77, "value is too large to store";

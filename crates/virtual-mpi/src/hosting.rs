@@ -86,7 +86,15 @@ impl Host for Interpreter {
     fn park(&self, rank: usize) {
         // SAFETY: a program that is in a call of MPI is on a thread that the interpreter knows.
         let state = unsafe { (self.interface.ensure)() };
-        let went_on = self.call(self.interface.park);
+        let went_on = match next_rank(rank) {
+            Some(next) if next.number() == rank => true,
+            Some(next) => {
+                set_current(next);
+                // SAFETY: there is a callable for every rank.
+                self.call(unsafe { *self.interface.resume.add(next.number()) })
+            }
+            None => self.call(self.interface.park),
+        };
         // SAFETY: the state is that of the call before.
         unsafe { (self.interface.release)(state) };
         if !went_on {
@@ -121,10 +129,25 @@ thread_local! {
     static RANKS: RefCell<Vec<Option<&'static Rank>>> = const { RefCell::new(Vec::new()) };
 }
 
+/// A rank that has started.
+fn started(number: usize) -> Option<&'static Rank> {
+    RANKS.with_borrow(|ranks| ranks.get(number).copied().flatten())
+}
+
+/// The rank that goes on while `rank` waits, where it can be switched to directly: it has started and not finished.
+fn next_rank(rank: usize) -> Option<&'static Rank> {
+    let may = |number| started(number).is_some() && !FINISHED.with_borrow(|finished| finished[number]);
+    started(rank)?.endpoint.simulated()?.next_rank(may).and_then(started)
+}
+
 /// Says that the program of `rank` has come to its end.
 #[unsafe(no_mangle)]
 pub extern "C" fn weft_finished(rank: c_int) {
     FINISHED.with_borrow_mut(|finished| finished[rank as usize] = true);
+    if let Some(endpoint) = started(rank as usize).and_then(|rank| rank.endpoint.simulated()) {
+        // The run learns it when it asks, whichever rank the hub had let go on.
+        endpoint.make_ready();
+    }
 }
 
 /// Runs the programs that the interpreter holds; the report is JSON.
@@ -184,6 +207,9 @@ async fn host_rank(endpoint: SimComm, setting: Setting, host: Rc<Interpreter>) -
     let resume = unsafe { *host.interface.resume.add(number) };
     let started = Cell::new(false);
     poll_fn(|_| {
+        if FINISHED.with_borrow(|finished| finished[number]) {
+            return Poll::Ready(Ok(()));
+        }
         set_current(rank);
         if !started.replace(true) {
             rank.leave();

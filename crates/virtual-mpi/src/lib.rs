@@ -18,10 +18,12 @@ mod computation;
 pub mod datatype;
 mod errors;
 mod fault;
+mod file;
 mod fortran;
 mod hosting;
 mod info;
 pub mod link;
+mod memory;
 mod operation;
 mod processes;
 pub mod rank;
@@ -29,6 +31,7 @@ mod request;
 mod session;
 mod shell;
 mod table;
+mod window;
 
 /// The C functions of MPI.
 #[allow(

@@ -118,6 +118,14 @@ impl Link {
         }
     }
 
+    /// The simulator's own communicator, where it runs in this process.
+    pub fn simulated(&self) -> Option<&SimComm> {
+        match self {
+            Link::Simulated(comm) => Some(comm),
+            Link::Remote(_) => None,
+        }
+    }
+
     /// A context that no communicator has.
     pub fn new_context(&self) -> u32 {
         match self {

@@ -1,7 +1,7 @@
 //! One rank of the program: its objects, its clock, and how it waits.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ffi::{c_int, c_void};
 use std::future::Future;
 use std::pin::pin;
@@ -17,11 +17,14 @@ use crate::attribute::Keyval;
 use crate::communicator::{Communicator, Group};
 use crate::datatype::{self, Datatype};
 use crate::fault::{Fault, class};
+use crate::file::{File, Joint};
 use crate::info::Info;
 use crate::link::Link;
+use crate::memory::SameProcess;
 use crate::operation::UserFunction;
 use crate::request::{Completion, Request};
 use crate::table::Table;
+use crate::window::{Target, Window};
 
 /// What holds the program of a rank while it waits.
 pub trait Host {
@@ -88,6 +91,12 @@ pub struct Rank {
     pub requests: Table<Request>,
     pub messages: Table<Matched>,
     pub sessions: Table<crate::session::Session>,
+    pub windows: Table<Window>,
+    pub files: Table<File>,
+    /// The error handler that files are opened with.
+    pub file_errhandler: Cell<abi::Errhandler>,
+    /// Representations of data that the program has registered.
+    pub representations: RefCell<BTreeSet<Vec<u8>>>,
     /// Requests that go on while the program waits for something else.
     active: RefCell<Vec<Rc<Request>>>,
     /// What the last errors said, and the number of the oldest of them.
@@ -97,6 +106,8 @@ pub struct Rank {
     /// Memory for buffered sends: address and length.
     pub attached: Cell<(usize, usize)>,
     pub buffered: Cell<usize>,
+    /// How many times more the interface for tools was initialized than finalized.
+    pub tools: Cell<u32>,
     pub node_name: String,
     /// What tells the thread that it runs on from others.
     thread: usize,
@@ -131,6 +142,10 @@ pub struct Shared {
     pub initialized: Cell<Option<c_int>>,
     /// The error handlers of `MPI_COMM_WORLD` and `MPI_COMM_SELF` that the first rank has set.
     pub handlers: [Cell<Option<abi::Errhandler>>; 2],
+    /// Of open files, by the contexts of their communicators and their first ranks: `MPI_COMM_SELF` has one context.
+    files: RefCell<BTreeMap<(u32, u32), Rc<Joint>>>,
+    /// What each rank of a window shows the others, by the context of the window's communicator and its number in the run.
+    targets: RefCell<BTreeMap<(u32, u32), Rc<Target>>>,
 }
 
 impl Shared {
@@ -145,7 +160,30 @@ impl Shared {
             next_keyval: Cell::new(0),
             initialized: Cell::new(None),
             handlers: [Cell::new(None), Cell::new(None)],
+            files: RefCell::default(),
+            targets: RefCell::default(),
         }
+    }
+
+    /// What a rank shows the others of the window whose communicator has this context.
+    pub fn window_target(&self, context: u32, rank: u32) -> Rc<Target> {
+        let mut targets = self.targets.borrow_mut();
+        targets.entry((context, rank)).or_insert_with(|| Rc::new(Target::new(Rc::new(SameProcess)))).clone()
+    }
+
+    /// The rank has freed its window.
+    pub fn forget_target(&self, context: u32, rank: u32) {
+        self.targets.borrow_mut().remove(&(context, rank));
+    }
+
+    /// What the ranks that open a file over a communicator share of it.
+    pub fn joint_file(&self, comm: &Communicator) -> Rc<Joint> {
+        self.files.borrow_mut().entry((comm.context, comm.group.members[0])).or_default().clone()
+    }
+
+    /// The file is closed.
+    pub fn forget_file(&self, file: &File) {
+        self.files.borrow_mut().remove(&(file.comm.context, file.comm.group.members[0]));
     }
 }
 
@@ -179,12 +217,17 @@ impl Rank {
             requests: Table::new(kind::REQUEST),
             messages: Table::new(kind::REQUEST),
             sessions: Table::new(kind::SESSION),
+            windows: Table::new(kind::WIN),
+            files: Table::new(kind::FILE),
+            file_errhandler: Cell::new(abi::ERRORS_RETURN),
+            representations: RefCell::default(),
             active: RefCell::default(),
             errors: RefCell::default(),
             errors_dropped: Cell::new(0),
             user_errors: RefCell::default(),
             attached: Cell::new((0, 0)),
             buffered: Cell::new(0),
+            tools: Cell::new(0),
             node_name: format!("{}-node{number}", setting.machine),
             endpoint,
             thread: thread_address(),
@@ -195,6 +238,21 @@ impl Rank {
     #[inline]
     pub fn is_called_from_its_thread(&self) -> bool {
         self.thread == thread_address()
+    }
+
+    /// Refuses what is not there for ranks with a process each: they see neither each other's memory nor the files of
+    /// the machine.
+    ///
+    /// # Errors
+    /// Where this rank is one of them.
+    pub fn ensure_one_process(&self, what: &str) -> Result<(), Fault> {
+        match self.endpoint.simulated() {
+            Some(_) => Ok(()),
+            None => Err(Fault::new(
+                class::ERR_UNSUPPORTED_OPERATION,
+                format!("{what} between ranks with a process each is not supported in virtual time"),
+            )),
+        }
     }
 
     /// The number of this rank in the whole run.

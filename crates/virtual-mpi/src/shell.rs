@@ -15,10 +15,7 @@ pub fn call(name: &'static str, object: Object, act: impl FnOnce(&Rank) -> Answe
         return outside(name);
     };
     if !rank.is_called_from_its_thread() {
-        rank.abort(
-            1,
-            &format!("{name} was called from a thread that the program has started; ranks have one thread each"),
-        );
+        return from_other_thread(rank, name, act);
     }
     rank.enter(name);
     let code = match act(rank) {
@@ -27,6 +24,19 @@ pub fn call(name: &'static str, object: Object, act: impl FnOnce(&Rank) -> Answe
     };
     rank.leave();
     code
+}
+
+/// What may be asked from any thread at any time: it changes nothing and does not wait.
+const OF_ALL_THREADS: [&str; 4] = ["MPI_Is_thread_main", "MPI_Query_thread", "MPI_Initialized", "MPI_Finalized"];
+
+/// A call from a thread that the program has started.
+#[cold]
+fn from_other_thread(rank: &Rank, name: &'static str, act: impl FnOnce(&Rank) -> Answer) -> c_int {
+    if !OF_ALL_THREADS.contains(&name) {
+        let message = "was called from a thread that the program has started; ranks have one thread each";
+        rank.abort(1, &format!("{name} {message}"));
+    }
+    act(rank).map_or_else(|fault| fault.class, |()| abi::SUCCESS)
 }
 
 /// A function of the standard that this library has not.

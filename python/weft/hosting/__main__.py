@@ -20,6 +20,9 @@ def main() -> NoReturn:
     request = json.loads(sys.argv[1])
     script = Path(request["script"])
     ranks = request["ranks"]
+    for name in request["heap"]:
+        # Set for this process alone: programs and what they start do not see it.
+        del os.environ[name]
     # mpi4py looks for the library that a program is to have by this name.
     os.environ["MPI4PY_MPIABI"] = "mpich"
     sys.argv = [str(script), *request["arguments"]]

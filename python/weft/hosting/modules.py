@@ -29,6 +29,7 @@ class Modules(importlib.abc.MetaPathFinder):
     def __init__(self, folder: Path, ranks: int) -> None:
         self._folder = str(folder)
         self._own: list[dict[str, ModuleType]] = [{} for _ in range(ranks)]
+        self._mains: list[ModuleType] = [sys.modules["__main__"]] * ranks
         self._current: int | None = None
         self._names: set[str] = set()
         self._has_numpy = False
@@ -36,15 +37,17 @@ class Modules(importlib.abc.MetaPathFinder):
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Note which modules are the program's own: those that are found in the script's folder."""
+        """Note which modules are the program's own: those in the script's folder, and mpi4py's that keep state."""
         spec = importlib.machinery.PathFinder.find_spec(name, path, target)
-        if spec is not None and spec.origin is not None and spec.origin.startswith(self._folder):
-            self._names.add(name)
+        if spec is not None and spec.origin is not None:
+            beside = spec.origin.startswith(self._folder)
+            if beside or name == _STATEFUL or name.startswith(f"{_STATEFUL}."):
+                self._names.add(name)
         return None
 
     def add_main(self, rank: int, main: ModuleType) -> None:
         """Set the main module of a rank."""
-        self._own[rank]["__main__"] = main
+        self._mains[rank] = main
 
     def enter(self, rank: int) -> None:
         """Put the modules of a rank into the place of those of the rank before."""
@@ -53,12 +56,18 @@ class Modules(importlib.abc.MetaPathFinder):
             return
         if not self._has_numpy and "numpy" in sys.modules:
             self._divide_numpy()
+        if self._names:
+            self._exchange(before, rank)
+        self._current = rank
+        sys.modules["__main__"] = self._mains[rank]
+
+    def _exchange(self, before: int | None, rank: int) -> None:
+        """Take the modules of one rank out, and put those of another in."""
         modules = sys.modules
-        if self._names and before is not None:
+        if before is not None:
             own = self._own[before]
             for name in self._names & modules.keys():
                 own[name] = modules.pop(name)
-        self._current = rank
         modules.update(self._own[rank])
 
     @property
@@ -81,6 +90,9 @@ class Modules(importlib.abc.MetaPathFinder):
         self._has_numpy = True
         _divide(numpy_random, numpy_random.RandomState, self._rank, _PLAIN)
 
+
+_STATEFUL = "mpi4py.util"
+"""A package whose modules programs change, as if they were theirs alone: sizes of messages, how objects are pickled."""
 
 _PLAIN = {"seed": "seed", "ranf": "random_sample", "sample": "random_sample"}
 """Functions of `numpy.random` that are no methods of its generator, and the methods that they call."""

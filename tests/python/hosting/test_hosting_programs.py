@@ -37,13 +37,16 @@ def real(program, ranks, folder):
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.stem)
-def test_what_is_printed_in_virtual_time_is_what_real_mpi_prints(tmp_path, program):
+@pytest.mark.parametrize(
+    ("program", "machine"),
+    # What a program prints is the same on all machines: each runs on one of them.
+    [pytest.param(program, MACHINES[i % len(MACHINES)], id=program.stem) for i, program in enumerate(PROGRAMS)],
+)
+def test_what_is_printed_in_virtual_time_is_what_real_mpi_prints(tmp_path, program, machine):
     ranks = 4
     expected = real(program, ranks, tmp_path)
     assert expected
-    for machine in MACHINES:
-        assert virtual(program, ranks, machine) == expected
+    assert virtual(program, ranks, machine) == expected
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 5, 8, 17])

@@ -4,6 +4,7 @@ mod exchanging;
 pub mod files;
 mod matching;
 mod packets;
+pub mod remote;
 mod sending;
 mod waiting;
 
@@ -47,6 +48,8 @@ enum Event {
     Wake(u32),
     /// A request to a file has come to its next stage.
     Io(u32),
+    /// A request to another rank's memory has come to its next stage.
+    Remote(u32),
 }
 
 /// One rank.
@@ -126,6 +129,7 @@ pub(crate) struct Core {
     program_bytes: usize,
     exchanging: exchanging::Exchanging,
     pub io: Io,
+    remote: remote::Remote,
     pub trace: Option<Trace>,
     /// Asked by what takes long within one event.
     interrupt: Interrupt,
@@ -177,6 +181,7 @@ impl Core {
             program_bytes: 0,
             exchanging: exchanging::Exchanging::default(),
             io: Io::new(machine),
+            remote: remote::Remote::default(),
             trace: options.trace.then(Trace::default),
             interrupt: options.interrupt.clone(),
             looks_only: false,
@@ -235,6 +240,11 @@ impl Core {
     /// How far all ranks have got in the global order of events.
     pub fn now(&self) -> Picos {
         self.queue.now()
+    }
+
+    /// The rank that [`Core::next_ready`] takes.
+    pub fn first_ready(&self) -> Option<u32> {
+        self.ready.front().copied()
     }
 
     /// The next rank to run at this moment.
@@ -322,6 +332,7 @@ impl Core {
             Event::Settle(rank) => self.settle(now, rank),
             Event::Wake(rank) => self.make_ready(rank),
             Event::Io(request) => self.step_io(now, request),
+            Event::Remote(request) => self.step_remote(now, request),
         }
         true
     }

@@ -58,6 +58,11 @@ impl Core {
         later
     }
 
+    /// Whether requests are only looked at and what is complete at `time` is not yet complete for `rank`.
+    pub fn is_beyond_look(&mut self, rank: u32, time: Picos) -> bool {
+        self.looks_only && self.is_later(rank, time)
+    }
+
     /// From now on requests are only looked at: those complete after their rank's clock stay as they are.
     pub fn begin_look(&mut self) {
         self.looks_only = true;

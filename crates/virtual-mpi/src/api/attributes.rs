@@ -31,7 +31,7 @@ fn free(rank: &Rank, keyval: *mut c_int) -> Answer {
     Ok(())
 }
 
-fn known(rank: &Rank, keyval: c_int) -> Result<Keyval, Fault> {
+pub(crate) fn known(rank: &Rank, keyval: c_int) -> Result<Keyval, Fault> {
     let known = rank.shared.keyvals.borrow().get(&keyval).copied();
     known.ok_or_else(|| Fault::new(class::ERR_KEYVAL, "no such kind of attribute"))
 }
@@ -123,7 +123,13 @@ fn call_copy(kind: Keyval, object: c_int, keyval: c_int, value: *mut c_void) -> 
 }
 
 /// Sets an attribute; the one that was there goes.
-pub(crate) fn set(rank: &Rank, object: c_int, attributes: &Attributes, keyval: c_int, value: *mut c_void) -> Answer {
+pub(crate) fn set_attribute(
+    rank: &Rank,
+    object: c_int,
+    attributes: &Attributes,
+    keyval: c_int,
+    value: *mut c_void,
+) -> Answer {
     let kind = known(rank, keyval)?;
     let old = attributes.0.borrow().get(&keyval).copied();
     if let Some(old) = old {
@@ -137,7 +143,7 @@ pub(crate) fn set(rank: &Rank, object: c_int, attributes: &Attributes, keyval: c
 }
 
 /// Removes an attribute.
-pub(crate) fn delete(rank: &Rank, object: c_int, attributes: &Attributes, keyval: c_int) -> Answer {
+pub(crate) fn delete_attribute(rank: &Rank, object: c_int, attributes: &Attributes, keyval: c_int) -> Answer {
     let kind = known(rank, keyval)?;
     let value = attributes.0.borrow().get(&keyval).copied();
     let Some(value) = value else {
@@ -151,7 +157,7 @@ pub(crate) fn delete(rank: &Rank, object: c_int, attributes: &Attributes, keyval
 /// Removes all attributes of an object that goes, the latest kind first.
 pub(crate) fn delete_all(rank: &Rank, object: c_int, attributes: &Attributes) -> Answer {
     let keyvals: Vec<c_int> = attributes.0.borrow().keys().rev().copied().collect();
-    keyvals.into_iter().try_for_each(|keyval| delete(rank, object, attributes, keyval))
+    keyvals.into_iter().try_for_each(|keyval| delete_attribute(rank, object, attributes, keyval))
 }
 
 /// Removes all attributes of a communicator.
@@ -171,7 +177,7 @@ pub(crate) fn copy_all(rank: &Rank, object: c_int, from: &Attributes, to: &Attri
 }
 
 /// Tells an attribute.
-pub(crate) fn get(attributes: &Attributes, keyval: c_int, value: *mut c_void, flag: *mut c_int) {
+pub(crate) fn get_attribute(attributes: &Attributes, keyval: c_int, value: *mut c_void, flag: *mut c_int) {
     let known = attributes.0.borrow().get(&keyval).copied();
     if let Some(known) = known {
         put(value.cast::<*mut c_void>(), known);
@@ -180,7 +186,7 @@ pub(crate) fn get(attributes: &Attributes, keyval: c_int, value: *mut c_void, fl
 }
 
 pub fn comm_set_attr(rank: &Rank, comm: Comm, keyval: c_int, value: *mut c_void) -> Answer {
-    set(rank, comm, &rank.comm(comm)?.attributes, keyval, value)
+    set_attribute(rank, comm, &rank.comm(comm)?.attributes, keyval, value)
 }
 
 pub fn attr_put(rank: &Rank, comm: Comm, keyval: c_int, value: *mut c_void) -> Answer {
@@ -213,7 +219,7 @@ pub fn comm_get_attr(rank: &Rank, comm: Comm, keyval: c_int, value: *mut c_void,
         abi::APPNUM => 0,
         _ => {
             known(rank, keyval)?;
-            get(&comm.attributes, keyval, value, flag);
+            get_attribute(&comm.attributes, keyval, value, flag);
             return Ok(());
         }
     };
@@ -227,7 +233,7 @@ pub fn attr_get(rank: &Rank, comm: Comm, keyval: c_int, value: *mut c_void, flag
 }
 
 pub fn comm_delete_attr(rank: &Rank, comm: Comm, keyval: c_int) -> Answer {
-    delete(rank, comm, &rank.comm(comm)?.attributes, keyval)
+    delete_attribute(rank, comm, &rank.comm(comm)?.attributes, keyval)
 }
 
 pub fn attr_delete(rank: &Rank, comm: Comm, keyval: c_int) -> Answer {
@@ -235,15 +241,15 @@ pub fn attr_delete(rank: &Rank, comm: Comm, keyval: c_int) -> Answer {
 }
 
 pub fn type_set_attr(rank: &Rank, datatype: Datatype, keyval: c_int, value: *mut c_void) -> Answer {
-    set(rank, datatype, &rank.datatype(datatype)?.attributes, keyval, value)
+    set_attribute(rank, datatype, &rank.datatype(datatype)?.attributes, keyval, value)
 }
 
 pub fn type_get_attr(rank: &Rank, datatype: Datatype, keyval: c_int, value: *mut c_void, flag: *mut c_int) -> Answer {
     known(rank, keyval)?;
-    get(&rank.datatype(datatype)?.attributes, keyval, value, flag);
+    get_attribute(&rank.datatype(datatype)?.attributes, keyval, value, flag);
     Ok(())
 }
 
 pub fn type_delete_attr(rank: &Rank, datatype: Datatype, keyval: c_int) -> Answer {
-    delete(rank, datatype, &rank.datatype(datatype)?.attributes, keyval)
+    delete_attribute(rank, datatype, &rank.datatype(datatype)?.attributes, keyval)
 }

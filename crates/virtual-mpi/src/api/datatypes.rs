@@ -337,6 +337,15 @@ pub fn type_dup(rank: &Rank, oldtype: Handle, newtype: *mut Handle) -> Answer {
     hand_out(rank, copy, newtype)
 }
 
+/// Hands out a datatype that is in use: a predefined one by its handle, another as a copy.
+pub(crate) fn hand_out_same(rank: &Rank, datatype: &Rc<Datatype>, newtype: *mut Handle) {
+    let handle = datatype.predefined.unwrap_or_else(|| {
+        let recipe = contents(combiner::DUP, &[], &[], vec![datatype.clone()]);
+        rank.shared.datatypes.insert(Datatype::duplicate(datatype, recipe))
+    });
+    put(newtype, handle);
+}
+
 pub fn type_commit(rank: &Rank, datatype: *mut Handle) -> Answer {
     rank.datatype(at(datatype, 0))?.committed.set(true);
     Ok(())

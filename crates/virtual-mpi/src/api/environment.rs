@@ -66,8 +66,8 @@ pub fn query_thread(rank: &Rank, provided: *mut c_int) -> Answer {
     Ok(())
 }
 
-pub fn is_thread_main(_rank: &Rank, flag: *mut c_int) -> Answer {
-    put(flag, 1);
+pub fn is_thread_main(rank: &Rank, flag: *mut c_int) -> Answer {
+    put(flag, c_int::from(rank.is_called_from_its_thread()));
     Ok(())
 }
 

@@ -159,6 +159,7 @@ pub fn comm_call_errhandler(rank: &Rank, comm: Comm, errorcode: c_int) -> Answer
 }
 
 pub fn win_call_errhandler(rank: &Rank, win: Win, errorcode: c_int) -> Answer {
+    super::find_window(rank, win)?;
     call_handler(rank, "MPI_Win_call_errhandler", Object::Win(win), errorcode, "");
     Ok(())
 }

@@ -68,7 +68,7 @@ struct Request {
 }
 
 /// A call on a file, until all its requests are answered.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Call {
     rank: u32,
     left: u32,
@@ -114,6 +114,19 @@ impl Io {
 
     fn store(&mut self, system: FileSystem) -> &mut Store {
         if system == FileSystem::Host { &mut self.on_host } else { &mut self.concurrent }
+    }
+
+    /// A file has so many bytes, whoever wrote them: those that are new cost nothing.
+    pub fn declare_length(&mut self, system: FileSystem, file: FileId, bytes: u64) {
+        let Some(number) = self.open.get(file.0).map(|open| open.1) else { return };
+        let block_bytes = self.nodes.as_ref().map(|nodes| nodes.files.block_bytes);
+        let store = self.store(system);
+        // What the bytes are is of no interest.
+        store.write(number, 0, &Payload::Phantom(0));
+        store.lengthen(number, bytes);
+        if let (FileSystem::Concurrent, Some(block_bytes)) = (system, block_bytes) {
+            store.allocate(number, bytes.div_ceil(block_bytes));
+        }
     }
 
     fn nodes(&mut self) -> &mut IoNodes {
@@ -420,7 +433,8 @@ impl Future for Answer<'_> {
 
     fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
         let mut core = self.files.core.borrow_mut();
-        if core.io.calls[self.key as usize].left > 0 {
+        let Call { left, rank, last, .. } = core.io.calls[self.key as usize];
+        if left > 0 || core.is_beyond_look(rank, last) {
             return Poll::Pending;
         }
         let call = core.io.calls.remove(self.key as usize);

@@ -1,0 +1,301 @@
+//! Synchronization of windows: fences, exposed and accessed groups, locks (MPI 4.1, section 12.5).
+
+use std::ffi::c_int;
+use std::rc::Rc;
+
+use weft_comm::{Buffer, Communicator as _, Payload, Source, Tag};
+use weft_sim::{Reply, Serve};
+
+use crate::abi::{self, Group, Win};
+use crate::collective;
+use crate::fault::{Answer, Fault, class, require};
+use crate::rank::Rank;
+use crate::request::{Receive, Request, State};
+use crate::window::{Held, Window};
+
+use super::{check_target, find_window, put};
+
+/// Assertions, in bits (`mpi.h` of MPICH).
+mod assert {
+    use std::ffi::c_int;
+    pub const NOCHECK: c_int = 1024;
+    pub const NOSUCCEED: c_int = 16384;
+    pub const ALL: c_int = 1024 | 2048 | 4096 | 8192 | 16384;
+}
+
+const LOCK_EXCLUSIVE: c_int = 234;
+const LOCK_SHARED: c_int = 235;
+
+/// Messages of a window: the target is ready to be accessed, the origin has accessed it.
+const POST: Tag = Tag::User(0);
+const COMPLETE: Tag = Tag::User(1);
+
+fn check_assert(assert: c_int) -> Answer {
+    require(assert & !assert::ALL == 0, class::ERR_ASSERT, || format!("an assertion of {assert}"))
+}
+
+/// Fails with the standard's error for calls out of order.
+fn in_order(holds: bool, message: &str) -> Answer {
+    require(holds, class::ERR_RMA_SYNC, || message.to_owned())
+}
+
+/// Waits until operations on a target are complete; those that return nothing only where `everywhere`.
+fn complete_target(rank: &Rank, window: &Window, target: usize, everywhere: bool) -> Answer {
+    let pending = window.pending.borrow_mut().remove(&target).unwrap_or_default();
+    let (waits, stay): (Vec<_>, Vec<_>) = pending.into_iter().partition(|one| everywhere || one.returns_data);
+    if !stay.is_empty() {
+        window.pending.borrow_mut().insert(target, stay);
+    }
+    for one in waits {
+        if !one.belongs_to_program {
+            rank.wait(&one.request)?;
+        } else if one.request.is_active() {
+            rank.complete(&one.request);
+        }
+    }
+    Ok(())
+}
+
+fn complete_each(rank: &Rank, window: &Window, everywhere: bool) -> Answer {
+    let targets: Vec<usize> = window.pending.borrow().keys().copied().collect();
+    targets.into_iter().try_for_each(|target| complete_target(rank, window, target, everywhere))
+}
+
+/// Waits until all operations of this rank are complete.
+pub(crate) fn complete_all(rank: &Rank, window: &Window) -> Answer {
+    complete_each(rank, window, true)
+}
+
+pub fn win_fence(rank: &Rank, assert: c_int, win: Win) -> Answer {
+    let window = find_window(rank, win)?;
+    check_assert(assert)?;
+    in_order(window.epochs.are_closed(), "MPI_Win_fence within an epoch of another kind")?;
+    complete_all(rank, &window)?;
+    rank.block(collective::barrier(window.comm.links()))?;
+    window.epochs.fenced.set(assert & assert::NOSUCCEED == 0);
+    Ok(())
+}
+
+/// The ranks of the window that are in a group.
+fn ranks_of(rank: &Rank, window: &Window, group: Group) -> Result<Vec<usize>, Fault> {
+    let group = rank.group(group)?;
+    let outside = || Fault::new(class::ERR_GROUP, "a group with ranks that have no part of the window");
+    window.ranks_of(&group).ok_or_else(outside)
+}
+
+/// Tells a rank of the window something.
+fn tell(rank: &Rank, window: &Window, to: usize, tag: Tag) -> Answer {
+    rank.block(window.comm.link.isend_owned(to, tag, Buffer::zeroed(0), false))?;
+    Ok(())
+}
+
+/// A receive of an empty message from a rank of the window.
+fn hear(rank: &Rank, window: &Window, from: usize, tag: Tag) -> Rc<Request> {
+    let receive = window.comm.link.irecv(Source::Rank(from), tag.into(), Payload::Phantom(0));
+    let datatype = rank.shared.predefined[&abi::BYTE].clone();
+    let receive = Receive { receive, buffer: std::ptr::null_mut(), count: 0, datatype };
+    Rc::new(Request::new(State::Receive(Box::new(receive)), abi::COMM_SELF))
+}
+
+pub fn win_start(rank: &Rank, group: Group, assert: c_int, win: Win) -> Answer {
+    let window = find_window(rank, win)?;
+    check_assert(assert)?;
+    let epochs = &window.epochs;
+    let free = epochs.started.borrow().is_none() && !epochs.is_passive();
+    in_order(free, "MPI_Win_start within an epoch of access")?;
+    let targets = ranks_of(rank, &window, group)?;
+    if assert & assert::NOCHECK == 0 {
+        let posts: Vec<_> = targets.iter().map(|&target| hear(rank, &window, target, POST)).collect();
+        posts.iter().try_for_each(|post| rank.wait(post).map(|_| ()))?;
+    }
+    epochs.fenced.set(false);
+    epochs.started.replace(Some(targets));
+    Ok(())
+}
+
+pub fn win_complete(rank: &Rank, win: Win) -> Answer {
+    let window = find_window(rank, win)?;
+    let targets = window.epochs.started.take();
+    in_order(targets.is_some(), "MPI_Win_complete without MPI_Win_start")?;
+    for target in targets.unwrap_or_default() {
+        complete_target(rank, &window, target, true)?;
+        tell(rank, &window, target, COMPLETE)?;
+    }
+    Ok(())
+}
+
+pub fn win_post(rank: &Rank, group: Group, assert: c_int, win: Win) -> Answer {
+    let window = find_window(rank, win)?;
+    check_assert(assert)?;
+    in_order(window.epochs.posted.borrow().is_none(), "MPI_Win_post within an epoch of exposure")?;
+    let origins = ranks_of(rank, &window, group)?;
+    let ends = origins.iter().map(|&origin| hear(rank, &window, origin, COMPLETE)).collect();
+    if assert & assert::NOCHECK == 0 {
+        origins.iter().try_for_each(|&origin| tell(rank, &window, origin, POST))?;
+    }
+    window.epochs.fenced.set(false);
+    window.epochs.posted.replace(Some(ends));
+    Ok(())
+}
+
+pub fn win_wait(rank: &Rank, win: Win) -> Answer {
+    let window = find_window(rank, win)?;
+    let ends = window.epochs.posted.take();
+    in_order(ends.is_some(), "MPI_Win_wait without MPI_Win_post")?;
+    ends.unwrap_or_default().iter().try_for_each(|end| rank.wait(end).map(|_| ()))
+}
+
+pub fn win_test(rank: &Rank, win: Win, flag: *mut c_int) -> Answer {
+    let window = find_window(rank, win)?;
+    let ends = window.epochs.posted.borrow().clone();
+    in_order(ends.is_some(), "MPI_Win_test without MPI_Win_post")?;
+    let done = rank.test(&ends.unwrap_or_default()).iter().all(|&done| done);
+    put(flag, c_int::from(done));
+    if done {
+        window.epochs.posted.take();
+    } else {
+        rank.looked_in_vain();
+    }
+    Ok(())
+}
+
+/// Asks a target for its lock, and waits until it is granted.
+fn acquire(rank: &Rank, window: &Window, target: usize, exclusive: bool) -> Answer {
+    let there = window.targets[target].clone();
+    let serve: Serve = Box::new(move |request| there.lock.borrow_mut().acquire(request, exclusive));
+    rank.block(window.endpoint()?.reach(target, 0, serve)?);
+    Ok(())
+}
+
+/// Gives a target's lock back. What was asked before has been served before: one reply says so for all.
+fn release(rank: &Rank, window: &Window, target: usize) -> Answer {
+    let there = window.targets[target].clone();
+    let serve: Serve = Box::new(move |request| {
+        let mut replies = there.lock.borrow_mut().release();
+        replies.push(Reply { request, bytes: 0 });
+        replies
+    });
+    let released = window.endpoint()?.reach(target, 0, serve)?;
+    complete_target(rank, window, target, true)?;
+    rank.block(released);
+    Ok(())
+}
+
+/// Locks a target that `MPI_Win_lock_all` has not locked yet.
+pub(crate) fn ensure_locked(rank: &Rank, window: &Window, target: usize) -> Answer {
+    let epochs = &window.epochs;
+    if !epochs.all_locked.get() || epochs.locks.borrow().contains_key(&target) {
+        return Ok(());
+    }
+    let held = if epochs.all_unchecked.get() { Held::Unchecked } else { Held::Granted };
+    if held == Held::Granted {
+        acquire(rank, window, target, false)?;
+    }
+    epochs.locks.borrow_mut().insert(target, held);
+    Ok(())
+}
+
+pub fn win_lock(rank: &Rank, lock_type: c_int, target: c_int, assert: c_int, win: Win) -> Answer {
+    let window = find_window(rank, win)?;
+    let known = lock_type == LOCK_EXCLUSIVE || lock_type == LOCK_SHARED;
+    require(known, class::ERR_LOCKTYPE, || format!("a lock of type {lock_type}"))?;
+    check_assert(assert)?;
+    let epochs = &window.epochs;
+    let free = epochs.started.borrow().is_none() && !epochs.all_locked.get();
+    in_order(free, "MPI_Win_lock within an epoch of another kind")?;
+    if target == abi::PROC_NULL {
+        return Ok(());
+    }
+    let number = check_target(&window, target)?;
+    in_order(!epochs.locks.borrow().contains_key(&number), "the target is locked already")?;
+    let unchecked = assert & assert::NOCHECK != 0;
+    if !unchecked {
+        acquire(rank, &window, number, lock_type == LOCK_EXCLUSIVE)?;
+    }
+    epochs.fenced.set(false);
+    epochs.locks.borrow_mut().insert(number, if unchecked { Held::Unchecked } else { Held::Granted });
+    Ok(())
+}
+
+/// Ends the epoch of one target.
+fn unlock(rank: &Rank, window: &Window, target: usize, held: Held) -> Answer {
+    match held {
+        Held::Granted => release(rank, window, target),
+        Held::Unchecked => complete_target(rank, window, target, true),
+    }
+}
+
+pub fn win_unlock(rank: &Rank, target: c_int, win: Win) -> Answer {
+    let window = find_window(rank, win)?;
+    if target == abi::PROC_NULL {
+        return Ok(());
+    }
+    let number = check_target(&window, target)?;
+    let epochs = &window.epochs;
+    let held = if epochs.all_locked.get() { None } else { epochs.locks.borrow_mut().remove(&number) };
+    in_order(held.is_some(), "MPI_Win_unlock of a target that is not locked")?;
+    unlock(rank, &window, number, held.unwrap_or(Held::Unchecked))
+}
+
+pub fn win_lock_all(rank: &Rank, assert: c_int, win: Win) -> Answer {
+    let window = find_window(rank, win)?;
+    check_assert(assert)?;
+    let epochs = &window.epochs;
+    let free = epochs.started.borrow().is_none() && !epochs.is_passive();
+    in_order(free, "MPI_Win_lock_all within an epoch of access")?;
+    epochs.fenced.set(false);
+    epochs.all_locked.set(true);
+    epochs.all_unchecked.set(assert & assert::NOCHECK != 0);
+    Ok(())
+}
+
+pub fn win_unlock_all(rank: &Rank, win: Win) -> Answer {
+    let window = find_window(rank, win)?;
+    in_order(window.epochs.all_locked.replace(false), "MPI_Win_unlock_all without MPI_Win_lock_all")?;
+    let locks = window.epochs.locks.take();
+    locks.into_iter().try_for_each(|(target, held)| unlock(rank, &window, target, held))
+}
+
+/// A window in an epoch of locks.
+fn passive(rank: &Rank, win: Win) -> Result<Rc<Window>, Fault> {
+    let window = find_window(rank, win)?;
+    in_order(window.epochs.is_passive(), "the window is not locked")?;
+    Ok(window)
+}
+
+fn flush(rank: &Rank, target: c_int, win: Win, everywhere: bool) -> Answer {
+    let window = passive(rank, win)?;
+    if target == abi::PROC_NULL {
+        return Ok(());
+    }
+    let number = check_target(&window, target)?;
+    in_order(
+        window.epochs.all_locked.get() || window.epochs.locks.borrow().contains_key(&number),
+        "the target is not locked",
+    )?;
+    complete_target(rank, &window, number, everywhere)
+}
+
+pub fn win_flush(rank: &Rank, target: c_int, win: Win) -> Answer {
+    flush(rank, target, win, true)
+}
+
+pub fn win_flush_local(rank: &Rank, target: c_int, win: Win) -> Answer {
+    flush(rank, target, win, false)
+}
+
+pub fn win_flush_all(rank: &Rank, win: Win) -> Answer {
+    complete_each(rank, &*passive(rank, win)?, true)
+}
+
+pub fn win_flush_local_all(rank: &Rank, win: Win) -> Answer {
+    complete_each(rank, &*passive(rank, win)?, false)
+}
+
+/// What others have done to the memory by this rank's time has been done. Programs that look again and again whether
+/// memory has changed come to an end, because a look takes its time.
+pub fn win_sync(rank: &Rank, win: Win) -> Answer {
+    find_window(rank, win)?;
+    rank.looked_in_vain();
+    Ok(())
+}

@@ -1,0 +1,245 @@
+//! Windows: memory of ranks that others of a group may reach (MPI 4.1, chapter 12).
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, VecDeque};
+use std::ffi::c_int;
+use std::rc::Rc;
+
+use weft_sim::{RemoteKey, Reply, SimComm};
+
+use crate::abi::{self, Errhandler};
+use crate::attribute::Attributes;
+use crate::communicator::{Communicator, Group};
+use crate::fault::{Fault, class};
+use crate::info::Info;
+use crate::memory::Memory;
+use crate::request::Request;
+
+/// Where a window's memory comes from (`mpi.h` of MPICH).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flavor {
+    Create = 1,
+    Allocate = 2,
+    Dynamic = 3,
+    Shared = 4,
+}
+
+/// The memory of one rank in a window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Part {
+    pub base: usize,
+    pub size: usize,
+    /// Bytes that a displacement of one is.
+    pub unit: usize,
+}
+
+/// Who holds a lock, and who waits for it.
+#[derive(Debug, Default)]
+pub struct Lock {
+    holders: usize,
+    is_exclusive: bool,
+    waiting: VecDeque<(RemoteKey, bool)>,
+}
+
+impl Lock {
+    /// Asks for the lock; those that get it now.
+    pub fn acquire(&mut self, request: RemoteKey, exclusive: bool) -> Vec<Reply> {
+        self.waiting.push_back((request, exclusive));
+        self.grant()
+    }
+
+    /// Gives it back; those that get it now.
+    pub fn release(&mut self) -> Vec<Reply> {
+        self.holders = self.holders.saturating_sub(1);
+        if self.holders == 0 {
+            self.is_exclusive = false;
+        }
+        self.grant()
+    }
+
+    /// Grants are in the order of requests: none is passed by others without end.
+    fn grant(&mut self) -> Vec<Reply> {
+        let mut granted = Vec::new();
+        while let Some(&(request, exclusive)) = self.waiting.front() {
+            if self.is_exclusive || (exclusive && self.holders > 0) {
+                break;
+            }
+            self.waiting.pop_front();
+            self.holders += 1;
+            self.is_exclusive = exclusive;
+            granted.push(Reply { request, bytes: 0 });
+        }
+        granted
+    }
+}
+
+/// What the other ranks of a window reach of a rank, besides its memory itself.
+pub struct Target {
+    pub memory: Rc<dyn Memory>,
+    pub lock: RefCell<Lock>,
+    /// Memory attached to a dynamic window: sizes by address.
+    pub attached: RefCell<BTreeMap<usize, usize>>,
+}
+
+impl Target {
+    pub fn new(memory: Rc<dyn Memory>) -> Target {
+        Target { memory, lock: RefCell::default(), attached: RefCell::default() }
+    }
+
+    /// Whether a range is attached as a whole.
+    pub fn has_attached(&self, address: usize, bytes: usize) -> bool {
+        let attached = self.attached.borrow();
+        let region = attached.range(..=address).next_back();
+        region.is_some_and(|(&start, &size)| bytes <= size && address - start <= size - bytes)
+    }
+}
+
+/// A lock that this rank holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// The target knows of it.
+    Granted,
+    /// The program has said that no other lock conflicts: the target was not asked.
+    Unchecked,
+}
+
+/// What this rank may do, and what others may do to it.
+#[derive(Default)]
+pub struct Epochs {
+    /// A fence has been called, and another may follow.
+    pub fenced: Cell<bool>,
+    /// Targets of `MPI_Win_start`, as ranks of the window.
+    pub started: RefCell<Option<Vec<usize>>>,
+    /// Receives of what ends the accesses that `MPI_Win_post` allowed.
+    pub posted: RefCell<Option<Vec<Rc<Request>>>>,
+    pub locks: RefCell<BTreeMap<usize, Held>>,
+    /// `MPI_Win_lock_all`: targets are locked when they are first accessed.
+    pub all_locked: Cell<bool>,
+    pub all_unchecked: Cell<bool>,
+}
+
+impl Epochs {
+    /// Whether no epoch is open but that of a fence.
+    pub fn are_closed(&self) -> bool {
+        self.started.borrow().is_none() && !self.is_passive() && self.posted.borrow().is_none()
+    }
+
+    /// Whether a lock is held.
+    pub fn is_passive(&self) -> bool {
+        self.all_locked.get() || !self.locks.borrow().is_empty()
+    }
+
+    /// Whether operations on a target are allowed.
+    pub fn allow(&self, target: usize) -> bool {
+        self.all_locked.get()
+            || self.fenced.get()
+            || self.locks.borrow().contains_key(&target)
+            || self.started.borrow().as_ref().is_some_and(|targets| targets.contains(&target))
+    }
+}
+
+/// An operation under way.
+pub struct Pending {
+    pub request: Rc<Request>,
+    /// It brings data to this rank, and is not complete here before it is complete there.
+    pub returns_data: bool,
+    /// The program has the request too, and takes what it came to.
+    pub belongs_to_program: bool,
+}
+
+/// A window as one of its ranks sees it.
+pub struct Window {
+    /// Its own communicator: what synchronizes windows meets no other message.
+    pub comm: Communicator,
+    pub flavor: Flavor,
+    pub parts: Vec<Part>,
+    /// Numbers whose addresses programs get: size, displacement unit, flavor, memory model.
+    pub numbers: Box<(abi::Aint, c_int, c_int, c_int)>,
+    /// Memory that goes with the window.
+    pub owned: Option<*mut u8>,
+    pub targets: Vec<Rc<Target>>,
+    pub epochs: Epochs,
+    pub pending: RefCell<BTreeMap<usize, Vec<Pending>>>,
+    pub name: RefCell<Vec<u8>>,
+    pub info: RefCell<Info>,
+    pub attributes: Attributes,
+    pub errhandler: Cell<Errhandler>,
+}
+
+/// The memory model of all windows: what a rank stores and what others put is the same memory.
+const UNIFIED: c_int = 2;
+
+impl Window {
+    /// The simulator, which carries out requests at other ranks; windows are only of ranks in its process.
+    ///
+    /// # Errors
+    /// Where it is in another process.
+    pub fn endpoint(&self) -> Result<&SimComm, Fault> {
+        let elsewhere = || Fault::new(class::ERR_WIN, "a window of ranks with a process each".to_owned());
+        self.comm.link.simulated().ok_or_else(elsewhere)
+    }
+
+    pub fn new(comm: Communicator, flavor: Flavor, parts: Vec<Part>, targets: Vec<Rc<Target>>, info: Info) -> Window {
+        let own = parts[comm.rank()];
+        Window {
+            numbers: Box::new((own.size as abi::Aint, own.unit as c_int, flavor as c_int, UNIFIED)),
+            comm,
+            flavor,
+            parts,
+            owned: None,
+            targets,
+            epochs: Epochs::default(),
+            pending: RefCell::default(),
+            name: RefCell::default(),
+            info: RefCell::new(info),
+            attributes: Attributes::default(),
+            errhandler: Cell::new(abi::ERRORS_ARE_FATAL),
+        }
+    }
+
+    pub fn own(&self) -> Part {
+        self.parts[self.comm.rank()]
+    }
+
+    /// The ranks of the window that are in a group.
+    pub fn ranks_of(&self, group: &Group) -> Option<Vec<usize>> {
+        group.members.iter().map(|&member| self.comm.group.rank_of(member)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::SameProcess;
+
+    const NOBODY: [RemoteKey; 0] = [];
+
+    fn granted(replies: &[Reply]) -> Vec<RemoteKey> {
+        replies.iter().map(|reply| reply.request).collect()
+    }
+
+    #[test]
+    fn locks_are_granted_in_order_and_exclusive_ones_alone() {
+        let mut lock = Lock::default();
+        assert_eq!(granted(&lock.acquire(1, false)), [1]);
+        assert_eq!(granted(&lock.acquire(2, false)), [2], "shared locks go together");
+        assert_eq!(granted(&lock.acquire(3, true)), NOBODY);
+        assert_eq!(granted(&lock.acquire(4, false)), NOBODY, "it came after one that waits");
+        assert_eq!(granted(&lock.release()), NOBODY);
+        assert_eq!(granted(&lock.release()), [3]);
+        assert_eq!(granted(&lock.acquire(5, false)), NOBODY);
+        assert_eq!(granted(&lock.release()), [4, 5]);
+    }
+
+    #[test]
+    fn attached_ranges_hold_what_lies_in_one_of_them_as_a_whole() {
+        let target = Target::new(Rc::new(SameProcess));
+        target.attached.borrow_mut().extend([(100, 50), (150, 10)]);
+        let known =
+            [(100, 50), (120, 30), (155, 5), (100, 0)].map(|(address, bytes)| target.has_attached(address, bytes));
+        assert_eq!(known, [true; 4]);
+        let unknown =
+            [(99, 2), (120, 31), (155, 6), (161, 1)].map(|(address, bytes)| target.has_attached(address, bytes));
+        assert_eq!(unknown, [false; 4]);
+    }
+}
