@@ -1,0 +1,258 @@
+//! From a network to a schedule.
+
+use rustc_hash::FxHashMap;
+
+use crate::bound::{Cut, Edge, bottleneck, capacities};
+use crate::error::CollectiveError;
+use crate::fabric::Fabric;
+use crate::logical::Logical;
+use crate::packing::{PackedTree, pack};
+use crate::predict;
+use crate::schedule::{Bound, Collective, KIND, Operation, Schedule, Stage, Transfer, Tree, shards};
+use crate::switches::{self, Demand};
+
+/// What is compiled.
+#[derive(Clone, Debug)]
+pub struct Request {
+    pub collective: Collective,
+    /// Of the whole buffer.
+    pub bytes: u64,
+    /// No element is divided.
+    pub element_bytes: u64,
+    /// Of a broadcast or reduction.
+    pub root: usize,
+}
+
+/// Compiles a collective for a network.
+///
+/// # Errors
+/// For a group of one, a network whose ranks do not all reach each other, and lengths that are no whole elements.
+///
+/// # Examples
+/// ```
+/// use weft_collectives::{Collective, Fabric, Request, compile};
+///
+/// // Each of four nodes of a ring receives three shards over two links: both are busy all the time.
+/// let ring = r#"{"nodes": 4, "links": [
+///     {"from": "node 0", "to": "node 1", "bandwidth": 1e9, "duplex": true},
+///     {"from": "node 1", "to": "node 2", "bandwidth": 1e9, "duplex": true},
+///     {"from": "node 2", "to": "node 3", "bandwidth": 1e9, "duplex": true},
+///     {"from": "node 3", "to": "node 0", "bandwidth": 1e9, "duplex": true}]}"#;
+/// let ring = Fabric::from_json(ring, "ring.json").unwrap();
+/// let request = Request { collective: Collective::Allgather, bytes: 4 << 20, element_bytes: 4, root: 0 };
+/// let schedule = compile(&ring, &request).unwrap();
+/// assert_eq!(schedule.efficiency(), 1.0);
+/// assert!((schedule.stages[0].bound.rate - 2e9 / 3.0).abs() < 1.0);
+/// ```
+pub fn compile(fabric: &Fabric, request: &Request) -> Result<Schedule, CollectiveError> {
+    check(fabric, request)?;
+    let roots: Vec<usize> =
+        if request.collective.has_root() { vec![request.root] } else { (0..fabric.ranks.len()).collect() };
+    let operations = request.collective.operations();
+    let stages = operations.iter().map(|&operation| stage(fabric, operation, &roots, request));
+    Ok(Schedule {
+        kind: KIND.to_owned(),
+        collective: request.collective,
+        bytes: request.bytes,
+        element_bytes: request.element_bytes,
+        root: request.collective.has_root().then_some(request.root),
+        fabric: fabric.clone(),
+        stages: stages.collect::<Result<_, _>>()?,
+    })
+}
+
+fn check(fabric: &Fabric, request: &Request) -> Result<(), CollectiveError> {
+    let (ranks, name) = (fabric.ranks.len(), request.collective.name());
+    if ranks < 2 {
+        return Err(CollectiveError::new(format!(
+            "{name} of a group of {ranks}: there is nobody to communicate with; a group has two nodes or more"
+        )));
+    }
+    if request.collective.has_root() && request.root >= ranks {
+        let last = ranks - 1;
+        return Err(CollectiveError::new(format!("{name} with root {}: ranks are 0 to {last}", request.root)));
+    }
+    if request.element_bytes == 0 || request.bytes == 0 || !request.bytes.is_multiple_of(request.element_bytes) {
+        return Err(CollectiveError::new(format!(
+            "{name} of {} bytes in elements of {}: expected one element or more, and whole ones",
+            request.bytes, request.element_bytes
+        )));
+    }
+    let elements = request.bytes / request.element_bytes;
+    if !request.collective.has_root() && elements < ranks as u64 {
+        return Err(CollectiveError::new(format!(
+            "{name} of {} bytes between {ranks} ranks: {elements} elements of {} bytes are fewer than ranks, so some \
+             would have nothing; expected {} bytes or more",
+            request.bytes,
+            request.element_bytes,
+            ranks as u64 * request.element_bytes
+        )));
+    }
+    fabric.check()
+}
+
+fn stage(
+    fabric: &Fabric,
+    operation: Operation,
+    roots: &[usize],
+    request: &Request,
+) -> Result<Stage, CollectiveError> {
+    let turned;
+    let network = match operation {
+        Operation::Copy => fabric,
+        Operation::Reduce => {
+            turned = fabric.reversed();
+            &turned
+        }
+    };
+    let (packed, parts, cut) = distribute(network, roots)?;
+    let trees = trees(network, operation, packed, parts, roots, request);
+    let bound = bound(network, &cut, roots, request);
+    let mut stage = Stage { operation, parts, chunks: 1, trees, bound, rate: 0.0, seconds: 0.0 };
+    stage.rate = rate(fabric, &stage);
+    stage.chunks = predict::best_chunks(fabric, &stage, request.element_bytes);
+    stage.seconds = predict::seconds(fabric, &stage);
+    Ok(stage)
+}
+
+/// Trees at the vertices of `roots` by which everything is distributed, how many a root has, and the cut that limits them.
+fn distribute(fabric: &Fabric, roots: &[usize]) -> Result<(Vec<PackedTree>, i64, Cut), CollectiveError> {
+    let (capacities, _) = capacities(fabric)?;
+    let edges: Vec<Edge> =
+        fabric.links.iter().zip(&capacities).map(|(link, &capacity)| (link.from, link.to, capacity)).collect();
+    let roots: Vec<usize> = roots.iter().map(|&rank| fabric.ranks[rank]).collect();
+    let cut = bottleneck(fabric.vertices.len(), &edges, &fabric.ranks, &roots);
+    if cut.exit == 0 {
+        return Err(disconnected(fabric, &edges, &roots));
+    }
+    let mut logical = Logical::new(fabric.vertices.len(), &edges);
+    let mut supply = scale(&mut logical, &cut);
+    let rank_of = fabric.rank_of();
+    for switch in (0..fabric.vertices.len()).filter(|&vertex| rank_of[vertex].is_none()) {
+        switches::remove(&mut logical, switch, &Demand { ranks: &fabric.ranks, roots: &roots, supply });
+    }
+    // Where a switch has more capacity one way than the other, some may have been lost: then less is distributed.
+    let kept = bottleneck(logical.vertices(), &logical.edges(), &fabric.ranks, &roots);
+    if kept.exit < supply * kept.inside {
+        supply = scale(&mut logical, &kept);
+    }
+    let packed = pack(&mut logical, &fabric.ranks, &roots, supply)
+        .ok_or_else(|| CollectiveError::new("a defect of weft: no spanning trees where flows say there are"))?;
+    Ok((packed, supply, cut))
+}
+
+/// Scales capacities so that every root distributes a whole number of trees of capacity 1, as few as can be; the number.
+fn scale(logical: &mut Logical, cut: &Cut) -> i64 {
+    let common = gcd(cut.exit, cut.inside);
+    let (exit, inside) = (cut.exit / common, cut.inside / common);
+    let divisor = logical.edges().iter().map(|edge| edge.2).fold(exit, gcd);
+    logical.scale(inside, divisor);
+    exit / divisor
+}
+
+fn gcd(a: i64, b: i64) -> i64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+fn disconnected(fabric: &Fabric, edges: &[Edge], roots: &[usize]) -> CollectiveError {
+    let reached = reached_from(fabric.vertices.len(), edges, roots[0]);
+    let unreached = fabric.ranks.iter().copied().find(|&rank| !reached[rank]);
+    let (from, to) = match unreached {
+        Some(rank) => (roots[0], rank),
+        None => roots
+            .iter()
+            .find_map(|&root| {
+                let reached = reached_from(fabric.vertices.len(), edges, root);
+                fabric.ranks.iter().find(|&&rank| !reached[rank]).map(|&rank| (root, rank))
+            })
+            .expect("a cut without an exit separates somebody"),
+    };
+    let (from, to) = (&fabric.vertices[from], &fabric.vertices[to]);
+    CollectiveError::new(format!(
+        "{}: there is no path of links between '{from}' and '{to}'; a collective needs one from every node of the group \
+         to every other",
+        fabric.name
+    ))
+}
+
+fn reached_from(vertices: usize, edges: &[Edge], start: usize) -> Vec<bool> {
+    let mut reached = vec![false; vertices];
+    reached[start] = true;
+    let mut waiting = vec![start];
+    let mut out: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
+    edges.iter().for_each(|edge| out.entry(edge.0).or_default().push(edge.1));
+    while let Some(vertex) = waiting.pop() {
+        for &to in out.get(&vertex).into_iter().flatten() {
+            if !std::mem::replace(&mut reached[to], true) {
+                waiting.push(to);
+            }
+        }
+    }
+    reached
+}
+
+/// The packed trees with the bytes that each has, turned round for reducing.
+fn trees(
+    fabric: &Fabric,
+    operation: Operation,
+    packed: Vec<PackedTree>,
+    parts: i64,
+    roots: &[usize],
+    request: &Request,
+) -> Vec<Tree> {
+    let rank_of = fabric.rank_of();
+    let rank = |vertex: usize| rank_of[vertex].expect("trees are between ranks");
+    let mut shard_of = vec![(0, 0); fabric.ranks.len()];
+    roots
+        .iter()
+        .zip(shards(request.bytes, request.element_bytes, roots.len()))
+        .for_each(|(&root, shard)| shard_of[root] = shard);
+    let mut used = vec![0i64; fabric.ranks.len()];
+    let range = |root: usize, first: i64, last: i64| {
+        let (start, bytes) = shard_of[root];
+        let elements = i128::from(bytes / request.element_bytes);
+        let at = |part: i64| start + (elements * i128::from(part) / i128::from(parts)) as u64 * request.element_bytes;
+        (at(first), at(last) - at(first))
+    };
+    let transfer = |(from, to, path): (usize, usize, Vec<u32>)| match operation {
+        Operation::Copy => Transfer(rank(from), rank(to), path),
+        Operation::Reduce => Transfer(rank(to), rank(from), path.into_iter().rev().collect()),
+    };
+    let mut trees: Vec<Tree> = packed
+        .into_iter()
+        .map(|tree| {
+            let root = rank(tree.root);
+            let first = used[root];
+            used[root] += tree.weight;
+            let (start, bytes) = range(root, first, used[root]);
+            let mut transfers: Vec<Transfer> = tree.edges.into_iter().map(transfer).collect();
+            if operation == Operation::Reduce {
+                transfers.reverse();
+            }
+            Tree { root, weight: tree.weight, start, bytes, transfers }
+        })
+        .collect();
+    trees.sort_by_key(|tree| (tree.root, tree.start, tree.weight));
+    trees
+}
+
+/// The bound of a cut in bytes and seconds; `network` is turned round for reducing.
+fn bound(network: &Fabric, cut: &Cut, roots: &[usize], request: &Request) -> Bound {
+    let leaving = network.links.iter().filter(|link| cut.side[link.from] && !cut.side[link.to]);
+    let exit: f64 = leaving.map(|link| link.bandwidth).sum();
+    let shards = shards(request.bytes, request.element_bytes, roots.len());
+    let inside = roots.iter().zip(shards).filter(|(root, _)| cut.side[network.ranks[**root]]);
+    let (count, bytes) = inside.fold((0u32, 0), |(count, bytes), (_, shard)| (count + 1, bytes + shard.1));
+    let cut = (0..network.vertices.len()).filter(|&vertex| cut.side[vertex]).collect();
+    Bound { cut, rate: exit / f64::from(count), seconds: bytes as f64 / exit }
+}
+
+/// Bytes a second of each root that the fullest link lets through.
+fn rate(fabric: &Fabric, stage: &Stage) -> f64 {
+    let mut weight = vec![0i64; fabric.links.len()];
+    for tree in &stage.trees {
+        tree.transfers.iter().flat_map(|transfer| &transfer.2).for_each(|&link| weight[link as usize] += tree.weight);
+    }
+    let used = fabric.links.iter().zip(weight).filter(|(_, weight)| *weight > 0);
+    used.map(|(link, weight)| link.bandwidth * stage.parts as f64 / weight as f64).fold(f64::INFINITY, f64::min)
+}
