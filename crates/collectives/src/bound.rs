@@ -56,7 +56,7 @@ pub fn bottleneck(vertices: usize, edges: &[Edge], ranks: &[usize], roots: &[usi
     let source = vertices;
     let numbers: Vec<_> = edges.iter().map(|&(from, to, capacity)| network.add(from, to, capacity)).collect();
     let supplies: Vec<_> = roots.iter().map(|&root| network.add(source, root, 0)).collect();
-    let mut best = single_vertex(vertices, edges, ranks, roots);
+    let mut best = local(vertices, edges, ranks, roots);
     scale(&mut network, edges, &numbers, &supplies, &best);
     for &rank in ranks {
         while best.exit > 0 {
@@ -91,8 +91,8 @@ fn scale(network: &mut FlowNetwork, edges: &[Edge], numbers: &[usize], supplies:
     supplies.iter().for_each(|&number| network.set(number, cut.exit));
 }
 
-/// The best of the cuts that leave out one rank.
-fn single_vertex(vertices: usize, edges: &[Edge], ranks: &[usize], roots: &[usize]) -> Cut {
+/// The best of the cuts that leave out one rank, or a switch with the ranks at it: found without any flow.
+pub fn local(vertices: usize, edges: &[Edge], ranks: &[usize], roots: &[usize]) -> Cut {
     let mut entering = vec![0i64; vertices];
     edges.iter().for_each(|&(_, to, capacity)| entering[to] += capacity);
     let mut is_root = vec![false; vertices];
@@ -105,10 +105,30 @@ fn single_vertex(vertices: usize, edges: &[Edge], ranks: &[usize], roots: &[usiz
         .min_by(|&a, &b| (entering[a] * inside(b)).cmp(&(entering[b] * inside(a))))
         .expect("a group has two ranks or more");
     let side = (0..vertices).map(|vertex| vertex != tightest).collect();
-    Cut { side, exit: entering[tightest], inside: inside(tightest) }
+    let single = Cut { side, exit: entering[tightest], inside: inside(tightest) };
+    around_switches(vertices, edges, ranks, roots)
+        .into_iter()
+        .filter(|cut| cut.inside > 0)
+        .fold(single, |best, cut| if cut.exit * best.inside < best.exit * cut.inside { cut } else { best })
 }
 
-/// The cut around `side`, which may have more vertices than the network: those are left off.
+fn around_switches(vertices: usize, edges: &[Edge], ranks: &[usize], roots: &[usize]) -> Vec<Cut> {
+    let mut is_rank = vec![false; vertices];
+    ranks.iter().for_each(|&rank| is_rank[rank] = true);
+    let mut near: Vec<Vec<usize>> = vec![Vec::new(); vertices];
+    edges.iter().filter(|edge| !is_rank[edge.0] && is_rank[edge.1]).for_each(|edge| near[edge.0].push(edge.1));
+    let switches = (0..vertices).filter(|&vertex| !near[vertex].is_empty());
+    switches
+        .map(|switch| {
+            let mut side = vec![true; vertices + 1];
+            side[switch] = false;
+            near[switch].iter().for_each(|&rank| side[rank] = false);
+            cut(side, edges, roots)
+        })
+        .collect()
+}
+
+/// The cut around `side`, whose last vertex is none of the network's and is left off.
 fn cut(mut side: Vec<bool>, edges: &[Edge], roots: &[usize]) -> Cut {
     side.truncate(side.len() - 1);
     let exit = edges.iter().filter(|edge| side[edge.0] && !side[edge.1]).map(|edge| edge.2).sum();

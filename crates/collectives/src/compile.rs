@@ -2,14 +2,16 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::bound::{Cut, Edge, bottleneck, capacities};
+use crate::bound::{self, Cut, Edge, bottleneck, capacities};
 use crate::error::CollectiveError;
 use crate::fabric::Fabric;
+use crate::greedy;
 use crate::logical::Logical;
 use crate::packing::{PackedTree, pack};
 use crate::predict;
 use crate::schedule::{Bound, Collective, KIND, Operation, Schedule, Stage, Transfer, Tree, shards};
 use crate::switches::{self, Demand};
+use crate::symmetric::{self, Moved};
 
 /// What is compiled.
 #[derive(Clone, Debug)]
@@ -49,7 +51,9 @@ pub fn compile(fabric: &Fabric, request: &Request) -> Result<Schedule, Collectiv
     let roots: Vec<usize> =
         if request.collective.has_root() { vec![request.root] } else { (0..fabric.ranks.len()).collect() };
     let operations = request.collective.operations();
-    let stages = operations.iter().map(|&operation| stage(fabric, operation, &roots, request));
+    let distributions = distributions(fabric, operations, &roots)?;
+    let stages = operations.iter().zip(distributions);
+    let stages = stages.map(|(&operation, distribution)| stage(fabric, operation, distribution, &roots, request));
     Ok(Schedule {
         kind: KIND.to_owned(),
         collective: request.collective,
@@ -57,7 +61,7 @@ pub fn compile(fabric: &Fabric, request: &Request) -> Result<Schedule, Collectiv
         element_bytes: request.element_bytes,
         root: request.collective.has_root().then_some(request.root),
         fabric: fabric.clone(),
-        stages: stages.collect::<Result<_, _>>()?,
+        stages: stages.collect(),
     })
 }
 
@@ -91,54 +95,145 @@ fn check(fabric: &Fabric, request: &Request) -> Result<(), CollectiveError> {
     fabric.check()
 }
 
+/// Trees that distribute everything, how many each root has, and the cut that limits them.
+#[derive(Clone)]
+struct Distribution {
+    trees: Vec<PackedTree>,
+    parts: i64,
+    cut: Cut,
+}
+
 fn stage(
     fabric: &Fabric,
     operation: Operation,
+    distribution: Distribution,
     roots: &[usize],
     request: &Request,
-) -> Result<Stage, CollectiveError> {
-    let turned;
+) -> Stage {
     let network = match operation {
-        Operation::Copy => fabric,
-        Operation::Reduce => {
-            turned = fabric.reversed();
-            &turned
-        }
+        Operation::Copy => fabric.clone(),
+        Operation::Reduce => fabric.reversed(),
     };
-    let (packed, parts, cut) = distribute(network, roots)?;
-    let trees = trees(network, operation, packed, parts, roots, request);
-    let bound = bound(network, &cut, roots, request);
+    let bound = bound(&network, &distribution.cut, roots, request);
+    let parts = distribution.parts;
+    let trees = trees(&network, operation, distribution.trees, parts, roots, request);
     let mut stage = Stage { operation, parts, chunks: 1, trees, bound, rate: 0.0, seconds: 0.0 };
     stage.rate = rate(fabric, &stage);
     stage.chunks = predict::best_chunks(fabric, &stage, request.element_bytes);
     stage.seconds = predict::seconds(fabric, &stage);
-    Ok(stage)
+    stage
 }
 
-/// Trees at the vertices of `roots` by which everything is distributed, how many a root has, and the cut that limits them.
-fn distribute(fabric: &Fabric, roots: &[usize]) -> Result<(Vec<PackedTree>, i64, Cut), CollectiveError> {
+/// What distributes for each operation: on the network turned round for reducing, which where every link has one back is
+/// the same network.
+fn distributions(
+    fabric: &Fabric,
+    operations: &[Operation],
+    roots: &[usize],
+) -> Result<Vec<Distribution>, CollectiveError> {
+    let Some(back) = links_back(fabric) else {
+        let network = |operation: &Operation| match operation {
+            Operation::Copy => distribute(fabric, roots),
+            Operation::Reduce => distribute(&fabric.reversed(), roots),
+        };
+        return operations.iter().map(network).collect();
+    };
+    let copying = distribute(fabric, roots)?;
+    let of = |operation: &Operation| {
+        let mut distribution = copying.clone();
+        if *operation == Operation::Reduce {
+            let paths = distribution.trees.iter_mut().flat_map(|tree| &mut tree.edges).flat_map(|edge| &mut edge.2);
+            paths.for_each(|link| *link = back[*link as usize]);
+        }
+        distribution
+    };
+    Ok(operations.iter().map(of).collect())
+}
+
+/// For every link another one as fast the other way, if all have one.
+fn links_back(fabric: &Fabric) -> Option<Vec<u32>> {
+    let mut waiting: FxHashMap<(usize, usize, u64), Vec<usize>> = FxHashMap::default();
+    let mut back = vec![u32::MAX; fabric.links.len()];
+    for (number, link) in fabric.links.iter().enumerate() {
+        let speed = link.bandwidth.to_bits();
+        match waiting.get_mut(&(link.to, link.from, speed)).and_then(Vec::pop) {
+            Some(other) => (back[number], back[other]) = (other as u32, number as u32),
+            None => waiting.entry((link.from, link.to, speed)).or_default().push(number),
+        }
+    }
+    waiting.values().all(Vec::is_empty).then_some(back)
+}
+
+/// Ranks up to which trees are packed exactly in seconds, and up to which it is done where nothing else comes near.
+const EXACT_RANKS: usize = 96;
+const MAX_EXACT_RANKS: usize = 256;
+
+/// How near the optimum is near enough for what is not exact.
+const NEAR: f64 = 0.99;
+
+/// Trees at the vertices of `roots` by which everything is distributed.
+fn distribute(fabric: &Fabric, roots: &[usize]) -> Result<Distribution, CollectiveError> {
     let (capacities, _) = capacities(fabric)?;
     let edges: Vec<Edge> =
         fabric.links.iter().zip(&capacities).map(|(link, &capacity)| (link.from, link.to, capacity)).collect();
-    let roots: Vec<usize> = roots.iter().map(|&rank| fabric.ranks[rank]).collect();
-    let cut = bottleneck(fabric.vertices.len(), &edges, &fabric.ranks, &roots);
-    if cut.exit == 0 {
-        return Err(disconnected(fabric, &edges, &roots));
+    let (vertices, ranks) = (fabric.vertices.len(), &fabric.ranks);
+    let roots: Vec<usize> = roots.iter().map(|&rank| ranks[rank]).collect();
+    if let Some((from, to)) = separated(vertices, &edges, ranks, &roots) {
+        return Err(disconnected(fabric, from, to));
     }
-    let mut logical = Logical::new(fabric.vertices.len(), &edges);
+    if roots.len().saturating_mul(ranks.len()) > symmetric::MAX_TRANSFERS {
+        return Err(CollectiveError::new(format!(
+            "{}: {} trees of {} transfers are more than a schedule may have ({} in all); compile for a group of its nodes",
+            fabric.name,
+            roots.len(),
+            ranks.len() - 1,
+            symmetric::MAX_TRANSFERS
+        )));
+    }
+    let enough = |cut: &Cut| cut.inside as f64 / cut.exit as f64;
+    let local = bound::local(vertices, &edges, ranks, &roots);
+    let mut moved = None;
+    if roots.len() == ranks.len() {
+        moved = symmetric::best(vertices, &edges, ranks, enough(&local));
+        if let Some(Moved { trees, parts, .. }) = moved.take_if(|moved| moved.fullness <= enough(&local) * (1.0 + 1e-9)) {
+            return Ok(Distribution { trees, parts, cut: local });
+        }
+    }
+    let cut = bottleneck(vertices, &edges, ranks, &roots);
+    let moved = moved.map(|Moved { trees, parts, fullness }| (trees, parts, enough(&cut) / fullness));
+    if let Some((trees, parts, _)) = moved.as_ref().filter(|moved| moved.2 >= 1.0 - 1e-9) {
+        return Ok(Distribution { trees: trees.clone(), parts: *parts, cut });
+    }
+    if roots.len() <= EXACT_RANKS {
+        return exact(fabric, &edges, &roots, cut);
+    }
+    let grown = greedy::grow(&Logical::new(vertices, &edges), &roots, (symmetric::MAX_TRANSFERS / (roots.len() * ranks.len())).clamp(1, 4))
+        .filter(|_| vertices == ranks.len());
+    let parts = |trees: &[PackedTree]| (trees.len() / roots.len()) as i64;
+    let grown = grown.map(|(trees, fullness)| (parts(&trees), trees, enough(&cut) / fullness)).map(|(parts, trees, share)| (trees, parts, share));
+    let best = [moved, grown].into_iter().flatten().max_by(|a, b| a.2.total_cmp(&b.2));
+    match best {
+        Some((trees, parts, share)) if share >= NEAR || ranks.len() > MAX_EXACT_RANKS => Ok(Distribution { trees, parts, cut }),
+        _ => exact(fabric, &edges, &roots, cut),
+    }
+}
+
+/// As much as the cut allows: switches split off, trees packed.
+fn exact(fabric: &Fabric, edges: &[Edge], roots: &[usize], cut: Cut) -> Result<Distribution, CollectiveError> {
+    let mut logical = Logical::new(fabric.vertices.len(), edges);
     let mut supply = scale(&mut logical, &cut);
     let rank_of = fabric.rank_of();
     for switch in (0..fabric.vertices.len()).filter(|&vertex| rank_of[vertex].is_none()) {
-        switches::remove(&mut logical, switch, &Demand { ranks: &fabric.ranks, roots: &roots, supply });
+        switches::remove(&mut logical, switch, &Demand { ranks: &fabric.ranks, roots, supply });
     }
     // Where a switch has more capacity one way than the other, some may have been lost: then less is distributed.
-    let kept = bottleneck(logical.vertices(), &logical.edges(), &fabric.ranks, &roots);
+    let kept = bottleneck(logical.vertices(), &logical.edges(), &fabric.ranks, roots);
     if kept.exit < supply * kept.inside {
         supply = scale(&mut logical, &kept);
     }
-    let packed = pack(&mut logical, &fabric.ranks, &roots, supply)
+    let trees = pack(&mut logical, &fabric.ranks, roots, supply)
         .ok_or_else(|| CollectiveError::new("a defect of weft: no spanning trees where flows say there are"))?;
-    Ok((packed, supply, cut))
+    Ok(Distribution { trees, parts: supply, cut })
 }
 
 /// Scales capacities so that every root distributes a whole number of trees of capacity 1, as few as can be; the number.
@@ -154,22 +249,20 @@ fn gcd(a: i64, b: i64) -> i64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-fn disconnected(fabric: &Fabric, edges: &[Edge], roots: &[usize]) -> CollectiveError {
-    let reached = reached_from(fabric.vertices.len(), edges, roots[0]);
-    let unreached = fabric.ranks.iter().copied().find(|&rank| !reached[rank]);
-    let (from, to) = match unreached {
-        Some(rank) => (roots[0], rank),
-        None => roots
-            .iter()
-            .find_map(|&root| {
-                let reached = reached_from(fabric.vertices.len(), edges, root);
-                fabric.ranks.iter().find(|&&rank| !reached[rank]).map(|&rank| (root, rank))
-            })
-            .expect("a cut without an exit separates somebody"),
-    };
+/// A root and a rank that it has no path to.
+fn separated(vertices: usize, edges: &[Edge], ranks: &[usize], roots: &[usize]) -> Option<(usize, usize)> {
+    let turned: Vec<Edge> = edges.iter().map(|&(from, to, capacity)| (to, from, capacity)).collect();
+    // From one root to everybody, and from every root to it.
+    let reached = reached_from(vertices, edges, roots[0]);
+    let reaching = reached_from(vertices, &turned, roots[0]);
+    let unreached = ranks.iter().find(|&&rank| !reached[rank]).map(|&rank| (roots[0], rank));
+    unreached.or_else(|| roots.iter().find(|&&root| !reaching[root]).map(|&root| (root, roots[0])))
+}
+
+fn disconnected(fabric: &Fabric, from: usize, to: usize) -> CollectiveError {
     let (from, to) = (&fabric.vertices[from], &fabric.vertices[to]);
     CollectiveError::new(format!(
-        "{}: there is no path of links between '{from}' and '{to}'; a collective needs one from every node of the group \
+        "{}: '{from}' and '{to}' are not joined by links both ways; a collective needs a path from every node of the group \
          to every other",
         fabric.name
     ))

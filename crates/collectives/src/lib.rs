@@ -7,13 +7,16 @@
 pub mod bound;
 mod compile;
 mod error;
+pub mod execute;
 mod fabric;
 pub mod flow;
+mod greedy;
 mod logical;
 mod packing;
 pub mod predict;
 mod schedule;
 mod switches;
+mod symmetric;
 mod verify;
 
 pub use compile::{Request, compile};

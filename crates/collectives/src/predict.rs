@@ -1,10 +1,10 @@
 //! What a stage takes, by latency, overhead and bandwidth, and the number of chunks that is best by it.
 //!
 //! All trees work at once, and a tree sends its range in `chunks` pieces. With L the time of the link that has most to
-//! carry, O the overheads of the rank that has most messages a piece, the last chunk has left its root after at most
-//! `max(L, chunks O)`. It then crosses the deepest tree, and at every transfer of it waits for the message overhead, the
-//! latency of the links, and one piece at the pace of the path's slowest link. This is the pipeline of
-//! Sanders, Speck and Träff (2009) with shared links.
+//! carry, and O the overheads of the rank that has most messages a piece, all pieces have left their roots after
+//! `max(L, chunks O)`. The last one then crosses the deepest tree, and every transfer of it takes the message overhead, the
+//! latency of the links, and one piece at the pace of the path's slowest link: the pipeline of Sanders, Speck and Träff
+//! (2009) with shared links.
 
 use crate::fabric::Fabric;
 use crate::schedule::{Operation, Stage, Tree};
@@ -59,7 +59,7 @@ impl Terms {
     fn seconds(&self, chunks: u64) -> f64 {
         let chunks = chunks as f64;
         let fill = self.paths.iter().map(|&(latency, bytes)| latency + bytes / chunks).fold(0.0, f64::max);
-        self.load.max(chunks * self.overhead) * (1.0 - 1.0 / chunks) + fill
+        self.load.max(chunks * self.overhead) + fill
     }
 }
 

@@ -290,7 +290,7 @@ impl Checker<'_> {
         }
         let load = carried.into_iter().fold(0.0, f64::max);
         let busy = sent.into_iter().fold(0.0, f64::max) * chunks;
-        let seconds = load.max(busy) * (1.0 - 1.0 / chunks) + fill;
+        let seconds = load.max(busy) + fill;
         if !near(self.stage.seconds, seconds) {
             return Err(CollectiveError::new(format!(
                 "its time is {:.9e} s, its transfers take {seconds:.9e} s",

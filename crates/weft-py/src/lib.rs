@@ -2,6 +2,7 @@
 //!
 //! Requests, rows and descriptions cross as JSON; `python/weft/_core.pyi` documents every name.
 
+mod collective;
 mod connection_machine;
 mod conset;
 mod distributed;
@@ -34,6 +35,8 @@ use pyo3::prelude::*;
 mod _core {
     use super::*;
 
+    #[pymodule_export]
+    use crate::collective::{PyCollectiveSchedule, PyFabric, collectives, compile_collective};
     #[pymodule_export]
     use crate::connection_machine::shift_times;
     #[pymodule_export]

@@ -1,0 +1,308 @@
+//! Trees for networks that look the same from every rank: one shape, moved to every root.
+//!
+//! Ranks are numbered along axes, as on tori, hypercubes, and systems of several accelerators. A tree goes along one axis
+//! after another, so that it is as flat as the axes are short. The links' loads of such trees are counted, not assumed: a
+//! few shapes together are the answer where they use the bottleneck fully, at any number of ranks that fits in memory.
+
+use crate::bound::Edge;
+use crate::packing::PackedTree;
+
+/// Transfers of all trees together that a schedule may have: some hundred bytes each while it is made and written.
+pub const MAX_TRANSFERS: usize = 1 << 23;
+
+/// Of each root, at most so many different trees.
+const MAX_SHAPES: usize = 24;
+
+/// How a tree goes along one axis, from the coordinate of its root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Line {
+    /// From the root to everybody.
+    Star,
+    /// Everybody who has it sends to one who has not, in every round.
+    Binomial,
+    /// From neighbour to neighbour both ways, the longer half upwards.
+    Upwards,
+    /// The same with the longer half downwards.
+    Downwards,
+}
+
+const LINES: [Line; 4] = [Line::Star, Line::Binomial, Line::Upwards, Line::Downwards];
+
+/// Extents of the axes, the order in which a tree goes along them, and how.
+#[derive(Clone, Debug)]
+struct Shape<'a> {
+    extents: &'a [usize],
+    order: Vec<usize>,
+    line: Line,
+}
+
+/// Trees at every rank, how many a root has, and how full the fullest link is by capacity: the less the better.
+#[derive(Debug)]
+pub struct Moved {
+    pub trees: Vec<PackedTree>,
+    pub parts: i64,
+    /// The most of a link's `weight / capacity`.
+    pub fullness: f64,
+}
+
+/// The best that a few shapes together do. `None` where no numbering along axes fits the network.
+///
+/// `enough` is the fullness for one tree a root that nobody can beat; the search ends where it is reached.
+pub fn best(vertices: usize, edges: &[Edge], ranks: &[usize], enough: f64) -> Option<Moved> {
+    let paths = Paths::new(vertices, edges, ranks);
+    let most = MAX_TRANSFERS / (ranks.len() * ranks.len());
+    let mut best: Option<(f64, Vec<(Shape, u64)>)> = None;
+    let factors = axes(&paths, vertices, edges);
+    for extents in &factors {
+        let candidates: Vec<(Shape, Vec<u64>)> =
+            shapes(extents).filter_map(|shape| loads(&shape, &paths, edges.len()).map(|loads| (shape, loads))).collect();
+        let Some((fullness, chosen)) = mix(&candidates, edges, enough, most.min(MAX_SHAPES)) else { continue };
+        let is_better = best.as_ref().is_none_or(|(known, _)| fullness < known * (1.0 - 1e-9));
+        if is_better {
+            best = Some((fullness, chosen));
+        }
+        if fullness <= enough * (1.0 + 1e-9) {
+            break;
+        }
+    }
+    let (fullness, chosen) = best?;
+    let parts = chosen.iter().map(|(_, weight)| *weight as i64).sum();
+    let trees = (0..ranks.len()).flat_map(|root| chosen.iter().map(move |(shape, weight)| (root, shape, *weight)));
+    let trees = trees.map(|(root, shape, weight)| tree(shape, root, weight as i64, &paths, ranks)).collect();
+    Some(Moved { trees, parts, fullness })
+}
+
+/// Adds shapes one at a time, each time that after which loads are most even; the best beginning of that sequence.
+fn mix<'a>(
+    candidates: &[(Shape<'a>, Vec<u64>)],
+    edges: &[Edge],
+    enough: f64,
+    most: usize,
+) -> Option<(f64, Vec<(Shape<'a>, u64)>)> {
+    let mut total = vec![0u64; edges.len()];
+    let (mut sequence, mut best) = (Vec::new(), (f64::INFINITY, 0));
+    while sequence.len() < most && best.0 > enough * (1.0 + 1e-9) {
+        let after = |loads: &[u64]| {
+            let each = total.iter().zip(loads).zip(edges).map(|((sum, load), edge)| (sum + load) as f64 / edge.2 as f64);
+            each.fold((0.0f64, 0.0), |(largest, squares), full| (largest.max(full), squares + full * full))
+        };
+        let scores: Vec<_> = candidates.iter().map(|(_, loads)| after(loads)).collect();
+        // The largest load counts where only one more is wanted, evenness where there will be others.
+        let now = scores.iter().enumerate().min_by(|a, b| a.1.0.total_cmp(&b.1.0))?;
+        let count = sequence.len() as f64 + 1.0;
+        if now.1.0 / count < best.0 * (1.0 - 1e-9) {
+            best = (now.1.0 / count, sequence.len() + 1);
+        }
+        let even = scores.iter().enumerate().min_by(|a, b| a.1.1.total_cmp(&b.1.1))?.0;
+        let next = if now.1.0 / count <= best.0 { now.0 } else { even };
+        total.iter_mut().zip(&candidates[next].1).for_each(|(sum, load)| *sum += load);
+        sequence.push(next);
+    }
+    let mut weights = vec![0u64; candidates.len()];
+    sequence[..best.1].iter().for_each(|&chosen| weights[chosen] += 1);
+    let chosen = candidates.iter().zip(weights).filter(|(_, weight)| *weight > 0);
+    Some((best.0, chosen.map(|((shape, _), weight)| (shape.clone(), weight)).collect()))
+}
+
+/// All orders of up to three axes, the rotations of more, each with every kind of line.
+fn shapes(extents: &[usize]) -> impl Iterator<Item = Shape<'_>> {
+    let count = extents.len();
+    let rotation = |first: usize, backwards: bool| -> Vec<usize> {
+        let axis = |step: usize| if backwards { (first + count - step) % count } else { (first + step) % count };
+        (0..count).map(axis).collect()
+    };
+    let backwards = if count > 2 { &[false, true][..] } else { &[false][..] };
+    let orders: Vec<Vec<usize>> =
+        (0..count).flat_map(|first| backwards.iter().map(move |&backwards| rotation(first, backwards))).collect();
+    LINES.into_iter().flat_map(move |line| {
+        orders.clone().into_iter().map(move |order| Shape { extents, order, line })
+    })
+}
+
+/// How ranks may be numbered along axes: all products that neighbours allow on direct networks, else one axis, or systems
+/// as large as what is at one switch.
+fn axes(paths: &Paths, vertices: usize, edges: &[Edge]) -> Vec<Vec<usize>> {
+    let ranks = paths.count;
+    let mut found = Vec::new();
+    if paths.is_direct {
+        products(ranks, &mut Vec::new(), &mut found);
+        found.retain(|extents| has_neighbours(paths, extents));
+        found.sort_by_key(|extents| std::cmp::Reverse(extents.len()));
+        return found;
+    }
+    let mut at_switch = vec![0usize; vertices];
+    for &(from, to, _) in edges {
+        if paths.rank_of[from].is_some() && paths.rank_of[to].is_none() {
+            at_switch[to] += 1;
+        }
+    }
+    at_switch.retain(|&count| count > 1 && count < ranks && ranks.is_multiple_of(count));
+    at_switch.sort_unstable();
+    at_switch.dedup();
+    for &count in &at_switch {
+        found.push(vec![ranks / count, count]);
+        found.push(vec![count, ranks / count]);
+    }
+    found.push(vec![ranks]);
+    found.dedup();
+    found
+}
+
+fn products(rest: usize, begun: &mut Vec<usize>, found: &mut Vec<Vec<usize>>) {
+    if rest == 1 {
+        found.push(begun.clone());
+        return;
+    }
+    for factor in (2..=rest).filter(|factor| rest.is_multiple_of(*factor)) {
+        begun.push(factor);
+        products(rest / factor, begun, found);
+        begun.pop();
+    }
+}
+
+/// Whether consecutive ranks of every axis are linked, all of them.
+fn has_neighbours(paths: &Paths, extents: &[usize]) -> bool {
+    let mut stride = 1;
+    extents.iter().rev().all(|&extent| {
+        let (axis, step) = (extent, stride);
+        stride *= extent;
+        let has_next = |rank: usize| rank / step % axis + 1 == axis || paths.get(rank, rank + step).is_some();
+        (0..paths.count).all(has_next)
+    })
+}
+
+/// Links between ranks that no other rank is on, by breadth-first search through switches.
+struct Paths {
+    count: usize,
+    is_direct: bool,
+    rank_of: Vec<Option<usize>>,
+    /// By rank: the ranks it reaches, ascending, with their paths.
+    reached: Vec<Vec<(u32, Vec<u32>)>>,
+}
+
+impl Paths {
+    fn new(vertices: usize, edges: &[Edge], ranks: &[usize]) -> Paths {
+        let mut rank_of = vec![None; vertices];
+        ranks.iter().enumerate().for_each(|(rank, &vertex)| rank_of[vertex] = Some(rank));
+        let mut out = vec![Vec::new(); vertices];
+        edges.iter().enumerate().for_each(|(number, edge)| out[edge.0].push((edge.1, number as u32)));
+        let is_direct = edges.iter().all(|edge| rank_of[edge.0].is_some() && rank_of[edge.1].is_some());
+        let reached = ranks.iter().map(|&start| search(start, &out, edges, &rank_of)).collect();
+        Paths { count: ranks.len(), is_direct, rank_of, reached }
+    }
+
+    fn get(&self, from: usize, to: usize) -> Option<&[u32]> {
+        let reached = &self.reached[from];
+        let position = reached.binary_search_by_key(&(to as u32), |entry| entry.0).ok()?;
+        Some(&reached[position].1)
+    }
+}
+
+/// Shortest paths from `start` to other ranks; where there are several, those to different ranks go different ways.
+fn search(
+    start: usize,
+    out: &[Vec<(usize, u32)>],
+    edges: &[Edge],
+    rank_of: &[Option<usize>],
+) -> Vec<(u32, Vec<u32>)> {
+    let mut distance = vec![usize::MAX; out.len()];
+    let mut before: Vec<Vec<u32>> = vec![Vec::new(); out.len()];
+    distance[start] = 0;
+    let mut queue = std::collections::VecDeque::from([start]);
+    while let Some(vertex) = queue.pop_front() {
+        if rank_of[vertex].is_some() && vertex != start {
+            continue;
+        }
+        for &(to, link) in &out[vertex] {
+            if distance[to] == usize::MAX {
+                distance[to] = distance[vertex] + 1;
+                queue.push_back(to);
+            }
+            if distance[to] == distance[vertex] + 1 {
+                before[to].push(link);
+            }
+        }
+    }
+    let path = |rank: usize, end: usize| {
+        let (mut at, mut links) = (end, Vec::with_capacity(distance[end]));
+        while at != start {
+            let link = before[at][rank % before[at].len()];
+            links.push(link);
+            at = edges[link as usize].0;
+        }
+        links.reverse();
+        (rank as u32, links)
+    };
+    let ends = rank_of.iter().enumerate().filter_map(|(vertex, rank)| rank.map(|rank| (rank, vertex)));
+    let mut reached: Vec<_> =
+        ends.filter(|&(_, vertex)| vertex != start && distance[vertex] < usize::MAX).map(|(rank, end)| path(rank, end)).collect();
+    reached.sort_unstable_by_key(|entry| entry.0);
+    reached
+}
+
+/// Calls `visit` with each transfer of the tree of `root`, in order: from, to. `None` where it would need a path that there
+/// is not.
+fn walk(shape: &Shape, root: usize, paths: &Paths, mut visit: impl FnMut(usize, usize, &[u32])) -> Option<()> {
+    let mut reached = Vec::with_capacity(paths.count);
+    reached.push(root);
+    let mut steps = Vec::new();
+    for &axis in &shape.order {
+        let extent = shape.extents[axis];
+        let stride: usize = shape.extents[axis + 1..].iter().product();
+        let coordinate = root / stride % extent;
+        let base = |rank: usize| rank - coordinate * stride;
+        let has = |rank: usize, from: usize, to: usize| paths.get(base(rank) + from * stride, base(rank) + to * stride);
+        line(shape.line, coordinate, extent, |from, to| has(root, from, to).is_some(), &mut steps);
+        for index in 0..reached.len() {
+            let rank = reached[index];
+            for &(from, to) in &steps {
+                let links = has(rank, from, to)?;
+                visit(base(rank) + from * stride, base(rank) + to * stride, links);
+                reached.push(base(rank) + to * stride);
+            }
+        }
+    }
+    Some(())
+}
+
+/// The steps along an axis from `start`; from neighbour to neighbour where the kind of line needs links that are not there.
+fn line(kind: Line, start: usize, extent: usize, has: impl Fn(usize, usize) -> bool, steps: &mut Vec<(usize, usize)>) {
+    steps.clear();
+    let at = |offset: usize| (start + offset) % extent;
+    match kind {
+        Line::Star => steps.extend((1..extent).map(|offset| (start, at(offset)))),
+        Line::Binomial => {
+            steps.extend((1..extent).map(|offset| (at(offset - (1 << offset.ilog2())), at(offset))));
+        }
+        Line::Upwards | Line::Downwards => {}
+    }
+    if !steps.is_empty() && steps.iter().all(|&(from, to)| has(from, to)) {
+        return;
+    }
+    steps.clear();
+    let is_ring = extent > 2 && has(extent - 1, 0) && has(0, extent - 1);
+    let longer = extent / 2;
+    let (up, down) = match kind {
+        _ if !is_ring => (extent - 1 - start, start),
+        Line::Downwards => (extent - 1 - longer, longer),
+        _ => (longer, extent - 1 - longer),
+    };
+    steps.extend((0..up).map(|offset| (at(offset), at(offset + 1))));
+    steps.extend((0..down).map(|offset| (at(extent - offset), at(extent - offset - 1))));
+}
+
+/// How many transfers of all roots' trees together cross each link.
+fn loads(shape: &Shape, paths: &Paths, links: usize) -> Option<Vec<u64>> {
+    let mut loads = vec![0; links];
+    for root in 0..paths.count {
+        walk(shape, root, paths, |_, _, path| path.iter().for_each(|&link| loads[link as usize] += 1))?;
+    }
+    Some(loads)
+}
+
+fn tree(shape: &Shape, root: usize, weight: i64, paths: &Paths, ranks: &[usize]) -> PackedTree {
+    let mut edges = Vec::with_capacity(paths.count - 1);
+    walk(shape, root, paths, |from, to, path| edges.push((ranks[from], ranks[to], path.to_vec())))
+        .expect("loads were counted on the same paths");
+    PackedTree { root: ranks[root], weight, edges }
+}
