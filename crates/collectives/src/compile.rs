@@ -11,7 +11,31 @@ use crate::packing::{PackedTree, pack};
 use crate::predict;
 use crate::schedule::{Bound, Collective, KIND, Operation, Schedule, Stage, Transfer, Tree, shards};
 use crate::switches::{self, Demand};
-use crate::symmetric::{self, Moved};
+use crate::symmetric::{self, Moved, Paths};
+
+/// What a schedule should be good at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// Whatever is predicted to take least for the length.
+    Auto,
+    /// Bandwidth: trees at the certified optimum, whatever their latency.
+    Throughput,
+    /// Latency: few messages, each with all that goes from one rank to another.
+    Latency,
+}
+
+impl Method {
+    pub const ALL: [Method; 3] = [Method::Auto, Method::Throughput, Method::Latency];
+
+    /// The word for it on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Auto => "auto",
+            Method::Throughput => "throughput",
+            Method::Latency => "latency",
+        }
+    }
+}
 
 /// What is compiled.
 #[derive(Clone, Debug)]
@@ -23,6 +47,7 @@ pub struct Request {
     pub element_bytes: u64,
     /// Of a broadcast or reduction.
     pub root: usize,
+    pub method: Method,
 }
 
 /// Compiles a collective for a network.
@@ -32,7 +57,7 @@ pub struct Request {
 ///
 /// # Examples
 /// ```
-/// use weft_collectives::{Collective, Fabric, Request, compile};
+/// use weft_collectives::{Collective, Fabric, Method, Request, compile};
 ///
 /// // Each of four nodes of a ring receives three shards over two links: both are busy all the time.
 /// let ring = r#"{"nodes": 4, "links": [
@@ -41,7 +66,8 @@ pub struct Request {
 ///     {"from": "node 2", "to": "node 3", "bandwidth": 1e9, "duplex": true},
 ///     {"from": "node 3", "to": "node 0", "bandwidth": 1e9, "duplex": true}]}"#;
 /// let ring = Fabric::from_json(ring, "ring.json").unwrap();
-/// let request = Request { collective: Collective::Allgather, bytes: 4 << 20, element_bytes: 4, root: 0 };
+/// let method = Method::Throughput;
+/// let request = Request { collective: Collective::Allgather, bytes: 4 << 20, element_bytes: 4, root: 0, method };
 /// let schedule = compile(&ring, &request).unwrap();
 /// assert_eq!(schedule.efficiency(), 1.0);
 /// assert!((schedule.stages[0].bound.rate - 2e9 / 3.0).abs() < 1.0);
@@ -51,9 +77,9 @@ pub fn compile(fabric: &Fabric, request: &Request) -> Result<Schedule, Collectiv
     let roots: Vec<usize> =
         if request.collective.has_root() { vec![request.root] } else { (0..fabric.ranks.len()).collect() };
     let operations = request.collective.operations();
-    let distributions = distributions(fabric, operations, &roots)?;
-    let stages = operations.iter().zip(distributions);
-    let stages = stages.map(|(&operation, distribution)| stage(fabric, operation, distribution, &roots, request));
+    let candidates = candidates(fabric, operations, &roots)?;
+    let stages = operations.iter().zip(candidates);
+    let stages = stages.map(|(&operation, candidates)| choose(fabric, operation, candidates, &roots, request));
     Ok(Schedule {
         kind: KIND.to_owned(),
         collective: request.collective,
@@ -61,7 +87,7 @@ pub fn compile(fabric: &Fabric, request: &Request) -> Result<Schedule, Collectiv
         element_bytes: request.element_bytes,
         root: request.collective.has_root().then_some(request.root),
         fabric: fabric.clone(),
-        stages: stages.collect(),
+        stages: stages.collect::<Result<_, _>>()?,
     })
 }
 
@@ -101,6 +127,40 @@ struct Distribution {
     trees: Vec<PackedTree>,
     parts: i64,
     cut: Cut,
+    merged: bool,
+}
+
+/// The candidate that the method asks for.
+fn choose(
+    fabric: &Fabric,
+    operation: Operation,
+    candidates: Vec<Distribution>,
+    roots: &[usize],
+    request: &Request,
+) -> Result<Stage, CollectiveError> {
+    let wanted = |candidate: &Distribution| match request.method {
+        Method::Auto => true,
+        Method::Throughput => !candidate.merged,
+        Method::Latency => candidate.merged,
+    };
+    let stages = candidates.into_iter().filter(wanted);
+    let stages = stages.filter_map(|candidate| stage(fabric, operation, candidate, roots, request));
+    // A part in a thousand of throughput is worth nothing; of what is as fast, the quicker is taken.
+    let steps = |stage: &Stage| (stage.rate / stage.bound.rate * 1000.0).round() as i64;
+    let best = stages.reduce(|best, other| {
+        let is_better = match request.method {
+            Method::Throughput if steps(&best) != steps(&other) => steps(&other) > steps(&best),
+            _ => other.seconds < best.seconds,
+        };
+        if is_better { other } else { best }
+    });
+    best.ok_or_else(|| {
+        CollectiveError::new(format!(
+            "{}: no order of its nodes along axes lets them send everything on in a few rounds; leave out the method \
+             latency",
+            fabric.name
+        ))
+    })
 }
 
 fn stage(
@@ -109,28 +169,30 @@ fn stage(
     distribution: Distribution,
     roots: &[usize],
     request: &Request,
-) -> Stage {
+) -> Option<Stage> {
     let network = match operation {
         Operation::Copy => fabric.clone(),
         Operation::Reduce => fabric.reversed(),
     };
     let bound = bound(&network, &distribution.cut, roots, request);
-    let parts = distribution.parts;
+    let Distribution { parts, merged, .. } = distribution;
     let trees = trees(&network, operation, distribution.trees, parts, roots, request);
-    let mut stage = Stage { operation, parts, chunks: 1, trees, bound, rate: 0.0, seconds: 0.0 };
+    let mut stage = Stage { operation, parts, chunks: 1, merged, trees, bound, rate: 0.0, seconds: 0.0 };
     stage.rate = rate(fabric, &stage);
-    stage.chunks = predict::best_chunks(fabric, &stage, request.element_bytes);
-    stage.seconds = predict::seconds(fabric, &stage);
-    stage
+    if !merged {
+        stage.chunks = predict::best_chunks(fabric, &stage, request.element_bytes);
+    }
+    stage.seconds = predict::seconds(fabric, &stage)?;
+    Some(stage)
 }
 
 /// What distributes for each operation: on the network turned round for reducing, which where every link has one back is
 /// the same network.
-fn distributions(
+fn candidates(
     fabric: &Fabric,
     operations: &[Operation],
     roots: &[usize],
-) -> Result<Vec<Distribution>, CollectiveError> {
+) -> Result<Vec<Vec<Distribution>>, CollectiveError> {
     let Some(back) = links_back(fabric) else {
         let network = |operation: &Operation| match operation {
             Operation::Copy => distribute(fabric, roots),
@@ -140,12 +202,13 @@ fn distributions(
     };
     let copying = distribute(fabric, roots)?;
     let of = |operation: &Operation| {
-        let mut distribution = copying.clone();
+        let mut candidates = copying.clone();
         if *operation == Operation::Reduce {
-            let paths = distribution.trees.iter_mut().flat_map(|tree| &mut tree.edges).flat_map(|edge| &mut edge.2);
+            let trees = candidates.iter_mut().flat_map(|candidate| &mut candidate.trees);
+            let paths = trees.flat_map(|tree| &mut tree.edges).flat_map(|edge| &mut edge.2);
             paths.for_each(|link| *link = back[*link as usize]);
         }
-        distribution
+        candidates
     };
     Ok(operations.iter().map(of).collect())
 }
@@ -171,8 +234,8 @@ const MAX_EXACT_RANKS: usize = 256;
 /// How near the optimum is near enough for what is not exact.
 const NEAR: f64 = 0.99;
 
-/// Trees at the vertices of `roots` by which everything is distributed.
-fn distribute(fabric: &Fabric, roots: &[usize]) -> Result<Distribution, CollectiveError> {
+/// Ways to distribute everything from the vertices of `roots`: one near the optimum at least, others with less latency.
+fn distribute(fabric: &Fabric, roots: &[usize]) -> Result<Vec<Distribution>, CollectiveError> {
     let (capacities, _) = capacities(fabric)?;
     let edges: Vec<Edge> =
         fabric.links.iter().zip(&capacities).map(|(link, &capacity)| (link.from, link.to, capacity)).collect();
@@ -190,32 +253,37 @@ fn distribute(fabric: &Fabric, roots: &[usize]) -> Result<Distribution, Collecti
             symmetric::MAX_TRANSFERS
         )));
     }
-    let enough = |cut: &Cut| cut.inside as f64 / cut.exit as f64;
-    let local = bound::local(vertices, &edges, ranks, &roots);
-    let mut moved = None;
-    if roots.len() == ranks.len() {
-        moved = symmetric::best(vertices, &edges, ranks, enough(&local));
-        if let Some(Moved { trees, parts, .. }) = moved.take_if(|moved| moved.fullness <= enough(&local) * (1.0 + 1e-9)) {
-            return Ok(Distribution { trees, parts, cut: local });
+    if roots.len() < ranks.len() {
+        let cut = bottleneck(vertices, &edges, ranks, &roots);
+        return Ok(vec![exact(fabric, &edges, &roots, cut)?]);
+    }
+    let share = |cut: &Cut, fullness: f64| cut.inside as f64 / cut.exit as f64 / fullness;
+    let paths = Paths::new(vertices, &edges, ranks, fabric.forwards);
+    let mut cut = bound::local(vertices, &edges, ranks, &roots);
+    let moved = symmetric::best(&paths, &edges, ranks, cut.inside as f64 / cut.exit as f64);
+    if moved.as_ref().is_none_or(|moved| share(&cut, moved.fullness) < 1.0 - 1e-9) {
+        cut = bottleneck(vertices, &edges, ranks, &roots);
+    }
+    let distribution = |trees, parts, merged| Distribution { trees, parts, cut: cut.clone(), merged };
+    let merged = symmetric::binomial(&paths, &edges, ranks).into_iter();
+    let mut found: Vec<Distribution> = merged.map(|moved| distribution(moved.trees, moved.parts, true)).collect();
+    let mut reached = 0.0f64;
+    if let Some(Moved { trees, parts, fullness }) = moved {
+        reached = share(&cut, fullness);
+        found.push(distribution(trees, parts, false));
+    }
+    if reached < 1.0 - 1e-9 && vertices == ranks.len() {
+        let parts = (symmetric::MAX_TRANSFERS / (roots.len() * ranks.len())).clamp(1, 4);
+        if let Some((trees, fullness)) = greedy::grow(&Logical::new(vertices, &edges), &roots, parts) {
+            reached = reached.max(share(&cut, fullness));
+            found.push(distribution(trees, parts as i64, false));
         }
     }
-    let cut = bottleneck(vertices, &edges, ranks, &roots);
-    let moved = moved.map(|Moved { trees, parts, fullness }| (trees, parts, enough(&cut) / fullness));
-    if let Some((trees, parts, _)) = moved.as_ref().filter(|moved| moved.2 >= 1.0 - 1e-9) {
-        return Ok(Distribution { trees: trees.clone(), parts: *parts, cut });
+    let is_exact = ranks.len() <= EXACT_RANKS || ranks.len() <= MAX_EXACT_RANKS && reached < NEAR || found.is_empty();
+    if reached < 1.0 - 1e-9 && is_exact {
+        found.push(exact(fabric, &edges, &roots, cut)?);
     }
-    if roots.len() <= EXACT_RANKS {
-        return exact(fabric, &edges, &roots, cut);
-    }
-    let grown = greedy::grow(&Logical::new(vertices, &edges), &roots, (symmetric::MAX_TRANSFERS / (roots.len() * ranks.len())).clamp(1, 4))
-        .filter(|_| vertices == ranks.len());
-    let parts = |trees: &[PackedTree]| (trees.len() / roots.len()) as i64;
-    let grown = grown.map(|(trees, fullness)| (parts(&trees), trees, enough(&cut) / fullness)).map(|(parts, trees, share)| (trees, parts, share));
-    let best = [moved, grown].into_iter().flatten().max_by(|a, b| a.2.total_cmp(&b.2));
-    match best {
-        Some((trees, parts, share)) if share >= NEAR || ranks.len() > MAX_EXACT_RANKS => Ok(Distribution { trees, parts, cut }),
-        _ => exact(fabric, &edges, &roots, cut),
-    }
+    Ok(found)
 }
 
 /// As much as the cut allows: switches split off, trees packed.
@@ -233,7 +301,7 @@ fn exact(fabric: &Fabric, edges: &[Edge], roots: &[usize], cut: Cut) -> Result<D
     }
     let trees = pack(&mut logical, &fabric.ranks, roots, supply)
         .ok_or_else(|| CollectiveError::new("a defect of weft: no spanning trees where flows say there are"))?;
-    Ok(Distribution { trees, parts: supply, cut })
+    Ok(Distribution { trees, parts: supply, cut, merged: false })
 }
 
 /// Scales capacities so that every root distributes a whole number of trees of capacity 1, as few as can be; the number.

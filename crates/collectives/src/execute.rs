@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
 use weft_base::Operation as NodeOperation;
 use weft_comm::collective::{Choice, Element, Operator, allreduce, barrier};
 use weft_comm::{Buffer, CommError, Communicator, Payload, Program, Reduction, Source, Tag, TagSelector, Work};
 
 use crate::error::CollectiveError;
+use crate::merge::merge;
 use crate::schedule::{Collective, Operation, Schedule, Stage, shards};
 
 /// The part of one rank in one tree.
@@ -24,12 +26,28 @@ struct Role {
     sends: Vec<(usize, Tag)>,
 }
 
+/// What a rank does in a stage.
+#[derive(Clone, Debug)]
+enum Plan {
+    /// Its part in each tree, piece by piece.
+    Pipelined(Vec<Role>),
+    /// Its messages, round by round.
+    Merged(Operation, Vec<Round>),
+}
+
+/// The messages of one rank in a round: those that it receives are waited for after it has sent.
+#[derive(Clone, Debug, Default)]
+struct Round {
+    sends: Vec<(usize, Tag, Vec<(u64, u64)>)>,
+    receives: Vec<(usize, Tag, Vec<(u64, u64)>)>,
+}
+
 /// A collective that is executed and timed.
 #[derive(Clone, Debug)]
 pub struct Timed {
     schedule: Arc<Schedule>,
     /// Of each rank, by stage.
-    roles: Arc<Vec<Vec<Vec<Role>>>>,
+    plans: Arc<Vec<Vec<Plan>>>,
     reduction: Reduction,
     /// Whether only lengths are sent; otherwise what every rank has at the end is checked.
     pub phantom: bool,
@@ -53,14 +71,14 @@ impl Timed {
                 )));
             }
         };
-        let roles = Arc::new(roles(&schedule)?);
+        let plans = Arc::new(plans(&schedule)?);
         let reduction = Reduction { element, operator: Operator::Sum };
-        Ok(Timed { schedule, roles, reduction, phantom, iterations })
+        Ok(Timed { schedule, plans, reduction, phantom, iterations })
     }
 
     /// The number of ranks.
     pub fn ranks(&self) -> usize {
-        self.roles.len()
+        self.plans.len()
     }
 
     fn charged(&self) -> NodeOperation {
@@ -72,14 +90,59 @@ impl Timed {
     }
 
     async fn execute<C: Communicator>(&self, comm: &C, buffer: &mut Payload) -> Result<(), CommError> {
-        for roles in &self.roles[comm.rank()] {
-            self.stage(comm, roles, buffer).await?;
+        for plan in &self.plans[comm.rank()] {
+            match plan {
+                Plan::Pipelined(roles) => self.pipelined(comm, roles, buffer).await?,
+                Plan::Merged(operation, rounds) => self.merged(comm, *operation, rounds, buffer).await?,
+            }
+        }
+        Ok(())
+    }
+
+    async fn merged<C: Communicator>(
+        &self,
+        comm: &C,
+        operation: Operation,
+        rounds: &[Round],
+        buffer: &mut Payload,
+    ) -> Result<(), CommError> {
+        let length = |ranges: &[(u64, u64)]| ranges.iter().map(|range| range.1 as usize).sum();
+        let all = rounds.iter().flat_map(|round| &round.receives);
+        let receives: Vec<C::Receive> = all
+            .map(|(from, tag, ranges)| {
+                comm.irecv(Source::Rank(*from), TagSelector::Only(*tag), self.payload(length(ranges)))
+            })
+            .collect();
+        let mut receives = receives.into_iter();
+        let mut sends = Vec::new();
+        for round in rounds {
+            for (to, tag, ranges) in &round.sends {
+                let mut message = self.payload(length(ranges));
+                let mut at = 0;
+                for &(start, bytes) in ranges {
+                    message.put(at, &buffer.part(start as usize, (start + bytes) as usize));
+                    at += bytes as usize;
+                }
+                sends.push(comm.isend(*to, *tag, message));
+            }
+            for ((_, _, ranges), receive) in round.receives.iter().zip(receives.by_ref()) {
+                let message = receive.await?.payload;
+                let mut at = 0;
+                for &(start, bytes) in ranges {
+                    let part = message.part(at, at + bytes as usize);
+                    self.accept(comm, operation, start as usize, &part, buffer).await;
+                    at += bytes as usize;
+                }
+            }
+        }
+        for send in sends {
+            send.await?;
         }
         Ok(())
     }
 
     /// All receives are started first; then pieces are passed on in the order in which a pipeline brings them.
-    async fn stage<C: Communicator>(&self, comm: &C, roles: &[Role], buffer: &mut Payload) -> Result<(), CommError> {
+    async fn pipelined<C: Communicator>(&self, comm: &C, roles: &[Role], buffer: &mut Payload) -> Result<(), CommError> {
         let mut steps: Vec<(usize, u64)> = (0..roles.len())
             .flat_map(|role| (0..roles[role].chunks).map(move |chunk| (role, chunk)))
             .filter(|&(role, chunk)| !self.piece(&roles[role], chunk).is_empty())
@@ -99,7 +162,7 @@ impl Timed {
             let piece = self.piece(role, chunk);
             for receive in receives.by_ref().take(role.receives.len()) {
                 let received = receive.await?.payload;
-                self.accept(comm, role, piece.start, &received, buffer).await;
+                self.accept(comm, role.operation, piece.start, &received, buffer).await;
             }
             for &(to, tag) in &role.sends {
                 sends.push(comm.isend(to, tag, buffer.part(piece.start, piece.end)));
@@ -114,12 +177,12 @@ impl Timed {
     async fn accept<C: Communicator>(
         &self,
         comm: &C,
-        role: &Role,
+        operation: Operation,
         start: usize,
         received: &Payload,
         buffer: &mut Payload,
     ) {
-        if role.operation == Operation::Copy {
+        if operation == Operation::Copy {
             buffer.put(start, received);
             return;
         }
@@ -232,33 +295,61 @@ impl Program for Timed {
     }
 }
 
-/// The roles of every rank, by stage. Messages of one tree between two ranks have a tag of their own.
-fn roles(schedule: &Schedule) -> Result<Vec<Vec<Vec<Role>>>, CollectiveError> {
+/// What every rank does, by stage. Messages of one tree between two ranks have a tag of their own.
+fn plans(schedule: &Schedule) -> Result<Vec<Vec<Plan>>, CollectiveError> {
     let ranks = schedule.fabric.ranks.len();
-    let mut roles = vec![vec![Vec::new(); schedule.stages.len()]; ranks];
-    let mut tags = rustc_hash::FxHashMap::default();
-    for (number, stage) in schedule.stages.iter().enumerate() {
-        for tree in &stage.trees {
-            let mut of_tree: Vec<Option<Role>> = vec![None; ranks];
-            for transfer in &tree.transfers {
-                let tag = tags.entry((transfer.0, transfer.1)).or_insert(0u32);
-                if *tag > Tag::MAX_USER {
-                    return Err(CollectiveError::new("more trees between two ranks than there are tags"));
-                }
-                let sender = of_tree[transfer.0].get_or_insert_with(|| empty_role(stage, tree));
-                sender.sends.push((transfer.1, Tag::User(*tag)));
-                let depth = sender.depth + 1;
-                let receiver = of_tree[transfer.1].get_or_insert_with(|| empty_role(stage, tree));
-                receiver.depth = receiver.depth.max(depth);
-                receiver.receives.push((transfer.0, Tag::User(*tag)));
-                *tag += 1;
-            }
-            for (rank, role) in of_tree.into_iter().enumerate() {
-                roles[rank][number].extend(role);
-            }
+    let mut plans = vec![Vec::new(); ranks];
+    let mut tags = FxHashMap::default();
+    for stage in &schedule.stages {
+        let of_stage = if stage.merged { rounds(stage, ranks, &mut tags)? } else { roles(stage, ranks, &mut tags)? };
+        plans.iter_mut().zip(of_stage).for_each(|(plans, plan)| plans.push(plan));
+    }
+    Ok(plans)
+}
+
+/// The next tag of messages between two ranks.
+type Tags = FxHashMap<(usize, usize), u32>;
+
+fn next_tag(tags: &mut Tags, from: usize, to: usize) -> Result<Tag, CollectiveError> {
+    let tag = tags.entry((from, to)).or_insert(0u32);
+    if *tag > Tag::MAX_USER {
+        return Err(CollectiveError::new("more trees between two ranks than there are tags"));
+    }
+    *tag += 1;
+    Ok(Tag::User(*tag - 1))
+}
+
+fn roles(stage: &Stage, ranks: usize, tags: &mut Tags) -> Result<Vec<Plan>, CollectiveError> {
+    let mut roles = vec![Vec::new(); ranks];
+    for tree in &stage.trees {
+        let mut of_tree: Vec<Option<Role>> = vec![None; ranks];
+        for transfer in &tree.transfers {
+            let tag = next_tag(tags, transfer.0, transfer.1)?;
+            let sender = of_tree[transfer.0].get_or_insert_with(|| empty_role(stage, tree));
+            sender.sends.push((transfer.1, tag));
+            let depth = sender.depth + 1;
+            let receiver = of_tree[transfer.1].get_or_insert_with(|| empty_role(stage, tree));
+            receiver.depth = receiver.depth.max(depth);
+            receiver.receives.push((transfer.0, tag));
+        }
+        roles.iter_mut().zip(of_tree).for_each(|(roles, role)| roles.extend(role));
+    }
+    Ok(roles.into_iter().map(Plan::Pipelined).collect())
+}
+
+fn rounds(stage: &Stage, ranks: usize, tags: &mut Tags) -> Result<Vec<Plan>, CollectiveError> {
+    let Some((messages, rounds)) = merge(stage) else {
+        return Err(CollectiveError::new("merged messages wait for each other"));
+    };
+    let mut plans = vec![vec![Round::default(); rounds.len()]; ranks];
+    for (number, round) in rounds.iter().enumerate() {
+        for message in round.iter().map(|&message| &messages[message]) {
+            let tag = next_tag(tags, message.from, message.to)?;
+            plans[message.from][number].sends.push((message.to, tag, message.ranges.clone()));
+            plans[message.to][number].receives.push((message.from, tag, message.ranges.clone()));
         }
     }
-    Ok(roles)
+    Ok(plans.into_iter().map(|rounds| Plan::Merged(stage.operation, rounds)).collect())
 }
 
 fn empty_role(stage: &Stage, tree: &crate::schedule::Tree) -> Role {

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
-use weft_machine::{Machine, Vertex};
+use weft_machine::{Machine, Switching, Vertex};
 
 use crate::error::CollectiveError;
 
@@ -34,6 +34,9 @@ pub struct Fabric {
     pub links: Vec<Link>,
     /// Seconds of the sender and the receiver together for one message, whatever its length.
     pub message_seconds: f64,
+    /// Whether a message may pass through a rank on its way, by a router beside its processor.
+    #[serde(default)]
+    pub forwards: bool,
 }
 
 /// The vertices of a kind in a graph file: how many, or what they are called.
@@ -74,6 +77,8 @@ struct File {
     links: Vec<FileLink>,
     #[serde(default)]
     message_seconds: f64,
+    #[serde(default)]
+    forwards: bool,
 }
 
 /// More vertices than this are no graph to compile for: tables of pairs of ranks would not fit.
@@ -127,13 +132,15 @@ impl Fabric {
             ranks: (0..nodes).collect(),
             links: (0..topology.links()).map(link).filter(|link| link.from != link.to).collect(),
             message_seconds: protocol.send_overhead + protocol.receive_overhead,
+            forwards: topology.is_direct() && machine.switching != Switching::StoreAndForward,
         };
         fabric.check().map(|()| fabric)
     }
 
     /// A graph that a user has written: JSON with `nodes` and `switches` (how many there are, or their names), `links`
     /// (`from`, `to`, `bandwidth` in bytes a second, `latency` in seconds, `duplex` for one link each way), and
-    /// `message_seconds` for the processors' part of a message. `path` is what messages call it.
+    /// `message_seconds` for the processors' part of a message, and `forwards` where routers beside the nodes pass messages
+    /// on. `path` is what messages call it.
     ///
     /// # Errors
     /// For text that is no such graph, with what is wrong in it.
@@ -182,18 +189,18 @@ impl Fabric {
             }
         }
         let name = file.name.unwrap_or_else(|| path.to_owned());
-        let fabric =
-            Fabric { name, vertices, ranks: (0..nodes).collect(), links, message_seconds: file.message_seconds };
+        let File { message_seconds, forwards, .. } = file;
+        let fabric = Fabric { name, vertices, ranks: (0..nodes).collect(), links, message_seconds, forwards };
         fabric.check().map_err(|error| wrong(error.to_string()))?;
         Ok(fabric)
     }
 
-    /// The same network with the ranks `group` only, in that order. `forwards` says whether the others pass data on
-    /// (routers beside the processors of a direct network do) or are left out with their links.
+    /// The same network with the ranks `group` only, in that order. The others pass messages on where routers do that
+    /// ([`Fabric::forwards`]), and are left out with their links elsewhere.
     ///
     /// # Errors
     /// For a rank that there is not, or that is named twice.
-    pub fn with_group(&self, group: &[usize], forwards: bool) -> Result<Fabric, CollectiveError> {
+    pub fn with_group(&self, group: &[usize]) -> Result<Fabric, CollectiveError> {
         let mut is_member = vec![false; self.ranks.len()];
         for &rank in group {
             match is_member.get_mut(rank) {
@@ -209,7 +216,7 @@ impl Fabric {
         }
         let mut out = self.clone();
         out.ranks = group.iter().map(|&rank| self.ranks[rank]).collect();
-        if !forwards {
+        if !self.forwards {
             let mut dropped = vec![false; self.vertices.len()];
             self.ranks.iter().zip(&is_member).for_each(|(&vertex, &member)| dropped[vertex] = !member);
             out.links.retain(|link| !dropped[link.from] && !dropped[link.to]);

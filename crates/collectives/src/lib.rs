@@ -12,6 +12,7 @@ mod fabric;
 pub mod flow;
 mod greedy;
 mod logical;
+mod merge;
 mod packing;
 pub mod predict;
 mod schedule;
@@ -19,7 +20,7 @@ mod switches;
 mod symmetric;
 mod verify;
 
-pub use compile::{Request, compile};
+pub use compile::{Method, Request, compile};
 pub use error::CollectiveError;
 pub use fabric::{Fabric, Link};
 pub use schedule::{Bound, Collective, KIND, Operation, Schedule, Stage, Transfer, Tree, shards};

@@ -7,14 +7,35 @@
 //! (2009) with shared links.
 
 use crate::fabric::Fabric;
+use crate::merge::merge;
 use crate::schedule::{Operation, Stage, Tree};
 
 /// More chunks than this are not tried: each is a message of its own.
 const MAX_CHUNKS: u64 = 1 << 14;
 
-/// Seconds of the stage with its number of chunks.
-pub fn seconds(fabric: &Fabric, stage: &Stage) -> f64 {
-    Terms::of(fabric, stage).seconds(stage.chunks)
+/// Seconds of the stage with its number of chunks; `None` where it is merged and its messages wait for each other.
+pub fn seconds(fabric: &Fabric, stage: &Stage) -> Option<f64> {
+    if stage.merged { merged_seconds(fabric, stage) } else { Some(Terms::of(fabric, stage).seconds(stage.chunks)) }
+}
+
+/// Seconds of merged messages. A rank sends those of a round one after another, each for as long as its overhead or its
+/// bytes take at the pace of the slowest link; what a later message waits for comes a latency and those bytes after it was
+/// begun. The fullest link may take longer than all that.
+fn merged_seconds(fabric: &Fabric, stage: &Stage) -> Option<f64> {
+    let (messages, rounds) = merge(stage)?;
+    let (mut arrival, mut free) = (vec![0.0f64; messages.len()], vec![0.0f64; fabric.ranks.len()]);
+    for number in rounds.into_iter().flatten() {
+        let message = &messages[number];
+        let path = || message.links.iter().map(|&link| &fabric.links[link as usize]);
+        let slowest = path().map(|link| link.bandwidth).fold(f64::INFINITY, f64::min);
+        let transmission = message.bytes() as f64 / slowest;
+        let start = message.waits.iter().map(|&before| arrival[before]).fold(free[message.from], f64::max);
+        free[message.from] = start + transmission.max(fabric.message_seconds);
+        let latency: f64 = path().map(|link| link.latency).sum();
+        arrival[number] = start + fabric.message_seconds + latency + transmission;
+    }
+    let load = link_bytes(fabric, stage).into_iter().zip(&fabric.links).map(|(bytes, link)| bytes / link.bandwidth);
+    Some(load.chain(arrival).fold(0.0, f64::max))
 }
 
 /// The number of chunks, a power of two, that takes least; no chunk is shorter than an element.

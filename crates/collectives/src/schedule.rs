@@ -111,6 +111,9 @@ pub struct Stage {
     pub parts: i64,
     /// How many pieces the range of a tree is sent in, one after another.
     pub chunks: u64,
+    /// Whether all that goes from one rank to another is one message, which is sent when the sender has all of it.
+    #[serde(default)]
+    pub merged: bool,
     pub trees: Vec<Tree>,
     pub bound: Bound,
     /// What the trees let each root distribute or collect if nothing but bandwidth limits, bytes a second.

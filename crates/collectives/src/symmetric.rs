@@ -48,14 +48,19 @@ pub struct Moved {
 /// The best that a few shapes together do. `None` where no numbering along axes fits the network.
 ///
 /// `enough` is the fullness for one tree a root that nobody can beat; the search ends where it is reached.
-pub fn best(vertices: usize, edges: &[Edge], ranks: &[usize], enough: f64) -> Option<Moved> {
-    let paths = Paths::new(vertices, edges, ranks);
+pub fn best(paths: &Paths, edges: &[Edge], ranks: &[usize], enough: f64) -> Option<Moved> {
     let most = MAX_TRANSFERS / (ranks.len() * ranks.len());
     let mut best: Option<(f64, Vec<(Shape, u64)>)> = None;
-    let factors = axes(&paths, vertices, edges);
+    let factors = axes(paths, edges);
     for extents in &factors {
-        let candidates: Vec<(Shape, Vec<u64>)> =
-            shapes(extents).filter_map(|shape| loads(&shape, &paths, edges.len()).map(|loads| (shape, loads))).collect();
+        let mut candidates: Vec<(Shape, Vec<u64>)> =
+            shapes(extents).filter_map(|shape| loads(&shape, paths, edges.len()).map(|loads| (shape, loads))).collect();
+        // Lines that the network has no links for fall back to neighbours; of equal loads the first is the flattest.
+        let mut index = 0;
+        while index < candidates.len() {
+            let is_known = candidates[..index].iter().any(|known| known.1 == candidates[index].1);
+            if is_known { drop(candidates.remove(index)) } else { index += 1 }
+        }
         let Some((fullness, chosen)) = mix(&candidates, edges, enough, most.min(MAX_SHAPES)) else { continue };
         let is_better = best.as_ref().is_none_or(|(known, _)| fullness < known * (1.0 - 1e-9));
         if is_better {
@@ -68,40 +73,74 @@ pub fn best(vertices: usize, edges: &[Edge], ranks: &[usize], enough: f64) -> Op
     let (fullness, chosen) = best?;
     let parts = chosen.iter().map(|(_, weight)| *weight as i64).sum();
     let trees = (0..ranks.len()).flat_map(|root| chosen.iter().map(move |(shape, weight)| (root, shape, *weight)));
-    let trees = trees.map(|(root, shape, weight)| tree(shape, root, weight as i64, &paths, ranks)).collect();
+    let trees = trees.map(|(root, shape, weight)| tree(shape, root, weight as i64, paths, ranks)).collect();
     Some(Moved { trees, parts, fullness })
 }
 
-/// Adds shapes one at a time, each time that after which loads are most even; the best beginning of that sequence.
+/// One tree a root in which every rank that has the data sends it on in every round, for numberings with few axes and
+/// with many: few messages, where all that goes from one rank to another is one.
+pub fn binomial(paths: &Paths, edges: &[Edge], ranks: &[usize]) -> Vec<Moved> {
+    let factors = axes(paths, edges);
+    let moved = |extents: &Vec<usize>| {
+        let shape = Shape { extents, order: (0..extents.len()).collect(), line: Line::Binomial };
+        let loads = loads(&shape, paths, edges.len())?;
+        let fullness = loads.iter().zip(edges).map(|(&load, edge)| load as f64 / edge.2 as f64).fold(0.0, f64::max);
+        let trees = (0..ranks.len()).map(|root| tree(&shape, root, 1, paths, ranks)).collect();
+        Some(Moved { trees, parts: 1, fullness })
+    };
+    // One axis is the least rounds, many are the shortest paths; between them there is little to win.
+    let mut found: Vec<Moved> = factors.iter().rev().filter_map(moved).take(1).collect();
+    found.extend(factors.iter().filter_map(moved).take(2));
+    found
+}
+
+/// Weights of the candidates: all equal, one alone, or what adding and removing one at a time from there makes better.
 fn mix<'a>(
     candidates: &[(Shape<'a>, Vec<u64>)],
     edges: &[Edge],
     enough: f64,
     most: usize,
 ) -> Option<(f64, Vec<(Shape<'a>, u64)>)> {
-    let mut total = vec![0u64; edges.len()];
-    let (mut sequence, mut best) = (Vec::new(), (f64::INFINITY, 0));
-    while sequence.len() < most && best.0 > enough * (1.0 + 1e-9) {
-        let after = |loads: &[u64]| {
-            let each = total.iter().zip(loads).zip(edges).map(|((sum, load), edge)| (sum + load) as f64 / edge.2 as f64);
-            each.fold((0.0f64, 0.0), |(largest, squares), full| (largest.max(full), squares + full * full))
-        };
-        let scores: Vec<_> = candidates.iter().map(|(_, loads)| after(loads)).collect();
-        // The largest load counts where only one more is wanted, evenness where there will be others.
-        let now = scores.iter().enumerate().min_by(|a, b| a.1.0.total_cmp(&b.1.0))?;
-        let count = sequence.len() as f64 + 1.0;
-        if now.1.0 / count < best.0 * (1.0 - 1e-9) {
-            best = (now.1.0 / count, sequence.len() + 1);
+    let count = candidates.len();
+    // All lines from neighbour to neighbour, both ways, along every axis first: even where axes are equally long.
+    let forwards = |shape: &Shape| shape.order.windows(2).all(|pair| (pair[0] + 1) % shape.order.len() == pair[1]);
+    let masks: [&dyn Fn(&Shape) -> bool; 3] = [
+        &|shape| forwards(shape) && shape.line != Line::Binomial && shape.line != Line::Star,
+        &|shape| forwards(shape) && shape.line != Line::Binomial,
+        &|_| true,
+    ];
+    let masked = masks.map(|mask| candidates.iter().map(|(shape, _)| u64::from(mask(shape))).collect::<Vec<u64>>());
+    let single = (0..count).map(|chosen| (0..count).map(|other| u64::from(other == chosen)).collect());
+    let starts = single.chain(masked);
+    let score = |weights: &Vec<u64>| fullness(candidates, weights, edges);
+    let fits = |weights: &Vec<u64>| (1..=most as u64).contains(&weights.iter().sum());
+    let start = starts.filter(fits).map(|weights| (score(&weights), weights));
+    let (mut best, mut weights) = start.min_by(|a, b| a.0.total_cmp(&b.0))?;
+    while best > enough * (1.0 + 1e-9) {
+        let moves = (0..count).flat_map(|changed| [1i64, -1].map(|step| (changed, step)));
+        let changed = moves.filter_map(|(changed, step)| {
+            let mut weights = weights.clone();
+            weights[changed] = weights[changed].checked_add_signed(step)?;
+            Some(weights)
+        });
+        let next = changed.filter(fits).map(|weights| (score(&weights), weights)).min_by(|a, b| a.0.total_cmp(&b.0));
+        match next.filter(|next| next.0 < best * (1.0 - 1e-9)) {
+            Some(better) => (best, weights) = better,
+            None => break,
         }
-        let even = scores.iter().enumerate().min_by(|a, b| a.1.1.total_cmp(&b.1.1))?.0;
-        let next = if now.1.0 / count <= best.0 { now.0 } else { even };
-        total.iter_mut().zip(&candidates[next].1).for_each(|(sum, load)| *sum += load);
-        sequence.push(next);
     }
-    let mut weights = vec![0u64; candidates.len()];
-    sequence[..best.1].iter().for_each(|&chosen| weights[chosen] += 1);
     let chosen = candidates.iter().zip(weights).filter(|(_, weight)| *weight > 0);
-    Some((best.0, chosen.map(|((shape, _), weight)| (shape.clone(), weight)).collect()))
+    Some((best, chosen.map(|((shape, _), weight)| (shape.clone(), weight)).collect()))
+}
+
+/// The most of a link's load by capacity, for one tree a root.
+fn fullness(candidates: &[(Shape, Vec<u64>)], weights: &[u64], edges: &[Edge]) -> f64 {
+    let parts: u64 = weights.iter().sum();
+    let used: Vec<(u64, &Vec<u64>)> =
+        weights.iter().zip(candidates).filter(|(weight, _)| **weight > 0).map(|(&weight, (_, loads))| (weight, loads)).collect();
+    let load = |link: usize| used.iter().map(|(weight, loads)| weight * loads[link]).sum::<u64>();
+    let full = (0..edges.len()).map(|link| load(link) as f64 / edges[link].2 as f64);
+    full.fold(0.0, f64::max) / parts as f64
 }
 
 /// All orders of up to three axes, the rotations of more, each with every kind of line.
@@ -121,7 +160,7 @@ fn shapes(extents: &[usize]) -> impl Iterator<Item = Shape<'_>> {
 
 /// How ranks may be numbered along axes: all products that neighbours allow on direct networks, else one axis, or systems
 /// as large as what is at one switch.
-fn axes(paths: &Paths, vertices: usize, edges: &[Edge]) -> Vec<Vec<usize>> {
+fn axes(paths: &Paths, edges: &[Edge]) -> Vec<Vec<usize>> {
     let ranks = paths.count;
     let mut found = Vec::new();
     if paths.is_direct {
@@ -130,7 +169,7 @@ fn axes(paths: &Paths, vertices: usize, edges: &[Edge]) -> Vec<Vec<usize>> {
         found.sort_by_key(|extents| std::cmp::Reverse(extents.len()));
         return found;
     }
-    let mut at_switch = vec![0usize; vertices];
+    let mut at_switch = vec![0usize; paths.rank_of.len()];
     for &(from, to, _) in edges {
         if paths.rank_of[from].is_some() && paths.rank_of[to].is_none() {
             at_switch[to] += 1;
@@ -163,16 +202,19 @@ fn products(rest: usize, begun: &mut Vec<usize>, found: &mut Vec<Vec<usize>>) {
 /// Whether consecutive ranks of every axis are linked, all of them.
 fn has_neighbours(paths: &Paths, extents: &[usize]) -> bool {
     let mut stride = 1;
+    let is_link = |from: usize, to: usize| paths.get(from, to).is_some_and(|path| path.len() == 1);
+
     extents.iter().rev().all(|&extent| {
         let (axis, step) = (extent, stride);
         stride *= extent;
-        let has_next = |rank: usize| rank / step % axis + 1 == axis || paths.get(rank, rank + step).is_some();
+        let has_next = |rank: usize| rank / step % axis + 1 == axis || is_link(rank, rank + step);
         (0..paths.count).all(has_next)
     })
 }
 
-/// Links between ranks that no other rank is on, by breadth-first search through switches.
-struct Paths {
+/// Paths between ranks, by breadth-first search: through switches, and through other ranks only where routers there pass
+/// messages on.
+pub struct Paths {
     count: usize,
     is_direct: bool,
     rank_of: Vec<Option<usize>>,
@@ -181,13 +223,14 @@ struct Paths {
 }
 
 impl Paths {
-    fn new(vertices: usize, edges: &[Edge], ranks: &[usize]) -> Paths {
+    /// Shortest paths from every rank to all others that it reaches.
+    pub fn new(vertices: usize, edges: &[Edge], ranks: &[usize], forwards: bool) -> Paths {
         let mut rank_of = vec![None; vertices];
         ranks.iter().enumerate().for_each(|(rank, &vertex)| rank_of[vertex] = Some(rank));
         let mut out = vec![Vec::new(); vertices];
         edges.iter().enumerate().for_each(|(number, edge)| out[edge.0].push((edge.1, number as u32)));
         let is_direct = edges.iter().all(|edge| rank_of[edge.0].is_some() && rank_of[edge.1].is_some());
-        let reached = ranks.iter().map(|&start| search(start, &out, edges, &rank_of)).collect();
+        let reached = ranks.iter().map(|&start| search(start, &out, edges, &rank_of, forwards)).collect();
         Paths { count: ranks.len(), is_direct, rank_of, reached }
     }
 
@@ -204,13 +247,14 @@ fn search(
     out: &[Vec<(usize, u32)>],
     edges: &[Edge],
     rank_of: &[Option<usize>],
+    forwards: bool,
 ) -> Vec<(u32, Vec<u32>)> {
     let mut distance = vec![usize::MAX; out.len()];
     let mut before: Vec<Vec<u32>> = vec![Vec::new(); out.len()];
     distance[start] = 0;
     let mut queue = std::collections::VecDeque::from([start]);
     while let Some(vertex) = queue.pop_front() {
-        if rank_of[vertex].is_some() && vertex != start {
+        if !forwards && rank_of[vertex].is_some() && vertex != start {
             continue;
         }
         for &(to, link) in &out[vertex] {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rand::{RngExt, SeedableRng};
 use weft_collectives::execute::Timed;
-use weft_collectives::{Collective, Fabric, Request, Schedule, compile, verify};
+use weft_collectives::{Collective, Fabric, Method, Request, Schedule, compile, verify};
 
 /// Two systems of four accelerators: fast inside, slow links between equal numbers.
 fn systems() -> Fabric {
@@ -24,21 +24,25 @@ fn systems() -> Fabric {
     Fabric::from_json(&text, "systems.json").unwrap()
 }
 
-fn compiled(fabric: &Fabric, collective: Collective, bytes: u64) -> Schedule {
-    compile(fabric, &Request { collective, bytes, element_bytes: 4, root: 2 }).unwrap()
+fn compiled(fabric: &Fabric, collective: Collective, bytes: u64, method: Method) -> Schedule {
+    compile(fabric, &Request { collective, bytes, element_bytes: 4, root: 2, method }).unwrap()
 }
 
 #[test]
 fn every_rank_has_what_the_definition_says_on_threads_and_in_virtual_time() {
     let machine = weft_machine::find("hgx-h100").unwrap();
     let described = Fabric::of_machine(&machine).unwrap();
-    for collective in Collective::ALL {
+    let methods = [Method::Throughput, Method::Latency];
+    let all = Collective::ALL.into_iter().flat_map(|collective| methods.map(|method| (collective, method)));
+    for (collective, method) in all.filter(|(collective, method)| !collective.has_root() || *method != Method::Latency) {
         // Neither the shards nor the trees divide 1009 elements evenly.
-        let schedule = Arc::new(compiled(&systems(), collective, 4 * 1009));
+        let schedule = Arc::new(compiled(&systems(), collective, 4 * 1009, method));
+        verify(&schedule).unwrap();
+        assert!(schedule.stages.iter().all(|stage| stage.merged == (method == Method::Latency)));
         let program = Timed::new(schedule, false, 2).unwrap();
         let seconds = weft_threads::run(8, &program, &weft_threads::Options::default()).unwrap();
         assert_eq!(seconds[0].len(), 2);
-        let schedule = Arc::new(compiled(&described, collective, 4 * 1009));
+        let schedule = Arc::new(compiled(&described, collective, 4 * 1009, method));
         let program = Timed::new(schedule.clone(), false, 1).unwrap();
         let placement = weft_sim::Placement::identity(schedule.fabric.ranks.len());
         weft_sim::run(&machine, &placement, &program, &weft_sim::Options::default()).unwrap();
@@ -47,7 +51,7 @@ fn every_rank_has_what_the_definition_says_on_threads_and_in_virtual_time() {
 
 #[test]
 fn a_wrong_schedule_gives_other_numbers() {
-    let mut schedule = compiled(&systems(), Collective::Allgather, 4096);
+    let mut schedule = compiled(&systems(), Collective::Allgather, 4096, Method::Throughput);
     let tree = &mut schedule.stages[0].trees[0];
     tree.start += 4;
     assert!(verify(&schedule).is_err());
@@ -106,8 +110,9 @@ fn mutate(schedule: &mut Schedule, random: &mut impl RngExt) -> &'static str {
 #[test]
 fn changed_schedules_are_refused_unless_they_are_still_right() {
     let mut random = rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(11);
-    let originals: Vec<Schedule> =
-        Collective::ALL.iter().map(|&collective| compiled(&systems(), collective, 4096)).collect();
+    let mut originals: Vec<Schedule> =
+        Collective::ALL.iter().map(|&collective| compiled(&systems(), collective, 4096, Method::Throughput)).collect();
+    originals.push(compiled(&systems(), Collective::Allreduce, 4096, Method::Latency));
     let (mut refused, mut accepted) = (0, 0);
     for round in 0..1000 {
         let original = &originals[round % originals.len()];
@@ -131,9 +136,9 @@ fn changed_schedules_are_refused_unless_they_are_still_right() {
 fn what_cannot_be_is_refused_in_a_sentence() {
     let fabric = systems();
     let refuse = |fabric: &Fabric, bytes: u64, root: usize, collective: Collective| {
-        compile(fabric, &Request { collective, bytes, element_bytes: 4, root }).unwrap_err().to_string()
+        compile(fabric, &Request { collective, bytes, element_bytes: 4, root, method: Method::Auto }).unwrap_err().to_string()
     };
-    let one = fabric.with_group(&[3], false).unwrap();
+    let one = fabric.with_group(&[3]).unwrap();
     assert!(refuse(&one, 4096, 0, Collective::Allgather).contains("a group of 1"));
     assert!(refuse(&fabric, 28, 0, Collective::Allreduce).contains("fewer than ranks"));
     assert!(refuse(&fabric, 30, 0, Collective::Broadcast).contains("whole ones"));
@@ -147,6 +152,6 @@ fn what_cannot_be_is_refused_in_a_sentence() {
     let slow = r#"{"nodes": 2, "links": [{"from": "node 0", "to": "node 1", "bandwidth": 0, "duplex": true}]}"#;
     let error = Fabric::from_json(slow, "slow.json").unwrap_err().to_string();
     assert!(error.starts_with("slow.json: link 0 ('node 0' to 'node 1'): expected a bandwidth above 0"), "{error}");
-    let error = fabric.with_group(&[1, 1], false).unwrap_err().to_string();
+    let error = fabric.with_group(&[1, 1]).unwrap_err().to_string();
     assert!(error.contains("twice"), "{error}");
 }

@@ -1,7 +1,7 @@
 //! Compiled collectives on many kinds of network: right by the verifier, at the certified optimum, and refused otherwise.
 
 use rand::{RngExt, SeedableRng};
-use weft_collectives::{Collective, Fabric, Link, Request, Schedule, compile, verify};
+use weft_collectives::{Collective, Fabric, Link, Method, Request, Schedule, compile, verify};
 use weft_machine::Topology;
 
 /// A network of `ranks` ranks and `switches` switches with links both ways: ends, bandwidth.
@@ -15,6 +15,7 @@ fn network(name: &str, ranks: usize, switches: usize, links: &[(usize, usize, f6
         ranks: (0..ranks).collect(),
         links: links.iter().flat_map(both).collect(),
         message_seconds: 1e-6,
+        forwards: false,
     }
 }
 
@@ -34,7 +35,7 @@ fn of_topology(name: &str, topology: &Topology, missing: Option<usize>) -> Fabri
         links.retain(|link| (link.from, link.to) != (gone.from, gone.to) && (link.from, link.to) != (gone.to, gone.from));
     }
     let vertices = (0..nodes + topology.switches()).map(|vertex| format!("v{vertex}")).collect();
-    Fabric { name: name.to_owned(), vertices, ranks: (0..nodes).collect(), links, message_seconds: 1e-6 }
+    Fabric { name: name.to_owned(), vertices, ranks: (0..nodes).collect(), links, message_seconds: 1e-6, forwards: false }
 }
 
 /// Systems of eight accelerators with a fast switch inside, and a switch for every rail outside.
@@ -62,7 +63,7 @@ fn random(seed: u64, vertices: usize) -> Fabric {
 }
 
 fn compiled(fabric: &Fabric, collective: Collective) -> Schedule {
-    let request = Request { collective, bytes: 1 << 20, element_bytes: 4, root: 1 };
+    let request = Request { collective, bytes: 1 << 20, element_bytes: 4, root: 1, method: Method::Throughput };
     let schedule = compile(fabric, &request).unwrap_or_else(|error| panic!("{}: {error}", fabric.name));
     verify(&schedule).unwrap_or_else(|error| panic!("{} {}: {error}", fabric.name, collective.name()));
     schedule

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use weft_collectives::{Collective, CollectiveError, Fabric, Request, Schedule, compile, verify};
+use weft_collectives::{Collective, CollectiveError, Fabric, Method, Request, Schedule, compile, verify};
 
 use crate::errors::{launch_error, usage};
 use crate::interruptible::interruptible;
@@ -13,8 +13,6 @@ use crate::machine::PyMachine;
 #[pyclass(name = "Fabric", module = "weft._core", frozen)]
 pub struct PyFabric {
     fabric: Arc<Fabric>,
-    /// Whether nodes that do not take part pass data on.
-    forwards: bool,
 }
 
 #[pymethods]
@@ -23,20 +21,20 @@ impl PyFabric {
     #[staticmethod]
     fn of_machine(machine: &PyMachine) -> PyResult<PyFabric> {
         let fabric = Fabric::of_machine(&machine.0).map_err(usage)?;
-        Ok(PyFabric { fabric: Arc::new(fabric), forwards: machine.0.topology.is_direct() })
+        Ok(PyFabric { fabric: Arc::new(fabric) })
     }
 
     /// The network whose JSON `text` is; `path` is what messages call it. Raises UsageError.
     #[staticmethod]
     fn parse(text: &str, path: &str) -> PyResult<PyFabric> {
         let fabric = Fabric::from_json(text, path).map_err(usage)?;
-        Ok(PyFabric { fabric: Arc::new(fabric), forwards: false })
+        Ok(PyFabric { fabric: Arc::new(fabric) })
     }
 
     /// The same network with these nodes only, as ranks in this order. Raises UsageError.
     fn with_group(&self, nodes: Vec<usize>) -> PyResult<PyFabric> {
-        let fabric = self.fabric.with_group(&nodes, self.forwards).map_err(usage)?;
-        Ok(PyFabric { fabric: Arc::new(fabric), forwards: self.forwards })
+        let fabric = self.fabric.with_group(&nodes).map_err(usage)?;
+        Ok(PyFabric { fabric: Arc::new(fabric) })
     }
 
     /// What people call it.
@@ -144,11 +142,22 @@ impl PyCollectiveSchedule {
         self.0.stages.iter().map(|stage| stage.trees.len()).sum()
     }
 
+    /// Whether all that goes from one rank to another is one message, in every stage.
+    #[getter]
+    fn merged(&self) -> bool {
+        self.0.stages.iter().all(|stage| stage.merged)
+    }
+
     /// Of each stage: what it does, pieces of a tree's bytes, rate and its bound in bytes a second of each root, and the
-    /// vertices of the cut that certifies it.
+    /// vertices on the smaller side of the cut that certifies it.
     #[getter]
     fn stages(&self) -> Vec<(&'static str, u64, f64, f64, Vec<&str>)> {
-        let names = |cut: &[usize]| cut.iter().map(|&vertex| self.0.fabric.vertices[vertex].as_str()).collect();
+        let vertices = &self.0.fabric.vertices;
+        let names = |cut: &[usize]| -> Vec<&str> {
+            let is_smaller = cut.len() <= vertices.len() / 2;
+            let shown = (0..vertices.len()).filter(|vertex| cut.binary_search(vertex).is_ok() == is_smaller);
+            shown.map(|vertex| vertices[vertex].as_str()).collect()
+        };
         let stages = self.0.stages.iter();
         stages
             .map(|stage| {
@@ -187,9 +196,10 @@ pub fn collectives() -> Vec<&'static str> {
     Collective::ALL.map(Collective::name).to_vec()
 }
 
-/// Compiles a collective of `bytes` bytes for a network. Raises UsageError.
+/// Compiles a collective of `bytes` bytes for a network. `method` is `auto` for what is predicted to be fastest,
+/// `throughput`, or `latency`. Raises UsageError.
 #[pyfunction]
-#[pyo3(signature = (fabric, collective, bytes, element_bytes = 4, root = 0))]
+#[pyo3(signature = (fabric, collective, bytes, element_bytes = 4, root = 0, method = "auto"))]
 pub fn compile_collective(
     py: Python<'_>,
     fabric: &PyFabric,
@@ -197,13 +207,18 @@ pub fn compile_collective(
     bytes: u64,
     element_bytes: u64,
     root: usize,
+    method: &str,
 ) -> PyResult<PyCollectiveSchedule> {
     let collective = *Collective::ALL
         .iter()
         .find(|known| known.name() == collective)
         .ok_or_else(|| usage(format!("no collective is called {collective}; there are {}", collectives().join(", "))))?;
+    let method = *Method::ALL
+        .iter()
+        .find(|known| known.name() == method)
+        .ok_or_else(|| usage(format!("no method is called {method}; there are {}", Method::ALL.map(Method::name).join(", "))))?;
     let network = fabric.fabric.clone();
-    let request = Request { collective, bytes, element_bytes, root };
+    let request = Request { collective, bytes, element_bytes, root, method };
     let schedule: Result<Schedule, CollectiveError> = interruptible(py, move |_| compile(&network, &request))?;
     schedule.map(|schedule| PyCollectiveSchedule(Arc::new(schedule))).map_err(usage)
 }

@@ -1,0 +1,112 @@
+"""Collectives in `weft compile` and `weft verify`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from weft.cli import outputs
+
+if TYPE_CHECKING:
+    from weft._core import CollectiveSchedule
+
+
+def is_compiled(pattern: str, length: str | None) -> bool:
+    """Whether `weft compile` is asked for a collective.
+
+    Raises
+    ------
+    UsageError
+        For one without a length, and for a length of a pattern.
+    """
+    from weft._core import UsageError
+    from weft.conset import collectives
+    from weft.inputs import quoted
+
+    is_collective = pattern in collectives.names()
+    if is_collective and length is None:
+        raise UsageError(f"{pattern}: expected the length of its buffer: --bytes 1M, say")
+    if not is_collective and length is not None:
+        known = ", ".join(collectives.names())
+        raise UsageError(f"--bytes is of a collective ({known}); '{quoted(pattern)}' is none, its length is --words")
+    return is_collective
+
+
+def compile(
+    collective: str, on: str, length: str | None, nodes: str | None, root: int, element: int, output: Path | None,
+    force: bool,
+) -> None:  # fmt: skip
+    """Compile a collective, print its figures, write it where that is asked for."""
+    from weft.conset import collectives
+    from weft.files import deliver
+
+    outputs.check(output, (".json",), force=force)
+    group = None if nodes is None else _group(nodes)
+    compiled = collectives.compile(collective, on, length or "", nodes=group, root=root, element_bytes=element)
+    _summary(compiled.schedule)
+    if output is not None:
+        deliver(collectives.content(compiled.schedule), output)
+        typer.echo(f"written to {output}")
+
+
+def _group(nodes: str) -> list[int]:
+    from weft.launch.ranges import parse
+
+    # In the order in which they are named: it is that of the ranks.
+    return [node for part in nodes.split(",") for node in parse(part, "nodes", "one")]
+
+
+def _summary(schedule: CollectiveSchedule) -> None:
+    from weft import units
+
+    of_root = f" with root {schedule.root}" if schedule.root is not None else ""
+    typer.echo(
+        f"{schedule.collective}{of_root} on {schedule.machine}: {schedule.ranks:,} ranks, "
+        f"{units.length(schedule.bytes)}, {schedule.trees:,} trees"
+    )
+    optimum = schedule.bytes / schedule.bound_seconds
+    typer.echo(f"  predicted           {units.seconds(schedule.predicted_seconds)}")
+    typer.echo(f"    at least          {units.seconds(schedule.bound_seconds)}  (bandwidth out of the cut alone)")
+    typer.echo(f"  bandwidth           {units.rate(optimum * schedule.efficiency)}  (buffer by time, for long buffers)")
+    typer.echo(f"    at most           {units.rate(optimum)}  (certified; {schedule.efficiency:.2%} of it is reached)")
+    for operation, chunks, rate, bound, cut in schedule.stages:
+        typer.echo(
+            f"  {operation:<19} {units.rate(rate)} a root of at most {units.rate(bound)}, {chunks} chunks a tree"
+        )
+        typer.echo(f"    limited by        {_cut(cut)}")
+
+
+def _cut(cut: list[str]) -> str:
+    """The smallest description of a cut: its vertices, or how many."""
+    shown = ", ".join(cut[:4])
+    return f"what crosses between {shown}{f' and {len(cut) - 4:,} more' if len(cut) > 4 else ''} and the rest"
+
+
+def is_one(path: Path) -> bool:
+    """Whether a file has a compiled collective."""
+    from weft.conset import collectives
+
+    return collectives.is_one(path)
+
+
+def verify(path: Path, pattern: str | None) -> None:
+    """Verify the file of a compiled collective; with `pattern`, also that it is that collective.
+
+    Raises
+    ------
+    UsageError
+        For one that breaks a rule or is another.
+    """
+    from weft._core import UsageError
+    from weft.conset import collectives
+    from weft.inputs import path_shown, quoted
+
+    schedule = collectives.read(path)
+    if pattern is not None and pattern != schedule.collective:
+        raise UsageError(f"{path_shown(path)}: refused: it is of {schedule.collective}, not '{quoted(pattern)}'")
+    typer.echo(
+        f"verified: {schedule.collective} on {schedule.machine}, {schedule.ranks:,} ranks, {schedule.trees:,} trees, "
+        f"{schedule.efficiency:.2%} of the certified optimum"
+    )
