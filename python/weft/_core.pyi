@@ -402,9 +402,13 @@ class CollectiveSchedule:
         """Trees of all stages."""
 
     @property
+    def merged(self) -> bool:
+        """Whether all that goes from one rank to another is one message, in every stage."""
+
+    @property
     def stages(self) -> list[tuple[str, int, float, float, list[str]]]:
         """Of each stage: what it does, pieces of a tree's bytes, rate and its bound in bytes a second of each root, and
-        the vertices of the cut that certifies it."""
+        the vertices on the smaller side of the cut that certifies it."""
 
     def simulate(self, machine: Machine, phantom: bool = True) -> float:
         """Executes it in virtual time on the machine that it was compiled for: seconds. Raises UsageError, RunError."""
@@ -422,9 +426,10 @@ def collectives() -> list[str]:
     """
 
 def compile_collective(
-    fabric: Fabric, collective: str, bytes: int, element_bytes: int = 4, root: int = 0
+    fabric: Fabric, collective: str, bytes: int, element_bytes: int = 4, root: int = 0, method: str = "auto"
 ) -> CollectiveSchedule:
-    """Compiles a collective of `bytes` bytes for a network. Raises UsageError.
+    """Compiles a collective of `bytes` bytes for a network. `method` is `auto` for what is predicted to be fastest,
+    `throughput`, or `latency`. Raises UsageError.
 
     >>> from weft._core import Fabric, compile_collective
     >>> compile_collective(Fabric.of_machine(weft.machine("hgx-h100")), "allreduce", 1 << 20)

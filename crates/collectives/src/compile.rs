@@ -258,32 +258,45 @@ fn distribute(fabric: &Fabric, roots: &[usize]) -> Result<Vec<Distribution>, Col
         return Ok(vec![exact(fabric, &edges, &roots, cut)?]);
     }
     let share = |cut: &Cut, fullness: f64| cut.inside as f64 / cut.exit as f64 / fullness;
+    let is_small = ranks.len() <= EXACT_RANKS;
+    let satisfied = if is_small { 1.0 - 1e-9 } else { NEAR };
     let paths = Paths::new(vertices, &edges, ranks, fabric.forwards);
     let mut cut = bound::local(vertices, &edges, ranks, &roots);
-    let moved = symmetric::best(&paths, &edges, ranks, cut.inside as f64 / cut.exit as f64);
-    if moved.as_ref().is_none_or(|moved| share(&cut, moved.fullness) < 1.0 - 1e-9) {
-        cut = bottleneck(vertices, &edges, ranks, &roots);
+    let mut found: Vec<(Moved, bool)> = Vec::new();
+    let mut fullness = f64::INFINITY;
+    if let Some(moved) = symmetric::best(&paths, &edges, ranks, cut.inside as f64 / cut.exit as f64) {
+        fullness = moved.fullness;
+        found.push((moved, false));
     }
-    let distribution = |trees, parts, merged| Distribution { trees, parts, cut: cut.clone(), merged };
-    let merged = symmetric::binomial(&paths, &edges, ranks).into_iter();
-    let mut found: Vec<Distribution> = merged.map(|moved| distribution(moved.trees, moved.parts, true)).collect();
-    let mut reached = 0.0f64;
-    if let Some(Moved { trees, parts, fullness }) = moved {
-        reached = share(&cut, fullness);
-        found.push(distribution(trees, parts, false));
-    }
-    if reached < 1.0 - 1e-9 && vertices == ranks.len() {
-        let parts = (symmetric::MAX_TRANSFERS / (roots.len() * ranks.len())).clamp(1, 4);
-        if let Some((trees, fullness)) = greedy::grow(&Logical::new(vertices, &edges), &roots, parts) {
-            reached = reached.max(share(&cut, fullness));
-            found.push(distribution(trees, parts as i64, false));
+    if share(&cut, fullness) < satisfied && vertices == ranks.len() {
+        let most = symmetric::MAX_TRANSFERS / (roots.len() * ranks.len());
+        let parts = parts(&edges, &cut).min(most.clamp(1, 8) as i64);
+        if let Some((trees, grown)) = greedy::grow(&Logical::new(vertices, &edges), &roots, parts as usize) {
+            fullness = fullness.min(grown);
+            found.push((Moved { trees, parts, fullness: grown }, false));
         }
     }
-    let is_exact = ranks.len() <= EXACT_RANKS || ranks.len() <= MAX_EXACT_RANKS && reached < NEAR || found.is_empty();
-    if reached < 1.0 - 1e-9 && is_exact {
+    // The cuts that need no flow may be above the optimum, but what is near them is near it.
+    if share(&cut, fullness) < satisfied {
+        cut = bottleneck(vertices, &edges, ranks, &roots);
+    }
+    let reached = share(&cut, fullness);
+    let is_near = reached >= NEAR || !found.is_empty() && ranks.len() > MAX_EXACT_RANKS;
+    found.extend(symmetric::binomial(&paths, &edges, ranks).into_iter().map(|moved| (moved, true)));
+    let distribution = |(moved, merged): (Moved, bool)| {
+        Distribution { trees: moved.trees, parts: moved.parts, cut: cut.clone(), merged }
+    };
+    let mut found: Vec<Distribution> = found.into_iter().map(distribution).collect();
+    if reached < 1.0 - 1e-9 && (is_small || !is_near) {
         found.push(exact(fabric, &edges, &roots, cut)?);
     }
     Ok(found)
+}
+
+/// How many trees of equal capacity each root has at the optimum.
+fn parts(edges: &[Edge], cut: &Cut) -> i64 {
+    let exit = cut.exit / gcd(cut.exit, cut.inside);
+    exit / edges.iter().map(|edge| edge.2).fold(exit, gcd)
 }
 
 /// As much as the cut allows: switches split off, trees packed.

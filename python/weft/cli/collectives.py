@@ -12,6 +12,9 @@ from weft.cli import outputs
 if TYPE_CHECKING:
     from weft._core import CollectiveSchedule
 
+_NEAR = 0.99
+"""Below this part of the optimum it is said what reaches it."""
+
 
 def is_compiled(pattern: str, length: str | None) -> bool:
     """Whether `weft compile` is asked for a collective.
@@ -35,19 +38,39 @@ def is_compiled(pattern: str, length: str | None) -> bool:
 
 
 def compile(
-    collective: str, on: str, length: str | None, nodes: str | None, root: int, element: int, output: Path | None,
+    collective: str,
+    on: str,
+    length: str | None,
+    nodes: str | None,
+    root: int,
+    element: int,
+    method: str,
+    output: Path | None,
     force: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Compile a collective, print its figures, write it where that is asked for."""
+    from weft import units
     from weft.conset import collectives
     from weft.files import deliver
 
     outputs.check(output, (".json",), force=force)
     group = None if nodes is None else _group(nodes)
-    compiled = collectives.compile(collective, on, length or "", nodes=group, root=root, element_bytes=element)
-    _summary(compiled.schedule)
+
+    def compiled(method: str) -> CollectiveSchedule:
+        return collectives.compile(
+            collective, on, length or "", nodes=group, root=root, element_bytes=element, method=method
+        ).schedule
+
+    schedule = compiled(method)
+    _summary(schedule)
+    if method == "auto" and schedule.efficiency < _NEAR:
+        others = compiled("throughput")
+        typer.echo(
+            f"  --method throughput {others.efficiency:.2%} of the certified optimum for long buffers; this one "
+            f"{units.seconds(others.predicted_seconds)}"
+        )
     if output is not None:
-        deliver(collectives.content(compiled.schedule), output)
+        deliver(collectives.content(schedule), output)
         typer.echo(f"written to {output}")
 
 

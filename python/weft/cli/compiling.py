@@ -52,6 +52,14 @@ class CompilerName(enum.StrEnum):
     APR = "apr"
 
 
+class Method(enum.StrEnum):
+    """What a collective should be good at."""
+
+    AUTO = "auto"
+    THROUGHPUT = "throughput"
+    LATENCY = "latency"
+
+
 class Shown(enum.StrEnum):
     """How a schedule is shown."""
 
@@ -89,6 +97,12 @@ def compile(
     element: Annotated[
         int, typer.Option("--element", min=1, help="Of a collective: bytes of an element; none is divided.")
     ] = 4,
+    method: Annotated[
+        Method,
+        typer.Option(
+            "--method", help="Of a collective: for long buffers, for short ones, or what is faster by the model."
+        ),
+    ] = Method.AUTO,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the schedule here (.json).")] = None,
     resume: outputs.Resume = False,
     force: outputs.Force = False,
@@ -143,7 +157,7 @@ def compile(
     if on is None:
         raise UsageError("expected a machine: --on iwarp64, say (weft machines lists them)")
     if collectives.is_compiled(pattern, bytes):
-        collectives.compile(pattern, on, bytes, nodes, root, element, output, force)
+        collectives.compile(pattern, on, bytes, nodes, root, element, method.value, output, force)
         return
     outputs.check_choice(resume, force)
     outputs.check(output, (".json",), force=force)

@@ -156,6 +156,7 @@ def compile(
     nodes: Sequence[int] | None = None,
     root: int = 0,
     element_bytes: int = 4,
+    method: str = "auto",
 ) -> Collective:
     """Compile a collective, and verify it.
 
@@ -174,6 +175,9 @@ def compile(
         The rank that broadcasts or gets the sum.
     element_bytes
         Bytes of an element; none is divided.
+    method
+        `throughput`: trees at the certified optimum, for long buffers. `latency`: few messages, each with all that goes
+        from one rank to another. `auto`: whatever is predicted to take least.
 
     Raises
     ------
@@ -192,7 +196,7 @@ def compile(
     length = bytes if isinstance(bytes, int) else units.parse_length(bytes, "bytes")
     if length < 0 or root < 0 or element_bytes < 0:
         raise UsageError(f"bytes {length}, root {root}, element bytes {element_bytes}: expected numbers of at least 0")
-    schedule = _core.compile_collective(network, collective, length, element_bytes, root)
+    schedule = _core.compile_collective(network, collective, length, element_bytes, root, method)
     schedule.verify()
     return Collective(schedule, described)
 

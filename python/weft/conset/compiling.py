@@ -48,6 +48,7 @@ def compile(
     nodes: Sequence[int] | None = None,
     root: int = 0,
     element_bytes: int = 4,
+    method: str = "auto",
 ) -> Collective: ...
 
 
@@ -72,6 +73,7 @@ def compile(
     nodes: Sequence[int] | None = None,
     root: int = 0,
     element_bytes: int = 4,
+    method: str = "auto",
 ) -> Schedule | Collective:
     """Compile a connection set for a machine: phases, routes, times, and lower bounds with certificates.
 
@@ -100,7 +102,7 @@ def compile(
         Whether the words of a connection may be divided among phases.
     progress
         Called with what is done, the share of the effort spent, and phases and seconds of the best so far.
-    on, bytes, nodes, root, element_bytes
+    on, bytes, nodes, root, element_bytes, method
         Of a collective, as for :func:`weft.conset.collectives.compile`.
 
     Returns
@@ -123,16 +125,18 @@ def compile(
     >>> compile("allreduce", on="hgx-h100", bytes="1M").schedule.ranks
     8
     """
-    machine = machine if machine is not None else on
-    if machine is None:
+    chosen = machine if machine is not None else on
+    if chosen is None:
         raise UsageError("expected a machine: compile('hypercube', 'iwarp64'), or on='rail-h100' for a collective")
     if bytes is not None:
         from weft.conset import collectives
 
-        return collectives.compile(str(pattern), machine, bytes, nodes=nodes, root=root, element_bytes=element_bytes)
+        return collectives.compile(
+            str(pattern), chosen, bytes, nodes=nodes, root=root, element_bytes=element_bytes, method=method
+        )
     if isinstance(pattern, str) and pattern in _core.collectives():
         raise UsageError(f"{pattern} is a collective: say how long its buffer is, bytes='1M' for example")
-    described = machine if isinstance(machine, Machine) else catalogue.machine(machine)
+    described = chosen if isinstance(chosen, Machine) else catalogue.machine(chosen)
     connections = (
         pattern if isinstance(pattern, ConnectionSet) else find_pattern(pattern, described, words=words, seed=seed)
     )
