@@ -13,6 +13,9 @@ pub const MAX_TRANSFERS: usize = 1 << 23;
 /// Of each root, at most so many different trees.
 const MAX_SHAPES: usize = 24;
 
+/// So many shapes are mixed where they are dealt to classes of roots.
+const MAX_DEALT: usize = 96;
+
 /// How a tree goes along one axis, from the coordinate of its root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Line {
@@ -49,32 +52,84 @@ pub struct Moved {
 ///
 /// `enough` is the fullness for one tree a root that nobody can beat; the search ends where it is reached.
 pub fn best(paths: &Paths, edges: &[Edge], ranks: &[usize], enough: f64) -> Option<Moved> {
-    let most = MAX_TRANSFERS / (ranks.len() * ranks.len());
-    let mut best: Option<(f64, Vec<(Shape, u64)>)> = None;
+    let most = (MAX_TRANSFERS / (ranks.len() * ranks.len())).min(MAX_SHAPES);
+    let mut best: Option<(f64, Deal)> = None;
     let factors = axes(paths, edges);
     for extents in &factors {
-        let mut candidates: Vec<(Shape, Vec<u64>)> =
-            shapes(extents).filter_map(|shape| loads(&shape, paths, edges.len()).map(|loads| (shape, loads))).collect();
-        // Lines that the network has no links for fall back to neighbours; of equal loads the first is the flattest.
-        let mut index = 0;
-        while index < candidates.len() {
-            let is_known = candidates[..index].iter().any(|known| known.1 == candidates[index].1);
-            if is_known { drop(candidates.remove(index)) } else { index += 1 }
+        let candidates = candidates(extents, paths, edges);
+        let few = mix(&candidates, edges, enough, most).map(|(fullness, chosen)| (fullness, vec![chosen]));
+        let many = few.as_ref().is_none_or(|few| few.0 > enough * (1.0 + 1e-3)).then(|| dealt(&candidates, paths, edges, enough, most));
+        for (fullness, deal) in few.into_iter().chain(many.flatten()) {
+            if best.as_ref().is_none_or(|(known, _)| fullness < known * (1.0 - 1e-9)) {
+                best = Some((fullness, deal));
+            }
         }
-        let Some((fullness, chosen)) = mix(&candidates, edges, enough, most.min(MAX_SHAPES)) else { continue };
-        let is_better = best.as_ref().is_none_or(|(known, _)| fullness < known * (1.0 - 1e-9));
-        if is_better {
-            best = Some((fullness, chosen));
-        }
-        if fullness <= enough * (1.0 + 1e-9) {
+        if best.as_ref().is_some_and(|(fullness, _)| *fullness <= enough * (1.0 + 1e-9)) {
             break;
         }
     }
-    let (fullness, chosen) = best?;
-    let parts = chosen.iter().map(|(_, weight)| *weight as i64).sum();
-    let trees = (0..ranks.len()).flat_map(|root| chosen.iter().map(move |(shape, weight)| (root, shape, *weight)));
+    let (fullness, deal) = best?;
+    let parts = deal[0].iter().map(|(_, weight)| *weight as i64).sum();
+    let trees = (0..ranks.len()).flat_map(|root| hand(&deal, root).iter().map(move |(shape, weight)| (root, shape, *weight)));
     let trees = trees.map(|(root, shape, weight)| tree(shape, root, weight as i64, paths, ranks)).collect();
     Some(Moved { trees, parts, fullness })
+}
+
+/// Shapes with weights for each class of roots; the weights of every class have the same sum.
+type Deal<'a> = Vec<Vec<(Shape<'a>, u64)>>;
+
+/// The shapes of a root: neighbours along every axis are of different classes.
+fn hand<'a, 'b>(deal: &'b Deal<'a>, root: usize) -> &'b [(Shape<'a>, u64)] {
+    let (mut rest, mut sum) = (root, 0);
+    for extent in deal[0][0].0.extents.iter().rev() {
+        sum += rest % extent;
+        rest /= extent;
+    }
+    &deal[sum % deal.len()]
+}
+
+/// Shapes whose loads differ, the flattest first: lines that the network has no links for fall back to neighbours.
+fn candidates<'a>(extents: &'a [usize], paths: &Paths, edges: &[Edge]) -> Vec<(Shape<'a>, Vec<u64>)> {
+    let mut candidates: Vec<(Shape, Vec<u64>)> = Vec::new();
+    for shape in shapes(extents) {
+        if let Some(loads) = loads(paths, edges.len(), |_| vec![(&shape, 1)])
+            && candidates.iter().all(|known| known.1 != loads)
+        {
+            candidates.push((shape, loads));
+        }
+    }
+    candidates
+}
+
+/// More shapes than one root may have trees, dealt to classes of roots so that all together have them in proportion.
+fn dealt<'a>(
+    candidates: &[(Shape<'a>, Vec<u64>)],
+    paths: &Paths,
+    edges: &[Edge],
+    enough: f64,
+    most: usize,
+) -> Option<(f64, Deal<'a>)> {
+    let (_, chosen) = mix(candidates, edges, enough, MAX_DEALT)?;
+    let total: u64 = chosen.iter().map(|(_, weight)| weight).sum();
+    let classes = total.div_ceil(most as u64) as usize;
+    // Each in its turn, as often as its weight says: the k-th of a shape comes (k + 1/2) / weight of the way.
+    let mut sequence: Vec<(f64, &Shape)> = chosen
+        .iter()
+        .flat_map(|(shape, weight)| {
+            let count = (*weight as f64 * (classes * most) as f64 / total as f64).ceil() as usize;
+            (0..count).map(move |turn| ((turn as f64 + 0.5) / count as f64, shape))
+        })
+        .collect();
+    sequence.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let skipped = sequence.len() as f64 / (classes * most) as f64;
+    let taken = (0..classes * most).map(|index| sequence[(index as f64 * skipped) as usize].1);
+    let mut deal: Deal = vec![Vec::new(); classes];
+    for (index, shape) in taken.enumerate() {
+        deal[index % classes].push((shape.clone(), 1));
+    }
+    let loads = loads(paths, edges.len(), |root| hand(&deal, root).iter().map(|(shape, weight)| (shape, *weight)).collect())?;
+    let full = loads.iter().zip(edges).map(|(&load, edge)| load as f64 / edge.2 as f64).fold(0.0, f64::max);
+    Some((full / most as f64, deal))
 }
 
 /// One tree a root in which every rank that has the data sends it on in every round, for numberings with few axes and
@@ -83,7 +138,7 @@ pub fn binomial(paths: &Paths, edges: &[Edge], ranks: &[usize]) -> Vec<Moved> {
     let factors = axes(paths, edges);
     let moved = |extents: &Vec<usize>| {
         let shape = Shape { extents, order: (0..extents.len()).collect(), line: Line::Binomial };
-        let loads = loads(&shape, paths, edges.len())?;
+        let loads = loads(paths, edges.len(), |_| vec![(&shape, 1)])?;
         let fullness = loads.iter().zip(edges).map(|(&load, edge)| load as f64 / edge.2 as f64).fold(0.0, f64::max);
         let trees = (0..ranks.len()).map(|root| tree(&shape, root, 1, paths, ranks)).collect();
         Some(Moved { trees, parts: 1, fullness })
@@ -335,11 +390,17 @@ fn line(kind: Line, start: usize, extent: usize, has: impl Fn(usize, usize) -> b
     steps.extend((0..down).map(|offset| (at(extent - offset), at(extent - offset - 1))));
 }
 
-/// How many transfers of all roots' trees together cross each link.
-fn loads(shape: &Shape, paths: &Paths, links: usize) -> Option<Vec<u64>> {
+/// How many transfers of all roots' trees together cross each link; `of` says which shapes a root has, and how often.
+fn loads<'a, 'b: 'a>(
+    paths: &Paths,
+    links: usize,
+    of: impl Fn(usize) -> Vec<(&'a Shape<'b>, u64)>,
+) -> Option<Vec<u64>> {
     let mut loads = vec![0; links];
     for root in 0..paths.count {
-        walk(shape, root, paths, |_, _, path| path.iter().for_each(|&link| loads[link as usize] += 1))?;
+        for (shape, weight) in of(root) {
+            walk(shape, root, paths, |_, _, path| path.iter().for_each(|&link| loads[link as usize] += weight))?;
+        }
     }
     Some(loads)
 }

@@ -86,6 +86,16 @@ fn direct_networks_are_used_fully() {
 }
 
 #[test]
+fn more_ranks_than_are_packed_get_trees_along_axes() {
+    // Axes of unequal length need shapes in proportions that one root alone has too few trees for.
+    let torus = of_topology("torus", &Topology::Torus { extents: vec![8, 4, 4] }, None);
+    let schedule = compiled(&torus, Collective::Allgather);
+    assert!(schedule.efficiency() > 0.99, "{}", schedule.efficiency());
+    let trees = &schedule.stages[0].trees;
+    assert!(trees.iter().all(|tree| tree.transfers.len() == 127) && trees.len() <= 24 * 128);
+}
+
+#[test]
 fn switched_networks_are_used_fully() {
     expect_optimal(&rails(2));
     expect_optimal(&of_topology("crossbar", &Topology::Crossbar { nodes: 6 }, None));
