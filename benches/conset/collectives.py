@@ -1,10 +1,10 @@
 """Allreduce by compiled trees in virtual time, beside the algorithms of MPI libraries on the same described machines.
 
 On rail-h100 (256 accelerators) and on slices of tpu-v4, which are tori of their own. Each length is compiled with
-`method="auto"` and executed by the simulator, whose messages take the machine's own routes and contend for its links; the
-baselines are weft's own collectives (ring, recursive doubling, Rabenseifner's) with rank r on node r, so the ring of a
-torus follows rank numbers, not a snake. Swing and two-level algorithms are not among them. Virtual time is the same in
-every run, so there are no intervals.
+`method="auto"` and executed by the simulator, whose messages take the machine's own routes and contend for its links.
+The baselines are weft's own collectives (ring, recursive doubling, Rabenseifner's) with rank r on node r, so the ring of
+a torus follows rank numbers, not a snake. Swing and two-level algorithms are not among them. Virtual time is the same
+in every run, so there are no intervals.
 """
 
 from __future__ import annotations

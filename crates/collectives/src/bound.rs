@@ -32,14 +32,16 @@ const MAX_CAPACITY: f64 = 1e9;
 /// too small; else rounded down to thousandths of the smallest one, which loses at most a part in 1024.
 pub fn capacities(fabric: &Fabric) -> Result<(Vec<i64>, f64), CollectiveError> {
     let speeds = || fabric.links.iter().map(|link| link.bandwidth);
-    let (slowest, fastest) = speeds().fold((f64::INFINITY, 0.0f64), |(low, high), speed| (low.min(speed), high.max(speed)));
+    let (slowest, fastest) =
+        speeds().fold((f64::INFINITY, 0.0f64), |(low, high), speed| (low.min(speed), high.max(speed)));
     if fastest / slowest * 1024.0 > MAX_CAPACITY {
         return Err(CollectiveError::new(format!(
             "the fastest link ({fastest:.3e} B/s) is more than a million times the slowest ({slowest:.3e} B/s); \
              leave out links that carry nothing to speak of"
         )));
     }
-    let is_multiple = |unit: f64| speeds().all(|speed| (speed / unit - (speed / unit).round()).abs() <= speed / unit * 1e-7);
+    let is_multiple =
+        |unit: f64| speeds().all(|speed| (speed / unit - (speed / unit).round()).abs() <= speed / unit * 1e-7);
     let exact = (1..=360).map(|parts| slowest / f64::from(parts)).find(|&unit| is_multiple(unit));
     let unit = exact.unwrap_or(slowest / 1024.0);
     let whole = |speed: f64| if exact.is_some() { (speed / unit).round() } else { (speed / unit).floor() };
@@ -91,7 +93,7 @@ fn scale(network: &mut FlowNetwork, edges: &[Edge], numbers: &[usize], supplies:
     supplies.iter().for_each(|&number| network.set(number, cut.exit));
 }
 
-/// The best of the cuts that leave out one rank, or a switch with the ranks at it: found without any flow.
+/// The best of the cuts that leave out one rank, or a switch with the ranks at it: computed without any flow.
 pub fn local(vertices: usize, edges: &[Edge], ranks: &[usize], roots: &[usize]) -> Cut {
     let mut entering = vec![0i64; vertices];
     edges.iter().for_each(|&(_, to, capacity)| entering[to] += capacity);
@@ -148,7 +150,9 @@ mod tests {
             let vertices: usize = random.random_range(3..8);
             let ranks: Vec<usize> = (0..random.random_range(2..vertices)).collect();
             let edges: Vec<Edge> = (0..random.random_range(4..24))
-                .map(|_| (random.random_range(0..vertices), random.random_range(0..vertices), random.random_range(1..9)))
+                .map(|_| {
+                    (random.random_range(0..vertices), random.random_range(0..vertices), random.random_range(1..9))
+                })
                 .filter(|edge| edge.0 != edge.1)
                 .collect();
             let ratio = |set: u32| {
@@ -158,8 +162,8 @@ mod tests {
                 (inside > 0 && inside < ranks.len()).then(|| exit as f64 / inside as f64)
             };
             let smallest = (0..1u32 << vertices).filter_map(ratio).fold(f64::INFINITY, f64::min);
-            let found = bottleneck(vertices, &edges, &ranks, &ranks);
-            assert!((found.exit as f64 / found.inside as f64 - smallest).abs() < 1e-12, "{edges:?}");
+            let cut = bottleneck(vertices, &edges, &ranks, &ranks);
+            assert!((cut.exit as f64 / cut.inside as f64 - smallest).abs() < 1e-12, "{edges:?}");
         }
     }
 }

@@ -186,7 +186,7 @@ fn stage(
     Some(stage)
 }
 
-/// What distributes for each operation: on the network turned round for reducing, which where every link has one back is
+/// What distributes for each operation: on the network reversed round for reducing, which where every link has one back is
 /// the same network.
 fn candidates(
     fabric: &Fabric,
@@ -262,18 +262,18 @@ fn distribute(fabric: &Fabric, roots: &[usize]) -> Result<Vec<Distribution>, Col
     let satisfied = if is_small { 1.0 - 1e-9 } else { NEAR };
     let paths = Paths::new(vertices, &edges, ranks, fabric.forwards);
     let mut cut = bound::local(vertices, &edges, ranks, &roots);
-    let mut found: Vec<(Moved, bool)> = Vec::new();
+    let mut forms: Vec<(Moved, bool)> = Vec::new();
     let mut fullness = f64::INFINITY;
     if let Some(moved) = symmetric::best(&paths, &edges, ranks, cut.inside as f64 / cut.exit as f64) {
         fullness = moved.fullness;
-        found.push((moved, false));
+        forms.push((moved, false));
     }
     if share(&cut, fullness) < satisfied && vertices == ranks.len() {
         let most = symmetric::MAX_TRANSFERS / (roots.len() * ranks.len());
         let parts = parts(&edges, &cut).min(most.clamp(1, 8) as i64);
         if let Some((trees, grown)) = greedy::grow(&Logical::new(vertices, &edges), &roots, parts as usize) {
             fullness = fullness.min(grown);
-            found.push((Moved { trees, parts, fullness: grown }, false));
+            forms.push((Moved { trees, parts, fullness: grown }, false));
         }
     }
     // The cuts that need no flow may be above the optimum, but what is near them is near it.
@@ -281,16 +281,19 @@ fn distribute(fabric: &Fabric, roots: &[usize]) -> Result<Vec<Distribution>, Col
         cut = bottleneck(vertices, &edges, ranks, &roots);
     }
     let reached = share(&cut, fullness);
-    let is_near = reached >= NEAR || !found.is_empty() && ranks.len() > MAX_EXACT_RANKS;
-    found.extend(symmetric::binomial(&paths, &edges, ranks).into_iter().map(|moved| (moved, true)));
-    let distribution = |(moved, merged): (Moved, bool)| {
-        Distribution { trees: moved.trees, parts: moved.parts, cut: cut.clone(), merged }
+    let is_near = reached >= NEAR || !forms.is_empty() && ranks.len() > MAX_EXACT_RANKS;
+    forms.extend(symmetric::binomial(&paths, &edges, ranks).into_iter().map(|moved| (moved, true)));
+    let distribution = |(moved, merged): (Moved, bool)| Distribution {
+        trees: moved.trees,
+        parts: moved.parts,
+        cut: cut.clone(),
+        merged,
     };
-    let mut found: Vec<Distribution> = found.into_iter().map(distribution).collect();
+    let mut forms: Vec<Distribution> = forms.into_iter().map(distribution).collect();
     if reached < 1.0 - 1e-9 && (is_small || !is_near) {
-        found.push(exact(fabric, &edges, &roots, cut)?);
+        forms.push(exact(fabric, &edges, &roots, cut)?);
     }
-    Ok(found)
+    Ok(forms)
 }
 
 /// How many trees of equal capacity each root has at the optimum.
@@ -304,7 +307,11 @@ fn exact(fabric: &Fabric, edges: &[Edge], roots: &[usize], cut: Cut) -> Result<D
     let mut logical = Logical::new(fabric.vertices.len(), edges);
     let mut supply = scale(&mut logical, &cut);
     let rank_of = fabric.rank_of();
-    for switch in (0..fabric.vertices.len()).filter(|&vertex| rank_of[vertex].is_none()) {
+    let mut switches: Vec<usize> =
+        edges.iter().flat_map(|edge| [edge.0, edge.1]).filter(|&vertex| rank_of[vertex].is_none()).collect();
+    switches.sort_unstable();
+    switches.dedup();
+    for switch in switches {
         switches::remove(&mut logical, switch, &Demand { ranks: &fabric.ranks, roots, supply });
     }
     // Where a switch has more capacity one way than the other, some may have been lost: then less is distributed.
@@ -332,10 +339,10 @@ fn gcd(a: i64, b: i64) -> i64 {
 
 /// A root and a rank that it has no path to.
 fn separated(vertices: usize, edges: &[Edge], ranks: &[usize], roots: &[usize]) -> Option<(usize, usize)> {
-    let turned: Vec<Edge> = edges.iter().map(|&(from, to, capacity)| (to, from, capacity)).collect();
+    let reversed: Vec<Edge> = edges.iter().map(|&(from, to, capacity)| (to, from, capacity)).collect();
     // From one root to everybody, and from every root to it.
     let reached = reached_from(vertices, edges, roots[0]);
-    let reaching = reached_from(vertices, &turned, roots[0]);
+    let reaching = reached_from(vertices, &reversed, roots[0]);
     let unreached = ranks.iter().find(|&&rank| !reached[rank]).map(|&rank| (roots[0], rank));
     unreached.or_else(|| roots.iter().find(|&&root| !reaching[root]).map(|&root| (root, roots[0])))
 }
@@ -365,7 +372,7 @@ fn reached_from(vertices: usize, edges: &[Edge], start: usize) -> Vec<bool> {
     reached
 }
 
-/// The packed trees with the bytes that each has, turned round for reducing.
+/// The packed trees with the bytes that each has, reversed round for reducing.
 fn trees(
     fabric: &Fabric,
     operation: Operation,
@@ -410,7 +417,7 @@ fn trees(
     trees
 }
 
-/// The bound of a cut in bytes and seconds; `network` is turned round for reducing.
+/// The bound of a cut in bytes and seconds; `network` is reversed round for reducing.
 fn bound(network: &Fabric, cut: &Cut, roots: &[usize], request: &Request) -> Bound {
     let leaving = network.links.iter().filter(|link| cut.side[link.from] && !cut.side[link.to]);
     let exit: f64 = leaving.map(|link| link.bandwidth).sum();

@@ -35,11 +35,14 @@ enum Plan {
     Merged(Operation, Vec<Round>),
 }
 
+/// The other rank, the tag, and start and bytes of the ranges that it carries.
+type Message = (usize, Tag, Vec<(u64, u64)>);
+
 /// The messages of one rank in a round: those that it receives are waited for after it has sent.
 #[derive(Clone, Debug, Default)]
 struct Round {
-    sends: Vec<(usize, Tag, Vec<(u64, u64)>)>,
-    receives: Vec<(usize, Tag, Vec<(u64, u64)>)>,
+    sends: Vec<Message>,
+    receives: Vec<Message>,
 }
 
 /// A collective that is executed and timed.
@@ -142,7 +145,12 @@ impl Timed {
     }
 
     /// All receives are started first; then pieces are passed on in the order in which a pipeline brings them.
-    async fn pipelined<C: Communicator>(&self, comm: &C, roles: &[Role], buffer: &mut Payload) -> Result<(), CommError> {
+    async fn pipelined<C: Communicator>(
+        &self,
+        comm: &C,
+        roles: &[Role],
+        buffer: &mut Payload,
+    ) -> Result<(), CommError> {
         let mut steps: Vec<(usize, u64)> = (0..roles.len())
             .flat_map(|role| (0..roles[role].chunks).map(move |chunk| (role, chunk)))
             .filter(|&(role, chunk)| !self.piece(&roles[role], chunk).is_empty())

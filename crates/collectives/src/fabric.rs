@@ -195,8 +195,8 @@ impl Fabric {
         Ok(fabric)
     }
 
-    /// The same network with the ranks `group` only, in that order. The others pass messages on where routers do that
-    /// ([`Fabric::forwards`]), and are left out with their links elsewhere.
+    /// The same network with the ranks `group` only, in that order. Where routers pass messages on ([`Fabric::forwards`]) the
+    /// others do so, as far as they are on shortest paths within the group; else they are left out with their links.
     ///
     /// # Errors
     /// For a rank that there is not, or that is named twice.
@@ -206,28 +206,65 @@ impl Fabric {
             match is_member.get_mut(rank) {
                 None => {
                     let last = self.ranks.len().saturating_sub(1);
-                    return Err(CollectiveError::new(format!("{}: there is no node {rank}; nodes are 0 to {last}", self.name)));
+                    return Err(CollectiveError::new(format!(
+                        "{}: there is no node {rank}; nodes are 0 to {last}",
+                        self.name
+                    )));
                 }
                 Some(member) if *member => {
-                    return Err(CollectiveError::new(format!("node {rank} is in the group twice; name every node once")));
+                    return Err(CollectiveError::new(format!(
+                        "node {rank} is in the group twice; name every node once"
+                    )));
                 }
                 Some(member) => *member = true,
             }
         }
         let mut out = self.clone();
         out.ranks = group.iter().map(|&rank| self.ranks[rank]).collect();
-        if !self.forwards {
-            let mut dropped = vec![false; self.vertices.len()];
-            self.ranks.iter().zip(&is_member).for_each(|(&vertex, &member)| dropped[vertex] = !member);
-            out.links.retain(|link| !dropped[link.from] && !dropped[link.to]);
-        }
+        let kept = if self.forwards { self.between(&out.ranks) } else { self.without(&is_member) };
+        out.links.retain(|link| kept[link.from] && kept[link.to]);
         Ok(out)
+    }
+
+    /// All vertices but the ranks that are no members.
+    fn without(&self, is_member: &[bool]) -> Vec<bool> {
+        let mut kept = vec![true; self.vertices.len()];
+        self.ranks.iter().zip(is_member).for_each(|(&vertex, &member)| kept[vertex] = member);
+        kept
+    }
+
+    /// The vertices on shortest paths between members.
+    fn between(&self, members: &[usize]) -> Vec<bool> {
+        let mut out = vec![Vec::new(); self.vertices.len()];
+        self.links.iter().for_each(|link| out[link.from].push(link.to));
+        let mut kept = vec![false; self.vertices.len()];
+        for &start in members {
+            let mut distance = vec![usize::MAX; self.vertices.len()];
+            distance[start] = 0;
+            let (mut order, mut next) = (vec![start], 0);
+            while let Some(&vertex) = order.get(next) {
+                next += 1;
+                for &to in &out[vertex] {
+                    if distance[to] == usize::MAX {
+                        distance[to] = distance[vertex] + 1;
+                        order.push(to);
+                    }
+                }
+            }
+            let mut is_on_path = vec![false; self.vertices.len()];
+            members.iter().for_each(|&member| is_on_path[member] = true);
+            for &vertex in order.iter().rev() {
+                is_on_path[vertex] |= out[vertex].iter().any(|&to| is_on_path[to] && distance[to] == distance[vertex] + 1);
+                kept[vertex] |= is_on_path[vertex];
+            }
+        }
+        kept
     }
 
     /// Every link the other way round: what reduces on this network is what distributes on that one, backwards.
     pub fn reversed(&self) -> Fabric {
-        let turned = |link: &Link| Link { from: link.to, to: link.from, ..*link };
-        Fabric { links: self.links.iter().map(turned).collect(), ..self.clone() }
+        let reverse = |link: &Link| Link { from: link.to, to: link.from, ..*link };
+        Fabric { links: self.links.iter().map(reverse).collect(), ..self.clone() }
     }
 
     /// The rank of every vertex that is one.
@@ -247,13 +284,15 @@ impl Fabric {
             return Err(CollectiveError::new(format!("{count} vertices; a graph may have up to {MAX_VERTICES}")));
         }
         if !(self.message_seconds.is_finite() && self.message_seconds >= 0.0) {
-            let found = self.message_seconds;
-            return Err(CollectiveError::new(format!("message_seconds: expected at least 0, found {found}")));
+            let seconds = self.message_seconds;
+            return Err(CollectiveError::new(format!("message_seconds: expected at least 0, found {seconds}")));
         }
         let mut is_rank = vec![false; self.vertices.len()];
         for (rank, &vertex) in self.ranks.iter().enumerate() {
             match is_rank.get_mut(vertex) {
-                None => return Err(CollectiveError::new(format!("rank {rank} is on vertex {vertex}, which there is not"))),
+                None => {
+                    return Err(CollectiveError::new(format!("rank {rank} is on vertex {vertex}, which there is not")));
+                }
                 Some(taken) if *taken => {
                     return Err(CollectiveError::new(format!("two ranks are on '{}'", self.vertices[vertex])));
                 }

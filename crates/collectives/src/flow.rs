@@ -162,7 +162,9 @@ mod tests {
         for _ in 0..200 {
             let vertices = random.random_range(2..8);
             let edges: Vec<_> = (0..random.random_range(1..20))
-                .map(|_| (random.random_range(0..vertices), random.random_range(0..vertices), random.random_range(0..9)))
+                .map(|_| {
+                    (random.random_range(0..vertices), random.random_range(0..vertices), random.random_range(0..9))
+                })
                 .filter(|edge| edge.0 != edge.1)
                 .collect();
             let mut network = FlowNetwork::new(vertices);

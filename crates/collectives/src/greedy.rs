@@ -26,8 +26,12 @@ pub fn grow(logical: &Logical, roots: &[usize], parts: usize) -> Option<(Vec<Pac
     let mut channels: Vec<Channel> = logical
         .pieces()
         .into_iter()
-        .map(|(from, to, piece)| {
-            Channel { from, to, path: piece.path.clone(), capacity: piece.amount as f64 * parts as f64, load: 0 }
+        .map(|(from, to, piece)| Channel {
+            from,
+            to,
+            path: piece.path.clone(),
+            capacity: piece.amount as f64 * parts as f64,
+            load: 0,
         })
         .collect();
     if channels.len().saturating_mul(roots.len() * parts * ROUNDS) > MAX_WORK {
@@ -91,7 +95,10 @@ fn one(root: usize, channels: &mut [Channel], out: &[Vec<u32>], ranks: usize, ta
         }
         if met.is_empty() {
             look(&reached, f64::INFINITY, &mut met, &mut best);
-            let least = met.iter().copied().min_by(|&a, &b| best[a].map(|b| b.0).partial_cmp(&best[b].map(|b| b.0)).expect("numbers"))?;
+            let least = met
+                .iter()
+                .copied()
+                .min_by(|&a, &b| best[a].map(|b| b.0).partial_cmp(&best[b].map(|b| b.0)).expect("numbers"))?;
             met.iter().filter(|&&vertex| vertex != least).for_each(|&vertex| best[vertex] = None);
             met = vec![least];
         }

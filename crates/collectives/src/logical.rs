@@ -62,7 +62,10 @@ impl Logical {
     /// Every path with a capacity: from, to, the links and how much, in the order of [`Logical::edges`].
     pub fn pieces(&self) -> Vec<(usize, usize, &Piece)> {
         let edges = self.edges();
-        edges.into_iter().flat_map(|(from, to, _)| self.out[from][&to].iter().map(move |piece| (from, to, piece))).collect()
+        edges
+            .into_iter()
+            .flat_map(|(from, to, _)| self.out[from][&to].iter().map(move |piece| (from, to, piece)))
+            .collect()
     }
 
     /// Takes up to `amount` from one path of an edge: the path and how much it had.

@@ -50,7 +50,10 @@ pub fn best_chunks(fabric: &Fabric, stage: &Stage, element_bytes: u64) -> u64 {
 pub fn link_bytes(fabric: &Fabric, stage: &Stage) -> Vec<f64> {
     let mut bytes = vec![0.0; fabric.links.len()];
     for tree in &stage.trees {
-        tree.transfers.iter().flat_map(|transfer| &transfer.2).for_each(|&link| bytes[link as usize] += tree.bytes as f64);
+        tree.transfers
+            .iter()
+            .flat_map(|transfer| &transfer.2)
+            .for_each(|&link| bytes[link as usize] += tree.bytes as f64);
     }
     bytes
 }
@@ -110,7 +113,9 @@ fn add_paths(fabric: &Fabric, operation: Operation, tree: &Tree, paths: &mut Vec
     };
     match operation {
         Operation::Copy => tree.transfers.iter().for_each(|transfer| cross(transfer.0, transfer.1, &transfer.2)),
-        Operation::Reduce => tree.transfers.iter().rev().for_each(|transfer| cross(transfer.1, transfer.0, &transfer.2)),
+        Operation::Reduce => {
+            tree.transfers.iter().rev().for_each(|transfer| cross(transfer.1, transfer.0, &transfer.2))
+        }
     }
     paths.append(&mut undominated(depth));
 }

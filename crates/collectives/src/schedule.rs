@@ -23,7 +23,10 @@ pub enum Collective {
 
 impl Collective {
     pub const ALL: [Collective; 5] = [
-        Collective::Allgather, Collective::ReduceScatter, Collective::Allreduce, Collective::Broadcast,
+        Collective::Allgather,
+        Collective::ReduceScatter,
+        Collective::Allreduce,
+        Collective::Broadcast,
         Collective::Reduce,
     ];
 

@@ -44,7 +44,10 @@ pub fn remove(logical: &mut Logical, switch: usize, demand: &Demand) {
 }
 
 fn incoming(logical: &Logical, switch: usize) -> Vec<Edge> {
-    (0..logical.vertices()).map(|from| (from, switch, logical.capacity(from, switch))).filter(|edge| edge.2 > 0).collect()
+    (0..logical.vertices())
+        .map(|from| (from, switch, logical.capacity(from, switch)))
+        .filter(|edge| edge.2 > 0)
+        .collect()
 }
 
 fn outgoing(logical: &Logical, switch: usize) -> Vec<Edge> {

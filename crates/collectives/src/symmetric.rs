@@ -58,7 +58,10 @@ pub fn best(paths: &Paths, edges: &[Edge], ranks: &[usize], enough: f64) -> Opti
     for extents in &factors {
         let candidates = candidates(extents, paths, edges);
         let few = mix(&candidates, edges, enough, most).map(|(fullness, chosen)| (fullness, vec![chosen]));
-        let many = few.as_ref().is_none_or(|few| few.0 > enough * (1.0 + 1e-3)).then(|| dealt(&candidates, paths, edges, enough, most));
+        let many = few
+            .as_ref()
+            .is_none_or(|few| few.0 > enough * (1.0 + 1e-3))
+            .then(|| dealt(&candidates, paths, edges, enough, most));
         for (fullness, deal) in few.into_iter().chain(many.flatten()) {
             if best.as_ref().is_none_or(|(known, _)| fullness < known * (1.0 - 1e-9)) {
                 best = Some((fullness, deal));
@@ -70,7 +73,8 @@ pub fn best(paths: &Paths, edges: &[Edge], ranks: &[usize], enough: f64) -> Opti
     }
     let (fullness, deal) = best?;
     let parts = deal[0].iter().map(|(_, weight)| *weight as i64).sum();
-    let trees = (0..ranks.len()).flat_map(|root| hand(&deal, root).iter().map(move |(shape, weight)| (root, shape, *weight)));
+    let trees =
+        (0..ranks.len()).flat_map(|root| hand(&deal, root).iter().map(move |(shape, weight)| (root, shape, *weight)));
     let trees = trees.map(|(root, shape, weight)| tree(shape, root, weight as i64, paths, ranks)).collect();
     Some(Moved { trees, parts, fullness })
 }
@@ -112,12 +116,12 @@ fn dealt<'a>(
     let (_, chosen) = mix(candidates, edges, enough, MAX_DEALT)?;
     let total: u64 = chosen.iter().map(|(_, weight)| weight).sum();
     let classes = total.div_ceil(most as u64) as usize;
-    // Each in its turn, as often as its weight says: the k-th of a shape comes (k + 1/2) / weight of the way.
+    // Each as often as its weight says: the k-th of a shape stands at (k + 1/2) / weight of the sequence.
     let mut sequence: Vec<(f64, &Shape)> = chosen
         .iter()
         .flat_map(|(shape, weight)| {
             let count = (*weight as f64 * (classes * most) as f64 / total as f64).ceil() as usize;
-            (0..count).map(move |turn| ((turn as f64 + 0.5) / count as f64, shape))
+            (0..count).map(move |time| ((time as f64 + 0.5) / count as f64, shape))
         })
         .collect();
     sequence.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -127,7 +131,8 @@ fn dealt<'a>(
     for (index, shape) in taken.enumerate() {
         deal[index % classes].push((shape.clone(), 1));
     }
-    let loads = loads(paths, edges.len(), |root| hand(&deal, root).iter().map(|(shape, weight)| (shape, *weight)).collect())?;
+    let loads =
+        loads(paths, edges.len(), |root| hand(&deal, root).iter().map(|(shape, weight)| (shape, *weight)).collect())?;
     let full = loads.iter().zip(edges).map(|(&load, edge)| load as f64 / edge.2 as f64).fold(0.0, f64::max);
     Some((full / most as f64, deal))
 }
@@ -144,9 +149,9 @@ pub fn binomial(paths: &Paths, edges: &[Edge], ranks: &[usize]) -> Vec<Moved> {
         Some(Moved { trees, parts: 1, fullness })
     };
     // One axis is the least rounds, many are the shortest paths; between them there is little to win.
-    let mut found: Vec<Moved> = factors.iter().rev().filter_map(moved).take(1).collect();
-    found.extend(factors.iter().filter_map(moved).take(2));
-    found
+    let mut trees: Vec<Moved> = factors.iter().rev().filter_map(moved).take(1).collect();
+    trees.extend(factors.iter().filter_map(moved).take(2));
+    trees
 }
 
 /// Weights of the candidates: all equal, one alone, or what adding and removing one at a time from there makes better.
@@ -191,8 +196,12 @@ fn mix<'a>(
 /// The most of a link's load by capacity, for one tree a root.
 fn fullness(candidates: &[(Shape, Vec<u64>)], weights: &[u64], edges: &[Edge]) -> f64 {
     let parts: u64 = weights.iter().sum();
-    let used: Vec<(u64, &Vec<u64>)> =
-        weights.iter().zip(candidates).filter(|(weight, _)| **weight > 0).map(|(&weight, (_, loads))| (weight, loads)).collect();
+    let used: Vec<(u64, &Vec<u64>)> = weights
+        .iter()
+        .zip(candidates)
+        .filter(|(weight, _)| **weight > 0)
+        .map(|(&weight, (_, loads))| (weight, loads))
+        .collect();
     let load = |link: usize| used.iter().map(|(weight, loads)| weight * loads[link]).sum::<u64>();
     let full = (0..edges.len()).map(|link| load(link) as f64 / edges[link].2 as f64);
     full.fold(0.0, f64::max) / parts as f64
@@ -208,21 +217,19 @@ fn shapes(extents: &[usize]) -> impl Iterator<Item = Shape<'_>> {
     let backwards = if count > 2 { &[false, true][..] } else { &[false][..] };
     let orders: Vec<Vec<usize>> =
         (0..count).flat_map(|first| backwards.iter().map(move |&backwards| rotation(first, backwards))).collect();
-    LINES.into_iter().flat_map(move |line| {
-        orders.clone().into_iter().map(move |order| Shape { extents, order, line })
-    })
+    LINES.into_iter().flat_map(move |line| orders.clone().into_iter().map(move |order| Shape { extents, order, line }))
 }
 
 /// How ranks may be numbered along axes: all products that neighbours allow on direct networks, else one axis, or systems
 /// as large as what is at one switch.
 fn axes(paths: &Paths, edges: &[Edge]) -> Vec<Vec<usize>> {
     let ranks = paths.count;
-    let mut found = Vec::new();
+    let mut factors = Vec::new();
     if paths.is_direct {
-        products(ranks, &mut Vec::new(), &mut found);
-        found.retain(|extents| has_neighbours(paths, extents));
-        found.sort_by_key(|extents| std::cmp::Reverse(extents.len()));
-        return found;
+        products(ranks, &mut Vec::new(), &mut factors);
+        factors.retain(|extents| has_neighbours(paths, extents));
+        factors.sort_by_key(|extents| std::cmp::Reverse(extents.len()));
+        return factors;
     }
     let mut at_switch = vec![0usize; paths.rank_of.len()];
     for &(from, to, _) in edges {
@@ -234,22 +241,22 @@ fn axes(paths: &Paths, edges: &[Edge]) -> Vec<Vec<usize>> {
     at_switch.sort_unstable();
     at_switch.dedup();
     for &count in &at_switch {
-        found.push(vec![ranks / count, count]);
-        found.push(vec![count, ranks / count]);
+        factors.push(vec![ranks / count, count]);
+        factors.push(vec![count, ranks / count]);
     }
-    found.push(vec![ranks]);
-    found.dedup();
-    found
+    factors.push(vec![ranks]);
+    factors.dedup();
+    factors
 }
 
-fn products(rest: usize, begun: &mut Vec<usize>, found: &mut Vec<Vec<usize>>) {
+fn products(rest: usize, begun: &mut Vec<usize>, factors: &mut Vec<Vec<usize>>) {
     if rest == 1 {
-        found.push(begun.clone());
+        factors.push(begun.clone());
         return;
     }
     for factor in (2..=rest).filter(|factor| rest.is_multiple_of(*factor)) {
         begun.push(factor);
-        products(rest / factor, begun, found);
+        products(rest / factor, begun, factors);
         begun.pop();
     }
 }
@@ -333,8 +340,10 @@ fn search(
         (rank as u32, links)
     };
     let ends = rank_of.iter().enumerate().filter_map(|(vertex, rank)| rank.map(|rank| (rank, vertex)));
-    let mut reached: Vec<_> =
-        ends.filter(|&(_, vertex)| vertex != start && distance[vertex] < usize::MAX).map(|(rank, end)| path(rank, end)).collect();
+    let mut reached: Vec<_> = ends
+        .filter(|&(_, vertex)| vertex != start && distance[vertex] < usize::MAX)
+        .map(|(rank, end)| path(rank, end))
+        .collect();
     reached.sort_unstable_by_key(|entry| entry.0);
     reached
 }
@@ -391,11 +400,7 @@ fn line(kind: Line, start: usize, extent: usize, has: impl Fn(usize, usize) -> b
 }
 
 /// How many transfers of all roots' trees together cross each link; `of` says which shapes a root has, and how often.
-fn loads<'a, 'b: 'a>(
-    paths: &Paths,
-    links: usize,
-    of: impl Fn(usize) -> Vec<(&'a Shape<'b>, u64)>,
-) -> Option<Vec<u64>> {
+fn loads<'a, 'b: 'a>(paths: &Paths, links: usize, of: impl Fn(usize) -> Vec<(&'a Shape<'b>, u64)>) -> Option<Vec<u64>> {
     let mut loads = vec![0; links];
     for root in 0..paths.count {
         for (shape, weight) in of(root) {

@@ -42,8 +42,8 @@ pub fn verify(schedule: &Schedule) -> Result<(), CollectiveError> {
         Collective::ReduceScatter | Collective::Reduce => vec![Operation::Reduce],
         Collective::Allreduce => vec![Operation::Reduce, Operation::Copy],
     };
-    let found: Vec<Operation> = schedule.stages.iter().map(|stage| stage.operation).collect();
-    expect(found == stages, format!("the stages are {found:?}, expected {stages:?}"))?;
+    let operations: Vec<Operation> = schedule.stages.iter().map(|stage| stage.operation).collect();
+    expect(operations == stages, format!("the stages are {operations:?}, expected {stages:?}"))?;
     schedule.stages.iter().enumerate().try_for_each(|(number, stage)| {
         let fabric = &schedule.fabric;
         let is_rank = (0..fabric.vertices.len()).map(|vertex| fabric.ranks.contains(&vertex)).collect();
@@ -51,6 +51,9 @@ pub fn verify(schedule: &Schedule) -> Result<(), CollectiveError> {
         checker.check().map_err(|error| CollectiveError::new(format!("stage {number}: {error}")))
     })
 }
+
+/// Sender and receiver of a merged message.
+type Pair = (usize, usize);
 
 struct Checker<'a> {
     schedule: &'a Schedule,
@@ -101,7 +104,10 @@ impl Checker<'_> {
                 return Err(format!("there is no link {number}"));
             };
             if link.from != at {
-                return Err(format!("link {number} starts at '{}', not '{}'", self.fabric.vertices[link.from], self.fabric.vertices[at]));
+                return Err(format!(
+                    "link {number} starts at '{}', not '{}'",
+                    self.fabric.vertices[link.from], self.fabric.vertices[at]
+                ));
             }
             at = link.to;
             if position + 1 < links.len() && !self.fabric.forwards && self.is_rank[at] {
@@ -213,7 +219,9 @@ impl Checker<'_> {
             fullest = fullest.max(used);
         }
         if fullest < 1.0 - TOLERANCE {
-            return Err(CollectiveError::new(format!("the rate is {rate:.6e} B/s, the links allow {fullest:.6} of it")));
+            return Err(CollectiveError::new(format!(
+                "the rate is {rate:.6e} B/s, the links allow {fullest:.6} of it"
+            )));
         }
         Ok(())
     }
@@ -243,7 +251,8 @@ impl Checker<'_> {
         for (index, &root) in self.roots.iter().enumerate() {
             if inside[self.fabric.ranks[root]] {
                 roots += 1;
-                bytes += (elements / count + u64::from((index as u64) < elements % count)) * self.schedule.element_bytes;
+                bytes +=
+                    (elements / count + u64::from((index as u64) < elements % count)) * self.schedule.element_bytes;
             }
         }
         if self.fabric.ranks.iter().all(|&vertex| inside[vertex]) || roots == 0 {
@@ -279,10 +288,10 @@ impl Checker<'_> {
         if self.stage.chunks != 1 {
             return Err(CollectiveError::new("merged messages are sent whole, expected 1 chunk"));
         }
-        let mut messages: BTreeMap<(usize, usize), (f64, &[u32], BTreeSet<(usize, usize)>)> = BTreeMap::new();
+        let mut messages: BTreeMap<Pair, (f64, &[u32], BTreeSet<Pair>)> = BTreeMap::new();
         let mut carried = vec![0.0; self.fabric.links.len()];
         for tree in self.stage.trees.iter().filter(|tree| tree.bytes > 0) {
-            let mut before: BTreeMap<usize, Vec<(usize, usize)>> = BTreeMap::new();
+            let mut before: BTreeMap<usize, Vec<Pair>> = BTreeMap::new();
             for Transfer(from, to, links) in &tree.transfers {
                 let waits = before.get(from).cloned().unwrap_or_default();
                 let message = messages.entry((*from, *to)).or_insert((0.0, links, BTreeSet::new()));
@@ -293,12 +302,14 @@ impl Checker<'_> {
                 message.0 += tree.bytes as f64;
                 message.2.extend(waits);
                 before.entry(*to).or_default().push((*from, *to));
-                links.iter().for_each(|&link| carried[link as usize] += tree.bytes as f64 / self.fabric.links[link as usize].bandwidth);
+                links.iter().for_each(|&link| {
+                    carried[link as usize] += tree.bytes as f64 / self.fabric.links[link as usize].bandwidth
+                });
             }
         }
-        let mut arrived: BTreeMap<(usize, usize), f64> = BTreeMap::new();
+        let mut arrived: BTreeMap<Pair, f64> = BTreeMap::new();
         let mut free = vec![0.0f64; self.fabric.ranks.len()];
-        let mut waiting: Vec<(usize, usize)> = messages.keys().copied().collect();
+        let mut waiting: Vec<Pair> = messages.keys().copied().collect();
         let mut last = 0.0f64;
         while !waiting.is_empty() {
             // All that can be sent now, by sender and receiver; what they bring is there afterwards.

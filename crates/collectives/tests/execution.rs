@@ -34,7 +34,8 @@ fn every_rank_has_what_the_definition_says_on_threads_and_in_virtual_time() {
     let described = Fabric::of_machine(&machine).unwrap();
     let methods = [Method::Throughput, Method::Latency];
     let all = Collective::ALL.into_iter().flat_map(|collective| methods.map(|method| (collective, method)));
-    for (collective, method) in all.filter(|(collective, method)| !collective.has_root() || *method != Method::Latency) {
+    for (collective, method) in all.filter(|(collective, method)| !collective.has_root() || *method != Method::Latency)
+    {
         // Neither the shards nor the trees divide 1009 elements evenly.
         let schedule = Arc::new(compiled(&systems(), collective, 4 * 1009, method));
         verify(&schedule).unwrap();
@@ -47,6 +48,20 @@ fn every_rank_has_what_the_definition_says_on_threads_and_in_virtual_time() {
         let placement = weft_sim::Placement::identity(schedule.fabric.ranks.len());
         weft_sim::run(&machine, &placement, &program, &weft_sim::Options::default()).unwrap();
     }
+}
+
+#[test]
+fn a_group_of_a_torus_uses_the_routers_between_its_members() {
+    let machine = weft_machine::find("tpu-v4").unwrap();
+    // Two opposite corners of a square, and the corner of another: routers of nodes that take no part are in between.
+    let group = Fabric::of_machine(&machine).unwrap().with_group(&[0, 17, 256]).unwrap();
+    assert!(group.links.len() < 40, "{}", group.links.len());
+    let schedule = Arc::new(compiled(&group, Collective::Allgather, 4 * 1009, Method::Throughput));
+    verify(&schedule).unwrap();
+    assert_eq!(schedule.efficiency(), 1.0);
+    let program = Timed::new(schedule, false, 1).unwrap();
+    let placement = weft_sim::Placement::listed(&[0, 17, 256]);
+    weft_sim::run(&machine, &placement, &program, &weft_sim::Options::default()).unwrap();
 }
 
 #[test]
@@ -136,7 +151,9 @@ fn changed_schedules_are_refused_unless_they_are_still_right() {
 fn what_cannot_be_is_refused_in_a_sentence() {
     let fabric = systems();
     let refuse = |fabric: &Fabric, bytes: u64, root: usize, collective: Collective| {
-        compile(fabric, &Request { collective, bytes, element_bytes: 4, root, method: Method::Auto }).unwrap_err().to_string()
+        compile(fabric, &Request { collective, bytes, element_bytes: 4, root, method: Method::Auto })
+            .unwrap_err()
+            .to_string()
     };
     let one = fabric.with_group(&[3]).unwrap();
     assert!(refuse(&one, 4096, 0, Collective::Allgather).contains("a group of 1"));

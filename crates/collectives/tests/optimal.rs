@@ -32,10 +32,19 @@ fn of_topology(name: &str, topology: &Topology, missing: Option<usize>) -> Fabri
         .collect();
     if let Some(missing) = missing {
         let gone = links[missing];
-        links.retain(|link| (link.from, link.to) != (gone.from, gone.to) && (link.from, link.to) != (gone.to, gone.from));
+        links.retain(|link| {
+            (link.from, link.to) != (gone.from, gone.to) && (link.from, link.to) != (gone.to, gone.from)
+        });
     }
     let vertices = (0..nodes + topology.switches()).map(|vertex| format!("v{vertex}")).collect();
-    Fabric { name: name.to_owned(), vertices, ranks: (0..nodes).collect(), links, message_seconds: 1e-6, forwards: false }
+    Fabric {
+        name: name.to_owned(),
+        vertices,
+        ranks: (0..nodes).collect(),
+        links,
+        message_seconds: 1e-6,
+        forwards: false,
+    }
 }
 
 /// Systems of eight accelerators with a fast switch inside, and a switch for every rail outside.
@@ -51,8 +60,9 @@ fn random(seed: u64, vertices: usize) -> Fabric {
     let mut random = rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(seed);
     let ranks = random.random_range(vertices / 2..=vertices);
     let speeds = [10e9, 25e9, 40e9, 100e9];
-    let mut links: Vec<(usize, usize, f64)> =
-        (1..vertices).map(|vertex| (random.random_range(0..vertex), vertex, speeds[random.random_range(0..4)])).collect();
+    let mut links: Vec<(usize, usize, f64)> = (1..vertices)
+        .map(|vertex| (random.random_range(0..vertex), vertex, speeds[random.random_range(0..4)]))
+        .collect();
     for _ in 0..vertices {
         let (from, to) = (random.random_range(0..vertices), random.random_range(0..vertices));
         if from != to {

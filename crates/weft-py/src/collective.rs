@@ -209,14 +209,12 @@ pub fn compile_collective(
     root: usize,
     method: &str,
 ) -> PyResult<PyCollectiveSchedule> {
-    let collective = *Collective::ALL
-        .iter()
-        .find(|known| known.name() == collective)
-        .ok_or_else(|| usage(format!("no collective is called {collective}; there are {}", collectives().join(", "))))?;
-    let method = *Method::ALL
-        .iter()
-        .find(|known| known.name() == method)
-        .ok_or_else(|| usage(format!("no method is called {method}; there are {}", Method::ALL.map(Method::name).join(", "))))?;
+    let collective = *Collective::ALL.iter().find(|known| known.name() == collective).ok_or_else(|| {
+        usage(format!("no collective is called {collective}; there are {}", collectives().join(", ")))
+    })?;
+    let method = *Method::ALL.iter().find(|known| known.name() == method).ok_or_else(|| {
+        usage(format!("no method is called {method}; there are {}", Method::ALL.map(Method::name).join(", ")))
+    })?;
     let network = fabric.fabric.clone();
     let request = Request { collective, bytes, element_bytes, root, method };
     let schedule: Result<Schedule, CollectiveError> = interruptible(py, move |_| compile(&network, &request))?;
