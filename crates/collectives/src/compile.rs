@@ -1,6 +1,7 @@
 //! From a network to a schedule.
 
 use rustc_hash::FxHashMap;
+use weft_base::memory;
 
 use crate::bound::{self, Cut, Edge, bottleneck, capacities};
 use crate::error::CollectiveError;
@@ -231,6 +232,9 @@ fn links_back(fabric: &Fabric) -> Option<Vec<u32>> {
 const EXACT_RANKS: usize = 96;
 const MAX_EXACT_RANKS: usize = 256;
 
+/// Memory that a transfer of one tree a root takes while candidates are compared: some trees a root, in several forms.
+const TRANSFER_BYTES: u64 = 1000;
+
 /// How near the optimum is near enough for what is not exact.
 const NEAR: f64 = 0.99;
 
@@ -253,6 +257,10 @@ fn distribute(fabric: &Fabric, roots: &[usize]) -> Result<Vec<Distribution>, Col
             symmetric::MAX_TRANSFERS
         )));
     }
+    let transfers = (roots.len() * ranks.len()) as u64;
+    let what = format!("{}: trees of {transfers} transfers", fabric.name);
+    memory::require(transfers * TRANSFER_BYTES, what, "compile for a group of its nodes")
+        .map_err(|error| CollectiveError::new(error.to_string()))?;
     if roots.len() < ranks.len() {
         let cut = bottleneck(vertices, &edges, ranks, &roots);
         return Ok(vec![exact(fabric, &edges, &roots, cut)?]);

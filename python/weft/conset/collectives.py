@@ -242,7 +242,7 @@ def is_one(path: str | os.PathLike[str]) -> bool:
     """Whether a file says that it has a compiled collective; nothing else of it is read."""
     try:
         with open(path, encoding="utf-8") as file:
-            return f'"kind":"{KIND}"' in file.read(64)
+            return f'"kind":"{KIND}"'.replace(" ", "") in "".join(file.read(256).split())
     except (OSError, UnicodeDecodeError):
         return False
 
