@@ -16,25 +16,46 @@ _NEAR = 0.99
 """Below this part of the optimum it is said what reaches it."""
 
 
-def is_compiled(pattern: str, length: str | None) -> bool:
+def is_compiled(pattern: str, length: str | None, nodes: str | None, root: int) -> bool:
     """Whether `weft compile` is asked for a collective.
 
     Raises
     ------
     UsageError
-        For one without a length, and for a length of a pattern.
+        For one without a length, for a length or a group of a pattern, and for a root where there is none.
     """
     from weft._core import UsageError
     from weft.conset import collectives
     from weft.inputs import quoted
 
-    is_collective = pattern in collectives.names()
-    if is_collective and length is None:
-        raise UsageError(f"{pattern}: expected the length of its buffer: --bytes 1M, say")
-    if not is_collective and length is not None:
+    if pattern not in collectives.names():
         known = ", ".join(collectives.names())
-        raise UsageError(f"--bytes is of a collective ({known}); '{quoted(pattern)}' is none, its length is --words")
-    return is_collective
+        if length is not None:
+            raise UsageError(
+                f"--bytes is of a collective ({known}); '{quoted(pattern)}' is none, its length is --words"
+            )
+        if nodes is not None or root != 0:
+            raise UsageError(f"--nodes and --root are of a collective ({known}); '{quoted(pattern)}' is none")
+        return False
+    if length is None:
+        raise UsageError(f"{pattern}: expected the length of its buffer: --bytes 1M, say")
+    if root != 0 and pattern not in ("broadcast", "reduce"):
+        raise UsageError(f"--root is of broadcast and reduce; {pattern} has none")
+    return True
+
+
+def refuse(collective: str, options: list[str]) -> None:
+    """Refuse options that mean nothing to a collective.
+
+    Raises
+    ------
+    UsageError
+        If there are any.
+    """
+    from weft._core import UsageError
+
+    if options:
+        raise UsageError(f"{', '.join(options)}: of a pattern, not of {collective}; leave it out")
 
 
 def compile(

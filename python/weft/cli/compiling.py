@@ -156,7 +156,13 @@ def compile(
         raise UsageError("expected a pattern: a name (weft compile --patterns lists them) or a file")
     if on is None:
         raise UsageError("expected a machine: --on iwarp64, say (weft machines lists them)")
-    if collectives.is_compiled(pattern, bytes):
+    if collectives.is_compiled(pattern, bytes, nodes, root):
+        of_patterns = {
+            "--channels": channels, "--link-channels": link_channels, "--ports": ports, "--access": access,
+            "--access-time": access_time, "--words": words, "--phases": phases, "--parts": parts,
+            "--partition": partition, "--exchange": exchange, "--resume": resume or None,
+        }  # fmt: skip
+        collectives.refuse(pattern, [name for name, value in of_patterns.items() if value is not None])
         collectives.compile(pattern, on, bytes, nodes, root, element, method.value, output, force)
         return
     outputs.check_choice(resume, force)

@@ -84,6 +84,9 @@ def test_the_command_line_writes_and_verifies(ring: Path, tmp_path: Path) -> Non
     [
         (["allgather", "--on", "rail-h100"], "expected the length of its buffer"),
         (["hypercube", "--on", "iwarp64", "--bytes", "1M"], "'hypercube' is none"),
+        (["hypercube", "--on", "iwarp64", "--nodes", "0,1"], "--nodes and --root are of a collective"),
+        (["allgather", "--on", "hgx-h100", "--bytes", "1M", "--root", "2"], "--root is of broadcast and reduce"),
+        (["allgather", "--on", "hgx-h100", "--bytes", "1M", "--words", "2"], "--words: of a pattern"),
         (["allgather", "--on", "rail-h100", "--bytes", "1M", "--nodes", "3"], "a group of 1"),
         (["allgather", "--on", "rail-h100", "--bytes", "1M", "--nodes", "3,999"], "there is no node 999"),
         (["allgather", "--on", "rail-h100", "--bytes", "512"], "fewer than ranks"),
@@ -95,7 +98,8 @@ def test_the_command_line_writes_and_verifies(ring: Path, tmp_path: Path) -> Non
 )
 def test_what_cannot_be_is_refused_in_a_sentence(words: list[str], expected: str) -> None:
     done = _weft("compile", *words)
-    assert done.returncode == 2 and expected in done.stderr.replace("\n", " "), done.stderr
+    assert done.returncode == 2, done.stderr
+    assert expected in done.stderr.replace("\n", " ")
 
 
 def test_graphs_with_faults_are_refused(tmp_path: Path) -> None:
