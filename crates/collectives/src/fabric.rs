@@ -254,7 +254,8 @@ impl Fabric {
             let mut is_on_path = vec![false; self.vertices.len()];
             members.iter().for_each(|&member| is_on_path[member] = true);
             for &vertex in order.iter().rev() {
-                is_on_path[vertex] |= out[vertex].iter().any(|&to| is_on_path[to] && distance[to] == distance[vertex] + 1);
+                is_on_path[vertex] |=
+                    out[vertex].iter().any(|&to| is_on_path[to] && distance[to] == distance[vertex] + 1);
                 kept[vertex] |= is_on_path[vertex];
             }
         }

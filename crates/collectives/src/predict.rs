@@ -18,21 +18,27 @@ pub fn seconds(fabric: &Fabric, stage: &Stage) -> Option<f64> {
     if stage.merged { merged_seconds(fabric, stage) } else { Some(Terms::of(fabric, stage).seconds(stage.chunks)) }
 }
 
-/// Seconds of merged messages. A rank sends those of a round one after another, each for as long as its overhead or its
-/// bytes take at the pace of the slowest link; what a later message waits for comes a latency and those bytes after it was
-/// begun. The fullest link may take longer than all that.
+/// Seconds of merged messages. A rank sends those of a round one after another, each for as long as its overhead or the
+/// fullest link of its path takes for all of the round's bytes on it; what a later message waits for comes an overhead, a
+/// latency and those bytes after it was begun. No link is faster than all that it carries.
 fn merged_seconds(fabric: &Fabric, stage: &Stage) -> Option<f64> {
     let (messages, rounds) = merge(stage)?;
     let (mut arrival, mut free) = (vec![0.0f64; messages.len()], vec![0.0f64; fabric.ranks.len()]);
-    for number in rounds.into_iter().flatten() {
-        let message = &messages[number];
-        let path = || message.links.iter().map(|&link| &fabric.links[link as usize]);
-        let slowest = path().map(|link| link.bandwidth).fold(f64::INFINITY, f64::min);
-        let transmission = message.bytes() as f64 / slowest;
-        let start = message.waits.iter().map(|&before| arrival[before]).fold(free[message.from], f64::max);
-        free[message.from] = start + transmission.max(fabric.message_seconds);
-        let latency: f64 = path().map(|link| link.latency).sum();
-        arrival[number] = start + fabric.message_seconds + latency + transmission;
+    let mut carried = vec![0.0f64; fabric.links.len()];
+    for round in rounds {
+        let links =
+            || round.iter().flat_map(|&number| messages[number].links.iter().map(move |&link| (number, link as usize)));
+        links().for_each(|(_, link)| carried[link] = 0.0);
+        links().for_each(|(number, link)| carried[link] += messages[number].bytes() as f64);
+        for &number in &round {
+            let message = &messages[number];
+            let path = || message.links.iter().map(|&link| link as usize);
+            let transmission = path().map(|link| carried[link] / fabric.links[link].bandwidth).fold(0.0, f64::max);
+            let start = message.waits.iter().map(|&before| arrival[before]).fold(free[message.from], f64::max);
+            free[message.from] = start + transmission.max(fabric.message_seconds);
+            let latency: f64 = path().map(|link| fabric.links[link].latency).sum();
+            arrival[number] = start + fabric.message_seconds + latency + transmission;
+        }
     }
     let load = link_bytes(fabric, stage).into_iter().zip(&fabric.links).map(|(bytes, link)| bytes / link.bandwidth);
     Some(load.chain(arrival).fold(0.0, f64::max))

@@ -289,7 +289,6 @@ impl Checker<'_> {
             return Err(CollectiveError::new("merged messages are sent whole, expected 1 chunk"));
         }
         let mut messages: BTreeMap<Pair, (f64, &[u32], BTreeSet<Pair>)> = BTreeMap::new();
-        let mut carried = vec![0.0; self.fabric.links.len()];
         for tree in self.stage.trees.iter().filter(|tree| tree.bytes > 0) {
             let mut before: BTreeMap<usize, Vec<Pair>> = BTreeMap::new();
             for Transfer(from, to, links) in &tree.transfers {
@@ -302,11 +301,9 @@ impl Checker<'_> {
                 message.0 += tree.bytes as f64;
                 message.2.extend(waits);
                 before.entry(*to).or_default().push((*from, *to));
-                links.iter().for_each(|&link| {
-                    carried[link as usize] += tree.bytes as f64 / self.fabric.links[link as usize].bandwidth
-                });
             }
         }
+        let mut carried = vec![0.0; self.fabric.links.len()];
         let mut arrived: BTreeMap<Pair, f64> = BTreeMap::new();
         let mut free = vec![0.0f64; self.fabric.ranks.len()];
         let mut waiting: Vec<Pair> = messages.keys().copied().collect();
@@ -321,17 +318,23 @@ impl Checker<'_> {
                 return Err(CollectiveError::new(what));
             }
             let mut here = Vec::new();
+            let mut crossing: BTreeMap<u32, f64> = BTreeMap::new();
+            for (bytes, links, _) in now.iter().map(|pair| &messages[pair]) {
+                links.iter().for_each(|&link| *crossing.entry(link).or_default() += bytes);
+            }
+            for (&link, bytes) in &crossing {
+                carried[link as usize] += bytes / self.fabric.links[link as usize].bandwidth;
+            }
             for pair in now {
-                let (bytes, links, needed) = &messages[&pair];
+                let (_, links, needed) = &messages[&pair];
                 let ready = needed.iter().map(|needed| arrived[needed]).fold(free[pair.0], f64::max);
-                let path = links.iter().map(|&link| &self.fabric.links[link as usize]);
-                let (mut latency, mut pace) = (self.fabric.message_seconds, 0.0f64);
-                path.for_each(|link| {
-                    latency += link.latency;
-                    pace = pace.max(1.0 / link.bandwidth);
-                });
-                free[pair.0] = ready + self.fabric.message_seconds.max(bytes * pace);
-                let there = ready + latency + bytes * pace;
+                let (mut latency, mut busy) = (self.fabric.message_seconds, 0.0f64);
+                for link in links.iter() {
+                    latency += self.fabric.links[*link as usize].latency;
+                    busy = busy.max(crossing[link] / self.fabric.links[*link as usize].bandwidth);
+                }
+                free[pair.0] = ready + self.fabric.message_seconds.max(busy);
+                let there = ready + latency + busy;
                 last = last.max(there);
                 here.push((pair, there));
             }
