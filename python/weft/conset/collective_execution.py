@@ -50,7 +50,10 @@ def execute(schedule: CollectiveSchedule, comm: Any, array: npt.NDArray[Any], op
     content = json.loads(schedule.to_json())
     for stage, roles in zip(content["stages"], _roles(content, rank), strict=True):
         combine = _UFUNCS[operator] if stage["operation"] == "reduce" else None
-        _stage(comm, roles, stage["chunks"], buffer, combine)
+        if stage["merged"]:
+            _merged(comm, _rounds(stage, content["element_bytes"]), buffer, combine)
+        else:
+            _pipelined(comm, roles, stage["chunks"], buffer, combine)
     first, count = _shard(schedule, rank)
     if schedule.collective == "reduce-scatter":
         return buffer[first : first + count].copy()
@@ -71,6 +74,61 @@ def _input(schedule: CollectiveSchedule, rank: int, array: npt.NDArray[Any]) -> 
     buffer = np.zeros(elements, array.dtype)
     buffer[first : first + count] = array
     return buffer
+
+
+@dataclass
+class _Message:
+    """All that goes from one rank to another in a stage: ranges of elements, and the messages that it waits for."""
+
+    sender: int
+    receiver: int
+    ranges: list[slice] = field(default_factory=list)
+    waits: set[tuple[int, int]] = field(default_factory=set)
+
+
+def _rounds(stage: dict[str, Any], size: int) -> list[list[_Message]]:
+    """Merged messages, those first that wait for none, then those that wait for these, and so on."""
+    messages: dict[tuple[int, int], _Message] = {}
+    for tree in stage["trees"]:
+        arrived: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        first, last = tree["start"] // size, (tree["start"] + tree["bytes"]) // size
+        for sender, receiver, _ in tree["transfers"]:
+            message = messages.setdefault((sender, receiver), _Message(sender, receiver))
+            message.ranges.append(slice(first, last))
+            message.waits.update(arrived[sender])
+            arrived[receiver].append((sender, receiver))
+    rounds: list[list[_Message]] = []
+    sent: set[tuple[int, int]] = set()
+    while len(sent) < len(messages):
+        ready = [pair for pair in sorted(messages) if pair not in sent and messages[pair].waits <= sent]
+        rounds.append([messages[pair] for pair in ready])
+        sent.update(ready)
+    return rounds
+
+
+def _merged(comm: Any, rounds: list[list[_Message]], buffer: npt.NDArray[Any], combine: np.ufunc | None) -> None:
+    rank = comm.Get_rank()
+    receives: dict[tuple[int, int], tuple[Any, npt.NDArray[Any]]] = {}
+    for message in (message for messages in rounds for message in messages if message.receiver == rank):
+        into = np.empty(sum(where.stop - where.start for where in message.ranges), buffer.dtype)
+        request = comm.Irecv(into, source=message.sender, tag=_MAX_TAG)
+        receives[message.sender, message.receiver] = request, into
+    sends = []
+    for messages in rounds:
+        for message in (message for message in messages if message.sender == rank):
+            content = np.concatenate([buffer[where] for where in message.ranges])
+            # The array is kept until it has been sent.
+            sends.append((comm.Isend(content, dest=message.receiver, tag=_MAX_TAG), content))
+        for message in (message for message in messages if message.receiver == rank):
+            request, received = receives[message.sender, message.receiver]
+            request.Wait()
+            first = 0
+            for where in message.ranges:
+                part = received[first : first + where.stop - where.start]
+                first += len(part)
+                buffer[where] = part if combine is None else combine(buffer[where], part)
+    for request, _ in sends:
+        request.Wait()
 
 
 def _roles(content: dict[str, Any], rank: int) -> list[list[_Role]]:
@@ -94,12 +152,12 @@ def _roles(content: dict[str, Any], rank: int) -> list[list[_Role]]:
             role.depth = depth[rank]
             roles.append(role)
         stages.append(roles)
-    if max(tags.values(), default=0) > _MAX_TAG:
+    if max(tags.values(), default=0) >= _MAX_TAG:
         raise UsageError("more trees between two ranks than MPI has tags for certain; compile for fewer ranks")
     return stages
 
 
-def _stage(comm: Any, roles: list[_Role], chunks: int, buffer: npt.NDArray[Any], combine: np.ufunc | None) -> None:
+def _pipelined(comm: Any, roles: list[_Role], chunks: int, buffer: npt.NDArray[Any], combine: np.ufunc | None) -> None:
     def piece(role: _Role, chunk: int) -> slice:
         return slice(role.first + role.count * chunk // chunks, role.first + role.count * (chunk + 1) // chunks)
 
