@@ -263,7 +263,9 @@ fn distribute(fabric: &Fabric, roots: &[usize]) -> Result<Vec<Distribution>, Col
         .map_err(|error| CollectiveError::new(error.to_string()))?;
     if roots.len() < ranks.len() {
         let cut = bottleneck(vertices, &edges, ranks, &roots);
-        return Ok(vec![exact(fabric, &edges, &roots, cut)?]);
+        let mut forms = flat(fabric, &edges, &roots, &cut);
+        forms.push(exact(fabric, &edges, &roots, cut)?);
+        return Ok(forms);
     }
     let share = |cut: &Cut, fullness: f64| cut.inside as f64 / cut.exit as f64 / fullness;
     let is_small = ranks.len() <= EXACT_RANKS;
@@ -302,6 +304,17 @@ fn distribute(fabric: &Fabric, roots: &[usize]) -> Result<Vec<Distribution>, Col
         forms.push(exact(fabric, &edges, &roots, cut)?);
     }
     Ok(forms)
+}
+
+/// One tree that doubles the ranks that have the data in every round, where ranks can be numbered along axes: for data so
+/// short that the depth of a tree counts.
+fn flat(fabric: &Fabric, edges: &[Edge], roots: &[usize], cut: &Cut) -> Vec<Distribution> {
+    let paths = Paths::new(fabric.vertices.len(), edges, &fabric.ranks, fabric.forwards);
+    let alone = |moved: Moved| {
+        let trees = moved.trees.into_iter().filter(|tree| roots.contains(&tree.root)).collect();
+        Distribution { trees, parts: moved.parts, cut: cut.clone(), merged: false }
+    };
+    symmetric::binomial(&paths, edges, &fabric.ranks).into_iter().map(alone).collect()
 }
 
 /// How many trees of equal capacity each root has at the optimum.

@@ -65,6 +65,15 @@ fn a_group_of_a_torus_uses_the_routers_between_its_members() {
 }
 
 #[test]
+fn a_short_broadcast_takes_a_flat_tree() {
+    let cube = Fabric::of_machine(&weft_machine::find("ncube6400").unwrap()).unwrap();
+    let [short, long] = [64, 1 << 30].map(|bytes| compiled(&cube, Collective::Broadcast, bytes, Method::Auto));
+    assert_eq!((short.stages[0].trees.len(), long.efficiency()), (1, 1.0));
+    assert!(short.seconds() < compiled(&cube, Collective::Broadcast, 64, Method::Throughput).seconds());
+    verify(&short).unwrap();
+}
+
+#[test]
 fn a_wrong_schedule_gives_other_numbers() {
     let mut schedule = compiled(&systems(), Collective::Allgather, 4096, Method::Throughput);
     let tree = &mut schedule.stages[0].trees[0];
