@@ -116,9 +116,8 @@ def _summary(schedule: CollectiveSchedule) -> None:
     typer.echo(f"  bandwidth           {units.rate(optimum * schedule.efficiency)}  (buffer by time, for long buffers)")
     typer.echo(f"    at most           {units.rate(optimum)}  (certified; {schedule.efficiency:.2%} of it is reached)")
     for operation, chunks, rate, bound, cut in schedule.stages:
-        typer.echo(
-            f"  {operation:<19} {units.rate(rate)} a root of at most {units.rate(bound)}, {chunks} chunks a tree"
-        )
+        pieces = "merged messages" if schedule.merged else f"{chunks} {'chunk' if chunks == 1 else 'chunks'} a tree"
+        typer.echo(f"  {operation:<19} {units.rate(rate)} a root of at most {units.rate(bound)}, {pieces}")
         typer.echo(f"    limited by        {_cut(cut)}")
 
 
