@@ -314,6 +314,128 @@ class DistributedStencil:
     def explain(self) -> str:
         """How the sites are computed, in words."""
 
+class Fabric:
+    """A network that collectives are compiled for: ranks, switches, links with bandwidth and latency.
+
+    >>> from weft._core import Fabric
+    >>> Fabric.of_machine(weft.machine("hgx-h100"))
+    <weft network hgx-h100: 8 ranks, ...>
+    """
+
+    @staticmethod
+    def of_machine(machine: Machine) -> Fabric:
+        """The network of a described machine. Raises UsageError."""
+
+    @staticmethod
+    def parse(text: str, path: str) -> Fabric:
+        """The network whose JSON `text` is; `path` is what messages call it. Raises UsageError."""
+
+    def with_group(self, nodes: Sequence[int]) -> Fabric:
+        """The same network with these nodes only, as ranks in this order. Raises UsageError."""
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+
+    @property
+    def ranks(self) -> int:
+        """How many ranks it has."""
+
+class CollectiveSchedule:
+    """A collective compiled to trees, each with a range of bytes; :func:`weft.conset.compile` makes them.
+
+    >>> schedule = weft.conset.compile("allgather", on="hgx-h100", bytes="1M").schedule
+    >>> schedule.ranks, schedule.bytes, schedule.efficiency
+    (8, 1048576, 1.0)
+    """
+
+    @staticmethod
+    def parse(text: str, path: str) -> CollectiveSchedule:
+        """The schedule whose JSON `text` is; `path` is what messages call it. Nothing but the form is checked. Raises
+        UsageError."""
+
+    def to_json(self) -> str:
+        """The schedule as JSON."""
+
+    def verify(self) -> None:
+        """Checks every rule and the certificate with code of its own. Raises UsageError with the first rule that is
+        broken."""
+
+    @property
+    def collective(self) -> str:
+        """What ranks do together: `allgather`, say."""
+
+    @property
+    def machine(self) -> str:
+        """Name of the machine or graph."""
+
+    @property
+    def ranks(self) -> int:
+        """Number of ranks."""
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the whole buffer."""
+
+    @property
+    def element_bytes(self) -> int:
+        """Bytes of an element."""
+
+    @property
+    def root(self) -> int | None:
+        """The root of a broadcast or reduction."""
+
+    @property
+    def predicted_seconds(self) -> float:
+        """Predicted seconds."""
+
+    @property
+    def bound_seconds(self) -> float:
+        """Seconds below which no schedule of the same stages is."""
+
+    @property
+    def efficiency(self) -> float:
+        """Throughput in parts of the certified optimum."""
+
+    @property
+    def trees(self) -> int:
+        """Trees of all stages."""
+
+    @property
+    def merged(self) -> bool:
+        """Whether all that goes from one rank to another is one message, in every stage."""
+
+    @property
+    def stages(self) -> list[tuple[str, int, float, float, list[str]]]:
+        """Of each stage: what it does, pieces of a tree's bytes, rate and its bound in bytes a second of each root, and
+        the vertices on the smaller side of the cut that certifies it."""
+
+    def simulate(self, machine: Machine, phantom: bool = True) -> float:
+        """Executes it in virtual time on the machine that it was compiled for: seconds. Raises UsageError, RunError."""
+
+    def run_threads(self, iterations: int = 1) -> list[float]:
+        """Executes it with threads as ranks and compares every buffer: seconds of each time. Raises UsageError,
+        RunError."""
+
+def collectives() -> list[str]:
+    """The names of the collectives that are compiled.
+
+    >>> from weft._core import collectives
+    >>> collectives()[:2]
+    ['allgather', 'reduce-scatter']
+    """
+
+def compile_collective(
+    fabric: Fabric, collective: str, bytes: int, element_bytes: int = 4, root: int = 0, method: str = "auto"
+) -> CollectiveSchedule:
+    """Compiles a collective of `bytes` bytes for a network. `method` is `auto` for what is predicted to be fastest,
+    `throughput`, or `latency`. Raises UsageError.
+
+    >>> from weft._core import Fabric, compile_collective
+    >>> compile_collective(Fabric.of_machine(weft.machine("hgx-h100")), "allreduce", 1 << 20)
+    <weft allreduce on hgx-h100: 8 ranks, ...>
+    """
+
 class ConnectionSet:
     """A set of connections between nodes: (source, destination, words) each, and orders between them by index.
 

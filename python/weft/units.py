@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import math
+import re
+
+from weft._core import UsageError
 
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _LENGTHS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+"""What K, M and G multiply lengths by."""
+
+LENGTH = re.compile(r"(\d+)\s*([kKmMgG]?)(?:i?[bB])?")
+"""A length as people write it."""
+
 _RATES = ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"))
 
 
@@ -59,6 +68,21 @@ def length(value: float | None) -> str:
         if value >= unit:
             return f"{int(value // unit)} {name}" if value % unit == 0 else f"{digits(value / unit)} {name}"
     return f"{int(value)} B" if value == int(value) else f"{digits(value)} B"
+
+
+def parse_length(text: str, what: str) -> int:
+    """Bytes that a text stands for; K, M and G are powers of 1024.
+
+    >>> parse_length("8", "bytes"), parse_length("1K", "bytes"), parse_length("3 MiB", "bytes")
+    (8, 1024, 3145728)
+    >>> parse_length("many", "bytes")
+    Traceback (most recent call last):
+    weft._core.UsageError: bytes: 'many' is not a number; expected for example '1048576' or '1M'
+    """
+    match = LENGTH.fullmatch(text.strip())
+    if match is None:
+        raise UsageError(f"{what}: '{text.strip()}' is not a number; expected for example '1048576' or '1M'")
+    return int(match[1]) * FACTORS[match[2].lower()]
 
 
 def rate(value: float | None) -> str:

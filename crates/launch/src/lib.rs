@@ -1,5 +1,6 @@
 //! The one place that joins programs to backends: requests of the suite run in virtual time, on threads or on MPI.
 
+mod collective;
 mod error;
 mod exchange;
 #[cfg(feature = "fghc")]
@@ -15,6 +16,7 @@ mod open_loop;
 mod simulate;
 mod threads;
 
+pub use collective::{collective_threads, simulate_collective};
 pub use error::LaunchError;
 pub use exchange::{
     ExchangeRequest, ExchangeResult, SolveRequest, exchange_mpi_rank, exchange_threads, simulate_exchange,

@@ -3,6 +3,7 @@
 //! Requests, rows and descriptions cross as JSON; `python/weft/_core.pyi` documents every name.
 
 mod blocks;
+mod collective;
 mod connection_machine;
 mod conset;
 mod distributed;
@@ -38,6 +39,8 @@ mod _core {
 
     #[pymodule_export]
     use crate::blocks::PyBlocks;
+    #[pymodule_export]
+    use crate::collective::{PyCollectiveSchedule, PyFabric, collectives, compile_collective};
     #[pymodule_export]
     use crate::connection_machine::shift_times;
     #[pymodule_export]

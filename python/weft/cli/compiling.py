@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli import errors, outputs, teaching
+from weft.cli import collectives, errors, outputs, teaching
 
 if TYPE_CHECKING:
     from weft._core import Schedule
@@ -25,6 +25,9 @@ weft compile plate.msh --on iwarp64  # a mesh divided into 64 parts by METIS, it
 weft compile timeline.json --on iwarp64  # what a program sent, recorded by weft measure --trace
 weft compile all-to-all --on palomar --words 1000000  # matchings on a switch of optical circuits
 weft compile random:8 --on iwarp64 --effort 600 -o long.json --resume  # goes on with what a killed one had found
+weft compile allreduce --on rail-h100 --bytes 64M -o allreduce.json  # a collective: trees, and how near the optimum
+weft compile allgather --on graph.json --bytes 1M  # on a graph: nodes, switches, links with bandwidth and latency
+weft compile broadcast --on tpu-v4 --nodes 0,1,16,17 --root 2 --bytes 1M  # within a group, from its rank 2
 weft compile --patterns  # the named patterns
 """
 
@@ -37,6 +40,7 @@ weft show schedule.json --format svg --phase 0 -o phase.svg  # one phase on the 
 _VERIFY_EXAMPLES = """
 weft verify schedule.json  # every rule of the machine, the figures, and the certificates of the lower bounds
 weft verify schedule.json --pattern all-to-all  # and that it transfers all of that, with one word a connection
+weft verify allreduce.json  # a collective: what every rank gets, the loads of links, the cut that limits it
 weft verify schedule.json --pattern plate.msh --on iwarp64 --seed 3  # as it was compiled: the same parts and places
 """
 
@@ -46,6 +50,14 @@ class CompilerName(enum.StrEnum):
 
     WEFT = "weft"
     APR = "apr"
+
+
+class Method(enum.StrEnum):
+    """What a collective should be good at."""
+
+    AUTO = "auto"
+    THROUGHPUT = "throughput"
+    LATENCY = "latency"
 
 
 class Shown(enum.StrEnum):
@@ -65,11 +77,32 @@ def add_to(app: typer.Typer) -> None:
 
 def compile(
     pattern: Annotated[
-        str | None, typer.Argument(help="A named pattern (see --patterns), or a file of connections, a matrix, a mesh.")
+        str | None,
+        typer.Argument(
+            help="A named pattern (see --patterns), a file of connections, a matrix or a mesh; or a collective: "
+            "allgather, reduce-scatter, allreduce, broadcast, reduce."
+        ),
     ] = None,
     on: Annotated[
-        str | None, typer.Option("--on", help="The machine: a name of the catalogue or a machine file.")
+        str | None,
+        typer.Option(
+            "--on", help="The machine: a name of the catalogue or a machine file; for collectives also a graph (.json)."
+        ),
     ] = None,
+    bytes: Annotated[str | None, typer.Option("--bytes", help="Of a collective: its whole buffer, 1M say.")] = None,
+    nodes: Annotated[
+        str | None, typer.Option("--nodes", help="Of a collective: the node of each rank, 0,1,4:7 say (all nodes).")
+    ] = None,
+    root: Annotated[int, typer.Option("--root", min=0, help="The rank that broadcasts or gets the sum.")] = 0,
+    element: Annotated[
+        int, typer.Option("--element", min=1, help="Of a collective: bytes of an element; none is divided.")
+    ] = 4,
+    method: Annotated[
+        Method,
+        typer.Option(
+            "--method", help="Of a collective: for long buffers, for short ones, or what is faster by the model."
+        ),
+    ] = Method.AUTO,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the schedule here (.json).")] = None,
     resume: outputs.Resume = False,
     force: outputs.Force = False,
@@ -107,6 +140,9 @@ def compile(
     can be open at once. The schedule says which when; beside its figures are lower bounds, each with a certificate that
     the verifier has checked. What a message for every connection takes on the same machine stands beside them: where
     that is less, messages are the better choice, and the summary and the file (`message_seconds`) say so.
+
+    A collective is compiled to trees for every rank's data. Its bandwidth stands beside the highest that the network
+    allows, which a cut certifies: a set of vertices that the data has to leave.
     """
     from weft import catalogue
     from weft._core import UsageError, compile_connections
@@ -121,6 +157,15 @@ def compile(
         raise UsageError("expected a pattern: a name (weft compile --patterns lists them) or a file")
     if on is None:
         raise UsageError("expected a machine: --on iwarp64, say (weft machines lists them)")
+    if collectives.is_compiled(pattern, bytes, nodes, root):
+        of_patterns = {
+            "--channels": channels, "--link-channels": link_channels, "--ports": ports, "--access": access,
+            "--access-time": access_time, "--words": words, "--phases": phases, "--parts": parts,
+            "--partition": partition, "--exchange": exchange, "--resume": resume or None,
+        }  # fmt: skip
+        collectives.refuse(pattern, [name for name, value in of_patterns.items() if value is not None])
+        collectives.compile(pattern, on, bytes, nodes, root, element, method.value, output, force)
+        return
     outputs.check_choice(resume, force)
     outputs.check(output, (".json",), force=force)
     machine = catalogue.machine(on)
@@ -274,6 +319,9 @@ def verify(
     from weft.conset import compiling
     from weft.conset import pattern as find_pattern
 
+    if collectives.is_one(schedule):
+        collectives.verify(schedule, pattern)
+        return
     compiled = compiling.read(schedule)
     if pattern is None:
         against = ", of whatever pattern it is: --pattern says which it should be"

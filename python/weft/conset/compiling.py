@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, overload
 
 from weft import _core, catalogue, files, inputs
 from weft._core import ConnectionSet, Machine, Schedule, UsageError
 from weft.conset.patterns import pattern as find_pattern
+
+if TYPE_CHECKING:
+    from weft.conset.collectives import Collective
 
 _MAX_SUMMED = 1 << 21
 
@@ -18,6 +22,7 @@ MAX_MESSAGES = 100_000
 Progress = Callable[[str, float, "int | None", "float | None"], object]
 
 
+@overload
 def compile(
     pattern: str | os.PathLike[str] | ConnectionSet,
     machine: str | Machine,
@@ -35,8 +40,49 @@ def compile(
     split: bool = True,
     messages: bool = True,
     progress: Progress | None = None,
-) -> Schedule:
+) -> Schedule: ...
+
+
+@overload
+def compile(
+    pattern: str,
+    *,
+    on: str | os.PathLike[str] | Machine,
+    bytes: str | int,
+    nodes: Sequence[int] | None = None,
+    root: int = 0,
+    element_bytes: int = 4,
+    method: str = "auto",
+) -> Collective: ...
+
+
+def compile(
+    pattern: str | os.PathLike[str] | ConnectionSet,
+    machine: str | Machine | None = None,
+    *,
+    channels: int | None = None,
+    link_channels: int | None = None,
+    ports: int | None = None,
+    access: str | None = None,
+    access_time: float | None = None,
+    words: int | None = None,
+    compiler: str = "weft",
+    effort: float = 1.0,
+    seed: int = 0,
+    phases: int | None = None,
+    split: bool = True,
+    messages: bool = True,
+    progress: Progress | None = None,
+    on: str | os.PathLike[str] | Machine | None = None,
+    bytes: str | int | None = None,
+    nodes: Sequence[int] | None = None,
+    root: int = 0,
+    element_bytes: int = 4,
+    method: str = "auto",
+) -> Schedule | Collective:
     """Compile a connection set for a machine: phases, routes, times, and lower bounds with certificates.
+
+    With `bytes` a collective, by name: trees for its data, with a certificate of their throughput.
 
     Parameters
     ----------
@@ -63,12 +109,14 @@ def compile(
         Whether what a message for every connection takes on the machine is simulated too, by its message passing.
     progress
         Called with what is done, the share of the effort spent, and phases and seconds of the best so far.
+    on, bytes, nodes, root, element_bytes, method
+        Of a collective, as for :func:`weft.conset.collectives.compile`.
 
     Returns
     -------
-    Schedule
-        The best found, its `message_seconds` what plain messages take. Ctrl-C ends the search and keeps the best so
-        far.
+    Schedule or weft.conset.collectives.Collective
+        The best found; the `message_seconds` of a schedule are what plain messages take. Ctrl-C ends the search and
+        keeps the best so far.
 
     Raises
     ------
@@ -82,8 +130,21 @@ def compile(
     >>> schedule = compile("hypercube", "iwarp64", effort=0)
     >>> schedule.phases, schedule.lower_bounds[0]
     (2, ('channel capacity', 2.0, 'phases'))
+    >>> compile("allreduce", on="hgx-h100", bytes="1M").schedule.ranks
+    8
     """
-    described = catalogue.machine(machine) if isinstance(machine, str) else machine
+    chosen = machine if machine is not None else on
+    if chosen is None:
+        raise UsageError("expected a machine: compile('hypercube', 'iwarp64'), or on='rail-h100' for a collective")
+    if bytes is not None:
+        from weft.conset import collectives
+
+        return collectives.compile(
+            str(pattern), chosen, bytes, nodes=nodes, root=root, element_bytes=element_bytes, method=method
+        )
+    if isinstance(pattern, str) and pattern in _core.collectives():
+        raise UsageError(f"{pattern} is a collective: say how long its buffer is, bytes='1M' for example")
+    described = chosen if isinstance(chosen, Machine) else catalogue.machine(chosen)
     connections = (
         pattern if isinstance(pattern, ConnectionSet) else find_pattern(pattern, described, words=words, seed=seed)
     )

@@ -7,13 +7,12 @@ import re
 from collections.abc import Iterable
 from typing import Any, Literal
 
+from weft import units
 from weft._core import UsageError
 from weft.parameters import Parameter
 
 Step = Literal["double", "one"]
 
-_NUMBER = re.compile(r"(\d+)\s*([kKmMgG]?)(?:i?[bB])?")
-_FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _MAX_VALUES = 100_000
 
 
@@ -203,9 +202,9 @@ def _part(part: str, text: str, what: str, step: Step) -> Iterable[int]:
 
 
 def _number(word: str, text: str, what: str, step: Step) -> int:
-    match = _NUMBER.fullmatch(word.strip())
+    match = units.LENGTH.fullmatch(word.strip())
     factor = match and match[2].lower()
     if match is None or factor is None or (factor and step == "one"):
         example = "'8:8192', '8,1K,1M'" if step == "double" else "'1:6', '1,2,4'"
         raise UsageError(f"{what}: '{word.strip()}' in '{text}' is not a number; expected for example {example}")
-    return int(match[1]) * _FACTORS[factor]
+    return int(match[1]) * units.FACTORS[factor]

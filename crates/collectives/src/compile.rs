@@ -1,0 +1,460 @@
+//! From a network to a schedule.
+
+use rustc_hash::FxHashMap;
+use weft_base::memory;
+
+use crate::bound::{self, Cut, Edge, bottleneck, capacities};
+use crate::error::CollectiveError;
+use crate::fabric::Fabric;
+use crate::greedy;
+use crate::logical::Logical;
+use crate::packing::{PackedTree, pack};
+use crate::predict;
+use crate::schedule::{Bound, Collective, KIND, Operation, Schedule, Stage, Transfer, Tree, shards};
+use crate::switches::{self, Demand};
+use crate::symmetric::{self, Moved, Paths};
+
+/// What a schedule should be good at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// Whatever is predicted to take least for the length.
+    Auto,
+    /// Bandwidth: trees at the certified optimum, whatever their latency.
+    Throughput,
+    /// Latency: few messages, each with all that goes from one rank to another.
+    Latency,
+}
+
+impl Method {
+    pub const ALL: [Method; 3] = [Method::Auto, Method::Throughput, Method::Latency];
+
+    /// The word for it on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Auto => "auto",
+            Method::Throughput => "throughput",
+            Method::Latency => "latency",
+        }
+    }
+}
+
+/// What is compiled.
+#[derive(Clone, Debug)]
+pub struct Request {
+    pub collective: Collective,
+    /// Of the whole buffer.
+    pub bytes: u64,
+    /// No element is divided.
+    pub element_bytes: u64,
+    /// Of a broadcast or reduction.
+    pub root: usize,
+    pub method: Method,
+}
+
+/// Compiles a collective for a network.
+///
+/// # Errors
+/// For a group of one, a network whose ranks do not all reach each other, and lengths that are no whole elements.
+///
+/// # Examples
+/// ```
+/// use weft_collectives::{Collective, Fabric, Method, Request, compile};
+///
+/// // Each of four nodes of a ring receives three shards over two links: both are busy all the time.
+/// let ring = r#"{"nodes": 4, "links": [
+///     {"from": "node 0", "to": "node 1", "bandwidth": 1e9, "duplex": true},
+///     {"from": "node 1", "to": "node 2", "bandwidth": 1e9, "duplex": true},
+///     {"from": "node 2", "to": "node 3", "bandwidth": 1e9, "duplex": true},
+///     {"from": "node 3", "to": "node 0", "bandwidth": 1e9, "duplex": true}]}"#;
+/// let ring = Fabric::from_json(ring, "ring.json").unwrap();
+/// let method = Method::Throughput;
+/// let request = Request { collective: Collective::Allgather, bytes: 4 << 20, element_bytes: 4, root: 0, method };
+/// let schedule = compile(&ring, &request).unwrap();
+/// assert_eq!(schedule.efficiency(), 1.0);
+/// assert!((schedule.stages[0].bound.rate - 2e9 / 3.0).abs() < 1.0);
+/// ```
+pub fn compile(fabric: &Fabric, request: &Request) -> Result<Schedule, CollectiveError> {
+    check(fabric, request)?;
+    let roots: Vec<usize> =
+        if request.collective.has_root() { vec![request.root] } else { (0..fabric.ranks.len()).collect() };
+    let operations = request.collective.operations();
+    let candidates = candidates(fabric, operations, &roots)?;
+    let stages = operations.iter().zip(candidates);
+    let stages = stages.map(|(&operation, candidates)| choose(fabric, operation, candidates, &roots, request));
+    Ok(Schedule {
+        kind: KIND.to_owned(),
+        collective: request.collective,
+        bytes: request.bytes,
+        element_bytes: request.element_bytes,
+        root: request.collective.has_root().then_some(request.root),
+        fabric: fabric.clone(),
+        stages: stages.collect::<Result<_, _>>()?,
+    })
+}
+
+fn check(fabric: &Fabric, request: &Request) -> Result<(), CollectiveError> {
+    let (ranks, name) = (fabric.ranks.len(), request.collective.name());
+    if ranks < 2 {
+        return Err(CollectiveError::new(format!(
+            "{name} of a group of {ranks}: there is nobody to communicate with; a group has two nodes or more"
+        )));
+    }
+    if request.collective.has_root() && request.root >= ranks {
+        let last = ranks - 1;
+        return Err(CollectiveError::new(format!("{name} with root {}: ranks are 0 to {last}", request.root)));
+    }
+    if request.element_bytes == 0 || request.bytes == 0 || !request.bytes.is_multiple_of(request.element_bytes) {
+        return Err(CollectiveError::new(format!(
+            "{name} of {} bytes in elements of {}: expected one element or more, and whole ones",
+            request.bytes, request.element_bytes
+        )));
+    }
+    let elements = request.bytes / request.element_bytes;
+    if !request.collective.has_root() && elements < ranks as u64 {
+        return Err(CollectiveError::new(format!(
+            "{name} of {} bytes between {ranks} ranks: {elements} elements of {} bytes are fewer than ranks, so some \
+             would have nothing; expected {} bytes or more",
+            request.bytes,
+            request.element_bytes,
+            ranks as u64 * request.element_bytes
+        )));
+    }
+    fabric.check()
+}
+
+/// Trees that distribute everything, how many each root has, and the cut that limits them.
+#[derive(Clone)]
+struct Distribution {
+    trees: Vec<PackedTree>,
+    parts: i64,
+    cut: Cut,
+    merged: bool,
+}
+
+/// The candidate that the method asks for.
+fn choose(
+    fabric: &Fabric,
+    operation: Operation,
+    candidates: Vec<Distribution>,
+    roots: &[usize],
+    request: &Request,
+) -> Result<Stage, CollectiveError> {
+    let wanted = |candidate: &Distribution| match request.method {
+        Method::Auto => true,
+        Method::Throughput => !candidate.merged,
+        Method::Latency => candidate.merged,
+    };
+    let stages = candidates.into_iter().filter(wanted);
+    let stages = stages.filter_map(|candidate| stage(fabric, operation, candidate, roots, request));
+    // A part in a thousand of throughput is worth nothing; of what is as fast, the quicker is taken.
+    let steps = |stage: &Stage| (stage.rate / stage.bound.rate * 1000.0).round() as i64;
+    let best = stages.reduce(|best, other| {
+        let is_better = match request.method {
+            Method::Throughput if steps(&best) != steps(&other) => steps(&other) > steps(&best),
+            _ => other.seconds < best.seconds,
+        };
+        if is_better { other } else { best }
+    });
+    best.ok_or_else(|| {
+        CollectiveError::new(format!(
+            "{}: no order of its nodes along axes lets them send everything on in a few rounds; leave out the method \
+             latency",
+            fabric.name
+        ))
+    })
+}
+
+fn stage(
+    fabric: &Fabric,
+    operation: Operation,
+    distribution: Distribution,
+    roots: &[usize],
+    request: &Request,
+) -> Option<Stage> {
+    let network = match operation {
+        Operation::Copy => fabric.clone(),
+        Operation::Reduce => fabric.reversed(),
+    };
+    let bound = bound(&network, &distribution.cut, roots, request);
+    let Distribution { parts, merged, .. } = distribution;
+    let trees = trees(&network, operation, distribution.trees, parts, roots, request);
+    let mut stage = Stage { operation, parts, chunks: 1, merged, trees, bound, rate: 0.0, seconds: 0.0 };
+    stage.rate = rate(fabric, &stage);
+    if !merged {
+        stage.chunks = predict::best_chunks(fabric, &stage, request.element_bytes);
+    }
+    stage.seconds = predict::seconds(fabric, &stage)?;
+    Some(stage)
+}
+
+/// What distributes for each operation: on the network reversed round for reducing, which where every link has one back is
+/// the same network.
+fn candidates(
+    fabric: &Fabric,
+    operations: &[Operation],
+    roots: &[usize],
+) -> Result<Vec<Vec<Distribution>>, CollectiveError> {
+    let Some(back) = links_back(fabric) else {
+        let network = |operation: &Operation| match operation {
+            Operation::Copy => distribute(fabric, roots),
+            Operation::Reduce => distribute(&fabric.reversed(), roots),
+        };
+        return operations.iter().map(network).collect();
+    };
+    let copying = distribute(fabric, roots)?;
+    let of = |operation: &Operation| {
+        let mut candidates = copying.clone();
+        if *operation == Operation::Reduce {
+            let trees = candidates.iter_mut().flat_map(|candidate| &mut candidate.trees);
+            let paths = trees.flat_map(|tree| &mut tree.edges).flat_map(|edge| &mut edge.2);
+            paths.for_each(|link| *link = back[*link as usize]);
+        }
+        candidates
+    };
+    Ok(operations.iter().map(of).collect())
+}
+
+/// For every link another one as fast the other way, if all have one.
+fn links_back(fabric: &Fabric) -> Option<Vec<u32>> {
+    let mut waiting: FxHashMap<(usize, usize, u64), Vec<usize>> = FxHashMap::default();
+    let mut back = vec![u32::MAX; fabric.links.len()];
+    for (number, link) in fabric.links.iter().enumerate() {
+        let speed = link.bandwidth.to_bits();
+        match waiting.get_mut(&(link.to, link.from, speed)).and_then(Vec::pop) {
+            Some(other) => (back[number], back[other]) = (other as u32, number as u32),
+            None => waiting.entry((link.from, link.to, speed)).or_default().push(number),
+        }
+    }
+    waiting.values().all(Vec::is_empty).then_some(back)
+}
+
+/// Ranks up to which trees are packed exactly in seconds, and up to which it is done where nothing else comes near.
+const EXACT_RANKS: usize = 96;
+const MAX_EXACT_RANKS: usize = 256;
+
+/// Memory that a transfer of one tree a root takes while candidates are compared: some trees a root, in several forms.
+const TRANSFER_BYTES: u64 = 1000;
+
+/// How near the optimum is near enough for what is not exact.
+const NEAR: f64 = 0.99;
+
+/// Ways to distribute everything from the vertices of `roots`: one near the optimum at least, others with less latency.
+fn distribute(fabric: &Fabric, roots: &[usize]) -> Result<Vec<Distribution>, CollectiveError> {
+    let (capacities, _) = capacities(fabric)?;
+    let edges: Vec<Edge> =
+        fabric.links.iter().zip(&capacities).map(|(link, &capacity)| (link.from, link.to, capacity)).collect();
+    let (vertices, ranks) = (fabric.vertices.len(), &fabric.ranks);
+    let roots: Vec<usize> = roots.iter().map(|&rank| ranks[rank]).collect();
+    if let Some((from, to)) = separated(vertices, &edges, ranks, &roots) {
+        return Err(disconnected(fabric, from, to));
+    }
+    if roots.len().saturating_mul(ranks.len()) > symmetric::MAX_TRANSFERS {
+        return Err(CollectiveError::new(format!(
+            "{}: {} trees of {} transfers are more than a schedule may have ({} in all); compile for a group of its nodes",
+            fabric.name,
+            roots.len(),
+            ranks.len() - 1,
+            symmetric::MAX_TRANSFERS
+        )));
+    }
+    let transfers = (roots.len() * ranks.len()) as u64;
+    let what = format!("{}: trees of {transfers} transfers", fabric.name);
+    memory::require(transfers * TRANSFER_BYTES, what, "compile for a group of its nodes")
+        .map_err(|error| CollectiveError::new(error.to_string()))?;
+    if roots.len() < ranks.len() {
+        let cut = bottleneck(vertices, &edges, ranks, &roots);
+        let mut forms = flat(fabric, &edges, &roots, &cut);
+        forms.push(exact(fabric, &edges, &roots, cut)?);
+        return Ok(forms);
+    }
+    let share = |cut: &Cut, fullness: f64| cut.inside as f64 / cut.exit as f64 / fullness;
+    let is_small = ranks.len() <= EXACT_RANKS;
+    let satisfied = if is_small { 1.0 - 1e-9 } else { NEAR };
+    let paths = Paths::new(vertices, &edges, ranks, fabric.forwards);
+    let mut cut = bound::local(vertices, &edges, ranks, &roots);
+    let mut forms: Vec<(Moved, bool)> = Vec::new();
+    let mut fullness = f64::INFINITY;
+    if let Some(moved) = symmetric::best(&paths, &edges, ranks, cut.inside as f64 / cut.exit as f64) {
+        fullness = moved.fullness;
+        forms.push((moved, false));
+    }
+    if share(&cut, fullness) < satisfied && vertices == ranks.len() {
+        let most = symmetric::MAX_TRANSFERS / (roots.len() * ranks.len());
+        let parts = parts(&edges, &cut).min(most.clamp(1, 8) as i64);
+        if let Some((trees, grown)) = greedy::grow(&Logical::new(vertices, &edges), &roots, parts as usize) {
+            fullness = fullness.min(grown);
+            forms.push((Moved { trees, parts, fullness: grown }, false));
+        }
+    }
+    // The cuts that need no flow may be above the optimum, but what is near them is near it.
+    if share(&cut, fullness) < satisfied {
+        cut = bottleneck(vertices, &edges, ranks, &roots);
+    }
+    let reached = share(&cut, fullness);
+    let is_near = reached >= NEAR || !forms.is_empty() && ranks.len() > MAX_EXACT_RANKS;
+    forms.extend(symmetric::binomial(&paths, &edges, ranks).into_iter().map(|moved| (moved, true)));
+    let distribution = |(moved, merged): (Moved, bool)| Distribution {
+        trees: moved.trees,
+        parts: moved.parts,
+        cut: cut.clone(),
+        merged,
+    };
+    let mut forms: Vec<Distribution> = forms.into_iter().map(distribution).collect();
+    if reached < 1.0 - 1e-9 && (is_small || !is_near) {
+        forms.push(exact(fabric, &edges, &roots, cut)?);
+    }
+    Ok(forms)
+}
+
+/// One tree that doubles the ranks that have the data in every round, where ranks can be numbered along axes: for data so
+/// short that the depth of a tree counts.
+fn flat(fabric: &Fabric, edges: &[Edge], roots: &[usize], cut: &Cut) -> Vec<Distribution> {
+    let paths = Paths::new(fabric.vertices.len(), edges, &fabric.ranks, fabric.forwards);
+    let alone = |moved: Moved| {
+        let trees = moved.trees.into_iter().filter(|tree| roots.contains(&tree.root)).collect();
+        Distribution { trees, parts: moved.parts, cut: cut.clone(), merged: false }
+    };
+    symmetric::binomial(&paths, edges, &fabric.ranks).into_iter().map(alone).collect()
+}
+
+/// How many trees of equal capacity each root has at the optimum.
+fn parts(edges: &[Edge], cut: &Cut) -> i64 {
+    let exit = cut.exit / gcd(cut.exit, cut.inside);
+    exit / edges.iter().map(|edge| edge.2).fold(exit, gcd)
+}
+
+/// As much as the cut allows: switches split off, trees packed.
+fn exact(fabric: &Fabric, edges: &[Edge], roots: &[usize], cut: Cut) -> Result<Distribution, CollectiveError> {
+    let mut logical = Logical::new(fabric.vertices.len(), edges);
+    let mut supply = scale(&mut logical, &cut);
+    let rank_of = fabric.rank_of();
+    let mut switches: Vec<usize> =
+        edges.iter().flat_map(|edge| [edge.0, edge.1]).filter(|&vertex| rank_of[vertex].is_none()).collect();
+    switches.sort_unstable();
+    switches.dedup();
+    for switch in switches {
+        switches::remove(&mut logical, switch, &Demand { ranks: &fabric.ranks, roots, supply });
+    }
+    // Where a switch has more capacity one way than the other, some may have been lost: then less is distributed.
+    let kept = bottleneck(logical.vertices(), &logical.edges(), &fabric.ranks, roots);
+    if kept.exit < supply * kept.inside {
+        supply = scale(&mut logical, &kept);
+    }
+    let trees = pack(&mut logical, &fabric.ranks, roots, supply)
+        .ok_or_else(|| CollectiveError::new("a defect of weft: no spanning trees where flows say there are"))?;
+    Ok(Distribution { trees, parts: supply, cut, merged: false })
+}
+
+/// Scales capacities so that every root distributes a whole number of trees of capacity 1, as few as can be; the number.
+fn scale(logical: &mut Logical, cut: &Cut) -> i64 {
+    let common = gcd(cut.exit, cut.inside);
+    let (exit, inside) = (cut.exit / common, cut.inside / common);
+    let divisor = logical.edges().iter().map(|edge| edge.2).fold(exit, gcd);
+    logical.scale(inside, divisor);
+    exit / divisor
+}
+
+fn gcd(a: i64, b: i64) -> i64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// A root and a rank that it has no path to.
+fn separated(vertices: usize, edges: &[Edge], ranks: &[usize], roots: &[usize]) -> Option<(usize, usize)> {
+    let reversed: Vec<Edge> = edges.iter().map(|&(from, to, capacity)| (to, from, capacity)).collect();
+    // From one root to everybody, and from every root to it.
+    let reached = reached_from(vertices, edges, roots[0]);
+    let reaching = reached_from(vertices, &reversed, roots[0]);
+    let unreached = ranks.iter().find(|&&rank| !reached[rank]).map(|&rank| (roots[0], rank));
+    unreached.or_else(|| roots.iter().find(|&&root| !reaching[root]).map(|&root| (root, roots[0])))
+}
+
+fn disconnected(fabric: &Fabric, from: usize, to: usize) -> CollectiveError {
+    let (from, to) = (&fabric.vertices[from], &fabric.vertices[to]);
+    CollectiveError::new(format!(
+        "{}: '{from}' and '{to}' are not joined by links both ways; a collective needs a path from every node of the group \
+         to every other",
+        fabric.name
+    ))
+}
+
+fn reached_from(vertices: usize, edges: &[Edge], start: usize) -> Vec<bool> {
+    let mut reached = vec![false; vertices];
+    reached[start] = true;
+    let mut waiting = vec![start];
+    let mut out: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
+    edges.iter().for_each(|edge| out.entry(edge.0).or_default().push(edge.1));
+    while let Some(vertex) = waiting.pop() {
+        for &to in out.get(&vertex).into_iter().flatten() {
+            if !std::mem::replace(&mut reached[to], true) {
+                waiting.push(to);
+            }
+        }
+    }
+    reached
+}
+
+/// The packed trees with the bytes that each has, reversed round for reducing.
+fn trees(
+    fabric: &Fabric,
+    operation: Operation,
+    packed: Vec<PackedTree>,
+    parts: i64,
+    roots: &[usize],
+    request: &Request,
+) -> Vec<Tree> {
+    let rank_of = fabric.rank_of();
+    let rank = |vertex: usize| rank_of[vertex].expect("trees are between ranks");
+    let mut shard_of = vec![(0, 0); fabric.ranks.len()];
+    roots
+        .iter()
+        .zip(shards(request.bytes, request.element_bytes, roots.len()))
+        .for_each(|(&root, shard)| shard_of[root] = shard);
+    let mut used = vec![0i64; fabric.ranks.len()];
+    let range = |root: usize, first: i64, last: i64| {
+        let (start, bytes) = shard_of[root];
+        let elements = i128::from(bytes / request.element_bytes);
+        let at = |part: i64| start + (elements * i128::from(part) / i128::from(parts)) as u64 * request.element_bytes;
+        (at(first), at(last) - at(first))
+    };
+    let transfer = |(from, to, path): (usize, usize, Vec<u32>)| match operation {
+        Operation::Copy => Transfer(rank(from), rank(to), path),
+        Operation::Reduce => Transfer(rank(to), rank(from), path.into_iter().rev().collect()),
+    };
+    let mut trees: Vec<Tree> = packed
+        .into_iter()
+        .map(|tree| {
+            let root = rank(tree.root);
+            let first = used[root];
+            used[root] += tree.weight;
+            let (start, bytes) = range(root, first, used[root]);
+            let mut transfers: Vec<Transfer> = tree.edges.into_iter().map(transfer).collect();
+            if operation == Operation::Reduce {
+                transfers.reverse();
+            }
+            Tree { root, weight: tree.weight, start, bytes, transfers }
+        })
+        .collect();
+    trees.sort_by_key(|tree| (tree.root, tree.start, tree.weight));
+    trees
+}
+
+/// The bound of a cut in bytes and seconds; `network` is reversed round for reducing.
+fn bound(network: &Fabric, cut: &Cut, roots: &[usize], request: &Request) -> Bound {
+    let leaving = network.links.iter().filter(|link| cut.side[link.from] && !cut.side[link.to]);
+    let exit: f64 = leaving.map(|link| link.bandwidth).sum();
+    let shards = shards(request.bytes, request.element_bytes, roots.len());
+    let inside = roots.iter().zip(shards).filter(|(root, _)| cut.side[network.ranks[**root]]);
+    let (count, bytes) = inside.fold((0u32, 0), |(count, bytes), (_, shard)| (count + 1, bytes + shard.1));
+    let cut = (0..network.vertices.len()).filter(|&vertex| cut.side[vertex]).collect();
+    Bound { cut, rate: exit / f64::from(count), seconds: bytes as f64 / exit }
+}
+
+/// Bytes a second of each root that the fullest link lets through.
+fn rate(fabric: &Fabric, stage: &Stage) -> f64 {
+    let mut weight = vec![0i64; fabric.links.len()];
+    for tree in &stage.trees {
+        tree.transfers.iter().flat_map(|transfer| &transfer.2).for_each(|&link| weight[link as usize] += tree.weight);
+    }
+    let used = fabric.links.iter().zip(weight).filter(|(_, weight)| *weight > 0);
+    used.map(|(link, weight)| link.bandwidth * stage.parts as f64 / weight as f64).fold(f64::INFINITY, f64::min)
+}

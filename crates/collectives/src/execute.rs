@@ -1,0 +1,373 @@
+//! A schedule carried out on any backend, with data that is compared with what the collective should give.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use weft_base::Operation as NodeOperation;
+use weft_comm::collective::{Choice, Element, Operator, allreduce, barrier};
+use weft_comm::{Buffer, CommError, Communicator, Payload, Program, Reduction, Source, Tag, TagSelector, Work};
+
+use crate::error::CollectiveError;
+use crate::merge::merge;
+use crate::schedule::{Collective, Operation, Schedule, Stage, shards};
+
+/// The part of one rank in one tree.
+#[derive(Clone, Debug)]
+struct Role {
+    operation: Operation,
+    /// The transfers that the data has come through until it is here, on the longest path.
+    depth: usize,
+    start: u64,
+    bytes: u64,
+    chunks: u64,
+    /// Ranks and tags that are received from, all before anything is sent.
+    receives: Vec<(usize, Tag)>,
+    /// Ranks and tags that are sent to.
+    sends: Vec<(usize, Tag)>,
+}
+
+/// What a rank does in a stage.
+#[derive(Clone, Debug)]
+enum Plan {
+    /// Its part in each tree, piece by piece.
+    Pipelined(Vec<Role>),
+    /// Its messages, round by round.
+    Merged(Operation, Vec<Round>),
+}
+
+/// The other rank, the tag, and start and bytes of the ranges that it carries.
+type Message = (usize, Tag, Vec<(u64, u64)>);
+
+/// The messages of one rank in a round: those that it receives are waited for after it has sent.
+#[derive(Clone, Debug, Default)]
+struct Round {
+    sends: Vec<Message>,
+    receives: Vec<Message>,
+}
+
+/// A collective that is executed and timed.
+#[derive(Clone, Debug)]
+pub struct Timed {
+    schedule: Arc<Schedule>,
+    /// Of each rank, by stage.
+    plans: Arc<Vec<Vec<Plan>>>,
+    reduction: Reduction,
+    /// Whether only lengths are sent; otherwise what every rank has at the end is checked.
+    pub phantom: bool,
+    /// Timed executions.
+    pub iterations: usize,
+}
+
+impl Timed {
+    /// Prepares a schedule, which has been verified.
+    ///
+    /// # Errors
+    /// For elements that are no numbers (of 1, 4 or 8 bytes), and for more trees between two ranks than tags.
+    pub fn new(schedule: Arc<Schedule>, phantom: bool, iterations: usize) -> Result<Timed, CollectiveError> {
+        let element = match schedule.element_bytes {
+            1 => Element::Byte,
+            4 => Element::Float32,
+            8 => Element::Float64,
+            other => {
+                return Err(CollectiveError::new(format!(
+                    "elements of {other} bytes are no numbers that an execution adds; it takes 1, 4 or 8"
+                )));
+            }
+        };
+        let plans = Arc::new(plans(&schedule)?);
+        let reduction = Reduction { element, operator: Operator::Sum };
+        Ok(Timed { schedule, plans, reduction, phantom, iterations })
+    }
+
+    /// The number of ranks.
+    pub fn ranks(&self) -> usize {
+        self.plans.len()
+    }
+
+    fn charged(&self) -> NodeOperation {
+        match self.reduction.element {
+            Element::Float64 => NodeOperation::Float64Add,
+            Element::Float32 => NodeOperation::Float32Add,
+            _ => NodeOperation::Int16Add,
+        }
+    }
+
+    async fn execute<C: Communicator>(&self, comm: &C, buffer: &mut Payload) -> Result<(), CommError> {
+        for plan in &self.plans[comm.rank()] {
+            match plan {
+                Plan::Pipelined(roles) => self.pipelined(comm, roles, buffer).await?,
+                Plan::Merged(operation, rounds) => self.merged(comm, *operation, rounds, buffer).await?,
+            }
+        }
+        Ok(())
+    }
+
+    async fn merged<C: Communicator>(
+        &self,
+        comm: &C,
+        operation: Operation,
+        rounds: &[Round],
+        buffer: &mut Payload,
+    ) -> Result<(), CommError> {
+        let length = |ranges: &[(u64, u64)]| ranges.iter().map(|range| range.1 as usize).sum();
+        let all = rounds.iter().flat_map(|round| &round.receives);
+        let receives: Vec<C::Receive> = all
+            .map(|(from, tag, ranges)| {
+                comm.irecv(Source::Rank(*from), TagSelector::Only(*tag), self.payload(length(ranges)))
+            })
+            .collect();
+        let mut receives = receives.into_iter();
+        let mut sends = Vec::new();
+        for round in rounds {
+            for (to, tag, ranges) in &round.sends {
+                let mut message = self.payload(length(ranges));
+                let mut at = 0;
+                for &(start, bytes) in ranges {
+                    message.put(at, &buffer.part(start as usize, (start + bytes) as usize));
+                    at += bytes as usize;
+                }
+                sends.push(comm.isend(*to, *tag, message));
+            }
+            for ((_, _, ranges), receive) in round.receives.iter().zip(receives.by_ref()) {
+                let message = receive.await?.payload;
+                let mut at = 0;
+                for &(start, bytes) in ranges {
+                    let part = message.part(at, at + bytes as usize);
+                    self.accept(comm, operation, start as usize, &part, buffer).await;
+                    at += bytes as usize;
+                }
+            }
+        }
+        for send in sends {
+            send.await?;
+        }
+        Ok(())
+    }
+
+    /// All receives are started first; then pieces are passed on in the order in which a pipeline brings them.
+    async fn pipelined<C: Communicator>(
+        &self,
+        comm: &C,
+        roles: &[Role],
+        buffer: &mut Payload,
+    ) -> Result<(), CommError> {
+        let mut steps: Vec<(usize, u64)> = (0..roles.len())
+            .flat_map(|role| (0..roles[role].chunks).map(move |chunk| (role, chunk)))
+            .filter(|&(role, chunk)| !self.piece(&roles[role], chunk).is_empty())
+            .collect();
+        steps.sort_by_key(|&(role, chunk)| roles[role].depth as u64 + chunk);
+        let mut receives = Vec::with_capacity(steps.len());
+        for &(role, chunk) in &steps {
+            let bytes = self.piece(&roles[role], chunk).len();
+            for &(from, tag) in &roles[role].receives {
+                receives.push(comm.irecv(Source::Rank(from), TagSelector::Only(tag), self.payload(bytes)));
+            }
+        }
+        let mut receives = receives.into_iter();
+        let mut sends = Vec::with_capacity(steps.len());
+        for &(role, chunk) in &steps {
+            let role = &roles[role];
+            let piece = self.piece(role, chunk);
+            for receive in receives.by_ref().take(role.receives.len()) {
+                let received = receive.await?.payload;
+                self.accept(comm, role.operation, piece.start, &received, buffer).await;
+            }
+            for &(to, tag) in &role.sends {
+                sends.push(comm.isend(to, tag, buffer.part(piece.start, piece.end)));
+            }
+        }
+        for send in sends {
+            send.await?;
+        }
+        Ok(())
+    }
+
+    async fn accept<C: Communicator>(
+        &self,
+        comm: &C,
+        operation: Operation,
+        start: usize,
+        received: &Payload,
+        buffer: &mut Payload,
+    ) {
+        if operation == Operation::Copy {
+            buffer.put(start, received);
+            return;
+        }
+        let mut sum = buffer.part(start, start + received.len());
+        self.reduction.combine(&mut sum, received);
+        buffer.put(start, &sum);
+        let count = received.len() as u64 / self.schedule.element_bytes;
+        comm.compute(Work::Operations { operation: self.charged(), count }).await;
+    }
+
+    /// The bytes of a chunk of a role's range, in the buffer.
+    fn piece(&self, role: &Role, chunk: u64) -> std::ops::Range<usize> {
+        let elements = role.bytes / self.schedule.element_bytes;
+        let at = |chunk: u64| role.start + elements * chunk / role.chunks * self.schedule.element_bytes;
+        at(chunk) as usize..at(chunk + 1) as usize
+    }
+
+    fn payload(&self, bytes: usize) -> Payload {
+        if self.phantom { Payload::Phantom(bytes) } else { Payload::Data(Buffer::zeroed(bytes)) }
+    }
+
+    /// What a rank has before: its shard, its summands, or what the root broadcasts.
+    fn input(&self, rank: usize) -> Payload {
+        let bytes = self.schedule.bytes;
+        if self.phantom {
+            return Payload::Phantom(bytes as usize);
+        }
+        let own = match self.schedule.collective {
+            Collective::Allgather => shards(bytes, self.schedule.element_bytes, self.ranks())[rank],
+            Collective::Broadcast => (0, if self.schedule.root == Some(rank) { bytes } else { 0 }),
+            _ => (0, bytes),
+        };
+        self.filled(|byte| own.0 <= byte && byte < own.0 + own.1, |index| number(rank, index))
+    }
+
+    /// A buffer of the numbers that `value` gives for each element whose first byte `is_there`, and of zeros.
+    fn filled(&self, is_there: impl Fn(u64) -> bool, value: impl Fn(u64) -> u64) -> Payload {
+        let size = self.schedule.element_bytes;
+        let of = |index: u64| if is_there(index * size) { value(index) } else { 0 };
+        let indices = 0..self.schedule.bytes / size;
+        match self.reduction.element {
+            Element::Float32 => Payload::of(&indices.map(|index| of(index) as f32).collect::<Vec<_>>()),
+            Element::Float64 => Payload::of(&indices.map(|index| of(index) as f64).collect::<Vec<_>>()),
+            _ => Payload::of(&indices.map(|index| of(index) as u8).collect::<Vec<_>>()),
+        }
+    }
+
+    /// Compares what `rank` has with what the collective gives by its definition.
+    fn check(&self, rank: usize, output: &Payload) -> Result<(), CommError> {
+        let (bytes, size, ranks) = (self.schedule.bytes, self.schedule.element_bytes, self.ranks());
+        let all = shards(bytes, size, ranks);
+        let owner = |index: u64| all.partition_point(|shard| shard.0 + shard.1 <= index * size);
+        let sum = |index: u64| (0..ranks).map(|rank| number(rank, index)).sum();
+        let everything = 0..bytes;
+        let (expected, range) = match self.schedule.collective {
+            Collective::Allgather => (self.filled(|_| true, |index| number(owner(index), index)), everything),
+            Collective::Allreduce => (self.filled(|_| true, sum), everything),
+            Collective::ReduceScatter => {
+                let (start, length) = all[rank];
+                let range = start..start + length;
+                (self.filled(|byte| range.contains(&byte), sum), range)
+            }
+            Collective::Broadcast => {
+                let root = self.schedule.root.unwrap_or(0);
+                (self.filled(|_| true, |index| number(root, index)), everything)
+            }
+            Collective::Reduce if self.schedule.root == Some(rank) => (self.filled(|_| true, sum), everything),
+            Collective::Reduce => return Ok(()),
+        };
+        let part = |payload: &Payload| payload.part(range.start as usize, range.end as usize);
+        if part(output) == part(&expected) {
+            return Ok(());
+        }
+        let what = format!("{}: rank {rank} has not what it should have", self.schedule.collective.name());
+        Err(CommError::program(rank, what))
+    }
+}
+
+/// A small number that depends on rank and element: sums of them are exact in every element type, or wrap round.
+fn number(rank: usize, index: u64) -> u64 {
+    (rank as u64 * 31 + index * 7 + 1) % 251
+}
+
+impl Program for Timed {
+    /// Seconds of every timed execution, from when all ranks were ready until the last was through.
+    type Output = Vec<f64>;
+
+    async fn run<C: Communicator>(self, comm: C) -> Result<Vec<f64>, CommError> {
+        if comm.size() != self.ranks() {
+            let what = format!("a collective of {} ranks on a communicator of {}", self.ranks(), comm.size());
+            return Err(CommError::program(comm.world_rank(), what));
+        }
+        let maximum = Reduction { element: Element::Float64, operator: Operator::Maximum };
+        let mut seconds = Vec::with_capacity(self.iterations);
+        for iteration in 0..self.iterations {
+            let mut buffer = self.input(comm.rank());
+            if !comm.virtual_time() || iteration > 0 {
+                barrier(&comm, Choice::Auto).await?;
+            }
+            let start = comm.wtime();
+            self.execute(&comm, &mut buffer).await?;
+            let own = Payload::of(&[comm.wtime() - start]);
+            let slowest = allreduce(&comm, own, maximum, Choice::Auto).await?;
+            seconds.push(slowest.values::<f64>().expect("a reduction of data is data")[0]);
+            if !self.phantom {
+                self.check(comm.rank(), &buffer)?;
+            }
+        }
+        Ok(seconds)
+    }
+}
+
+/// What every rank does, by stage. Messages of one tree between two ranks have a tag of their own.
+fn plans(schedule: &Schedule) -> Result<Vec<Vec<Plan>>, CollectiveError> {
+    let ranks = schedule.fabric.ranks.len();
+    let mut plans = vec![Vec::new(); ranks];
+    let mut tags = FxHashMap::default();
+    for stage in &schedule.stages {
+        let of_stage = if stage.merged { rounds(stage, ranks, &mut tags)? } else { roles(stage, ranks, &mut tags)? };
+        plans.iter_mut().zip(of_stage).for_each(|(plans, plan)| plans.push(plan));
+    }
+    Ok(plans)
+}
+
+/// The next tag of messages between two ranks.
+type Tags = FxHashMap<(usize, usize), u32>;
+
+fn next_tag(tags: &mut Tags, from: usize, to: usize) -> Result<Tag, CollectiveError> {
+    let tag = tags.entry((from, to)).or_insert(0u32);
+    if *tag > Tag::MAX_USER {
+        return Err(CollectiveError::new("more trees between two ranks than there are tags"));
+    }
+    *tag += 1;
+    Ok(Tag::User(*tag - 1))
+}
+
+fn roles(stage: &Stage, ranks: usize, tags: &mut Tags) -> Result<Vec<Plan>, CollectiveError> {
+    let mut roles = vec![Vec::new(); ranks];
+    for tree in &stage.trees {
+        let mut of_tree: Vec<Option<Role>> = vec![None; ranks];
+        for transfer in &tree.transfers {
+            let tag = next_tag(tags, transfer.0, transfer.1)?;
+            let sender = of_tree[transfer.0].get_or_insert_with(|| empty_role(stage, tree));
+            sender.sends.push((transfer.1, tag));
+            let depth = sender.depth + 1;
+            let receiver = of_tree[transfer.1].get_or_insert_with(|| empty_role(stage, tree));
+            receiver.depth = receiver.depth.max(depth);
+            receiver.receives.push((transfer.0, tag));
+        }
+        roles.iter_mut().zip(of_tree).for_each(|(roles, role)| roles.extend(role));
+    }
+    Ok(roles.into_iter().map(Plan::Pipelined).collect())
+}
+
+fn rounds(stage: &Stage, ranks: usize, tags: &mut Tags) -> Result<Vec<Plan>, CollectiveError> {
+    let Some((messages, rounds)) = merge(stage) else {
+        return Err(CollectiveError::new("merged messages wait for each other"));
+    };
+    let mut plans = vec![vec![Round::default(); rounds.len()]; ranks];
+    for (number, round) in rounds.iter().enumerate() {
+        for message in round.iter().map(|&message| &messages[message]) {
+            let tag = next_tag(tags, message.from, message.to)?;
+            plans[message.from][number].sends.push((message.to, tag, message.ranges.clone()));
+            plans[message.to][number].receives.push((message.from, tag, message.ranges.clone()));
+        }
+    }
+    Ok(plans.into_iter().map(|rounds| Plan::Merged(stage.operation, rounds)).collect())
+}
+
+fn empty_role(stage: &Stage, tree: &crate::schedule::Tree) -> Role {
+    Role {
+        operation: stage.operation,
+        depth: 0,
+        start: tree.start,
+        bytes: tree.bytes,
+        chunks: stage.chunks,
+        receives: Vec::new(),
+        sends: Vec::new(),
+    }
+}

@@ -1,0 +1,326 @@
+//! The capacitated directed graph that a collective runs on: accelerators, switches, and links with speed and latency.
+
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use weft_machine::{Machine, Switching, Vertex};
+
+use crate::error::CollectiveError;
+
+/// A directed link.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// The vertex where it starts.
+    pub from: usize,
+    /// The vertex where it ends.
+    pub to: usize,
+    /// Bytes a second.
+    pub bandwidth: f64,
+    /// Seconds until the first byte is at the other end.
+    pub latency: f64,
+}
+
+/// A network. Vertices that are no rank pass data on, as switches do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fabric {
+    /// What people call it.
+    pub name: String,
+    /// The name of every vertex.
+    pub vertices: Vec<String>,
+    /// The vertex of each rank.
+    pub ranks: Vec<usize>,
+    /// The links; several between the same two vertices add up.
+    pub links: Vec<Link>,
+    /// Seconds of the sender and the receiver together for one message, whatever its length.
+    pub message_seconds: f64,
+    /// Whether a message may pass through a rank on its way, by a router beside its processor.
+    #[serde(default)]
+    pub forwards: bool,
+}
+
+/// The vertices of a kind in a graph file: how many, or what they are called.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Names {
+    Count(usize),
+    Names(Vec<String>),
+}
+
+impl Names {
+    fn listed(self, prefix: &str) -> Vec<String> {
+        match self {
+            Names::Count(count) => (0..count).map(|index| format!("{prefix}{index}")).collect(),
+            Names::Names(names) => names,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileLink {
+    from: String,
+    to: String,
+    bandwidth: f64,
+    #[serde(default)]
+    latency: f64,
+    #[serde(default)]
+    duplex: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    name: Option<String>,
+    nodes: Names,
+    switches: Option<Names>,
+    links: Vec<FileLink>,
+    #[serde(default)]
+    message_seconds: f64,
+    #[serde(default)]
+    forwards: bool,
+}
+
+/// More vertices than this are no graph to compile for: tables of pairs of ranks would not fit.
+const MAX_VERTICES: usize = 1 << 16;
+
+impl Fabric {
+    /// The network of a described machine: a vertex for every node and every switch, the speed that its file gives
+    /// links (`link_byte_time` of `[connections]`, else the last protocol's `byte_time`), the last protocol's `hop_time`
+    /// as latency and its overheads a message.
+    ///
+    /// # Errors
+    /// For a machine that passes no messages.
+    ///
+    /// # Examples
+    /// ```
+    /// use weft_collectives::Fabric;
+    ///
+    /// let rails = Fabric::of_machine(&weft_machine::find("rail-h100").unwrap()).unwrap();
+    /// assert_eq!((rails.ranks.len(), rails.vertices.len()), (256, 256 + 8 + 32));
+    /// assert_eq!(rails.links[0].bandwidth, 50e9);
+    /// ```
+    pub fn of_machine(machine: &Machine) -> Result<Fabric, CollectiveError> {
+        let Some(protocol) = machine.protocols.last() else {
+            return Err(CollectiveError::new(format!(
+                "{} passes no messages: its file has no [[protocols]], so there is nothing that a collective could send",
+                machine.name
+            )));
+        };
+        let topology = &machine.topology;
+        let nodes = topology.nodes();
+        let byte_time = machine.connections.as_ref().map_or(protocol.byte_time, |costs| costs.link_byte_time);
+        if byte_time <= 0.0 {
+            return Err(CollectiveError::new(format!(
+                "{}: its links take no time for a byte, so no bandwidth limits a collective",
+                machine.name
+            )));
+        }
+        let vertex = |end| match end {
+            Vertex::Node(node) => node,
+            Vertex::Switch(switch) => nodes + switch,
+        };
+        let link = |index| {
+            let (from, to) = topology.link_ends(index);
+            let (from, to) = (vertex(from), vertex(to));
+            Link { from, to, bandwidth: 1.0 / byte_time, latency: protocol.hop_time }
+        };
+        let switches = (0..topology.switches()).map(|switch| format!("switch {switch}"));
+        let fabric = Fabric {
+            name: machine.name.clone(),
+            vertices: (0..nodes).map(|node| format!("node {node}")).chain(switches).collect(),
+            ranks: (0..nodes).collect(),
+            links: (0..topology.links()).map(link).filter(|link| link.from != link.to).collect(),
+            message_seconds: protocol.send_overhead + protocol.receive_overhead,
+            forwards: topology.is_direct() && machine.switching != Switching::StoreAndForward,
+        };
+        fabric.check().map(|()| fabric)
+    }
+
+    /// A graph that a user has written: JSON with `nodes` and `switches` (how many there are, or their names), `links`
+    /// (`from`, `to`, `bandwidth` in bytes a second, `latency` in seconds, `duplex` for one link each way), and
+    /// `message_seconds` for the processors' part of a message, and `forwards` where routers beside the nodes pass messages
+    /// on. `path` is what messages call it.
+    ///
+    /// # Errors
+    /// For text that is no such graph, with what is wrong in it.
+    ///
+    /// # Examples
+    /// ```
+    /// use weft_collectives::Fabric;
+    ///
+    /// let star = r#"{"nodes": 3, "switches": ["hub"], "links": [
+    ///     {"from": "node 0", "to": "hub", "bandwidth": 1e9, "duplex": true},
+    ///     {"from": "node 1", "to": "hub", "bandwidth": 1e9, "duplex": true},
+    ///     {"from": "node 2", "to": "hub", "bandwidth": 5e8, "duplex": true}]}"#;
+    /// assert_eq!(Fabric::from_json(star, "star.json").unwrap().links.len(), 6);
+    /// ```
+    pub fn from_json(text: &str, path: &str) -> Result<Fabric, CollectiveError> {
+        let wrong = |what: String| CollectiveError::new(format!("{path}: {what}"));
+        let file: File = serde_json::from_str(text).map_err(|error| {
+            wrong(format!("not a graph: {error}; a graph has nodes, switches and links with from, to and bandwidth"))
+        })?;
+        if let Names::Count(count) = file.nodes
+            && count > MAX_VERTICES
+        {
+            return Err(wrong(format!("{count} nodes; a graph may have up to {MAX_VERTICES} vertices")));
+        }
+        let mut vertices = file.nodes.listed("node ");
+        let nodes = vertices.len();
+        vertices.extend(file.switches.unwrap_or(Names::Count(0)).listed("switch "));
+        let mut index = FxHashMap::default();
+        for (number, name) in vertices.iter().enumerate() {
+            if index.insert(name.as_str(), number).is_some() {
+                return Err(wrong(format!("two vertices are called '{name}'; every name is of one")));
+            }
+        }
+        let find = |name: &str, number: usize| {
+            index.get(name).copied().ok_or_else(|| {
+                wrong(format!("link {number}: no vertex is called '{name}'; nodes and switches list the names"))
+            })
+        };
+        let mut links = Vec::with_capacity(file.links.len());
+        for (number, link) in file.links.iter().enumerate() {
+            let (from, to) = (find(&link.from, number)?, find(&link.to, number)?);
+            let there = Link { from, to, bandwidth: link.bandwidth, latency: link.latency };
+            links.push(there);
+            if link.duplex {
+                links.push(Link { from: to, to: from, ..there });
+            }
+        }
+        let name = file.name.unwrap_or_else(|| path.to_owned());
+        let File { message_seconds, forwards, .. } = file;
+        let fabric = Fabric { name, vertices, ranks: (0..nodes).collect(), links, message_seconds, forwards };
+        fabric.check().map_err(|error| wrong(error.to_string()))?;
+        Ok(fabric)
+    }
+
+    /// The same network with the ranks `group` only, in that order. Where routers pass messages on ([`Fabric::forwards`]) the
+    /// others do so, as far as they are on shortest paths within the group; else they are left out with their links.
+    ///
+    /// # Errors
+    /// For a rank that there is not, or that is named twice.
+    pub fn with_group(&self, group: &[usize]) -> Result<Fabric, CollectiveError> {
+        let mut is_member = vec![false; self.ranks.len()];
+        for &rank in group {
+            match is_member.get_mut(rank) {
+                None => {
+                    let last = self.ranks.len().saturating_sub(1);
+                    return Err(CollectiveError::new(format!(
+                        "{}: there is no node {rank}; nodes are 0 to {last}",
+                        self.name
+                    )));
+                }
+                Some(member) if *member => {
+                    return Err(CollectiveError::new(format!(
+                        "node {rank} is in the group twice; name every node once"
+                    )));
+                }
+                Some(member) => *member = true,
+            }
+        }
+        let mut out = self.clone();
+        out.ranks = group.iter().map(|&rank| self.ranks[rank]).collect();
+        let kept = if self.forwards { self.between(&out.ranks) } else { self.without(&is_member) };
+        out.links.retain(|link| kept[link.from] && kept[link.to]);
+        Ok(out)
+    }
+
+    /// All vertices but the ranks that are no members.
+    fn without(&self, is_member: &[bool]) -> Vec<bool> {
+        let mut kept = vec![true; self.vertices.len()];
+        self.ranks.iter().zip(is_member).for_each(|(&vertex, &member)| kept[vertex] = member);
+        kept
+    }
+
+    /// The vertices on shortest paths between members.
+    fn between(&self, members: &[usize]) -> Vec<bool> {
+        let mut out = vec![Vec::new(); self.vertices.len()];
+        self.links.iter().for_each(|link| out[link.from].push(link.to));
+        let mut kept = vec![false; self.vertices.len()];
+        for &start in members {
+            let mut distance = vec![usize::MAX; self.vertices.len()];
+            distance[start] = 0;
+            let (mut order, mut next) = (vec![start], 0);
+            while let Some(&vertex) = order.get(next) {
+                next += 1;
+                for &to in &out[vertex] {
+                    if distance[to] == usize::MAX {
+                        distance[to] = distance[vertex] + 1;
+                        order.push(to);
+                    }
+                }
+            }
+            let mut is_on_path = vec![false; self.vertices.len()];
+            members.iter().for_each(|&member| is_on_path[member] = true);
+            for &vertex in order.iter().rev() {
+                is_on_path[vertex] |=
+                    out[vertex].iter().any(|&to| is_on_path[to] && distance[to] == distance[vertex] + 1);
+                kept[vertex] |= is_on_path[vertex];
+            }
+        }
+        kept
+    }
+
+    /// Every link the other way round: what reduces on this network is what distributes on that one, backwards.
+    pub fn reversed(&self) -> Fabric {
+        let reverse = |link: &Link| Link { from: link.to, to: link.from, ..*link };
+        Fabric { links: self.links.iter().map(reverse).collect(), ..self.clone() }
+    }
+
+    /// The rank of every vertex that is one.
+    pub fn rank_of(&self) -> Vec<Option<usize>> {
+        let mut rank_of = vec![None; self.vertices.len()];
+        self.ranks.iter().enumerate().for_each(|(rank, &vertex)| rank_of[vertex] = Some(rank));
+        rank_of
+    }
+
+    /// Whether everything that is numbered exists and every figure is possible.
+    ///
+    /// # Errors
+    /// With the first thing that is wrong.
+    pub fn check(&self) -> Result<(), CollectiveError> {
+        if self.vertices.len() > MAX_VERTICES {
+            let count = self.vertices.len();
+            return Err(CollectiveError::new(format!("{count} vertices; a graph may have up to {MAX_VERTICES}")));
+        }
+        if !(self.message_seconds.is_finite() && self.message_seconds >= 0.0) {
+            let seconds = self.message_seconds;
+            return Err(CollectiveError::new(format!("message_seconds: expected at least 0, found {seconds}")));
+        }
+        let mut is_rank = vec![false; self.vertices.len()];
+        for (rank, &vertex) in self.ranks.iter().enumerate() {
+            match is_rank.get_mut(vertex) {
+                None => {
+                    return Err(CollectiveError::new(format!("rank {rank} is on vertex {vertex}, which there is not")));
+                }
+                Some(taken) if *taken => {
+                    return Err(CollectiveError::new(format!("two ranks are on '{}'", self.vertices[vertex])));
+                }
+                Some(taken) => *taken = true,
+            }
+        }
+        self.links.iter().enumerate().try_for_each(|(number, link)| self.check_link(number, link))
+    }
+
+    fn check_link(&self, number: usize, link: &Link) -> Result<(), CollectiveError> {
+        if link.from >= self.vertices.len() || link.to >= self.vertices.len() {
+            return Err(CollectiveError::new(format!("link {number} joins vertices that there are not")));
+        }
+        let (from, to) = (&self.vertices[link.from], &self.vertices[link.to]);
+        let wrong = |what: String| Err(CollectiveError::new(format!("link {number} ('{from}' to '{to}'): {what}")));
+        if link.from == link.to {
+            return wrong("it leads back to where it starts; leave it out".into());
+        }
+        if !(link.bandwidth.is_finite() && link.bandwidth > 0.0) {
+            return wrong(format!(
+                "expected a bandwidth above 0 bytes a second, found {}; leave out a link that carries nothing",
+                link.bandwidth
+            ));
+        }
+        if !(link.latency.is_finite() && link.latency >= 0.0) {
+            return wrong(format!("expected a latency of at least 0 s, found {}", link.latency));
+        }
+        Ok(())
+    }
+}

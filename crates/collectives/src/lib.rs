@@ -1,0 +1,27 @@
+//! Collectives compiled for any network, each with a certificate that nobody can beat its throughput.
+//!
+//! A [`Fabric`] is a graph of accelerators and switches. [`compile`] finds the cut that limits a collective, takes the
+//! switches out by edge splitting, packs spanning trees that use the cut's links fully, and gives every tree a range of
+//! bytes; [`verify`] proves the [`Schedule`] again without any of that code.
+
+pub mod bound;
+mod compile;
+mod error;
+pub mod execute;
+mod fabric;
+pub mod flow;
+mod greedy;
+mod logical;
+mod merge;
+mod packing;
+pub mod predict;
+mod schedule;
+mod switches;
+mod symmetric;
+mod verify;
+
+pub use compile::{Method, Request, compile};
+pub use error::CollectiveError;
+pub use fabric::{Fabric, Link};
+pub use schedule::{Bound, Collective, KIND, Operation, Schedule, Stage, Transfer, Tree, shards};
+pub use verify::verify;

@@ -1,0 +1,127 @@
+//! What a stage takes, by latency, overhead and bandwidth, and the number of chunks that is best by it.
+//!
+//! All trees work at once, and a tree sends its range in `chunks` pieces. With L the time of the link that has most to
+//! carry, and O the overheads of the rank that has most messages a piece, all pieces have left their roots after
+//! `max(L, chunks O)`. The last one then crosses the deepest tree, and every transfer of it takes the message overhead, the
+//! latency of the links, and one piece at the pace of the path's slowest link: the pipeline of Sanders, Speck and Träff
+//! (2009) with shared links.
+
+use crate::fabric::Fabric;
+use crate::merge::merge;
+use crate::schedule::{Operation, Stage, Tree};
+
+/// More chunks than this are not tried: each is a message of its own.
+const MAX_CHUNKS: u64 = 1 << 14;
+
+/// Seconds of the stage with its number of chunks; `None` where it is merged and its messages wait for each other.
+pub fn seconds(fabric: &Fabric, stage: &Stage) -> Option<f64> {
+    if stage.merged { merged_seconds(fabric, stage) } else { Some(Terms::of(fabric, stage).seconds(stage.chunks)) }
+}
+
+/// Seconds of merged messages. A rank sends those of a round one after another, each for as long as its overhead or the
+/// fullest link of its path takes for all of the round's bytes on it; what a later message waits for comes an overhead, a
+/// latency and those bytes after it was begun. No link is faster than all that it carries.
+fn merged_seconds(fabric: &Fabric, stage: &Stage) -> Option<f64> {
+    let (messages, rounds) = merge(stage)?;
+    let (mut arrival, mut free) = (vec![0.0f64; messages.len()], vec![0.0f64; fabric.ranks.len()]);
+    let mut carried = vec![0.0f64; fabric.links.len()];
+    for round in rounds {
+        let links =
+            || round.iter().flat_map(|&number| messages[number].links.iter().map(move |&link| (number, link as usize)));
+        links().for_each(|(_, link)| carried[link] = 0.0);
+        links().for_each(|(number, link)| carried[link] += messages[number].bytes() as f64);
+        for &number in &round {
+            let message = &messages[number];
+            let path = || message.links.iter().map(|&link| link as usize);
+            let transmission = path().map(|link| carried[link] / fabric.links[link].bandwidth).fold(0.0, f64::max);
+            let start = message.waits.iter().map(|&before| arrival[before]).fold(free[message.from], f64::max);
+            free[message.from] = start + transmission.max(fabric.message_seconds);
+            let latency: f64 = path().map(|link| fabric.links[link].latency).sum();
+            arrival[number] = start + fabric.message_seconds + latency + transmission;
+        }
+    }
+    let load = link_bytes(fabric, stage).into_iter().zip(&fabric.links).map(|(bytes, link)| bytes / link.bandwidth);
+    Some(load.chain(arrival).fold(0.0, f64::max))
+}
+
+/// The number of chunks, a power of two, that takes least; no chunk is shorter than an element.
+pub fn best_chunks(fabric: &Fabric, stage: &Stage, element_bytes: u64) -> u64 {
+    let terms = Terms::of(fabric, stage);
+    let longest = stage.trees.iter().map(|tree| tree.bytes / element_bytes).max().unwrap_or(1);
+    let counts = (0..).map(|power| 1 << power).take_while(|&chunks| chunks <= longest.clamp(1, MAX_CHUNKS));
+    counts.min_by(|&a, &b| terms.seconds(a).total_cmp(&terms.seconds(b))).unwrap_or(1)
+}
+
+/// Bytes that each link carries.
+pub fn link_bytes(fabric: &Fabric, stage: &Stage) -> Vec<f64> {
+    let mut bytes = vec![0.0; fabric.links.len()];
+    for tree in &stage.trees {
+        tree.transfers
+            .iter()
+            .flat_map(|transfer| &transfer.2)
+            .for_each(|&link| bytes[link as usize] += tree.bytes as f64);
+    }
+    bytes
+}
+
+/// The parts of the time that do not depend on the number of chunks.
+struct Terms {
+    load: f64,
+    overhead: f64,
+    /// Latency of a path from a root, and the seconds that all bytes of its tree take on it one transfer after another.
+    paths: Vec<(f64, f64)>,
+}
+
+impl Terms {
+    fn of(fabric: &Fabric, stage: &Stage) -> Terms {
+        let bytes = link_bytes(fabric, stage);
+        let load = fabric.links.iter().zip(bytes).map(|(link, bytes)| bytes / link.bandwidth).fold(0.0, f64::max);
+        let mut messages = vec![0u64; fabric.ranks.len()];
+        for transfer in stage.trees.iter().filter(|tree| tree.bytes > 0).flat_map(|tree| &tree.transfers) {
+            messages[transfer.0] += 1;
+        }
+        let overhead = messages.into_iter().max().unwrap_or(0) as f64 * fabric.message_seconds;
+        let mut paths: Vec<(f64, f64)> = Vec::new();
+        stage.trees.iter().for_each(|tree| add_paths(fabric, stage.operation, tree, &mut paths));
+        Terms { load, overhead, paths: undominated(paths) }
+    }
+
+    fn seconds(&self, chunks: u64) -> f64 {
+        let chunks = chunks as f64;
+        let fill = self.paths.iter().map(|&(latency, bytes)| latency + bytes / chunks).fold(0.0, f64::max);
+        self.load.max(chunks * self.overhead) + fill
+    }
+}
+
+/// Only what no other path exceeds in both can be the longest for some number of chunks.
+fn undominated(mut paths: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    paths.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.total_cmp(&a.1)));
+    let mut most = f64::NEG_INFINITY;
+    paths.retain(|path| {
+        let is_longer = path.1 > most;
+        most = most.max(path.1);
+        is_longer
+    });
+    paths
+}
+
+/// Adds the latency and the time of the bytes from the root to every rank.
+fn add_paths(fabric: &Fabric, operation: Operation, tree: &Tree, paths: &mut Vec<(f64, f64)>) {
+    if tree.bytes == 0 {
+        return;
+    }
+    let mut depth = vec![(0.0f64, 0.0f64); fabric.ranks.len()];
+    let mut cross = |near: usize, far: usize, links: &[u32]| {
+        let path = || links.iter().map(|&link| &fabric.links[link as usize]);
+        let latency = fabric.message_seconds + path().map(|link| link.latency).sum::<f64>();
+        let slowest = path().map(|link| link.bandwidth).fold(f64::INFINITY, f64::min);
+        depth[far] = (depth[near].0 + latency, depth[near].1 + tree.bytes as f64 / slowest);
+    };
+    match operation {
+        Operation::Copy => tree.transfers.iter().for_each(|transfer| cross(transfer.0, transfer.1, &transfer.2)),
+        Operation::Reduce => {
+            tree.transfers.iter().rev().for_each(|transfer| cross(transfer.1, transfer.0, &transfer.2))
+        }
+    }
+    paths.append(&mut undominated(depth));
+}

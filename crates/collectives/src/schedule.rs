@@ -1,0 +1,190 @@
+//! What the compiler makes: trees for every piece of every rank's data, and the cut that nobody can beat.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::CollectiveError;
+use crate::fabric::Fabric;
+
+/// What ranks do together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Collective {
+    /// Every rank has a shard; all get all shards.
+    Allgather,
+    /// Every rank has a whole buffer; each gets its shard of their sum.
+    ReduceScatter,
+    /// Every rank has a whole buffer; all get their sum.
+    Allreduce,
+    /// One rank has a buffer; all get it.
+    Broadcast,
+    /// Every rank has a whole buffer; one gets their sum.
+    Reduce,
+}
+
+impl Collective {
+    pub const ALL: [Collective; 5] = [
+        Collective::Allgather,
+        Collective::ReduceScatter,
+        Collective::Allreduce,
+        Collective::Broadcast,
+        Collective::Reduce,
+    ];
+
+    /// The word for it on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Collective::Allgather => "allgather",
+            Collective::ReduceScatter => "reduce-scatter",
+            Collective::Allreduce => "allreduce",
+            Collective::Broadcast => "broadcast",
+            Collective::Reduce => "reduce",
+        }
+    }
+
+    /// Whether one rank is the source of everything, or its destination.
+    pub fn has_root(self) -> bool {
+        matches!(self, Collective::Broadcast | Collective::Reduce)
+    }
+
+    /// What its stages do, in order.
+    pub fn operations(self) -> &'static [Operation] {
+        match self {
+            Collective::Allgather | Collective::Broadcast => &[Operation::Copy],
+            Collective::ReduceScatter | Collective::Reduce => &[Operation::Reduce],
+            Collective::Allreduce => &[Operation::Reduce, Operation::Copy],
+        }
+    }
+}
+
+/// What a rank does with what it receives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Operation {
+    /// It keeps a copy and passes it on.
+    Copy,
+    /// It adds its own and passes the sum on.
+    Reduce,
+}
+
+/// A transfer between two ranks, over links.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Transfer(
+    /// The rank that sends.
+    pub usize,
+    /// The rank that receives.
+    pub usize,
+    /// The links, in order.
+    pub Vec<u32>,
+);
+
+/// The way of a range of bytes from its root to all ranks, or from all ranks to its root.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tree {
+    /// The rank that has the range before copying, or after reducing.
+    pub root: usize,
+    /// The share of the root's data, in parts of the stage's `parts`.
+    pub weight: i64,
+    /// The first byte, counted in the whole buffer.
+    pub start: u64,
+    /// How many bytes.
+    pub bytes: u64,
+    /// In an order in which they can happen.
+    pub transfers: Vec<Transfer>,
+}
+
+/// A lower bound: the data of the roots in the cut crosses its links, out of it in copying and into it in reducing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bound {
+    /// The vertices of the cut.
+    pub cut: Vec<usize>,
+    /// The most that each root can distribute or collect, bytes a second.
+    pub rate: f64,
+    /// No schedule takes less for the bytes of this one, s.
+    pub seconds: f64,
+}
+
+/// Copying or reducing, everything at once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stage {
+    pub operation: Operation,
+    /// The sum of the weights of each root's trees.
+    pub parts: i64,
+    /// How many pieces the range of a tree is sent in, one after another.
+    pub chunks: u64,
+    /// Whether all that goes from one rank to another is one message, which is sent when the sender has all of it.
+    #[serde(default)]
+    pub merged: bool,
+    pub trees: Vec<Tree>,
+    pub bound: Bound,
+    /// What the trees let each root distribute or collect if nothing but bandwidth limits, bytes a second.
+    pub rate: f64,
+    /// Predicted by the model of [`crate::predict`], s.
+    pub seconds: f64,
+}
+
+/// A compiled collective.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Schedule {
+    /// Says what kind of file it is: [`KIND`].
+    pub kind: String,
+    pub collective: Collective,
+    /// Of the whole buffer: what all ranks have at the end, or had in the beginning.
+    pub bytes: u64,
+    /// No element of so many bytes is divided.
+    pub element_bytes: u64,
+    /// Of a broadcast or reduction.
+    pub root: Option<usize>,
+    pub fabric: Fabric,
+    pub stages: Vec<Stage>,
+}
+
+/// The `kind` of a schedule's file.
+pub const KIND: &str = "weft collective 1";
+
+impl Schedule {
+    /// The schedule that a file has; nothing but its form is checked. `path` is what messages call it.
+    ///
+    /// # Errors
+    /// For text that is no compiled collective.
+    pub fn from_json(text: &str, path: &str) -> Result<Schedule, CollectiveError> {
+        let schedule: Schedule = serde_json::from_str(text)
+            .map_err(|error| CollectiveError::new(format!("{path}: not a compiled collective: {error}")))?;
+        if schedule.kind != KIND {
+            return Err(CollectiveError::new(format!("{path}: its kind is '{}', expected '{KIND}'", schedule.kind)));
+        }
+        Ok(schedule)
+    }
+
+    /// As JSON.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("a schedule is plain data")
+    }
+
+    /// Seconds that the model predicts for all stages, one after another.
+    pub fn seconds(&self) -> f64 {
+        self.stages.iter().map(|stage| stage.seconds).sum()
+    }
+
+    /// Seconds below which no schedule of these stages is, one after another.
+    pub fn bound_seconds(&self) -> f64 {
+        self.stages.iter().map(|stage| stage.bound.seconds).sum()
+    }
+
+    /// The throughput of the trees in parts of the certified optimum, at most 1.
+    pub fn efficiency(&self) -> f64 {
+        let time = |rate: fn(&Stage) -> f64| self.stages.iter().map(|stage| 1.0 / rate(stage)).sum::<f64>();
+        time(|stage| stage.bound.rate) / time(|stage| stage.rate)
+    }
+}
+
+/// The bytes of each root: whole elements, of which the first roots have one more where they do not divide evenly.
+pub fn shards(bytes: u64, element_bytes: u64, roots: usize) -> Vec<(u64, u64)> {
+    let elements = bytes / element_bytes;
+    let (each, more) = (elements / roots as u64, elements % roots as u64);
+    let start = |index: u64| (index * each + index.min(more)) * element_bytes;
+    (0..roots as u64).map(|index| (start(index), start(index + 1) - start(index))).collect()
+}

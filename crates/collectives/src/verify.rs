@@ -1,0 +1,385 @@
+//! Whether a schedule is right, by code that shares nothing with the compiler but the form of the file.
+//!
+//! Every range of bytes is sent to each rank exactly once, or each rank's part is added exactly once; transfers happen in
+//! an order in which they can; paths are links that follow each other; the rates and times are what the links allow; and
+//! the cut of the bound is counted again, link by link.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::error::CollectiveError;
+use crate::fabric::Fabric;
+use crate::schedule::{Collective, Operation, Schedule, Stage, Transfer, Tree};
+
+/// Figures that were computed in another order may differ by this part.
+const TOLERANCE: f64 = 1e-9;
+
+/// Checks everything that a schedule says.
+///
+/// # Errors
+/// With the first rule that is broken.
+pub fn verify(schedule: &Schedule) -> Result<(), CollectiveError> {
+    schedule.fabric.check()?;
+    let ranks = schedule.fabric.ranks.len();
+    let expect = |holds: bool, what: String| if holds { Ok(()) } else { Err(CollectiveError::new(what)) };
+    expect(ranks >= 2, format!("the group has {ranks} ranks, expected two or more"))?;
+    let element = schedule.element_bytes;
+    expect(
+        element > 0 && schedule.bytes > 0 && schedule.bytes.is_multiple_of(element),
+        format!("{} bytes are no whole elements of {element} bytes", schedule.bytes),
+    )?;
+    let roots: Vec<usize> = match (schedule.collective, schedule.root) {
+        (Collective::Broadcast | Collective::Reduce, Some(root)) if root < ranks => vec![root],
+        (Collective::Broadcast | Collective::Reduce, root) => {
+            return Err(CollectiveError::new(format!("the root is {root:?}, expected one of {ranks} ranks")));
+        }
+        (_, None) => (0..ranks).collect(),
+        (collective, Some(root)) => {
+            return Err(CollectiveError::new(format!("{} has no root, found {root}", collective.name())));
+        }
+    };
+    let stages = match schedule.collective {
+        Collective::Allgather | Collective::Broadcast => vec![Operation::Copy],
+        Collective::ReduceScatter | Collective::Reduce => vec![Operation::Reduce],
+        Collective::Allreduce => vec![Operation::Reduce, Operation::Copy],
+    };
+    let operations: Vec<Operation> = schedule.stages.iter().map(|stage| stage.operation).collect();
+    expect(operations == stages, format!("the stages are {operations:?}, expected {stages:?}"))?;
+    schedule.stages.iter().enumerate().try_for_each(|(number, stage)| {
+        let fabric = &schedule.fabric;
+        let is_rank = (0..fabric.vertices.len()).map(|vertex| fabric.ranks.contains(&vertex)).collect();
+        let checker = Checker { schedule, fabric, stage, roots: &roots, is_rank };
+        checker.check().map_err(|error| CollectiveError::new(format!("stage {number}: {error}")))
+    })
+}
+
+/// Sender and receiver of a merged message.
+type Pair = (usize, usize);
+
+struct Checker<'a> {
+    schedule: &'a Schedule,
+    fabric: &'a Fabric,
+    stage: &'a Stage,
+    roots: &'a [usize],
+    is_rank: Vec<bool>,
+}
+
+impl Checker<'_> {
+    fn check(&self) -> Result<(), CollectiveError> {
+        if self.stage.chunks == 0 || self.stage.parts <= 0 {
+            return Err(CollectiveError::new("expected chunks and parts above 0"));
+        }
+        for (number, tree) in self.stage.trees.iter().enumerate() {
+            self.check_tree(tree).map_err(|error| CollectiveError::new(format!("tree {number}: {error}")))?;
+        }
+        self.check_ranges()?;
+        self.check_rate()?;
+        self.check_bound()?;
+        self.check_seconds()
+    }
+
+    fn check_tree(&self, tree: &Tree) -> Result<(), CollectiveError> {
+        let wrong = |what: String| Err(CollectiveError::new(what));
+        if tree.root >= self.fabric.ranks.len() || tree.weight <= 0 {
+            return wrong(format!("root {} and weight {}: no such rank or nothing to send", tree.root, tree.weight));
+        }
+        for (number, transfer) in tree.transfers.iter().enumerate() {
+            if let Err(what) = self.check_path(transfer.0, transfer.1, &transfer.2) {
+                return wrong(format!("transfer {number}: {what}"));
+            }
+        }
+        match self.stage.operation {
+            Operation::Copy => self.check_copies(tree),
+            Operation::Reduce => self.check_sums(tree),
+        }
+    }
+
+    /// The links lead from one rank to the other and through no third.
+    fn check_path(&self, from: usize, to: usize, links: &[u32]) -> Result<(), String> {
+        let Some((&start, &end)) = self.fabric.ranks.get(from).zip(self.fabric.ranks.get(to)) else {
+            return Err(format!("from rank {from} to rank {to}, which there are not both"));
+        };
+        let mut at = start;
+        for (position, &number) in links.iter().enumerate() {
+            let Some(link) = self.fabric.links.get(number as usize) else {
+                return Err(format!("there is no link {number}"));
+            };
+            if link.from != at {
+                return Err(format!(
+                    "link {number} starts at '{}', not '{}'",
+                    self.fabric.vertices[link.from], self.fabric.vertices[at]
+                ));
+            }
+            at = link.to;
+            if position + 1 < links.len() && !self.fabric.forwards && self.is_rank[at] {
+                return Err(format!("it passes through the rank on '{}'", self.fabric.vertices[at]));
+            }
+        }
+        if links.is_empty() || at != end {
+            return Err(format!("its links do not lead to rank {to}"));
+        }
+        Ok(())
+    }
+
+    fn check_copies(&self, tree: &Tree) -> Result<(), CollectiveError> {
+        let mut has = vec![false; self.fabric.ranks.len()];
+        has[tree.root] = true;
+        for (number, transfer) in tree.transfers.iter().enumerate() {
+            if !has[transfer.0] {
+                let what = format!("transfer {number}: rank {} sends what it does not have yet", transfer.0);
+                return Err(CollectiveError::new(what));
+            }
+            if has[transfer.1] {
+                let what = format!("transfer {number}: rank {} receives what it has already", transfer.1);
+                return Err(CollectiveError::new(what));
+            }
+            has[transfer.1] = true;
+        }
+        match has.iter().position(|&has| !has) {
+            Some(rank) => Err(CollectiveError::new(format!("rank {rank} never receives it"))),
+            None => Ok(()),
+        }
+    }
+
+    fn check_sums(&self, tree: &Tree) -> Result<(), CollectiveError> {
+        let mut summed = vec![1usize; self.fabric.ranks.len()];
+        let mut has_sent = vec![false; self.fabric.ranks.len()];
+        for (number, transfer) in tree.transfers.iter().enumerate() {
+            let wrong = |what: String| Err(CollectiveError::new(format!("transfer {number}: {what}")));
+            if has_sent[transfer.0] || transfer.0 == tree.root {
+                return wrong(format!("rank {} sends its sum a second time, or is the root", transfer.0));
+            }
+            if has_sent[transfer.1] || transfer.0 == transfer.1 {
+                return wrong(format!("rank {} receives after it has sent its sum", transfer.1));
+            }
+            has_sent[transfer.0] = true;
+            summed[transfer.1] += summed[transfer.0];
+        }
+        if summed[tree.root] != self.fabric.ranks.len() {
+            let (count, ranks) = (summed[tree.root], self.fabric.ranks.len());
+            return Err(CollectiveError::new(format!("the root's sum is of {count} ranks, expected all {ranks}")));
+        }
+        Ok(())
+    }
+
+    /// The trees of each root divide its bytes without a gap and in proportion to their weights.
+    fn check_ranges(&self) -> Result<(), CollectiveError> {
+        let element = self.schedule.element_bytes;
+        let elements = self.schedule.bytes / element;
+        let count = self.roots.len() as u64;
+        let mut start = 0;
+        for (index, &root) in self.roots.iter().enumerate() {
+            let bytes = (elements / count + u64::from((index as u64) < elements % count)) * element;
+            let mut trees: Vec<&Tree> = self.stage.trees.iter().filter(|tree| tree.root == root).collect();
+            trees.sort_by_key(|tree| (tree.start, tree.bytes));
+            let mut at = start;
+            for tree in &trees {
+                let fair = bytes as f64 * tree.weight as f64 / self.stage.parts as f64;
+                let is_even = (tree.bytes as f64 - fair).abs() <= element as f64 * (1.0 + TOLERANCE);
+                if tree.start != at || !is_even || !tree.bytes.is_multiple_of(element) {
+                    return Err(CollectiveError::new(format!(
+                        "root {root}: a tree has the {} bytes from {}, expected some {fair:.0} from {at}",
+                        tree.bytes, tree.start
+                    )));
+                }
+                at += tree.bytes;
+            }
+            let weights: i128 = trees.iter().map(|tree| i128::from(tree.weight)).sum();
+            if at != start + bytes || weights != i128::from(self.stage.parts) {
+                return Err(CollectiveError::new(format!(
+                    "root {root}: its trees have {} of {bytes} bytes and {weights} of {} parts",
+                    at - start,
+                    self.stage.parts
+                )));
+            }
+            start += bytes;
+        }
+        match self.stage.trees.iter().find(|tree| !self.roots.contains(&tree.root)) {
+            Some(tree) => Err(CollectiveError::new(format!("rank {} has a tree and is no root", tree.root))),
+            None => Ok(()),
+        }
+    }
+
+    /// No link has more than its bandwidth at the rate that is claimed, and one is full.
+    fn check_rate(&self) -> Result<(), CollectiveError> {
+        let rate = self.stage.rate;
+        let mut shares = vec![0i128; self.fabric.links.len()];
+        for tree in &self.stage.trees {
+            for transfer in &tree.transfers {
+                transfer.2.iter().for_each(|&link| shares[link as usize] += i128::from(tree.weight));
+            }
+        }
+        let mut fullest = 0.0f64;
+        for (number, (link, share)) in self.fabric.links.iter().zip(shares).enumerate() {
+            let used = rate * share as f64 / self.stage.parts as f64 / link.bandwidth;
+            if used.is_nan() || used > 1.0 + TOLERANCE {
+                return Err(CollectiveError::new(format!(
+                    "link {number} would carry {used:.6} times its bandwidth at {rate:.6e} B/s a root"
+                )));
+            }
+            fullest = fullest.max(used);
+        }
+        if fullest < 1.0 - TOLERANCE {
+            return Err(CollectiveError::new(format!(
+                "the rate is {rate:.6e} B/s, the links allow {fullest:.6} of it"
+            )));
+        }
+        Ok(())
+    }
+
+    fn check_bound(&self) -> Result<(), CollectiveError> {
+        let bound = &self.stage.bound;
+        let wrong = |what: String| Err(CollectiveError::new(format!("bound: {what}")));
+        let mut inside = vec![false; self.fabric.vertices.len()];
+        for &vertex in &bound.cut {
+            match inside.get_mut(vertex) {
+                Some(inside) => *inside = true,
+                None => return wrong(format!("there is no vertex {vertex}")),
+            }
+        }
+        let mut crossing = 0.0;
+        for link in &self.fabric.links {
+            let (near, far) = match self.stage.operation {
+                Operation::Copy => (link.from, link.to),
+                Operation::Reduce => (link.to, link.from),
+            };
+            if inside[near] && !inside[far] {
+                crossing += link.bandwidth;
+            }
+        }
+        let (elements, count) = (self.schedule.bytes / self.schedule.element_bytes, self.roots.len() as u64);
+        let (mut roots, mut bytes) = (0u64, 0u64);
+        for (index, &root) in self.roots.iter().enumerate() {
+            if inside[self.fabric.ranks[root]] {
+                roots += 1;
+                bytes +=
+                    (elements / count + u64::from((index as u64) < elements % count)) * self.schedule.element_bytes;
+            }
+        }
+        if self.fabric.ranks.iter().all(|&vertex| inside[vertex]) || roots == 0 {
+            return wrong("its cut has all ranks or no root, so nothing has to leave it".into());
+        }
+        let (rate, seconds) = (crossing / roots as f64, bytes as f64 / crossing);
+        if !near(bound.rate, rate) || !near(bound.seconds, seconds) {
+            return wrong(format!(
+                "{:.9e} B/s and {:.9e} s, but its cut gives {rate:.9e} and {seconds:.9e}",
+                bound.rate, bound.seconds
+            ));
+        }
+        if self.stage.rate > rate * (1.0 + TOLERANCE) {
+            return wrong(format!("the rate {:.9e} is above it", self.stage.rate));
+        }
+        Ok(())
+    }
+
+    /// The prediction again: the fullest link or busiest processor, and the way of the last chunk.
+    fn check_seconds(&self) -> Result<(), CollectiveError> {
+        let seconds = if self.stage.merged { self.merged_seconds()? } else { self.pipelined_seconds() };
+        if !near(self.stage.seconds, seconds) {
+            return Err(CollectiveError::new(format!(
+                "its time is {:.9e} s, its transfers take {seconds:.9e} s",
+                self.stage.seconds
+            )));
+        }
+        Ok(())
+    }
+
+    /// One message for each pair of ranks. A message can be sent when all that are in it have come: in some order all are.
+    fn merged_seconds(&self) -> Result<f64, CollectiveError> {
+        if self.stage.chunks != 1 {
+            return Err(CollectiveError::new("merged messages are sent whole, expected 1 chunk"));
+        }
+        let mut messages: BTreeMap<Pair, (f64, &[u32], BTreeSet<Pair>)> = BTreeMap::new();
+        for tree in self.stage.trees.iter().filter(|tree| tree.bytes > 0) {
+            let mut before: BTreeMap<usize, Vec<Pair>> = BTreeMap::new();
+            for Transfer(from, to, links) in &tree.transfers {
+                let waits = before.get(from).cloned().unwrap_or_default();
+                let message = messages.entry((*from, *to)).or_insert((0.0, links, BTreeSet::new()));
+                if message.1 != links.as_slice() {
+                    let what = format!("ranks {from} and {to}: a merged message has one path, found two");
+                    return Err(CollectiveError::new(what));
+                }
+                message.0 += tree.bytes as f64;
+                message.2.extend(waits);
+                before.entry(*to).or_default().push((*from, *to));
+            }
+        }
+        let mut carried = vec![0.0; self.fabric.links.len()];
+        let mut arrived: BTreeMap<Pair, f64> = BTreeMap::new();
+        let mut free = vec![0.0f64; self.fabric.ranks.len()];
+        let mut waiting: Vec<Pair> = messages.keys().copied().collect();
+        let mut last = 0.0f64;
+        while !waiting.is_empty() {
+            // All that can be sent now, by sender and receiver; what they bring is there afterwards.
+            let (now, later): (Vec<_>, Vec<_>) =
+                waiting.iter().partition(|pair| messages[pair].2.iter().all(|needed| arrived.contains_key(needed)));
+            if now.is_empty() {
+                let (from, to) = later[0];
+                let what = format!("the merged message from rank {from} to rank {to} waits for one that waits for it");
+                return Err(CollectiveError::new(what));
+            }
+            let mut here = Vec::new();
+            let mut crossing: BTreeMap<u32, f64> = BTreeMap::new();
+            for (bytes, links, _) in now.iter().map(|pair| &messages[pair]) {
+                links.iter().for_each(|&link| *crossing.entry(link).or_default() += bytes);
+            }
+            for (&link, bytes) in &crossing {
+                carried[link as usize] += bytes / self.fabric.links[link as usize].bandwidth;
+            }
+            for pair in now {
+                let (_, links, needed) = &messages[&pair];
+                let ready = needed.iter().map(|needed| arrived[needed]).fold(free[pair.0], f64::max);
+                let (mut latency, mut busy) = (self.fabric.message_seconds, 0.0f64);
+                for link in links.iter() {
+                    latency += self.fabric.links[*link as usize].latency;
+                    busy = busy.max(crossing[link] / self.fabric.links[*link as usize].bandwidth);
+                }
+                free[pair.0] = ready + self.fabric.message_seconds.max(busy);
+                let there = ready + latency + busy;
+                last = last.max(there);
+                here.push((pair, there));
+            }
+            arrived.extend(here);
+            waiting = later;
+        }
+        Ok(carried.into_iter().fold(last, f64::max))
+    }
+
+    fn pipelined_seconds(&self) -> f64 {
+        let chunks = self.stage.chunks as f64;
+        let mut carried = vec![0.0; self.fabric.links.len()];
+        let mut sent = vec![0.0; self.fabric.ranks.len()];
+        let mut fill = 0.0f64;
+        for tree in self.stage.trees.iter().filter(|tree| tree.bytes > 0) {
+            let bytes = tree.bytes as f64;
+            let mut latest = vec![0.0f64; self.fabric.ranks.len()];
+            let mut visit = |sender: usize, receiver: usize, links: &[u32]| {
+                let mut pace = 0.0f64;
+                let mut cost = self.fabric.message_seconds;
+                for &link in links {
+                    carried[link as usize] += bytes / self.fabric.links[link as usize].bandwidth;
+                    pace = pace.max(1.0 / self.fabric.links[link as usize].bandwidth);
+                    cost += self.fabric.links[link as usize].latency;
+                }
+                sent[sender] += self.fabric.message_seconds;
+                cost += bytes / chunks * pace;
+                let (near, far) = match self.stage.operation {
+                    Operation::Copy => (sender, receiver),
+                    Operation::Reduce => (receiver, sender),
+                };
+                latest[far] = latest[near] + cost;
+                fill = fill.max(latest[far]);
+            };
+            match self.stage.operation {
+                Operation::Copy => tree.transfers.iter().for_each(|t| visit(t.0, t.1, &t.2)),
+                Operation::Reduce => tree.transfers.iter().rev().for_each(|t| visit(t.0, t.1, &t.2)),
+            }
+        }
+        let load = carried.into_iter().fold(0.0, f64::max);
+        let busy = sent.into_iter().fold(0.0, f64::max) * chunks;
+        load.max(busy) + fill
+    }
+}
+
+fn near(a: f64, b: f64) -> bool {
+    (a - b).abs() <= TOLERANCE * b.abs()
+}

@@ -1,0 +1,121 @@
+//! Compiled collectives on many kinds of network: right by the verifier, at the certified optimum, and refused otherwise.
+
+use rand::{RngExt, SeedableRng};
+use weft_collectives::{Collective, Fabric, Link, Method, Request, Schedule, compile, verify};
+use weft_machine::Topology;
+
+/// A network of `ranks` ranks and `switches` switches with links both ways: ends, bandwidth.
+fn network(name: &str, ranks: usize, switches: usize, links: &[(usize, usize, f64)]) -> Fabric {
+    let both = |&(from, to, bandwidth): &(usize, usize, f64)| {
+        [Link { from, to, bandwidth, latency: 1e-6 }, Link { from: to, to: from, bandwidth, latency: 1e-6 }]
+    };
+    Fabric {
+        name: name.to_owned(),
+        vertices: (0..ranks + switches).map(|vertex| format!("v{vertex}")).collect(),
+        ranks: (0..ranks).collect(),
+        links: links.iter().flat_map(both).collect(),
+        message_seconds: 1e-6,
+        forwards: false,
+    }
+}
+
+fn of_topology(name: &str, topology: &Topology, missing: Option<usize>) -> Fabric {
+    let nodes = topology.nodes();
+    let vertex = |end| match end {
+        weft_machine::Vertex::Node(node) => node,
+        weft_machine::Vertex::Switch(switch) => nodes + switch,
+    };
+    let mut links: Vec<Link> = (0..topology.links())
+        .map(|link| topology.link_ends(link))
+        .map(|(from, to)| Link { from: vertex(from), to: vertex(to), bandwidth: 25e9, latency: 1e-6 })
+        .filter(|link| link.from != link.to)
+        .collect();
+    if let Some(missing) = missing {
+        let gone = links[missing];
+        links.retain(|link| {
+            (link.from, link.to) != (gone.from, gone.to) && (link.from, link.to) != (gone.to, gone.from)
+        });
+    }
+    let vertices = (0..nodes + topology.switches()).map(|vertex| format!("v{vertex}")).collect();
+    Fabric {
+        name: name.to_owned(),
+        vertices,
+        ranks: (0..nodes).collect(),
+        links,
+        message_seconds: 1e-6,
+        forwards: false,
+    }
+}
+
+/// Systems of eight accelerators with a fast switch inside, and a switch for every rail outside.
+fn rails(systems: usize) -> Fabric {
+    let ranks = systems * 8;
+    let inside = (0..ranks).map(|rank| (rank, ranks + rank / 8, 450e9));
+    let outside = (0..ranks).map(|rank| (rank, ranks + systems + rank % 8, 50e9));
+    let links: Vec<_> = inside.chain(outside).collect();
+    network("rails", ranks, systems + 8, &links)
+}
+
+fn random(seed: u64, vertices: usize) -> Fabric {
+    let mut random = rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(seed);
+    let ranks = random.random_range(vertices / 2..=vertices);
+    let speeds = [10e9, 25e9, 40e9, 100e9];
+    let mut links: Vec<(usize, usize, f64)> = (1..vertices)
+        .map(|vertex| (random.random_range(0..vertex), vertex, speeds[random.random_range(0..4)]))
+        .collect();
+    for _ in 0..vertices {
+        let (from, to) = (random.random_range(0..vertices), random.random_range(0..vertices));
+        if from != to {
+            links.push((from, to, speeds[random.random_range(0..4)]));
+        }
+    }
+    network("random", ranks, vertices - ranks, &links)
+}
+
+fn compiled(fabric: &Fabric, collective: Collective) -> Schedule {
+    let request = Request { collective, bytes: 1 << 20, element_bytes: 4, root: 1, method: Method::Throughput };
+    let schedule = compile(fabric, &request).unwrap_or_else(|error| panic!("{}: {error}", fabric.name));
+    verify(&schedule).unwrap_or_else(|error| panic!("{} {}: {error}", fabric.name, collective.name()));
+    schedule
+}
+
+fn expect_optimal(fabric: &Fabric) {
+    for collective in Collective::ALL {
+        let efficiency = compiled(fabric, collective).efficiency();
+        assert!(efficiency > 0.99, "{} {}: {efficiency}", fabric.name, collective.name());
+    }
+}
+
+#[test]
+fn direct_networks_are_used_fully() {
+    let torus = Topology::Torus { extents: vec![3, 4] };
+    expect_optimal(&of_topology("torus", &torus, None));
+    expect_optimal(&of_topology("torus with a link missing", &torus, Some(5)));
+    expect_optimal(&of_topology("mesh", &Topology::Mesh { extents: vec![2, 5] }, None));
+    expect_optimal(&of_topology("hypercube", &Topology::Hypercube { dimension: 3 }, None));
+}
+
+#[test]
+fn more_ranks_than_are_packed_get_trees_along_axes() {
+    // Axes of unequal length need shapes in proportions that one root alone has too few trees for.
+    let torus = of_topology("torus", &Topology::Torus { extents: vec![8, 4, 4] }, None);
+    let schedule = compiled(&torus, Collective::Allgather);
+    assert!(schedule.efficiency() > 0.99, "{}", schedule.efficiency());
+    let trees = &schedule.stages[0].trees;
+    assert!(trees.iter().all(|tree| tree.transfers.len() == 127) && trees.len() <= 24 * 128);
+}
+
+#[test]
+fn switched_networks_are_used_fully() {
+    expect_optimal(&rails(2));
+    expect_optimal(&of_topology("crossbar", &Topology::Crossbar { nodes: 6 }, None));
+    expect_optimal(&of_topology("tree", &Topology::FatTree { children: vec![4, 3], parents: vec![1, 2] }, None));
+    let dragonfly =
+        Topology::Dragonfly { groups: 3, routers_per_group: 2, nodes_per_router: 2, global_links_per_router: 1 };
+    expect_optimal(&of_topology("dragonfly", &dragonfly, None));
+}
+
+#[test]
+fn random_networks_of_unequal_links_are_used_fully() {
+    (0..12).for_each(|seed| expect_optimal(&random(seed, 6 + seed as usize)));
+}

@@ -1,0 +1,222 @@
+//! Networks, and collectives compiled for them.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use weft_collectives::{Collective, CollectiveError, Fabric, Method, Request, Schedule, compile, verify};
+
+use crate::errors::{launch_error, usage};
+use crate::interruptible::interruptible;
+use crate::machine::PyMachine;
+
+/// A network of ranks, switches and links.
+#[pyclass(name = "Fabric", module = "weft._core", frozen)]
+pub struct PyFabric {
+    fabric: Arc<Fabric>,
+}
+
+#[pymethods]
+impl PyFabric {
+    /// The network of a described machine. Raises UsageError.
+    #[staticmethod]
+    fn of_machine(machine: &PyMachine) -> PyResult<PyFabric> {
+        let fabric = Fabric::of_machine(&machine.0).map_err(usage)?;
+        Ok(PyFabric { fabric: Arc::new(fabric) })
+    }
+
+    /// The network whose JSON `text` is; `path` is what messages call it. Raises UsageError.
+    #[staticmethod]
+    fn parse(text: &str, path: &str) -> PyResult<PyFabric> {
+        let fabric = Fabric::from_json(text, path).map_err(usage)?;
+        Ok(PyFabric { fabric: Arc::new(fabric) })
+    }
+
+    /// The same network with these nodes only, as ranks in this order. Raises UsageError.
+    fn with_group(&self, nodes: Vec<usize>) -> PyResult<PyFabric> {
+        let fabric = self.fabric.with_group(&nodes).map_err(usage)?;
+        Ok(PyFabric { fabric: Arc::new(fabric) })
+    }
+
+    /// What people call it.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.fabric.name
+    }
+
+    /// How many ranks it has.
+    #[getter]
+    fn ranks(&self) -> usize {
+        self.fabric.ranks.len()
+    }
+
+    fn __repr__(&self) -> String {
+        let Fabric { name, ranks, vertices, links, .. } = &*self.fabric;
+        format!("<weft network {name}: {} ranks, {} vertices, {} links>", ranks.len(), vertices.len(), links.len())
+    }
+}
+
+/// A collective compiled to trees.
+#[pyclass(name = "CollectiveSchedule", module = "weft._core", frozen)]
+pub struct PyCollectiveSchedule(Arc<Schedule>);
+
+#[pymethods]
+impl PyCollectiveSchedule {
+    /// The schedule whose JSON `text` is; `path` is what messages call it. Nothing but the form is checked. Raises
+    /// UsageError.
+    #[staticmethod]
+    fn parse(py: Python<'_>, text: &str, path: &str) -> PyResult<PyCollectiveSchedule> {
+        let (text, path) = (text.to_owned(), path.to_owned());
+        let schedule = interruptible(py, move |_| Schedule::from_json(&text, &path))?.map_err(usage)?;
+        Ok(PyCollectiveSchedule(Arc::new(schedule)))
+    }
+
+    /// The schedule as JSON.
+    fn to_json(&self, py: Python<'_>) -> PyResult<String> {
+        let schedule = self.0.clone();
+        interruptible(py, move |_| schedule.to_json())
+    }
+
+    /// Checks every rule and the certificate with code of its own. Raises UsageError with the first rule that is broken.
+    fn verify(&self, py: Python<'_>) -> PyResult<()> {
+        let schedule = self.0.clone();
+        interruptible(py, move |_| verify(&schedule))?.map_err(usage)
+    }
+
+    /// What ranks do together: `allgather`, say.
+    #[getter]
+    fn collective(&self) -> &str {
+        self.0.collective.name()
+    }
+
+    /// Name of the machine or graph.
+    #[getter]
+    fn machine(&self) -> &str {
+        &self.0.fabric.name
+    }
+
+    /// Number of ranks.
+    #[getter]
+    fn ranks(&self) -> usize {
+        self.0.fabric.ranks.len()
+    }
+
+    /// Bytes of the whole buffer.
+    #[getter]
+    fn bytes(&self) -> u64 {
+        self.0.bytes
+    }
+
+    /// Bytes of an element.
+    #[getter]
+    fn element_bytes(&self) -> u64 {
+        self.0.element_bytes
+    }
+
+    /// The root of a broadcast or reduction.
+    #[getter]
+    fn root(&self) -> Option<usize> {
+        self.0.root
+    }
+
+    /// Predicted seconds.
+    #[getter]
+    fn predicted_seconds(&self) -> f64 {
+        self.0.seconds()
+    }
+
+    /// Seconds below which no schedule of the same stages is.
+    #[getter]
+    fn bound_seconds(&self) -> f64 {
+        self.0.bound_seconds()
+    }
+
+    /// Throughput in parts of the certified optimum.
+    #[getter]
+    fn efficiency(&self) -> f64 {
+        self.0.efficiency()
+    }
+
+    /// Trees of all stages.
+    #[getter]
+    fn trees(&self) -> usize {
+        self.0.stages.iter().map(|stage| stage.trees.len()).sum()
+    }
+
+    /// Whether all that goes from one rank to another is one message, in every stage.
+    #[getter]
+    fn merged(&self) -> bool {
+        self.0.stages.iter().all(|stage| stage.merged)
+    }
+
+    /// Of each stage: what it does, pieces of a tree's bytes, rate and its bound in bytes a second of each root, and the
+    /// vertices on the smaller side of the cut that certifies it.
+    #[getter]
+    fn stages(&self) -> Vec<(&'static str, u64, f64, f64, Vec<&str>)> {
+        let vertices = &self.0.fabric.vertices;
+        let names = |cut: &[usize]| -> Vec<&str> {
+            let is_smaller = cut.len() <= vertices.len() / 2;
+            let shown = (0..vertices.len()).filter(|vertex| cut.binary_search(vertex).is_ok() == is_smaller);
+            shown.map(|vertex| vertices[vertex].as_str()).collect()
+        };
+        let stages = self.0.stages.iter();
+        stages
+            .map(|stage| {
+                let operation = match stage.operation {
+                    weft_collectives::Operation::Copy => "copy",
+                    weft_collectives::Operation::Reduce => "reduce",
+                };
+                (operation, stage.chunks, stage.rate, stage.bound.rate, names(&stage.bound.cut))
+            })
+            .collect()
+    }
+
+    /// Executes it in virtual time on the machine that it was compiled for: seconds. Raises UsageError, RunError.
+    #[pyo3(signature = (machine, phantom = true))]
+    fn simulate(&self, py: Python<'_>, machine: &PyMachine, phantom: bool) -> PyResult<f64> {
+        let (schedule, machine) = (self.0.clone(), machine.0.clone());
+        interruptible(py, move |interrupt| weft_launch::simulate_collective(&machine, &schedule, phantom, interrupt))?
+            .map_err(launch_error)
+    }
+
+    /// Executes it with threads as ranks and compares every buffer: seconds of each time. Raises UsageError, RunError.
+    #[pyo3(signature = (iterations = 1))]
+    fn run_threads(&self, py: Python<'_>, iterations: usize) -> PyResult<Vec<f64>> {
+        py.detach(|| weft_launch::collective_threads(&self.0, iterations)).map_err(launch_error)
+    }
+
+    fn __repr__(&self) -> String {
+        let (name, machine, ranks) = (self.0.collective.name(), &self.0.fabric.name, self.0.fabric.ranks.len());
+        format!("<weft {name} on {machine}: {ranks} ranks, {} trees, {:.6} s>", self.trees(), self.0.seconds())
+    }
+}
+
+/// The names of the collectives that are compiled.
+#[pyfunction]
+pub fn collectives() -> Vec<&'static str> {
+    Collective::ALL.map(Collective::name).to_vec()
+}
+
+/// Compiles a collective of `bytes` bytes for a network. `method` is `auto` for what is predicted to be fastest,
+/// `throughput`, or `latency`. Raises UsageError.
+#[pyfunction]
+#[pyo3(signature = (fabric, collective, bytes, element_bytes = 4, root = 0, method = "auto"))]
+pub fn compile_collective(
+    py: Python<'_>,
+    fabric: &PyFabric,
+    collective: &str,
+    bytes: u64,
+    element_bytes: u64,
+    root: usize,
+    method: &str,
+) -> PyResult<PyCollectiveSchedule> {
+    let collective = *Collective::ALL.iter().find(|known| known.name() == collective).ok_or_else(|| {
+        usage(format!("no collective is called {collective}; there are {}", collectives().join(", ")))
+    })?;
+    let method = *Method::ALL.iter().find(|known| known.name() == method).ok_or_else(|| {
+        usage(format!("no method is called {method}; there are {}", Method::ALL.map(Method::name).join(", ")))
+    })?;
+    let network = fabric.fabric.clone();
+    let request = Request { collective, bytes, element_bytes, root, method };
+    let schedule: Result<Schedule, CollectiveError> = interruptible(py, move |_| compile(&network, &request))?;
+    schedule.map(|schedule| PyCollectiveSchedule(Arc::new(schedule))).map_err(usage)
+}

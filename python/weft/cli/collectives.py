@@ -1,0 +1,155 @@
+"""Collectives in `weft compile` and `weft verify`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from weft.cli import outputs
+
+if TYPE_CHECKING:
+    from weft._core import CollectiveSchedule
+
+_NEAR = 0.99
+"""Below this part of the optimum it is said what reaches it."""
+
+
+def is_compiled(pattern: str, length: str | None, nodes: str | None, root: int) -> bool:
+    """Whether `weft compile` is asked for a collective.
+
+    Raises
+    ------
+    UsageError
+        For one without a length, for a length or a group of a pattern, and for a root where there is none.
+    """
+    from weft._core import UsageError
+    from weft.conset import collectives
+    from weft.inputs import quoted
+
+    if pattern not in collectives.names():
+        known = ", ".join(collectives.names())
+        if length is not None:
+            raise UsageError(
+                f"--bytes is of a collective ({known}); '{quoted(pattern)}' is none, its length is --words"
+            )
+        if nodes is not None or root != 0:
+            raise UsageError(f"--nodes and --root are of a collective ({known}); '{quoted(pattern)}' is none")
+        return False
+    if length is None:
+        raise UsageError(f"{pattern}: expected the length of its buffer: --bytes 1M, say")
+    if root != 0 and pattern not in ("broadcast", "reduce"):
+        raise UsageError(f"--root is of broadcast and reduce; {pattern} has none")
+    return True
+
+
+def refuse(collective: str, options: list[str]) -> None:
+    """Refuse options that mean nothing to a collective.
+
+    Raises
+    ------
+    UsageError
+        If there are any.
+    """
+    from weft._core import UsageError
+
+    if options:
+        raise UsageError(f"{', '.join(options)}: of a pattern, not of {collective}; leave it out")
+
+
+def compile(
+    collective: str,
+    on: str,
+    length: str | None,
+    nodes: str | None,
+    root: int,
+    element: int,
+    method: str,
+    output: Path | None,
+    force: bool,
+) -> None:
+    """Compile a collective, print its figures, write it where that is asked for."""
+    from weft import units
+    from weft.conset import collectives
+    from weft.files import deliver
+
+    outputs.check(output, (".json",), force=force)
+    group = None if nodes is None else _group(nodes)
+
+    def compiled(method: str) -> CollectiveSchedule:
+        return collectives.compile(
+            collective, on, length or "", nodes=group, root=root, element_bytes=element, method=method
+        ).schedule
+
+    schedule = compiled(method)
+    _summary(schedule)
+    if method == "auto" and schedule.efficiency < _NEAR:
+        others = compiled("throughput")
+        typer.echo(
+            f"  --method throughput {others.efficiency:.2%} of the certified optimum for long buffers; this one "
+            f"{units.seconds(others.predicted_seconds)}"
+        )
+    if output is not None:
+        deliver(collectives.content(schedule), output)
+        typer.echo(f"written to {output}")
+
+
+def _group(nodes: str) -> list[int]:
+    from weft.launch.ranges import parse
+
+    # In the order in which they are named: it is that of the ranks.
+    return [node for part in nodes.split(",") for node in parse(part, "nodes", "one")]
+
+
+def _summary(schedule: CollectiveSchedule) -> None:
+    from weft import units
+
+    of_root = f" with root {schedule.root}" if schedule.root is not None else ""
+    typer.echo(
+        f"{schedule.collective}{of_root} on {schedule.machine}: {schedule.ranks:,} ranks, "
+        f"{units.length(schedule.bytes)}, {schedule.trees:,} trees"
+    )
+    optimum = schedule.bytes / schedule.bound_seconds
+    typer.echo(f"  predicted           {units.seconds(schedule.predicted_seconds)}")
+    typer.echo(f"    at least          {units.seconds(schedule.bound_seconds)}  (bandwidth out of the cut alone)")
+    typer.echo(f"  bandwidth           {units.rate(optimum * schedule.efficiency)}  (buffer by time, for long buffers)")
+    typer.echo(f"    at most           {units.rate(optimum)}  (certified; {schedule.efficiency:.2%} of it is reached)")
+    for operation, chunks, rate, bound, cut in schedule.stages:
+        pieces = "merged messages" if schedule.merged else f"{chunks} {'chunk' if chunks == 1 else 'chunks'} a tree"
+        typer.echo(f"  {operation:<19} {units.rate(rate)} a root of at most {units.rate(bound)}, {pieces}")
+        typer.echo(f"    limited by        {_cut(cut)}")
+
+
+def _cut(cut: list[str]) -> str:
+    """The smallest description of a cut: its vertices, or how many."""
+    shown = ", ".join(cut[:4])
+    return f"what crosses between {shown}{f' and {len(cut) - 4:,} more' if len(cut) > 4 else ''} and the rest"
+
+
+def is_one(path: Path) -> bool:
+    """Whether a file has a compiled collective."""
+    from weft.conset import collectives
+
+    return collectives.is_one(path)
+
+
+def verify(path: Path, pattern: str | None) -> None:
+    """Verify the file of a compiled collective; with `pattern`, also that it is that collective.
+
+    Raises
+    ------
+    UsageError
+        For one that breaks a rule or is another.
+    """
+    from weft._core import UsageError
+    from weft.conset import collectives
+    from weft.inputs import path_shown, quoted
+
+    schedule = collectives.read(path)
+    if pattern is not None and pattern != schedule.collective:
+        raise UsageError(f"{path_shown(path)}: refused: it is of {schedule.collective}, not '{quoted(pattern)}'")
+    typer.echo(
+        f"verified: {schedule.collective} on {schedule.machine}, {schedule.ranks:,} ranks, {schedule.trees:,} trees, "
+        f"{schedule.efficiency:.2%} of the certified optimum"
+    )

@@ -1,0 +1,252 @@
+"""Collectives compiled for a machine or a graph: trees with a certificate that nobody can beat their throughput.
+
+The optimum is that of spanning trees packed into the network (Zhao et al., ForestColl, arXiv 2402.06787): no rank can
+distribute more than what leaves a set of vertices, divided by the ranks in it, and trees reach the smallest such ratio.
+"""
+
+from __future__ import annotations
+
+import builtins
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from weft import _core, catalogue, files, inputs, units
+from weft._core import CollectiveSchedule, Fabric, Machine, UsageError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+KIND = "weft collective 1"
+"""The `kind` of a file with a compiled collective."""
+
+OPERATORS = ("sum", "product", "maximum", "minimum")
+"""What reductions may be: associative and commutative, but for rounding, since trees add in an order of their own."""
+
+
+@dataclass(frozen=True)
+class Collective:
+    """A compiled collective.
+
+    Attributes
+    ----------
+    schedule
+        Trees, ranges of bytes and certificates, which have been verified.
+    described
+        The machine that it was compiled for; None for a graph.
+
+    Examples
+    --------
+    >>> allreduce = compile("allreduce", on="hgx-h100", bytes="1M")
+    >>> allreduce.predict() >= allreduce.schedule.bound_seconds
+    True
+    >>> round(allreduce.schedule.efficiency, 2)
+    1.0
+    """
+
+    schedule: CollectiveSchedule
+    described: Machine | None = None
+
+    def predict(self) -> float:
+        """Seconds by the model of latency, message overhead and bandwidth of the links.
+
+        Examples
+        --------
+        >>> compile("broadcast", on="hgx-h100", bytes="1M").predict() > 0
+        True
+        """
+        return self.schedule.predicted_seconds
+
+    def simulate(self, *, data: bool = False) -> float:
+        """Seconds in virtual time on the machine; with `data` every buffer is compared with what it should be.
+
+        Raises
+        ------
+        UsageError
+            For a collective of a graph, which is no machine that messages could be sent on.
+        RunError
+            If a buffer is wrong, or the run fails.
+
+        Examples
+        --------
+        >>> compile("allgather", on="hgx-h100", bytes="64K").simulate(data=True) > 0
+        True
+        """
+        if self.described is None:
+            raise UsageError(
+                f"{self.schedule.machine} is a graph; virtual time needs a machine file, which says what messages cost"
+            )
+        return self.schedule.simulate(self.described, phantom=not data)
+
+    def execute(self, comm: Any, array: npt.NDArray[Any], operator: str = "sum") -> npt.NDArray[Any] | None:
+        """Carry it out over an mpi4py communicator, all ranks together.
+
+        Parameters
+        ----------
+        comm
+            As many ranks as it was compiled for.
+        array
+            What this rank has: its shard for an allgather, else a whole buffer. Its dtype has elements of as many bytes
+            as it was compiled for.
+        operator
+            Of reductions: `sum`, `product`, `maximum` or `minimum`.
+
+        Returns
+        -------
+        numpy.ndarray
+            A new array: the whole buffer, or the shard of this rank after a reduce-scatter; None on ranks that a reduce
+            gives nothing to.
+
+        Raises
+        ------
+        UsageError
+            For another number of ranks, another length or dtype, or an operator that is not associative.
+
+        Examples
+        --------
+        >>> compile("allreduce", on="hgx-h100", bytes="1M").execute(None, None, "difference")
+        Traceback (most recent call last):
+        weft._core.UsageError: the operator 'difference': ...
+        """
+        from weft.conset import collective_execution
+
+        if operator not in OPERATORS:
+            raise UsageError(
+                f"the operator '{operator}': trees add in an order of their own, so it must be associative and "
+                f"commutative; there are {', '.join(OPERATORS)}"
+            )
+        return collective_execution.execute(self.schedule, comm, array, operator)
+
+    def write(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the schedule as JSON, whole or not at all.
+
+        Raises
+        ------
+        UsageError
+            If the file exists and `force` is not set, or it cannot be written.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder) / "allgather.json"
+        ...     compile("allgather", on="hgx-h100", bytes="1M").write(path)
+        ...     read(path).collective
+        'allgather'
+        """
+        files.check_output(path, (), force=force)
+        files.deliver(content(self.schedule), path)
+
+
+def names() -> tuple[str, ...]:
+    """The collectives that are compiled.
+
+    >>> names()
+    ('allgather', 'reduce-scatter', 'allreduce', 'broadcast', 'reduce')
+    """
+    return tuple(_core.collectives())
+
+
+def compile(
+    collective: str,
+    on: str | os.PathLike[str] | Machine,
+    bytes: str | int,
+    *,
+    nodes: Sequence[int] | None = None,
+    root: int = 0,
+    element_bytes: int = 4,
+    method: str = "auto",
+) -> Collective:
+    """Compile a collective, and verify it.
+
+    Parameters
+    ----------
+    collective
+        `allgather`, `reduce-scatter`, `allreduce`, `broadcast` or `reduce`.
+    on
+        A machine of the catalogue by name, a machine, a machine file (`.toml`), or a graph file (`.json`) with `nodes`,
+        `switches` and `links`, whose `bandwidth` is in bytes a second and `latency` in seconds.
+    bytes
+        Of the whole buffer, as a number or as `1M`.
+    nodes
+        The group: node of each rank. Default: all nodes in order.
+    root
+        The rank that broadcasts or gets the sum.
+    element_bytes
+        Bytes of an element; none is divided.
+    method
+        `throughput`: trees at the certified optimum, for long buffers. `latency`: few messages, each with all that goes
+        from one rank to another. `auto`: whatever is predicted to take least.
+
+    Raises
+    ------
+    UsageError
+        For what cannot be compiled: a group of one, nodes without a path between them, fewer elements than ranks.
+
+    Examples
+    --------
+    >>> compiled = compile("allgather", on="rail-h100", bytes="1M", nodes=range(16))
+    >>> compiled.schedule.ranks, compiled.schedule.efficiency
+    (16, 1.0)
+    """
+    network, described = fabric(on)
+    if nodes is not None:
+        network = network.with_group(list(nodes))
+    length = bytes if isinstance(bytes, int) else units.parse_length(bytes, "bytes")
+    if length < 0 or root < 0 or element_bytes < 0:
+        raise UsageError(f"bytes {length}, root {root}, element bytes {element_bytes}: expected numbers of at least 0")
+    schedule = _core.compile_collective(network, collective, length, element_bytes, root, method)
+    schedule.verify()
+    return Collective(schedule, described)
+
+
+def fabric(on: str | os.PathLike[str] | Machine) -> tuple[Fabric, Machine | None]:
+    """The network of a machine, and the machine; or that of a graph file, and None.
+
+    Raises
+    ------
+    UsageError
+        For what is neither, with the reason.
+
+    Examples
+    --------
+    >>> fabric("hgx-h100")[0].ranks
+    8
+    """
+    if not isinstance(on, Machine) and os.fspath(on).endswith(".json"):
+        text = inputs.read_text(on, "a graph in JSON", factor=8)
+        return Fabric.parse(text, inputs.path_shown(on)), None
+    machine = on if isinstance(on, Machine) else catalogue.machine(on)
+    return Fabric.of_machine(machine), machine
+
+
+def read(path: str | os.PathLike[str]) -> CollectiveSchedule:
+    """A compiled collective from its file, verified.
+
+    Raises
+    ------
+    UsageError
+        If the file is none or breaks a rule, with the reason.
+    """
+    text = inputs.read_text(path, "a compiled collective in JSON", factor=8)
+    schedule = CollectiveSchedule.parse(text, inputs.path_shown(path))
+    try:
+        schedule.verify()
+    except UsageError as error:
+        raise UsageError(f"{inputs.path_shown(path)}: refused: {error}") from error
+    return schedule
+
+
+def is_one(path: str | os.PathLike[str]) -> bool:
+    """Whether a file says that it has a compiled collective; nothing else of it is read."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return f'"kind":"{KIND}"'.replace(" ", "") in "".join(file.read(256).split())
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def content(schedule: CollectiveSchedule) -> builtins.bytes:
+    """What the file of a compiled collective has."""
+    return (schedule.to_json() + "\n").encode()
