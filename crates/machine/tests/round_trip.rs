@@ -330,6 +330,7 @@ fn machine() -> impl Strategy<Value = Machine> {
             primitives: None,
             operations: BTreeMap::from_iter(operations),
             facts,
+            degradation: Default::default(),
         }
     })
 }

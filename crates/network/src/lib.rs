@@ -12,6 +12,7 @@
 mod channels;
 pub mod combining;
 mod connections;
+mod degraded;
 mod fair;
 mod links;
 mod passage;

@@ -14,6 +14,7 @@ from weft.cli import (
     exporting,
     fghc,
     fitting,
+    health,
     machines,
     measuring,
     reporting,
@@ -64,6 +65,7 @@ def _options(
 _PARTS = (
     machines,
     measuring,
+    health,
     fitting,
     comparing,
     compiling,

@@ -22,6 +22,7 @@ use weft_base::quoting::shown;
 
 use crate::catalogue::MachineError;
 use crate::data_parallel::{Primitives, Shifts};
+use crate::degradation::Degradation;
 use crate::description::{Completion, Figure, HostLink, Machine, MemoryCopy, Node, Packets, Protocol, Switching};
 use crate::sources::{Sources, UNSTATED};
 use crate::suggest::did_you_mean;
@@ -150,6 +151,7 @@ fn read(root: &Table) -> Option<Machine> {
         primitives: primitives?,
         operations: operations?,
         facts: facts?,
+        degradation: Degradation::default(),
     })
 }
 

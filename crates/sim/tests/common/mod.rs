@@ -39,5 +39,6 @@ pub fn machine(topology: Topology, switching: Switching) -> Machine {
         primitives: None,
         operations: BTreeMap::new(),
         facts: BTreeMap::new(),
+        degradation: Default::default(),
     }
 }
