@@ -118,15 +118,19 @@ def score(planted: Planted, findings: Sequence[Finding]) -> Score:
 
 
 def _is_named(name: str, finding: Finding) -> bool:
+    """Whether a finding is what was planted, or says that it cannot tell itself from that."""
+    if any(other == f"the cable between {name}" or _is_link(name, other) for other in finding.suspect.others):
+        return True
     if finding.suspect.kind in ("node", "sender", "receiver"):
         return finding.suspect.name.removesuffix(" as a sender").removesuffix(" as a receiver") == name
     if finding.suspect.kind in ("cable", "detour"):
         return finding.suspect.name == f"the cable between {name}"
-    if finding.suspect.kind == "link":
-        return " and ".join(sorted(finding.suspect.name.removeprefix("the link from ").split(" to "))) == " and ".join(
-            sorted(name.split(" and "))
-        )
-    return False
+    return _is_link(name, finding.suspect.name)
+
+
+def _is_link(name: str, link: str) -> bool:
+    """Whether a link is one of the two of a cable."""
+    return sorted(link.removeprefix("the link from ").split(" to ")) == sorted(name.split(" and "))
 
 
 Plant = Callable[[Subject, float, np.random.Generator], Planted]

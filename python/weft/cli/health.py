@@ -65,7 +65,7 @@ def health(
     ] = None,
     fault: faults.Faults = None,
     lengths: Annotated[str, typer.Option("--bytes", help="Lengths of a short and a long message.")] = "8,256K",
-    launches: Annotated[int, typer.Option(min=1, help="How often all pairs are measured, in other rounds.")] = 3,
+    launches: Annotated[int, typer.Option(min=1, help="How often all pairs are measured, in other rounds.")] = 5,
     iterations: Annotated[
         int | None, typer.Option(min=1, help="Messages of a pair in one direction and launch. Default: by time.")
     ] = None,
@@ -196,7 +196,7 @@ def _watch(diagnosis: Diagnosis, name: str, history: Path, threshold: float) -> 
     deliver(watch.content(whole), history)
     for change in watch.changes(whole, threshold):
         outputs.note(f"[bold yellow]changed[/]: {change}")
-    checks = whole["time"].n_unique()
+    checks = watch.checks(whole)
     if checks < watch.MIN_CHECKS:
         outputs.note(f"{checks} checks in {history}; changes are told from {watch.MIN_CHECKS} on")
 

@@ -139,7 +139,7 @@ def diagnose(
     least = float(np.log1p(threshold))
     candidates = _suspects(times, residuals, machine)
     found = inference.findings(residuals.values, candidates, least)
-    pairs = inference.slow_pairs(residuals.values, found, times.names, least)
+    pairs = inference.slow_pairs(residuals.values, residuals.quickest, found, times.names, least)
     swapped = _misplaced(times, expected, least)
     if swapped:
         found, pairs = _without_swapped(found, swapped, times), _without_swapped(pairs, swapped, times)
@@ -203,6 +203,7 @@ def sentence(diagnosis: Diagnosis, finding: Finding) -> str:
     The interval is the 95% one of the median over pairs.
     """
     suspect = finding.suspect
+    name = _with_others(suspect)
     parts = []
     triples = zip(diagnosis.times.lengths, finding.effect, finding.error, strict=True)
     for length, effect, error in sorted(triples, key=lambda triple: -triple[1]):
@@ -212,10 +213,16 @@ def sentence(diagnosis: Diagnosis, finding: Finding) -> str:
     seen = f"{finding.pairs} pair{'s' if finding.pairs > 1 else ''}"
     says = f"{'; '.join(parts)}; seen in {seen}, confidence {_percent(finding.confidence)}"
     if suspect.kind == "detour":
-        return f"{suspect.name} looks dead: messages that need it take another route, {says}"
+        return f"{name} looks dead: messages that need it take another route, {says}"
     if suspect.kind == "pair":
         return f"{suspect.name} {'take' if suspect.name.startswith('messages') else 'takes'} {says}"
-    return f"{suspect.name} {'are' if suspect.name.startswith('the uplinks') else 'is'} slow: messages take {says}"
+    return f"{name} {'are' if suspect.name.startswith('the uplinks') else 'is'} slow: messages take {says}"
+
+
+def _with_others(suspect: suspects.Suspect) -> str:
+    """The name, with what cannot be told from it."""
+    others = [other for other in suspect.others if suspect.kind != "node" or other.startswith("the cable")]
+    return f"{suspect.name} (or {' or '.join(others[:2])})" if others else suspect.name
 
 
 def _percent(confidence: float) -> str:

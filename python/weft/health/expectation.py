@@ -31,6 +31,8 @@ class Residuals:
     ----------
     values
         By length, sender and receiver: the logarithm of measured over expected time.
+    quickest
+        The same of the quickest launch of every pair, less its median.
     shift
         By length: what all pairs have in common, where there is an expectation, else 0.
     groups
@@ -40,6 +42,7 @@ class Residuals:
     """
 
     values: Matrix
+    quickest: Matrix
     shift: Matrix
     groups: npt.NDArray[np.int64]
     is_compared: bool
@@ -73,7 +76,9 @@ def compared(measured: PairTimes, expected: PairTimes, origin: str = "the baseli
         values = over(np.nanmedian, measured.logs, 0) - over(np.nanmedian, logs, 0)
     shift = over(np.nanmedian, values, (1, 2))
     groups = np.zeros(measured.nodes, np.int64)
-    return Residuals(values - shift[:, None, None], shift, groups, True)
+    quickest = over(np.nanmin, measured.logs, 0) - over(np.nanmin, logs, 0)
+    quickest = quickest - over(np.nanmedian, quickest, (1, 2), keepdims=True)
+    return Residuals(values - shift[:, None, None], quickest, shift, groups, True)
 
 
 def by_itself(measured: PairTimes) -> Residuals:
@@ -90,7 +95,7 @@ def by_itself(measured: PairTimes) -> Residuals:
             cells = of_class & np.isfinite(values[length])
             if cells.any():
                 values[length][cells] -= np.median(values[length][cells])
-    return Residuals(values, np.zeros(len(measured.lengths)), groups, False)
+    return Residuals(values, values, np.zeros(len(measured.lengths)), groups, False)
 
 
 def inferred_groups(logs: Matrix) -> npt.NDArray[np.int64]:

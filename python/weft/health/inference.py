@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+import numpy.typing as npt
+from scipy import special
 
 from weft.health.expectation import spread
 from weft.health.pairs import Matrix, over
@@ -32,7 +33,13 @@ _MEDIAN = 1.2533
 """Standard error of a median over that of a mean of normal values: sqrt(pi / 2)."""
 
 _WHOLE = 0.25
-"""The share of a suspect's pairs that may be no slower than half of its effect: else a part of it is what is slow."""
+"""The share of a suspect's pairs that may be no slower than half of its effect, noise apart: else a part of it is what
+is slow."""
+
+_TAIL = 0.97
+_BEYOND_TAIL = 2.7
+"""A pair stands out by itself beyond so many times this quantile of all pairs: where pairs take cables from each other
+by chance, some are twice as slow and nothing is wrong. For normal noise it is the level of `_PAIR_LEVEL` again."""
 
 _FLOOR = 0.002
 """The least noise of a log time: simulated times have none, and clocks have steps."""
@@ -132,9 +139,14 @@ def _best(
         if any(suspect is other for other in chosen):
             continue
         judged = _judge(left[:, suspect.cells], noise, len(suspects), least)
-        if judged is not None and judged.gain > most:
+        if judged is not None and judged.gain > most and _is_possible(suspect, judged):
             best, most = (suspect, judged.effect), judged.gain
     return best
+
+
+def _is_possible(suspect: Suspect, judged: Judgement) -> bool:
+    """A detour costs hops, which short messages show most; what delays long ones alone is traffic."""
+    return suspect.kind != "detour" or judged.effect[0] > 0.0
 
 
 def _judge(cells: Matrix, noise: Matrix, suspects: int, least: float) -> Judgement | None:
@@ -146,9 +158,11 @@ def _judge(cells: Matrix, noise: Matrix, suspects: int, least: float) -> Judgeme
         if not known.size:
             continue
         middle = float(np.median(known))
+        if middle < least / 2.0:
+            continue
         error[length] = _MEDIAN * max(noise[length], spread(known)) / np.sqrt(known.size)
-        p = float(stats.norm.sf(middle / (_MEDIAN * noise[length] / np.sqrt(known.size))))
-        if middle < least / 2.0 or p * suspects > _LEVEL or np.quantile(known, _WHOLE) < middle / 2.0:
+        p = float(special.ndtr(-middle / (_MEDIAN * noise[length] / np.sqrt(known.size))))
+        if p * suspects > _LEVEL or np.quantile(known, _WHOLE) < middle / 2.0 - noise[length]:
             continue
         effect[length] = middle
         smallest = min(smallest, p)
@@ -205,20 +219,32 @@ def _confirmed(
     return found
 
 
-def slow_pairs(values: Matrix, known: Sequence[Finding], names: Sequence[str], least: float) -> list[Finding]:
-    """Pairs that are slow beside what their nodes and links explain, in one direction or in both.
+def slow_pairs(
+    values: Matrix, quickest: Matrix, known: Sequence[Finding], names: Sequence[str], least: float
+) -> list[Finding]:
+    """Pairs that no node and no link explains and that are slow, in one direction or in both.
 
-    A pair is told from noise by itself, so noise is taken from all pairs and the level from their number. What is slow
-    at both of its ends may add up: that is no fault of the pair.
+    A pair is told from noise by itself, so noise is taken from all pairs and the level from their number. It has to be
+    slow in the quickest of its launches too: in the others it may have shared a cable with other pairs.
+
+    Parameters
+    ----------
+    values, quickest
+        Logarithm of measured over expected time, by length, sender and receiver: at the median over launches, and of
+        the quickest launch.
+    known
+        What is slow besides; its pairs are left out.
+    names
+        Of the nodes.
+    least
+        The least effect that counts, as a logarithm.
     """
     count = len(names)
-    flat = values.reshape(len(values), -1)
-    left = flat.copy()
+    flat, low = values.reshape(len(values), -1).copy(), quickest.reshape(len(values), -1)
     for finding in known:
-        left[:, finding.suspect.cells] -= np.array(finding.effect)[:, None]
-    noise = _noise(left)
-    limit = float(stats.norm.isf(_PAIR_LEVEL / flat.size))
-    over = np.nan_to_num(left, nan=-np.inf) > np.maximum(limit * noise, least)[:, None]
+        flat[:, finding.suspect.cells] = np.nan
+    noise = _noise(flat)
+    over = _stands_out(flat, least) & _stands_out(low, least)
     slow = set(np.flatnonzero(over.any(axis=0)).tolist())
     found = []
     for cell in sorted(slow):
@@ -228,11 +254,23 @@ def slow_pairs(values: Matrix, known: Sequence[Finding], names: Sequence[str], l
             continue
         cells = np.array([cell, back] if back in slow else [cell])
         name = f"the pair {names[i]} and {names[j]}" if len(cells) > 1 else f"messages from {names[i]} to {names[j]}"
-        effect = np.where(over[:, cells].any(axis=1), np.nanmean(left[:, cells], axis=1), 0.0)
-        p = min(1.0, float(stats.norm.sf(np.max(effect / noise))) * flat.size)
+        effect = np.where(over[:, cells].any(axis=1), np.nanmean(flat[:, cells], axis=1), 0.0)
+        p = min(1.0, float(special.ndtr(-np.max(effect / noise))) * flat.size)
         suspect = Suspect("pair", name, cells, (i, j))
         found.append(Finding(suspect, tuple(effect), tuple(noise), 1.0 - p, len(cells)))
     return sorted(found, key=lambda finding: -finding.slowdown)
+
+
+def _stands_out(flat: Matrix, least: float) -> npt.NDArray[np.bool_]:
+    """By length and pair: whether it is slower than noise and than the tail of all pairs make one."""
+    over = np.zeros(flat.shape, dtype=bool)
+    limit = -float(special.ndtri(_PAIR_LEVEL / flat.size))
+    for length, row in enumerate(flat):
+        known = row[np.isfinite(row)]
+        if known.size:
+            tail = _BEYOND_TAIL * float(np.quantile(known, _TAIL))
+            over[length] = np.nan_to_num(row, nan=-np.inf) > max(limit * max(spread(known), _FLOOR), tail, least)
+    return over
 
 
 def misplaced(logs: Matrix, expected: Matrix, least: float) -> list[tuple[int, int]]:

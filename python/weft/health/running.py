@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import shlex
+import socket
 import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -27,8 +28,8 @@ from weft.samples.schema import validate
 LENGTHS = (8, 262_144)
 """Bytes of a short message and of a long one."""
 
-LAUNCHES = 3
-"""Launches where nobody says: a median needs three."""
+LAUNCHES = 5
+"""Launches where nobody says: a median of five forgets two in which a pair shared its cable."""
 
 MIN_HOSTS = 2
 """Hosts that are left at least when one is lost: one has no pair."""
@@ -107,6 +108,8 @@ def simulate(
     ((1, 1, 4, 4), 0.0097)
     """
     plan, progress = plan or Plan(), progress or Silent()
+    if plan.iterations is None:
+        plan = replace(plan, iterations=1)  # Virtual time repeats itself.
     count = min(machine.nodes, MAX_SIMULATED) if nodes is None else nodes
     if count < 2:
         raise UsageError(f"the health of {count} node{'s' * (count != 1)}: pairs need two nodes or more (--ranks)")
@@ -191,7 +194,11 @@ def _on_what_answers(
     plan: Plan, hosts: list[str], progress: Progress | None
 ) -> tuple[Measurement, list[tuple[str, str]]]:
     """Launches on hosts; when one is lost, the launch is made again without it, and what was measured is kept."""
-    lost: list[tuple[str, str]] = []
+    lost = [(host, "no computer has this name") for host in hosts if not _has_address(host)]
+    hosts = [host for host in hosts if _has_address(host)]
+    if len(hosts) < MIN_HOSTS:
+        named = ", ".join(quoted(host) for host, _ in lost)
+        raise RunError(f"--hosts: no computer is called {named}; pairs need two hosts that answer")
     kept: list[pl.DataFrame] = []
     while True:
         try:
@@ -205,10 +212,20 @@ def _on_what_answers(
         host = None if failure is None else culprit(str(failure), hosts)
         if failure is None or host is None or len(hosts) <= MIN_HOSTS:
             if failure is not None and not kept:
-                raise failure
+                raise RunError(
+                    f"on the hosts {', '.join(map(quoted, hosts))}: {failure}. Does each answer, as to `ssh HOST true`?"
+                )
             return replace(measurement, table=_one_after_the_other(kept)), lost
         lost.append((host, str(failure).splitlines()[0]))
         hosts.remove(host)
+
+
+def _has_address(host: str) -> bool:
+    try:
+        socket.getaddrinfo(host, None)
+    except OSError:
+        return False
+    return True
 
 
 def _one_after_the_other(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:

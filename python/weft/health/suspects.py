@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -34,12 +34,15 @@ class Suspect:
         The pairs that it would delay: positions in a flattened matrix of senders and receivers.
     nodes
         The nodes that it is, where it is nodes.
+    others
+        The names of suspects that cannot be told from it, for they would delay the same pairs.
     """
 
     kind: str
     name: str
     cells: Mask
     nodes: tuple[int, ...] = ()
+    others: tuple[str, ...] = ()
 
 
 def of_nodes(names: Sequence[str]) -> Iterator[Suspect]:
@@ -122,7 +125,9 @@ def distinct(suspects: Sequence[Suspect]) -> list[Suspect]:
         if len(suspect.cells) < MIN_PAIRS:
             continue
         near = {index for cell in suspect.cells[:3] for index in by_cell[int(cell)]}
-        if any(_overlap(kept[index].cells, suspect.cells) >= _SAME for index in near):
+        same = next((index for index in near if _overlap(kept[index].cells, suspect.cells) >= _SAME), None)
+        if same is not None:
+            kept[same] = replace(kept[same], others=(*kept[same].others, suspect.name))
             continue
         for cell in suspect.cells:
             by_cell[int(cell)].append(len(kept))

@@ -113,6 +113,12 @@ def appended(path: Path, rows: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([before, rows])
 
 
+def checks(history: pl.DataFrame) -> int:
+    """How many checks a history has of the node and length that it has most of."""
+    counts = history.group_by("node", "bytes").len()["len"]
+    return int(counts.sort().item(-1)) if len(counts) else 0
+
+
 def changes(history: pl.DataFrame, least: float) -> list[Change]:
     """The last change of every node and length, where it is at least `least` as a share of the time.
 

@@ -124,7 +124,7 @@ def test_a_part_of_a_suspect_is_not_the_suspect():
     values[0, np.arange(NODES), np.arange(NODES)] = np.nan
     suspects = distinct([*of_nodes(NAMES), *of_groups(NAMES, np.zeros(NODES, np.int64))])
     assert findings(values, suspects, 0.05) == []
-    assert len(slow_pairs(values, [], NAMES, 0.05)) == 5
+    assert len(slow_pairs(values, values, [], NAMES, 0.05)) == 5
 
 
 def table(rows, **columns):
