@@ -6,7 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use weft_base::Picos;
 use weft_machine::{Degradation, Router, Topology, Vertex};
 
-use crate::passage::LinkCost;
+use crate::cost::LinkCost;
 
 /// The routes of a machine, around its dead links where it has some.
 #[derive(Clone, Debug)]
@@ -50,7 +50,7 @@ struct Detours {
     every: bool,
     /// The links that leave each vertex, with where they lead, without the dead ones.
     leaving: FxHashMap<Vertex, Vec<(usize, Vertex)>>,
-    found: FxHashMap<(usize, usize), Option<Box<[usize]>>>,
+    chosen: FxHashMap<(usize, usize), Option<Box<[usize]>>>,
 }
 
 impl Detours {
@@ -61,12 +61,12 @@ impl Detours {
             let (from, to) = topology.link_ends(link);
             leaving.entry(from).or_default().push((link, to));
         }
-        Detours { dead, every, leaving, found: FxHashMap::default() }
+        Detours { dead, every, leaving, chosen: FxHashMap::default() }
     }
 
     fn find(&mut self, router: &Router, from: usize, to: usize) -> Option<&[usize]> {
-        let Detours { dead, every, leaving, found } = self;
-        let detour = found.entry((from, to)).or_insert_with(|| {
+        let Detours { dead, every, leaving, chosen } = self;
+        let detour = chosen.entry((from, to)).or_insert_with(|| {
             let mut is_dead = *every;
             router.route(from, to, |link| is_dead |= dead.contains(&link));
             is_dead.then(|| shortest(leaving, from, to)).flatten()

@@ -4,20 +4,10 @@ use weft_base::Picos;
 use weft_machine::{Machine, Switching, Topology, Vertex};
 
 use crate::channels::MemoryChannels;
+use crate::cost::LinkCost;
 use crate::degraded::{Degraded, Routes};
 use crate::links::{Links, Traffic};
 use crate::table::Table;
-
-/// What a message costs on the links it crosses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LinkCost {
-    /// Of the header, to cross a link and the node or switch behind it.
-    pub hop: Picos,
-    /// Of the whole message on one link.
-    pub transmission: Picos,
-    /// Its length.
-    pub bytes: u64,
-}
 
 /// When a message has left its sender's memory and when it is whole in its receiver's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

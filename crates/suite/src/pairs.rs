@@ -59,8 +59,8 @@ impl Benchmark for Pairs {
         let own = self.tournament(session, point.bytes()).await?;
         let whole = gather(&session.comm, ROOT, &Payload::of(&own), None, Choice::Auto).await?;
         let Some(whole) = whole else { return Ok(Vec::new()) };
-        let found = whole.values::<f64>().ok_or_else(|| session.error("ranks sent no times".to_owned()))?;
-        Ok(self.rows(session, &found, point.bytes() as u64))
+        let measured = whole.values::<f64>().ok_or_else(|| session.error("ranks sent no times".to_owned()))?;
+        Ok(self.rows(session, &measured, point.bytes() as u64))
     }
 }
 
@@ -72,24 +72,24 @@ impl Pairs {
     async fn tournament<C: Communicator>(&self, session: &Session<'_, C>, bytes: usize) -> Result<Vec<f64>, CommError> {
         let (rank, size) = (session.comm.rank(), session.comm.size());
         let number = self.order.iter().position(|&other| other == rank).unwrap_or(rank);
-        let mut found = vec![f64::NAN; FIGURES * size];
+        let mut measured = vec![f64::NAN; FIGURES * size];
         for round in 0..rounds(size) {
             barrier(&session.comm, Choice::Auto).await?;
             let Some(partner) = opponent(size, number, round).map(|other| self.order[other]) else { continue };
             for sender in [rank.min(partner), rank.max(partner)] {
                 if let Some(figures) = one_way(session, sender == rank, partner, bytes).await? {
-                    found[FIGURES * partner..][..FIGURES].copy_from_slice(&figures);
+                    measured[FIGURES * partner..][..FIGURES].copy_from_slice(&figures);
                 }
             }
         }
-        Ok(found)
+        Ok(measured)
     }
 
-    fn rows<C: Communicator>(&self, session: &Session<'_, C>, found: &[f64], bytes: u64) -> Vec<Row> {
+    fn rows<C: Communicator>(&self, session: &Session<'_, C>, measured: &[f64], bytes: u64) -> Vec<Row> {
         let size = session.comm.size();
         let pairs = (0..size).flat_map(|from| (0..size).map(move |to| (from, to))).filter(|(from, to)| from != to);
         let of_pair = |(from, to): (usize, usize)| {
-            let figures = &found[FIGURES * (from * size + to)..][..FIGURES];
+            let figures = &measured[FIGURES * (from * size + to)..][..FIGURES];
             let row = session.row(vec![figures[0]], size, Some(bytes));
             Row {
                 seconds_p10: figures[1],
@@ -136,7 +136,7 @@ async fn one_way<C: Communicator>(
     bytes: usize,
 ) -> Result<Option<[f64; FIGURES]>, CommError> {
     let message = session.buffer(bytes);
-    let mut step = OneWay { sends, partner, message };
+    let mut step = Transfer { sends, partner, message };
     let part = if sends { Part::Leads { followers: &[partner] } } else { Part::Follows { leader: partner } };
     let times = stopwatch(session, part, &mut step).await?;
     Ok(times.map(|times| {
@@ -145,13 +145,13 @@ async fn one_way<C: Communicator>(
     }))
 }
 
-struct OneWay {
+struct Transfer {
     sends: bool,
     partner: usize,
     message: Payload,
 }
 
-impl<C: Communicator> Step<C> for OneWay {
+impl<C: Communicator> Step<C> for Transfer {
     async fn step(&mut self, comm: &C) -> Result<(), CommError> {
         let (partner, from) = (self.partner, Source::Rank(self.partner));
         if self.sends {

@@ -138,13 +138,13 @@ def diagnose(
         return Diagnosis(times, residuals, [], [], gone, threshold, notes)
     least = float(np.log1p(threshold))
     candidates = _suspects(times, residuals, machine)
-    found = inference.findings(residuals.values, candidates, least)
-    pairs = inference.slow_pairs(residuals.values, residuals.quickest, found, times.names, least)
+    explained = inference.findings(residuals.values, candidates, least)
+    pairs = inference.slow_pairs(residuals.values, residuals.quickest, explained, times.names, least)
     swapped = _misplaced(times, expected, least)
     if swapped:
-        found, pairs = _without_swapped(found, swapped, times), _without_swapped(pairs, swapped, times)
+        explained, pairs = _without_swapped(explained, swapped, times), _without_swapped(pairs, swapped, times)
     return Diagnosis(
-        times, residuals, [*found, *pairs], [(times.names[i], times.names[j]) for i, j in swapped], gone,
+        times, residuals, [*explained, *pairs], [(times.names[i], times.names[j]) for i, j in swapped], gone,
         threshold, notes,
     )  # fmt: skip
 
@@ -167,7 +167,9 @@ def _misplaced(times: PairTimes, expected: PairTimes | None, least: float) -> li
     return inference.misplaced(measured, normal, least)
 
 
-def _without_swapped(found: Sequence[Finding], swapped: Sequence[tuple[int, int]], times: PairTimes) -> list[Finding]:
+def _without_swapped(
+    explained: Sequence[Finding], swapped: Sequence[tuple[int, int]], times: PairTimes
+) -> list[Finding]:
     """The findings that pairs with a misplaced node do not make."""
     nodes = {node for pair in swapped for node in pair}
     count = times.nodes
@@ -176,7 +178,7 @@ def _without_swapped(found: Sequence[Finding], swapped: Sequence[tuple[int, int]
         cells = finding.suspect.cells
         return float(np.mean(np.isin(cells // count, [*nodes]) | np.isin(cells % count, [*nodes])))
 
-    return [finding for finding in found if concerned(finding) < 0.5]
+    return [finding for finding in explained if concerned(finding) < 0.5]
 
 
 def _notes(times: PairTimes, residuals: Residuals) -> list[str]:

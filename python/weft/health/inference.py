@@ -109,8 +109,8 @@ def findings(values: Matrix, suspects: Sequence[Suspect], least: float) -> list[
     >>> from weft.health.suspects import of_nodes
     >>> times = np.random.default_rng(1).normal(0.0, 0.02, (1, 8, 8))
     >>> times[0, 3, :] += 0.3
-    >>> found = findings(times, [*of_nodes("abcdefgh")], 0.05)
-    >>> [(finding.suspect.name, round(finding.slowdown, 1)) for finding in found]
+    >>> results = findings(times, [*of_nodes("abcdefgh")], 0.05)
+    >>> [(finding.suspect.name, round(finding.slowdown, 1)) for finding in results]
     [('node d as a sender', 1.3)]
     """
     flat = values.reshape(len(values), -1)
@@ -204,7 +204,7 @@ def _confirmed(
 ) -> list[Finding]:
     """The findings that the others do not explain."""
     confirmed: list[tuple[Suspect, Matrix]] = list(chosen)
-    found = []
+    results = []
     for suspect, _ in chosen:
         others = [other for other in confirmed if other[0] is not suspect]
         over = _combined(others, flat.shape)[:, suspect.cells]
@@ -215,8 +215,8 @@ def _confirmed(
             continue
         pairs = int(np.isfinite(flat[:, suspect.cells]).any(axis=0).sum())
         confidence = 1.0 - min(1.0, judged.p * suspects)
-        found.append(Finding(suspect, tuple(judged.effect), tuple(judged.error), confidence, pairs))
-    return found
+        results.append(Finding(suspect, tuple(judged.effect), tuple(judged.error), confidence, pairs))
+    return results
 
 
 def slow_pairs(
@@ -246,7 +246,7 @@ def slow_pairs(
     noise = _noise(flat)
     over = _stands_out(flat, least) & _stands_out(low, least)
     slow = set(np.flatnonzero(over.any(axis=0)).tolist())
-    found = []
+    results = []
     for cell in sorted(slow):
         i, j = divmod(cell, count)
         back = j * count + i
@@ -257,8 +257,8 @@ def slow_pairs(
         effect = np.where(over[:, cells].any(axis=1), np.nanmean(flat[:, cells], axis=1), 0.0)
         p = min(1.0, float(special.ndtr(-np.max(effect / noise))) * flat.size)
         suspect = Suspect("pair", name, cells, (i, j))
-        found.append(Finding(suspect, tuple(effect), tuple(noise), 1.0 - p, len(cells)))
-    return sorted(found, key=lambda finding: -finding.slowdown)
+        results.append(Finding(suspect, tuple(effect), tuple(noise), 1.0 - p, len(cells)))
+    return sorted(results, key=lambda finding: -finding.slowdown)
 
 
 def _stands_out(flat: Matrix, least: float) -> npt.NDArray[np.bool_]:
@@ -296,15 +296,15 @@ def misplaced(logs: Matrix, expected: Matrix, least: float) -> list[tuple[int, i
     bad = over(np.nanmedian, np.abs(left), 1) + over(np.nanmedian, np.abs(left), 0)
     order = np.argsort(-bad)
     limit = 2.0 * (np.nanmedian(bad) + least)
-    found: list[tuple[int, int]] = []
+    results: list[tuple[int, int]] = []
     for i in (int(node) for node in order if bad[node] > limit):
-        if any(i in pair for pair in found):
+        if any(i in pair for pair in results):
             continue
         losses = {j: _swapped_loss(logs, expected, i, j) for j in range(count) if j != i}
         j = min(losses, key=losses.__getitem__, default=i)
         if losses and losses[j] < 0.5 * _swapped_loss(logs, expected, i, i) - least:
-            found.append((min(i, j), max(i, j)))
-    return sorted(found)
+            results.append((min(i, j), max(i, j)))
+    return sorted(results)
 
 
 def _swapped_loss(logs: Matrix, expected: Matrix, i: int, j: int) -> float:

@@ -57,16 +57,16 @@ def of_nodes(names: Sequence[str]) -> Iterator[Suspect]:
         yield Suspect("receiver", f"node {name} as a receiver", into, (node,))
 
 
-def of_links(machine: Machine, places: Sequence[int]) -> Iterator[Suspect]:
+def of_links(machine: Machine, nodes: Sequence[int]) -> Iterator[Suspect]:
     """Every link that the messages between some nodes of a machine cross, and every cable: the links both ways.
 
     A cable is suspected in a second way, of being dead: then those pairs are delayed whose messages need it in both
     directions, for the others have another route of the same length.
     """
-    count = len(places)
+    count = len(nodes)
     crossed: dict[int, list[int]] = defaultdict(list)
-    for i, start in enumerate(places):
-        for j, end in enumerate(places):
+    for i, start in enumerate(nodes):
+        for j, end in enumerate(nodes):
             if i != j:
                 for link in machine.route(start, end):
                     crossed[link].append(i * count + j)

@@ -32,22 +32,22 @@ def rows(diagnosis: Diagnosis) -> pl.DataFrame:
     Columns: `kind` (node, sender, receiver, link, cable, detour, groups, pair, misplaced, lost or all), `name`,
     `bytes`, `slowdown` (the factor of the time), `low` and `high` (its 95% interval), `confidence`, `pairs`.
     """
-    found: list[tuple[object, ...]] = []
+    entries: list[tuple[object, ...]] = []
     for finding in diagnosis.findings:
         of_lengths = zip(diagnosis.times.lengths, finding.effect, finding.error, strict=True)
         for length, effect, error in of_lengths:
             if effect > 0.0:
                 slowdown, low, high = (float(np.exp(effect + step * error)) for step in (0.0, -1.96, 1.96))
-                found.append(
+                entries.append(
                     (finding.suspect.kind, finding.suspect.name, length, slowdown, low, high, finding.confidence,
                      finding.pairs)
                 )  # fmt: skip
     empty = (None, None, None, None, None, None)
-    found += [("misplaced", f"nodes {first} and {second}", *empty) for first, second in diagnosis.misplaced]
-    found += [("lost", f"node {name}", *empty) for name, _ in diagnosis.lost]
+    entries += [("misplaced", f"nodes {first} and {second}", *empty) for first, second in diagnosis.misplaced]
+    entries += [("lost", f"node {name}", *empty) for name, _ in diagnosis.lost]
     shifts = diagnosis.slow_lengths().items()
-    found += [("all", "all pairs", length, factor, None, None, None, None) for length, factor in shifts]
-    return pl.DataFrame(found, _SCHEMA, orient="row")
+    entries += [("all", "all pairs", length, factor, None, None, None, None) for length, factor in shifts]
+    return pl.DataFrame(entries, _SCHEMA, orient="row")
 
 
 _SCHEMA = {

@@ -138,7 +138,7 @@ def changes(history: pl.DataFrame, least: float) -> list[Change]:
     'since 2026-01-07T06:00:00Z messages with node n1 take longer: 1.50 times the time before, at 8 B'
     """
     require("telling changes over time", "watch")
-    found = []
+    listed = []
     for (node, length), rows in history.sort("time").group_by("node", "bytes", maintain_order=True):
         values = np.log(rows["seconds"].to_numpy())
         starts = change_points(values)
@@ -148,8 +148,8 @@ def changes(history: pl.DataFrame, least: float) -> list[Change]:
         before = values[starts[-2] if len(starts) > 1 else 0 : last]
         factor = float(np.exp(np.median(values[last:]) - np.median(before)))
         if abs(np.log(factor)) >= np.log1p(least):
-            found.append(Change(str(node), int(str(length)), rows["time"][last], factor))
-    return sorted(found, key=lambda change: -abs(np.log(change.factor)))
+            listed.append(Change(str(node), int(str(length)), rows["time"][last], factor))
+    return sorted(listed, key=lambda change: -abs(np.log(change.factor)))
 
 
 def change_points(values: Matrix) -> Sequence[int]:
