@@ -60,7 +60,7 @@ impl Benchmark for Pairs {
         let whole = gather(&session.comm, ROOT, &Payload::of(&own), None, Choice::Auto).await?;
         let Some(whole) = whole else { return Ok(Vec::new()) };
         let measured = whole.values::<f64>().ok_or_else(|| session.error("ranks sent no times".to_owned()))?;
-        Ok(self.rows(session, &measured, point.bytes() as u64))
+        Ok(self.rows(session, measured, point.bytes() as u64))
     }
 }
 
