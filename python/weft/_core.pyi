@@ -82,6 +82,23 @@ class Machine:
     def nodes(self) -> int:
         """How many nodes it has."""
 
+    def with_faults(self, faults: list[str]) -> Machine:
+        """The same with hardware that is worse than described, in runs in virtual time. Raises UsageError.
+
+        `node:17=0.8`, `link:3-4=0.5` (both ways), `link:3>4=0.5`, `link:s2-s40=0` (switches; dead), `noise=0.05`.
+
+        >>> slow = weft.Machine.find("ipsc860").with_faults(["node:1=0.5"])
+        >>> times = [weft.simulate(each, "echo", bytes=8)["seconds"].item() for each in (slow, "ipsc860")]
+        >>> times[0] > 1.2 * times[1]
+        True
+        """
+
+    def route(self, from_node: int, to_node: int) -> list[int]:
+        """The links of the route from one node to another, in order. Raises UsageError."""
+
+    def link_ends(self, link: int) -> tuple[str, str]:
+        """Where a link starts and ends: each a node as `3` or a switch as `s3`. Raises UsageError."""
+
     def message_time(self, bytes: int, hops: int) -> float:
         """Seconds of a message of `bytes` bytes over `hops` links when idle; 0: to itself. Raises UsageError."""
 
@@ -727,6 +744,14 @@ def simulate(
     """Runs a request in virtual time; rows as JSON. `before_writing` takes the length of the timeline in bytes.
 
     Raises UsageError, RunError, and what `before_writing` raises.
+    """
+
+def simulate_pairs(
+    machine: Machine, request_json: str, seed: int = 0
+) -> tuple[tuple[list[int], list[int], list[int], list[float]], float]:
+    """Runs the benchmark `pairs` in virtual time: sender, receiver, bytes and seconds of every pair, and what it took.
+
+    Raises UsageError, RunError.
     """
 
 def shift_times(

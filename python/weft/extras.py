@@ -14,6 +14,7 @@ EXTRAS = {
     "pymetis": "meshes",
     "greenlet": "run",
     "mpi4py": "run",
+    "ruptures": "watch",
 }
 """The extra (`[project.optional-dependencies]` of pyproject.toml) that installs a package."""
 

@@ -181,6 +181,12 @@ pub trait Communicator: Clone + 'static {
     /// The number of links between this rank's node and that of `rank`, where the backend knows it (0: the same node).
     fn hops_to(&self, rank: usize) -> Option<usize>;
 
+    /// What the node of this rank is called, where the backend knows it: its host name, or its number on a described
+    /// machine.
+    fn node_name(&self) -> Option<String> {
+        None
+    }
+
     /// The rank that runs on the machine's host, if the run has one; it is the last rank.
     fn host(&self) -> Option<usize> {
         None

@@ -47,7 +47,11 @@ pub fn simulate(machine: &Machine, request: &Request, options: &SimulateOptions)
             request.benchmark, machine.name
         )));
     }
-    let machine = &with_io_nodes(machine, request)?;
+    let mut machine = with_io_nodes(machine, request)?;
+    if !machine.degradation.is_none() {
+        machine.to_mut().degradation.seed = request.seed;
+    }
+    let machine = &machine;
     let (placement, placed) = placement(machine, request, benchmark)?;
     check_operations(machine, request, benchmark)?;
     let program = Suite { request: placed };

@@ -74,7 +74,9 @@ fn every_benchmark_runs_on_every_world() {
                 (outcome, expected) => panic!("{backend}, {request:?}: {outcome:?}, not {expected:?}"),
             };
             let points = request.bytes.len().max(request.extent.len()).max(1);
-            assert_eq!(rows.len(), points, "{backend}, {request:?}");
+            let ranks = request.ranks.unwrap_or(1);
+            let of_point = if benchmark.name == "pairs" { ranks * (ranks - 1) } else { 1 };
+            assert_eq!(rows.len(), points * of_point, "{backend}, {request:?}");
             assert!(rows.iter().all(|row| row.seconds > 0.0 && row.seconds.is_finite()), "{backend}: {rows:?}");
             assert!(rows.iter().zip(&request.extent).all(|(row, &n)| row.extent == Some(n)), "{backend}: {rows:?}");
         }

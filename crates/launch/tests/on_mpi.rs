@@ -28,6 +28,8 @@ fn subject(request: &Request, row: &Row) -> Row {
         quiet_seconds: row.quiet_seconds.map(|_| 0.0),
         slowdown: row.slowdown.map(|_| 0.0),
         cache: row.cache.as_ref().map(|_| String::new()),
+        sender_node: None,
+        receiver_node: None,
         ..row.clone()
     }
 }

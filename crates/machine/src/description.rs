@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use weft_base::Operation;
 
 use crate::data_parallel::{Primitives, Shifts};
+use crate::degradation::Degradation;
 use crate::routers::Routers;
 use crate::sources::Sources;
 use crate::topology::{Embedding, Topology};
@@ -71,6 +72,8 @@ pub struct Machine {
     pub operations: BTreeMap<Operation, Figure>,
     /// Published facts that no model of weft reads (clock rate, nominal data rate…), by name, for people.
     pub facts: BTreeMap<String, Figure>,
+    /// What of it is worse than described in runs in virtual time; nothing where it comes from its file.
+    pub degradation: Degradation,
 }
 
 /// How a message crosses several links.

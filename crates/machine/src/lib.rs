@@ -21,6 +21,7 @@
 mod catalogue;
 mod cost;
 mod data_parallel;
+mod degradation;
 mod description;
 mod read;
 mod routers;
@@ -31,6 +32,7 @@ pub mod topology;
 
 pub use catalogue::{Catalogue, MachineError, catalogue, find};
 pub use data_parallel::{Primitives, Shifts};
+pub use degradation::{Degradation, DegradationError, vertex_name};
 pub use description::{
     Access, Completion, ConcurrentFiles, Connections, FghcCosts, Figure, HostFiles, HostLink, Machine, MemoryCopy,
     Node, Packets, Protocol, Switching,

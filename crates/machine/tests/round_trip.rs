@@ -345,6 +345,7 @@ fn machine() -> impl Strategy<Value = Machine> {
             routers: (network.2 == Switching::Flit).then(routers),
             operations: BTreeMap::from_iter(operations),
             facts,
+            degradation: Default::default(),
         }
     })
 }

@@ -522,6 +522,10 @@ impl Communicator for MpiComm {
         (rank < self.0.size).then(|| usize::from(rank != self.0.rank))
     }
 
+    fn node_name(&self) -> Option<String> {
+        host_name()
+    }
+
     fn file_systems(&self) -> &[FileSystem] {
         if self.context().library.files.is_some() {
             &[FileSystem::Posix, FileSystem::MpiIo]
@@ -573,4 +577,13 @@ mod tests {
         assert_eq!(bytes_received("MPI_ERR_TRUNCATE: message truncated"), None);
         assert_eq!(bytes_received(" bytes received but buffer size is "), None);
     }
+}
+
+/// The name of this computer.
+fn host_name() -> Option<String> {
+    let mut buffer = [0u8; 256];
+    // SAFETY: the buffer is as long as is said; its last byte stays zero.
+    let code = unsafe { libc::gethostname(buffer.as_mut_ptr().cast(), buffer.len() - 1) };
+    let name = std::ffi::CStr::from_bytes_until_nul(&buffer).ok()?;
+    (code == 0).then(|| name.to_string_lossy().into_owned())
 }

@@ -13,6 +13,8 @@ mod channels;
 mod circuits;
 pub mod combining;
 mod connections;
+mod cost;
+mod degraded;
 mod fair;
 mod links;
 mod passage;
@@ -25,7 +27,8 @@ pub use channels::MemoryChannels;
 pub use connections::{
     Arbitration, ConnectionCost, ConnectionPhase, ConnectionTransfer, ExchangeTimes, LogicalChannels, PhaseTimes, Span,
 };
+pub use cost::LinkCost;
 pub use links::{Links, Traffic};
-pub use passage::{LinkCost, Network, Passage};
+pub use passage::{Network, Passage};
 pub use pools::{MessageTimes, PooledCost, PooledMessage, pass_messages, pass_messages_until};
 pub use table::Table;

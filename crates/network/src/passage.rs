@@ -1,23 +1,14 @@
 //! The passage of messages over the links of a machine, by switching technique.
 
 use weft_base::Picos;
-use weft_machine::{Machine, Router, Switching, Topology};
+use weft_machine::{Machine, Switching, Topology, Vertex};
 
 use crate::channels::MemoryChannels;
 use crate::circuits::Circuits;
+use crate::cost::LinkCost;
+use crate::degraded::{Degraded, Routes};
 use crate::links::{Links, Traffic};
 use crate::table::Table;
-
-/// What a message costs on the links it crosses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LinkCost {
-    /// Of the header, to cross a link and the node or switch behind it.
-    pub hop: Picos,
-    /// Of the whole message on one link.
-    pub transmission: Picos,
-    /// Its length.
-    pub bytes: u64,
-}
 
 /// When a message has left its sender's memory and when it is whole in its receiver's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +21,8 @@ pub struct Passage {
 #[derive(Clone, Debug)]
 pub struct Network {
     topology: Topology,
-    router: Router,
+    routes: Routes,
+    degraded: Option<Box<Degraded>>,
     switching: Switching,
     links: Links,
     memory: Option<MemoryChannels>,
@@ -43,7 +35,14 @@ impl Network {
     /// The idle network of `machine`.
     pub fn new(machine: &Machine) -> Network {
         let network = Network::with(&machine.topology, machine.switching, machine.node.memory_channels);
-        Network { circuits: Circuits::of(machine), ..network }
+        let network = Network { circuits: Circuits::of(machine), ..network };
+        if machine.degradation.is_none() {
+            return network;
+        }
+        let every = machine.switching == Switching::StoreAndForward;
+        let routes = Routes::without(&machine.topology, &machine.degradation.dead_links(), every);
+        let degraded = Some(Box::new(Degraded::new(&machine.degradation)));
+        Network { routes, degraded, ..network }
     }
 
     /// An idle network; `memory_channels` is how many messages may enter or leave a node's memory at once, `None` for
@@ -51,7 +50,8 @@ impl Network {
     pub fn with(topology: &Topology, switching: Switching, memory_channels: Option<u32>) -> Network {
         Network {
             topology: topology.clone(),
-            router: topology.router(),
+            routes: Routes::new(topology),
+            degraded: None,
             switching,
             links: Links::new(topology.links()),
             memory: MemoryChannels::new(topology.nodes(), memory_channels),
@@ -113,6 +113,10 @@ impl Network {
     /// ```
     pub fn pass(&mut self, ready: Picos, from: usize, to: usize, cost: LinkCost) -> Passage {
         debug_assert!(from != to, "a message of node {from} to itself does not cross the network");
+        let cost = match &self.degraded {
+            None => cost,
+            Some(degraded) => degraded.cost(&mut self.routes, from, to, cost),
+        };
         let start = self.memory.as_ref().map_or(ready, |memory| ready.max(memory.free(from)));
         let passage = match self.switching {
             Switching::CutThrough => self.cut_through((ready, start), from, to, cost),
@@ -129,10 +133,10 @@ impl Network {
 
     /// One pass: every link is held for the transmission from the moment the header takes it.
     fn cut_through(&mut self, (ready, start): (Picos, Picos), from: usize, to: usize, cost: LinkCost) -> Passage {
-        let Network { router, links, memory, .. } = self;
+        let Network { routes, links, memory, .. } = self;
         let mut header = start;
         let mut left = Picos::MAX;
-        router.route(from, to, |link| {
+        routes.visit(from, to, |link| {
             let taken = links.take(link, header, cost.transmission, ready, cost.bytes);
             left = left.min(taken + cost.transmission);
             header = taken + cost.hop;
@@ -145,10 +149,10 @@ impl Network {
     /// Two passes: the header takes the links one by one, then each is released `tail` before the next one, the last
     /// when the message has arrived.
     fn hold_all(&mut self, start: Picos, from: usize, to: usize, cost: LinkCost, tail: Picos) -> Passage {
-        let Network { router, links, memory, circuits, route, .. } = self;
+        let Network { routes, links, memory, circuits, route, .. } = self;
         let mut header = start;
         route.clear();
-        router.route(from, to, |link| {
+        routes.visit(from, to, |link| {
             let taken = header.max(links.free(link));
             route.push((link, taken));
             header = taken + cost.hop;
@@ -186,7 +190,11 @@ impl Network {
     /// assert_eq!(network.forward(passage.arrived, next, 3, cost).1.arrived, Picos(220));
     /// ```
     pub fn forward(&mut self, ready: Picos, at: usize, to: usize, cost: LinkCost) -> (usize, Passage) {
-        let (link, next) = self.topology.next_hop(at, to).expect("store-and-forward passes from node to node");
+        let (link, next) = self.next_hop(at, to);
+        let cost = match &self.degraded {
+            None => cost,
+            Some(degraded) => degraded.of_link(link, (at, next), cost),
+        };
         let mut taken = (ready + cost.hop).max(self.links.free(link));
         if let Some(memory) = &self.memory {
             taken = taken.max(memory.free(at)).max(memory.free(next));
@@ -198,5 +206,14 @@ impl Network {
             memory.hold(next, arrived);
         }
         (next, Passage { left: arrived, arrived })
+    }
+
+    fn next_hop(&mut self, at: usize, to: usize) -> (usize, usize) {
+        if let Some(link) = self.routes.detour(at, to).and_then(|links| links.first().copied())
+            && let Vertex::Node(next) = self.topology.link_ends(link).1
+        {
+            return (link, next);
+        }
+        self.topology.next_hop(at, to).expect("store-and-forward passes from node to node")
     }
 }

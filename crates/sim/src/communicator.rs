@@ -271,6 +271,10 @@ impl Communicator for SimComm {
         Some(core.machine().topology.hops(node(self.world_rank()), node(member)))
     }
 
+    fn node_name(&self) -> Option<String> {
+        Some(self.core.borrow().placement().node(self.world_rank()).to_string())
+    }
+
     fn host(&self) -> Option<usize> {
         let host = self.core.borrow().placement().host_rank()?;
         match &self.group {

@@ -107,6 +107,15 @@ pub trait Benchmark: Sized {
 
     /// Measures one point on all ranks that take part; one of them has the row.
     async fn measure<C: Communicator>(&self, session: &Session<'_, C>, point: Point) -> Result<Option<Row>, CommError>;
+
+    /// As [`measure`](Benchmark::measure), where a point has a row for each of many pairs.
+    async fn measure_all<C: Communicator>(
+        &self,
+        session: &Session<'_, C>,
+        point: Point,
+    ) -> Result<Vec<Row>, CommError> {
+        Ok(self.measure(session, point).await?.into_iter().collect())
+    }
 }
 
 impl Description {
@@ -149,9 +158,7 @@ pub async fn measure_points<B: Benchmark, C: Communicator>(
     order.shuffle(&mut weft_base::generator(session.request.seed, 0));
     let mut rows = Vec::with_capacity(points.len());
     for index in order {
-        if let Some(row) = benchmark.measure(session, points[index]).await? {
-            rows.push((index, row));
-        }
+        rows.extend(benchmark.measure_all(session, points[index]).await?.into_iter().map(|row| (index, row)));
     }
     rows.sort_by_key(|&(index, _)| index);
     Ok(Ok(rows.into_iter().map(|(_, row)| row).collect()))

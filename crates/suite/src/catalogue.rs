@@ -9,6 +9,7 @@ use crate::echo::{Echo, EchoHost, EchoSelf};
 use crate::fan::{FanIn, FanOut};
 use crate::files::{FileHost, FileRead, FileWrite};
 use crate::halo::Halo;
+use crate::pairs::Pairs;
 use crate::parameters::TABLE;
 use crate::programs::cholesky::Cholesky;
 use crate::programs::jacobi::Jacobi;
@@ -26,7 +27,7 @@ registry! {
     parameters: TABLE;
     benchmarks:
         Echo, EchoSelf, EchoHost, Ring,
-        Bandwidth, Bisection,
+        Bandwidth, Bisection, Pairs,
         Halo, StencilStep, StencilWithoutOverlap,
         RoutingEcho, RoutingCompute, Contention, FanIn, FanOut,
         FileHost, FileRead, FileWrite,

@@ -26,6 +26,7 @@ mod fan;
 mod files;
 mod halo;
 pub mod node;
+mod pairs;
 pub mod parameters;
 mod placement;
 mod program;

@@ -88,6 +88,15 @@ pub struct Row {
     /// The share of speed that the disturbance takes: 1 - quiet_seconds / seconds. Negative where it was faster.
     #[serde(default)]
     pub slowdown: Option<f64>,
+    /// From which rank to which the messages go, and what their nodes are called, where it is known (pairs).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sender: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receiver: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sender_node: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receiver_node: Option<String>,
     /// The time of every iteration in seconds, in order, if asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples: Option<Vec<f64>>,

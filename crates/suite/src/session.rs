@@ -96,6 +96,10 @@ impl<C: Communicator> Session<'_, C> {
             probe: None,
             quiet_seconds: None,
             slowdown: None,
+            sender: None,
+            receiver: None,
+            sender_node: None,
+            receiver_node: None,
             samples: self.request.keep_samples.then_some(times),
         }
     }

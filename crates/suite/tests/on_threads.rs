@@ -60,11 +60,12 @@ impl Program for OnCube {
     }
 }
 
-/// Everything but what has tests of its own.
+/// Everything but what has tests of its own, and what has a row for each pair.
 fn message_benchmarks() -> impl Iterator<Item = &'static Description> {
     catalogue()
         .into_iter()
         .filter(|benchmark| !matches!(benchmark.group, Group::Program | Group::Files | Group::Exchange))
+        .filter(|benchmark| benchmark.name != "pairs")
 }
 
 /// Few iterations, for machines that have better things to do.
@@ -136,6 +137,20 @@ fn every_benchmark_runs_at_2_to_5_ranks_with_data_and_phantoms() {
                 check_rows(benchmark, ranks, &rows);
             }
         }
+    }
+}
+
+#[test]
+fn every_rank_sends_to_every_other() {
+    for (ranks, payload) in [(2, PayloadSort::Data), (5, PayloadSort::Data), (6, PayloadSort::Phantom)] {
+        let rows = rows(ranks, Request { bytes: vec![8, 40_000], payload: Some(payload), ..request("pairs") });
+        let measured: Vec<_> = rows.iter().map(|row| (row.bytes, row.sender, row.receiver)).collect();
+        let numbers = 0..ranks as u32;
+        let pairs = || numbers.clone().flat_map(|from| numbers.clone().map(move |to| (from, to)));
+        let of_length =
+            |bytes| pairs().filter(|(from, to)| from != to).map(move |(from, to)| (Some(bytes), Some(from), Some(to)));
+        assert_eq!(measured, of_length(8).chain(of_length(40_000)).collect::<Vec<_>>());
+        assert!(rows.iter().all(|row| row.seconds > 0.0 && row.iterations == 3 && row.ranks == ranks), "{rows:?}");
     }
 }
 

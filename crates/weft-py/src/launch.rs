@@ -78,6 +78,40 @@ pub fn simulate(
     Ok(rows_json(&simulated.rows))
 }
 
+/// The columns of `simulate_pairs`: sender, receiver, bytes, seconds, of every pair in each direction.
+type PairColumns = (Vec<u32>, Vec<u32>, Vec<u64>, Vec<f64>);
+
+/// Runs the benchmark `pairs` in virtual time; its columns, and the virtual seconds that it took. For machines whose
+/// pairs are too many to be rows of text. Raises UsageError, RunError.
+#[pyfunction]
+#[pyo3(signature = (machine, request_json, seed = 0))]
+pub fn simulate_pairs(
+    py: Python<'_>,
+    machine: &PyMachine,
+    request_json: &str,
+    seed: u64,
+) -> PyResult<(PairColumns, f64)> {
+    let mut request = request(request_json)?;
+    if seed != 0 {
+        request.seed = seed;
+    }
+    let machine = machine.0.clone();
+    let run = move |interrupt: &weft_base::Interrupt| {
+        let options = SimulateOptions { trace: false, interrupt: interrupt.clone() };
+        weft_launch::simulate(&machine, &request, &options)
+    };
+    let simulated = interruptible(py, run)?.map_err(launch_error)?;
+    let mut columns = PairColumns::default();
+    for row in &simulated.rows {
+        let (Some(sender), Some(receiver)) = (row.sender, row.receiver) else { continue };
+        columns.0.push(sender);
+        columns.1.push(receiver);
+        columns.2.push(row.bytes.unwrap_or(0));
+        columns.3.push(row.seconds);
+    }
+    Ok((columns, simulated.makespan))
+}
+
 /// Writes a timeline, after its length in bytes has been told to `before_writing`.
 pub fn write_trace(
     py: Python<'_>,

@@ -65,7 +65,9 @@ mod _core {
     #[pymodule_export]
     use crate::flit::flit_latency;
     #[pymodule_export]
-    use crate::launch::{benchmarks, check_request, halo_messages, parameters, run_threads, simulate, stencil_work};
+    use crate::launch::{
+        benchmarks, check_request, halo_messages, parameters, run_threads, simulate, simulate_pairs, stencil_work,
+    };
     #[pymodule_export]
     use crate::leaving::{end_when_interrupted_twice, temporary_begins, temporary_ends};
     #[pymodule_export]

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use weft_base::quoting;
-use weft_machine::Machine;
+use weft_machine::{Machine, Vertex};
 
 use crate::errors::{MachineError, usage};
 
@@ -42,6 +42,43 @@ impl PyMachine {
     #[getter]
     fn nodes(&self) -> usize {
         self.0.nodes()
+    }
+
+    /// The same machine with hardware that is worse than described, in runs in virtual time. Raises UsageError.
+    fn with_faults(&self, faults: Vec<String>) -> PyResult<PyMachine> {
+        let mut machine = self.0.clone();
+        for fault in faults {
+            let added = machine.degradation.add(&fault, &machine.topology);
+            added.map_err(|error| usage(quoting::message(&error.to_string())))?;
+        }
+        Ok(PyMachine(machine))
+    }
+
+    /// The links of the route from one node to another, in order.
+    fn route(&self, from_node: usize, to_node: usize) -> PyResult<Vec<usize>> {
+        let nodes = self.0.nodes();
+        if from_node >= nodes || to_node >= nodes {
+            return Err(usage(format!(
+                "a route from node {from_node} to {to_node}: {} has {nodes} nodes",
+                self.0.name
+            )));
+        }
+        let mut links = Vec::new();
+        self.0.topology.route(from_node, to_node, |link| links.push(link));
+        Ok(links)
+    }
+
+    /// Where a link starts and ends: each a node as `3` or a switch as `s3`.
+    fn link_ends(&self, link: usize) -> PyResult<(String, String)> {
+        if link >= self.0.topology.links() {
+            return Err(usage(format!("link {link}: {} has {} links", self.0.name, self.0.topology.links())));
+        }
+        let text = |vertex| match vertex {
+            Vertex::Node(node) => node.to_string(),
+            Vertex::Switch(switch) => format!("s{switch}"),
+        };
+        let (from, to) = self.0.topology.link_ends(link);
+        Ok((text(from), text(to)))
     }
 
     /// Seconds of a message of `bytes` bytes over `hops` links of the idle machine; 0 hops: to itself.

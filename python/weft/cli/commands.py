@@ -14,6 +14,7 @@ from weft.cli import (
     exporting,
     fghc,
     fitting,
+    health,
     importing,
     machines,
     measuring,
@@ -65,6 +66,7 @@ def _options(
 _PARTS = (
     machines,
     measuring,
+    health,
     fitting,
     importing,
     comparing,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli import benchmark_options, errors, outputs
+from weft.cli import benchmark_options, errors, faults, outputs
 
 if TYPE_CHECKING:
     import polars as pl
@@ -66,6 +66,7 @@ def measure(
     force: outputs.Force = False,
     name: Annotated[str, typer.Option(help="What the samples call this machine.")] = "here",
     trace: Annotated[Path | None, typer.Option(help="Write a timeline (Chrome trace JSON) of a simulated run.")] = None,
+    fault: faults.Faults = None,
     seed: Annotated[int, typer.Option(min=0, help="Of a simulated run: one seed, one result.")] = 0,
     quiet: outputs.Quiet = False,
 ) -> None:
@@ -94,8 +95,9 @@ def measure(
     parameters = parsed(benchmark_options.typed(context))
     delivery = Delivery(output, shown, quiet, resume, force)
     is_exchange = exchanges(names, parameters)
+    faults.refuse_here(on, fault)
     if on != "here":
-        _simulated(names, parameters, on, seed, trace, is_exchange, delivery)
+        _simulated(names, parameters, on, fault, seed, trace, is_exchange, delivery)
         return
     if trace is not None:
         raise UsageError("--trace is of a simulated run; name a machine with --on")
@@ -110,6 +112,7 @@ def _simulated(
     names: Sequence[str],
     parameters: Mapping[str, Any],
     on: str,
+    fault: list[str] | None,
     seed: int,
     trace: Path | None,
     is_exchange: bool,
@@ -122,6 +125,9 @@ def _simulated(
 
     if delivery.resume:
         raise UsageError("--resume goes on with a measurement here; a simulated run is never left half done")
+    if is_exchange and fault:
+        raise UsageError("--fault: schedules are made for and carried out on the machine as it is described")
+    machine = faults.degraded(on, fault)
     notes: list[str] = []
     with Bar(f"exchanging {parameters['pattern']}" if is_exchange else f"simulating {on}", delivery.quiet) as bar:
         if is_exchange:
@@ -136,7 +142,7 @@ def _simulated(
             )
         else:
             samples = simulate_parsed(
-                on, names, parameters, seed=seed, trace=trace, progress=bar, notes=notes, force=delivery.force
+                machine, names, parameters, seed=seed, trace=trace, progress=bar, notes=notes, force=delivery.force
             )
     _deliver(samples, delivery.output, delivery.shown, delivery.quiet)
     for note in notes:

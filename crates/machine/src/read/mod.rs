@@ -22,6 +22,7 @@ use weft_base::quoting::shown;
 
 use crate::catalogue::MachineError;
 use crate::data_parallel::{Primitives, Shifts};
+use crate::degradation::Degradation;
 use crate::description::{Completion, Figure, HostLink, Machine, MemoryCopy, Node, Packets, Protocol, Switching};
 use crate::routers::Routers;
 use crate::sources::{Sources, UNSTATED};
@@ -154,6 +155,7 @@ fn read(root: &Table) -> Option<Machine> {
         routers: routers?,
         operations: operations?,
         facts: facts?,
+        degradation: Degradation::default(),
     })
 }
 

@@ -101,8 +101,20 @@ impl Core {
             cost.send = Picos::ZERO;
             cost.receive = Picos::ZERO;
             cost.completion = Completion::Buffered;
+        } else if !self.machine.degradation.is_none() {
+            self.degrade(from, to, &mut cost);
         }
         cost
+    }
+
+    /// Both processors take longer by the noise of their pair, and by what each lacks of its speed.
+    fn degrade(&self, from: u32, to: u32, cost: &mut MessageCost) {
+        let degradation = &self.machine.degradation;
+        let (from, to) = (self.placement.node(from as usize), self.placement.node(to as usize));
+        let noise = degradation.noise_of(from, to);
+        let slower = |time: Picos, node| Picos::from_seconds(time.seconds() * noise / degradation.of_node(node));
+        cost.send = slower(cost.send, from);
+        cost.receive = slower(cost.receive, to);
     }
 
     pub(super) fn is_host(&self, rank: u32) -> bool {

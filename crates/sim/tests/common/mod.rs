@@ -40,5 +40,6 @@ pub fn machine(topology: Topology, switching: Switching) -> Machine {
         routers: None,
         operations: BTreeMap::new(),
         facts: BTreeMap::new(),
+        degradation: Default::default(),
     }
 }

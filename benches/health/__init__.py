@@ -1,0 +1,1 @@
+"""What `weft health` finds."""

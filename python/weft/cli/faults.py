@@ -1,0 +1,62 @@
+"""The option `--fault` of commands that run something in virtual time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from weft._core import Machine
+
+Faults = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fault",
+        help="What is worse than described, in virtual time: node:17=0.8 (its speed), link:3-4=0.5 (both ways; 3>4 one "
+        "way), link:s2-s40=0 (switches; a dead cable), noise=0.05, or a file with one a line. Several may be given.",
+    ),
+]
+
+
+def degraded(on: str, faults: list[str] | None) -> Machine:
+    """A described machine with faults.
+
+    Raises
+    ------
+    UsageError
+        If there is no such machine, or a fault means nothing on it.
+    """
+    from weft.catalogue import machine
+
+    return machine(on).with_faults(_listed(faults or []))
+
+
+def refuse_here(on: str, faults: list[str] | None) -> None:
+    """Refuse faults where time is real.
+
+    Raises
+    ------
+    UsageError
+        If there are any.
+    """
+    from weft._core import UsageError
+
+    if faults and on == "here":
+        raise UsageError("--fault is planted in a described machine; name one with --on")
+
+
+def _listed(texts: list[str]) -> list[str]:
+    """Faults as they are given, those of files line by line; `#` begins a comment."""
+    from weft.inputs import read_text
+
+    faults = []
+    for text in texts:
+        if "=" not in text and Path(text).is_file():
+            content = read_text(text, "a file of faults, one a line")
+            lines = (line.partition("#")[0].strip() for line in content.splitlines())
+            faults += [line for line in lines if line]
+        else:
+            faults.append(text)
+    return faults

@@ -1,0 +1,241 @@
+"""`weft health`."""
+
+from __future__ import annotations
+
+import enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from weft.cli import faults, outputs, teaching
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from weft._core import Machine
+    from weft.health import Diagnosis, PairTimes
+    from weft.health.running import Plan
+
+_EXAMPLES = """
+srun -N 64 --ntasks-per-node 1 weft health -o monday.parquet  # every pair of 64 nodes, and what is slow among them
+weft health --hosts n1,n2,n3,n4 --html health.html  # from a login node, with a heat map
+weft health --baseline monday.parquet --format prometheus  # is this normal here? Exit code 0, 3 (slow) or 4 (broken)
+weft health --on frontera --ranks 64 --fault node:17=0.8 --fault noise=0.05  # a slow node, planted in virtual time
+weft health --samples monday.parquet  # the same judgement from samples, without measuring
+"""
+
+
+class Format(enum.StrEnum):
+    """How a diagnosis is shown."""
+
+    TABLE = "table"
+    CSV = "csv"
+    JSON = "json"
+    PROMETHEUS = "prometheus"
+
+
+class Each(enum.StrEnum):
+    """What is judged."""
+
+    NODE = "node"
+    RANK = "rank"
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(cls=teaching.command(_EXAMPLES))(health)
+
+
+def health(
+    on: Annotated[
+        str, typer.Option(help="[bold]here[/] (over MPI), or a machine of the catalogue or a machine file.")
+    ] = "here",
+    ranks: Annotated[
+        int | None, typer.Option(min=1, help="Ranks here, or nodes of a described machine. Default: the job's; 64.")
+    ] = None,
+    hosts: Annotated[
+        str | None, typer.Option(help="Start one rank on each of these hosts, as n1,n2,n3; from a login node.")
+    ] = None,
+    samples_file: Annotated[
+        Path | None, typer.Option("--samples", help="Judge the samples of this file; nothing is measured.")
+    ] = None,
+    baseline: Annotated[
+        Path | None, typer.Option(help="What is normal: samples of an earlier run on the same nodes.")
+    ] = None,
+    fault: faults.Faults = None,
+    lengths: Annotated[str, typer.Option("--bytes", help="Lengths of a short and a long message.")] = "8,256K",
+    launches: Annotated[int, typer.Option(min=1, help="How often all pairs are measured, in other rounds.")] = 5,
+    iterations: Annotated[
+        int | None, typer.Option(min=1, help="Messages of a pair in one direction and launch. Default: by time.")
+    ] = None,
+    seconds: Annotated[
+        float, typer.Option(min=1e-4, help="Time for the messages of a pair in one direction and launch, s.")
+    ] = 0.01,
+    threshold: Annotated[
+        float, typer.Option(min=0.001, max=10.0, help="The least slowdown that counts, as a share of the time.")
+    ] = 0.05,
+    each: Annotated[Each, typer.Option(help="What is judged: nodes, by their names, or every rank by itself.")] = (
+        Each.NODE
+    ),
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write samples (.csv or .parquet).")] = None,
+    watch: Annotated[
+        Path | None,
+        typer.Option(help="Append to this history (.parquet), and tell since when a node is slower. For a timer."),
+    ] = None,
+    html: Annotated[Path | None, typer.Option(help="Write a page with heat maps (.html).")] = None,
+    shown: Annotated[Format, typer.Option("--format", help="What goes to standard output.")] = Format.TABLE,
+    seed: Annotated[int, typer.Option(min=0, help="Of the rounds and of noise, with a described machine.")] = 0,
+    force: outputs.Replace = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar, no heat map.")] = False,
+) -> None:
+    """Measure every pair of nodes, and name the nodes, links and pairs that are slow.
+
+    Pairs are measured in rounds in which every node has one partner, short and long messages in both directions. What
+    they should take is told by a baseline; on a described machine by the machine without faults; else by the pairs at
+    the same distance. Run it under srun or mpiexec with a rank or more on every node, or name hosts.
+
+    The exit code is 0 where all is healthy, 3 where something is slow, 4 where something is broken.
+    """
+    from weft._core import UsageError
+    from weft.health import diagnose
+    from weft.health.running import Plan
+    from weft.launch.ranges import values
+    from weft.parameters import table
+
+    outputs.check(output, (".csv", ".parquet"), force=force)
+    outputs.check(html, (".html",), force=force)
+    outputs.check(watch, (".parquet",), force=True)
+    faults.refuse_here(on, fault)
+    if hosts and (on != "here" or samples_file):
+        raise UsageError("--hosts starts ranks here; it goes with neither --on nor --samples")
+    plan = Plan(tuple(sorted(values(table()["bytes"], lengths))), launches, iterations, seconds)
+    machine: Machine | None = None
+    expected: PairTimes | None = None
+    lost: list[tuple[str, str]] = []
+    if samples_file is not None:
+        times, name = _read(samples_file, each), str(samples_file)
+    elif on != "here":
+        times, expected, machine, samples = _simulated(on, ranks, fault, plan, seed, quiet)
+        name = machine.name
+        _write(samples, output)
+    else:
+        measured = _here(ranks, hosts, plan, output, each, quiet)
+        if measured is None:
+            return
+        (times, lost), name = measured, "here"
+    if baseline is not None:
+        expected = _read(baseline, each)
+    origin = str(baseline) if baseline is not None else "the machine without faults"
+    diagnosis = diagnose(times, expected=expected, machine=machine, threshold=threshold, lost=lost, origin=origin)
+    if watch is not None:
+        _watch(diagnosis, name, watch, threshold)
+    _deliver(diagnosis, name, html, shown, quiet)
+
+
+def _read(path: Path, each: Each) -> PairTimes:
+    from weft import samples
+    from weft.health import pair_times
+
+    return pair_times(samples.read(path), each_rank=each is Each.RANK, origin=str(path))
+
+
+def _simulated(
+    on: str, ranks: int | None, planted: list[str] | None, plan: Plan, seed: int, quiet: bool
+) -> tuple[PairTimes, PairTimes, Machine, pl.DataFrame]:
+    """Measured with faults, expected without them, the machine, and what was measured as samples."""
+    from weft.cli.progress import Bar
+    from weft.health.running import samples_of, simulate
+
+    described, degraded = faults.degraded(on, None), faults.degraded(on, planted)
+    with Bar(f"simulating {on}", quiet) as bar:
+        times, _ = simulate(degraded, ranks, plan, seed=seed, progress=bar)
+        expected, _ = simulate(described, ranks, plan, seed=seed) if planted else (times, 0.0)
+    return times, expected, described, samples_of(times, described.name)
+
+
+def _here(
+    ranks: int | None, hosts: str | None, plan: Plan, output: Path | None, each: Each, quiet: bool
+) -> tuple[PairTimes, list[tuple[str, str]]] | None:
+    """What was measured here, and the hosts that were lost; None on ranks that say nothing."""
+    from weft._core import RunError
+    from weft.cli.progress import Bar
+    from weft.health import pair_times
+    from weft.health.running import measure
+    from weft.launch.environment import launcher
+
+    with Bar("measuring all pairs", quiet or launcher() is not None) as bar:
+        measurement, lost = measure(plan, ranks, hosts.split(",") if hosts else None, bar)
+    if not measurement.writes:
+        return None
+    if not measurement.table.is_empty():
+        _write(measurement.table, output)
+    if measurement.failure is not None:
+        outputs.note(f"[bold yellow]not everything was measured[/]: {measurement.failure}")
+    if measurement.table.is_empty():
+        raise measurement.failure or RunError(outputs.NOTHING_MEASURED)
+    return pair_times(measurement.table, each_rank=each is Each.RANK, origin="here"), lost
+
+
+def _write(table: pl.DataFrame, output: Path | None) -> None:
+    from weft import samples
+    from weft.files import deliver
+
+    if output is not None:
+        deliver(samples.content(table, output), output)
+        outputs.note(f"{len(table)} samples: {output}")
+
+
+def _watch(diagnosis: Diagnosis, name: str, history: Path, threshold: float) -> None:
+    """Append what was found to the history, and say what has changed in it."""
+    from weft.files import deliver
+    from weft.health import watch
+    from weft.launch.environment import now
+
+    whole = watch.appended(history, watch.check_rows(diagnosis, name, now()))
+    deliver(watch.content(whole), history)
+    for change in watch.changes(whole, threshold):
+        outputs.note(f"[bold yellow]changed[/]: {change}")
+    checks = watch.checks(whole)
+    if checks < watch.MIN_CHECKS:
+        outputs.note(f"{checks} checks in {history}; changes are told from {watch.MIN_CHECKS} on")
+
+
+def _deliver(diagnosis: Diagnosis, name: str, html: Path | None, shown: Format, quiet: bool) -> None:
+    from weft.files import deliver
+    from weft.health import tables
+    from weft.health.diagnosis import Verdict
+
+    if html is not None:
+        deliver(tables.to_html(diagnosis, name).encode(), html)
+        outputs.note(f"heat maps: {html}")
+    match shown:
+        case Format.JSON:
+            typer.echo(tables.to_json(diagnosis, name))
+        case Format.CSV:
+            typer.echo(tables.rows(diagnosis).write_csv(), nl=False)
+        case Format.PROMETHEUS:
+            typer.echo(tables.to_prometheus(diagnosis, name), nl=False)
+        case Format.TABLE:
+            _show(diagnosis, quiet)
+    if diagnosis.verdict is not Verdict.HEALTHY:
+        raise typer.Exit(int(diagnosis.verdict))
+
+
+def _show(diagnosis: Diagnosis, quiet: bool) -> None:
+    """The summary, then who is slow by shades."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from weft.health import summary, tables
+
+    console = Console(highlight=False, soft_wrap=True)
+    head, *lines = summary(diagnosis)
+    console.print(Text(head, style={0: "green", 3: "yellow", 4: "red"}[int(diagnosis.verdict)]))
+    for line in lines:
+        console.print(Text(f"  {line}"))
+    for note in diagnosis.notes:
+        console.print(Text(f"  note: {note}", style="dim"))
+    shades = "" if quiet else tables.heat_map(diagnosis)
+    if shades:
+        console.print(Text(shades))

@@ -1,0 +1,295 @@
+"""Measuring all pairs: in virtual time on a described machine, or here over MPI."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shlex
+import socket
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from weft import _core
+from weft._core import Machine, RunError, UsageError
+from weft.health.pairs import BENCHMARK, PairTimes, of_columns
+from weft.inputs import quoted
+from weft.launch import environment, mpiexec
+from weft.launch.measure import Measurement, measure_requests
+from weft.launch.protocol import Progress, Protocol, Silent
+from weft.launch.request import Request
+from weft.samples.schema import validate
+
+LENGTHS = (8, 262_144)
+"""Bytes of a short message and of a long one."""
+
+LAUNCHES = 5
+"""Launches where nobody says: a median of five forgets two in which a pair shared its cable."""
+
+MIN_HOSTS = 2
+"""Hosts that are left at least when one is lost: one has no pair."""
+
+MAX_SIMULATED = 64
+"""Nodes of a simulated run where nobody says."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How pairs are measured.
+
+    Attributes
+    ----------
+    lengths
+        Bytes of the messages.
+    launches
+        How often all pairs are measured, each time in other rounds.
+    iterations
+        Messages of a pair in one direction and launch, where not by time.
+    seconds
+        Time for the messages of a pair in one direction and launch, s; where time is real.
+    """
+
+    lengths: tuple[int, ...] = LENGTHS
+    launches: int = LAUNCHES
+    iterations: int | None = None
+    seconds: float = 0.01
+
+    def protocol(self) -> Protocol:
+        """As many launches, however much they differ."""
+        return Protocol(self.launches, half_width=1.0, budget=0.0, most=self.launches)
+
+    def request(self, ranks: int, seed: int = 1, passes: int = 1) -> Request:
+        """The request of one launch."""
+        parameters = {"bytes": self.lengths, "seconds_per_point": self.seconds * passes}
+        if self.iterations is not None:
+            parameters["iterations"] = self.iterations
+        return Request(BENCHMARK, ranks, parameters, seed=seed, passes=passes)
+
+
+def simulate(
+    machine: Machine, nodes: int | None = None, plan: Plan | None = None, *, seed: int = 0,
+    progress: Progress | None = None,
+) -> tuple[PairTimes, float]:  # fmt: skip
+    """All pairs of the first nodes of a described machine in virtual time.
+
+    Parameters
+    ----------
+    machine
+        The machine, with its faults.
+    nodes
+        How many of its nodes; all, at most 64, where nobody says.
+    plan
+        How they are measured.
+    seed
+        Of noise and of the order of rounds: launch number i has the seed `seed + i + 1`.
+    progress
+        Who is told how it comes along.
+
+    Returns
+    -------
+    tuple
+        The times, and the virtual seconds that all launches took together.
+
+    Raises
+    ------
+    weft.UsageError
+        For fewer than two nodes or more than there are.
+
+    Examples
+    --------
+    >>> import weft
+    >>> times, seconds = simulate(weft.Machine.find("ipsc860"), 4, Plan(lengths=(8,), launches=1))
+    >>> times.logs.shape, round(seconds, 4)
+    ((1, 1, 4, 4), 0.0029)
+    """
+    plan, progress = plan or Plan(), progress or Silent()
+    if plan.iterations is None:
+        plan = replace(plan, iterations=1)  # Virtual time repeats itself.
+    count = min(machine.nodes, MAX_SIMULATED) if nodes is None else nodes
+    if count < 2:
+        raise UsageError(f"the health of {count} node{'s' * (count != 1)}: pairs need two nodes or more (--ranks)")
+    columns, spent = [], 0.0
+    progress.launch(0, plan.launches, plan.launches)
+    for number in range(plan.launches):
+        request = plan.request(count, seed + number + 1)
+        launch, makespan = _core.simulate_pairs(machine, request.to_json())
+        columns.append(launch)
+        spent += makespan
+        progress.rows(1)
+    return of_columns([str(node) for node in range(count)], columns), spent
+
+
+def samples_of(times: PairTimes, machine: str) -> pl.DataFrame:
+    """Simulated times as samples."""
+    count = times.nodes
+    pairs = [(i, j) for i in range(count) for j in range(count) if i != j]
+    senders, receivers = np.array(pairs).T
+    tables = []
+    for launch, of_launch in zip(times.launches, times.logs, strict=True):
+        for length, logs in zip(times.lengths, of_launch, strict=True):
+            columns = {
+                "source": "simulated", "machine": machine, "benchmark": BENCHMARK, "ranks": count, "hops": None,
+                "bytes": length, "repetition": launch, "seconds": np.exp(logs[senders, receivers]),
+                "sender": senders, "receiver": receivers,
+                "sender_node": [times.names[i] for i in senders], "receiver_node": [times.names[j] for j in receivers],
+            }  # fmt: skip
+            tables.append(pl.DataFrame({name: pl.Series(value) for name, value in _filled(columns, len(pairs))}))
+    return validate(pl.concat(tables))
+
+
+def _filled(columns: dict[str, Any], count: int) -> Iterator[tuple[str, Any]]:
+    for name, value in columns.items():
+        yield name, value if isinstance(value, (np.ndarray, list)) else [value] * count
+
+
+def measure(
+    plan: Plan, ranks: int | None = None, hosts: Sequence[str] | None = None, progress: Progress | None = None
+) -> tuple[Measurement, list[tuple[str, str]]]:
+    """All pairs here: as a rank of the job that a launcher has started, or by launches of one's own.
+
+    Parameters
+    ----------
+    plan
+        How they are measured.
+    ranks
+        How many take part; all of the job, a rank on each host, or two, where nobody says.
+    hosts
+        Where ranks are started. A host that is lost is left out of further launches.
+    progress
+        Who is told how it comes along.
+
+    Returns
+    -------
+    tuple
+        The samples, and the hosts that were lost, each with what was said of that.
+
+    Raises
+    ------
+    weft.UsageError
+        For one rank, for hosts that repeat, and for hosts within a job.
+    weft.RunError
+        If the first launch fails and nobody knows on which host.
+    """
+    job = environment.launcher()
+    if hosts is not None:
+        _check_hosts(hosts, job)
+    count = ranks or (len(hosts) if hosts else job.size if job else 2)
+    if count < 2:
+        raise UsageError("the health of 1 rank: pairs need two or more, on nodes of their own (--ranks, --hosts)")
+    if hosts is not None and count != len(hosts):
+        raise UsageError(f"--ranks {count} on {len(hosts)} hosts: every host has one rank; leave --ranks out")
+    if job is not None:
+        return measure_requests([plan.request(count, passes=plan.launches)], Protocol(1), progress=progress), []
+    if hosts is None:
+        return measure_requests([plan.request(count)], plan.protocol(), progress=progress), []
+    return _on_what_answers(plan, list(hosts), progress)
+
+
+def _on_what_answers(
+    plan: Plan, hosts: list[str], progress: Progress | None
+) -> tuple[Measurement, list[tuple[str, str]]]:
+    """Launches on hosts; when one is lost, the launch is made again without it, and what was measured is kept."""
+    lost = [(host, "no computer has this name") for host in hosts if not _has_address(host)]
+    hosts = [host for host in hosts if _has_address(host)]
+    if len(hosts) < MIN_HOSTS:
+        named = ", ".join(quoted(host) for host, _ in lost)
+        raise RunError(f"--hosts: no computer is called {named}; pairs need two hosts that answer")
+    kept: list[pl.DataFrame] = []
+    while True:
+        try:
+            with _on_hosts(hosts):
+                measurement = measure_requests([plan.request(len(hosts))], plan.protocol(), progress=progress)
+        except RunError as error:
+            measurement = Measurement(pl.DataFrame(), failure=error)
+        if not measurement.table.is_empty():
+            kept.append(measurement.table)
+        failure = measurement.failure
+        host = None if failure is None else culprit(str(failure), hosts)
+        if failure is None or host is None or len(hosts) <= MIN_HOSTS:
+            if failure is not None and not kept:
+                raise RunError(
+                    f"on the hosts {', '.join(map(quoted, hosts))}: {failure}. Does each answer, as to `ssh HOST true`?"
+                )
+            return replace(measurement, table=_one_after_the_other(kept)), lost
+        lost.append((host, str(failure).splitlines()[0]))
+        hosts.remove(host)
+
+
+def _has_address(host: str) -> bool:
+    try:
+        socket.getaddrinfo(host, None)
+    except OSError:
+        return False
+    return True
+
+
+def _one_after_the_other(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """The launches of several measurements, numbered on."""
+    numbered, first = [], 0
+    for table in tables:
+        numbered.append(table.with_columns(pl.col("repetition") + first))
+        first = 1 + int(numbered[-1]["repetition"].to_numpy().max())
+    return pl.concat(numbered, how="diagonal_relaxed")
+
+
+def culprit(message: str, hosts: Sequence[str]) -> str | None:
+    """The host that a failed launch names: by its name, or by the number of its rank.
+
+    Examples
+    --------
+    >>> culprit("rank 1 was killed by signal 9", ["n1", "n2", "n3"])
+    'n2'
+    >>> culprit("ssh: Could not resolve hostname n3: Name or service not known", ["n1", "n2", "n3"])
+    'n3'
+    >>> culprit("the launch failed", ["n1", "n2", "n3"])
+    """
+    named = [host for host in hosts if re.search(rf"(?<![\w.-]){re.escape(host)}(?![\w-])", message)]
+    if len(named) == 1:
+        return named[0]
+    rank = re.search(r"\brank (\d+)\b", message)
+    return hosts[int(rank[1])] if rank and int(rank[1]) < len(hosts) else None
+
+
+def _check_hosts(hosts: Sequence[str], job: environment.Launcher | None) -> None:
+    if job is not None:
+        raise UsageError(f"--hosts is for a login node; {job.name} has started this process as one of {job.size} ranks")
+    if not all(host.strip() for host in hosts):
+        raise UsageError("--hosts: a name is empty; name hosts as n1,n2,n3")
+    twice = next((host for host in hosts if hosts.count(host) > 1), None)
+    if twice is not None:
+        raise UsageError(f"--hosts names {quoted(twice)} twice; every host has one rank, and each is named once")
+
+
+@contextlib.contextmanager
+def _on_hosts(hosts: Sequence[str] | None) -> Iterator[None]:
+    """Within it launches start a rank on each of some hosts."""
+    if hosts is None:
+        yield
+        return
+    before = os.environ.get("WEFT_MPIEXEC")
+    words = mpiexec.command()
+    os.environ["WEFT_MPIEXEC"] = shlex.join([*words, *_host_options(words, hosts)])
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["WEFT_MPIEXEC"]
+        else:
+            os.environ["WEFT_MPIEXEC"] = before
+
+
+def _host_options(words: Sequence[str], hosts: Sequence[str]) -> list[str]:
+    """How a launcher is told hosts: srun's, Open MPI's and Hydra's options (their manual pages)."""
+    listed = ",".join(hosts)
+    if os.path.basename(words[0]) == "srun":
+        return [f"--nodelist={listed}", "--ntasks-per-node=1"]
+    try:
+        said = subprocess.run([words[0], "--version"], check=False, capture_output=True, text=True, timeout=20).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        said = ""
+    return ["--host", listed, "--map-by", "node"] if "Open MPI" in said or "OpenRTE" in said else ["-hosts", listed]
