@@ -394,6 +394,12 @@ pub async fn reduce(
     }
 }
 
+/// A reduction to another rank of this rank's group, between two: it is counted, and nothing is sent.
+pub async fn reduce_elsewhere(links: Links) -> Result<(), Fault> {
+    drop(Call::enter(&links.link, CollectiveKind::Reduce));
+    Ok(())
+}
+
 /// As [`reduce`], where the root may be in another group than those whose vectors are combined.
 pub async fn reduce_to(
     links: Links,

@@ -54,10 +54,15 @@ pub(crate) fn reduce_plan(
     root: c_int,
     comm: Comm,
 ) -> Result<Plan, Fault> {
-    let (object, reducer) = (rank.comm(comm)?, reducer(rank, count, datatype, op)?);
+    let object = rank.comm(comm)?;
     let root = root_of(&object, root)?;
+    if root == Root::Elsewhere {
+        // Beside the root between two groups nothing is reduced: arguments have no meaning there.
+        return Ok(Box::new(|links| Ok(Box::pin(collective::reduce_elsewhere(links)))));
+    }
+    let reducer = reducer(rank, count, datatype, op)?;
     let (receives, count) = (is_root(&object, root), count as usize);
-    let from = if root == Root::Here || root == Root::Elsewhere {
+    let from = if root == Root::Here {
         None
     } else if receives {
         Some(operand(&object, sendbuf, recvbuf, count as Aint)?)
