@@ -35,13 +35,7 @@ impl Cost {
     }
 
     /// Moves data to or from ranges of the file, which has `length` bytes by now.
-    pub async fn transfer(
-        &self,
-        link: &Link,
-        ranges: &[Range],
-        length: u64,
-        is_write: bool,
-    ) -> Result<(), Fault> {
+    pub async fn transfer(&self, link: &Link, ranges: &[Range], length: u64, is_write: bool) -> Result<(), Fault> {
         let (Some((system, file)), Some((files, _))) = (self.file, self.files(link)) else { return Ok(()) };
         if !is_write {
             link.simulated().inspect(|endpoint| endpoint.declare_file_length(system, file, length));
