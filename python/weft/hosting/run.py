@@ -210,9 +210,80 @@ def _check(path: Path, machine: Machine, ranks: int, compute: float | None) -> N
         raise UsageError(f"expected a factor on computation that is not negative, found {compute}")
 
 
+def _check_kind(path: Path, sort: Kind, ranks: int, *, isolate: bool) -> Path:
+    """Refuse a program that cannot run as what it is; the library that it finds in place of MPI."""
+    library = library_path()
+    if sort is Kind.SCRIPT:
+        require("running scripts with mpi4py in virtual time", "run")
+    else:
+        if not os.access(path, os.X_OK):
+            raise UsageError(f"{path} may not be run: `chmod +x` allows it")
+        if sort is Kind.COMPILED:
+            library = _check_linkage(path)
+    if sort is not Kind.SCRIPT or isolate:
+        limits.check(ranks)
+    return library
+
+
+_MPICH = ("libmpi.so.12", "libmpich.so.12")
+"""Names by which programs that were built for MPICH's interface ask for MPI: upstream's and Debian's."""
+
+_OTHERS = {"libmpi.so.20": "Open MPI 2", "libmpi.so.1": "Open MPI 1", "libmpi_abi.so": "the standard's interface"}
+"""Libraries of MPI whose interface none of weft's has; `libmpi.so.12` is MPICH's."""
+
+
+def _check_linkage(path: Path) -> Path:
+    """The library that a compiled program finds in place of its MPI; refuses one that would not, and says why."""
+    try:
+        linked: Linkage = linkage(path)
+    except ValueError as error:
+        raise UsageError(f"{path} cannot be run: {error}") from None
+    here = os.uname().machine.replace("_", "-").replace("aarch64", "64-bit Arm")
+    if linked.architecture != here:
+        raise UsageError(f"{path} was compiled for {linked.architecture}, and this processor is {here}")
+    if linked.needed is None:
+        raise UsageError(
+            f"{path} is linked statically: its MPI cannot be replaced; link it with the shared library of MPICH or "
+            "Open MPI"
+        )
+    loaded = libraries(path)
+    fortran = next((name for name in loaded if name.startswith(("libmpi_mpifh", "libmpi_usempi"))), None)
+    if fortran is not None:
+        raise UsageError(
+            f"{path} calls Open MPI from Fortran ({fortran}), whose library reaches into Open MPI itself: compile it "
+            "with MPICH's mpifort"
+        )
+    if OPEN_MPI_NAME in loaded:
+        if not open_mpi_path().exists():
+            raise UsageError(f"{path} was built for Open MPI, whose interface this installation of weft lacks")
+        return open_mpi_path()
+    for name in set(loaded) - set(_MPICH):
+        other = next((other for start, other in _OTHERS.items() if name == start or name.startswith(f"{start}.")), None)
+        if other is not None:
+            raise UsageError(
+                f"{path} was built for {other} ({name}); programs built for MPICH, what shares its binary interface, "
+                "or Open MPI 3 to 5 run in virtual time"
+            )
+    return library_path()
+
+
+def _names(folder: Path) -> dict[str, str]:
+    """The environment of ranks: the library under all names that programs ask for."""
+    names = folder / "names"
+    names.mkdir()
+    for name in _MPICH:
+        (names / name).symlink_to(library_path())
+    libraries = os.environ.get("LD_LIBRARY_PATH")
+    return {
+        "LD_LIBRARY_PATH": str(names) if not libraries else f"{names}:{libraries}",
+        "MPI4PY_MPIABI": "mpich",
+        "WEFT_RUN_LIBRARY": str(library_path()),
+    }
+
+
 HEAP = {"PYTHONMALLOC": "malloc", "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
-"""How the objects of all ranks of one process lie: in one heap of large pages. What a rank needs when it goes on is out of
-the caches where there are many; with small pages their addresses are, too."""
+"""How the objects of all ranks of one process lie: in one heap of large pages. What a rank needs when it goes on is out
+of the caches where there are many; with small pages their addresses are, too."""
 
 
 def _start(module: str, request: dict[str, object], variables: Mapping[str, str] | None = None) -> int:

@@ -9,8 +9,8 @@ import subprocess
 
 import polars as pl
 import pytest
-from accessibility import browser, serious
 
+from accessibility import browser, serious
 from weft import model, samples
 from weft._core import UsageError
 from weft.pages import data
