@@ -117,7 +117,7 @@ fn every_word_comes_where_it_belongs_by_either_method_on_two_worlds() {
     let by_messages = Execution::of_messages(&set, 4, None, Some(7));
     let stages = weft_conset::named("butterfly", &iwarp().topology, 5, 1).unwrap();
     let by_stages = Execution::of_messages(&stages, 4, None, None);
-    assert_eq!(by_stages.plan.phases.len(), 6);
+    assert_eq!(by_stages.plan.phases().len(), 6);
     for execution in [by_phases, by_messages, by_stages] {
         clocks(execution.clone(), false);
         let again = Timed { iterations: 3, warmup: 1, ..timed(execution, false) };
