@@ -1,6 +1,6 @@
 """Figures within sentences of pages, from where they are computed or recorded, so that no page copies one.
 
-`{{ paper dunigan-1991: all machines, median }}` is a column of a row of a paper's summary,
+`{{ paper feldmann-1993: table 1 (predicted), median }}` is a column of a row of a paper's errors,
 `{{ record estimator: blind: median error }}` a figure of the newest record of a benchmark.
 """
 
@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterator
+from typing import Any
 
 from benches import page as benches_page
 from benches import recording
 from weft.papers import Reproduction
+from weft.papers.scores import scores
 from weft.study import reproducing
 
 _MARK = re.compile(r"\{\{ (paper|record) ([\w-]+): (.+?) \}\}", re.DOTALL)
@@ -44,10 +47,19 @@ def _figure(kind: str, name: str, what: str) -> str:
 
 def _of_paper(paper: str, what: str) -> str:
     row, _, column = what.rpartition(", ")
-    for found in reproduction(paper).summary.iter_rows(named=True):
-        if found["of"] == row and column in found:
-            return f"{found[column]:.1%}"
+    for of, figures in errors(paper):
+        if of == row and column in figures:
+            return f"{figures[column]:.1%}"
     raise FigureError(f"the summary of {paper} has no '{row}' with '{column}'")
+
+
+def errors(paper: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What a reproduction says of its errors: the rows of its own summary, then each table by kinds of cells."""
+    reproduced = reproduction(paper)
+    for row in reproduced.summary.iter_rows(named=True):
+        yield row["of"], row
+    for row in scores(reproduced).iter_rows(named=True):
+        yield f"{row['of']} ({row['kind']})", row
 
 
 def _of_record(benchmark: str, what: str) -> str:

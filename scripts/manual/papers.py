@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from scripts.manual.drawing import drawing, is_drawn
-from scripts.manual.figures import reproduction
+from scripts.manual.figures import errors, reproduction
 from scripts.manual.markdown import table
 from weft.papers import PAPERS, ReproducedTable, Reproduction
 from weft.papers.rendering import _number as number
@@ -87,8 +87,8 @@ def page(reproduced: Reproduction) -> str:
 
 def _summary(reproduced: Reproduction) -> str:
     rows = [
-        (row["of"], row["cells"], _share(row["median"]), _share(row["worst"]), row["worst_at"] or "")
-        for row in reproduced.summary.iter_rows(named=True)
+        (of, row["cells"], _share(row["median"]), _share(row["worst"]), row["worst_at"] or "")
+        for of, row in errors(reproduced.paper)
     ]
     heads = ["of", "cells", "median", "worst", "worst at"]
     return table(heads, rows, right=("cells", "median", "worst"))

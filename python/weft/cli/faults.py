@@ -30,7 +30,8 @@ def degraded(on: str, faults: list[str] | None) -> Machine:
     """
     from weft.catalogue import machine
 
-    return machine(on).with_faults(_listed(faults or []))
+    described = machine(on)
+    return described.with_faults(_listed(faults)) if faults else described
 
 
 def refuse_here(on: str, faults: list[str] | None) -> None:

@@ -29,6 +29,8 @@ WRITERS = [
     ("measure echo --on alpha --bytes 8", "-o", "x.parquet"),
     ("measure barrier --on alpha --ranks 4", "--trace", "x.json"),
     ("measure echo --bytes 8", "-o", "x.csv"),
+    ("health --on alpha", "-o", "x.csv"),
+    ("import old.txt", "-o", "x.csv"),
     ("fit a.csv", "-o", "x.toml"),
     ("compare a.csv beta", "-o", "x.csv"),
     ("report a.csv", "-o", "x.html"),

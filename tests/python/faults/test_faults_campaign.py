@@ -19,10 +19,12 @@ OF_NAME = {kind.name: kind for kind in KINDS}
 
 
 def _long(kind):
-    """The same of many launches: no machine is so fast that it has ended before its fault."""
+    """The same of many launches, or of more connections: no machine is so fast that it has ended before its fault."""
     words = list(kind.words)
     if "--launches" in words:
         words[words.index("--launches") + 1] = "60"
+    if "hypercube" in words:
+        words[words.index("hypercube")] = "all-to-all"
     return dataclasses.replace(kind, words=tuple(words))
 
 

@@ -28,6 +28,9 @@ sys.path.insert(0, str(ROOT))
 
 from scripts.manual import cli, drawing, fghc, figures, machine_file, samples, schedule_file
 
+NOT_CONVERGED = 3
+"""The exit code of `weft measure` that has measured too little."""
+
 NOT_FOLLOWED = {"CHANGELOG.md", "CONTRIBUTING.md", "ARCHITECTURE.md"}
 """Pages that tell no reader to do something, or one who changes weft itself."""
 
@@ -76,7 +79,9 @@ def follow(block, page, folder):
     for number, command in enumerate(commands):
         expected = block.exit_code if number == len(commands) - 1 else 0
         outcome = run_command(command, block, folder)
-        assert outcome.returncode == expected, f"{page}:{block.line}: {command}\n{outcome.stderr}"
+        # What is measured in shorter time than a reader would take has often not converged, and says so.
+        allowed = {expected, NOT_CONVERGED} if block.more else {expected}
+        assert outcome.returncode in allowed, f"{page}:{block.line}: {command}\n{outcome.stderr}"
 
 
 def test_every_command_of_a_page_is_run_or_says_why_not():
