@@ -19,12 +19,10 @@ OF_NAME = {kind.name: kind for kind in KINDS}
 
 
 def _long(kind):
-    """The same of many launches, or of more connections: no machine is so fast that it has ended before its fault."""
+    """The same of many launches: no machine is so fast that it has ended before its fault."""
     words = list(kind.words)
     if "--launches" in words:
         words[words.index("--launches") + 1] = "60"
-    if "hypercube" in words:
-        words[words.index("hypercube")] = "all-to-all"
     return dataclasses.replace(kind, words=tuple(words))
 
 
@@ -35,7 +33,7 @@ def _long(kind):
         ("measure", "SIGKILL", "mpiexec", 0.3),
         ("measure", "SIGKILL", "rank", 0.1),
         ("measure-node", "SIGTERM", "rank", 0.3),
-        ("compile", "SIGHUP", "first", 0.06),
+        ("compile", "SIGHUP", "first", 0.03),
         ("program", "SIGKILL", "proxy", 0.9),
         ("program", "SIGKILL", "rank", 0.9),
     ],
