@@ -271,7 +271,7 @@ def _body(struct: str) -> str:
 
 @functools.cache
 def _sources() -> str:
-    names = ("description.rs", "data_parallel.rs", "topology/mod.rs", "topology/embedding.rs")
+    names = ("description.rs", "data_parallel.rs", "routers.rs", "topology/mod.rs", "topology/embedding.rs")
     return "\n".join((SOURCES / name).read_text() for name in names)
 
 
