@@ -36,7 +36,7 @@ fn the_folder_of_machines_is_the_catalogue() {
 #[test]
 fn an_unknown_machine_gets_the_nearest_name_and_all_names() {
     let names = "multi-psi-v1, ipsc1, ipsc2, multi-psi-v2, ncube3200, cm2-8k, cm200, ipsc860, ncube6400, iwarp64, \
-                 frontera, tpu-v4, hgx-h100, palomar, rail-h100";
+                 torus8x8-flit, frontera, tpu-v4, hgx-h100, palomar, rail-h100";
     let message = |name| find(name).unwrap_err().to_string();
     assert_eq!(
         message("ipsc86"),

@@ -139,7 +139,7 @@ fn each_fault_names_file_line_key_and_what_was_expected() {
             "store-and-forward",
             "worm-hole",
             "11: switching.technique: expected one of \"store-and-forward\", \"circuit\", \
-          \"wormhole\", \"cut-through\", found \"worm-hole\"; did you mean wormhole?",
+          \"wormhole\", \"cut-through\", \"flit\", found \"worm-hole\"; did you mean wormhole?",
         ),
         (
             "hop_time",
