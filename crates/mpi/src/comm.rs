@@ -564,6 +564,15 @@ impl Communicator for MpiComm {
     }
 }
 
+/// The name of this computer.
+fn host_name() -> Option<String> {
+    let mut buffer = [0u8; 256];
+    // SAFETY: the buffer is as long as is said; its last byte stays zero.
+    let code = unsafe { libc::gethostname(buffer.as_mut_ptr().cast(), buffer.len() - 1) };
+    let name = std::ffi::CStr::from_bytes_until_nul(&buffer).ok()?;
+    (code == 0).then(|| name.to_string_lossy().into_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -577,13 +586,4 @@ mod tests {
         assert_eq!(bytes_received("MPI_ERR_TRUNCATE: message truncated"), None);
         assert_eq!(bytes_received(" bytes received but buffer size is "), None);
     }
-}
-
-/// The name of this computer.
-fn host_name() -> Option<String> {
-    let mut buffer = [0u8; 256];
-    // SAFETY: the buffer is as long as is said; its last byte stays zero.
-    let code = unsafe { libc::gethostname(buffer.as_mut_ptr().cast(), buffer.len() - 1) };
-    let name = std::ffi::CStr::from_bytes_until_nul(&buffer).ok()?;
-    (code == 0).then(|| name.to_string_lossy().into_owned())
 }
