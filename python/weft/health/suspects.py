@@ -127,7 +127,9 @@ def distinct(suspects: Sequence[Suspect]) -> list[Suspect]:
         near = {index for cell in suspect.cells[:3] for index in by_cell[int(cell)]}
         same = next((index for index in near if _overlap(kept[index].cells, suspect.cells) >= _SAME), None)
         if same is not None:
-            kept[same] = replace(kept[same], others=(*kept[same].others, suspect.name))
+            # A cable is suspected of being slow and of being dead, by one name.
+            if suspect.name not in (kept[same].name, *kept[same].others):
+                kept[same] = replace(kept[same], others=(*kept[same].others, suspect.name))
             continue
         for cell in suspect.cells:
             by_cell[int(cell)].append(len(kept))

@@ -10,7 +10,7 @@ from weft.health.diagnosis import Verdict
 from weft.health.expectation import inferred_groups
 from weft.health.inference import findings, misplaced, slow_pairs
 from weft.health.pairs import PairTimes
-from weft.health.suspects import distinct, of_groups, of_nodes
+from weft.health.suspects import Suspect, distinct, of_groups, of_nodes
 
 NODES = 16
 NAMES = tuple(f"n{node}" for node in range(NODES))
@@ -165,3 +165,11 @@ def test_several_ranks_of_a_node_are_one_node():
     assert measured.names == ("a", "b")
     assert measured.within["a"] == pytest.approx(np.log(1e-6))
     assert any("2 nodes" in note for note in diagnose(measured).notes)
+
+
+def test_what_cannot_be_told_apart_is_named_once():
+    """A node's only cable delays the node's own pairs, whether it is slow or dead, and is one thing to look at."""
+    node = next(of_nodes(NAMES))
+    cable = [Suspect(kind, "the cable between n0 and switch 0", node.cells) for kind in ("link", "cable", "detour")]
+    (kept,) = distinct([node, *cable])
+    assert (kept.name, kept.others) == (node.name, ("the cable between n0 and switch 0",))
