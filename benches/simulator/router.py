@@ -44,7 +44,7 @@ latency_thres = 1e9; warmup_periods = 3; sample_period = {period}; max_samples =
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cycles", type=positive, default=200_000, help="cycles measured by weft (default 200000)")
-    parser.add_argument("--period", type=positive, default=4000, help="cycles of BookSim2's sample (default 4000)")
+    parser.add_argument("--period", type=positive, default=20_000, help="cycles of BookSim2's sample (default 20000)")
     parser.add_argument("--credit-cycles", type=positive, default=2, help="cycles of a credit in both (default 2)")
 
 
@@ -120,7 +120,7 @@ BOOKSIM = Need("booksim", "program", hint="built from github.com/booksim/booksim
 BENCHMARK = Benchmark(
     "router",
     "latency, saturation and links a second of routers flit by flit, beside BookSim2",
-    "one minute; five with BookSim2",
+    "one minute; a quarter of an hour with BookSim2",
     run,
     options,
     needs=(Need("cargo", "program", required=True), BOOKSIM),

@@ -11,7 +11,7 @@ use weft_launch::{FghcOptions, FghcRan, FghcRequest, LaunchError, load_fghc};
 
 use crate::errors::{UsageError, launch_error};
 use crate::fghc::sources;
-use crate::interruptible::{GRACE, interruptibly};
+use crate::interruptible::{RANK_GRACE, interruptibly};
 use crate::launch::write_whole;
 use crate::leaving::interrupt_by;
 use crate::machine::PyMachine;
@@ -132,7 +132,7 @@ pub fn fghc_run_mpi(
     signals: &Bound<'_, PyAny>,
 ) -> PyResult<Option<String>> {
     let request = request(sources_json, goal, options_json, false)?;
-    interrupt_by(signals, request.interrupt.clone(), GRACE)?;
+    interrupt_by(signals, request.interrupt.clone(), RANK_GRACE)?;
     with_backend(py, default_library, |backend| {
         Ok(request.as_rank(backend).map_err(launch_error)?.map(|result| json(&result)))
     })

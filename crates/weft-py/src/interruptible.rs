@@ -15,7 +15,9 @@ use crate::errors::{RunError, usage};
 /// Time between two looks at signals.
 const BETWEEN_SIGNALS: Duration = Duration::from_millis(20);
 /// How long what was interrupted may take to end by itself, and to say what it was doing.
-pub const GRACE: Duration = Duration::from_millis(1000);
+const GRACE: Duration = Duration::from_millis(1000);
+/// The same for a rank of an MPI job, whose state the first rank asks for, on processors that may have other work.
+pub const RANK_GRACE: Duration = Duration::from_secs(5);
 /// Stack of the thread that works, as the first thread of a process has it.
 const STACK: usize = 8 << 20;
 /// Stack of one that works on terms of the language, which are nested as deep as its parser allows.

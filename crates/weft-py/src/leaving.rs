@@ -18,6 +18,9 @@ use crate::errors::{RunError, UsageError};
 const INTERRUPTED: i32 = 130;
 /// One press of the keys comes as several signals where whoever started the process passes its own on.
 const ONE_PRESS: Duration = Duration::from_millis(20);
+/// The same where a launcher passes a press on to its ranks, which MPICH's does once to each rank's group of processes and
+/// once more to the rank itself, over a network at worst.
+const ONE_PRESS_PASSED_ON: Duration = Duration::from_millis(250);
 /// What is about to end is left to do so.
 const ABOUT_TO_END: Duration = Duration::from_millis(20);
 
@@ -77,20 +80,38 @@ pub fn end_when_interrupted_twice(signals: &Bound<'_, PyAny>) -> PyResult<()> {
     })
 }
 
-/// Sets `interrupt` when Ctrl-C comes, for work that must run on Python's thread. `signals` is detached, as above; its other
-/// end is closed after the work. What has not ended after `grace`, or when Ctrl-C comes again, ends with the process.
+/// Sets `interrupt` when Ctrl-C comes to a rank, for work that must run on Python's thread. `signals` is detached, as above;
+/// its other end is closed after the work. What has not ended after `grace`, or when Ctrl-C comes again, ends with the process.
 ///
 /// Raises as above.
 pub fn interrupt_by(signals: &Bound<'_, PyAny>, interrupt: Arc<AtomicBool>, grace: Duration) -> PyResult<()> {
     watch(signals, move |mut signals| {
         if next_interrupt(&mut signals) == Some(true) {
             interrupt.store(true, Ordering::Relaxed);
-            let limited = signals.set_read_timeout(Some(grace));
-            if limited.is_ok() && next_interrupt(&mut signals).is_some() {
+            if must_leave(&mut signals, grace) {
                 leave();
             }
         }
     })
+}
+
+/// Whether Ctrl-C comes again within `grace`, or nothing ends until then.
+fn must_leave(signals: &mut UnixStream, grace: Duration) -> bool {
+    let first = Instant::now();
+    loop {
+        let left = grace.saturating_sub(first.elapsed());
+        if left.is_zero() {
+            return true;
+        }
+        if signals.set_read_timeout(Some(left)).is_err() {
+            return false;
+        }
+        match next_interrupt(signals) {
+            None => return false,
+            Some(true) if first.elapsed() <= ONE_PRESS_PASSED_ON => {}
+            Some(_) => return true,
+        }
+    }
 }
 
 fn watch(signals: &Bound<'_, PyAny>, work: impl FnOnce(UnixStream) + Send + 'static) -> PyResult<()> {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import json
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -110,7 +111,9 @@ def run(
 
         if trace is not None:
             raise UsageError("--trace: a timeline needs all PEs in one process; leave the MPI launcher out")
-
+        # Ctrl-C that reaches a rank after its part of the run would end it with an error of its own, for which the launcher
+        # kills the first rank while that says what the run was doing.
+        signal.signal(signal.SIGINT, lambda number, frame: None)
         of_all = fghc.run_rank(
             *files,
             library=mpiexec.library(),

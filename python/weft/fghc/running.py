@@ -271,20 +271,17 @@ def _passed_on() -> Iterator[socket.socket]:
     """
     own, other = socket.socketpair()
     own.setblocking(False)
-    passed: list[int] = []
     before: Any = None
     is_main = threading.current_thread() is threading.main_thread()
     if is_main and signal.getsignal(signal.SIGINT) not in (signal.SIG_IGN, signal.SIG_DFL, None):
-        before = signal.signal(signal.SIGINT, lambda number, frame: passed.append(number))
+        before = signal.signal(signal.SIGINT, lambda number, frame: None)
         descriptor = signal.set_wakeup_fd(own.fileno(), warn_on_full_buffer=False)
     try:
         yield other
     finally:
         if before is not None:
             signal.set_wakeup_fd(descriptor)
-            # A launcher may pass Ctrl-C on twice; the second would end this rank before the first rank has told of it.
-            if not passed:
-                signal.signal(signal.SIGINT, before)
+            signal.signal(signal.SIGINT, before)
         own.close()
         other.close()
 
