@@ -111,7 +111,7 @@ def run(
 
         if trace is not None:
             raise UsageError("--trace: a timeline needs all PEs in one process; leave the MPI launcher out")
-        # Ctrl-C that reaches a rank after its part of the run would end it with an error of its own, for which the launcher
+        # Ctrl-C that reaches a rank after its part of the run would end it with an error, for which the launcher
         # kills the first rank while that says what the run was doing.
         signal.signal(signal.SIGINT, lambda number, frame: None)
         of_all = fghc.run_rank(
