@@ -459,7 +459,7 @@ class ConnectionSet:
     Raises UsageError for connections of a node to itself or to a missing node, for those without words, and for orders
     that form a cycle.
 
-    >>> pair = weft.ConnectionSet(4, [(0, 1, 8), (1, 2, 8)], name="pair")
+    >>> pair = weft.conset.ConnectionSet(4, [(0, 1, 8), (1, 2, 8)], name="pair")
     >>> pair.with_words(2).connections
     [(0, 1, 2), (1, 2, 2)]
     """
@@ -507,11 +507,11 @@ class ConnectionSet:
     def __len__(self) -> int: ...
 
 class Schedule:
-    """Phases of connections with routes and times; `weft.compile` makes them.
+    """Phases of connections with routes and times; `weft.conset.compile` makes them.
 
-    >>> schedule = weft.compile("transpose", "iwarp64", effort=0)
+    >>> schedule = weft.conset.compile("transpose", "iwarp64", effort=0)
     >>> schedule.verify()
-    >>> weft.Schedule.parse(schedule.to_json(), "schedule.json").phases
+    >>> weft.conset.Schedule.parse(schedule.to_json(), "schedule.json").phases
     1
     """
 
@@ -894,7 +894,7 @@ class ExchangeRequest:
     """An exchange to be run: the phases of a schedule, or the messages of a connection set.
 
     >>> machine = weft.machine("iwarp64")
-    >>> weft._core.ExchangeRequest(weft.ConnectionSet.named("torus", machine, 10), word_bytes=4)
+    >>> weft._core.ExchangeRequest(weft.conset.ConnectionSet.named("torus", machine, 10), word_bytes=4)
     <weft exchange of torus: messages>
     """
 

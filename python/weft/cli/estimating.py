@@ -49,7 +49,7 @@ def words_for(size: int | None, words: list[str] | None) -> list[str]:
     return [*(["--size", str(size)] if size is not None else []), *(words or [])]
 
 
-File = Annotated[Path, typer.Argument(metavar="FILE.py", help="A program with parallel variables (weft.VPSet).")]
+File = Annotated[Path, typer.Argument(metavar="FILE.py", help="A program with parallel variables (weft.pvar.VPSet).")]
 Words = Annotated[list[str] | None, typer.Argument(metavar="[-- WORDS]", help="The program's own words.")]
 On = Annotated[
     str, typer.Option("--on", help="here, cm2-8k, or a machine file with costs of data-parallel operations.")

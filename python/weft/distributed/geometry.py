@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from weft import _core
 from weft._core import Machine, UsageError
-from weft.arrays import refuse_masked
+from weft.array_input import refuse_masked
 from weft.distributed.ranks import Ranks, of_communicator, of_run
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from weft._core import UsageError
-from weft.arrays import own_array
+from weft.array_input import own_array
 from weft.shifts.array_api import namespace, shifted, stored
 from weft.shifts.description import Shift, checked_axis, checked_dtype, constant, is_number, whole_number, within_extent
 from weft.shifts.plan import ShiftPlan, polyshift
