@@ -47,12 +47,15 @@ if TYPE_CHECKING:
     from weft.launch.simulate import simulate
     from weft.model import compare, fit
     from weft.reports import report
+    from weft.samples import Samples
     from weft.study.measuring import measure
+    from weft.study.reproducing import reproduce
 
 _HOMES = {
     "Machine": "_core",
     "MachineError": "_core",
     "RunError": "_core",
+    "Samples": "samples",
     "UsageError": "_core",
     "WeftError": "_core",
     "__version__": "_core",
@@ -66,6 +69,7 @@ _HOMES = {
     "machines": "catalogue",
     "measure": "study.measuring",
     "report": "reports",
+    "reproduce": "study.reproducing",
     "run": "hosting.run",
     "simulate": "launch.simulate",
 }
@@ -97,6 +101,7 @@ __all__ = [
     "Machine",
     "MachineError",
     "RunError",
+    "Samples",
     "UsageError",
     "WeftError",
     "__version__",
@@ -123,6 +128,7 @@ __all__ = [
     "pvar",
     "report",
     "reports",
+    "reproduce",
     "run",
     "samples",
     "shifts",

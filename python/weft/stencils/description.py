@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weft._core import UsageError
 from weft.array_input import own_array, refuse_masked
@@ -20,6 +21,9 @@ KEPT_PLANS = 16
 """Plans of earlier calls that a stencil keeps."""
 
 Offset = int | tuple[int, ...]
+
+_Scalar = TypeVar("_Scalar", bound=np.generic)
+_Array = TypeVar("_Array")
 
 
 def stencil(points: Mapping[Offset, Any], *, boundary: Any = boundaries.CIRCULAR, site_rank: int = 0) -> Stencil:
@@ -112,6 +116,18 @@ class Stencil:
         """How far it reaches below and above along each axis: the halo that a block of a distributed array needs."""
         return tuple((max(0, -min(distances)), max(0, *distances, 0)) for distances in zip(*self._points, strict=True))
 
+    @overload
+    def __call__(
+        self, x: NDArray[_Scalar], out: NDArray[_Scalar] | None = None, *, steps: int = 1, threads: int | None = None
+    ) -> NDArray[_Scalar]: ...
+    @overload
+    def __call__(
+        self, x: Sequence[Any], out: NDArray[Any] | None = None, *, steps: int = 1, threads: int | None = None
+    ) -> NDArray[Any]: ...
+    @overload
+    def __call__(
+        self, x: _Array, out: _Array | None = None, *, steps: int = 1, threads: int | None = None
+    ) -> _Array: ...
     def __call__(self, x: Any, out: Any = None, *, steps: int = 1, threads: int | None = None) -> Any:
         """Applies the stencil to `x`, `steps` times, each to the result of the one before.
 

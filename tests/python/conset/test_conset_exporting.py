@@ -171,7 +171,7 @@ def test_a_pattern_that_is_no_whole_all_to_all_is_refused(sparse):
         export(schedule, connections)
     assert str(error.value) == (
         "MSCCL replaces an application's whole all-to-all, and hypercube lacks 3648 of its pairs, from 0 to 2 for one: "
-        "their data would not arrive; as plain steps it can be exported (--as plain)"
+        "their data would not arrive; as plain steps it can be exported (--format plain)"
     )
 
 
