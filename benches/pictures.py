@@ -108,9 +108,9 @@ def hypercubes() -> str:
     """Figure 2 of Dunigan 1991 at one hop: published, and as `weft reproduce` simulates it."""
     import polars as pl
 
-    from weft.study.reproducing import reproduction
+    from weft.study.reproducing import reproduce
 
-    cells = reproduction("dunigan-1991", None, "2").cells()
+    cells = reproduce("dunigan-1991", None, "2").cells()
     one = cells.filter(pl.col("hops") == "1 hop").sort("bytes")
     curves: list[Curve] = [
         (str(name[0]), [(row["bytes"], row["published"], row["ours"]) for row in part.iter_rows(named=True)])

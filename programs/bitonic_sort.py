@@ -14,7 +14,7 @@ import sys
 import arguments
 import numpy as np
 
-import weft
+from weft import pvar
 
 
 def problem(size: int, seed: int = 1) -> np.ndarray:
@@ -25,7 +25,7 @@ def problem(size: int, seed: int = 1) -> np.ndarray:
 def solve(given: np.ndarray, machine: str = "here") -> np.ndarray:
     """The keys in order."""
     size = len(given)
-    vp = weft.VPSet((size,), machine=machine)
+    vp = pvar.VPSet((size,), machine=machine)
     key, place = vp.array(given, copy=True), vp.coordinate(0)
     length = 2
     while length <= size:
@@ -33,11 +33,11 @@ def solve(given: np.ndarray, machine: str = "here") -> np.ndarray:
         half = length // 2
         while half >= 1:
             second = (place & half) != 0
-            partner = weft.shift(key, half, axis=0)
+            partner = pvar.shift(key, half, axis=0)
             with vp.where(second):
-                partner[...] = weft.shift(key, -half, axis=0)
-            larger = weft.pvar.maximum(key, partner)
-            key = weft.pvar.minimum(key, partner)
+                partner[...] = pvar.shift(key, -half, axis=0)
+            larger = pvar.maximum(key, partner)
+            key = pvar.minimum(key, partner)
             with vp.where(second ^ descends):
                 key[...] = larger
             half //= 2

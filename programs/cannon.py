@@ -14,7 +14,7 @@ import sys
 import arguments
 import numpy as np
 
-import weft
+from weft import pvar
 
 
 def problem(size: int, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
@@ -28,15 +28,15 @@ def solve(given: tuple[np.ndarray, np.ndarray], machine: str = "here") -> np.nda
     """The product."""
     first, second = given
     size = len(first)
-    vp = weft.VPSet(first.shape, machine=machine)
+    vp = pvar.VPSet(first.shape, machine=machine)
     row, col = vp.coordinate(0), vp.coordinate(1)
     along = (row + col) % size
-    a = weft.get(vp.array(first), (row, along))
-    b = weft.get(vp.array(second), (along, col))
+    a = pvar.get(vp.array(first), (row, along))
+    b = pvar.get(vp.array(second), (along, col))
     total = a * b
     for _ in range(size - 1):
-        a = weft.shift(a, 1, axis=1)
-        b = weft.shift(b, 1, axis=0)
+        a = pvar.shift(a, 1, axis=1)
+        b = pvar.shift(b, 1, axis=0)
         total += a * b
     return np.asarray(total)
 

@@ -14,7 +14,7 @@ import arguments
 import numpy as np
 import scipy.ndimage
 
-import weft
+from weft import pvar
 
 
 def problem(size: int, seed: int = 1) -> np.ndarray:
@@ -26,17 +26,17 @@ def problem(size: int, seed: int = 1) -> np.ndarray:
 def solve(given: np.ndarray, machine: str = "here") -> np.ndarray:
     """The least address of each cell's region; the number of cells where there is nothing."""
     nothing = given.size
-    vp = weft.VPSet(given.shape, machine=machine)
+    vp = pvar.VPSet(given.shape, machine=machine)
     filled = vp.array(given)
-    label = weft.pvar.where(filled, vp.address(), np.int32(nothing))
+    label = pvar.where(filled, vp.address(), np.int32(nothing))
     changed = True
     while changed:
         least = label
         for axis in (0, 1):
             for distance in (1, -1):
-                least = weft.pvar.minimum(least, weft.shift(label, distance, axis=axis, boundary=nothing))
+                least = pvar.minimum(least, pvar.shift(label, distance, axis=axis, boundary=nothing))
         with vp.where(filled):
-            changed = bool(weft.reduce(least < label, "or"))
+            changed = bool(pvar.reduce(least < label, "or"))
             label[...] = least
     return np.asarray(label)
 

@@ -15,7 +15,7 @@ import sys
 import arguments
 import numpy as np
 
-import weft
+from weft import pvar
 
 WANTED = 1e-6
 """Of the residual's length, relative to its first."""
@@ -37,29 +37,29 @@ def laplacian(x: np.ndarray) -> np.ndarray:
     return 4 * x - around[:-2, 1:-1] - around[2:, 1:-1] - around[1:-1, :-2] - around[1:-1, 2:]
 
 
-def applied(p: weft.ParallelVariable) -> weft.ParallelVariable:
+def applied(p: pvar.ParallelVariable) -> pvar.ParallelVariable:
     """The operator."""
-    north_south = weft.shift(p, 1, axis=0, boundary=0.0) + weft.shift(p, -1, axis=0, boundary=0.0)
-    east_west = weft.shift(p, 1, axis=1, boundary=0.0) + weft.shift(p, -1, axis=1, boundary=0.0)
+    north_south = pvar.shift(p, 1, axis=0, boundary=0.0) + pvar.shift(p, -1, axis=0, boundary=0.0)
+    east_west = pvar.shift(p, 1, axis=1, boundary=0.0) + pvar.shift(p, -1, axis=1, boundary=0.0)
     return p * 4.0 - north_south - east_west
 
 
 def solve(given: tuple[np.ndarray, int], machine: str = "here") -> tuple[np.ndarray, int]:
     """The solution, and the steps taken."""
     right, most = given
-    vp = weft.VPSet(right.shape, machine=machine)
+    vp = pvar.VPSet(right.shape, machine=machine)
     x = vp.zeros(right.dtype)
     r = vp.array(right, copy=True)
     p = r.copy()
-    rho = float(weft.reduce(r * r, "sum"))
+    rho = float(pvar.reduce(r * r, "sum"))
     enough = WANTED**2 * rho
     step = 0
     while step < most and rho > enough:
         q = applied(p)
-        alpha = rho / float(weft.reduce(p * q, "sum"))
+        alpha = rho / float(pvar.reduce(p * q, "sum"))
         x += p * alpha
         r -= q * alpha
-        new = float(weft.reduce(r * r, "sum"))
+        new = float(pvar.reduce(r * r, "sum"))
         p = r + p * (new / rho)
         rho = new
         step += 1

@@ -13,7 +13,7 @@ import sys
 import arguments
 import numpy as np
 
-import weft
+from weft import pvar
 
 COLOURS = 14
 
@@ -26,17 +26,17 @@ def problem(size: int, rounds: int = 60, seed: int = 1) -> tuple[np.ndarray, int
 def solve(given: tuple[np.ndarray, int], machine: str = "here") -> tuple[np.ndarray, list[int]]:
     """The colours at the end, and how many cells changed in each round."""
     colours, rounds = given
-    vp = weft.VPSet(colours.shape, machine=machine)
+    vp = pvar.VPSet(colours.shape, machine=machine)
     cell, changed = vp.array(colours.astype(np.int32)), []
     for _ in range(rounds):
         after = cell + 1
         with vp.where(after == COLOURS):
             after[...] = 0
-        eaten = weft.shift(cell, 1, axis=0) == after
+        eaten = pvar.shift(cell, 1, axis=0) == after
         for axis, distance in ((0, -1), (1, 1), (1, -1)):
-            eaten = eaten | (weft.shift(cell, distance, axis=axis) == after)
-        cell = weft.pvar.where(eaten, after, cell)
-        changed.append(int(weft.reduce(eaten.astype(np.int32), "sum")))
+            eaten = eaten | (pvar.shift(cell, distance, axis=axis) == after)
+        cell = pvar.where(eaten, after, cell)
+        changed.append(int(pvar.reduce(eaten.astype(np.int32), "sum")))
     return np.asarray(cell), changed
 
 

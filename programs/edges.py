@@ -14,7 +14,7 @@ import arguments
 import numpy as np
 import scipy.ndimage
 
-import weft
+from weft import pvar
 
 THRESHOLD = 1.0
 
@@ -33,29 +33,29 @@ def problem(size: int, rounds: int = 5, seed: int = 1) -> tuple[np.ndarray, int]
 def solve(given: tuple[np.ndarray, int], machine: str = "here") -> tuple[np.ndarray, list[int]]:
     """The gradients of the last round, and how many points were edges in each."""
     picture, rounds = given
-    vp = weft.VPSet(picture.shape, machine=machine)
+    vp = pvar.VPSet(picture.shape, machine=machine)
     p, number = vp.array(picture), []
     for _ in range(rounds):
         p = smoothed(smoothed(p, 0), 1)
         across = smoothed(slope(p, 0), 1)
         along = smoothed(slope(p, 1), 0)
-        gradient = weft.pvar.sqrt(across * across + along * along)
-        crest = (gradient >= weft.shift(gradient, 1, axis=1)) & (gradient >= weft.shift(gradient, -1, axis=1))
+        gradient = pvar.sqrt(across * across + along * along)
+        crest = (gradient >= pvar.shift(gradient, 1, axis=1)) & (gradient >= pvar.shift(gradient, -1, axis=1))
         edge = vp.zeros(np.int32)
         with vp.where(gradient > THRESHOLD):
             edge[...] = crest.astype(np.int32)
-        number.append(int(weft.reduce(edge, "sum")))
+        number.append(int(pvar.reduce(edge, "sum")))
     return np.asarray(gradient), number
 
 
 def smoothed(x, axis: int):
     """Weights 1, 2, 1 over four, along an axis."""
-    return (weft.shift(x, 1, axis=axis) + x * 2.0 + weft.shift(x, -1, axis=axis)) * 0.25
+    return (pvar.shift(x, 1, axis=axis) + x * 2.0 + pvar.shift(x, -1, axis=axis)) * 0.25
 
 
 def slope(x, axis: int):
     """The difference of the neighbours along an axis."""
-    return (weft.shift(x, -1, axis=axis) - weft.shift(x, 1, axis=axis)) * 4.0
+    return (pvar.shift(x, -1, axis=axis) - pvar.shift(x, 1, axis=axis)) * 4.0
 
 
 def error(given: tuple[np.ndarray, int], found: np.ndarray) -> float:

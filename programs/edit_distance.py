@@ -13,7 +13,7 @@ import sys
 import arguments
 import numpy as np
 
-import weft
+from weft import pvar
 
 LETTERS = 4
 
@@ -32,7 +32,7 @@ def solve(given: tuple[np.ndarray, np.ndarray], machine: str = "here") -> int:
     """The distance of the two."""
     text, other = given
     columns, rows = len(text), len(other)
-    vp = weft.VPSet((columns + 1,), machine=machine)
+    vp = pvar.VPSet((columns + 1,), machine=machine)
     place = vp.coordinate(0)
     mine = vp.array(np.concatenate(([np.int8(-1)], text)))
     passing = vp.full(-2, np.int8)
@@ -40,11 +40,11 @@ def solve(given: tuple[np.ndarray, np.ndarray], machine: str = "here") -> int:
     before, last = vp.zeros(np.int32), vp.zeros(np.int32)
     for diagonal in range(1, columns + rows + 1):
         letter = int(other[diagonal - 2]) if 2 <= diagonal <= rows + 1 else -2
-        passing = weft.shift(passing, -1, axis=0, boundary=-2)
+        passing = pvar.shift(passing, -1, axis=0, boundary=-2)
         passing[min(1, columns)] = letter
-        left = weft.shift(last, -1, axis=0, boundary=0)
-        corner = weft.shift(before, -1, axis=0, boundary=0)
-        now = weft.pvar.minimum(weft.pvar.minimum(left, last) + 1, corner + (mine != passing).astype(np.int32))
+        left = pvar.shift(last, -1, axis=0, boundary=0)
+        corner = pvar.shift(before, -1, axis=0, boundary=0)
+        now = pvar.minimum(pvar.minimum(left, last) + 1, corner + (mine != passing).astype(np.int32))
         edge = (place == 0) | (place == diagonal)
         with vp.where(edge):
             now[...] = diagonal

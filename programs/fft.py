@@ -17,7 +17,7 @@ import sys
 import arguments
 import numpy as np
 
-import weft
+from weft import pvar
 
 
 def problem(size: int, seed: int = 1) -> np.ndarray:
@@ -36,14 +36,14 @@ def turns(size: int, half: int) -> tuple[np.ndarray, np.ndarray]:
 def solve(given: np.ndarray, machine: str = "here") -> np.ndarray:
     """The transform."""
     size = len(given)
-    vp = weft.VPSet((size,), machine=machine)
+    vp = pvar.VPSet((size,), machine=machine)
     place = vp.coordinate(0)
     re, im = vp.array(given.real), vp.array(given.imag)
     half = size // 2
     while half >= 1:
         upper = (place & half) != 0
-        re_next, im_next = (weft.shift(part, half, axis=0, boundary="circular") for part in (re, im))
-        re_last, im_last = (weft.shift(part, -half, axis=0, boundary="circular") for part in (re, im))
+        re_next, im_next = (pvar.shift(part, half, axis=0, boundary="circular") for part in (re, im))
+        re_last, im_last = (pvar.shift(part, -half, axis=0, boundary="circular") for part in (re, im))
         turn_re, turn_im = (vp.array(part) for part in turns(size, half))
         with vp.where(upper):
             re_less, im_less = re_last - re, im_last - im
@@ -57,7 +57,7 @@ def solve(given: np.ndarray, machine: str = "here") -> np.ndarray:
     reversed_place = place & 0
     for bit in range(bits):
         reversed_place = reversed_place | (((place >> bit) & 1) << (bits - 1 - bit))
-    return np.asarray(weft.send(re, reversed_place)) + 1j * np.asarray(weft.send(im, reversed_place))
+    return np.asarray(pvar.send(re, reversed_place)) + 1j * np.asarray(pvar.send(im, reversed_place))
 
 
 def error(given: np.ndarray, found: np.ndarray) -> float:

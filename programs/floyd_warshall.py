@@ -14,7 +14,7 @@ import arguments
 import numpy as np
 import scipy.sparse.csgraph
 
-import weft
+from weft import pvar
 
 FAR = 1 << 28
 """The distance where there is no way: twice of it is still a number of 32 bits."""
@@ -30,12 +30,12 @@ def problem(size: int, seed: int = 1) -> np.ndarray:
 
 def solve(length: np.ndarray, machine: str = "here") -> np.ndarray:
     """The distances."""
-    vp = weft.VPSet(length.shape, machine=machine)
+    vp = pvar.VPSet(length.shape, machine=machine)
     distance = vp.array(length)
     for over in range(len(length)):
-        to = weft.spread(distance, axis=1, index=over)
-        onward = weft.spread(distance, axis=0, index=over)
-        distance = weft.pvar.minimum(distance, to + onward)
+        to = pvar.spread(distance, axis=1, index=over)
+        onward = pvar.spread(distance, axis=0, index=over)
+        distance = pvar.minimum(distance, to + onward)
     return np.asarray(distance)
 
 

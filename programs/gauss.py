@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import arguments
 import numpy as np
 
-import weft
+from weft import pvar
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def problem(size: int, seed: int = 1) -> np.ndarray:
 def solve(given: np.ndarray, machine: str = "here") -> Eliminated:
     """Figure 11: after it the pivot rows, in their order, are triangular."""
     size = len(given)
-    vp = weft.VPSet(given.shape, machine=machine)
+    vp = pvar.VPSet(given.shape, machine=machine)
     row, col = vp.coordinate(0), vp.coordinate(1)
     x = vp.array(given, copy=True)
     factor = vp.zeros(given.dtype)
@@ -43,13 +43,13 @@ def solve(given: np.ndarray, machine: str = "here") -> Eliminated:
     for i in range(size - 1):
         with vp.where(active):
             with vp.where(col == i):
-                pivot = weft.reduce(abs(x), "max")
+                pivot = pvar.reduce(abs(x), "max")
                 with vp.where(abs(x) == pivot):
-                    index = int(weft.reduce(row, "min"))
-            pivots = weft.spread(x, axis=0, index=index)
+                    index = int(pvar.reduce(row, "min"))
+            pivots = pvar.spread(x, axis=0, index=index)
             with vp.where(col == i):
                 factor[...] = x / pivots
-            factor[...] = weft.spread(factor, axis=1, index=i)
+            factor[...] = pvar.spread(factor, axis=1, index=i)
             with vp.where(row == index):
                 active[...] = False
             with vp.where(active):

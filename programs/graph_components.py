@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse
 import scipy.sparse.csgraph
 
-import weft
+from weft import pvar
 
 
 def problem(size: int, seed: int = 1) -> tuple[int, np.ndarray, np.ndarray]:
@@ -28,20 +28,20 @@ def problem(size: int, seed: int = 1) -> tuple[int, np.ndarray, np.ndarray]:
 def solve(given: tuple[int, np.ndarray, np.ndarray], machine: str = "here") -> np.ndarray:
     """The least vertex of each vertex's component."""
     _, begins, ends = given
-    vp = weft.VPSet(begins.shape, machine=machine)
+    vp = pvar.VPSet(begins.shape, machine=machine)
     begin, end, root = vp.array(begins), vp.array(ends), vp.address().astype(np.int64)
     while True:
-        one, other = weft.get(root, begin, collisions="many"), weft.get(root, end, collisions="many")
+        one, other = pvar.get(root, begin, collisions="many"), pvar.get(root, end, collisions="many")
         apart = one != other
-        if not weft.reduce(apart, "or"):
+        if not pvar.reduce(apart, "or"):
             return np.asarray(root)
-        lesser, larger = weft.pvar.minimum(one, other), weft.pvar.maximum(one, other)
+        lesser, larger = pvar.minimum(one, other), pvar.maximum(one, other)
         with vp.where(apart):
-            weft.send(lesser, larger, combine="min", into=root)
+            pvar.send(lesser, larger, combine="min", into=root)
         flat = False
         while not flat:
-            above = weft.get(root, root, collisions="many")
-            flat = not weft.reduce(above != root, "or")
+            above = pvar.get(root, root, collisions="many")
+            flat = not pvar.reduce(above != root, "or")
             root = above
 
 

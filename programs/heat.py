@@ -17,15 +17,15 @@ import time
 
 import numpy as np
 
-import weft
+from weft import arrays
 
 WAVES = (1, 2)
 """Periods of the wave along each axis."""
 
 
-def five_points(share: float) -> weft.Stencil:
+def five_points(share: float) -> arrays.Stencil:
     """One explicit step of the heat equation; `share` is the time step over the square of the grid spacing."""
-    return weft.stencil({(0, 0): 1 - 4 * share, (1, 0): share, (-1, 0): share, (0, 1): share, (0, -1): share})
+    return arrays.stencil({(0, 0): 1 - 4 * share, (1, 0): share, (-1, 0): share, (0, 1): share, (0, -1): share})
 
 
 def run(size: int, steps: int, threads: int) -> dict[str, float]:
@@ -34,7 +34,7 @@ def run(size: int, steps: int, threads: int) -> dict[str, float]:
     spacing = 1 / size
     place = 2 * math.pi * np.arange(size) / size
     wave = np.sin(WAVES[0] * place)[:, None] * np.sin(WAVES[1] * place)[None, :]
-    geometry = weft.Geometry(wave.shape)
+    geometry = arrays.Geometry(wave.shape)
     step = five_points(share)
     if geometry.ranks == 1:
         start = time.perf_counter()
@@ -66,13 +66,13 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=1, help="threads (default 1)")
     chosen = parser.parse_args()
     found = run(chosen.size, chosen.steps, chosen.threads)
-    if weft.Geometry(1).rank == 0:
+    if arrays.Geometry(1).rank == 0:
         report(chosen.steps, found)
     # The time step's error is first order: half of the exponent's terms of second order, relative to the decay.
     rate = (2 * math.pi) ** 2 * sum(k * k for k in WAVES) * 0.2 / chosen.size**2
     allowed = chosen.steps * rate**2
     passed = found["error_of_the_grid"] < 1e-12 * chosen.steps and found["error_of_the_equation"] < allowed
-    if weft.Geometry(1).rank == 0:
+    if arrays.Geometry(1).rank == 0:
         print("passed" if passed else f"FAILED: the equation's decay must be met to {allowed:.1e}")
     return 0 if passed else 1
 

@@ -14,7 +14,7 @@ import sys
 import arguments
 import numpy as np
 
-import weft
+from weft import pvar
 
 
 def problem(size: int, bins: int = 256, rounds: int = 5, seed: int = 1) -> tuple[np.ndarray, int, int]:
@@ -26,14 +26,14 @@ def problem(size: int, bins: int = 256, rounds: int = 5, seed: int = 1) -> tuple
 def solve(given: tuple[np.ndarray, int, int], machine: str = "here") -> tuple[np.ndarray, np.ndarray]:
     """The histogram of the last round, and the values that it is of."""
     values, bins, rounds = given
-    vp = weft.VPSet(values.shape, machine=machine)
+    vp = pvar.VPSet(values.shape, machine=machine)
     value = vp.array(values)
     ones = vp.full(1, np.int64)
-    counted = weft.send(ones, value, combine="add")
+    counted = pvar.send(ones, value, combine="add")
     for _ in range(rounds):
-        below = weft.scan(counted, "add", axis=0)
-        value = (weft.get(below, value, collisions="many") - 1) * bins // len(values)
-        counted = weft.send(ones, value, combine="add")
+        below = pvar.scan(counted, "add", axis=0)
+        value = (pvar.get(below, value, collisions="many") - 1) * bins // len(values)
+        counted = pvar.send(ones, value, combine="add")
     return np.asarray(counted)[:bins], np.asarray(value)
 
 

@@ -13,7 +13,7 @@ import sys
 import arguments
 import numpy as np
 
-import weft
+from weft import pvar
 
 COUPLING = 0.44
 """Close to where order begins: half the logarithm of 1 + sqrt(2)."""
@@ -31,20 +31,20 @@ def problem(size: int, sweeps: int = 20, seed: int = 1) -> tuple[np.ndarray, np.
 def solve(given: tuple[np.ndarray, np.ndarray, int], machine: str = "here") -> tuple[np.ndarray, list[int]]:
     """The spins at the end, and their sum after each sweep."""
     spins, seeds, sweeps = given
-    vp = weft.VPSet(spins.shape, machine=machine)
+    vp = pvar.VPSet(spins.shape, machine=machine)
     spin, state, sums = vp.array(spins).copy(), vp.array(seeds), []
     white = (vp.coordinate(0) + vp.coordinate(1)) % 2 == 0
     for _ in range(sweeps):
         for colour in (white, ~white):
-            around = weft.shift(spin, 1, axis=0, boundary="circular")
+            around = pvar.shift(spin, 1, axis=0, boundary="circular")
             for axis, distance in ((0, -1), (1, 1), (1, -1)):
-                around += weft.shift(spin, distance, axis=axis, boundary="circular")
+                around += pvar.shift(spin, distance, axis=axis, boundary="circular")
             state = state * FACTOR + ADDED
             drawn = ((state >> 32) & ((1 << BITS) - 1)).astype(np.float32) * 2.0**-BITS
-            chance = weft.pvar.exp((spin * around).astype(np.float32) * (-2 * COUPLING))
+            chance = pvar.exp((spin * around).astype(np.float32) * (-2 * COUPLING))
             with vp.where(colour & (drawn < chance)):
                 spin[...] = -spin
-        sums.append(int(weft.reduce(spin, "sum")))
+        sums.append(int(pvar.reduce(spin, "sum")))
     return np.asarray(spin), sums
 
 

@@ -16,7 +16,7 @@ import sys
 import arguments
 import numpy as np
 
-import weft
+from weft import pvar
 
 WATCHED = 10
 """Sweeps between two looks at the change."""
@@ -36,16 +36,16 @@ def problem(size: int, sweeps: int = 200) -> tuple[np.ndarray, int]:
 def solve(given: tuple[np.ndarray, int], machine: str = "here") -> tuple[np.ndarray, float]:
     """The field after the sweeps, from zero, and the largest change of the last sweep that was watched."""
     source, sweeps = given
-    vp = weft.VPSet(source.shape, machine=machine)
+    vp = pvar.VPSet(source.shape, machine=machine)
     right = vp.array(source)
     u = vp.zeros(source.dtype)
     change = math.inf
     for sweep in range(1, sweeps + 1):
-        north_south = weft.shift(u, 1, axis=0, boundary=0.0) + weft.shift(u, -1, axis=0, boundary=0.0)
-        east_west = weft.shift(u, 1, axis=1, boundary=0.0) + weft.shift(u, -1, axis=1, boundary=0.0)
+        north_south = pvar.shift(u, 1, axis=0, boundary=0.0) + pvar.shift(u, -1, axis=0, boundary=0.0)
+        east_west = pvar.shift(u, 1, axis=1, boundary=0.0) + pvar.shift(u, -1, axis=1, boundary=0.0)
         new = 0.25 * (north_south + east_west) + right
         if sweep % WATCHED == 0 or sweep == sweeps:
-            change = float(weft.reduce(abs(new - u), "max"))
+            change = float(pvar.reduce(abs(new - u), "max"))
         u = new
     return np.asarray(u), change
 

@@ -13,7 +13,7 @@ import sys
 import arguments
 import numpy as np
 
-import weft
+from weft import pvar
 
 
 def problem(size: int, clusters: int = 6, rounds: int = 10, seed: int = 1) -> tuple[np.ndarray, np.ndarray, int]:
@@ -27,7 +27,7 @@ def solve(given: tuple[np.ndarray, np.ndarray, int], machine: str = "here") -> t
     """The centres after the rounds, and the cluster of each point in the last."""
     points, first, rounds = given
     centres = list(map(float, first))
-    vp = weft.VPSet(points.shape, machine=machine)
+    vp = pvar.VPSet(points.shape, machine=machine)
     x = vp.array(points)
     nearest = vp.zeros(np.int32)
     for _ in range(rounds):
@@ -40,10 +40,10 @@ def solve(given: tuple[np.ndarray, np.ndarray, int], machine: str = "here") -> t
                 nearest[...] = number
         for number in range(len(centres)):
             mine = nearest == number
-            count = weft.reduce(mine.astype(np.int32), "sum")
+            count = pvar.reduce(mine.astype(np.int32), "sum")
             with vp.where(mine):
                 if count:
-                    centres[number] = weft.reduce(x, "sum") / count
+                    centres[number] = pvar.reduce(x, "sum") / count
     return np.array(centres), np.asarray(nearest)
 
 

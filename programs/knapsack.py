@@ -13,7 +13,7 @@ import sys
 import arguments
 import numpy as np
 
-import weft
+from weft import pvar
 
 
 def problem(size: int, items: int = 40, seed: int = 1) -> tuple[int, np.ndarray, np.ndarray]:
@@ -26,13 +26,13 @@ def problem(size: int, items: int = 40, seed: int = 1) -> tuple[int, np.ndarray,
 def solve(given: tuple[int, np.ndarray, np.ndarray], machine: str = "here") -> tuple[np.ndarray, list[int]]:
     """The most value of each capacity from 0, and the items of the largest."""
     size, weights, values = given
-    vp = weft.VPSet((size + 1,), machine=machine)
+    vp = pvar.VPSet((size + 1,), machine=machine)
     capacity, best, taken = vp.coordinate(0), vp.zeros(np.int64), []
     for weight, value in zip(weights.tolist(), values.tolist(), strict=True):
         if weight > size:
             taken.append(None)
             continue
-        with_it = weft.shift(best, -weight, axis=0, boundary=0) + value
+        with_it = pvar.shift(best, -weight, axis=0, boundary=0) + value
         better = (capacity >= weight) & (with_it > best)
         with vp.where(better):
             best[...] = with_it

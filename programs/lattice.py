@@ -18,13 +18,13 @@ import time
 
 import numpy as np
 
-import weft
+from weft import arrays
 
 SPINOR = (3, 2)
 """Colours and half of the spins, as in the paper."""
 
 
-def neighbours(extents: tuple[int, ...]) -> weft.Stencil:
+def neighbours(extents: tuple[int, ...]) -> arrays.Stencil:
     """The sum over eight neighbours; the sign changes where time runs over its end."""
     length = extents[-1]
     points: dict[tuple[int, ...], float | np.ndarray] = {}
@@ -34,7 +34,7 @@ def neighbours(extents: tuple[int, ...]) -> weft.Stencil:
     forward, backward = np.ones(length), np.ones(length)
     forward[-1] = backward[0] = -1
     points[(0, 0, 0, 1)], points[(0, 0, 0, -1)] = forward, backward
-    return weft.stencil(points, site_rank=2)
+    return arrays.stencil(points, site_rank=2)
 
 
 def run(extents: tuple[int, ...], sides: int, seed: int) -> dict[str, float]:
@@ -50,7 +50,7 @@ def run(extents: tuple[int, ...], sides: int, seed: int) -> dict[str, float]:
         x[side] = np.exp(1j * phase)[..., None, None] * spinor
         expected[side] = 2 * sum(math.cos(p) for p in momenta) * x[side]
     # Sides and spinors stay together; space and time are divided over the ranks of the run.
-    geometry = weft.Geometry(x.shape, serial=[0, 5, 6])
+    geometry = arrays.Geometry(x.shape, serial=[0, 5, 6])
     with geometry.stencil(neighbours(extents), x.dtype) as plan:
         a, b = geometry.distribute(x, halo=plan.halo), geometry.zeros(x.dtype)
         plan(a, b)
@@ -75,7 +75,7 @@ def main() -> int:
         parser.error("expected four extents, such as 8,8,8,16, and at least one right-hand side")
     found = run(extents, chosen.sides, chosen.seed)
     passed = found["error"] < 1e-11
-    if weft.Geometry(1).rank == 0:
+    if arrays.Geometry(1).rank == 0:
         print(
             f"{chosen.sides} spinor fields on {extents}: {found['sites_per_second'] / 1e6:.1f} million sites a second"
         )

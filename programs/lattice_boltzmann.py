@@ -13,7 +13,7 @@ import sys
 import arguments
 import numpy as np
 
-import weft
+from weft import pvar
 
 VELOCITIES = ((0, 0), (1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1))
 WEIGHTS = (4 / 9, *(1 / 9,) * 4, *(1 / 36,) * 4)
@@ -54,16 +54,16 @@ def moments(populations):
 def solve(given: tuple[np.ndarray, int], machine: str = "here") -> np.ndarray:
     """The populations at the end."""
     first, steps = given
-    vp = weft.VPSet(first.shape[1:], machine=machine)
+    vp = pvar.VPSet(first.shape[1:], machine=machine)
     populations = [vp.array(one) for one in first]
     for _ in range(steps):
         rests = equilibrium(*moments(populations))
         for number, (one, other) in enumerate(VELOCITIES):
             moved = populations[number] + (rests[number] - populations[number]) * RELAXATION
             if one:
-                moved = weft.shift(moved, -one, axis=0, boundary="circular")
+                moved = pvar.shift(moved, -one, axis=0, boundary="circular")
             if other:
-                moved = weft.shift(moved, -other, axis=1, boundary="circular")
+                moved = pvar.shift(moved, -other, axis=1, boundary="circular")
             populations[number] = moved
     return np.array([np.asarray(one) for one in populations])
 

@@ -14,7 +14,7 @@ import sys
 import arguments
 import numpy as np
 
-import weft
+from weft import pvar
 
 GLIDER = np.array([[0, 1, 0], [0, 0, 1], [1, 1, 1]], np.int8)
 
@@ -27,13 +27,13 @@ def problem(size: int, generations: int = 100, seed: int = 1) -> tuple[np.ndarra
 def solve(given: tuple[np.ndarray, int], machine: str = "here") -> np.ndarray:
     """The cells after the generations."""
     start, generations = given
-    vp = weft.VPSet(start.shape, machine=machine)
+    vp = pvar.VPSet(start.shape, machine=machine)
     cell = vp.array(start, copy=True)
     for _ in range(generations):
         row = (
-            cell + weft.shift(cell, 1, axis=1, boundary="circular") + weft.shift(cell, -1, axis=1, boundary="circular")
+            cell + pvar.shift(cell, 1, axis=1, boundary="circular") + pvar.shift(cell, -1, axis=1, boundary="circular")
         )
-        block = row + weft.shift(row, 1, axis=0, boundary="circular") + weft.shift(row, -1, axis=0, boundary="circular")
+        block = row + pvar.shift(row, 1, axis=0, boundary="circular") + pvar.shift(row, -1, axis=0, boundary="circular")
         # Of the nine, itself included: three make or keep alive, four keep as it is, others die.
         with vp.where(block != 4):
             cell[...] = 0

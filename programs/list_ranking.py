@@ -13,7 +13,7 @@ import sys
 import arguments
 import numpy as np
 
-import weft
+from weft import pvar
 
 
 def problem(size: int, seed: int = 1) -> np.ndarray:
@@ -27,13 +27,13 @@ def problem(size: int, seed: int = 1) -> np.ndarray:
 
 def solve(given: np.ndarray, machine: str = "here") -> np.ndarray:
     """The number of elements after each."""
-    vp = weft.VPSet(given.shape, machine=machine)
+    vp = pvar.VPSet(given.shape, machine=machine)
     to = vp.array(given)
     rank = (to != vp.coordinate(0)).astype(np.int32)
     reached = 1
     while reached < len(given):
-        rank = rank + weft.get(rank, to, collisions="many")
-        to = weft.get(to, to, collisions="many")
+        rank = rank + pvar.get(rank, to, collisions="many")
+        to = pvar.get(to, to, collisions="many")
         reached *= 2
     return np.asarray(rank)
 

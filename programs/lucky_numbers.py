@@ -14,7 +14,7 @@ import sys
 import arguments
 import numpy as np
 
-import weft
+from weft import pvar
 
 
 def problem(size: int, rounds: int = 12) -> tuple[int, int]:
@@ -25,7 +25,7 @@ def problem(size: int, rounds: int = 12) -> tuple[int, int]:
 def solve(given: tuple[int, int], machine: str = "here") -> np.ndarray:
     """The survivors."""
     size, rounds = given
-    vp = weft.VPSet((size,), machine=machine)
+    vp = pvar.VPSet((size,), machine=machine)
     place = vp.coordinate(0)
     number = place * 2 + 1
     left = size
@@ -34,10 +34,10 @@ def solve(given: tuple[int, int], machine: str = "here") -> np.ndarray:
             break
         every = int(number[at])
         stays = (place < left) & ((place + 1) % every != 0)
-        target = weft.scan(stays.astype("int32"), "add", axis=0, exclusive=True)
+        target = pvar.scan(stays.astype("int32"), "add", axis=0, exclusive=True)
         with vp.where(stays):
-            left = int(weft.reduce(target, "max")) + 1
-            number = weft.send(number, target)
+            left = int(pvar.reduce(target, "max")) + 1
+            number = pvar.send(number, target)
     return np.asarray(number)[:left]
 
 

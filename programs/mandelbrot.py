@@ -13,7 +13,7 @@ import sys
 import arguments
 import numpy as np
 
-import weft
+from weft import pvar
 
 
 def problem(size: int, rounds: int = 40) -> tuple[np.ndarray, np.ndarray, int]:
@@ -25,7 +25,7 @@ def problem(size: int, rounds: int = 40) -> tuple[np.ndarray, np.ndarray, int]:
 def solve(given: tuple[np.ndarray, np.ndarray, int], machine: str = "here") -> np.ndarray:
     """For each point, the rounds in which it had not escaped."""
     real, imaginary, rounds = given
-    vp = weft.VPSet(real.shape, machine=machine)
+    vp = pvar.VPSet(real.shape, machine=machine)
     a, b = vp.array(real), vp.array(imaginary)
     x, y = vp.zeros(np.float64), vp.zeros(np.float64)
     count = vp.zeros(np.int32)

@@ -14,7 +14,7 @@ import sys
 import arguments
 import numpy as np
 
-import weft
+from weft import pvar
 
 FACTORS = (0x9E3779B97F4A7C1, 0x2545F4914F6CDD1D)
 BITS = 30
@@ -35,14 +35,14 @@ def mixed(word):
 def solve(given: tuple[np.ndarray, int], machine: str = "here") -> list[int]:
     """How many points were in the disc in each round."""
     seeds, rounds = given
-    vp = weft.VPSet(seeds.shape, machine=machine)
+    vp = pvar.VPSet(seeds.shape, machine=machine)
     state, inside = vp.array(seeds), []
     for _ in range(rounds):
         state = mixed(state + 1)
         x = (state & ((1 << BITS) - 1)).astype(np.float64) * 2.0**-BITS
         y = ((state >> BITS) & ((1 << BITS) - 1)).astype(np.float64) * 2.0**-BITS
         hit = x * x + y * y <= 1.0
-        inside.append(int(weft.reduce(hit.astype(np.int32), "sum")))
+        inside.append(int(pvar.reduce(hit.astype(np.int32), "sum")))
     return inside
 
 

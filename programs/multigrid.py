@@ -19,7 +19,7 @@ import sys
 import numpy as np
 from scipy.fft import dstn, idstn
 
-import weft
+from weft import arrays
 
 DAMPING = 4 / 5
 """The damping of Jacobi's method that smooths best for five points."""
@@ -35,32 +35,34 @@ class TwoGrids:
     """A cycle on `size` x `size` inner points; `size` is odd."""
 
     def __init__(self, size: int, before: int, after: int) -> None:
-        self.geometry = weft.Geometry((size, size))
+        self.geometry = arrays.Geometry((size, size))
         self.spacing = 1 / (size + 1)
         self.before, self.after = before, after
-        self.laplacian = self.geometry.stencil(weft.stencil(LAPLACIAN, boundary=0))
-        self.weighting = self.geometry.stencil(weft.stencil(WEIGHTS, boundary=0))
-        self.interpolation = self.geometry.stencil(weft.stencil({o: 4 * c for o, c in WEIGHTS.items()}, boundary=0))
+        self.laplacian = self.geometry.stencil(arrays.stencil(LAPLACIAN, boundary=0))
+        self.weighting = self.geometry.stencil(arrays.stencil(WEIGHTS, boundary=0))
+        self.interpolation = self.geometry.stencil(
+            arrays.stencil({o: 4 * c for o, c in WEIGHTS.items()}, boundary=0)
+        )
         self.halo = self.laplacian.halo
         coarse = size // 2
         waves = 2 - 2 * np.cos(math.pi * np.arange(1, coarse + 1) / (coarse + 1))
         self.eigenvalues = (waves[:, None] + waves[None, :]) / (2 * self.spacing) ** 2
 
-    def field(self, values: np.ndarray) -> weft.DistributedArray:
+    def field(self, values: np.ndarray) -> arrays.DistributedArray:
         """An array of the fine grid with room for ghosts, from this rank's part of it."""
         made = self.geometry.zeros(halo=self.halo)
         made.local[...] = values
         return made
 
-    def residual(self, u: weft.DistributedArray, f: weft.DistributedArray) -> np.ndarray:
+    def residual(self, u: arrays.DistributedArray, f: arrays.DistributedArray) -> np.ndarray:
         """What the equation lacks, on this rank."""
         return f.local - self.laplacian(u).local / self.spacing**2
 
-    def smooth(self, u: weft.DistributedArray, f: weft.DistributedArray) -> None:
+    def smooth(self, u: arrays.DistributedArray, f: arrays.DistributedArray) -> None:
         """One step of damped Jacobi."""
         u.local[...] += DAMPING / 4 * self.spacing**2 * self.residual(u, f)
 
-    def cycle(self, u: weft.DistributedArray, f: weft.DistributedArray) -> None:
+    def cycle(self, u: arrays.DistributedArray, f: arrays.DistributedArray) -> None:
         """One cycle: smooth, correct on the coarse grid, smooth."""
         for _ in range(self.before):
             self.smooth(u, f)
@@ -122,7 +124,7 @@ def main() -> int:
         parser.error("expected an odd size of at least 3, two cycles and one smoothing step")
     found = run(chosen.size, chosen.cycles, chosen.before, chosen.after)
     passed = abs(found["factor"] / found["predicted"] - 1) < 0.05
-    if weft.Geometry(1).rank == 0:
+    if arrays.Geometry(1).rank == 0:
         print(f"a cycle leaves {found['factor']:.4f} of the error; predicted {found['predicted']:.4f}")
         print(f"largest error after {chosen.cycles} cycles: {found['error']:.1e}")
         print("passed" if passed else "FAILED: the factor must be within 5% of the prediction")

@@ -13,7 +13,7 @@ import sys
 import arguments
 import numpy as np
 
-import weft
+from weft import pvar
 
 SOFTENING = 1e-3
 """Added to squares of distances, so that close pairs have finite forces."""
@@ -28,15 +28,15 @@ def problem(size: int, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
 def solve(given: tuple[np.ndarray, np.ndarray], machine: str = "here") -> np.ndarray:
     """The acceleration of each body, one row an axis."""
     places, masses = given
-    vp = weft.VPSet(masses.shape, machine=machine)
+    vp = pvar.VPSet(masses.shape, machine=machine)
     x, y, z = (vp.array(one) for one in places)
     there = [x, y, z, vp.array(masses)]
     ax, ay, az = vp.zeros(np.float64), vp.zeros(np.float64), vp.zeros(np.float64)
     for _ in range(len(masses) - 1):
-        there = [weft.shift(one, 1, axis=0, boundary="circular") for one in there]
+        there = [pvar.shift(one, 1, axis=0, boundary="circular") for one in there]
         dx, dy, dz = there[0] - x, there[1] - y, there[2] - z
         square = dx * dx + dy * dy + dz * dz + SOFTENING
-        pull = there[3] / (square * weft.pvar.sqrt(square))
+        pull = there[3] / (square * pvar.sqrt(square))
         ax += dx * pull
         ay += dy * pull
         az += dz * pull

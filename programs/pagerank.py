@@ -14,7 +14,7 @@ import arguments
 import numpy as np
 import scipy.sparse
 
-import weft
+from weft import pvar
 
 DAMPING = 0.85
 
@@ -31,15 +31,15 @@ def solve(given: tuple[np.ndarray, np.ndarray, int, int], machine: str = "here")
     """The share of each page."""
     source, target, size, rounds = given
     links = len(source) // size
-    vp = weft.VPSet(source.shape, machine=machine)
+    vp = pvar.VPSet(source.shape, machine=machine)
     start, end = vp.array(source), vp.array(target)
     page = vp.coordinate(0) < size
     share = vp.zeros(np.float64)
     with vp.where(page):
         share[...] = 1.0 / size
     for _ in range(rounds):
-        sent = weft.get(share, start, collisions="many") * (DAMPING / links)
-        share = weft.send(sent, end, combine="add")
+        sent = pvar.get(share, start, collisions="many") * (DAMPING / links)
+        share = pvar.send(sent, end, combine="add")
         with vp.where(page):
             share[...] = share + (1 - DAMPING) / size
     return np.asarray(share)[:size]

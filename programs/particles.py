@@ -19,7 +19,7 @@ import sys
 
 import numpy as np
 
-import weft
+from weft import arrays
 
 STRENGTH = 40.0
 """Of the force: STRENGTH * (reach - distance) between particles nearer than the reach; unit masses."""
@@ -32,7 +32,7 @@ class Cells:
 
     def __init__(self, count: int, room: int) -> None:
         self.count, self.room = count, room
-        self.geometry = weft.Geometry((count, count, room, 3), serial=[2, 3])
+        self.geometry = arrays.Geometry((count, count, room, 3), serial=[2, 3])
         self.along_first = self.geometry.polyshift(float, shifts=[(1, 0), (-1, 0)])
         self.along_second = self.geometry.polyshift(float, shifts=[(1, 1), (-1, 1)])
 
@@ -122,7 +122,7 @@ def main() -> int:
         parser.error("expected at least 3 cells along each axis and 2 particles")
     found = run(chosen.particles, chosen.cells, chosen.steps, chosen.seed)
     passed = found["forces"] < 1e-12 and found["momentum"] < 1e-11 and found["energy"] < 1e-3
-    if weft.Geometry(1).rank == 0:
+    if arrays.Geometry(1).rank == 0:
         print(f"forces against all pairs: {found['forces']:.1e} of the largest")
         print(f"momentum after {chosen.steps} steps: {found['momentum']:.1e}")
         print(f"energy changed by {found['energy']:.1e} of itself")

@@ -14,7 +14,7 @@ import sys
 import arguments
 import numpy as np
 
-import weft
+from weft import pvar
 
 
 def problem(size: int, seed: int = 1) -> np.ndarray:
@@ -24,24 +24,24 @@ def problem(size: int, seed: int = 1) -> np.ndarray:
 
 def solve(keys: np.ndarray, machine: str = "here") -> np.ndarray:
     """The keys in order."""
-    vp = weft.VPSet(keys.shape, machine=machine)
+    vp = pvar.VPSet(keys.shape, machine=machine)
     key, place = vp.array(keys), vp.coordinate(0)
     begins = place == 0
-    while bool(weft.reduce(key > weft.shift(key, 1, axis=0, boundary=2 * len(keys)), "or")):
-        pivot = weft.scan(key, "copy", segments=begins)
-        start = weft.scan(place, "copy", segments=begins)
+    while bool(pvar.reduce(key > pvar.shift(key, 1, axis=0, boundary=2 * len(keys)), "or")):
+        pivot = pvar.scan(key, "copy", segments=begins)
+        start = pvar.scan(place, "copy", segments=begins)
         less, equal = key < pivot, key == pivot
-        before = weft.scan(less.astype(np.int32), "add", segments=begins)
-        same = weft.scan(equal.astype(np.int32), "add", segments=begins)
-        all_less = weft.scan(before, "copy", segments=begins, direction="down")
-        all_same = weft.scan(same, "copy", segments=begins, direction="down")
+        before = pvar.scan(less.astype(np.int32), "add", segments=begins)
+        same = pvar.scan(equal.astype(np.int32), "add", segments=begins)
+        all_less = pvar.scan(before, "copy", segments=begins, direction="down")
+        all_same = pvar.scan(same, "copy", segments=begins, direction="down")
         # Counts go up to and with an element: its own place is one less.
         to = start + all_less + all_same + (place - start - before - same)
         with vp.where(equal):
             to[...] = start + all_less + same - 1
         with vp.where(less):
             to[...] = start + before - 1
-        key = weft.send(key, to)
+        key = pvar.send(key, to)
         begins = begins | (place == start + all_less) | (place == start + all_less + all_same)
     return np.asarray(key)
 

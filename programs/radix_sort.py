@@ -13,7 +13,7 @@ import sys
 import arguments
 import numpy as np
 
-import weft
+from weft import pvar
 
 
 def problem(size: int, bits: int = 16, seed: int = 1) -> tuple[np.ndarray, int]:
@@ -24,18 +24,18 @@ def problem(size: int, bits: int = 16, seed: int = 1) -> tuple[np.ndarray, int]:
 def solve(given: tuple[np.ndarray, int], machine: str = "here") -> tuple[np.ndarray, np.ndarray]:
     """The keys in order, and where each came from."""
     keys, bits = given
-    vp = weft.VPSet(keys.shape, machine=machine)
+    vp = pvar.VPSet(keys.shape, machine=machine)
     key, here = vp.array(keys), vp.coordinate(0)
     origin = here
     for bit in range(bits):
         one = (key >> bit) & 1
-        ones_before = weft.scan(one, "add", axis=0, exclusive=True)
-        zeros = len(keys) - int(weft.reduce(one, "sum"))
+        ones_before = pvar.scan(one, "add", axis=0, exclusive=True)
+        zeros = len(keys) - int(pvar.reduce(one, "sum"))
         # A zero goes behind the zeros before it: its own place less the ones before it.
         place = here - ones_before
         with vp.where(one == 1):
             place[...] = ones_before + zeros
-        key, origin = weft.send(key, place), weft.send(origin, place)
+        key, origin = pvar.send(key, place), pvar.send(origin, place)
     return np.asarray(key), np.asarray(origin)
 
 

@@ -14,7 +14,7 @@ import sys
 import arguments
 import numpy as np
 
-import weft
+from weft import pvar
 
 
 def problem(size: int, rounds: int = 4, seed: int = 1) -> tuple[np.ndarray, int]:
@@ -27,22 +27,22 @@ def problem(size: int, rounds: int = 4, seed: int = 1) -> tuple[np.ndarray, int]
 def solve(given: tuple[np.ndarray, int], machine: str = "here") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Values and lengths of the runs of the last round, and what was decoded from them."""
     sequence, rounds = given
-    vp = weft.VPSet(sequence.shape, machine=machine)
+    vp = pvar.VPSet(sequence.shape, machine=machine)
     x, place = vp.array(sequence), vp.coordinate(0)
     for _ in range(rounds):
-        x = weft.shift(x, 1, axis=0)
-        begins = (x != weft.shift(x, -1, axis=0)) | (place == 0)
-        run = weft.scan(begins.astype(np.int32), "add", axis=0) - 1
-        number = int(weft.reduce(run, "max")) + 1
+        x = pvar.shift(x, 1, axis=0)
+        begins = (x != pvar.shift(x, -1, axis=0)) | (place == 0)
+        run = pvar.scan(begins.astype(np.int32), "add", axis=0) - 1
+        number = int(pvar.reduce(run, "max")) + 1
         with vp.where(begins):
-            value = weft.send(x, run)
-            start = weft.send(place, run)
-        following = weft.shift(start, 1, axis=0, boundary=0)
+            value = pvar.send(x, run)
+            start = pvar.send(place, run)
+        following = pvar.shift(start, 1, axis=0, boundary=0)
         following[number - 1] = len(sequence)
         length = following - start
         with vp.where(place < number):
-            first = weft.send(value, start)
-        x = weft.scan(first, "copy", axis=0, segments=begins)
+            first = pvar.send(value, start)
+        x = pvar.scan(first, "copy", axis=0, segments=begins)
     return np.asarray(value)[:number], np.asarray(length)[:number], np.asarray(x)
 
 

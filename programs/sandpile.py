@@ -13,7 +13,7 @@ import sys
 import arguments
 import numpy as np
 
-import weft
+from weft import pvar
 
 
 def problem(size: int, seed: int = 1) -> np.ndarray:
@@ -23,14 +23,14 @@ def problem(size: int, seed: int = 1) -> np.ndarray:
 
 def solve(given: np.ndarray, machine: str = "here") -> np.ndarray:
     """The stable pile."""
-    vp = weft.VPSet(given.shape, machine=machine)
+    vp = pvar.VPSet(given.shape, machine=machine)
     grains = vp.array(given)
     topples = (grains >= 4).astype(np.int32)
-    while weft.reduce(topples, "max"):
+    while pvar.reduce(topples, "max"):
         grains = grains - topples * 4
         for axis in (0, 1):
-            grains = grains + weft.shift(topples, 1, axis=axis, boundary=0)
-            grains = grains + weft.shift(topples, -1, axis=axis, boundary=0)
+            grains = grains + pvar.shift(topples, 1, axis=axis, boundary=0)
+            grains = grains + pvar.shift(topples, -1, axis=axis, boundary=0)
         topples = (grains >= 4).astype(np.int32)
     return np.asarray(grains)
 

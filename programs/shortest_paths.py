@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse
 import scipy.sparse.csgraph
 
-import weft
+from weft import pvar
 
 FAR = 1 << 40
 """More than any path: not reached."""
@@ -35,18 +35,18 @@ def problem(size: int, degree: int = 8, seed: int = 1) -> tuple[int, np.ndarray,
 def solve(given: tuple[int, np.ndarray, np.ndarray, np.ndarray], machine: str = "here") -> np.ndarray:
     """The distance of every vertex from the first."""
     size, begins, ends, lengths = given
-    vp = weft.VPSet(begins.shape, machine=machine)
+    vp = pvar.VPSet(begins.shape, machine=machine)
     begin, end, length = vp.array(begins), vp.array(ends), vp.array(lengths)
     vertex = vp.coordinate(0) < size
     distance = vp.full(FAR, np.int64)
     distance[0] = 0
     changed = True
     while changed:
-        reached = weft.get(distance, begin, collisions="many") + length
-        offered = weft.send(reached, end, combine="min")
+        reached = pvar.get(distance, begin, collisions="many") + length
+        offered = pvar.send(reached, end, combine="min")
         with vp.where(vertex):
             shorter = offered < distance
-            changed = bool(weft.reduce(shorter, "or"))
+            changed = bool(pvar.reduce(shorter, "or"))
             with vp.where(shorter):
                 distance[...] = offered
     return np.asarray(distance)[:size]

@@ -16,7 +16,7 @@ import arguments
 import numpy as np
 import scipy.sparse
 
-import weft
+from weft import pvar
 
 
 def problem(size: int, row: int = 8, times: int = 10, seed: int = 1) -> tuple[scipy.sparse.csr_array, int]:
@@ -35,7 +35,7 @@ def solve(given: tuple[scipy.sparse.csr_array, int], machine: str = "here") -> n
     matrix, times = given
     size, nonzeros = matrix.shape[0], matrix.nnz
     rows = np.repeat(np.arange(size), np.diff(matrix.indptr))
-    vp = weft.VPSet((nonzeros,), machine=machine)
+    vp = pvar.VPSet((nonzeros,), machine=machine)
     value, column = vp.array(matrix.data), vp.array(matrix.indices.astype(np.int64))
     row_of = vp.array(rows)
     first = vp.array(np.diff(rows, prepend=-1) != 0)
@@ -43,12 +43,12 @@ def solve(given: tuple[scipy.sparse.csr_array, int], machine: str = "here") -> n
     holds_row = vp.coordinate(0) < size
     vector = vp.full(1, np.float32)
     for _ in range(times):
-        product = value * weft.get(vector, column, collisions="many")
-        summed = weft.scan(product, "add", axis=0, segments=first)
+        product = value * pvar.get(vector, column, collisions="many")
+        summed = pvar.scan(product, "add", axis=0, segments=first)
         with vp.where(last):
-            vector = weft.send(summed, row_of)
+            vector = pvar.send(summed, row_of)
         with vp.where(holds_row):
-            vector[...] = vector / float(weft.reduce(vector, "max"))
+            vector[...] = vector / float(pvar.reduce(vector, "max"))
     return np.asarray(vector)[:size]
 
 

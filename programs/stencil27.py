@@ -34,7 +34,7 @@ CALLS = (
 class FiveCalls:
     """All 27 neighbours as shifted copies, in the order of figure 7, on the ranks of the run."""
 
-    def __init__(self, geometry: weft.Geometry) -> None:
+    def __init__(self, geometry: weft.arrays.Geometry) -> None:
         self.calls = []
         for call in CALLS:
             shifts, names, sources = [], [], []
@@ -48,7 +48,7 @@ class FiveCalls:
             plan = geometry.polyshift([np.float64] * len(sources), shifts=shifts)
             self.calls.append((plan, sources, names))
 
-    def __call__(self, x: weft.DistributedArray) -> dict[tuple[int, ...], weft.DistributedArray]:
+    def __call__(self, x: weft.arrays.DistributedArray) -> dict[tuple[int, ...], weft.arrays.DistributedArray]:
         """The copies, by the offset of the neighbour that each holds."""
         made = {(0, 0, 0): x}
         for plan, sources, names in self.calls:
@@ -61,10 +61,10 @@ def by_arrays(size: int, seed: int) -> dict[str, float]:
     made = np.random.default_rng(seed)
     x = made.standard_normal((size,) * 3)
     a = {offset: made.standard_normal(x.shape) for offset in itertools.product((-1, 0, 1), repeat=3)}
-    geometry = weft.Geometry(x.shape)
+    geometry = weft.arrays.Geometry(x.shape)
     five_calls = FiveCalls(geometry)
     own = {offset: geometry.distribute(values) for offset, values in a.items()}
-    plan = geometry.stencil(weft.stencil(own))
+    plan = geometry.stencil(weft.arrays.stencil(own))
     field, y = geometry.distribute(x, halo=plan.halo), geometry.zeros()
     start = time.perf_counter()
     copies = five_calls(geometry.distribute(x))
@@ -93,7 +93,7 @@ def by_constants(size: int) -> float:
     i, j, k = np.meshgrid(*[np.arange(size)] * 3, indexing="ij")
     wave = np.exp(1j * (angles[0] * i + angles[1] * j + angles[2] * k))
     symbol = sum(c * np.exp(1j * np.dot(angles, o)) for o, c in points.items())
-    return float(np.max(np.abs(weft.stencil(points)(wave) - symbol * wave)))
+    return float(np.max(np.abs(weft.arrays.stencil(points)(wave) - symbol * wave)))
 
 
 def main() -> int:
@@ -104,7 +104,7 @@ def main() -> int:
     found = by_arrays(chosen.size, chosen.seed)
     wave = by_constants(chosen.size)
     passed = found["error"] < 1e-13 and wave < 1e-13
-    if weft.Geometry(1).rank == 0:
+    if weft.arrays.Geometry(1).rank == 0:
         print(
             f"26 shifts in five calls: {found['seconds_by_shifts'] * 1e3:8.2f} ms, "
             f"{found['bytes_moved_by_shifts']} bytes moved"

@@ -13,7 +13,7 @@ import sys
 import arguments
 import numpy as np
 
-import weft
+from weft import pvar
 
 LETTERS, LENGTH, WRONG = 4, 9, 1
 
@@ -29,21 +29,21 @@ def problem(size: int, patterns: int = 5, seed: int = 1) -> tuple[np.ndarray, np
 def solve(given: tuple[np.ndarray, np.ndarray], machine: str = "here") -> list[tuple[int, int, int]]:
     """Of each pattern: how many places match, in how many runs, and the first of them (the text's length: none)."""
     text, patterns = given
-    vp = weft.VPSet(text.shape, machine=machine)
+    vp = pvar.VPSet(text.shape, machine=machine)
     letter, place, found = vp.array(text), vp.coordinate(0), []
     for pattern in patterns:
         wrong, ahead = vp.zeros(np.int8), letter
         for number, wanted in enumerate(pattern):
             if number:
-                ahead = weft.shift(ahead, 1, axis=0, boundary=0)
+                ahead = pvar.shift(ahead, 1, axis=0, boundary=0)
             with vp.where(ahead != int(wanted)):
                 wrong += 1
         matches = wrong <= WRONG
-        begins = matches & ~weft.shift(matches, -1, axis=0, boundary=False)
-        places = weft.reduce(matches.astype(np.int32), "sum")
-        runs = weft.reduce(begins.astype(np.int32), "sum")
+        begins = matches & ~pvar.shift(matches, -1, axis=0, boundary=False)
+        places = pvar.reduce(matches.astype(np.int32), "sum")
+        runs = pvar.reduce(begins.astype(np.int32), "sum")
         with vp.where(matches):
-            first = weft.reduce(place, "min", initial=len(text))
+            first = pvar.reduce(place, "min", initial=len(text))
         found.append((int(places), int(runs), int(first)))
     return found
 

@@ -13,7 +13,7 @@ import sys
 import arguments
 import numpy as np
 
-import weft
+from weft import pvar
 
 
 def problem(size: int, steps: int = 100, seed: int = 1) -> tuple[np.ndarray, np.ndarray, int]:
@@ -30,15 +30,15 @@ def problem(size: int, steps: int = 100, seed: int = 1) -> tuple[np.ndarray, np.
 def solve(given: tuple[np.ndarray, np.ndarray, int], machine: str = "here") -> tuple[np.ndarray, float]:
     """Heights at the end, and the largest at any time."""
     height, speed, steps = given
-    vp = weft.VPSet(height.shape, machine=machine)
+    vp = pvar.VPSet(height.shape, machine=machine)
     u, square = vp.array(height), vp.array(speed)
     before, highest = u, 0.0
     for _ in range(steps):
-        around = weft.shift(u, 1, axis=0, boundary=0.0) + weft.shift(u, -1, axis=0, boundary=0.0)
-        around += weft.shift(u, 1, axis=1, boundary=0.0)
-        around += weft.shift(u, -1, axis=1, boundary=0.0)
+        around = pvar.shift(u, 1, axis=0, boundary=0.0) + pvar.shift(u, -1, axis=0, boundary=0.0)
+        around += pvar.shift(u, 1, axis=1, boundary=0.0)
+        around += pvar.shift(u, -1, axis=1, boundary=0.0)
         u, before = u * 2.0 - before + square * (around - u * 4.0), u
-        highest = max(highest, float(weft.reduce(weft.pvar.abs(u), "max")))
+        highest = max(highest, float(pvar.reduce(pvar.abs(u), "max")))
     return np.asarray(u), highest
 
 

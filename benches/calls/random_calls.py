@@ -29,11 +29,11 @@ PREAMBLE = """
 import numpy as np
 import time
 import weft
-vp = weft.VPSet((9, 4))
+vp = weft.pvar.VPSet((9, 4))
 x = vp.coordinate(0)
 y = x.astype("float64")
 c = vp.coordinate(1) > 1
-g = weft.Geometry((9, 4))
+g = weft.arrays.Geometry((9, 4))
 rank = g.rank
 a, b = g.distribute(np.arange(36.0).reshape(9, 4), halo=1), g.zeros(halo=1)
 p0 = g.polyshift(shifts=[(1, 0), (-1, 1)], halo=1)
@@ -42,28 +42,28 @@ h0 = g.halo_exchange()
 h1 = g.halo_exchange(boundary=0.0, corners="staged")
 b0 = p1.bind(a, out=[b])
 b1 = h0.bind(a)
-s = weft.stencil({(1, 0): 0.5, (0, -1): 0.5}, boundary=(0.0, "circular"))
+s = weft.arrays.stencil({(1, 0): 0.5, (0, -1): 0.5}, boundary=(0.0, "circular"))
 s0 = g.stencil(s, halo=1)
 s1 = g.stencil(s, steps_per_exchange=2)
 began = time.monotonic()
 """
 
 CALLS = [
-    'weft.reduce(x, "sum")',
-    'weft.reduce(x, "max")',
-    'weft.reduce(y, "sum")',
-    "weft.spread(x, 0, 3)",
-    "weft.spread(x, 1, 2)",
-    'weft.scan(x, "add", 0)',
-    'weft.scan(x, "add", 1)',
-    'weft.scan(x, "max", 0, segments=c)',
-    "weft.get(x, vp.address())",
-    "weft.get(y, vp.address())",
-    'weft.send(x, vp.address(), combine="add")',
-    "weft.send(x, (x, 0), combine='max')",
-    "weft.shift(x, 1)",
-    "weft.shift(x, -2, 1)",
-    "weft.shift(y, 1, 0, 0.0)",
+    'weft.pvar.reduce(x, "sum")',
+    'weft.pvar.reduce(x, "max")',
+    'weft.pvar.reduce(y, "sum")',
+    "weft.pvar.spread(x, 0, 3)",
+    "weft.pvar.spread(x, 1, 2)",
+    'weft.pvar.scan(x, "add", 0)',
+    'weft.pvar.scan(x, "add", 1)',
+    'weft.pvar.scan(x, "max", 0, segments=c)',
+    "weft.pvar.get(x, vp.address())",
+    "weft.pvar.get(y, vp.address())",
+    'weft.pvar.send(x, vp.address(), combine="add")',
+    "weft.pvar.send(x, (x, 0), combine='max')",
+    "weft.pvar.shift(x, 1)",
+    "weft.pvar.shift(x, -2, 1)",
+    "weft.pvar.shift(y, 1, 0, 0.0)",
     "x[3, 2]",
     "x[8, 0]",
     "x.numpy()",
@@ -79,7 +79,7 @@ CALLS = [
     "s1(g.zeros(halo=s1.halo), steps=2)",
     "s(a)",
     "g.polyshift(shifts=[(2, 0)])",
-    "weft.VPSet(7)",
+    "weft.pvar.VPSet(7)",
 ]
 
 KINDS = ["matching", "other", "fewer", "more", "swapped", "ended"]

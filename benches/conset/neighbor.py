@@ -1,4 +1,4 @@
-"""Exchanges with neighbours: `weft.neighbor_alltoallv` beside `MPI_Neighbor_alltoallv`, interleaved in one launch.
+"""Exchanges with neighbours: weft's `neighbor_alltoallv` beside `MPI_Neighbor_alltoallv`, interleaved in one launch.
 
 Every topology at every length: both sides in turn, each for a round's share of 20 ms, on the slowest rank; the ratio,
 weft's seconds over MPI's, is that of a round.

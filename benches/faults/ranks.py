@@ -14,7 +14,7 @@ STEPS, SECONDS = 100, 1.0
 
 def main() -> None:
     """Run the program; its word is the file."""
-    geometry = weft.Geometry((64, 64))
+    geometry = weft.arrays.Geometry((64, 64))
     x = geometry.distribute(np.arange(64.0 * 64).reshape(64, 64))
     begin = time.monotonic()
     with geometry.polyshift(shifts=[(1, 0), (-1, 0), (1, 1), (-1, 1)]) as plan:

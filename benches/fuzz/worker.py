@@ -80,7 +80,7 @@ def _limit(memory: int) -> None:
 
 def needed_files(folder: Path) -> dict[str, str]:
     """Files that commands need besides the input."""
-    (folder / "program.py").write_text("import weft\n\nx = weft.VPSet((64,)).full(1.0)\ny = x + x\n")
+    (folder / "program.py").write_text("import weft\n\nx = weft.pvar.VPSet((64,)).full(1.0)\ny = x + x\n")
     lines = ["%%MatrixMarket matrix coordinate real general", "16 16 30"]
     lines += [f"{i} {i + 1} 1.0\n{i + 1} {i} 1.0" for i in range(1, 16)]
     (folder / "matrix.mtx").write_text("\n".join(lines) + "\n")

@@ -178,8 +178,8 @@ def weft_steps(comm: Any, shape: Shape, per_exchange: int) -> tuple[Steps, Resul
     for axis, pair in enumerate(weights(axes)):
         for by, weight in zip((-1, 1), pair, strict=True):
             points[tuple(by if a == axis else 0 for a in range(axes))] = weight
-    geometry = weft.Geometry(shape, comm=comm, grid=[2] + [1] * (axes - 1), order="send")
-    plan = geometry.stencil(weft.stencil(points, boundary=0.0), steps_per_exchange=per_exchange)
+    geometry = weft.arrays.Geometry(shape, comm=comm, grid=[2] + [1] * (axes - 1), order="send")
+    plan = geometry.stencil(weft.arrays.stencil(points, boundary=0.0), steps_per_exchange=per_exchange)
     u, v = geometry.zeros(halo=plan.halo), geometry.zeros(halo=plan.halo)
     own = shape[0] // 2
     u.local[...] = start(shape, comm.rank * own, (comm.rank + 1) * own)

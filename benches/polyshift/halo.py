@@ -239,7 +239,7 @@ def weft_exchange(comm: Any, faces: Faces) -> tuple[Exchange, np.ndarray, str]:
 
     shape = [2 * n if a == faces.axis else n for a, n in enumerate(faces.block)]
     grid = [2 if a == faces.axis else 1 for a in range(len(faces.block))]
-    geometry = weft.Geometry(shape, comm=comm, grid=grid, order="send")
+    geometry = weft.arrays.Geometry(shape, comm=comm, grid=grid, order="send")
     x = geometry.zeros(halo=1)
     plan = geometry.halo_exchange(halo=1)
     return plan.bind(x), x.local_with_halo, plan.explain()

@@ -46,18 +46,18 @@ def arrays(shape: tuple[int, ...]) -> tuple[np.ndarray, list[np.ndarray]]:
 
 def weft_bound(threads: int | None) -> Baseline:
     def make(x: np.ndarray, out: list[np.ndarray]) -> Call:
-        return weft.polyshift(x.shape, x.dtype, distances(x.ndim), threads=threads).bind(x, out=out)
+        return weft.arrays.polyshift(x.shape, x.dtype, distances(x.ndim), threads=threads).bind(x, out=out)
 
     return make
 
 
 def weft_checked(x: np.ndarray, out: list[np.ndarray]) -> Call:
-    plan = weft.polyshift(x.shape, x.dtype, distances(x.ndim))
+    plan = weft.arrays.polyshift(x.shape, x.dtype, distances(x.ndim))
     return lambda: plan(x, out=out)
 
 
 def weft_new(x: np.ndarray, out: list[np.ndarray]) -> Call:
-    plan = weft.polyshift(x.shape, x.dtype, distances(x.ndim))
+    plan = weft.arrays.polyshift(x.shape, x.dtype, distances(x.ndim))
     return lambda: plan(x)
 
 

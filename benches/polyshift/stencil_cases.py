@@ -167,13 +167,13 @@ def sides_of(number: int, case: Case, library: ctypes.CDLL) -> dict[str, Call]:
     """A call of weft and one of the baseline, whose results agree."""
     random = np.random.default_rng(number)
     x = random.random(case.shape).astype(case.dtype)
-    y = weft.stencil({(0,) * len(case.shape): 1.0})(x)
+    y = weft.arrays.stencil({(0,) * len(case.shape): 1.0})(x)
     arrays = None
     points: dict[Any, Any] = {offset: coefficient(point) for point, offset in enumerate(case.offsets)}
     if case.varying:
         arrays = random.random((len(points), *case.shape)).astype(case.dtype)
         points = dict(zip(points, arrays, strict=True))
-    ours = weft.stencil(points).plan(case.shape, dtype=case.dtype, threads=case.threads).bind(x, y)
+    ours = weft.arrays.stencil(points).plan(case.shape, dtype=case.dtype, threads=case.threads).bind(x, y)
     padded, theirs = np.pad(x, case.radius, mode="wrap"), np.zeros_like(x)
     function = library[f"case_{number}"]
     function.restype, function.argtypes = None, [ctypes.c_void_p] * 3 + [ctypes.c_int]

@@ -165,8 +165,8 @@ def work_of(name: str, shape: tuple[int, ...], chosen: argparse.Namespace, libra
     if arrays:
         points = {offset: np.full(shape, value) for offset, value in points.items()}
     x = np.random.default_rng(1).random(shape)
-    y = weft.stencil({(0,) * len(shape): 1.0})(x)
-    s = weft.stencil(dict(points.items()))
+    y = weft.arrays.stencil({(0,) * len(shape): 1.0})(x)
+    s = weft.arrays.stencil(dict(points.items()))
     plan = s.plan(shape, threads=1)
     calls: dict[str, Call] = {"weft": plan.bind(x, y)}
     calls["weft"]()

@@ -158,7 +158,7 @@ def memcpy_by_threads(to: np.ndarray, x: np.ndarray, threads: int) -> Call:
 
 
 def shifted(a: np.ndarray, out: np.ndarray, threads: int) -> Call:
-    bound: Call = weft.polyshift(a.shape, a.dtype, [(1, 0)], threads=threads).bind(a, out=[out])
+    bound: Call = weft.arrays.polyshift(a.shape, a.dtype, [(1, 0)], threads=threads).bind(a, out=[out])
     return bound
 
 

@@ -30,7 +30,7 @@ def rows(shape: tuple[int, int]) -> dict[tuple[str, str], tuple[Call, Call]]:
     mask = random.random(shape) < 0.5
     to = random.integers(0, a.size, shape)
     out, flat = np.zeros(shape), np.zeros(a.size)
-    vp, on = weft.VPSet(shape), weft.VPSet(shape)
+    vp, on = weft.pvar.VPSet(shape), weft.pvar.VPSet(shape)
     x, y, address = vp.array(a, copy=True), vp.array(b), vp.array(to)
     p, q, where = on.array(a, copy=True), on.array(b), on.array(to)
     target, masked_target = vp.zeros(), on.zeros()
@@ -50,28 +50,28 @@ def rows(shape: tuple[int, int]) -> dict[tuple[str, str], tuple[Call, Call]]:
         ("sqrt(x)", "all"): (lambda: weft.pvar.sqrt(x), lambda: np.sqrt(a)),
         ("x[...] = y", "all"): (lambda: target.assign(y), lambda: np.copyto(out, b)),
         ("x[...] = y", "selected"): (lambda: masked_target.assign(q), lambda: np.copyto(out, b, where=mask)),
-        ("sum", "all"): (lambda: weft.reduce(x, "sum"), a.sum),
-        ("sum", "selected"): (lambda: weft.reduce(p, "sum"), lambda: a.sum(where=mask)),
-        ("max", "all"): (lambda: weft.reduce(x, "max"), a.max),
-        ("max", "selected"): (lambda: weft.reduce(p, "max"), lambda: a.max(where=mask, initial=-np.inf)),
+        ("sum", "all"): (lambda: weft.pvar.reduce(x, "sum"), a.sum),
+        ("sum", "selected"): (lambda: weft.pvar.reduce(p, "sum"), lambda: a.sum(where=mask)),
+        ("max", "all"): (lambda: weft.pvar.reduce(x, "max"), a.max),
+        ("max", "selected"): (lambda: weft.pvar.reduce(p, "max"), lambda: a.max(where=mask, initial=-np.inf)),
         ("spread", "all"): (
-            lambda: weft.spread(x, 0, 5),
+            lambda: weft.pvar.spread(x, 0, 5),
             lambda: np.ascontiguousarray(np.broadcast_to(a[5:6], shape)),
         ),
-        ("shift", "all"): (lambda: weft.shift(x, 1, 0), lambda: np.roll(a, -1, 0)),
-        ("scan add", "all"): (lambda: weft.scan(x, "add", 1), lambda: np.cumsum(a, 1)),
+        ("shift", "all"): (lambda: weft.pvar.shift(x, 1, 0), lambda: np.roll(a, -1, 0)),
+        ("scan add", "all"): (lambda: weft.pvar.scan(x, "add", 1), lambda: np.cumsum(a, 1)),
         ("scan add", "selected"): (
-            lambda: weft.scan(p, "add", 1),
+            lambda: weft.pvar.scan(p, "add", 1),
             lambda: np.where(mask, np.cumsum(np.where(mask, a, 0.0), 1), 0.0),
         ),
-        ("get", "all"): (lambda: weft.get(x, address), lambda: a.ravel()[to]),
-        ("get", "selected"): (lambda: weft.get(p, where), masked_get),
+        ("get", "all"): (lambda: weft.pvar.get(x, address), lambda: a.ravel()[to]),
+        ("get", "selected"): (lambda: weft.pvar.get(p, where), masked_get),
         ("send add", "all"): (
-            lambda: weft.send(x, address, combine="add", into=target),
+            lambda: weft.pvar.send(x, address, combine="add", into=target),
             lambda: np.add.at(flat, to.ravel(), a.ravel()),
         ),
         ("send add", "selected"): (
-            lambda: weft.send(p, where, combine="add", into=masked_target),
+            lambda: weft.pvar.send(p, where, combine="add", into=masked_target),
             lambda: np.add.at(flat, to[mask], a[mask]),
         ),
         ("x[3, 5]", "all"): (lambda: x[3, 5], a[3, 5].item),

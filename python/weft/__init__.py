@@ -10,133 +10,152 @@ modelled or simulated, the numbers land in the same table.
 >>> here = weft.measure("echo", bytes="8:1M")                   # this machine, over MPI  # doctest: +SKIP
 >>> print(weft.compare(here, then))                             # doctest: +SKIP
 
-Names are imported when they are first used, so that `import weft` is fast.
+Shifts and stencils are in `weft.arrays`, parallel variables in `weft.pvar`, connection sets and their schedules in
+`weft.conset`, the logic language in `weft.fghc`. Names and modules are imported when they are first used, so that
+`import weft` is fast.
 """
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from weft import model, pvar, samples, shifts
-    from weft._core import (
-        ConnectionSet,
-        Machine,
-        MachineError,
-        RunError,
-        Schedule,
-        UsageError,
-        WeftError,
-        __version__,
+    from weft import (
+        advice,
+        arrays,
+        conset,
+        data_parallel,
+        distributed,
+        estimation,
+        fghc,
+        health,
+        importing,
+        model,
+        papers,
+        pvar,
+        reports,
+        samples,
+        shifts,
+        stencils,
     )
+    from weft._core import Machine, MachineError, RunError, UsageError, WeftError, __version__
     from weft.advice import advise
     from weft.catalogue import machine, machines
-    from weft.conset import compile
-    from weft.distributed import DistributedArray, Geometry
-    from weft.distributed.neighbor import neighbor_alltoallv
     from weft.estimation import calibrate, estimate
+    from weft.hosting.computing import compute
+    from weft.hosting.run import run
     from weft.launch.simulate import simulate
     from weft.model import compare, fit
-    from weft.pvar import ParallelVariable, VPSet, get, reduce, scan, send, shift, spread
     from weft.reports import report
-    from weft.shifts import cshift, eoshift, polyshift
-    from weft.stencils import stencil
+    from weft.samples import Samples
     from weft.study.measuring import measure
+    from weft.study.reproducing import reproduce
 
 _HOMES = {
-    "DistributedArray": "weft.distributed",
-    "Geometry": "weft.distributed",
-    "ConnectionSet": "weft._core",
-    "Machine": "weft._core",
-    "MachineError": "weft._core",
-    "RunError": "weft._core",
-    "Schedule": "weft._core",
-    "UsageError": "weft._core",
-    "WeftError": "weft._core",
-    "__version__": "weft._core",
-    "advise": "weft.advice",
-    "calibrate": "weft.estimation",
-    "compare": "weft.model",
-    "cshift": "weft.shifts",
-    "eoshift": "weft.shifts",
-    "compile": "weft.conset",
-    "estimate": "weft.estimation",
-    "fit": "weft.model",
-    "machine": "weft.catalogue",
-    "machines": "weft.catalogue",
-    "measure": "weft.study.measuring",
-    "polyshift": "weft.shifts",
-    "ParallelVariable": "weft.pvar",
-    "VPSet": "weft.pvar",
-    "get": "weft.pvar",
-    "reduce": "weft.pvar",
-    "scan": "weft.pvar",
-    "send": "weft.pvar",
-    "shift": "weft.pvar",
-    "spread": "weft.pvar",
-    "neighbor_alltoallv": "weft.distributed.neighbor",
-    "report": "weft.reports",
-    "compute": "weft.hosting.computing",
-    "run": "weft.hosting.run",
-    "simulate": "weft.launch.simulate",
-    "stencil": "weft.stencils",
+    "Machine": "_core",
+    "MachineError": "_core",
+    "RunError": "_core",
+    "Samples": "samples",
+    "UsageError": "_core",
+    "WeftError": "_core",
+    "__version__": "_core",
+    "advise": "advice",
+    "calibrate": "estimation",
+    "compare": "model",
+    "compute": "hosting.computing",
+    "estimate": "estimation",
+    "fit": "model",
+    "machine": "catalogue",
+    "machines": "catalogue",
+    "measure": "study.measuring",
+    "report": "reports",
+    "reproduce": "study.reproducing",
+    "run": "hosting.run",
+    "simulate": "launch.simulate",
 }
+"""Public names and the modules of weft that they are imported from."""
 
-_MODULES = ("model", "pvar", "samples", "shifts")
+_DEPRECATED = {
+    "ConnectionSet": "conset",
+    "DistributedArray": "arrays",
+    "Geometry": "arrays",
+    "ParallelVariable": "pvar",
+    "Schedule": "conset",
+    "VPSet": "pvar",
+    "compile": "conset",
+    "cshift": "arrays",
+    "eoshift": "arrays",
+    "get": "pvar",
+    "neighbor_alltoallv": "arrays",
+    "polyshift": "arrays",
+    "reduce": "pvar",
+    "scan": "pvar",
+    "send": "pvar",
+    "shift": "pvar",
+    "spread": "pvar",
+    "stencil": "arrays",
+}
+"""Names that stood here until version 0.2, and the modules where they are now."""
 
 __all__ = [
-    "ConnectionSet",
-    "DistributedArray",
-    "Geometry",
     "Machine",
     "MachineError",
-    "ParallelVariable",
     "RunError",
-    "Schedule",
+    "Samples",
     "UsageError",
-    "VPSet",
     "WeftError",
     "__version__",
+    "advice",
     "advise",
+    "arrays",
     "calibrate",
     "compare",
-    "compile",
-    "cshift",
-    "eoshift",
+    "compute",
+    "conset",
+    "data_parallel",
+    "distributed",
     "estimate",
+    "estimation",
+    "fghc",
     "fit",
-    "get",
+    "health",
+    "importing",
     "machine",
     "machines",
     "measure",
     "model",
-    "neighbor_alltoallv",
-    "polyshift",
+    "papers",
     "pvar",
-    "reduce",
     "report",
+    "reports",
+    "reproduce",
     "run",
     "samples",
-    "scan",
-    "send",
-    "shift",
     "shifts",
     "simulate",
-    "spread",
-    "stencil",
+    "stencils",
 ]
 
+if not TYPE_CHECKING:  # a type checker would take every name for one that is there
 
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return importlib.import_module(f"weft.{name}")
-    if name not in _HOMES:
-        raise AttributeError(f"module 'weft' has no attribute '{name}'")
-    value = getattr(importlib.import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
+    def __getattr__(name):
+        from importlib import import_module
+        from importlib.util import find_spec
+
+        if name in _HOMES:
+            value = getattr(import_module(f"weft.{_HOMES[name]}"), name)
+            globals()[name] = value
+            return value
+        if name in _DEPRECATED:
+            import warnings
+
+            module = _DEPRECATED[name]
+            warnings.warn(f"weft.{name} is weft.{module}.{name} now", DeprecationWarning, stacklevel=2)
+            return getattr(import_module(f"weft.{module}"), name)
+        if name.isidentifier() and not name.startswith("__") and find_spec(f"weft.{name}") is not None:
+            return import_module(f"weft.{name}")
+        raise AttributeError(f"module 'weft' has no attribute '{name}'", name=name, obj=None)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)

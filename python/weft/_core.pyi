@@ -3,9 +3,14 @@
 import os
 import socket
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Any, Self, TypeVar, overload
 
 import numpy as np
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+
+_Scalar = TypeVar("_Scalar", bound=np.generic)
+_Array = TypeVar("_Array")
 
 __version__: str
 
@@ -57,9 +62,19 @@ class RunError(WeftError):
 class Machine:
     """A machine description: topology, costs of messages and operations, each with its source.
 
-    >>> machine = weft.Machine.find("ipsc860")
-    >>> machine.title, machine.message_time(1024, hops=2)
-    ('Intel iPSC/860', 0.000591252)
+    `weft.machine(name)` finds one in the catalogue or reads a file. A machine never changes; `with_faults` makes
+    another. It can be pickled, notebooks show a table of it, and `plot` draws the time of a message.
+
+    Times are in seconds, lengths in bytes. Nodes, switches and links are numbered from 0. Where messages take turns on
+    links, the times here are those of a message that is alone; runs in virtual time (`weft.simulate`) have contention.
+
+    >>> machine = weft.machine("ipsc860")
+    >>> machine.title, machine.nodes, machine.message_time(1024, hops=2)
+    ('Intel iPSC/860', 128, 0.000591252)
+    >>> [machine.link_ends(link) for link in machine.route(0, 3)]
+    [('0', '1'), ('1', '3')]
+    >>> print(machine.to_toml().splitlines()[0])
+    name = "ipsc860"
     """
 
     @staticmethod
@@ -91,6 +106,16 @@ class Machine:
         >>> times = [weft.simulate(each, "echo", bytes=8)["seconds"].item() for each in (slow, "ipsc860")]
         >>> times[0] > 1.2 * times[1]
         True
+        """
+
+    @property
+    def faults(self) -> list[str]:
+        """What `with_faults` was given, in order."""
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draws the time of a message against its length for near and far nodes, on axes of matplotlib.
+
+        Raises UsageError without matplotlib, and for a data-parallel machine, whose nodes pass no messages.
         """
 
     def route(self, from_node: int, to_node: int) -> list[int]:
@@ -456,10 +481,15 @@ def compile_collective(
 class ConnectionSet:
     """A set of connections between nodes: (source, destination, words) each, and orders between them by index.
 
+    `nodes` are numbered from 0. A word has as many bytes as the machine says that it is compiled for. An order
+    `(first, second)` says by index that connection `first` must be finished before connection `second` starts.
+    Connections may occur twice. `weft.conset.compile` makes a schedule of a set, `weft.conset.pattern` finds named sets
+    and reads files. A set never changes; it can be pickled, and notebooks show its connections.
+
     Raises UsageError for connections of a node to itself or to a missing node, for those without words, and for orders
     that form a cycle.
 
-    >>> pair = weft.ConnectionSet(4, [(0, 1, 8), (1, 2, 8)], name="pair")
+    >>> pair = weft.conset.ConnectionSet(4, [(0, 1, 8), (1, 2, 8)], name="pair")
     >>> pair.with_words(2).connections
     [(0, 1, 2), (1, 2, 2)]
     """
@@ -507,11 +537,16 @@ class ConnectionSet:
     def __len__(self) -> int: ...
 
 class Schedule:
-    """Phases of connections with routes and times; `weft.compile` makes them.
+    """Phases of connections with routes and times; `weft.conset.compile` makes them.
 
-    >>> schedule = weft.compile("transpose", "iwarp64", effort=0)
+    In a phase no link, processor or port serves more connections than the machine lets it, and a phase begins when the
+    one before has ended everywhere. Times are in seconds. `lower_bounds` say what no schedule of phases can be below;
+    where `optimal` names something, this one is there. `to_json` is the schedule file, which `verify` checks with code
+    of its own. A schedule never changes; it can be pickled, notebooks show its first phase, and `plot` draws all.
+
+    >>> schedule = weft.conset.compile("transpose", "iwarp64", effort=0)
     >>> schedule.verify()
-    >>> weft.Schedule.parse(schedule.to_json(), "schedule.json").phases
+    >>> weft.conset.Schedule.parse(schedule.to_json(), "schedule.json").phases
     1
     """
 
@@ -557,6 +592,12 @@ class Schedule:
         """What the schedule has as little of as a lower bound proves to be least: `phases`, `seconds`, both or neither.
 
         Seconds are the least of schedules of phases; messages may take less.
+        """
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draws the connections of each phase over its time, and bounds, on axes of matplotlib.
+
+        Raises UsageError without matplotlib.
         """
 
     def beside_messages(self, seconds: float) -> Schedule:
@@ -632,7 +673,16 @@ class ShiftPlan:
         """Shifts are axis, distance, edge (None: circular, bytes: a constant element, an array), source. `elsewhere`:
         calls go to `_elsewhere`. Raises UsageError."""
 
-    def __call__(self, *sources: Any, out: Any = None) -> tuple[Any, ...]:
+    @overload
+    def __call__(
+        self, *sources: NDArray[_Scalar], out: Sequence[NDArray[_Scalar]] | None = None
+    ) -> tuple[NDArray[_Scalar], ...]: ...
+    @overload
+    def __call__(
+        self, *sources: Sequence[Any], out: Sequence[NDArray[Any]] | None = None
+    ) -> tuple[NDArray[Any], ...]: ...
+    @overload
+    def __call__(self, *sources: _Array, out: Sequence[_Array] | None = None) -> tuple[_Array, ...]:
         """Shifts the sources into `out` or new arrays: one for each shift. Raises UsageError."""
 
     def bind(self, *sources: np.ndarray[Any, Any], out: Any = None) -> BoundShifts:
@@ -894,7 +944,7 @@ class ExchangeRequest:
     """An exchange to be run: the phases of a schedule, or the messages of a connection set.
 
     >>> machine = weft.machine("iwarp64")
-    >>> weft._core.ExchangeRequest(weft.ConnectionSet.named("torus", machine, 10), word_bytes=4)
+    >>> weft._core.ExchangeRequest(weft.conset.ConnectionSet.named("torus", machine, 10), word_bytes=4)
     <weft exchange of torus: messages>
     """
 

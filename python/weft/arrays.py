@@ -1,41 +1,38 @@
-"""Arrays that callers give: which are taken as numpy's, and which are refused."""
+"""Arrays: shifts and stencils of them, in one process and divided over ranks.
 
-from __future__ import annotations
+>>> import numpy as np, weft
+>>> x = np.array([0.0, 1.0, 4.0, 9.0, 16.0])
+>>> weft.arrays.cshift(x, 1, 0)                 # one shift
+array([ 1.,  4.,  9., 16.,  0.])
+>>> with weft.arrays.polyshift(5, float, [(1, 0), (-1, 0)]) as plan:
+...     right, left = plan(x)                   # several, planned once and done in one pass
+>>> weft.arrays.stencil({-1: 1.0, 0: -2.0, +1: 1.0}, boundary="circular")(x)
+array([ 17.,   2.,   2.,   2., -23.])
+>>> geometry = weft.arrays.Geometry(5)          # over the ranks of this run: here one, under `mpiexec -n 4` four
+>>> geometry.distribute(x).gather()
+array([ 0.,  1.,  4.,  9., 16.])
 
-from typing import Any
+Everything here also has a package of its own with more about it: `weft.shifts`, `weft.stencils` and `weft.distributed`.
+"""
 
-import numpy as np
+from weft.distributed import DistributedArray, DistributedStencilPlan, Geometry, HaloExchange, Polyshift
+from weft.distributed.neighbor import neighbor_alltoallv
+from weft.shifts import Shift, ShiftPlan, cshift, eoshift, polyshift
+from weft.stencils import Stencil, StencilPlan, stencil
 
-from weft._core import UsageError
-
-
-def refuse_masked(what: str, value: Any) -> None:
-    """Refuse a masked array, whose masked elements would be taken for values.
-
-    Raises
-    ------
-    UsageError
-        For a masked array.
-    """
-    if isinstance(value, np.ma.MaskedArray):
-        raise UsageError(
-            f"{what} is a masked array, which has no element where it is masked: give its data or filled()"
-        )
-
-
-def own_array(what: str, value: Any) -> np.ndarray[Any, Any]:
-    """An array of numpy: of a subclass the elements, of numbers and lists a new one.
-
-    Raises
-    ------
-    UsageError
-        For masked arrays, and for arrays of other libraries, which numpy would convert without a word (a lazy one would
-        be computed, a labelled one lose its labels).
-    """
-    refuse_masked(what, value)
-    if isinstance(value, (np.ndarray, np.generic, list, tuple, int, float, complex)):
-        return np.asarray(value)
-    raise UsageError(
-        f"{what} is a {type(value).__name__} of {type(value).__module__.partition('.')[0]}, no array of numpy and none "
-        "that follows the array API standard: convert it, with numpy.asarray or in its own way"
-    )
+__all__ = [
+    "DistributedArray",
+    "DistributedStencilPlan",
+    "Geometry",
+    "HaloExchange",
+    "Polyshift",
+    "Shift",
+    "ShiftPlan",
+    "Stencil",
+    "StencilPlan",
+    "cshift",
+    "eoshift",
+    "neighbor_alltoallv",
+    "polyshift",
+    "stencil",
+]

@@ -9,6 +9,7 @@ from weft._core import UsageError
 EXTRAS = {
     "mpich": "mpi",
     "jinja2": "report",
+    "matplotlib": "report",
     "plotext": "report",
     "meshio": "meshes",
     "pymetis": "meshes",
@@ -28,18 +29,18 @@ def needs(what: str, package: str) -> str:
     return f"{what} needs {package}: pip install 'weft[{EXTRAS[package]}]'"
 
 
-def require(what: str, extra: str) -> None:
-    """Refuse what needs an extra that is not installed. Nothing is imported: it can be asked before long work.
+def require(what: str, *packages: str) -> None:
+    """Refuse what needs packages that are not installed. Nothing is imported: it can be asked before long work.
 
     Raises
     ------
     UsageError
-        For the first of its packages that is missing.
+        For the first of them that is missing.
 
     Examples
     --------
-    >>> require("a report", "report")
+    >>> require("a report", "jinja2")
     """
-    for package, installed_by in EXTRAS.items():
-        if installed_by == extra and importlib.util.find_spec(package) is None:
+    for package in packages:
+        if importlib.util.find_spec(package) is None:
             raise UsageError(needs(what, package))

@@ -13,6 +13,8 @@ from pathlib import Path
 
 from weft._core import RunError, UsageError, temporary_begins, temporary_ends
 
+_log = logging.getLogger(__name__)
+
 SPACE = 1 << 16
 """Bytes that must be free where a file is to be written, where nobody says how many it needs."""
 
@@ -61,6 +63,7 @@ def write_bytes(content: bytes, path: str | os.PathLike[str]) -> None:
         os.chmod(name, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_mask())
         os.replace(name, path)
     sync_folder(path.parent)
+    _log.info("wrote %s", path)
 
 
 @contextlib.contextmanager
@@ -139,7 +142,7 @@ def warning_of_large(path: str | os.PathLike[str]) -> Callable[[int], None]:
 
     def warn(length: int) -> None:
         if length >= LARGE:
-            logging.getLogger("weft.files").warning(
+            _log.warning(
                 "the timeline %s will have %.0f MB; fewer ranks, lengths or iterations make it smaller",
                 path,
                 length / 1e6,

@@ -27,7 +27,7 @@ class FigureError(ValueError):
 @functools.cache
 def reproduction(paper: str) -> Reproduction:
     """A paper's tables and figures, computed once for all pages."""
-    return reproducing.reproduction(paper)
+    return reproducing.reproduce(paper)
 
 
 def filled(text: str) -> str:

@@ -20,6 +20,8 @@ seconds and lengths bytes everywhere.
 """
 
 _CORE = "weft._core"
+_GATHERING = ("weft.arrays",)
+"""Modules whose names are all of other packages, which document them."""
 
 
 @functools.cache
@@ -29,7 +31,9 @@ def packages() -> dict[str, list[str]]:
 
     found: dict[str, list[str]] = {}
     for module in pkgutil.iter_modules(weft.__path__, "weft."):
-        if module.ispkg and (names := getattr(importlib.import_module(module.name), "__all__", None)):
+        if (module.ispkg or module.name in _GATHERING) and (
+            names := getattr(importlib.import_module(module.name), "__all__", None)
+        ):
             found[module.name] = sorted(names, key=str.lower)
     for name in weft.__all__:
         if not name.startswith("_") and not isinstance(getattr(weft, name), ModuleType):
@@ -107,6 +111,14 @@ def pages() -> dict[str, str]:
     }
 
 
+def gathered(package: str, name: str) -> tuple[str, str]:
+    """A row of a module whose names are of other packages: a link to where the name is documented."""
+    value = value_of(package, name)
+    place = f"{value.__module__}.{value.__qualname__}"
+    page = file_of(".".join(value.__module__.split(".")[:2]))
+    return f"[`{package}.{name}`]({page}#{place})", first_sentence(value)
+
+
 def package_page(package: str, names: list[str]) -> str:
     """One page: what the package is for, and the names that it offers."""
     module = importlib.import_module(package)
@@ -117,6 +129,8 @@ def package_page(package: str, names: list[str]) -> str:
         else fenced(inspect.getdoc(module) or "")
     )
     parts = [f"# {title}\n\n{text}\n"]
+    if package in _GATHERING:
+        return "\n".join([*parts, table(["name", "what it is"], [gathered(package, name) for name in names])])
     for name in names:
         if isinstance(value_of(package, name), ModuleType):
             continue

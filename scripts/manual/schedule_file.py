@@ -102,8 +102,8 @@ def schedule() -> dict[str, Any]:
     """A small schedule, compiled."""
     import weft
 
-    exchange = weft.ConnectionSet(64, [(0, 1, 32), (1, 0, 32), (0, 9, 32), (9, 0, 32)], name="four")
-    parsed: dict[str, Any] = json.loads(weft.compile(exchange, "iwarp64").to_json())
+    exchange = weft.conset.ConnectionSet(64, [(0, 1, 32), (1, 0, 32), (0, 9, 32), (9, 0, 32)], name="four")
+    parsed: dict[str, Any] = json.loads(weft.conset.compile(exchange, "iwarp64").to_json())
     return parsed
 
 

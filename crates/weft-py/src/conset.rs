@@ -15,6 +15,9 @@ use crate::errors::{RunError, usage};
 use crate::interruptible::{interruptible, with_progress};
 use crate::machine::PyMachine;
 
+/// The module of Python that shows connection sets and schedules, which is imported when one is shown.
+const SHOWING: &str = "weft.conset.showing";
+
 /// A set of connections between nodes.
 #[pyclass(name = "ConnectionSet", module = "weft._core", frozen)]
 pub struct PyConnectionSet(pub Arc<ConnectionSet>);
@@ -108,6 +111,14 @@ impl PyConnectionSet {
 
     fn __len__(&self) -> usize {
         self.0.connections.len()
+    }
+
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import(SHOWING)?.call_method1("connections_html", (slf,))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        Ok((slf.py().import(SHOWING)?.getattr("restored_connections")?, (slf.get().to_json(),)))
     }
 
     fn __repr__(&self) -> String {
@@ -225,6 +236,21 @@ impl PySchedule {
 
     fn __len__(&self) -> usize {
         self.0.phases.len()
+    }
+
+    /// Draws the connections of each phase over its time, on axes of matplotlib.
+    #[pyo3(signature = (ax = None))]
+    fn plot<'py>(slf: &Bound<'py, Self>, ax: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import(SHOWING)?.call_method1("plot_schedule", (slf, ax))
+    }
+
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import(SHOWING)?.call_method1("schedule_html", (slf,))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        let text = slf.get().to_json(slf.py())?;
+        Ok((slf.py().import(SHOWING)?.getattr("restored_schedule")?, (text,)))
     }
 
     fn __repr__(&self) -> String {

@@ -6,9 +6,12 @@ use weft_machine::{Machine, Vertex};
 
 use crate::errors::{MachineError, usage};
 
-/// A machine description (seam 1).
+/// The module of Python that shows machines, which is imported when one is shown.
+const SHOWING: &str = "weft.catalogue.showing";
+
+/// A machine description (seam 1), and what was said of its faults.
 #[pyclass(name = "Machine", module = "weft._core", frozen)]
-pub struct PyMachine(pub Machine);
+pub struct PyMachine(pub Machine, Vec<String>);
 
 #[pymethods]
 impl PyMachine {
@@ -16,14 +19,14 @@ impl PyMachine {
     #[staticmethod]
     fn parse(text: &str, path: &str) -> PyResult<PyMachine> {
         let machine = Machine::parse(text, path).map_err(|error| machine_error(&error))?;
-        Ok(PyMachine(machine))
+        Ok(PyMachine(machine, Vec::new()))
     }
 
     /// A machine of the catalogue by name, or a machine file by path. Raises MachineError.
     #[staticmethod]
     fn find(name_or_path: &str) -> PyResult<PyMachine> {
         let machine = weft_machine::find(name_or_path).map_err(|error| machine_error(&error))?;
-        Ok(PyMachine(machine))
+        Ok(PyMachine(machine, Vec::new()))
     }
 
     /// Short name, as on the command line.
@@ -47,11 +50,11 @@ impl PyMachine {
     /// The same machine with hardware that is worse than described, in runs in virtual time. Raises UsageError.
     fn with_faults(&self, faults: Vec<String>) -> PyResult<PyMachine> {
         let mut machine = self.0.clone();
-        for fault in faults {
-            let added = machine.degradation.add(&fault, &machine.topology);
+        for fault in &faults {
+            let added = machine.degradation.add(fault, &machine.topology);
             added.map_err(|error| usage(quoting::message(&error.to_string())))?;
         }
-        Ok(PyMachine(machine))
+        Ok(PyMachine(machine, [self.1.as_slice(), &faults].concat()))
     }
 
     /// The links of the route from one node to another, in order.
@@ -108,8 +111,30 @@ impl PyMachine {
         self.0.to_json().to_string()
     }
 
+    /// Faults that were added to what its file describes.
+    #[getter]
+    fn faults(&self) -> Vec<String> {
+        self.1.clone()
+    }
+
+    /// Draws the time of a message against its length, on axes of matplotlib.
+    #[pyo3(signature = (ax = None))]
+    fn plot<'py>(slf: &Bound<'py, Self>, ax: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import(SHOWING)?.call_method1("plot_machine", (slf, ax))
+    }
+
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import(SHOWING)?.call_method1("machine_html", (slf,))
+    }
+
+    fn __reduce__(slf: &Bound<'_, Self>) -> PyResult<(Py<PyAny>, (String, Vec<String>))> {
+        let restored = slf.py().import(SHOWING)?.getattr("restored_machine")?;
+        Ok((restored.unbind(), (slf.get().0.to_toml(), slf.get().1.clone())))
+    }
+
     fn __repr__(&self) -> String {
-        format!("<weft machine {}: {}, {} nodes>", self.0.name, self.0.title, self.0.nodes())
+        let faults = if self.1.is_empty() { String::new() } else { format!(", {}", self.1.join(", ")) };
+        format!("<weft machine {}: {}, {} nodes{faults}>", self.0.name, self.0.title, self.0.nodes())
     }
 }
 

@@ -56,7 +56,7 @@ pub struct BoundShifts {
 }
 
 fn released() -> PyErr {
-    UsageError::new_err("this plan has been released: make another with weft.polyshift")
+    UsageError::new_err("this plan has been released: make another with weft.arrays.polyshift")
 }
 
 #[pymethods]

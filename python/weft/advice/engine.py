@@ -128,9 +128,9 @@ def advise(
     --------
     >>> import weft
     >>> def program():
-    ...     x = weft.VPSet((64, 64)).zeros("float32")
+    ...     x = weft.pvar.VPSet((64, 64)).zeros("float32")
     ...     for _ in range(10):
-    ...         x = weft.get(x, x.vp.address())
+    ...         x = weft.pvar.get(x, x.vp.address())
     >>> (suggestion,) = advise(program, "cm2-8k").suggestions
     >>> suggestion.rule.name, round(suggestion.factor, 1)
     ('fetch or store', 3.6)

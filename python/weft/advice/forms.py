@@ -61,7 +61,7 @@ def as_recorded(record: Record) -> Form:
 
 
 MODES = {"allowed": "collisions allowed", "many": "many collisions", "backward": "backward routing"}
-"""The modes of multiple broadcast, by what `weft.get` calls them."""
+"""The modes of multiple broadcast, by what `weft.pvar.get` calls them."""
 
 
 _NAMES = {
@@ -79,15 +79,17 @@ _NAMES = {
 def code_of(record: Record) -> str:
     """How an operation is written."""
     if record.name == "get":
-        return f"weft.get(x, address, collisions={record.mode!r})"
+        return f"weft.pvar.get(x, address, collisions={record.mode!r})"
     if record.name.startswith("send"):
         operator = record.name.removeprefix("send ")
-        return "weft.send(x, address)" if operator == "plain" else f"weft.send(x, address, combine={operator!r})"
+        return (
+            "weft.pvar.send(x, address)" if operator == "plain" else f"weft.pvar.send(x, address, combine={operator!r})"
+        )
     if record.kind == "spread":
-        return f"weft.spread(x, axis={record.axis}, index=…)"
+        return f"weft.pvar.spread(x, axis={record.axis}, index=…)"
     if record.kind.startswith("news"):
         form = ', form="store"' if record.kind.startswith("news_store") else ""
-        return f"weft.shift(x, distance, axis={record.axis}{form})"
+        return f"weft.pvar.shift(x, distance, axis={record.axis}{form})"
     return record.name
 
 

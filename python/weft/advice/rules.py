@@ -52,14 +52,14 @@ def _fetch_or_store(record: Record) -> Iterator[Form]:
     if record.kind == "fetch":
         yield Form(
             "general store",
-            "weft.send(x, address)",
+            "weft.pvar.send(x, address)",
             (forms.store(record, record.facts),),
             condition="every processor can tell who wants its element",
         )
     if record.kind == "store":
         yield Form(
             "general fetch",
-            "weft.get(x, address)",
+            "weft.pvar.get(x, address)",
             (forms.get(record, record.facts),),
             condition="every processor can tell whose element it wants",
         )
@@ -83,7 +83,7 @@ def _spread(record: Record) -> Iterator[Form]:
     """Multiple broadcast along an axis of the grid, or a spread."""
     if record.kind == "multiple_broadcast" and record.facts is not None and record.facts.line is not None:
         axis, index = record.facts.line
-        yield Form("spread", f"weft.spread(x, axis={axis}, index={index})", (forms.spread(record, axis),))
+        yield Form("spread", f"weft.pvar.spread(x, axis={axis}, index={index})", (forms.spread(record, axis),))
     if record.kind == "spread" and record.axis is not None and record.shape[record.axis] > 1:
         others = record.size // record.shape[record.axis]
         facts = Facts(
@@ -91,7 +91,7 @@ def _spread(record: Record) -> Iterator[Form]:
         )
         yield Form(
             "multiple broadcast",
-            'weft.get(x, address, collisions="backward")',
+            'weft.pvar.get(x, address, collisions="backward")',
             (forms.get(record, facts, "backward"),),
             condition="there is memory for the ways back",
         )
@@ -103,21 +103,21 @@ def _news(record: Record) -> Iterator[Form]:
         axis, distance = record.facts.shift
         by = distance if record.kind == "fetch" else -distance
         boundary = "" if record.facts.around else ", boundary=0"
-        yield Form("NEWS fetch", f"weft.shift(x, {by}, axis={axis}{boundary})", (forms.shift(record, axis, by),))
+        yield Form("NEWS fetch", f"weft.pvar.shift(x, {by}, axis={axis}{boundary})", (forms.shift(record, axis, by),))
     if record.kind in ("news_fetch", "news_store") and record.axis is not None and record.hops:
         facts = Facts(record.selected, record.selected, 1, "clustering", False, (record.axis, record.hops), True, None)
-        yield Form("general store", "weft.send(x, address)", (forms.store(record, facts),))
-        yield Form("general fetch", "weft.get(x, address)", (forms.get(record, facts),))
+        yield Form("general store", "weft.pvar.send(x, address)", (forms.store(record, facts),))
+        yield Form("general fetch", "weft.pvar.get(x, address)", (forms.get(record, facts),))
         if record.kind == "news_store":
             yield Form(
                 "NEWS fetch",
-                f"weft.shift(x, -distance, axis={record.axis})",
+                f"weft.pvar.shift(x, -distance, axis={record.axis})",
                 (forms.shift(record, record.axis, -record.hops),),
             )
         else:
             yield Form(
                 "NEWS store",
-                f'weft.shift(x, -distance, axis={record.axis}, form="store")',
+                f'weft.pvar.shift(x, -distance, axis={record.axis}, form="store")',
                 (forms.shift(record, record.axis, -record.hops, "store"),),
             )
 
@@ -133,7 +133,7 @@ def _sorted(record: Record) -> Iterator[Form]:
     one_each = dataclasses.replace(facts, messages=facts.targets, most=1, ascending=True)
     last = dataclasses.replace(forms.store(record, one_each), selected=min(facts.targets, record.size))
     combined = (forms.scan(record, operator), forms.select(record), last)
-    code = f"weft.send(weft.scan(x, {operator!r}, segments=first), address) where last"
+    code = f"weft.pvar.send(weft.pvar.scan(x, {operator!r}, segments=first), address) where last"
     if facts.ascending:
         yield Form("scan and send", code, combined)
         return
@@ -141,7 +141,7 @@ def _sorted(record: Record) -> Iterator[Form]:
     permuted = forms.store(record, moved)
     yield Form(
         "sorted send",
-        f"x = weft.send(x, place); {code}",
+        f"x = weft.pvar.send(x, place); {code}",
         (permuted, *combined),
         once=_sorting(record, permuted),
         condition="addresses stay the same, so that they are sorted once (programs/radix_sort.py)",

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weft.cli import teaching
-from weft.cli.estimating import CostsFile, File, Format, On, Size, Words, running, words_for
+from weft.cli import outputs, teaching
+from weft.cli.estimating import CostsFile, File, On, Size, Words, running, words_for
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,7 +26,7 @@ weft advise programs/spmv.py --on cm2-8k --format csv  # for other tools
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(cls=teaching.command(_EXAMPLES), no_args_is_help=True)(advise)
+    app.command(cls=teaching.command(_EXAMPLES, long=True), no_args_is_help=True)(advise)
 
 
 def advise(
@@ -38,7 +38,7 @@ def advise(
     verify: Annotated[
         bool, typer.Option("--verify", help="Measure both forms here, on data like the program's.")
     ] = False,
-    shown: Annotated[Format, typer.Option("--format", help="How it is shown.")] = Format.TABLE,
+    shown: outputs.Shown = outputs.Format.TABLE,
 ) -> None:
     """Say which communication of a program would cost less in another form on a machine, where, and how much.
 
@@ -54,9 +54,9 @@ def advise(
     if verify:
         measured = _verified(advice)
     table = _table(advice, measured)
-    if shown is Format.CSV:
+    if shown is outputs.Format.CSV:
         sys.stdout.write(table.write_csv())
-    elif shown is Format.JSON:
+    elif shown is outputs.Format.JSON:
         import json
 
         content = {"machine": advice.machine, "program": advice.program, "suggestions": table.to_dicts()}
@@ -68,14 +68,13 @@ def advise(
 
 
 def _verified(advice: Advice) -> list[Measured | None]:
-    from rich.console import Console
-
     from weft.advice.verify import verify
+    from weft.cli.progress import status
 
     measured: list[Measured | None] = []
-    with Console(stderr=True).status("measuring both forms") as status:
+    with status() as tell:
         for number, suggestion in enumerate(advice.suggestions, 1):
-            status.update(f"measuring both forms, {number} of {len(advice.suggestions)}")
+            tell(f"measuring both forms, {number} of {len(advice.suggestions)}")
             measured.append(verify(suggestion))
     return measured
 

@@ -25,7 +25,7 @@ def _missing() -> list[str]:
     from weft.launch import mpiexec
 
     sentences = []
-    for check in (mpiexec.command, lambda: extras.require("a report", "report")):
+    for check in (mpiexec.command, lambda: extras.require("a report", "jinja2")):
         try:
             check()
         except WeftError as error:

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand
 from typer.main import get_command
 
-from weft.cli import teaching
+from weft.cli import speaking, teaching
 
 if TYPE_CHECKING:
     from weft.parameters import Benchmark, Parameter
@@ -50,7 +50,7 @@ class Command(TyperCommand):
         """Its own options and those of the table; in help those of the benchmarks asked about alone."""
         own = teaching.without_types(super().get_params(ctx))
         chosen = _options(ctx.meta.get(_HELPING))
-        return [*own[:1], *chosen, *own[1:]]
+        return [*own[:1], *chosen, *own[1:-1], *teaching.without_types([*speaking.options()]), *own[-1:]]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Keep the words for help, which is shown before they have been understood."""

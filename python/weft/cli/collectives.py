@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from weft.cli import outputs
+from weft.cli import outputs, speaking
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from weft._core import CollectiveSchedule
 
 _NEAR = 0.99
@@ -68,6 +70,7 @@ def compile(
     method: str,
     output: Path | None,
     force: bool,
+    shown: outputs.Format,
 ) -> None:
     """Compile a collective, print its figures, write it where that is asked for."""
     from weft import units
@@ -83,8 +86,11 @@ def compile(
         ).schedule
 
     schedule = compiled(method)
-    _summary(schedule)
-    if method == "auto" and schedule.efficiency < _NEAR:
+    plainly = outputs.show_plainly(_figures(schedule), shown)
+    says = not plainly and not speaking.is_quiet()
+    if says:
+        _summary(schedule)
+    if says and method == "auto" and schedule.efficiency < _NEAR:
         others = compiled("throughput")
         typer.echo(
             f"  --method throughput {others.efficiency:.2%} of the certified optimum for long buffers; this one "
@@ -92,7 +98,7 @@ def compile(
         )
     if output is not None:
         deliver(collectives.content(schedule), output)
-        typer.echo(f"written to {output}")
+        typer.echo(f"written to {output}", err=plainly)
 
 
 def _group(nodes: str) -> list[int]:
@@ -100,6 +106,20 @@ def _group(nodes: str) -> list[int]:
 
     # In the order in which they are named: it is that of the ranks.
     return [node for part in nodes.split(",") for node in parse(part, "nodes", "one")]
+
+
+def _figures(schedule: CollectiveSchedule) -> pl.DataFrame:
+    """The figures of a schedule in one row, for other tools; seconds and bytes a second."""
+    import polars as pl
+
+    optimum = schedule.bytes / schedule.bound_seconds
+    row = {
+        "collective": schedule.collective, "root": schedule.root, "machine": schedule.machine,
+        "ranks": schedule.ranks, "bytes": schedule.bytes, "trees": schedule.trees,
+        "seconds": schedule.predicted_seconds, "least_seconds": schedule.bound_seconds,
+        "bandwidth": optimum * schedule.efficiency, "largest_bandwidth": optimum,
+    }  # fmt: skip
+    return pl.DataFrame([row])
 
 
 def _summary(schedule: CollectiveSchedule) -> None:

@@ -27,7 +27,7 @@ weft compare monday.csv tuesday.csv --format csv  # two runs, for other tools; o
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(cls=teaching.command(_EXAMPLES), no_args_is_help=True)(compare)
+    app.command(cls=teaching.command(_EXAMPLES, long=True), no_args_is_help=True)(compare)
 
 
 def compare(

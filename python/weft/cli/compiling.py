@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli import collectives, errors, outputs, teaching
+from weft.cli import collectives, errors, outputs, speaking, teaching
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from weft._core import Schedule
     from weft.journal import Journal
 
@@ -70,8 +72,8 @@ class Shown(enum.StrEnum):
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command(cls=teaching.command(_COMPILE_EXAMPLES))(compile)
-    app.command(cls=teaching.command(_VERIFY_EXAMPLES))(verify)
+    app.command(cls=teaching.command(_COMPILE_EXAMPLES, long=True))(compile)
+    app.command(cls=teaching.command(_VERIFY_EXAMPLES, long=True))(verify)
     app.command(cls=teaching.command(_SHOW_EXAMPLES))(show)
 
 
@@ -132,7 +134,7 @@ def compile(
         bool, typer.Option("--place/--identity", help="Place parts near each other, or part i on node i.")
     ] = True,
     patterns: Annotated[bool, typer.Option("--patterns", help="List the named patterns.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+    shown: outputs.Shown = outputs.Format.TABLE,
 ) -> None:
     """Compile a connection set: divide it into phases, route it, time it, and say what nobody can do better than.
 
@@ -151,7 +153,7 @@ def compile(
     from weft.files import deliver
 
     if patterns:
-        _show_patterns()
+        _show_patterns(shown)
         return
     if pattern is None:
         raise UsageError("expected a pattern: a name (weft compile --patterns lists them) or a file")
@@ -164,7 +166,7 @@ def compile(
             "--partition": partition, "--exchange": exchange, "--resume": resume or None,
         }  # fmt: skip
         collectives.refuse(pattern, [name for name, value in of_patterns.items() if value is not None])
-        collectives.compile(pattern, on, bytes, nodes, root, element, method.value, output, force)
+        collectives.compile(pattern, on, bytes, nodes, root, element, method.value, output, force, shown)
         return
     outputs.check_choice(resume, force)
     outputs.check(output, (".json",), force=force)
@@ -180,7 +182,7 @@ def compile(
         "settings": [None if value is None else str(value) for value in settings],
     }  # fmt: skip
     with outputs.journal(output, request, resume=resume, force=force) as journal:
-        with _Status(quiet) as status:
+        with _Status() as status:
             schedule, interrupted = compile_connections(
                 connections, machine, *settings, status.tell, *_candidates(journal)
             )  # fmt: skip
@@ -190,9 +192,10 @@ def compile(
         if journal is not None and output is not None:
             deliver(compiling.content(schedule), output)
             journal.finish()
-    _summary(schedule, len(connections))
+    if not outputs.show_plainly(_figures(schedule, len(connections)), shown):
+        _summary(schedule, len(connections))
     if output is not None:
-        typer.echo(f"written to {output}")
+        typer.echo(f"written to {output}", err=shown is not outputs.Format.TABLE)
     if interrupted:
         kept = f"is in {output}; --force looks for a better one" if output else "is above; nothing was written (no -o)"
         typer.echo(f"interrupted: the best schedule so far {kept}", err=True)
@@ -210,11 +213,11 @@ def _candidates(journal: Journal | None) -> tuple[str | None, Callable[[str], ob
 class _Status:
     """What the compiler does, on standard error; nothing where that is no terminal."""
 
-    def __init__(self, quiet: bool) -> None:
+    def __init__(self) -> None:
         from rich.console import Console
 
         console = Console(stderr=True)
-        self._status = None if quiet or not console.is_terminal else console.status("compiling")
+        self._status = console.status("compiling") if speaking.shows_progress(console.is_terminal) else None
 
     def __enter__(self) -> _Status:
         if self._status is not None:
@@ -226,21 +229,24 @@ class _Status:
             self._status.stop()
 
     def tell(self, doing: str, spent: float, phases: int | None, seconds: float | None) -> None:
-        if self._status is None:
-            return
         from weft import units
 
         best = "" if phases is None or seconds is None else f"; best so far {phases} phases, {units.seconds(seconds)}"
-        self._status.update(f"{doing} ({spent:.0%} of the effort{best}); Ctrl-C keeps the best")
+        speaking.log.info("%s (%s of the effort%s)", doing, f"{spent:.0%}", best)
+        if self._status is not None:
+            self._status.update(f"{doing} ({spent:.0%} of the effort{best}); Ctrl-C keeps the best")
 
 
-def _show_patterns() -> None:
+def _show_patterns(shown: outputs.Format) -> None:
+    import polars as pl
     from rich import box
     from rich.table import Table
 
     from weft.cli.printing import show as show_whole
     from weft.conset import patterns as known
 
+    if outputs.show_plainly(pl.DataFrame(known.summaries()), shown):
+        return
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("name", style="cyan")
     table.add_column("what it is")
@@ -249,11 +255,29 @@ def _show_patterns() -> None:
     show_whole(table)
 
 
+def _figures(schedule: Schedule, connections: int) -> pl.DataFrame:
+    """The figures of a schedule in one row, for other tools; seconds."""
+    import polars as pl
+
+    def bound(unit: str) -> float | None:
+        return max((value for _, value, of in schedule.lower_bounds if of == unit), default=None)
+
+    row = {
+        "pattern": schedule.pattern, "machine": schedule.machine, "connections": connections,
+        "phases": schedule.phases, "least_phases": bound("phases"), "seconds": schedule.predicted_seconds,
+        "least_seconds": bound("s"), "message_seconds": schedule.message_seconds, "faster": schedule.faster,
+        "link_load_sum": schedule.link_load_sum,
+    }  # fmt: skip
+    return pl.DataFrame([row])
+
+
 def _summary(schedule: Schedule, connections: int) -> None:
     """The figures of a schedule, each beside its lower bounds."""
     from weft import units
     from weft.inputs import quoted
 
+    if speaking.is_quiet():
+        return
     typer.echo(f"{quoted(schedule.pattern)} on {schedule.machine}: {connections:,} connections")
     phases, seconds = str(schedule.phases), units.seconds(schedule.predicted_seconds)
     if "phases" in schedule.optimal:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import enum
+import contextlib
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,8 +13,6 @@ import typer
 from weft.cli import outputs, teaching
 
 if TYPE_CHECKING:
-    from rich.status import Status
-
     from weft.estimation import Estimate, MeasuredCosts
 
 _EXAMPLES = """
@@ -30,18 +29,10 @@ weft estimate FILE.py --costs node17.toml
 """
 
 
-class Format(enum.StrEnum):
-    """How an estimate is shown."""
-
-    TABLE = "table"
-    CSV = "csv"
-    JSON = "json"
-
-
 def add_to(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command(cls=teaching.command(_EXAMPLES), no_args_is_help=True)(estimate)
-    app.command(cls=teaching.command(_CALIBRATE_EXAMPLES))(calibrate)
+    app.command(cls=teaching.command(_EXAMPLES, long=True), no_args_is_help=True)(estimate)
+    app.command(cls=teaching.command(_CALIBRATE_EXAMPLES, long=True))(calibrate)
 
 
 def words_for(size: int | None, words: list[str] | None) -> list[str]:
@@ -49,7 +40,7 @@ def words_for(size: int | None, words: list[str] | None) -> list[str]:
     return [*(["--size", str(size)] if size is not None else []), *(words or [])]
 
 
-File = Annotated[Path, typer.Argument(metavar="FILE.py", help="A program with parallel variables (weft.VPSet).")]
+File = Annotated[Path, typer.Argument(metavar="FILE.py", help="A program with parallel variables (weft.pvar.VPSet).")]
 Words = Annotated[list[str] | None, typer.Argument(metavar="[-- WORDS]", help="The program's own words.")]
 On = Annotated[
     str, typer.Option("--on", help="here, cm2-8k, or a machine file with costs of data-parallel operations.")
@@ -66,7 +57,7 @@ def estimate(
     on: On = "here",
     size: Size = None,
     costs: CostsFile = None,
-    shown: Annotated[Format, typer.Option("--format", help="How it is shown.")] = Format.TABLE,
+    shown: outputs.Shown = outputs.Format.TABLE,
 ) -> None:
     """Estimate what a program takes on a machine, from the operations that it makes.
 
@@ -77,9 +68,9 @@ def estimate(
 
     with running(file):
         estimated = estimate_program(file, on, arguments=words_for(size, words), costs=costs)
-    if shown is Format.CSV:
+    if shown is outputs.Format.CSV:
         sys.stdout.write(estimated.table().write_csv())
-    elif shown is Format.JSON:
+    elif shown is outputs.Format.JSON:
         sys.stdout.write(_json(estimated))
     else:
         _show(estimated)
@@ -88,11 +79,14 @@ def estimate(
         typer.echo(f"note: {note}", err=True)
 
 
-def running(file: Path) -> Status:
+@contextlib.contextmanager
+def running(file: Path) -> Iterator[None]:
     """A sign of life while the program runs, on a terminal."""
-    from rich.console import Console
+    from weft.cli.progress import status
 
-    return Console(stderr=True).status(f"running {file.name} for its operations")
+    with status() as tell:
+        tell(f"running {file.name} for its operations")
+        yield
 
 
 def _json(estimated: Estimate) -> str:

@@ -12,7 +12,7 @@ from weft.cli import outputs, teaching
 
 _EXAMPLES = """
 weft export schedule.json -o algorithm.xml  # for MSCCL: an all-to-all, of one chunk a connection
-weft export schedule.json --as plain -o steps.json  # what every node sends and receives, step by step
+weft export schedule.json --format plain -o steps.json  # what every node sends and receives, step by step
 """
 
 
@@ -30,9 +30,10 @@ def add_to(app: typer.Typer) -> None:
 
 def export(
     schedule: Annotated[Path, typer.Argument(help="A schedule, as [bold]weft compile -o[/] writes it.")],
-    shape: Annotated[Shape, typer.Option("--as", help="XML of MSCCL, or plain JSON.")] = Shape.MSCCL,
+    shape: Annotated[Shape, typer.Option("--format", help="XML of MSCCL, or plain JSON.")] = Shape.MSCCL,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write it to this file.")] = None,
     force: outputs.Replace = False,
+    before: Annotated[Shape | None, typer.Option("--as", help="What --format was called.", hidden=True)] = None,
 ) -> None:
     """Write a schedule for other runtimes. It is verified first.
 
@@ -43,6 +44,7 @@ def export(
     from weft.conset.compiling import read
 
     outputs.check(output, (), force=force)
+    shape = before or shape
     text = exporting.export(read(schedule), shape=shape.value, path=output, force=force)
     if output is None:
         typer.echo(text, nl=False)

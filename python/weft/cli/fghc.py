@@ -44,8 +44,8 @@ def add_to(app: typer.Typer) -> None:
     )
     group.command(cls=teaching.command(_EXAMPLES))(check)
     group.command(cls=teaching.command(_EXAMPLES))(explain)
-    group.command(cls=teaching.command(_EXAMPLES))(fghc_running.run)
-    group.command(cls=teaching.command(_EXAMPLES))(fghc_advising.advise)
+    group.command(cls=teaching.command(_EXAMPLES, long=True))(fghc_running.run)
+    group.command(cls=teaching.command(_EXAMPLES, long=True))(fghc_advising.advise)
     app.add_typer(group, name="fghc")
 
 

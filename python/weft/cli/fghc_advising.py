@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import json
 import re
 from pathlib import Path
@@ -15,6 +16,13 @@ if TYPE_CHECKING:
     from weft.fghc.advising import Advice, Standing
 
 _SHOWN_SITES = 10
+
+
+class Format(enum.StrEnum):
+    """How advice is shown: it is no table, but a few."""
+
+    TABLE = "table"
+    JSON = "json"
 
 
 def advise(
@@ -40,11 +48,12 @@ def advise(
     enlarge: Annotated[
         bool, typer.Option("--enlarge", help="With more PEs than nodes, simulate a larger machine of the same parts.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    shown: Annotated[Format, typer.Option("--format", help="For people, or all of it as JSON.")] = Format.TABLE,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write what was counted as samples: .csv or .parquet.")
     ] = None,
     force: outputs.Replace = False,
+    as_json: Annotated[bool, typer.Option("--json", help="What --format json was called.", hidden=True)] = False,
 ) -> None:
     """Say how much a program may communicate, what in it sends most, and which grain is best.
 
@@ -73,7 +82,10 @@ def advise(
 
         deliver(samples.content(table(standing.run for standing in advice.standings), output), output)
         typer.echo(f"samples: {output}", err=True)
-    typer.echo(json.dumps(_plain(advice), indent=2)) if as_json else _show(advice)
+    if as_json or shown is Format.JSON:
+        typer.echo(json.dumps(_plain(advice), indent=2))
+    else:
+        _show(advice)
 
 
 def _share(text: str) -> float:

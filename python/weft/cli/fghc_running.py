@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import enum
 import json
 import signal
 from pathlib import Path
@@ -20,14 +19,6 @@ _SHOWN_WAITING = 20
 _FACTORS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
-class Statistics(enum.StrEnum):
-    """How counters are shown."""
-
-    TABLE = "table"
-    CSV = "csv"
-    JSON = "json"
-
-
 def run(
     files: Annotated[list[Path], typer.Argument(help="Files with modules; a goal without a module means the first.")],
     goal: Annotated[str, typer.Option(help="The goal to run; values of its variables are shown at the end.")] = "main",
@@ -38,7 +29,7 @@ def run(
         ),
     ] = None,
     stats: Annotated[
-        Statistics | None, typer.Option(help="Show what was counted on each PE and in all, and the elapsed time.")
+        outputs.Format | None, typer.Option(help="Show what was counted on each PE and in all, and the elapsed time.")
     ] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, help="Take goals in a random order: a program must not depend on it.")
@@ -200,12 +191,12 @@ def _rows(done: Run) -> list[dict[str, object]]:
     return [*rows, {"pe": "total", **total}]
 
 
-def _show(done: Run, shown: Statistics) -> None:
+def _show(done: Run, shown: outputs.Format) -> None:
     rows = _rows(done)
-    if shown is Statistics.JSON:
+    if shown is outputs.Format.JSON:
         typer.echo(json.dumps({"pes": rows[:-1], "total": rows[-1], "elapsed_s": done.seconds}))
         return
-    if shown is Statistics.CSV:
+    if shown is outputs.Format.CSV:
         typer.echo(",".join([*rows[0], "elapsed_s"]))
         for row in rows:
             typer.echo(",".join(str(value) for value in [*row.values(), done.seconds]))

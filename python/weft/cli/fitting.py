@@ -22,7 +22,7 @@ weft fit all.csv --machine ipsc860 --source published  # one machine of a table 
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(cls=teaching.command(_EXAMPLES), no_args_is_help=True)(fit)
+    app.command(cls=teaching.command(_EXAMPLES, long=True), no_args_is_help=True)(fit)
 
 
 def fit(
@@ -80,12 +80,11 @@ def _refuse_unknown(fitted: Fit) -> None:
 def show(fitted: Fit) -> None:
     """The pieces with intervals, the residuals in one line, and what could not be determined."""
     from rich import box
-    from rich.console import Console
     from rich.table import Table
 
     from weft import units
+    from weft.cli.printing import show as show_whole
 
-    console = Console(highlight=False)
     table = Table(
         box=box.SIMPLE_HEAD, pad_edge=False, title=f"{fitted.machine} ({fitted.source})", title_justify="left"
     )
@@ -102,15 +101,15 @@ def show(fitted: Fit) -> None:
             units.seconds(row["hop_time"]),
             units.length(row["half_bandwidth"]),
         )
-    console.print(table)
+    show_whole(table)
     errors = fitted.residuals["error"].abs()
     worst = fitted.residuals.row(int(errors.arg_max() or 0), named=True)
-    console.print(
+    show_whole(
         f"errors of the fit: median {units.share(float(errors.median() or 0))}, "  # type: ignore[arg-type]
         f"worst {units.share(abs(worst['error']))} ({worst['benchmark']}, {units.length(worst['bytes'])})"
     )
     for note in fitted.notes:
-        console.print(f"[dim]note:[/] {note}")
+        show_whole(f"[dim]note:[/] {note}")
 
 
 def _with_interval(row: dict[str, float | None], name: str, shown: object) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weft.cli import faults, outputs, teaching
+from weft.cli import faults, outputs, speaking, teaching
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,7 +44,7 @@ class Each(enum.StrEnum):
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(cls=teaching.command(_EXAMPLES))(health)
+    app.command(cls=teaching.command(_EXAMPLES, long=True))(health)
 
 
 def health(
@@ -87,7 +87,6 @@ def health(
     shown: Annotated[Format, typer.Option("--format", help="What goes to standard output.")] = Format.TABLE,
     seed: Annotated[int, typer.Option(min=0, help="Of the rounds and of noise, with a described machine.")] = 0,
     force: outputs.Replace = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar, no heat map.")] = False,
 ) -> None:
     """Measure every pair of nodes, and name the nodes, links and pairs that are slow.
 
@@ -116,11 +115,11 @@ def health(
     if samples_file is not None:
         times, name = _read(samples_file, each), str(samples_file)
     elif on != "here":
-        times, expected, machine, samples = _simulated(on, ranks, fault, plan, seed, quiet)
+        times, expected, machine, samples = _simulated(on, ranks, fault, plan, seed)
         name = machine.name
         _write(samples, output)
     else:
-        measured = _here(ranks, hosts, plan, output, each, quiet)
+        measured = _here(ranks, hosts, plan, output, each)
         if measured is None:
             return
         (times, lost), name = measured, "here"
@@ -130,7 +129,7 @@ def health(
     diagnosis = diagnose(times, expected=expected, machine=machine, threshold=threshold, lost=lost, origin=origin)
     if watch is not None:
         _watch(diagnosis, name, watch, threshold)
-    _deliver(diagnosis, name, html, shown, quiet)
+    _deliver(diagnosis, name, html, shown)
 
 
 def _read(path: Path, each: Each) -> PairTimes:
@@ -141,21 +140,21 @@ def _read(path: Path, each: Each) -> PairTimes:
 
 
 def _simulated(
-    on: str, ranks: int | None, planted: list[str] | None, plan: Plan, seed: int, quiet: bool
+    on: str, ranks: int | None, planted: list[str] | None, plan: Plan, seed: int
 ) -> tuple[PairTimes, PairTimes, Machine, pl.DataFrame]:
     """Measured with faults, expected without them, the machine, and what was measured as samples."""
     from weft.cli.progress import Bar
     from weft.health.running import samples_of, simulate
 
     described, degraded = faults.degraded(on, None), faults.degraded(on, planted)
-    with Bar(f"simulating {on}", quiet) as bar:
+    with Bar(f"simulating {on}") as bar:
         times, _ = simulate(degraded, ranks, plan, seed=seed, progress=bar)
         expected, _ = simulate(described, ranks, plan, seed=seed) if planted else (times, 0.0)
     return times, expected, described, samples_of(times, described.name)
 
 
 def _here(
-    ranks: int | None, hosts: str | None, plan: Plan, output: Path | None, each: Each, quiet: bool
+    ranks: int | None, hosts: str | None, plan: Plan, output: Path | None, each: Each
 ) -> tuple[PairTimes, list[tuple[str, str]]] | None:
     """What was measured here, and the hosts that were lost; None on ranks that say nothing."""
     from weft._core import RunError
@@ -164,7 +163,7 @@ def _here(
     from weft.health.running import measure
     from weft.launch.environment import launcher
 
-    with Bar("measuring all pairs", quiet or launcher() is not None) as bar:
+    with Bar("measuring all pairs", shown=launcher() is None) as bar:
         measurement, lost = measure(plan, ranks, hosts.split(",") if hosts else None, bar)
     if not measurement.writes:
         return None
@@ -201,7 +200,7 @@ def _watch(diagnosis: Diagnosis, name: str, history: Path, threshold: float) -> 
         outputs.note(f"{checks} checks in {history}; changes are told from {watch.MIN_CHECKS} on")
 
 
-def _deliver(diagnosis: Diagnosis, name: str, html: Path | None, shown: Format, quiet: bool) -> None:
+def _deliver(diagnosis: Diagnosis, name: str, html: Path | None, shown: Format) -> None:
     from weft.files import deliver
     from weft.health import tables
     from weft.health.diagnosis import Verdict
@@ -217,12 +216,12 @@ def _deliver(diagnosis: Diagnosis, name: str, html: Path | None, shown: Format, 
         case Format.PROMETHEUS:
             typer.echo(tables.to_prometheus(diagnosis, name), nl=False)
         case Format.TABLE:
-            _show(diagnosis, quiet)
+            _show(diagnosis)
     if diagnosis.verdict is not Verdict.HEALTHY:
         raise typer.Exit(int(diagnosis.verdict))
 
 
-def _show(diagnosis: Diagnosis, quiet: bool) -> None:
+def _show(diagnosis: Diagnosis) -> None:
     """The summary, then who is slow by shades."""
     from rich.console import Console
     from rich.text import Text
@@ -236,6 +235,6 @@ def _show(diagnosis: Diagnosis, quiet: bool) -> None:
         console.print(Text(f"  {line}"))
     for note in diagnosis.notes:
         console.print(Text(f"  note: {note}", style="dim"))
-    shades = "" if quiet else tables.heat_map(diagnosis)
+    shades = "" if speaking.is_quiet() else tables.heat_map(diagnosis)
     if shades:
         console.print(Text(shades))

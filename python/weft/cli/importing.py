@@ -58,10 +58,10 @@ def _show(table: object) -> None:
     """How much of what was read."""
     import polars as pl
     from rich import box
-    from rich.console import Console
     from rich.table import Table
 
     from weft import units
+    from weft.cli.printing import show
 
     assert isinstance(table, pl.DataFrame)
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -78,4 +78,4 @@ def _show(table: object) -> None:
             units.seconds(part["seconds"].min()),  # type: ignore[arg-type]
             units.seconds(part["seconds"].max()),  # type: ignore[arg-type]
         )
-    Console(highlight=False).print(shown)
+    show(shown)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli import teaching
+from weft.cli import outputs, teaching
 
 if TYPE_CHECKING:
     import polars as pl
@@ -40,30 +40,41 @@ def add_to(app: typer.Typer) -> None:
     app.add_typer(group, name="machines")
 
 
-def machines(context: typer.Context) -> None:
+def machines(context: typer.Context, shown: outputs.Shown = outputs.Format.TABLE) -> None:
     """The catalogue of machines: hypercubes of 1987-1991 and machines of today."""
     if context.invoked_subcommand is not None:
+        return
+    listed = _listed()
+    if outputs.show_plainly(listed, shown):
         return
     from rich import box
     from rich.table import Table
 
-    import weft
     from weft.cli.printing import show as show_whole
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("name", style="cyan")
-    table.add_column("machine")
-    table.add_column("year", justify="right")
-    table.add_column("nodes", justify="right")
-    table.add_column("topology")
-    table.add_column("switching")
-    for machine in sorted(weft.machines(), key=lambda m: (_facts(m).get("year", 0), m.name)):
-        facts = _facts(machine)
-        table.add_row(
-            machine.name, machine.title, str(facts.get("year", "")), f"{machine.nodes:,}",
-            str(facts.get("topology", {}).get("kind", "")), _technique(facts),
-        )  # fmt: skip
+    for name in listed.columns:
+        table.add_column(
+            name, style="cyan" if name == "name" else "", justify="right" if name in ("year", "nodes") else "left"
+        )
+    for name, machine, year, nodes, topology, switching in listed.iter_rows():
+        table.add_row(name, machine, str(year or ""), f"{nodes:,}", topology, switching)
     show_whole(table)
+
+
+def _listed() -> pl.DataFrame:
+    """A row a machine, the oldest first."""
+    import polars as pl
+
+    import weft
+
+    rows = []
+    for machine in weft.machines():
+        facts = _facts(machine)
+        topology = str(facts.get("topology", {}).get("kind", ""))
+        rows.append((machine.name, machine.title, facts.get("year"), machine.nodes, topology, _technique(facts)))
+    columns = ["name", "machine", "year", "nodes", "topology", "switching"]
+    return pl.DataFrame(rows, schema=columns, orient="row").sort("year", "name", nulls_last=False)
 
 
 def show(
@@ -82,20 +93,15 @@ def show(
         return
     from rich.console import Console
 
+    from weft.cli.printing import show as show_whole
+
     console = Console(highlight=False)
     facts = _facts(machine)
     console.print(f"[bold]{machine.title}[/] ({machine.name})")
     if "description" in facts:
         console.print(facts["description"], style="dim")
     console.print("Times are in seconds, lengths in bytes.", style="dim")
-    console.print(_figures(facts))
-
-
-class GrainFormat(enum.StrEnum):
-    """How grains are shown."""
-
-    TABLE = "table"
-    CSV = "csv"
+    show_whole(_figures(facts))
 
 
 def grain(
@@ -103,7 +109,7 @@ def grain(
         list[str] | None,
         typer.Argument(help="Files of samples (of this machine, say) and machine files, besides the catalogue."),
     ] = None,
-    shown: Annotated[GrainFormat, typer.Option("--format", help="How it is shown.")] = GrainFormat.TABLE,
+    shown: outputs.Shown = outputs.Format.TABLE,
 ) -> None:
     """Communication against computation: the grain at which messages take 50%, 20% and 5% of the time.
 
@@ -113,9 +119,7 @@ def grain(
     from weft.study.grain import conclusion
 
     grains, notes = conclusion(subjects or [])
-    if shown is GrainFormat.CSV:
-        typer.echo(grains.write_csv(), nl=False)
-    else:
+    if not outputs.show_plainly(grains, shown):
         _show_grains(grains)
     for note in notes:
         typer.echo(note, err=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli import benchmark_options, errors, faults, outputs
+from weft.cli import benchmark_options, errors, faults, outputs, speaking
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,7 +34,6 @@ class Delivery:
 
     output: Path | None
     shown: Format
-    quiet: bool
     resume: bool
     force: bool
 
@@ -68,7 +67,6 @@ def measure(
     trace: Annotated[Path | None, typer.Option(help="Write a timeline (Chrome trace JSON) of a simulated run.")] = None,
     fault: faults.Faults = None,
     seed: Annotated[int, typer.Option(min=0, help="Of a simulated run: one seed, one result.")] = 0,
-    quiet: outputs.Quiet = False,
 ) -> None:
     """Measure benchmarks: on this machine over MPI, or in virtual time on a described one.
 
@@ -93,7 +91,7 @@ def measure(
         raise UsageError("--resume goes on with a file; name it with -o")
     names = resolved(benchmark_options.words(benchmark))
     parameters = parsed(benchmark_options.typed(context))
-    delivery = Delivery(output, shown, quiet, resume, force)
+    delivery = Delivery(output, shown, resume, force)
     is_exchange = exchanges(names, parameters)
     faults.refuse_here(on, fault)
     if on != "here":
@@ -129,7 +127,7 @@ def _simulated(
         raise UsageError("--fault: schedules are made for and carried out on the machine as it is described")
     machine = faults.degraded(on, fault)
     notes: list[str] = []
-    with Bar(f"exchanging {parameters['pattern']}" if is_exchange else f"simulating {on}", delivery.quiet) as bar:
+    with Bar(f"exchanging {parameters['pattern']}" if is_exchange else f"simulating {on}") as bar:
         if is_exchange:
 
             def done(runs: int, of: int) -> None:
@@ -144,10 +142,10 @@ def _simulated(
             samples = simulate_parsed(
                 machine, names, parameters, seed=seed, trace=trace, progress=bar, notes=notes, force=delivery.force
             )
-    _deliver(samples, delivery.output, delivery.shown, delivery.quiet)
+    _deliver(samples, delivery.output, delivery.shown)
     for note in notes:
         outputs.note(note)
-    if trace is not None and not delivery.quiet:
+    if trace is not None and not speaking.is_quiet():
         outputs.note(f"timeline: {trace} (open it at ui.perfetto.dev or chrome://tracing)")
 
 
@@ -172,14 +170,14 @@ def _exchanges_here(
         names, pattern, words, compiler, exchange_ranks(parameters), parameters.get("iterations"), seed, name
     )  # fmt: skip
     with outputs.journal(output, request, resume=delivery.resume, force=delivery.force) as journal:
-        with Bar(f"exchanging {pattern}", delivery.quiet) as bar, terminating_is_interrupting():
+        with Bar(f"exchanging {pattern}") as bar, terminating_is_interrupting():
             bar.launch(0, protocol.launches, protocol.launches)
             measurement = measure_exchanges(
                 names, parameters, protocol, seed=seed, name=name, progress=lambda runs, of: bar.rows(1), before=before,
                 journal=journal,
             )  # fmt: skip
         if not measurement.table.is_empty():
-            _deliver(measurement.table, output, delivery.shown, delivery.quiet)
+            _deliver(measurement.table, output, delivery.shown)
         if journal is not None:
             journal.finish()
     _kept(measurement, output)
@@ -206,18 +204,18 @@ def _here(
     before = samples.read(output) if delivery.resume and first and output is not None and output.exists() else None
     kept = output if first else None
     with outputs.journal(kept, request_of(wanted, name), resume=delivery.resume, force=delivery.force) as journal:
-        with Bar("measuring here", delivery.quiet or job is not None) as bar, terminating_is_interrupting():
+        with Bar("measuring here", shown=job is None) as bar, terminating_is_interrupting():
             measurement = measure_requests(wanted, protocol, name=name, progress=bar, before=before, journal=journal)
         if not measurement.writes:
             return
         if not measurement.table.is_empty():
-            _deliver(measurement.table, output, delivery.shown, delivery.quiet)
+            _deliver(measurement.table, output, delivery.shown)
         if journal is not None:
             journal.finish()
     _conclude(measurement, protocol.half_width, output)
 
 
-def _deliver(table: pl.DataFrame, output: Path | None, shown: Format, quiet: bool) -> None:
+def _deliver(table: pl.DataFrame, output: Path | None, shown: Format) -> None:
     """To the file, if there is one, and to standard output; to both if the file cannot be written.
 
     Raises
@@ -240,7 +238,7 @@ def _deliver(table: pl.DataFrame, output: Path | None, shown: Format, quiet: boo
         printing.write_samples(table, shown.value)
     elif lost is not None and lost.saved is None:
         printing.write_samples(table, "csv")
-    elif not quiet or lost is not None:
+    else:
         printing.show_table(table)
     if lost is not None:
         raise lost

@@ -41,8 +41,6 @@ class Format(enum.StrEnum):
 
 Shown = Annotated[Format, typer.Option("--format", help="For people, or every row with all columns, as CSV or JSON.")]
 
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar, no table.")]
-
 NOTHING_MEASURED = "nothing was measured yet, and nothing was written; run it again"
 """What is kept of a measurement that was interrupted before its first launch ended."""
 

@@ -6,12 +6,17 @@ from rich.console import Console, RenderableType
 from rich.measure import Measurement
 from rich.table import Table
 
+from weft.cli import speaking
+
 
 def show(renderable: RenderableType) -> None:
     """Print a table as wide as the terminal, where words can be broken over lines for that; else as wide as it must be.
 
-    A line that a narrow terminal breaks says more than a number cut off. What is no terminal has a line for each row.
+    Nothing where the command is to be quiet. A line that a narrow terminal breaks says more than a number cut off. What
+    is no terminal has a line for each row.
     """
+    if speaking.is_quiet():
+        return
     console = Console(highlight=False)
     is_table = isinstance(renderable, Table)
     if isinstance(renderable, Table) and console.is_terminal:

@@ -9,6 +9,8 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from weft.cli import speaking
+
 
 class Bar:
     """A bar for a measurement, on standard error, gone when it is done; nothing where that is no terminal.
@@ -17,11 +19,11 @@ class Bar:
     ----------
     title
         What is done.
-    quiet
-        Whether to show nothing at all.
+    shown
+        Whether there is a bar at all; `--quiet` and `--verbose` leave it out too.
     """
 
-    def __init__(self, title: str, quiet: bool = False) -> None:
+    def __init__(self, title: str, shown: bool = True) -> None:
         console = Console(stderr=True)
         self._progress = Progress(
             TextColumn("{task.description}"),
@@ -34,7 +36,7 @@ class Bar:
             TextColumn("left"),
             console=console,
             transient=True,
-            disable=quiet or not console.is_terminal,
+            disable=not (shown and speaking.shows_progress(console.is_terminal)),
         )
         self._title = title
         self._task = self._progress.add_task(title, total=None)
@@ -51,6 +53,7 @@ class Bar:
 
     def launch(self, number: int, points: int, remaining: int) -> None:
         """A launch begins."""
+        speaking.log.info("%s, launch %d: %d points of %d remain", self._title, number + 1, remaining, points)
         self._progress.update(
             self._task, total=self._done + remaining, description=f"{self._title}, launch {number + 1}"
         )
@@ -62,6 +65,7 @@ class Bar:
 
     def title(self, title: str) -> None:
         """What is done from now on, counted from the start."""
+        speaking.log.info("%s", title)
         self._title, self._done = title, 0
         self._progress.reset(self._task, description=title, total=None)
 
@@ -70,8 +74,8 @@ class Bar:
 def status() -> Iterator[Callable[[str], None]]:
     """A line on standard error that says what is being done, gone at the end; nothing where that is no terminal."""
     console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda text: None
+    if not speaking.shows_progress(console.is_terminal):
+        yield lambda text: speaking.log.info("%s", text)
         return
     with console.status("") as shown:
         yield shown.update

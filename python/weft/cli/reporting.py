@@ -17,7 +17,7 @@ weft report here.csv old.csv --machine ipsc860 -o report.html  # several files, 
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(cls=teaching.command(_EXAMPLES), no_args_is_help=True)(report)
+    app.command(cls=teaching.command(_EXAMPLES, long=True), no_args_is_help=True)(report)
 
 
 def report(

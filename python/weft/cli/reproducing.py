@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weft.cli import errors, outputs, teaching
+from weft.cli import errors, outputs, speaking, teaching
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,7 +38,7 @@ def _sections() -> dict[str, list[tuple[str, str]]]:
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(cls=teaching.command(_EXAMPLES, _sections))(reproduce)
+    app.command(cls=teaching.command(_EXAMPLES, _sections, long=True))(reproduce)
 
 
 def reproduce(
@@ -63,7 +63,6 @@ def reproduce(
     ] = False,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write every cell to this .csv file.")] = None,
     force: outputs.Replace = False,
-    quiet: outputs.Quiet = False,
 ) -> None:
     """Run published studies on the simulated machines: published figures, ours, relative errors.
 
@@ -75,7 +74,7 @@ def reproduce(
     from weft._core import UsageError
     from weft.cli.progress import status
     from weft.study import paper_pages
-    from weft.study.reproducing import reproduction
+    from weft.study.reproducing import reproduce
 
     if paper is None and (table is not None or figure is not None or here is not None or measure):
         raise UsageError("--table, --figure, --here and --measure are of one paper: name it, as in the examples")
@@ -87,8 +86,8 @@ def reproduce(
         paper_pages.check_plot()
     measured = _here(papers[0], here, measure)
     with status() as tell:
-        reproduced = [reproduction(name, table, figure, here=measured, progress=tell) for name in papers]
-    _print(reproduced, shown, paper is None, plot, quiet)
+        reproduced = [reproduce(name, table, figure, here=measured, progress=tell) for name in papers]
+    _print(reproduced, shown, paper is None, plot)
     if output is not None:
         _write_cells(reproduced, output)
     if html is not None:
@@ -97,13 +96,13 @@ def reproduce(
     _conclude(paper_pages.overview(reproduced))
 
 
-def _print(reproduced: list[Reproduction], shown: outputs.Format, is_overview: bool, plot: bool, quiet: bool) -> None:
+def _print(reproduced: list[Reproduction], shown: outputs.Format, is_overview: bool, plot: bool) -> None:
     from weft.papers import render
     from weft.papers.rendering import render_gates
     from weft.study import paper_pages
 
     rows = paper_pages.overview(reproduced) if is_overview else reproduced[0].cells()
-    if outputs.show_plainly(rows, shown) or quiet:
+    if outputs.show_plainly(rows, shown) or speaking.is_quiet():
         return
     from rich.console import Console
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weft.cli import errors, teaching
+from weft.cli import errors, speaking, teaching
+
+if TYPE_CHECKING:
+    from weft.hosting.run import HostedRun
 
 _EXAMPLES = """
 weft run --on ipsc860 -n 64 program.py  # a script with mpi4py on 64 nodes of an iPSC/860
@@ -23,7 +26,7 @@ weft run --on here -n 2 ./program  # on real MPI, on this machine: nothing is re
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
     settings = {"allow_interspersed_args": False, "ignore_unknown_options": True}
-    app.command(cls=teaching.command(_EXAMPLES), no_args_is_help=True, context_settings=settings)(run)
+    app.command(cls=teaching.command(_EXAMPLES, long=True), no_args_is_help=True, context_settings=settings)(run)
 
 
 def run(
@@ -52,7 +55,6 @@ def run(
     the machine; when the last rank has finished, the makespan is told on standard error. The exit code is the
     program's. A deadlock names each rank's call, and the line of a script.
     """
-    from weft import units
     from weft._core import UsageError
     from weft.hosting.run import HostedError
     from weft.hosting.run import run as run_program
@@ -64,14 +66,22 @@ def run(
     except HostedError as error:
         errors.say(str(error))
         raise typer.Exit(error.code) from None
+    if not speaking.is_quiet():
+        _tell(outcome, ranks, compute)
+    if outcome.code:
+        raise typer.Exit(outcome.code)
+
+
+def _tell(outcome: HostedRun, ranks: int, compute: float | None) -> None:
+    """How long it took, on standard error: standard output is the program's."""
+    from weft import units
+
     if outcome.messages is None:
         print(f"weft: {ranks} ranks on real MPI: {units.seconds(outcome.makespan)} with their start", file=sys.stderr)
-        raise typer.Exit(outcome.code)
+        return
     counted = "takes no time" if compute is None else f"takes {compute:g} times its processor time here"
     print(
         f"weft: {ranks} ranks on {outcome.machine}: {units.seconds(outcome.makespan)} of virtual time, "
         f"{outcome.messages} messages; computation {counted}",
         file=sys.stderr,
     )
-    if outcome.code:
-        raise typer.Exit(outcome.code)

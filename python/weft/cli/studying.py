@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from weft.cli import outputs, teaching
+from weft.cli import outputs, speaking, teaching
 
 _EXAMPLES = """
 weft study  # under three minutes; then open study/report.html
@@ -26,8 +26,8 @@ weft machines grain suite/samples.csv  # what follows for programs
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command(cls=teaching.command(_EXAMPLES))(study)
-    app.command(cls=teaching.command(_SUITE_EXAMPLES))(suite)
+    app.command(cls=teaching.command(_EXAMPLES, long=True))(study)
+    app.command(cls=teaching.command(_SUITE_EXAMPLES, long=True))(suite)
 
 
 def study(
@@ -88,7 +88,7 @@ def _run(output: Path, *, resume: bool, force: bool, quick: bool = False, whole:
         )
         console.print(f"[bold yellow]interrupted[/]: {kept}", soft_wrap=True)
         raise typer.Exit(130)
-    for line in outcome.lines:
+    for line in () if speaking.is_quiet() else outcome.lines:
         console.print(line, soft_wrap=True)
     if outcome.failure is not None:
         raise outcome.failure

@@ -7,6 +7,8 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
+from weft.cli import speaking
+
 Sections = Callable[[], dict[str, list[tuple[str, str]]]]
 """Titled lists of `(name, meaning)`."""
 
@@ -19,12 +21,13 @@ def without_types(parameters: list[Any]) -> list[Any]:
     return parameters
 
 
-def command(examples: str, sections: Sections | None = None) -> type[TyperCommand]:
-    """The class of a command whose help ends with lists and examples."""
+def command(examples: str, sections: Sections | None = None, *, long: bool = False) -> type[TyperCommand]:
+    """The class of a command whose help ends with lists and examples; one that works `long` can be quiet or verbose."""
 
     class Command(TyperCommand):
         def get_params(self, ctx: Any) -> list[Any]:
-            return without_types(super().get_params(ctx))
+            own = super().get_params(ctx)
+            return without_types([*own[:-1], *speaking.options(), *own[-1:]] if long else own)
 
         def format_help(self, ctx: Any, formatter: Any) -> None:
             super().format_help(ctx, formatter)

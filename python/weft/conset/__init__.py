@@ -1,7 +1,7 @@
 """Connection sets: patterns in, schedules out.
 
 >>> import weft
->>> schedule = weft.compile("hypercube", "iwarp64")
+>>> schedule = weft.conset.compile("hypercube", "iwarp64")
 >>> schedule.phases
 2
 >>> schedule.verify()
@@ -9,7 +9,8 @@
 
 from __future__ import annotations
 
+from weft._core import ConnectionSet, Schedule
 from weft.conset.compiling import compile
 from weft.conset.patterns import pattern
 
-__all__ = ["compile", "pattern"]
+__all__ = ["ConnectionSet", "Schedule", "compile", "pattern"]

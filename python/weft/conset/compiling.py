@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import zlib
 from collections.abc import Callable, Sequence
@@ -13,6 +14,8 @@ from weft.conset.patterns import pattern as find_pattern
 
 if TYPE_CHECKING:
     from weft.conset.collectives import Collective
+
+_log = logging.getLogger(__name__)
 
 _MAX_SUMMED = 1 << 21
 
@@ -150,6 +153,7 @@ def compile(
     )
     if words is not None and isinstance(pattern, ConnectionSet):
         connections = connections.with_words(words)
+    _log.info("compile %s for %s: %d connections", connections.name, described.name, len(connections))
     schedule, _ = _core.compile_connections(
         connections,
         described,

@@ -178,11 +178,11 @@ def simulate(
     methods
         `conset`, `messages`, or both.
     pattern
-        A named pattern, a file or a connection set, as for :func:`weft.compile`.
+        A named pattern, a file or a connection set, as for :func:`weft.conset.compile`.
     words
         Words on every connection, one run for each; without any, those of the pattern.
     compiler, effort, channels
-        As for :func:`weft.compile`.
+        As for :func:`weft.conset.compile`.
     seed
         Of the compiler, of random patterns and of random orders.
     trace

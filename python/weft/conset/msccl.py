@@ -111,7 +111,7 @@ def _check_complete(connections: ConnectionSet) -> None:
         raise UsageError(
             f"MSCCL replaces an application's whole all-to-all, and {quoted(connections.name)} lacks {missing} of its "
             f"pairs, from {first[0]} to {first[1]} for one: their data would not arrive; as plain steps it can be "
-            "exported (--as plain)"
+            "exported (--format plain)"
         )
 
 

@@ -1,7 +1,7 @@
 """Arrays divided over ranks: their geometry, shifts of them, and the ghosts around their blocks.
 
 >>> import numpy as np, weft
->>> geometry = weft.Geometry((8, 8))          # over the ranks of this run: here one, under `mpiexec -n 4` four
+>>> geometry = weft.arrays.Geometry((8, 8))          # over the ranks of this run: here one, under `mpiexec -n 4` four
 >>> x = geometry.distribute(np.arange(64.0).reshape(8, 8))
 >>> with geometry.polyshift(shifts=[(1, 0), (-1, 0), (1, 1), (-1, 1)]) as plan:
 ...     north, south, west, east = plan(x)

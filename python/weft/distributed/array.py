@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from weft import _core
 from weft._core import UsageError
-from weft.arrays import refuse_masked
+from weft.array_input import refuse_masked
 from weft.distributed.geometry import Geometry
 
 Halo = int | Sequence[int | Sequence[int]]
@@ -48,7 +48,7 @@ class DistributedArray:
     Examples
     --------
     >>> import weft
-    >>> x = weft.DistributedArray(weft.Geometry((4, 6)), float, halo=1)
+    >>> x = weft.arrays.DistributedArray(weft.arrays.Geometry((4, 6)), float, halo=1)
     >>> x.local[...] = 1.0
     >>> x.local.shape, x.local_with_halo.shape
     ((4, 6), (6, 8))
@@ -131,7 +131,7 @@ class DistributedArray:
     def __weft_stencil__(
         self, stencil: Any, *, out: Any = None, steps: int = 1, threads: int | None = None
     ) -> DistributedArray:
-        """What a stencil of `weft.stencil` gives for this array; see `weft.distributed.DistributedStencilPlan`."""
+        """What a stencil gives for this array; see `weft.distributed.DistributedStencilPlan`."""
         from weft.distributed.stencils import applied
 
         return applied(stencil, self, out=out, steps=steps, threads=threads)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from weft import _core
 from weft._core import Machine, UsageError
-from weft.arrays import refuse_masked
+from weft.array_input import refuse_masked
 from weft.distributed.ranks import Ranks, of_communicator, of_run
 
 if TYPE_CHECKING:
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from weft.stencils import Stencil
 
 Order = Literal["news", "send"]
+
+_Asked = tuple[tuple[int, ...], int, list[float], list[int], list[Any], list[int] | None]
+"""What the blocks are made from: extents, ranks, weights, serial axes, orders, grid."""
 
 
 class Geometry:
@@ -76,23 +79,26 @@ class Geometry:
         grid: Sequence[int] | None = None,
     ) -> None:
         self._ranks: Ranks | None = None
+        self._has_own_communicator = comm is not None
         if ranks is None or comm is not None:
             self._ranks = of_run() if comm is None else of_communicator(comm)
         if self._ranks is not None and ranks not in (None, self._ranks.size):
             raise UsageError(f"ranks is {ranks}, but comm has {self._ranks.size}; leave one of them out")
 
-        def prepare() -> tuple[object, _core.Blocks]:
+        def prepare() -> tuple[_Asked, _core.Blocks]:
             count = self._ranks.size if self._ranks is not None else int(ranks or 0)
             extents = _extents(shape)
             axes = [_axis(axis, len(extents), "serial") for axis in serial]
             orders = [order] * len(extents) if isinstance(order, str) else list(order or ())
             chosen = None if grid is None else [_whole(number, "grid") for number in grid]
-            asked = (extents, count, list(map(float, weights or ())), axes, orders, chosen)
-            blocks = _core.Blocks(*asked)
-            return asked, blocks
+            self._asked = (extents, count, list(map(float, weights or ())), axes, orders, chosen)
+            return self._asked, _core.Blocks(*self._asked)
 
-        self.blocks = self._ranks.agreed("geometry", prepare) if self._ranks is not None else prepare()[1]
-        self.shape = _extents(shape)
+        self._describe(self._ranks.agreed("geometry", prepare) if self._ranks is not None else prepare()[1])
+
+    def _describe(self, blocks: _core.Blocks) -> None:
+        self.blocks = blocks
+        self.shape = self._asked[0]
         self.grid: tuple[int, ...] = tuple(self.blocks.grid)
         """Ranks of each axis."""
         self.block: tuple[int, ...] = tuple(self.blocks.block)
@@ -284,6 +290,16 @@ class Geometry:
 
     def __hash__(self) -> int:
         return hash((self.shape, self.grid, self.order))
+
+    def __getstate__(self) -> _Asked:
+        if self._has_own_communicator:
+            raise UsageError("a geometry over a communicator of mpi4py cannot be pickled: the communicator cannot")
+        return self._asked
+
+    def __setstate__(self, state: _Asked) -> None:
+        # The ranks are those of the run that reads it, and are found when they are needed.
+        self._ranks, self._has_own_communicator, self._asked = None, False, state
+        self._describe(_core.Blocks(*state))
 
     def __repr__(self) -> str:
         return f"<Geometry {self.shape} over {self.grid} ranks in blocks of {self.block}>"

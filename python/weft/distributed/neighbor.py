@@ -1,4 +1,5 @@
-"""`weft.neighbor_alltoallv`: an exchange with neighbours for programs with mpi4py, by whichever strategy is fastest.
+"""`weft.arrays.neighbor_alltoallv`: an exchange with neighbours for programs with mpi4py, by whichever strategy is
+fastest.
 
 MPI's own `Neighbor_alltoallv` prepares its messages anew in every call, sends to its own rank through MPI, and sends a
 message for every edge, also where several edges join the same two ranks. The first call on a communicator measures

@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from weft import _core, units
 from weft._core import UsageError
-from weft.arrays import refuse_masked
+from weft.array_input import refuse_masked
 from weft.distributed import calls
 from weft.distributed.array import DistributedArray, Halo, widths
 from weft.distributed.geometry import Geometry

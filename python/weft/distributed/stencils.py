@@ -37,9 +37,9 @@ class DistributedStencilPlan(Releasable):
     geometry
         That of the arrays, whose axes are right-hand sides (any number), the stencil's grid, and those of a site.
     stencil
-        From `weft.stencil`. A coefficient array is one that every rank has as a whole (of which each uses its part), or
-        a `DistributedArray` whose geometry divides the grid alike. Boundary arrays are whole on every rank. All of them
-        are read at each call, as `weft.stencil` says.
+        From `weft.arrays.stencil`. A coefficient array is one that every rank has as a whole (of which each uses its
+        part), or a `DistributedArray` whose geometry divides the grid alike. Boundary arrays are whole on every rank.
+        All of them are read at each call, as `weft.arrays.stencil` says.
     dtype
         float32, float64, complex64 or complex128.
     halo
@@ -62,8 +62,8 @@ class DistributedStencilPlan(Releasable):
     Examples
     --------
     >>> import numpy as np, weft
-    >>> geometry = weft.Geometry((8, 8))      # over the ranks of this run
-    >>> mean = weft.stencil({(1, 0): 0.25, (-1, 0): 0.25, (0, 1): 0.25, (0, -1): 0.25})
+    >>> geometry = weft.arrays.Geometry((8, 8))      # over the ranks of this run
+    >>> mean = weft.arrays.stencil({(1, 0): 0.25, (-1, 0): 0.25, (0, 1): 0.25, (0, -1): 0.25})
     >>> with geometry.stencil(mean) as plan:
     ...     x = geometry.distribute(np.arange(64.0).reshape(8, 8), halo=plan.halo)
     ...     float(plan(x, steps=3).gather()[3, 3])
@@ -256,7 +256,7 @@ class _Parts:
         steps_per_exchange: int | Machine,
     ) -> None:
         if not isinstance(stencil, Stencil):
-            raise UsageError(f"stencil is a {type(stencil).__name__}; expected what weft.stencil makes")
+            raise UsageError(f"stencil is a {type(stencil).__name__}; expected what weft.arrays.stencil makes")
         self.geometry, self.stencil = geometry, stencil
         self.dtype = dtype_of(dtype)
         self.real = np.dtype(REAL_OF[self.dtype.name])

@@ -144,7 +144,7 @@ def estimate(
     --------
     >>> import weft
     >>> def program():
-    ...     x = weft.VPSet((64, 64)).zeros("float32")
+    ...     x = weft.pvar.VPSet((64, 64)).zeros("float32")
     ...     for _ in range(100):
     ...         x = x + 1
     >>> estimated = weft.estimate(program, "cm2-8k")
@@ -188,7 +188,7 @@ def record(program: Program, arguments: Sequence[str] = (), vp_sets: Iterable[VP
     if not meter.sequence:
         raise UsageError(
             f"{name_of(program)} made no operation on parallel variables that could be counted: "
-            "VP sets are recorded that the program makes itself, with weft.VPSet(…)"
+            "VP sets are recorded that the program makes itself, with weft.pvar.VPSet(…)"
         )
     return counted(meter.sequence, meter.since, meter.reaches)
 

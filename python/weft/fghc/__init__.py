@@ -1,5 +1,13 @@
 """Programs in FGHC, the language of the Multi-PSI (Flat GHC as in KL1): check them, explain them, run them.
 
+>>> import tempfile, weft
+>>> from pathlib import Path
+>>> with tempfile.TemporaryDirectory() as folder:
+...     program = Path(folder) / "sum.fghc"
+...     _ = program.write_text(":- module sum. :- public main/2. main(X, Y) :- true | Y := X + 1.")
+...     weft.fghc.run(program, goal="main(41,Y)").answers
+[('Y', '42')]
+
 `fghc.check("queens.fghc")` tells what is wrong, `fghc.explain("queens.fghc")` how an engine sees the program, and
 `fghc.run("queens.fghc", goal="queens(8,2,S)", pes=2)` runs it and tells what was counted.
 """

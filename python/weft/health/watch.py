@@ -137,7 +137,7 @@ def changes(history: pl.DataFrame, least: float) -> list[Change]:
     >>> str(changes(pl.DataFrame(rows, SCHEMA, orient="row"), 0.05)[0])
     'since 2026-01-07T06:00:00Z messages with node n1 take longer: 1.50 times the time before, at 8 B'
     """
-    require("telling changes over time", "watch")
+    require("telling changes over time", "ruptures")
     listed = []
     for (node, length), rows in history.sort("time").group_by("node", "bytes", maintain_order=True):
         values = np.log(rows["seconds"].to_numpy())

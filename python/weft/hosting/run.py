@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
 import subprocess
@@ -22,6 +23,9 @@ from weft.hosting.library import OPEN_MPI_NAME, open_mpi_path
 from weft.hosting.library import path as library_path
 
 __all__ = ["HostedRun", "run"]
+
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -124,6 +128,7 @@ def run(
     _check(path, described, ranks, compute)
     sort = kind(path)
     library = _check_kind(path, sort, ranks, isolate=isolate)
+    _log.info("run %s on %d ranks of %s", path, ranks, described.name)
     with tempfile.TemporaryDirectory(prefix="weft-run-") as folder:
         report = Path(folder) / "report.json"
         request = {
@@ -214,7 +219,7 @@ def _check_kind(path: Path, sort: Kind, ranks: int, *, isolate: bool) -> Path:
     """Refuse a program that cannot run as what it is; the library that it finds in place of MPI."""
     library = library_path()
     if sort is Kind.SCRIPT:
-        require("running scripts with mpi4py in virtual time", "run")
+        require("running scripts with mpi4py in virtual time", "greenlet", "mpi4py")
     else:
         if not os.access(path, os.X_OK):
             raise UsageError(f"{path} may not be run: `chmod +x` allows it")

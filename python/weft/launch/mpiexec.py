@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import queue
 import shlex
@@ -36,6 +37,8 @@ from weft.launch.rank import ERROR
 
 if TYPE_CHECKING:
     from weft.launch.request import Request
+
+_log = logging.getLogger(__name__)
 
 RANK = (sys.executable, "-P", "-m", "weft.launch.rank")
 
@@ -206,6 +209,7 @@ class Job:
         else:
             # Ranks that wander between cores differ more from launch to launch. Open MPI binds by itself.
             variables.setdefault("HYDRA_BINDING", "core")
+        _log.info("start %s", shlex.join([*words[:-1], "…"]))
         try:
             # A session of its own: Ctrl-C reaches weft alone, which then ends the job in order.
             return subprocess.Popen(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,8 +19,11 @@ from weft.launch.protocol import Progress, Row, Silent
 from weft.launch.request import Request, find, parsed, requests
 from weft.launch.table import table
 from weft.parameters import Numbers, Parameters
+from weft.samples import Samples
 
 __all__ = ["Numbers", "simulate", "simulate_parsed"]
+
+_log = logging.getLogger(__name__)
 
 MAX_RANKS = 64
 """Ranks of a simulated run where nobody says, on a machine with more nodes."""
@@ -35,7 +39,7 @@ def simulate(
     notes: list[str] | None = None,
     force: bool = False,
     **parameters: Unpack[Parameters],
-) -> pl.DataFrame:
+) -> Samples:
     """Run benchmarks on a described machine in virtual time.
 
     Parameters
@@ -62,8 +66,8 @@ def simulate(
 
     Returns
     -------
-    polars.DataFrame
-        Samples with `source` "simulated", or "predicted" where they are priced for a data-parallel machine.
+    Samples
+        A table of polars, with `source` "simulated", or "predicted" where they are priced for a data-parallel machine.
 
     Raises
     ------
@@ -80,8 +84,10 @@ def simulate(
     8.632e-05
     """
     names = [benchmark] if isinstance(benchmark, str) else list(benchmark)
-    return simulate_parsed(
-        machine, names, parsed(parameters), seed=seed, trace=trace, progress=progress, notes=notes, force=force
+    return Samples(
+        simulate_parsed(
+            machine, names, parsed(parameters), seed=seed, trace=trace, progress=progress, notes=notes, force=force
+        )
     )
 
 
@@ -130,6 +136,7 @@ def _run(
     unpriced: list[str] = []
     progress.launch(0, len(wanted), len(wanted))
     for request in wanted:
+        _log.info("%s on %s, %s ranks", request.benchmark, machine.name, request.ranks)
         if request.node:
             if trace is not None:
                 raise UsageError(f"{request.benchmark} is priced, not run: it has no timeline")

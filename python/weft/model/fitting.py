@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
+from weft.model import showing
 from weft.model.curve import Curve, Estimate, FitError
 from weft.model.curves import FittedCurve, fit_curve
 from weft.model.lines import Floats
 from weft.model.points import Points, points_of
 from weft.model.segments import MAX_PIECES
 from weft.samples import DEFAULT_CONFIDENCE, validate
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_log = logging.getLogger(__name__)
 
 BENCHMARKS = ("echo", "echo-self", "echo-host")
 """The benchmarks that are fitted: one-way messages to another node, to oneself and to the host."""
@@ -29,7 +37,7 @@ MEDIANS = "fit of the medians"
 """Of which times a fit is, where nobody chose among launches."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Fit:
     """What a machine's samples say of the cost of its messages.
 
@@ -113,6 +121,27 @@ class Fit:
                 row["half_bandwidth"] = piece.half_bandwidth
                 rows.append(row)
         return pl.DataFrame(rows, schema=_TABLE)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draws the points that were fitted and the curves through them.
+
+        Parameters
+        ----------
+        ax
+            Axes of matplotlib to draw on; default: new ones.
+
+        Raises
+        ------
+        UsageError
+            Where matplotlib is not installed.
+        """
+        return showing.plot_fit(self, ax)
+
+    def _repr_html_(self) -> str:
+        return showing.fit_html(self)
+
+    def __repr__(self) -> str:
+        return showing.fit_line(self)
 
     def to_machine(self, name: str, origin: str, date: str | None = None) -> str:
         """The fit as the text of a machine file. See `weft.model.machine_file.machine_text`."""
@@ -214,6 +243,7 @@ def fit(
     if not 0.0 <= tolerance < 1.0:
         raise FitError(f"a tolerance is a relative error from 0 to below 1, found {tolerance}")
     everything = _chosen(validate(samples), machine, source)
+    _log.info("fit %d samples of %s", len(everything), ", ".join(everything["machine"].unique()))
     is_held_out = pl.col("bytes").is_in(list(held_out))
     chosen, unseen = everything.filter(~is_held_out), everything.filter(is_held_out)
     if chosen.filter(pl.col("benchmark") == "echo").is_empty():

@@ -157,7 +157,7 @@ def check_pages(what: str) -> None:
     UsageError
         With the line that installs it.
     """
-    require(what, "report")
+    require(what, "jinja2")
 
 
 def render(document: Document) -> str:

@@ -2,6 +2,12 @@
 
 `PAPERS` finds a module by name; each has `TABLES` (what it can reproduce) and `reproduce`, which is handed how a
 benchmark is simulated and therefore names no world.
+
+>>> import weft
+>>> sorted(weft.papers.PAPERS)
+['dunigan-1991', 'feldmann-1993', 'george-1994', 'taki-1988', 'wu-shu-1989']
+>>> weft.papers.PAPERS["dunigan-1991"].TABLES[:3]
+('1', '3', '4')
 """
 
 from __future__ import annotations

@@ -6,9 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
+
+from weft.papers import showing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes as MatplotlibAxes
+    from matplotlib.figure import Figure
 
 BLIND, PREDICTED, FITTED, INPUT, MEASURED = "blind", "predicted", "fitted", "input", "measured"
 """What a cell of ours is.
@@ -102,7 +108,7 @@ class Axes:
     bars: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ReproducedTable:
     """One table of a paper.
 
@@ -145,8 +151,31 @@ class ReproducedTable:
         """`table 3`, `figure 9`, `the text`: for sentences and for addresses."""
         return "the text" if self.number == "text" else f"{self.label.lower()} {self.number}"
 
+    def plot(self, ax: MatplotlibAxes | None = None) -> MatplotlibAxes:
+        """Draws a figure of the paper: what was published as marks, ours as lines (bars: beside each other).
 
-@dataclass(frozen=True)
+        Parameters
+        ----------
+        ax
+            Axes of matplotlib to draw on; default: new ones.
+
+        Raises
+        ------
+        UsageError
+            Where matplotlib is not installed.
+        PaperError
+            For a table, which has no axes.
+        """
+        return showing.plot_figure(self, ax)
+
+    def _repr_html_(self) -> str:
+        return showing.table_html(self)
+
+    def __repr__(self) -> str:
+        return f"<weft reproduction of {self.name}: {self.title}, {len(self.cells)} cells>"
+
+
+@dataclass(frozen=True, repr=False)
 class Reproduction:
     """A paper's tables, published and ours.
 
@@ -169,6 +198,29 @@ class Reproduction:
     tables: tuple[ReproducedTable, ...]
     summary: pl.DataFrame
     summary_title: str
+
+    @property
+    def figures(self) -> tuple[ReproducedTable, ...]:
+        """Those of its tables that the paper has as figures, which can be drawn."""
+        return tuple(table for table in self.tables if table.axes is not None)
+
+    def plot(self) -> Figure:
+        """Draws all figures of the paper, each on axes of its own.
+
+        Raises
+        ------
+        UsageError
+            Where matplotlib is not installed.
+        PaperError
+            Where no figure is reproduced.
+        """
+        return showing.plot_reproduction(self)
+
+    def _repr_html_(self) -> str:
+        return showing.reproduction_html(self)
+
+    def __repr__(self) -> str:
+        return showing.reproduction_line(self)
 
     def cells(self) -> pl.DataFrame:
         """All cells of all tables under one another, with the columns `label` and `number` in front."""

@@ -1,14 +1,14 @@
 """Parallel variables: one element on each virtual processor, operated on all at once.
 
 >>> import numpy as np, weft
->>> vp = weft.VPSet((4, 4))
+>>> vp = weft.pvar.VPSet((4, 4))
 >>> row, column = vp.coordinate(0), vp.coordinate(1)
 >>> x = vp.array(np.arange(16.0).reshape(4, 4))
 >>> with vp.where(column == 0):
-...     largest = weft.reduce(abs(x), "max")
+...     largest = weft.pvar.reduce(abs(x), "max")
 >>> largest
 12.0
->>> weft.spread(x, axis=0, index=2)[3, 1], weft.shift(x, 1, axis=1)[0, 3]
+>>> weft.pvar.spread(x, axis=0, index=2)[3, 1], weft.pvar.shift(x, 1, axis=1)[0, 3]
 (9.0, 0.0)
 
 The words are those of the Connection Machine (Wu and Shu 1989, sections 2 and 3): a VP set is a grid of virtual

@@ -179,7 +179,7 @@ def where(condition: ParallelVariable, x: Any, y: Any, /) -> ParallelVariable:
     Examples
     --------
     >>> import numpy as np, weft
-    >>> x = weft.VPSet((4,)).array(np.array([3, 1, 4, 1]))
+    >>> x = weft.pvar.VPSet((4,)).array(np.array([3, 1, 4, 1]))
     >>> where(x > 2, x, 0)
     <ParallelVariable (4,) of int64: [3 0 4 0]>
     """
@@ -197,7 +197,7 @@ def astype(x: ParallelVariable, dtype: Any, /, *, bits: int | None = None) -> Pa
     Examples
     --------
     >>> import numpy as np, weft
-    >>> astype(weft.VPSet((4,)).array(np.array([3, 1, 4, 1])), "float32")
+    >>> astype(weft.pvar.VPSet((4,)).array(np.array([3, 1, 4, 1])), "float32")
     <ParallelVariable (4,) of float32: [3. 1. 4. 1.]>
     """
     return x.astype(dtype, bits=bits)

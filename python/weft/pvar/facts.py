@@ -27,11 +27,11 @@ class Facts:
     ascending
         Whether targets never fall from one sender to the next.
     shift
-        (axis, distance) where a fetch is `weft.shift(x, distance, axis)` on all that are selected; None else.
+        (axis, distance) where a fetch is `weft.pvar.shift(x, distance, axis)` on all that are selected; None else.
     around
         Whether that shift goes around an end.
     line
-        (axis, index) where it is `weft.spread(x, axis, index)`; None else.
+        (axis, index) where it is `weft.pvar.spread(x, axis, index)`; None else.
     """
 
     messages: int

@@ -340,7 +340,7 @@ def metered(*vp_sets: VPSet) -> Iterator[Meter]:
 
     >>> import weft
     >>> with weft.pvar.metered() as meter:
-    ...     vp = weft.VPSet(8)
+    ...     vp = weft.pvar.VPSet(8)
     ...     x = vp.coordinate(0) + 1
     >>> [(record.name, record.bits, record.size) for record in meter.sequence]
     [('add', 32, 8)]

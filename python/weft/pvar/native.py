@@ -132,7 +132,7 @@ class Native(Local):
         return result
 
     def shift(self, data: Array, distance: int, axis: int, boundary: Any) -> Array:
-        """Large arrays by the kernel of `weft.cshift`, which has non-temporal stores."""
+        """Large arrays by the kernel of `weft.arrays.cshift`, which has non-temporal stores."""
         if data.nbytes < LARGE:
             return super().shift(data, distance, axis, boundary)
         from weft.shifts import cshift, eoshift

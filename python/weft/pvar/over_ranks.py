@@ -1,7 +1,7 @@
 """Parallel variables divided over the ranks of a run.
 
-Each rank has a block (`weft.Geometry`) and runs the same program; what is said to the front end is the same on all.
-Shifts are plans of shifts of distributed arrays; the rest is one exchange, or two where something is asked for.
+Each rank has a block (`weft.arrays.Geometry`) and runs the same program; what is said to the front end is the same on
+all. Shifts are plans of shifts of distributed arrays; the rest is one exchange, or two where something is asked for.
 Messages of sends are combined in the order of their senders' addresses, as on one rank.
 """
 

@@ -30,7 +30,7 @@ def spread(x: ParallelVariable, axis: int, index: int) -> ParallelVariable:
     Examples
     --------
     >>> import numpy as np, weft
-    >>> vp = weft.VPSet((2, 2))
+    >>> vp = weft.pvar.VPSet((2, 2))
     >>> spread(vp.array(np.array([[1, 2], [3, 4]])), axis=0, index=1).data
     array([[3, 4],
            [3, 4]])
@@ -84,7 +84,7 @@ def shift(
     Examples
     --------
     >>> import numpy as np, weft
-    >>> vp = weft.VPSet((4,))
+    >>> vp = weft.pvar.VPSet((4,))
     >>> shift(vp.array(np.array([3, 1, 4, 1])), 1, boundary=0)
     <ParallelVariable (4,) of int64: [1 4 1 0]>
     """
@@ -96,7 +96,7 @@ def shift(
     edge = None if boundary == "circular" else _boundary(boundary, x)
     if form == "fetch":
         if into is not None:
-            raise UsageError("shift: into is of the form 'store'; assign what is fetched (y[...] = weft.shift(…))")
+            raise UsageError("shift: into is of the form 'store'; assign what is fetched (y[...] = weft.pvar.shift(…))")
         shifted = ParallelVariable(vp, vp.execution.shift(x.data, distance, axis, edge), x.word)
     elif form == "store":
         shifted = _stored(vp, x, distance, axis, edge, into)
@@ -163,7 +163,7 @@ def scan(
     Examples
     --------
     >>> import numpy as np, weft
-    >>> vp = weft.VPSet((4,))
+    >>> vp = weft.pvar.VPSet((4,))
     >>> scan(vp.array(np.array([3, 1, 4, 1])), "add")
     <ParallelVariable (4,) of int64: [3 4 8 9]>
     """
@@ -231,11 +231,11 @@ def get(x: ParallelVariable, address: Any, *, collisions: Collisions = "many") -
     Examples
     --------
     >>> import numpy as np, weft
-    >>> vp = weft.VPSet((4,))
+    >>> vp = weft.pvar.VPSet((4,))
     >>> x = vp.array(np.array([3, 1, 4, 1]))
     >>> get(x, 3 - vp.address())
     <ParallelVariable (4,) of int64: [1 4 1 3]>
-    >>> pair = weft.VPSet((2,))
+    >>> pair = weft.pvar.VPSet((2,))
     >>> get(x, 2 * pair.address())
     <ParallelVariable (2,) of int64: [3 4]>
     """
@@ -293,10 +293,10 @@ def send(
     Examples
     --------
     >>> import numpy as np, weft
-    >>> vp = weft.VPSet((4,))
+    >>> vp = weft.pvar.VPSet((4,))
     >>> send(vp.array(np.array([3, 1, 4, 1])), vp.address() // 2, combine="add")
     <ParallelVariable (4,) of int64: [4 5 0 0]>
-    >>> sums = send(vp.array(np.array([3, 1, 4, 1])), vp.address() // 2, combine="add", vp=weft.VPSet((2,)))
+    >>> sums = send(vp.array(np.array([3, 1, 4, 1])), vp.address() // 2, combine="add", vp=weft.pvar.VPSet((2,)))
     >>> sums
     <ParallelVariable (2,) of int64: [4 5]>
     """

@@ -25,7 +25,7 @@ def computed(ufunc: np.ufunc, method: str, operands: Sequence[Any], more: Mappin
     """
     if method != "__call__":
         raise UsageError(
-            f"np.{ufunc.__name__}.{method} is not for parallel variables; see weft.reduce, weft.scan and weft.send"
+            f"np.{ufunc.__name__}.{method} is not for parallel variables; see reduce, scan and send of weft.pvar"
         )
     function = _functions().get(ufunc)
     if function is None:

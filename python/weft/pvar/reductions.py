@@ -48,7 +48,7 @@ def reduce(x: ParallelVariable, operator: str, *, axis: int | None = None, initi
     Examples
     --------
     >>> import numpy as np, weft
-    >>> vp = weft.VPSet((2, 2))
+    >>> vp = weft.pvar.VPSet((2, 2))
     >>> x = vp.array(np.array([[3, 1], [4, 1]]))
     >>> reduce(x, "sum")
     9

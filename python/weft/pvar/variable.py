@@ -36,7 +36,7 @@ class ParallelVariable:
     Examples
     --------
     >>> import numpy as np, weft
-    >>> vp = weft.VPSet((4,))
+    >>> vp = weft.pvar.VPSet((4,))
     >>> x = vp.array(np.array([3, 1, 4, 1]))
     >>> x[x > 2] = 0
     >>> x + 1
@@ -317,7 +317,7 @@ class ParallelVariable:
     def __bool__(self) -> NoReturn:
         raise UsageError(
             "a parallel variable is true on some processors and false on others: use vp.where(x), or "
-            "weft.reduce(x, 'or') and weft.reduce(x, 'and')"
+            "weft.pvar.reduce(x, 'or') and weft.pvar.reduce(x, 'and')"
         )
 
     def __repr__(self) -> str:

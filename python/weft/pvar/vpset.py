@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from weft._core import UsageError
-from weft.arrays import refuse_masked
+from weft.array_input import refuse_masked
 from weft.pvar import memory, selections, words
 from weft.pvar.meter import Meter, current
 from weft.pvar.variable import ParallelVariable

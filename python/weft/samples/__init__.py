@@ -24,6 +24,7 @@ from weft.samples.summary import (
     median_interval,
     summarise,
 )
+from weft.samples.table import Samples
 
 __all__ = [
     "COLUMNS",
@@ -34,6 +35,7 @@ __all__ = [
     "Column",
     "Convergence",
     "MedianInterval",
+    "Samples",
     "SamplesError",
     "append",
     "content",

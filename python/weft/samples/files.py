@@ -141,6 +141,8 @@ def append(table: pl.DataFrame, path: str | os.PathLike[str]) -> None:
 
 
 def _suffix(path: Path) -> str:
+    if path.is_dir():
+        raise SamplesError(f"{path} is a folder: name a file in it; the samples of a study are {path / 'samples.csv'}")
     suffix = path.suffix.lower()
     if suffix not in _FORMATS:
         raise SamplesError(

@@ -3,13 +3,13 @@
 >>> import numpy as np
 >>> import weft
 >>> x = np.array([1, 2, 3, 4])
->>> weft.cshift(x, 1, 0)
+>>> weft.arrays.cshift(x, 1, 0)
 array([2, 3, 4, 1])
->>> weft.eoshift(x, -1, 0, boundary=9)
+>>> weft.arrays.eoshift(x, -1, 0, boundary=9)
 array([9, 1, 2, 3])
 
 `by` and the direction are Fortran's: element `i` of the result is element `i + by` of the array. `numpy.roll` goes the
-other way: `numpy.roll(x, 1)` is `weft.cshift(x, -1, 0)`. `axis` counts from 0 as everywhere in Python; Fortran's
+other way: `numpy.roll(x, 1)` is `weft.arrays.cshift(x, -1, 0)`. `axis` counts from 0 as everywhere in Python; Fortran's
 dimension `d` of an array of rank `k` that C code sees in C order is axis `k - d`.
 
 After George, Brickner, Johnsson, "POLYSHIFT Communications Software for the Connection Machine System CM-200",

@@ -29,7 +29,7 @@ class Shift:
     Examples
     --------
     >>> import numpy as np, weft
-    >>> (pushed,) = weft.polyshift(4, int, [Shift(by=-1, axis=0, boundary=9)])(np.arange(4))
+    >>> (pushed,) = weft.arrays.polyshift(4, int, [Shift(by=-1, axis=0, boundary=9)])(np.arange(4))
     >>> pushed
     array([9, 0, 1, 2])
     """

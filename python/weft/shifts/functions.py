@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weft._core import UsageError
-from weft.arrays import own_array
+from weft.array_input import own_array
 from weft.shifts.array_api import namespace, shifted, stored
 from weft.shifts.description import Shift, checked_axis, checked_dtype, constant, is_number, whole_number, within_extent
 from weft.shifts.plan import ShiftPlan, polyshift
+
+_Scalar = TypeVar("_Scalar", bound=np.generic)
+_Array = TypeVar("_Array")
 
 # Plans for the shapes and distances that come again and again; one of a single shift is small.
 _PLANS = 128
 
 
+@overload
+def cshift(x: NDArray[_Scalar], by: int, axis: int, out: NDArray[_Scalar] | None = None) -> NDArray[_Scalar]: ...
+@overload
+def cshift(x: Sequence[Any], by: int, axis: int, out: NDArray[Any] | None = None) -> NDArray[Any]: ...
+@overload
+def cshift(x: _Array, by: int, axis: int, out: _Array | None = None) -> _Array: ...
 def cshift(x: Any, by: int, axis: int, out: Any = None) -> Any:
     """Circular shift: element `i` of the result along `axis` is element `(i + by) mod extent` of `x`.
 
@@ -42,6 +53,16 @@ def cshift(x: Any, by: int, axis: int, out: Any = None) -> Any:
     return _one(x, by, axis, None, out)
 
 
+@overload
+def eoshift(
+    x: NDArray[_Scalar], by: int, axis: int, boundary: Any = 0, out: NDArray[_Scalar] | None = None
+) -> NDArray[_Scalar]: ...
+@overload
+def eoshift(
+    x: Sequence[Any], by: int, axis: int, boundary: Any = 0, out: NDArray[Any] | None = None
+) -> NDArray[Any]: ...
+@overload
+def eoshift(x: _Array, by: int, axis: int, boundary: Any = 0, out: _Array | None = None) -> _Array: ...
 def eoshift(x: Any, by: int, axis: int, boundary: Any = 0, out: Any = None) -> Any:
     """End-off shift: element `i` of the result along `axis` is element `i + by` of `x`, or the boundary where there is
     none.

@@ -11,7 +11,7 @@ import numpy as np
 
 from weft import _core
 from weft._core import UsageError
-from weft.arrays import own_array
+from weft.array_input import own_array
 from weft.shifts.array_api import dtype_name, namespace, shifted, stored
 from weft.shifts.description import (
     Shift,
@@ -55,7 +55,7 @@ def polyshift(
 
 
 class ShiftPlan(_core.ShiftPlan):
-    """Shifts planned for arrays of one shape and dtype, as often as wanted: made by `weft.polyshift`.
+    """Shifts planned for arrays of one shape and dtype, as often as wanted: made by `weft.arrays.polyshift`.
 
     `plan(x)` returns a tuple with a new array for each shift, `plan(x, out=[...])` writes given ones; a plan of several
     sources is called with all of them. Arrays may have any strides. An output may overlap a source or a boundary array,
@@ -75,7 +75,7 @@ class ShiftPlan(_core.ShiftPlan):
     --------
     >>> import numpy as np, weft
     >>> x, out = np.arange(4), [np.empty(4, int)]
-    >>> with weft.polyshift(4, int, [(1, 0)]) as plan:
+    >>> with weft.arrays.polyshift(4, int, [(1, 0)]) as plan:
     ...     call = plan.bind(x, out=out)
     ...     _ = call()
     >>> out

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from weft._core import UsageError
-from weft.arrays import refuse_masked
+from weft.array_input import refuse_masked
 
 CIRCULAR = "circular"
 

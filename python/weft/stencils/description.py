@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weft._core import UsageError
-from weft.arrays import own_array, refuse_masked
+from weft.array_input import own_array, refuse_masked
 from weft.stencils import boundaries, elsewhere
 from weft.stencils.plan import StencilPlan
 
@@ -20,6 +21,9 @@ KEPT_PLANS = 16
 """Plans of earlier calls that a stencil keeps."""
 
 Offset = int | tuple[int, ...]
+
+_Scalar = TypeVar("_Scalar", bound=np.generic)
+_Array = TypeVar("_Array")
 
 
 def stencil(points: Mapping[Offset, Any], *, boundary: Any = boundaries.CIRCULAR, site_rank: int = 0) -> Stencil:
@@ -38,10 +42,10 @@ def stencil(points: Mapping[Offset, Any], *, boundary: Any = boundaries.CIRCULAR
     of the result along earlier axes, and of the neighbour along later ones.
 
     Arrays of coefficients and boundaries are read at each call, whatever their type, as the boundaries of
-    `weft.eoshift` and `weft.polyshift` are: a change is seen by the next call, of a plan and of what is bound too. An
-    array of the array's own (real) type whose elements lie together along the last axis is read where it lies; others,
-    and those of a site of several elements, are converted at each call. Numbers, coefficients of rank 0 and lists are
-    taken over when the stencil is made or planned. Masked arrays are refused.
+    `weft.arrays.eoshift` and `weft.arrays.polyshift` are: a change is seen by the next call, of a plan and of what is
+    bound too. An array of the array's own (real) type whose elements lie together along the last axis is read where it
+    lies; others, and those of a site of several elements, are converted at each call. Numbers, coefficients of rank 0
+    and lists are taken over when the stencil is made or planned. Masked arrays are refused.
 
     `site_rank` is the rank of what each grid point holds: 0 for a number, 1 for a vector, 2 for a (3, 2) spinor. These
     axes come last in an array, and all of a site's elements have the same coefficient. Axes before the grid's are
@@ -61,7 +65,7 @@ def stencil(points: Mapping[Offset, Any], *, boundary: Any = boundaries.CIRCULAR
 
 
 class Stencil:
-    """A weighted sum of neighbours; see `weft.stencil`, which makes one."""
+    """A weighted sum of neighbours; see `weft.arrays.stencil`, which makes one."""
 
     def __init__(
         self, points: Mapping[Offset, Any], *, boundary: Any = boundaries.CIRCULAR, site_rank: int = 0
@@ -112,15 +116,27 @@ class Stencil:
         """How far it reaches below and above along each axis: the halo that a block of a distributed array needs."""
         return tuple((max(0, -min(distances)), max(0, *distances, 0)) for distances in zip(*self._points, strict=True))
 
+    @overload
+    def __call__(
+        self, x: NDArray[_Scalar], out: NDArray[_Scalar] | None = None, *, steps: int = 1, threads: int | None = None
+    ) -> NDArray[_Scalar]: ...
+    @overload
+    def __call__(
+        self, x: Sequence[Any], out: NDArray[Any] | None = None, *, steps: int = 1, threads: int | None = None
+    ) -> NDArray[Any]: ...
+    @overload
+    def __call__(
+        self, x: _Array, out: _Array | None = None, *, steps: int = 1, threads: int | None = None
+    ) -> _Array: ...
     def __call__(self, x: Any, out: Any = None, *, steps: int = 1, threads: int | None = None) -> Any:
         """Applies the stencil to `x`, `steps` times, each to the result of the one before.
 
-        `x` is a numpy array of float32, float64, complex64 or complex128 with the axes that `weft.stencil` describes;
-        any strides and alignment (an array that is not contiguous along a row, or not aligned, is copied first). Of a
-        subclass of numpy's arrays the elements are taken, and the result is a plain array. The result goes into `out`
-        where given (one that shares memory with `x` is allowed: `x` is copied first). Several steps share sweeps
-        through memory where that pays. `threads` share the work; None chooses by size: one for small arrays, else all
-        processors that this process may use. Plans are kept for further calls.
+        `x` is a numpy array of float32, float64, complex64 or complex128 with the axes that `weft.arrays.stencil`
+        describes; any strides and alignment (an array that is not contiguous along a row, or not aligned, is copied
+        first). Of a subclass of numpy's arrays the elements are taken, and the result is a plain array. The result goes
+        into `out` where given (one that shares memory with `x` is allowed: `x` is copied first). Several steps share
+        sweeps through memory where that pays. `threads` share the work; None chooses by size: one for small arrays,
+        else all processors that this process may use. Plans are kept for further calls.
 
         An array of another library that follows the array API standard (JAX, CuPy, PyTorch, Dask, which stays lazy)
         gives an array of that library;
@@ -153,7 +169,7 @@ class Stencil:
     ) -> StencilPlan:
         """Prepares the stencil for arrays of this shape and type: set up once, called often.
 
-        Coefficient and boundary arrays are read at each call (see `weft.stencil`). Raises UsageError.
+        Coefficient and boundary arrays are read at each call (see `weft.arrays.stencil`). Raises UsageError.
         """
         return StencilPlan(self, shape, dtype, steps=steps, threads=threads)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from weft import _core
 from weft._core import UsageError
-from weft.arrays import own_array, refuse_masked
+from weft.array_input import own_array, refuse_masked
 from weft.releasing import Releasable
 from weft.stencils import boundaries
 from weft.stencils.live import Live, coefficients, is_alike
@@ -37,7 +37,7 @@ class StencilPlan(Releasable):
     """A stencil prepared for arrays of one shape and type; `Stencil.plan` makes one.
 
     Call it with an array, or bind it to two arrays once and call that. A context manager: it is released at the end.
-    Coefficient and boundary arrays are read at each call, also of what is bound (see `weft.stencil`).
+    Coefficient and boundary arrays are read at each call, also of what is bound (see `weft.arrays.stencil`).
     """
 
     def __init__(self, stencil: Stencil, shape: Any, dtype: Any, *, steps: int, threads: int | None) -> None:

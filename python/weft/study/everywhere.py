@@ -94,7 +94,7 @@ class Everywhere:
     def _simulated_here(self, fit: model.Fit, samples: pl.DataFrame, shapes: Shapes) -> list[pl.DataFrame]:
         """Simulated on the machine that the fit describes, with the measured numbers of ranks."""
         text = fit.to_machine(str(samples["machine"][0]), "samples of echo")
-        parts = []
+        parts: list[pl.DataFrame] = []
         for shape in shapes:
             operation = self.operation(samples, shape)
             computing = text

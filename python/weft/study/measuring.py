@@ -17,6 +17,7 @@ from weft.launch.protocol import Progress, Protocol
 from weft.launch.request import check_taken, every, find, parsed, requests
 from weft.launch.simulate import simulate_parsed
 from weft.parameters import Benchmark, Parameters
+from weft.samples import Samples
 from weft.study import exchanging
 
 
@@ -37,7 +38,7 @@ def measure(
     notes: list[str] | None = None,
     force: bool = False,
     **parameters: Unpack[Parameters],
-) -> pl.DataFrame:
+) -> Samples:
     """Measure benchmarks here over MPI, or run them in virtual time on another machine.
 
     Parameters
@@ -60,8 +61,9 @@ def measure(
 
     Returns
     -------
-    polars.DataFrame
-        Samples: one row a point and launch. On ranks other than the first of a job that started Python itself, none.
+    Samples
+        A table of polars: one row a point and launch. On ranks other than the first of a job that started Python
+        itself, none.
 
     Raises
     ------
@@ -84,18 +86,18 @@ def measure(
             measurement = measure_exchanges(names, checked, protocol or Protocol(), name=name, seed=seed)
             if measurement.failure is not None:
                 raise measurement.failure
-            return measurement.table
-        return simulate_exchanges(on, names, checked, seed=seed, trace=trace, force=force)
+            return Samples(measurement.table)
+        return Samples(simulate_exchanges(on, names, checked, seed=seed, trace=trace, force=force))
     if on != HERE:
-        return simulate_parsed(
+        return Samples(simulate_parsed(
             on, names, checked, seed=seed, trace=trace, progress=progress, notes=notes, force=force
-        )  # fmt: skip
+        ))  # fmt: skip
     refuse_trace(trace)
     data_parallel.refuse_here(names, checked)
     measurement = measure_requests(requests(names, checked), protocol or Protocol(), name=name, progress=progress)
     if measurement.failure is not None:
         raise measurement.failure
-    return measurement.table
+    return Samples(measurement.table)
 
 
 def resolved(words: Sequence[str]) -> list[str]:

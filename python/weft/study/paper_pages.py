@@ -300,4 +300,4 @@ def names() -> list[str]:
 
 def check_plot() -> None:
     """Refuse drawings on a terminal where what makes them is not installed."""
-    require("a drawing on the terminal", "report")
+    require("a drawing on the terminal", "plotext")

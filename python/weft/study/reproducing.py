@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import tomllib
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,8 +20,10 @@ from weft.study.fghc_programs import FghcPrograms
 from weft.study.operations_here import OperationsHere
 from weft.study.simulated_exchanges import SimulatedExchanges
 
+_log = logging.getLogger(__name__)
 
-def reproduction(
+
+def reproduce(
     paper: str,
     table: str | None = None,
     figure: str | None = None,
@@ -47,19 +50,26 @@ def reproduction(
         For a paper that weft does not know, or that has no column for samples of here; for samples of other things.
     PaperError
         For a table or figure that is not reproduced.
+
+    Examples
+    --------
+    >>> import weft
+    >>> weft.reproduce("dunigan-1991", table="3")
+    <weft reproduction of dunigan-1991: table 3>
     """
     if paper not in PAPERS:
         raise UsageError(unknown("paper", paper, PAPERS, "weft reproduce --help"))
-    reproduce = PAPERS[paper].reproduce
+    of_paper = PAPERS[paper].reproduce
+    _log.info("reproduce %s", " ".join([paper, *filter(None, (table, figure))]))
     handed: dict[str, Any] = {
         "simulate": _simulate, "operation_time": operation_time, "describe": _describe, "benchmarks": every(),
         "exchanges": SimulatedExchanges(), "programs": FghcPrograms(progress=progress),
     }  # fmt: skip
-    wanted = inspect.signature(reproduce).parameters
+    wanted = inspect.signature(of_paper).parameters
     if here is not None:
         check_column(paper)
         handed["here"] = OperationsHere(here)
-    reproduced: Reproduction = reproduce(
+    reproduced: Reproduction = of_paper(
         table, figure, **{name: what for name, what in handed.items() if name in wanted}
     )
     return reproduced

@@ -43,16 +43,16 @@ def variable(vp):
 
 def got(address, collisions="many", shape=(SIZE,)):
     def program():
-        vp = weft.VPSet(shape)
-        weft.get(variable(vp), vp.array(np.asarray(address).reshape(shape)), collisions=collisions)
+        vp = weft.pvar.VPSet(shape)
+        weft.pvar.get(variable(vp), vp.array(np.asarray(address).reshape(shape)), collisions=collisions)
 
     return program
 
 
 def sent(address, combine=None, shape=(SIZE,)):
     def program():
-        vp = weft.VPSet(shape)
-        weft.send(variable(vp), vp.array(np.asarray(address).reshape(shape)), combine=combine)
+        vp = weft.pvar.VPSet(shape)
+        weft.pvar.send(variable(vp), vp.array(np.asarray(address).reshape(shape)), combine=combine)
 
     return program
 
@@ -65,10 +65,10 @@ def test_guideline_1_a_single_element_is_read_and_written(cm2):
     """'it is better to let the front-end read the data element from the processor and then write it'"""
 
     def program():
-        vp = weft.VPSet(SIZE)
+        vp = weft.pvar.VPSet(SIZE)
         x, address = variable(vp), vp.full(17, np.int32)
         with vp.where(vp.coordinate(0) == 5):
-            weft.get(x, address)
+            weft.pvar.get(x, address)
 
     found = only(program, cm2)
     assert found.better.name == "read and write"
@@ -132,12 +132,12 @@ def test_guideline_3_along_an_axis_it_is_spread(cm2):
     for mode in ("many", "backward"):
         found = only(got(first_row, mode, (64, 64)), cm2)
         assert found.better.name == "spread"
-        assert found.better.code == "weft.spread(x, axis=0, index=0)"
+        assert found.better.code == "weft.pvar.spread(x, axis=0, index=0)"
     assert only(got(first_row, "many", (64, 64)), cm2).factor > 10
 
     def program():
-        vp = weft.VPSet((64, 64))
-        weft.spread(variable(vp), axis=0, index=0)
+        vp = weft.pvar.VPSet((64, 64))
+        weft.pvar.spread(variable(vp), axis=0, index=0)
 
     assert not advised(program, cm2)
 
@@ -146,7 +146,7 @@ def test_guideline_4_near_neighbours_go_over_the_grid(cm2):
     """'The first statement with NEWS fetch operation is more than 3 times faster'"""
     address = np.roll(np.arange(SIZE).reshape(128, 64), -1, 0)
     found = only(got(address, shape=(128, 64)), cm2, "general communication or NEWS")
-    assert (found.better.name, found.better.code) == ("NEWS fetch", "weft.shift(x, 1, axis=0)")
+    assert (found.better.name, found.better.code) == ("NEWS fetch", "weft.pvar.shift(x, 1, axis=0)")
     assert found.factor > 3
 
 
@@ -155,8 +155,8 @@ def test_guideline_4_not_if_it_is_far(cm2):
 
     def shifted(hops):
         def program():
-            vp = weft.VPSet(SIZE)
-            weft.shift(variable(vp), hops)
+            vp = weft.pvar.VPSet(SIZE)
+            weft.pvar.shift(variable(vp), hops)
 
         return program
 
@@ -168,8 +168,8 @@ def test_news_stores_are_slow(cm2):
     """'Notice that the NEWS store operation is unreasonably slow here.'"""
 
     def program():
-        vp = weft.VPSet(SIZE)
-        weft.shift(variable(vp), 1, form="store")
+        vp = weft.pvar.VPSet(SIZE)
+        weft.pvar.shift(variable(vp), 1, form="store")
 
     found = only(program, cm2)
     assert found.better.name in ("NEWS fetch", "general store")
@@ -199,10 +199,10 @@ def test_many_messages_are_sorted_where_that_pays():
     address = made.integers(0, 8, 1 << 12)
 
     def program():
-        vp = weft.VPSet(1 << 12)
+        vp = weft.pvar.VPSet(1 << 12)
         x, to = variable(vp), vp.array(address)
         for _ in range(1000):
-            weft.send(x, to, combine="add")
+            weft.pvar.send(x, to, combine="add")
 
     cheap = dict.fromkeys(
         (

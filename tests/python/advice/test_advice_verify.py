@@ -45,18 +45,18 @@ def operations(draw):
     hops = draw(st.integers(0, 5))
 
     def program():
-        vp = weft.VPSet(shape)
+        vp = weft.pvar.VPSet(shape)
         x, to = vp.array(made.integers(1, 5, shape).astype(dtype)), vp.array(address)
 
         def communicate():
             if what == "get":
-                weft.get(x, to)
+                weft.pvar.get(x, to)
             elif what.startswith("send"):
-                weft.send(x, to, combine=what.removeprefix("send").strip() or None)
+                weft.pvar.send(x, to, combine=what.removeprefix("send").strip() or None)
             elif what == "spread":
-                weft.spread(x, axis=axis, index=0)
+                weft.pvar.spread(x, axis=axis, index=0)
             else:
-                weft.shift(x, hops, axis=axis, form=what.removeprefix("shift "))
+                weft.pvar.shift(x, hops, axis=axis, form=what.removeprefix("shift "))
 
         if mask.all():
             communicate()
@@ -84,10 +84,10 @@ def test_forms_do_the_same(program):
 
 def test_each_processor_of_another_line_fetches_without_collisions():
     def program():
-        vp = weft.VPSet((2, 3, 4))
+        vp = weft.pvar.VPSet((2, 3, 4))
         first = np.broadcast_to(np.arange(12).reshape(3, 4), (2, 3, 4))
         with vp.where(vp.address() % 7 == 0):
-            weft.get(vp.array(np.arange(24.0).reshape(2, 3, 4)), vp.array(first.copy()))
+            weft.pvar.get(vp.array(np.arange(24.0).reshape(2, 3, 4)), vp.array(first.copy()))
 
     checked = [(case(one), one) for one in suggestions(program)]
     assert "general store" in {one.better.name for _, one in checked}
@@ -96,8 +96,8 @@ def test_each_processor_of_another_line_fetches_without_collisions():
 
 
 def fetched():
-    vp = weft.VPSet(64)
-    weft.get(vp.zeros(np.float32), vp.array(np.random.default_rng(1).permutation(64)))
+    vp = weft.pvar.VPSet(64)
+    weft.pvar.get(vp.zeros(np.float32), vp.array(np.random.default_rng(1).permutation(64)))
 
 
 def test_both_forms_are_measured():

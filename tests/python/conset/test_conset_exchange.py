@@ -55,30 +55,30 @@ def test_a_timeline_is_written(native, tmp_path):
 
 def test_an_edited_schedule_is_refused(native):
     machine = weft.machine("iwarp64")
-    connections = weft.ConnectionSet.named("torus", machine, 10, 0)
-    schedule = weft.compile(connections, machine)
+    connections = weft.conset.ConnectionSet.named("torus", machine, 10, 0)
+    schedule = weft.conset.compile(connections, machine)
     edited = json.loads(schedule.to_json())
     edited["phases"][0]["connections"][0]["words"] = 9
     with pytest.raises(weft.UsageError, match="the schedule was changed after it was made"):
-        execute(machine, connections, weft.Schedule.parse(json.dumps(edited), "edited"))
+        execute(machine, connections, weft.conset.Schedule.parse(json.dumps(edited), "edited"))
 
 
 def test_a_schedule_of_something_else_is_refused(native):
     machine = weft.machine("iwarp64")
-    schedule = weft.compile("torus", machine, words=10)
+    schedule = weft.conset.compile("torus", machine, words=10)
     with pytest.raises(
         weft.UsageError, match="the schedule transfers 10 words of connection 0, the pattern 'torus' has 11"
     ):
-        execute(machine, weft.ConnectionSet.named("torus", machine, 11, 0), schedule)
+        execute(machine, weft.conset.ConnectionSet.named("torus", machine, 11, 0), schedule)
     with pytest.raises(weft.UsageError, match="which the pattern 'hypercube' does not have"):
-        execute(machine, weft.ConnectionSet.named("hypercube", machine, 10, 0), schedule)
+        execute(machine, weft.conset.ConnectionSet.named("hypercube", machine, 10, 0), schedule)
     with pytest.raises(weft.UsageError, match="the schedule was made for iwarp64, a torus of 64 nodes"):
-        execute("palomar", weft.ConnectionSet.named("torus", machine, 10, 0), schedule)
+        execute("palomar", weft.conset.ConnectionSet.named("torus", machine, 10, 0), schedule)
 
 
 def test_a_connection_to_itself_is_refused(native):
     machine = weft.machine("iwarp64")
-    request = json.loads(exchange.request(weft.ConnectionSet.named("torus", machine, 10, 0)).to_json())
+    request = json.loads(exchange.request(weft.conset.ConnectionSet.named("torus", machine, 10, 0)).to_json())
     request["set"]["connections"][3]["destination"] = request["set"]["connections"][3]["source"]
     with pytest.raises(weft.UsageError, match="connection 3 goes from node 0 to itself"):
         weft._core.simulate_exchange(machine, weft._core.ExchangeRequest.from_json(json.dumps(request)))
@@ -86,8 +86,8 @@ def test_a_connection_to_itself_is_refused(native):
 
 def test_a_request_is_handed_on_as_it_is(native):
     machine = weft.machine("iwarp64")
-    connections = weft.ConnectionSet.named("torus", machine, 10, 0)
-    schedule = weft.compile(connections, machine)
+    connections = weft.conset.ConnectionSet.named("torus", machine, 10, 0)
+    schedule = weft.conset.compile(connections, machine)
     for plan in (schedule, None):
         request = exchange.request(connections, plan, random=7, elements=(1e-9, 2e-9), word_bytes=4, iterations=3)
         text = request.to_json()
@@ -101,8 +101,8 @@ def test_a_request_is_handed_on_as_it_is(native):
 
 def test_elements_cost_their_programs(native):
     machine = weft.machine("iwarp64")
-    connections = weft.ConnectionSet.named("torus", machine, 100, 0)
-    schedule = weft.compile(connections, machine, access="shared", access_time=10 * CLOCK)
+    connections = weft.conset.ConnectionSet.named("torus", machine, 100, 0)
+    schedule = weft.conset.compile(connections, machine, access="shared", access_time=10 * CLOCK)
     ten = 2.5 * CLOCK
     found = execute(machine, connections, schedule, elements=(ten, ten)).seconds[0]
     bound = (528 + 352 + 8 * 1000) * CLOCK
@@ -161,6 +161,6 @@ def test_a_lost_rank_ends_the_launch(native):
     from weft.launch.exchanging import run_mpi
     from weft.study.exchanging import of_ranks
 
-    connections = weft.ConnectionSet.named("all-to-all", of_ranks(4), 5, 0)
+    connections = weft.conset.ConnectionSet.named("all-to-all", of_ranks(4), 5, 0)
     with pytest.raises(weft.UsageError, match="an exchange of 4 ranks on a launch of 2"):
         run_mpi("exchange", [exchange.request(connections, phantom=False).to_json()], 2)

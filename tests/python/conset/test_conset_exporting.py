@@ -15,15 +15,15 @@ from weft.conset.exporting import export, transferred
 @pytest.fixture(scope="module")
 def compiled():
     machine = weft.machine("iwarp64")
-    connections = weft.ConnectionSet.named("all-to-all", machine, 10, 0)
-    return connections, weft.compile(connections, machine, split=False, effort=0)
+    connections = weft.conset.ConnectionSet.named("all-to-all", machine, 10, 0)
+    return connections, weft.conset.compile(connections, machine, split=False, effort=0)
 
 
 @pytest.fixture
 def sparse():
     machine = weft.machine("iwarp64")
-    connections = weft.ConnectionSet.named("hypercube", machine, 10, 0)
-    return connections, weft.compile(connections, machine, split=False, effort=0)
+    connections = weft.conset.ConnectionSet.named("hypercube", machine, 10, 0)
+    return connections, weft.conset.compile(connections, machine, split=False, effort=0)
 
 
 def run_msccl(text: str) -> dict[tuple[int, int], tuple[int, int]]:
@@ -88,7 +88,7 @@ def in_rounds(ranks):
         for index, (source, destination, words) in enumerate(pairs)
     ]
     phases = [transfers[first : first + ranks] for first in range(0, len(pairs), ranks)]
-    return phases, weft.ConnectionSet(ranks, pairs)
+    return phases, weft.conset.ConnectionSet(ranks, pairs)
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 32, 33, 64])
@@ -101,7 +101,7 @@ def test_channels_have_room_for_their_peers(ranks):
         ]
         for k in range(1, ranks)
     ]
-    text = msccl.algorithm(phases, weft.ConnectionSet(ranks, pairs))
+    text = msccl.algorithm(phases, weft.conset.ConnectionSet(ranks, pairs))
     assert len(run_msccl(text)) == ranks**2
     for gpu in ElementTree.fromstring(text):
         for direction in ("send", "recv"):
@@ -129,7 +129,7 @@ def test_what_the_runtime_cannot_hold_is_refused(ranks, message):
         for k in range(1, ranks)
     ]
     with pytest.raises(weft.UsageError) as error:
-        msccl.algorithm(phases, weft.ConnectionSet(ranks, pairs))
+        msccl.algorithm(phases, weft.conset.ConnectionSet(ranks, pairs))
     assert message in str(error.value)
 
 
@@ -171,7 +171,7 @@ def test_a_pattern_that_is_no_whole_all_to_all_is_refused(sparse):
         export(schedule, connections)
     assert str(error.value) == (
         "MSCCL replaces an application's whole all-to-all, and hypercube lacks 3648 of its pairs, from 0 to 2 for one: "
-        "their data would not arrive; as plain steps it can be exported (--as plain)"
+        "their data would not arrive; as plain steps it can be exported (--format plain)"
     )
 
 
@@ -215,13 +215,13 @@ def test_what_cannot_be_exported_is_refused(compiled):
     with pytest.raises(weft.UsageError, match="no format is called 'xml'; there are msccl, plain"):
         export(schedule, connections, "xml")
     machine = weft.machine("iwarp64")
-    uneven = weft.ConnectionSet(64, [(0, 1, 5), (1, 2, 6)])
+    uneven = weft.conset.ConnectionSet(64, [(0, 1, 5), (1, 2, 6)])
     with pytest.raises(weft.UsageError, match="MSCCL's chunks are all of one length"):
-        export(weft.compile(uneven, machine), uneven)
-    double = weft.ConnectionSet(64, [(0, 1, 5), (0, 1, 5)])
+        export(weft.conset.compile(uneven, machine), uneven)
+    double = weft.conset.ConnectionSet(64, [(0, 1, 5), (0, 1, 5)])
     with pytest.raises(weft.UsageError, match="0 to 1 has several connections"):
-        export(weft.compile(double, machine), double)
+        export(weft.conset.compile(double, machine), double)
     edited = json.loads(schedule.to_json())
     edited["phases"][0]["connections"].pop()
     with pytest.raises(weft.UsageError):
-        export(weft.Schedule.parse(json.dumps(edited), "edited"), connections)
+        export(weft.conset.Schedule.parse(json.dumps(edited), "edited"), connections)

@@ -15,8 +15,8 @@ pytest.importorskip("pymetis")
 
 
 def solved(system, by="conset", parts=64, world="simulated"):
-    connections = weft.ConnectionSet.from_json(json.dumps(system.connection_set()))
-    schedule = weft.compile(connections, "iwarp64", effort=0.1) if by == "conset" else None
+    connections = weft.conset.ConnectionSet.from_json(json.dumps(system.connection_set()))
+    schedule = weft.conset.compile(connections, "iwarp64", effort=0.1) if by == "conset" else None
     request = exchange.request(connections, schedule, word_bytes=8)
     problem = json.dumps(system.problem(tolerance=1e-8))
     if world == "threads":
@@ -56,8 +56,8 @@ def test_ranks_of_mpi_find_the_same(native):
     from weft.study.exchanging import of_ranks
 
     system = assemble(Partition.of(meshes.plate(120, 24), 2))
-    connections = weft.ConnectionSet.from_json(json.dumps(system.connection_set()))
-    schedule = weft.compile(connections, of_ranks(2), effort=0.1)
+    connections = weft.conset.ConnectionSet.from_json(json.dumps(system.connection_set()))
+    schedule = weft.conset.compile(connections, of_ranks(2), effort=0.1)
     requests = [
         solve_request(system, exchange.request(connections, plan, word_bytes=8), tolerance=1e-8)
         for plan in (schedule, None)
@@ -95,7 +95,7 @@ def test_what_cannot_be_solved_is_refused(native):
     with pytest.raises(weft.UsageError, match="1000 parts of 178 cells"):
         Partition.of(meshes.plate(100, 20), 1000)
     system = assemble(partition)
-    connections = weft.ConnectionSet.from_json(json.dumps(system.connection_set()))
+    connections = weft.conset.ConnectionSet.from_json(json.dumps(system.connection_set()))
     four = exchange.request(connections, word_bytes=4)
     with pytest.raises(weft.UsageError, match="the exchange has words of 4 bytes, the unknowns have 8"):
         _core.solve_threads(four, json.dumps(system.problem()))

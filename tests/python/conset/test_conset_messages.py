@@ -18,13 +18,13 @@ def _halo(machine):
     """Short words with the next four numbers on either side: what parts of a narrow mesh exchange."""
     nodes = machine.nodes
     connections = [(a, (a + step) % nodes, 40) for a in range(nodes) for step in (1, 2, 3, 4, -1, -2, -3, -4)]
-    return weft.ConnectionSet(nodes, connections, "halo")
+    return weft.conset.ConnectionSet(nodes, connections, "halo")
 
 
 def test_messages_win_where_phases_cost_barriers(native):
     machine = weft.machine("rail-h100")
     connections = _halo(machine)
-    schedule = weft.compile(connections, machine, effort=0)
+    schedule = weft.conset.compile(connections, machine, effort=0)
     assert schedule.faster == "messages"
     assert schedule.message_seconds == execute(machine, connections).seconds[0]
     assert schedule.predicted_seconds == pytest.approx(execute(machine, connections, schedule).seconds[0], rel=1e-9)
@@ -33,39 +33,39 @@ def test_messages_win_where_phases_cost_barriers(native):
 
 
 def test_phases_win_on_the_iwarp(native):
-    schedule = weft.compile("hypercube", "iwarp64", words=32, effort=0)
+    schedule = weft.conset.compile("hypercube", "iwarp64", words=32, effort=0)
     assert schedule.faster == "phases"
     assert schedule.predicted_seconds < schedule.message_seconds
 
 
 def test_messages_wait_for_mirrors_too(native):
     machine = weft.machine("palomar")
-    one = weft.ConnectionSet(128, [(0, 1, 10)], "one")
-    schedule = weft.compile(one, machine, effort=0)
+    one = weft.conset.ConnectionSet(128, [(0, 1, 10)], "one")
+    schedule = weft.conset.compile(one, machine, effort=0)
     assert MIRRORS < schedule.message_seconds < 1.001 * MIRRORS
     # Three circuits of one port, one after the other.
-    three = weft.ConnectionSet(128, [(0, to, 10) for to in (1, 2, 3)], "three")
-    assert 3 * MIRRORS < weft.compile(three, machine, effort=0).message_seconds < 3.01 * MIRRORS
+    three = weft.conset.ConnectionSet(128, [(0, to, 10) for to in (1, 2, 3)], "three")
+    assert 3 * MIRRORS < weft.conset.compile(three, machine, effort=0).message_seconds < 3.01 * MIRRORS
 
 
 def test_what_is_optimal_is_said_of_what(native):
-    schedule = weft.compile("all-to-all", "iwarp64", effort=0)
+    schedule = weft.conset.compile("all-to-all", "iwarp64", effort=0)
     assert schedule.phases == 27
     assert schedule.optimal == ["phases"]
-    both = weft.compile(weft.ConnectionSet(64, [(0, 1, 10)], "one"), "iwarp64", effort=0)
+    both = weft.conset.compile(weft.conset.ConnectionSet(64, [(0, 1, 10)], "one"), "iwarp64", effort=0)
     assert both.optimal == ["phases", "seconds"]
 
 
 def test_messages_are_left_out_on_request_and_where_there_are_too_many(native, monkeypatch):
-    left_out = weft.compile("torus", "iwarp64", effort=0, messages=False)
+    left_out = weft.conset.compile("torus", "iwarp64", effort=0, messages=False)
     assert (left_out.message_seconds, left_out.faster) == (None, None)
     assert "message_seconds" not in json.loads(left_out.to_json())
     monkeypatch.setattr(compiling, "MAX_MESSAGES", 10)
-    assert weft.compile("torus", "iwarp64", effort=0).message_seconds is None
+    assert weft.conset.compile("torus", "iwarp64", effort=0).message_seconds is None
 
 
 def test_no_time_of_messages_is_refused(native):
-    schedule = weft.compile("torus", "iwarp64", effort=0, messages=False)
+    schedule = weft.conset.compile("torus", "iwarp64", effort=0, messages=False)
     with pytest.raises(weft.UsageError, match="expected the seconds of messages, found -1"):
         schedule.beside_messages(-1.0)
 

@@ -14,7 +14,7 @@ from weft.conset import drawing, schedule_page
 
 @pytest.fixture(scope="module")
 def schedule():
-    return json.loads(weft.compile("hypercube", "iwarp64", effort=0).to_json())
+    return json.loads(weft.conset.compile("hypercube", "iwarp64", effort=0).to_json())
 
 
 def test_a_schedule_at_its_bound_is_called_optimal_and_another_is_not(schedule):

@@ -57,13 +57,13 @@ def test_names_and_files_that_do_not_exist(iwarp):
 
 
 def test_sets_as_json_with_orders(iwarp, tmp_path):
-    made = weft.ConnectionSet(64, [(0, 1, 5), (1, 2, 5)], "chain", [(0, 1)])
+    made = weft.conset.ConnectionSet(64, [(0, 1, 5), (1, 2, 5)], "chain", [(0, 1)])
     path = tmp_path / "chain.json"
     path.write_text(made.to_json())
     found = pattern(path, iwarp)
     assert (found.name, found.connections, found.orders) == ("chain", made.connections, [(0, 1)])
     with pytest.raises(weft.UsageError, match="the orders form a cycle"):
-        weft.ConnectionSet(64, [(0, 1, 5), (1, 0, 5)], "ring", [(0, 1), (1, 0)])
+        weft.conset.ConnectionSet(64, [(0, 1, 5), (1, 0, 5)], "ring", [(0, 1), (1, 0)])
     path.write_text('{"nodes": 3}')
     with pytest.raises(weft.UsageError, match="expected a connection set"):
         pattern(path, iwarp)
@@ -195,7 +195,7 @@ def test_a_mesh_is_divided_placed_and_compiled(iwarp, tmp_path):
     found = pattern(path, iwarp)
     both = {(a, b): words for a, b, words in found.connections}
     assert all(both[b, a] == words for (a, b), words in both.items())
-    schedule = weft.compile(found, iwarp, effort=0.05)
+    schedule = weft.conset.compile(found, iwarp, effort=0.05)
     schedule.verify(found)
     apart = pattern(path, iwarp, placed=False)
     assert sorted(words for _, _, words in apart.connections) == sorted(both.values())

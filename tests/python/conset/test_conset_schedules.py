@@ -11,7 +11,7 @@ from weft.conset import compiling, drawing, pattern, schedule_page
 
 @pytest.fixture(scope="module")
 def schedule():
-    return weft.compile("hypercube", "iwarp64", words=32, effort=0.1)
+    return weft.conset.compile("hypercube", "iwarp64", words=32, effort=0.1)
 
 
 def test_figures_beside_their_bounds(schedule):
@@ -19,20 +19,20 @@ def test_figures_beside_their_bounds(schedule):
     bounds = {name: (value, unit) for name, value, unit in schedule.lower_bounds}
     assert bounds["channel capacity"] == (2, "phases")
     assert bounds["phases and transfers"][0] <= schedule.predicted_seconds
-    schedule.verify(weft.ConnectionSet.named("hypercube", weft.machine("iwarp64"), 32))
+    schedule.verify(weft.conset.ConnectionSet.named("hypercube", weft.machine("iwarp64"), 32))
 
 
 def test_another_set_is_refused(schedule):
-    other = weft.ConnectionSet.named("hypercube", weft.machine("iwarp64"), 33)
+    other = weft.conset.ConnectionSet.named("hypercube", weft.machine("iwarp64"), 33)
     with pytest.raises(weft.UsageError, match="32 words are scheduled, 33 are to be transferred"):
         schedule.verify(other)
 
 
 def test_settings_take_the_place_of_the_machine_files():
-    assert weft.compile("hypercube", "iwarp64", channels=16, effort=0).phases == 1
-    assert weft.compile("random:3", "palomar", effort=0).phases == 3
-    assert weft.compile("random:3", "palomar", ports=3, effort=0).phases == 1
-    slow = weft.compile("torus", "iwarp64", words=100, access="shared", access_time=500e-9, effort=0)
+    assert weft.conset.compile("hypercube", "iwarp64", channels=16, effort=0).phases == 1
+    assert weft.conset.compile("random:3", "palomar", effort=0).phases == 3
+    assert weft.conset.compile("random:3", "palomar", ports=3, effort=0).phases == 1
+    slow = weft.conset.compile("torus", "iwarp64", words=100, access="shared", access_time=500e-9, effort=0)
     # A phase, its transfers, a hop, and the synchronisation when it is left.
     assert slow.predicted_seconds == pytest.approx(26.4e-6 + 8 * 100 * 500e-9 + 0.2e-6 + 17.6e-6)
 
@@ -49,7 +49,7 @@ def test_settings_take_the_place_of_the_machine_files():
 )
 def test_what_cannot_be_compiled(settings, message):
     with pytest.raises(weft.UsageError, match=message):
-        weft.compile("hypercube", **{"machine": "iwarp64", **settings})
+        weft.conset.compile("hypercube", **{"machine": "iwarp64", **settings})
 
 
 def test_ctrl_c_while_progress_is_shown_ends_the_search_and_a_mistake_there_does_not():
@@ -70,13 +70,13 @@ def test_ctrl_c_while_progress_is_shown_ends_the_search_and_a_mistake_there_does
         calls.clear()
         raise ValueError("not the compiler's concern")
 
-    weft.compile("random:6", "iwarp64", words=500, effort=0.1, progress=mistaken)
+    weft.conset.compile("random:6", "iwarp64", words=500, effort=0.1, progress=mistaken)
     assert not calls
 
 
 def test_progress_is_told():
     told = []
-    weft.compile("random:6", "iwarp64", words=500, effort=0.1, progress=lambda *what: told.append(what))
+    weft.conset.compile("random:6", "iwarp64", words=500, effort=0.1, progress=lambda *what: told.append(what))
     doing, spent, _, _ = told[0]
     assert doing.startswith("negotiating")
     assert 0 <= spent <= 1
@@ -149,7 +149,7 @@ def test_usage(command, line, message):
 
 def test_every_topology_is_drawn():
     for machine in ("iwarp64", "palomar", "rail-h100"):
-        found = json.loads(weft.compile("shift:3", machine, effort=0).to_json())
+        found = json.loads(weft.conset.compile("shift:3", machine, effort=0).to_json())
         picture = drawing.svg(found, 0)
         assert picture.startswith("<svg")
         assert "nan" not in picture
@@ -159,7 +159,7 @@ def test_every_topology_is_drawn():
 
 @pytest.mark.parametrize("end", ["source", "route"])
 def test_vertices_beyond_all_drawings_are_refused(end):
-    schedule = json.loads(weft.compile("shift:3", "iwarp64", effort=0).to_json())
+    schedule = json.loads(weft.conset.compile("shift:3", "iwarp64", effort=0).to_json())
     transfer = schedule["phases"][0]["connections"][0]
     transfer[end] = 2**32 - 1 if end == "source" else [transfer["source"], 2**32 - 1]
     with pytest.raises(weft.UsageError, match=r"at most 16,384 vertices, and this schedule's are numbered to 4,294"):

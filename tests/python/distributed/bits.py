@@ -27,14 +27,14 @@ def case(seed):
     x = random.standard_normal(shape).astype(dtype)
     if dtype.kind == "c":
         x = x + 1j * random.standard_normal(shape)
-    stencil = weft.stencil(points, boundary=tuple(boundary))
+    stencil = weft.arrays.stencil(points, boundary=tuple(boundary))
     return stencil, x, int(random.integers(1, 4)), int(random.integers(1, 5))
 
 
 def differing(seed):
     """What does not give the bits of the local stencil; on every rank."""
     stencil, x, per_exchange, steps = case(seed)
-    geometry = weft.Geometry(x.shape)
+    geometry = weft.arrays.Geometry(x.shape)
     local = stencil(x, steps=steps).tobytes()
     given = geometry.distribute(x)
     found = []

@@ -8,15 +8,15 @@ import pytest
 
 import weft
 
-vp = weft.VPSet((8, 3))
+vp = weft.pvar.VPSet((8, 3))
 x = vp.coordinate(0)
 one = vp.execution.geometry.rank == 0
-geometry = weft.Geometry((9, 4))
+geometry = weft.arrays.Geometry((9, 4))
 a, b = geometry.distribute(np.ones((9, 4)), halo=1), geometry.zeros(halo=1)
 fill = geometry.halo_exchange()
 plan = geometry.polyshift(shifts=[(1, 0)], halo=1)
 bound = plan.bind(a, out=[b])
-mean = weft.stencil({(1, 0): 0.5, (-1, 0): 0.5})
+mean = weft.arrays.stencil({(1, 0): 0.5, (-1, 0): 0.5})
 step = geometry.stencil(mean, halo=1)
 
 
@@ -26,22 +26,22 @@ def either(first, other):
 
 def operators():
     either(
-        lambda: weft.reduce(x, "max"),  # one
-        lambda: weft.reduce(x, "add"),  # other
+        lambda: weft.pvar.reduce(x, "max"),  # one
+        lambda: weft.pvar.reduce(x, "add"),  # other
     )
 
 
 def dtypes():
     y = vp.zeros("float32" if one else "float64")
     either(
-        lambda: weft.scan(y, "add"),  # one
-        lambda: weft.scan(y, "add"),  # other
+        lambda: weft.pvar.scan(y, "add"),  # one
+        lambda: weft.pvar.scan(y, "add"),  # other
     )
 
 
 def kinds():
     either(
-        lambda: weft.reduce(x, "max"),  # one
+        lambda: weft.pvar.reduce(x, "max"),  # one
         lambda: (bound(), None),  # other
     )
 
@@ -62,31 +62,31 @@ def steps():
 
 def routers():
     either(
-        lambda: weft.send(x, vp.address(), combine="add"),  # one
-        lambda: weft.get(x, vp.address()),  # other
+        lambda: weft.pvar.send(x, vp.address(), combine="add"),  # one
+        lambda: weft.pvar.get(x, vp.address()),  # other
     )
 
 
 def selections():
     if one:
         with vp.where(x > 2):
-            weft.reduce(x, "sum")  # one
+            weft.pvar.reduce(x, "sum")  # one
     else:
-        weft.reduce(x, "sum")  # other
+        weft.pvar.reduce(x, "sum")  # other
 
 
 def shapes():
     either(
-        lambda: weft.VPSet(8),  # one
-        lambda: weft.VPSet(9),  # other
+        lambda: weft.pvar.VPSet(8),  # one
+        lambda: weft.pvar.VPSet(9),  # other
     )
 
 
 def cold_and_warm():
-    weft.shift(x, 1)
+    weft.pvar.shift(x, 1)
     either(
-        lambda: weft.shift(x, 1),  # one
-        lambda: weft.shift(x, 2),  # other
+        lambda: weft.pvar.shift(x, 1),  # one
+        lambda: weft.pvar.shift(x, 2),  # other
     )
 
 
@@ -106,7 +106,7 @@ def gathers():
 
 def more():
     if one:
-        weft.reduce(x, "sum")  # one
+        weft.pvar.reduce(x, "sum")  # one
 
 
 def fewer():
@@ -116,7 +116,15 @@ def fewer():
 
 def matching():
     for _ in range(3):
-        weft.reduce(x, "max"), bound(), fill(a), step(a, steps=2), weft.get(x, vp.address()), weft.shift(x, 1), x[1, 1]
+        (
+            weft.pvar.reduce(x, "max"),
+            bound(),
+            fill(a),
+            step(a, steps=2),
+            weft.pvar.get(x, vp.address()),
+            weft.pvar.shift(x, 1),
+            x[1, 1],
+        )
     print("matching: ok", flush=True)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from mpi4py import MPI
 
 import weft
-from weft import neighbor_alltoallv as exchange
+from weft.arrays import neighbor_alltoallv as exchange
 
 world = MPI.COMM_WORLD
 one = world.rank == 0
@@ -36,7 +36,7 @@ def others():
 def kinds():
     either(
         lambda: exchange(*buffers()),  # one
-        lambda: weft.Geometry((9, 4)),  # other
+        lambda: weft.arrays.Geometry((9, 4)),  # other
     )
 
 

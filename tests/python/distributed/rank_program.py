@@ -26,7 +26,7 @@ def whole(shape, dtype, seed=0):
 def shifts():
     """Shifts of several arrays of several types, circular and not, against numpy."""
     for shape, dtype in [((17,), "f8"), ((8, 9), "i4"), ((5, 6, 7), "c16"), ((3, 2, 4, 5), "?"), ((40, 3), "u1")]:
-        geometry = weft.Geometry(shape)
+        geometry = weft.arrays.Geometry(shape)
         x, y = whole(shape, dtype), whole(shape, dtype, 1)
         lines = whole(shape[1:], dtype, 2)
         kinds = [(1, 0), (-1, 0), (3, -1), (-2, -1, x.dtype.type(1)), (2, 0, lines), (1, 0, None, 1), (10**30, 0, 0, 1)]
@@ -51,7 +51,7 @@ def small_blocks():
 
 def overlap():
     """A result that is the source, and computing between begin and end."""
-    geometry = weft.Geometry((12, 5))
+    geometry = weft.arrays.Geometry((12, 5))
     x = whole((12, 5), float)
     a = geometry.distribute(x)
     plan = geometry.polyshift(shifts=[(1, 0), (2, 1)])
@@ -71,7 +71,7 @@ def halos():
     """Ghosts on all sides with and without corners, against numpy's padding."""
     cases = [((11,), 2), ((9, 8), 1), ((6, 7, 5), ((1, 1), (2, 0), (0, 1))), ((4, 4, 4, 4), 1)]
     for shape, halo in cases:
-        geometry = weft.Geometry(shape)
+        geometry = weft.arrays.Geometry(shape)
         x = whole(shape, float)
         for boundary in (None, 7.5):
             for corners in ("none", "at once", "staged"):
@@ -85,7 +85,7 @@ def halos():
 
 def boundary_arrays():
     """Arrays at the ends, for shifts and for ghosts, which are read at each call."""
-    geometry = weft.Geometry((7, 6))
+    geometry = weft.arrays.Geometry((7, 6))
     x = whole((7, 6), float)
     # Of another type and with strides, so that it is copied; as it is read; and for the other axis.
     first, second = np.arange(12, dtype="f4")[::2], whole((7,), float, 3)
@@ -116,7 +116,7 @@ def many_axes():
     """Arrays of 32 axes, of any type."""
     shape = [1] * 32
     shape[3], shape[17], shape[31] = 3, 4, 2
-    geometry = weft.Geometry(shape)
+    geometry = weft.arrays.Geometry(shape)
     x = whole(shape, "?")
     with geometry.polyshift("?", shifts=[(1, 17), (-1, 3, True), (1, -1)]) as plan:
         for result, (by, axis, *rest) in zip(
@@ -124,7 +124,7 @@ def many_axes():
         ):
             assert np.array_equal(result.gather(None), shifted(x, by, axis, *rest))
     record = np.dtype([("a", "i2"), ("b", "f8"), ("c", "S3")])
-    geometry = weft.Geometry((5, 4))
+    geometry = weft.arrays.Geometry((5, 4))
     y = np.zeros((5, 4), record)
     y["a"], y["b"], y["c"] = whole((5, 4), "i2"), whole((5, 4), "f8", 1), b"xyz"
     (result,) = geometry.polyshift(record, shifts=[(2, 0)])(geometry.distribute(y))
@@ -152,11 +152,11 @@ def stencils():
         made = np.random.default_rng(seed)
         case = stencil_case(made)
         geometry, x, halo = case["geometry"], case["x"], case["halo"]
-        expected = weft.stencil(case["points"], boundary=case["boundary"], site_rank=case["site_rank"])(
+        expected = weft.arrays.stencil(case["points"], boundary=case["boundary"], site_rank=case["site_rank"])(
             x, steps=case["steps"]
         )
         distributed = {offset: alike(geometry, case, value) for offset, value in case["points"].items()}
-        stencil = weft.stencil(distributed, boundary=case["boundary"], site_rank=case["site_rank"])
+        stencil = weft.arrays.stencil(distributed, boundary=case["boundary"], site_rank=case["site_rank"])
         a = geometry.distribute(x, halo=halo)
         out = geometry.zeros(x.dtype, case["out_halo"]) if made.random() < 0.5 else None
         for _ in range(2):
@@ -184,7 +184,7 @@ def deep_stencils():
         made = np.random.default_rng(1000 + seed)
         case = stencil_case(made)
         geometry, x = case["geometry"], case["x"]
-        stencil = weft.stencil(case["points"], boundary=case["boundary"], site_rank=case["site_rank"])
+        stencil = weft.arrays.stencil(case["points"], boundary=case["boundary"], site_rank=case["site_rank"])
         per = int(made.integers(2, 5))
         for steps in (1, per, 2 * per + 1, 3 * per):
             with geometry.stencil(stencil, x.dtype) as plan:
@@ -196,8 +196,8 @@ def deep_stencils():
             assert found.tobytes() == expected.tobytes(), (seed, case, per, steps, found, expected)
             assert np.array_equal(narrow, expected), (seed, case, per, steps)
     # Large enough for several steps in one sweep through memory.
-    geometry = weft.Geometry((300, 2000))
-    heat = weft.stencil({(0, 0): 0.5, (1, 0): 0.1, (-1, 0): 0.15, (0, 1): 0.12, (0, -1): 0.13})
+    geometry = weft.arrays.Geometry((300, 2000))
+    heat = weft.arrays.stencil({(0, 0): 0.5, (1, 0): 0.1, (-1, 0): 0.15, (0, 1): 0.12, (0, -1): 0.13})
     x = np.random.default_rng(5).random((300, 2000))
     expected = heat(x, steps=9)
     with geometry.stencil(heat, steps_per_exchange=4) as plan:
@@ -206,7 +206,7 @@ def deep_stencils():
     assert found.tobytes() == expected.tobytes()
     with geometry.stencil(heat, steps_per_exchange=weft.machine("ipsc860")) as plan:
         assert plan.steps_per_exchange >= 1
-    own = weft.stencil({(0, 1): geometry.zeros()})
+    own = weft.arrays.stencil({(0, 1): geometry.zeros()})
     with pytest.raises(UsageError, match="no values for the ghosts"):
         geometry.stencil(own, steps_per_exchange=2)
     with pytest.raises(UsageError, match="steps_per_exchange is 0"):
@@ -254,7 +254,7 @@ def stencil_case(made):
     order = [None if made.random() < 0.7 else "send" for _ in shape]
     serial = [axis for axis in range(len(shape)) if axis >= last or (axis < first and made.random() < 0.8)]
     serial += [axis for axis in range(first, last) if rank > 1 and made.random() < 0.2][: rank - 1]
-    geometry = weft.Geometry(shape, serial=serial, order=order)
+    geometry = weft.arrays.Geometry(shape, serial=serial, order=order)
 
     def width():
         return [(int(made.integers(4)), int(made.integers(4))) if axis < last else (0, 0) for axis in range(len(shape))]
@@ -279,13 +279,13 @@ def alike(geometry, case, value):
     if np.shape(value) != grid or case["spread"] < 0.5 or any(n > 1 for n in geometry.grid[:first]):
         return value
     last = geometry.ndim - case["site_rank"]
-    own = weft.Geometry(grid, grid=geometry.grid[first:last], order=geometry.order[first:last])
+    own = weft.arrays.Geometry(grid, grid=geometry.grid[first:last], order=geometry.order[first:last])
     return own.distribute(value, halo=1)
 
 
 def stencil_mistakes():
     """A stencil that fits on all ranks but one: every rank is told."""
-    geometry = weft.Geometry((8, 6))
+    geometry = weft.arrays.Geometry((8, 6))
     one = geometry.rank == geometry.ranks - 1
     star = {(0, 0): 0.5, (1, 0): 0.25, (-1, 0): 0.25}
 
@@ -294,25 +294,29 @@ def stencil_mistakes():
             call()
         assert text in str(raised.value), raised.value
 
-    told(lambda: geometry.stencil("star" if one else weft.stencil(star)), "stencil is a str")
-    told(lambda: geometry.stencil(weft.stencil(star), "i4" if one else "f8"), "a stencil computes in")
-    told(lambda: geometry.stencil(weft.stencil({(0, 0, 0): 1.0})), "has 2 axes; this stencil needs 3 for the grid")
+    told(lambda: geometry.stencil("star" if one else weft.arrays.stencil(star)), "stencil is a str")
+    told(lambda: geometry.stencil(weft.arrays.stencil(star), "i4" if one else "f8"), "a stencil computes in")
+    told(
+        lambda: geometry.stencil(weft.arrays.stencil({(0, 0, 0): 1.0})), "has 2 axes; this stencil needs 3 for the grid"
+    )
     wrong = np.zeros(5 if one else 6)
-    told(lambda: geometry.stencil(weft.stencil(star, boundary=(wrong, 0))), "has shape (5,)")
-    told(lambda: geometry.stencil(weft.stencil({(0, 0): np.zeros((8, 5 if one else 6))})), "does not broadcast")
-    told(lambda: geometry.stencil(weft.stencil({(0, 0): 1j if one else 1.0})), "complex, the array is float64")
+    told(lambda: geometry.stencil(weft.arrays.stencil(star, boundary=(wrong, 0))), "has shape (5,)")
+    told(lambda: geometry.stencil(weft.arrays.stencil({(0, 0): np.zeros((8, 5 if one else 6))})), "does not broadcast")
+    told(lambda: geometry.stencil(weft.arrays.stencil({(0, 0): 1j if one else 1.0})), "complex, the array is float64")
     if geometry.ranks > 1:
-        told(lambda: geometry.stencil(weft.stencil({**star, (0, 0): 0.75 if one else 0.5})), "the ranks disagree")
-        told(lambda: geometry.stencil(weft.stencil(star), halo=0), "is too narrow: the stencil reaches")
-        divided = weft.Geometry((8, 6), grid=(1, geometry.ranks))
-        told(lambda: divided.stencil(weft.stencil({1: 1.0}, site_rank=1)), "make the geometry with serial=[1]")
+        told(
+            lambda: geometry.stencil(weft.arrays.stencil({**star, (0, 0): 0.75 if one else 0.5})), "the ranks disagree"
+        )
+        told(lambda: geometry.stencil(weft.arrays.stencil(star), halo=0), "is too narrow: the stencil reaches")
+        divided = weft.arrays.Geometry((8, 6), grid=(1, geometry.ranks))
+        told(lambda: divided.stencil(weft.arrays.stencil({1: 1.0}, site_rank=1)), "make the geometry with serial=[1]")
         coefficients = divided.zeros()
-        told(lambda: geometry.stencil(weft.stencil({(0, 0): coefficients})), "are divided as")
-    plan = geometry.stencil(weft.stencil(star))
+        told(lambda: geometry.stencil(weft.arrays.stencil({(0, 0): coefficients})), "are divided as")
+    plan = geometry.stencil(weft.arrays.stencil(star))
     x = geometry.zeros(halo=plan.halo)
     told(lambda: plan(np.zeros((8, 6))), "expected a DistributedArray")
     told(lambda: plan(geometry.zeros("f4")), "is of float32, but the stencil was planned for float64")
-    told(lambda: plan(x, weft.Geometry((8, 7)).zeros()), "out has another geometry")
+    told(lambda: plan(x, weft.arrays.Geometry((8, 7)).zeros()), "out has another geometry")
     told(lambda: plan(x, steps=0), "steps is 0")
     told(lambda: plan.bind(x, x), "are one array")
     assert "each step" in plan.explain()
@@ -323,7 +327,7 @@ def stencil_mistakes():
 
 def mistakes():
     """One rank makes a mistake: every rank is told."""
-    geometry = weft.Geometry((8, 8))
+    geometry = weft.arrays.Geometry((8, 8))
     one = geometry.rank == geometry.ranks - 1
 
     def told(call, text):
@@ -336,17 +340,17 @@ def mistakes():
     told(lambda: geometry.polyshift(object if one else float, shifts=[(1, 0)]), "elements of object")
     told(lambda: geometry.scatter(np.zeros((2, 2)) if geometry.rank == 0 else None), "shape (2, 2)")
     told(lambda: geometry.scatter(None), "rank 0 is the root and has to give the array")
-    told(lambda: weft.Geometry((8, 0 if one else 8)), "axis 1 has no elements")
+    told(lambda: weft.arrays.Geometry((8, 0 if one else 8)), "axis 1 has no elements")
     if geometry.ranks > 1:
         told(lambda: geometry.polyshift(shifts=[(2 if one else 1, 0)]), "the ranks disagree")
-        told(lambda: weft.Geometry((9 if one else 8, 8)), "the ranks disagree")
+        told(lambda: weft.arrays.Geometry((9 if one else 8, 8)), "the ranks disagree")
         told(lambda: geometry.zeros().gather(1 if one else 0), "the ranks disagree")
     plan = geometry.polyshift(shifts=[(1, 0)])
     x = geometry.zeros()
     told(lambda: plan(np.zeros((8, 8))), "expected a DistributedArray")
     told(lambda: plan(geometry.zeros("f4")), "is of float32, but the polyshift was made for float64")
     told(lambda: plan(geometry.zeros(halo=1)), "halo")
-    told(lambda: plan(weft.Geometry((8, 9)).zeros()), "another geometry")
+    told(lambda: plan(weft.arrays.Geometry((8, 9)).zeros()), "another geometry")
     told(plan.end, "has not begun")
     plan.begin(x)
     told(lambda: plan.begin(x), "has begun already")
@@ -358,7 +362,7 @@ def mistakes():
 
 def lost():
     """A rank that fails while others wait for it."""
-    geometry = weft.Geometry(64)
+    geometry = weft.arrays.Geometry(64)
     fill = geometry.halo_exchange(halo=1)
     x = geometry.zeros(halo=1)
     for turn in range(3):
@@ -369,8 +373,8 @@ def lost():
 
 def killed():
     """A rank whose process is gone while others wait for its faces."""
-    geometry = weft.Geometry(64)
-    plan = geometry.stencil(weft.stencil({-1: 0.5, 1: 0.5}))
+    geometry = weft.arrays.Geometry(64)
+    plan = geometry.stencil(weft.arrays.stencil({-1: 0.5, 1: 0.5}))
     x, y = geometry.zeros(halo=plan.halo), geometry.zeros(halo=plan.halo)
     for turn in range(1000):
         if turn == 3 and geometry.rank == geometry.ranks - 1:
@@ -392,7 +396,7 @@ def interrupted():
 
     if int(os.environ["PMI_RANK"]) == 1:
         ranks._core = types.SimpleNamespace(**{**vars(_core), "Ranks": Interrupted})
-    weft.Geometry(64).zeros().gather()
+    weft.arrays.Geometry(64).zeros().gather()
 
 
 def mpi4py():
@@ -400,13 +404,13 @@ def mpi4py():
     from mpi4py import MPI
 
     comm = MPI.COMM_WORLD.Split(MPI.COMM_WORLD.rank % 2, -MPI.COMM_WORLD.rank)
-    geometry = weft.Geometry((10, 6), comm=comm)
+    geometry = weft.arrays.Geometry((10, 6), comm=comm)
     assert (geometry.rank, geometry.ranks) == (comm.rank, comm.size)
     x = whole((10, 6), float, MPI.COMM_WORLD.rank % 2)
     result, *_ = geometry.polyshift(shifts=[(3, 0)])(geometry.distribute(x))
     assert np.array_equal(result.gather(None), shifted(x, 3, 0))
     assert comm.allreduce(1) == comm.size
-    world = weft.Geometry((10, 6))
+    world = weft.arrays.Geometry((10, 6))
     assert world.ranks == MPI.COMM_WORLD.size
 
 

@@ -23,7 +23,7 @@ def _native(native):
 @settings(deadline=None, max_examples=50)
 @given(shapes, st.integers(1, 12), st.sampled_from([None, "send"]))
 def test_every_element_has_one_place(shape, ranks, order):
-    geometry = weft.Geometry(shape, ranks=ranks, order=order)
+    geometry = weft.arrays.Geometry(shape, ranks=ranks, order=order)
     assert np.prod(geometry.grid) == ranks == geometry.ranks
     count = np.zeros(shape, dtype=int)
     for rank in range(ranks):
@@ -39,13 +39,13 @@ def test_every_element_has_one_place(shape, ranks, order):
 
 
 def test_axes_can_be_serial_heavy_or_given():
-    assert weft.Geometry((64, 64), ranks=4, serial=[0]).grid == (1, 4)
-    assert weft.Geometry((64, 64), ranks=4, serial=[-1]).grid == (4, 1)
-    assert weft.Geometry((64, 64), ranks=16, weights=(8, 1)).grid == (1, 16)
-    assert weft.Geometry((64, 64), ranks=4, grid=(1, 4)).block == (64, 16)
-    assert weft.Geometry((64, 64), ranks=16).order == ("news", "news")
-    assert weft.Geometry((64, 64), ranks=16).neighbour(0, 1, rank=1) == 5
-    assert weft.Geometry((8,), ranks=2).neighbour(0, -1, rank=0, circular=False) is None
+    assert weft.arrays.Geometry((64, 64), ranks=4, serial=[0]).grid == (1, 4)
+    assert weft.arrays.Geometry((64, 64), ranks=4, serial=[-1]).grid == (4, 1)
+    assert weft.arrays.Geometry((64, 64), ranks=16, weights=(8, 1)).grid == (1, 16)
+    assert weft.arrays.Geometry((64, 64), ranks=4, grid=(1, 4)).block == (64, 16)
+    assert weft.arrays.Geometry((64, 64), ranks=16).order == ("news", "news")
+    assert weft.arrays.Geometry((64, 64), ranks=16).neighbour(0, 1, rank=1) == 5
+    assert weft.arrays.Geometry((8,), ranks=2).neighbour(0, -1, rank=0, circular=False) is None
 
 
 @pytest.mark.parametrize(
@@ -65,18 +65,18 @@ def test_axes_can_be_serial_heavy_or_given():
 )
 def test_mistakes_are_named(arguments, text):
     with pytest.raises(UsageError) as raised:
-        weft.Geometry(**arguments)
+        weft.arrays.Geometry(**arguments)
     assert text in str(raised.value)
 
 
 def test_a_geometry_of_more_ranks_than_there_are_has_no_arrays():
-    geometry = weft.Geometry((64, 64), ranks=16)
+    geometry = weft.arrays.Geometry((64, 64), ranks=16)
     with pytest.raises(UsageError, match="over 16 ranks, but the run has 1; leave ranks out, or start"):
         geometry.zeros()
 
 
 def test_arrays_are_numpy_and_back():
-    geometry = weft.Geometry((3, 4))
+    geometry = weft.arrays.Geometry((3, 4))
     x = np.arange(12).reshape(3, 4)
     array = geometry.distribute(x, halo=1)
     assert np.array_equal(np.asarray(array), x)
@@ -88,7 +88,7 @@ def test_arrays_are_numpy_and_back():
 
 
 def test_refused_arrays():
-    geometry = weft.Geometry((3, 4))
+    geometry = weft.arrays.Geometry((3, 4))
     with pytest.raises(UsageError, match="elements of object"):
         geometry.zeros(object)
     with pytest.raises(UsageError, match=r"the array has shape \(4, 3\)"):
@@ -98,7 +98,7 @@ def test_refused_arrays():
     with pytest.raises(UsageError, match=r"halo has \(-1, -1\); expected a width"):
         geometry.zeros(halo=-1)
     with pytest.raises(UsageError, match="comm is a str; expected a communicator of mpi4py"):
-        weft.Geometry((3, 4), comm="world")
+        weft.arrays.Geometry((3, 4), comm="world")
 
 
 @pytest.mark.parametrize(
@@ -118,12 +118,12 @@ def test_refused_arrays():
 )
 def test_shifts_that_cannot_be(shift, text):
     with pytest.raises(UsageError) as raised:
-        weft.Geometry((3, 4)).polyshift(shifts=[shift])
+        weft.arrays.Geometry((3, 4)).polyshift(shifts=[shift])
     assert text in str(raised.value)
 
 
 def test_what_halos_cannot_be():
-    geometry = weft.Geometry((3, 4))
+    geometry = weft.arrays.Geometry((3, 4))
     with pytest.raises(UsageError, match="corners cannot be had 'all'"):
         geometry.halo_exchange(corners="all")
     with pytest.raises(UsageError, match="boundary has 3 entries"):
@@ -133,13 +133,13 @@ def test_what_halos_cannot_be():
     with pytest.raises(UsageError, match=r"the boundary of axis 1 has shape \(4,\); expected \(3,\)"):
         geometry.halo_exchange(boundary=[None, np.zeros(4)])
     with pytest.raises(UsageError, match="more than 6561: have them staged"):
-        weft.Geometry((2,) * 9).halo_exchange(corners="at once")
+        weft.arrays.Geometry((2,) * 9).halo_exchange(corners="at once")
     with pytest.raises(UsageError, match="at least one shift"):
         geometry.polyshift(shifts=[])
 
 
 def test_edges_can_be_kept():
-    geometry = weft.Geometry((3,))
+    geometry = weft.arrays.Geometry((3,))
     x = geometry.distribute([1.0, 2.0, 3.0], halo=1)
     x.local_with_halo[...] = [-1, 1, 2, 3, -2]
     geometry.halo_exchange(boundary="keep")(x)
@@ -158,14 +158,14 @@ def test_two_mpi_libraries_are_told_apart(monkeypatch):
     ours = {"version": "MPICH Version:      5.0.2\nMPICH Release date: …", "path": "/opt/lib/libmpi.so"}
     monkeypatch.setattr(_core, "mpi_version", lambda library: json.dumps(ours))
     with pytest.raises(UsageError) as raised:
-        weft.Geometry((3, 4), comm=_Comm())
+        weft.arrays.Geometry((3, 4), comm=_Comm())
     text = str(raised.value)
     assert "mpi4py uses Open MPI v5.0.11, but weft has loaded MPICH Version: 5.0.2 (/opt/lib/libmpi.so)" in text
     assert "Import mpi4py.MPI before weft uses MPI" in text
 
 
 def test_plans_say_what_they_do():
-    geometry = weft.Geometry((6, 4))
+    geometry = weft.arrays.Geometry((6, 4))
     plan = geometry.polyshift([float, int], shifts=[(1, 0), {"by": -1, "axis": 1, "boundary": 0, "source": 1}])
     text = plan.explain()
     assert "shift 0 of source 0: by +1 along axis 0, circular" in text

@@ -1,4 +1,4 @@
-"""`weft.neighbor_alltoallv` against MPI's own collective, in programs with mpi4py."""
+"""`weft.arrays.neighbor_alltoallv` against MPI's own collective, in programs with mpi4py."""
 
 import importlib.util
 import subprocess
@@ -42,20 +42,20 @@ for name, comm in topologies.items():
             right, found = np.zeros(sum(counts_in), dtype=np.int64), np.zeros(sum(counts_in), dtype=np.int64)
             comm.Neighbor_alltoallv([send, counts_out], [right, counts_in])
             first = strategy if step == 0 else None
-            weft.neighbor_alltoallv(comm, [send, counts_out], [found, counts_in], strategy=first)
+            weft.arrays.neighbor_alltoallv(comm, [send, counts_out], [found, counts_in], strategy=first)
             assert (right == found).all(), (name, strategy, step, right, found)
             # The same buffers again, with other numbers in them.
             send += 7
             comm.Neighbor_alltoallv([send, counts_out], [right, counts_in])
-            weft.neighbor_alltoallv(comm, [send, counts_out], [found, counts_in])
+            weft.arrays.neighbor_alltoallv(comm, [send, counts_out], [found, counts_in])
             assert (right == found).all(), (name, strategy, step, "again")
             # Counts as an array, with displacements.
             places = np.concatenate([[0], np.cumsum(counts_out[:-1])])
             arrays = [send, (np.array(counts_out), places), MPI.INT64_T]
-            weft.neighbor_alltoallv(comm, arrays, [found, counts_in])
+            weft.arrays.neighbor_alltoallv(comm, arrays, [found, counts_in])
             assert (right == found).all(), (name, strategy, step, "arrays")
             comm.Neighbor_alltoallv([send, counts_out], [right, counts_in])
-            weft.neighbor_alltoallv(comm, [send, np.array(counts_out)], [found, counts_in])
+            weft.arrays.neighbor_alltoallv(comm, [send, np.array(counts_out)], [found, counts_in])
             assert (right == found).all(), (name, strategy, step, "an array of counts")
         choice = neighbor_choice(comm)
         assert choice.strategy == (strategy if strategy in (*STRATEGIES, "collective") else choice.strategy)
@@ -64,7 +64,7 @@ for wrong, message in (
     ((world, [send, [1]], [found, [1]]), "has no topology"),
 ):
     try:
-        weft.neighbor_alltoallv(*wrong)
+        weft.arrays.neighbor_alltoallv(*wrong)
     except weft.UsageError as error:
         assert message in str(error)
     else:
@@ -77,7 +77,7 @@ for arguments, message in (
     (([send[::2], [1] * len(others)], [found, [1] * len(others)]), "contiguous"),
 ):
     try:
-        weft.neighbor_alltoallv(comm, *arguments)
+        weft.arrays.neighbor_alltoallv(comm, *arguments)
     except weft.UsageError as error:
         assert message in str(error), error
     else:

@@ -114,6 +114,6 @@ def test_one_process_alone(native, scenario):
 
 def test_what_ranks_import_leaves_scipy_out(native):
     # It takes a second at the start of every rank, and nothing of arrays over ranks needs it.
-    script = "import sys, weft; weft.Geometry; print('scipy' in sys.modules)"
+    script = "import sys, weft; weft.arrays.Geometry; print('scipy' in sys.modules)"
     outcome = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert outcome.stdout == "False\n"

@@ -178,7 +178,7 @@ def test_costs_follow_from_what_was_timed():
 
 def test_kinds_know_what_costs_depend_on():
     def kind(run, shape=(8, 8)):
-        vp = weft.VPSet(shape)
+        vp = weft.pvar.VPSet(shape)
         x = vp.zeros("float32")
         with weft.pvar.metered(vp) as meter:
             run(vp, x)
@@ -186,22 +186,22 @@ def test_kinds_know_what_costs_depend_on():
 
     assert kind(lambda vp, x: x + x) == ("add float32", "silent elementwise 4 bytes", Work(64, 256))
     assert kind(lambda vp, x: x + 1).work == Work(64, 256, scalar=True)
-    assert kind(lambda vp, x: weft.shift(x, 1, axis=1))[::2] == ("shift fetch 4 bytes", Work(64, 256, pieces=16))
-    assert kind(lambda vp, x: weft.spread(x, axis=0, index=1))[::2] == ("spread 4 bytes", Work(64, 256, pieces=8))
-    found = kind(lambda vp, x: weft.scan(x, "add", axis=0, exclusive=True, direction="down"))
+    assert kind(lambda vp, x: weft.pvar.shift(x, 1, axis=1))[::2] == ("shift fetch 4 bytes", Work(64, 256, pieces=16))
+    assert kind(lambda vp, x: weft.pvar.spread(x, axis=0, index=1))[::2] == ("spread 4 bytes", Work(64, 256, pieces=8))
+    found = kind(lambda vp, x: weft.pvar.scan(x, "add", axis=0, exclusive=True, direction="down"))
     assert found.name == "scan add float32 along another axis"
     assert found.work == Work(64, 256, pieces=8, exclusive=True, down=True)
-    assert kind(lambda vp, x: weft.reduce(x, "max")).name == "reduce max float32"
-    assert kind(lambda vp, x: weft.get(x, vp.address())).name == "get 4 bytes, in order, few"
-    assert kind(lambda vp, x: weft.get(x, vp.address()), (FEW,)).name == "get 4 bytes, in order"
+    assert kind(lambda vp, x: weft.pvar.reduce(x, "max")).name == "reduce max float32"
+    assert kind(lambda vp, x: weft.pvar.get(x, vp.address())).name == "get 4 bytes, in order, few"
+    assert kind(lambda vp, x: weft.pvar.get(x, vp.address()), (FEW,)).name == "get 4 bytes, in order"
     chosen = kind(lambda vp, x: weft.pvar.where(x > 0, x.astype("int8"), vp.zeros("int8")))
     assert chosen[:2] == ("where 1 bytes", "where")
-    assert kind(lambda vp, x: weft.send(x, vp.address() * 0, combine="min")).name == "send min float32, in order"
+    assert kind(lambda vp, x: weft.pvar.send(x, vp.address() * 0, combine="min")).name == "send min float32, in order"
 
 
 @pytest.mark.parametrize(("axis", "runs"), [(0, 1), (1, 8)])
 def test_stretches_of_a_selection_are_counted(axis, runs):
-    vp = weft.VPSet((8, 8))
+    vp = weft.pvar.VPSet((8, 8))
     x, condition = vp.zeros("float32"), vp.coordinate(axis) < 2
     y = vp.zeros("float32")
     with weft.pvar.metered(vp) as meter, vp.where(condition):

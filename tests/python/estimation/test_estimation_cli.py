@@ -17,11 +17,11 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--size", type=int, default=8192)
 parser.add_argument("--times", type=int, default=3)
 chosen = parser.parse_args()
-vp = weft.VPSet(chosen.size)
+vp = weft.pvar.VPSet(chosen.size)
 x = vp.zeros(np.float32)
 address = vp.array(np.random.default_rng(1).permutation(chosen.size))
 for _ in range(chosen.times):
-    x = weft.get(x, address) + 1
+    x = weft.pvar.get(x, address) + 1
 print("done")
 """
 

@@ -20,7 +20,7 @@ PROGRAMS = "programs"
 
 def additions(count=10, dtype=np.float32, size=8192):
     def program():
-        x = weft.VPSet(size).zeros(dtype)
+        x = weft.pvar.VPSet(size).zeros(dtype)
         for _ in range(count):
             x = x + 1
 
@@ -90,7 +90,7 @@ def test_what_is_lacking_is_named_with_its_line(tmp_path, native):
         estimate(additions(), "here", costs=path)
 
     def program():
-        weft.pvar.exp(weft.VPSet(8).zeros(np.float32))
+        weft.pvar.exp(weft.pvar.VPSet(8).zeros(np.float32))
 
     with pytest.raises(UsageError, match="cm2-8k lacks the costs of 1 operations(.|\n)*exp .line .*float_function"):
         estimate(program, "cm2-8k")
@@ -111,7 +111,7 @@ def nothing():
 
 
 def test_vp_sets_from_outside_are_recorded_when_named():
-    vp = weft.VPSet(8)
+    vp = weft.pvar.VPSet(8)
     x = vp.zeros(np.float32)
     assert record(lambda: x + 1, vp_sets=[vp]).total() == 1
     with pytest.raises(UsageError, match="VP sets are recorded that the program makes itself"):
@@ -120,7 +120,7 @@ def test_vp_sets_from_outside_are_recorded_when_named():
 
 def test_conditions_are_priced_with_their_selection_where_that_is_so(tmp_path, native):
     def program():
-        vp = weft.VPSet(8192)
+        vp = weft.pvar.VPSet(8192)
         x = vp.zeros(np.float32)
         with vp.where(x == 0):
             x[...] = 1

@@ -59,13 +59,13 @@ def test_everything_is_all_that_users_may_want():
 
 
 def test_what_is_there_is_not_asked_for():
-    extras.require("a report", "report")
+    extras.require("a report", "jinja2")
 
 
 def test_the_first_package_that_is_missing_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(UsageError, match=f"^{re.escape(REPORT)}$"):
-        extras.require("a report", "report")
+        extras.require("a report", "jinja2")
 
 
 @pytest.mark.parametrize("words", ["report samples.csv", "study", "study --resume", "suite"])

@@ -18,7 +18,7 @@ from floors import ROOT
 from typer.testing import CliRunner
 
 import weft
-from weft.cli import commands
+from weft.cli import commands, errors
 from weft.launch.protocol import Protocol
 from weft.papers import ReproducedTable
 from weft.samples import COLUMNS
@@ -27,9 +27,6 @@ pytest.importorskip("mkdocs")
 sys.path.insert(0, str(ROOT))
 
 from scripts.manual import cli, drawing, fghc, figures, machine_file, samples, schedule_file
-
-NOT_CONVERGED = 3
-"""The exit code of `weft measure` that has measured too little."""
 
 NOT_FOLLOWED = {"CHANGELOG.md", "CONTRIBUTING.md", "ARCHITECTURE.md"}
 """Pages that tell no reader to do something, or one who changes weft itself."""
@@ -80,7 +77,7 @@ def follow(block, page, folder):
         expected = block.exit_code if number == len(commands) - 1 else 0
         outcome = run_command(command, block, folder)
         # What is measured in shorter time than a reader would take has often not converged, and says so.
-        allowed = {expected, NOT_CONVERGED} if block.more else {expected}
+        allowed = {expected, errors.REGRESSION} if block.more else {expected}
         assert outcome.returncode in allowed, f"{page}:{block.line}: {command}\n{outcome.stderr}"
 
 

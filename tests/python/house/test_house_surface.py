@@ -1,11 +1,14 @@
 """What people import: lazy, documented, and the same on both sides of the native seam."""
 
 import ast
+import builtins
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from floors import ROOT
 
 import weft
 from weft import _core
@@ -45,6 +48,68 @@ def test_the_stub_names_the_members_of_its_classes(native):
 def test_every_public_name_is_there_and_documented(name):
     assert getattr(weft, name).__doc__
     assert name in dir(weft)
+
+
+def test_the_top_shadows_no_builtin_and_no_word_of_mpi():
+    words_of_mpi = {"send", "recv", "get", "put", "reduce", "scan", "gather", "scatter", "bcast", "shift", "spread"}
+    assert not set(weft.__all__) & (set(dir(builtins)) | words_of_mpi)
+    assert dir(weft) == sorted(weft.__all__)
+
+
+def test_modules_are_attributes_without_being_imported():
+    code = "import weft; print(weft.hosting.__name__, weft.data_parallel.costs.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["weft.hosting", "weft.data_parallel.costs"]
+
+
+@pytest.mark.parametrize("name", sorted(weft._DEPRECATED))
+def test_a_name_that_moved_is_there_with_a_warning(name):
+    module = weft._DEPRECATED[name]
+    with pytest.warns(DeprecationWarning, match=rf"weft\.{name} is weft\.{module}\.{name} now"):
+        value = getattr(weft, name)
+    assert value is getattr(getattr(weft, module), name)
+    assert name in getattr(weft, module).__all__
+
+
+def project_files(*suffixes):
+    """Text files of the project: all that git knows, but for what tells of the past."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+    names = [name for name in listed.stdout.split("\0") if name.endswith(suffixes)]
+    if not names:
+        pytest.skip("not a checkout of git")
+    past = {"docs/CHANGELOG.md", Path(__file__).relative_to(ROOT).as_posix()}
+    return [ROOT / name for name in names if name not in past and (ROOT / name).exists()]
+
+
+def test_no_file_of_the_project_uses_a_name_that_moved():
+    old = re.compile(rf"(?<![\w./-])weft\.({'|'.join(weft._DEPRECATED)})\b(?!\.(py|toml|md|json))")
+    files = project_files(".py", ".pyi", ".md", ".rs", ".j2", ".toml", ".yml")
+    uses = [f"{path.relative_to(ROOT)}: {found[0]}" for path in files for found in old.finditer(path.read_text())]
+    assert len(files) > 500
+    assert not uses
+
+
+def names_of_weft(tree):
+    """What a module takes from the top of weft, by attribute or by import."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "weft":
+            yield node.attr
+        elif isinstance(node, ast.ImportFrom) and node.module == "weft":
+            yield from (alias.name for alias in node.names if alias.name != "*")
+
+
+def test_every_name_of_weft_that_the_project_uses_is_there():
+    package = Path(weft.__file__).parent
+    modules = {path.stem for path in package.glob("*.py")} | {
+        path.parent.name for path in package.glob("*/__init__.py")
+    }
+    there = set(weft.__all__) | modules | {"_core", "_DEPRECATED"}
+    used = {
+        name: path for path in project_files(".py") if "weft" in (text := path.read_text())
+        for name in names_of_weft(ast.parse(text)) if not name.startswith("__")
+    }  # fmt: skip
+    assert len(used) > 20
+    assert not used.keys() - there, {name: used[name] for name in used.keys() - there}
 
 
 def test_other_names_are_not():

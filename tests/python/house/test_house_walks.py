@@ -89,7 +89,7 @@ def shift(_):
 
     import weft
 
-    plan = weft.polyshift((8, 8), float, [(1, 0), (-1, 1)])
+    plan = weft.arrays.polyshift((8, 8), float, [(1, 0), (-1, 1)])
     x = np.arange(64.0).reshape(8, 8)
     up, right = plan(x)
     np.testing.assert_array_equal(up, np.roll(x, -1, 0))

@@ -244,7 +244,7 @@ def run_program(tmp_path, text, ranks=2):
 
 
 PROGRAM = """
-geometry = weft.Geometry((8, 8))
+geometry = weft.arrays.Geometry((8, 8))
 x = geometry.distribute(np.ones((8, 8)))
 if geometry.rank == 1:
     LEAVES
@@ -287,7 +287,7 @@ def test_a_program_that_leaves_before_it_starts_mpi_ends_the_others(native, tmp_
 def test_ranks_end_with_their_launcher(native, tmp_path):
     program = tmp_path / "program.py"
     program.write_text(
-        "import numpy as np, weft\nx = weft.Geometry((8, 8)).distribute(np.ones((8, 8)))\nprint(1, flush=True)\n"
+        "import numpy as np, weft\nx = weft.arrays.Geometry((8, 8)).distribute(np.ones((8, 8)))\nprint(1, flush=True)\n"
         "while True:\n    x.gather()\n"
     )
     words = [*mpiexec.command(), "-n", "2", sys.executable, str(program)]

@@ -112,8 +112,8 @@ def test_other_tables_are_refused(table, figure, message):
 
 
 def test_the_command_reproduces_a_table(native):
-    from weft.study.reproducing import reproduction
+    from weft.study.reproducing import reproduce
 
-    found = scores(reproduction("feldmann-1993", "1"))
+    found = scores(reproduce("feldmann-1993", "1"))
     assert found["kind"].to_list() == ["predicted", "input"]
     assert found["median"][0] <= 0.05

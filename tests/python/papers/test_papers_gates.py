@@ -16,7 +16,7 @@ from weft.papers.gates import gates, judged
 from weft.papers.reproduction import SUMMARY, Axes, with_error
 from weft.papers.scores import scores
 from weft.study import paper_pages
-from weft.study.reproducing import reproduction
+from weft.study.reproducing import reproduce
 
 
 def made(paper="dunigan-1991", error=0.01, redraws=False):
@@ -67,7 +67,7 @@ def test_every_gate_has_a_reason():
 
 @pytest.mark.parametrize("paper", ["dunigan-1991", "george-1994", "wu-shu-1989"])
 def test_every_table_has_a_gate_and_meets_it(native, paper):
-    rows = judged(scores(reproduction(paper)))
+    rows = judged(scores(reproduce(paper)))
     assert rows.filter(~pl.col("met")).rows() == []
     known = gates().filter(pl.col("paper") == paper).select("of", "kind")
     assert sorted(rows.select("of", "kind").rows()) == sorted(known.rows()), "a gate for each, and no gate for nothing"
@@ -75,7 +75,7 @@ def test_every_table_has_a_gate_and_meets_it(native, paper):
 
 def test_hardware_times_of_the_multi_psi_are_positive(native):
     for number in ("1", "2"):
-        (table,) = reproduction("taki-1988", number).tables
+        (table,) = reproduce("taki-1988", number).tables
         ours = dict(table.cells.filter(pl.col("figure") == "time").select("item", "ours").rows())
         assert ours["hardware"] == pytest.approx({"1": 0.07, "2": 0.014}[number], rel=0.01)
         assert ours["firmware"] == pytest.approx(0.22, rel=0.01)

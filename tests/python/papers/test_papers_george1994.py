@@ -12,12 +12,12 @@ import weft
 from weft.papers import PAPERS, PaperError, george1994, render
 from weft.papers.george1994 import fitting
 from weft.papers.george1994.figures import equation_2
-from weft.study.reproducing import reproduction
+from weft.study.reproducing import reproduce
 
 PREDICTED = ("cshift_cm_s", "pshift_cm_s", "cshift_elapsed_s", "pshift_elapsed_s")
 
 
-_reproduction, _fit = functools.cache(lambda: reproduction("george-1994")), functools.cache(fitting.fit)
+_reproduction, _fit = functools.cache(lambda: reproduce("george-1994")), functools.cache(fitting.fit)
 
 
 @pytest.fixture
@@ -113,9 +113,9 @@ def test_unknown_tables_name_those_there_are(native):
     with pytest.raises(
         PaperError, match="figure 7 of george-1994 is not reproduced; figures 1 to 7 are drawings.*8, 9, 10, 11"
     ):
-        reproduction("george-1994", figure="7")
+        reproduce("george-1994", figure="7")
     with pytest.raises(PaperError, match="table 5 of george-1994 is not reproduced; there are 1, 2, 3, 4, text"):
-        reproduction("george-1994", table="5")
+        reproduce("george-1994", table="5")
     assert PAPERS["george-1994"] is george1994
 
 

@@ -14,7 +14,7 @@ from weft.launch import primitives
 from weft.papers import PaperError, render, wushu1989
 from weft.papers.wushu1989 import fitting, gauss
 from weft.papers.wushu1989.published import named
-from weft.study.reproducing import reproduction
+from weft.study.reproducing import reproduce
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_the_printed_estimate_is_met(costs):
 
 
 def test_measured_times_of_the_elimination_are_blind(native):
-    found = {table.number: table.cells for table in reproduction("wu-shu-1989").tables if table.label == "Table"}
+    found = {table.number: table.cells for table in reproduce("wu-shu-1989").tables if table.label == "Table"}
     for number, column in (("13", "CM-2"), ("15", "measured real"), ("15", "measured cm")):
         part = found[number].filter(pl.col("column") == column)
         assert part.height == 3
@@ -111,14 +111,14 @@ def test_measured_times_of_the_elimination_are_blind(native):
 
 
 def test_slips_are_printed_and_not_counted(native):
-    cells = reproduction("wu-shu-1989", table="8").tables[0].cells
+    cells = reproduce("wu-shu-1989", table="8").tables[0].cells
     at_300 = cells.filter(pl.col("ratio") == 300)
     assert at_300["published"].to_list() == [24.7, 23.1, 6.47, 5.47]
     assert at_300["error"].null_count() == 4
 
 
 def test_tables_and_figures_are_there_and_printed(native):
-    found = reproduction("wu-shu-1989")
+    found = reproduce("wu-shu-1989")
     assert [t.number for t in found.tables if t.label == "Table"] == list(wushu1989.TABLES)
     assert [t.number for t in found.tables if t.label == "Figure"] == [str(n) for n in range(2, 11)]
     console = Console(width=160, record=True, file=io.StringIO())
@@ -130,7 +130,7 @@ def test_tables_and_figures_are_there_and_printed(native):
 
 def test_figures_say_what_the_text_says(native):
     def series(number, name):
-        (table,) = reproduction("wu-shu-1989", figure=number).tables
+        (table,) = reproduce("wu-shu-1989", figure=number).tables
         part = table.cells.filter(pl.col("series") == name)
         return dict(part.select("VP ratio", "ours").rows())
 
@@ -146,9 +146,9 @@ def test_unknown_tables_name_those_there_are(native):
     with pytest.raises(
         PaperError, match="figure 11 of wu-shu-1989 is not reproduced; figure 1 is a drawing and figure 11 a listing"
     ):
-        reproduction("wu-shu-1989", figure="11")
+        reproduce("wu-shu-1989", figure="11")
     with pytest.raises(PaperError, match="table 16 of wu-shu-1989 is not reproduced; there are 1, 2, 3"):
-        reproduction("wu-shu-1989", table="16")
+        reproduce("wu-shu-1989", table="16")
 
 
 def samples():
@@ -159,7 +159,7 @@ def samples():
 
 
 def test_what_was_measured_here_has_columns_of_its_own(native):
-    plain, found = reproduction("wu-shu-1989"), reproduction("wu-shu-1989", here=samples())
+    plain, found = reproduce("wu-shu-1989"), reproduce("wu-shu-1989", here=samples())
     for before, table in zip(plain.tables, found.tables, strict=True):
         head = table.columns[0]
         here = table.cells.filter(pl.col(head).str.ends_with(" here"))
@@ -178,6 +178,6 @@ def test_what_was_measured_here_has_columns_of_its_own(native):
 
 def test_samples_of_other_things_are_refused(native):
     with pytest.raises(UsageError, match="no measured operation of wu-shu-1989; make one with weft measure processor"):
-        reproduction("wu-shu-1989", here=samples().with_columns(pl.lit("predicted").alias("source")))
+        reproduce("wu-shu-1989", here=samples().with_columns(pl.lit("predicted").alias("source")))
     with pytest.raises(UsageError, match="george-1994 has no column for what was measured here; wu-shu-1989 has"):
-        reproduction("george-1994", here=samples())
+        reproduce("george-1994", here=samples())

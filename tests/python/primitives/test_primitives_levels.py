@@ -68,14 +68,14 @@ for shape in ((7,), (70_000,), (33, 65), (9, 17, 31), (1200, 999)):
     for kind in (np.uint8, np.float64, np.complex128):
         x = (chance.standard_normal(shape) * 50).astype(kind)
         for axis in range(len(shape)):
-            keep("shift", weft.cshift(x, 3, axis), weft.eoshift(x, -2, axis, 1))
+            keep("shift", weft.arrays.cshift(x, 3, axis), weft.arrays.eoshift(x, -2, axis, 1))
 for shape in ((50,), (33, 65), (17, 30, 41), (40, 64, 128)):
     for kind in (np.float32, np.float64):
         axes = range(len(shape))
         points = {tuple(int(a == axis) * by for a in axes): 0.1 + 0.2 * by for axis in axes for by in (-1, 0, 1)}
         x = chance.standard_normal(shape).astype(kind)
-        close.append(weft.stencil(points)(x, steps=3).astype(float).sum())
-        close.append(hashlib.sha256(weft.stencil(points)(x, steps=3).tobytes()).hexdigest())
+        close.append(weft.arrays.stencil(points)(x, steps=3).astype(float).sum())
+        close.append(hashlib.sha256(weft.arrays.stencil(points)(x, steps=3).tobytes()).hexdigest())
 print(_core.simd()[0], bits.hexdigest(), *close, sep="\\n")
 """
 
@@ -124,7 +124,7 @@ except weft.UsageError as error:
 
 @pytest.mark.parametrize("word", ["avx1024", "AVX2"])
 @pytest.mark.parametrize(
-    "call", ["weft.cshift(np.arange(9), 1, 0)", "weft.stencil({1: 1.0})(np.ones(9))", "_core.simd()"]
+    "call", ["weft.arrays.cshift(np.arange(9), 1, 0)", "weft.arrays.stencil({1: 1.0})(np.ones(9))", "_core.simd()"]
 )
 def test_an_unknown_level_is_a_usage_error(word, call):
     done = run(word, REFUSED.replace("{call}", call))

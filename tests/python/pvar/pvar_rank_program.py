@@ -64,13 +64,13 @@ def elements():
     variables.test_a_selection_is_made_when_its_block_is_entered()
     variables.test_masked_assignment_keeps_old_values()
     for order in (None, "send", ("news", "send", None)):
-        vp = weft.VPSet((3, 4, 2), order=order)
+        vp = weft.pvar.VPSet((3, 4, 2), order=order)
         places = np.indices((3, 4, 2))
         for axis in range(3):
             assert np.array_equal(vp.coordinate(axis).numpy(), places[axis])
         assert np.array_equal(vp.address().numpy(), np.arange(24).reshape(3, 4, 2))
     grid = (vp.execution.ranks, 1, 1)
-    assert weft.VPSet((6, 4, 2), grid=grid).execution.geometry.grid == grid
+    assert weft.pvar.VPSet((6, 4, 2), grid=grid).execution.geometry.grid == grid
 
 
 def mistakes():
@@ -78,30 +78,30 @@ def mistakes():
     for call, text in tests.mistakes():
         with pytest.raises(UsageError, match=text):
             call()
-    vp = weft.VPSet(12)
+    vp = weft.pvar.VPSet(12)
     x = vp.address()
     wrong, twice = np.arange(12), np.arange(12)
     wrong[7], twice[11] = 40, 0
     with pytest.raises(UsageError, match="get: there is no processor 40"):
-        weft.get(x, vp.array(wrong))
+        weft.pvar.get(x, vp.array(wrong))
     with pytest.raises(UsageError, match="send: there is no processor 40"):
-        weft.send(x, vp.array(wrong), combine="max")
+        weft.pvar.send(x, vp.array(wrong), combine="max")
     with pytest.raises(UsageError, match="get: there is no coordinate 40 along axis 0"):
-        weft.get(x, (vp.array(wrong),))
+        weft.pvar.get(x, (vp.array(wrong),))
     into = x.copy()
     with pytest.raises(UsageError, match="send: 2 processors send to processor 0; say how"):
-        weft.send(x + 100, vp.array(twice), into=into)
+        weft.pvar.send(x + 100, vp.array(twice), into=into)
     assert into.numpy().tolist() == list(range(12))
-    assert weft.reduce(x, "sum") == 66
+    assert weft.pvar.reduce(x, "sum") == 66
 
 
 def metered():
     """The meter of every rank sees the whole."""
     meter.test_every_operation_is_recorded_with_what_it_is()
     meter.test_facts_find_shifts()
-    vp = weft.VPSet(12)
+    vp = weft.pvar.VPSet(12)
     with weft.pvar.metered(vp) as made, vp.where(vp.coordinate(0) < 5):
-        weft.send(vp.address(), vp.address() // 3, combine="add")
+        weft.pvar.send(vp.address(), vp.address() // 3, combine="add")
     record = made.sequence[-1]
     assert (record.selected, record.facts.messages, record.facts.targets) == (5, 5, 2)
 
@@ -111,13 +111,13 @@ def floats():
     shape = (23, 17)
     random = np.random.default_rng(4)
     x, to = random.standard_normal(shape), random.integers(0, 40, shape)
-    vp = weft.VPSet(shape)
+    vp = weft.pvar.VPSet(shape)
     expected = np.zeros(x.size)
     np.add.at(expected, to.ravel(), x.ravel())
-    assert np.array_equal(weft.send(vp.array(x), vp.array(to), combine="add").numpy().ravel(), expected)
-    assert weft.reduce(vp.array(x), "sum") == pytest.approx(x.sum(), rel=1e-13)
+    assert np.array_equal(weft.pvar.send(vp.array(x), vp.array(to), combine="add").numpy().ravel(), expected)
+    assert weft.pvar.reduce(vp.array(x), "sum") == pytest.approx(x.sum(), rel=1e-13)
     for axis in (0, 1):
-        got = weft.scan(vp.array(x), "add", axis).numpy()
+        got = weft.pvar.scan(vp.array(x), "add", axis).numpy()
         assert np.allclose(got, np.cumsum(x, axis), rtol=1e-13, atol=1e-13)
 
 

@@ -83,7 +83,7 @@ LARGE = (1025, 1031)
 def test_large_arrays_are_computed_as_small_ones(dtype):
     assert np.prod(LARGE) * 8 > memory.LARGE
     a, b = cases.elements(LARGE, dtype, 1), cases.elements(LARGE, dtype, 2)
-    vp = weft.VPSet(LARGE)
+    vp = weft.pvar.VPSet(LARGE)
     x, y = vp.array(a), vp.array(b)
     for name in native.KERNELS:
         function = FUNCTIONS[name]
@@ -97,8 +97,8 @@ def test_large_arrays_are_computed_as_small_ones(dtype):
     if dtype != "?":
         assert same((x + 2).numpy(), a + 2)
     for axis in (0, 1):
-        assert same(weft.shift(x, 3, axis).numpy(), np.roll(a, -3, axis))
-        assert same(weft.shift(x, -1, axis, 0).numpy()[1:, 1:], np.roll(a, 1, axis)[1:, 1:])
+        assert same(weft.pvar.shift(x, 3, axis).numpy(), np.roll(a, -3, axis))
+        assert same(weft.pvar.shift(x, -1, axis, 0).numpy()[1:, 1:], np.roll(a, 1, axis)[1:, 1:])
 
 
 SPECIAL = (0.0, -0.0, 0.5, -0.5, 1.5, 2.5, -2.5, 0.49999999999999994, 1e-320, -1e300, 2.0**52 + 0.5, 2.0**63)
@@ -149,15 +149,15 @@ def test_every_function_that_has_a_kernel_gives_the_bits_of_numpy(dtype, length,
 def test_nan_wins_maxima_of_large_arrays():
     a = np.zeros(LARGE)
     a[::7, ::3] = np.nan
-    vp = weft.VPSet(LARGE)
+    vp = weft.pvar.VPSet(LARGE)
     for name in ("maximum", "minimum"):
         got = getattr(pvar, name)(vp.array(a), vp.array(np.ones(LARGE)))
         assert same(got.numpy(), FUNCTIONS[name].compute(a, np.ones(LARGE)))
-    assert np.isnan(weft.reduce(vp.array(a), "max"))
+    assert np.isnan(weft.pvar.reduce(vp.array(a), "max"))
 
 
 def test_memory_of_results_is_used_again_only_when_nobody_has_it():
-    vp = weft.VPSet(LARGE)
+    vp = weft.pvar.VPSet(LARGE)
     x = vp.zeros()
     first = x + 1
     kept, address = first.numpy(), first.numpy().ctypes.data

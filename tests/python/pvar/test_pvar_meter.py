@@ -25,7 +25,7 @@ def names(meter):
 
 def test_every_operation_is_recorded_with_what_it_is():
     with pvar.metered() as meter:
-        vp = weft.VPSet((4, 8))
+        vp = weft.pvar.VPSet((4, 8))
         i, x = vp.coordinate(0), vp.array(np.ones((4, 8), np.float32))
         i + 1, i * i, i == 2, x - x, x * 2, x / x, pvar.sqrt(x), pvar.exp(x), i & 1
         x[...] = x
@@ -33,10 +33,10 @@ def test_every_operation_is_recorded_with_what_it_is():
         x[...] = 0.0
         x[1, 2] = 3
         x[1, 2]
-        weft.reduce(i, "sum"), weft.reduce(i, "max"), weft.reduce(i == 0, "or")
-        weft.spread(x, 1, 3)
-        weft.shift(x, -3, 1), weft.shift(x, 6, 1), weft.shift(x, 1, 0, 0.0, form="store")
-        weft.scan(i, "add", 1), weft.scan(i, "min", 0, exclusive=True)
+        weft.pvar.reduce(i, "sum"), weft.pvar.reduce(i, "max"), weft.pvar.reduce(i == 0, "or")
+        weft.pvar.spread(x, 1, 3)
+        weft.pvar.shift(x, -3, 1), weft.pvar.shift(x, 6, 1), weft.pvar.shift(x, 1, 0, 0.0, form="store")
+        weft.pvar.scan(i, "add", 1), weft.pvar.scan(i, "min", 0, exclusive=True)
         i.astype(float)
     assert names(meter) == [
         ("add", "add"),
@@ -73,7 +73,7 @@ def test_every_operation_is_recorded_with_what_it_is():
 
 def test_a_record_knows_where_it_was_asked_for_and_who_was_selected():
     with pvar.metered() as meter:
-        vp = weft.VPSet(10)
+        vp = weft.pvar.VPSet(10)
         i = vp.coordinate(0)
         for _ in range(3):
             with vp.where(i < 3):
@@ -93,7 +93,7 @@ def test_a_record_knows_where_it_was_asked_for_and_who_was_selected():
 
 def test_operations_in_place_assign_only_where_some_are_not_selected():
     with pvar.metered() as meter:
-        vp = weft.VPSet((4, 8), machine="cm2-8k")
+        vp = weft.pvar.VPSet((4, 8), machine="cm2-8k")
         x = vp.zeros("float32")
         x += 1
         with vp.where(vp.coordinate(0) == 2):
@@ -109,7 +109,7 @@ def test_operations_in_place_assign_only_where_some_are_not_selected():
 
 
 def test_a_meter_can_be_given_to_vp_sets_that_exist():
-    vp = weft.VPSet(4)
+    vp = weft.pvar.VPSet(4)
     assert vp.plain
     with pvar.metered(vp) as meter:
         assert not vp.plain
@@ -122,11 +122,11 @@ def test_a_meter_can_be_given_to_vp_sets_that_exist():
 
 def test_messages_between_two_sets_are_recorded_as_no_shift():
     """On one set this would be a shift by one; from another nothing else does the same."""
-    vp, other = weft.VPSet(8, machine="cm2-8k"), weft.VPSet(8, machine="cm2-8k")
-    weft.get(vp.address(), (other.address() + 1) % 8)
+    vp, other = weft.pvar.VPSet(8, machine="cm2-8k"), weft.pvar.VPSet(8, machine="cm2-8k")
+    weft.pvar.get(vp.address(), (other.address() + 1) % 8)
     record = other.meter.sequence[-1]
     assert (record.name, record.kind, record.facts.shift, record.facts.line) == ("get", "fetch", None, None)
-    weft.send(vp.address(), vp.address() // 4, combine="add", vp=other)
+    weft.pvar.send(vp.address(), vp.address() // 4, combine="add", vp=other)
     sent = vp.meter.sequence[-1]
     assert (sent.kind, sent.facts.targets, sent.facts.ratio) == ("multiple_reduction", 2, 4)
     assert other.time.real > 0
@@ -136,7 +136,7 @@ def test_messages_between_two_sets_are_recorded_as_no_shift():
 @given(cases.SHAPES, st.data(), cases.SEEDS)
 def test_facts_find_shifts(shape, data, seed):
     """What is called a shift or a spread is one."""
-    vp = weft.VPSet(shape)
+    vp = weft.pvar.VPSet(shape)
     axis = data.draw(st.integers(0, len(shape) - 1))
     distance = data.draw(st.integers(-3, 3))
     coordinates = [vp.coordinate(a) for a in range(len(shape))]
@@ -150,13 +150,13 @@ def test_facts_find_shifts(shape, data, seed):
         coordinates[axis] = vp.array(places)
     x = vp.address()
     with pvar.metered(vp) as meter:
-        fetched = weft.get(x, tuple(coordinates))
+        fetched = weft.pvar.get(x, tuple(coordinates))
     found = meter.sequence[-1].facts
     same = None
     if found.shift is not None:
-        same = weft.shift(x, found.shift[1], found.shift[0])
+        same = weft.pvar.shift(x, found.shift[1], found.shift[0])
     elif found.line is not None:
-        same = weft.spread(x, *found.line)
+        same = weft.pvar.spread(x, *found.line)
     if same is not None:
         assert np.array_equal(same.numpy(), fetched.numpy())
     elif kind != "random":
@@ -181,12 +181,12 @@ def test_facts_of_collisions():
 
 def test_vp_ratios_are_those_of_the_paper():
     assert [vp_ratio(shape, 8192) for shape in [(63, 64), (127, 128), (255, 256)]] == [1, 2, 8]
-    assert weft.VPSet((127, 128), machine="cm2-8k").vp_ratio == 2
-    assert weft.VPSet((3, 4)).vp_ratio == 12
+    assert weft.pvar.VPSet((127, 128), machine="cm2-8k").vp_ratio == 2
+    assert weft.pvar.VPSet((3, 4)).vp_ratio == 12
 
 
 def test_a_described_machine_knows_its_time():
-    vp = weft.VPSet((64, 64), machine="cm2-8k")
+    vp = weft.pvar.VPSet((64, 64), machine="cm2-8k")
     x = vp.array(np.ones((64, 64), np.float32))
     x + x
     costs = Costs(weft.machine("cm2-8k"))
@@ -204,16 +204,16 @@ def test_a_described_machine_knows_its_time():
 
 def test_at_most_32_processors_fetch_from_one_with_collisions_allowed():
     for machine in ("here", "cm2-8k"):
-        vp = weft.VPSet((64, 64), machine=machine)
+        vp = weft.pvar.VPSet((64, 64), machine=machine)
         first = vp.address() // 64
         if machine == "here":
-            weft.get(first, first, collisions="allowed")
+            weft.pvar.get(first, first, collisions="allowed")
             continue
         with pytest.raises(
             UsageError, match="64 processors fetch from one; with collisions allowed cm2-8k takes at most 32"
         ):
-            weft.get(first, first, collisions="allowed")
-        weft.get(first, first, collisions="backward")
+            weft.pvar.get(first, first, collisions="allowed")
+        weft.pvar.get(first, first, collisions="backward")
     assert vp.meter.sequence[-1].operation(8192).ratio == 64
 
 
@@ -238,7 +238,7 @@ def test_distances_are_the_different_bytes_touched_since(touched):
 
 def test_code_is_as_far_away_as_what_was_touched_since():
     with pvar.metered() as meter:
-        x = weft.VPSet(1 << 10).zeros("float64")
+        x = weft.pvar.VPSet(1 << 10).zeros("float64")
         y = x + x
         y = y + x
         y * y

@@ -36,9 +36,9 @@ def test_reductions_along_an_axis(shape, operator, data, density, seed):
             for number, value in enumerate(values):
                 total = value if not number and operator in ("max", "min") else ufunc(total, value)
         expected[at] = total
-    vp = weft.VPSet(shape)
+    vp = weft.pvar.VPSet(shape)
     with selection(vp, mask):
-        got = weft.reduce(vp.array(x), operator, axis=axis, initial=7).numpy()
+        got = weft.pvar.reduce(vp.array(x), operator, axis=axis, initial=7).numpy()
     assert got.dtype == wide.dtype
     assert np.array_equal(got, expected)
 
@@ -47,7 +47,7 @@ def test_reductions_along_an_axis(shape, operator, data, density, seed):
 @given(cases.SHAPES, cases.DENSITIES, cases.SEEDS)
 def test_reductions_by_their_names(shape, density, seed):
     x, mask = cases.elements(shape, "i4", seed), cases.mask(shape, density, seed)
-    vp = weft.VPSet(shape)
+    vp = weft.pvar.VPSet(shape)
     variable = vp.array(x)
     if not mask.any():
         with selection(vp, mask):
@@ -71,7 +71,7 @@ def test_reductions_by_their_names(shape, density, seed):
 
 
 def test_the_mean_of_lines():
-    vp = weft.VPSet((2, 3))
+    vp = weft.pvar.VPSet((2, 3))
     x = vp.array(np.arange(6).reshape(2, 3))
     assert np.mean(x, axis=1).numpy().tolist() == [[1.0] * 3, [4.0] * 3]
     with vp.where(vp.coordinate(1) > 0):
@@ -83,17 +83,17 @@ def test_the_mean_of_lines():
 
 
 def test_a_nan_is_the_largest():
-    vp = weft.VPSet(4)
+    vp = weft.pvar.VPSet(4)
     assert vp.array([1.0, np.nan, 3.0, np.nan]).argmax() == (1,)
 
 
 def test_functions_of_numpy_are_those_of_variables():
-    vp = weft.VPSet((2, 3))
+    vp = weft.pvar.VPSet((2, 3))
     a = np.arange(1.0, 7.0).reshape(2, 3)
     x = vp.array(a, copy=True)
     for function in (np.sqrt, np.exp, np.negative, np.arctan, np.floor, np.abs, np.signbit):
         got = function(x)
-        assert isinstance(got, weft.ParallelVariable)
+        assert isinstance(got, weft.pvar.ParallelVariable)
         assert np.array_equal(got.numpy(), function(a))
     assert np.array_equal(np.maximum(x, 3).numpy(), np.maximum(a, 3))
     assert np.array_equal((np.float64(2) * x).numpy(), 2 * a)
@@ -104,7 +104,7 @@ def test_functions_of_numpy_are_those_of_variables():
 
 
 def test_assignment_under_a_condition_can_be_in_place():
-    vp = weft.VPSet(6)
+    vp = weft.pvar.VPSet(6)
     x = vp.address(np.int64)
     x[x > 3] += 10
     assert x.numpy().tolist() == [0, 1, 2, 3, 14, 15]
@@ -117,26 +117,26 @@ def test_assignment_under_a_condition_can_be_in_place():
     ("call", "text"),
     [
         (lambda x: np.add(x, np.ones(4)), r"add: an array is on the front end; vp\.array"),
-        (np.add.reduce, r"np\.add\.reduce is not for parallel variables; see weft\.reduce"),
+        (np.add.reduce, r"np\.add\.reduce is not for parallel variables; see reduce"),
         (np.frexp, r"np\.frexp is not for parallel variables; weft\.pvar lists what is"),
         (lambda x: np.sum(x, dtype="f4"), "sum: dtype is not for parallel variables; select with vp.where"),
         (lambda x: np.add(x, x, out=np.ones(4)), r"np\.add: out is a ndarray; expected a parallel variable"),
         (lambda x: np.add(x, x, where=False), "add: where is not for parallel variables"),
         (lambda x: x.sum(axis=1), "reduce: there is no axis 1; the axes are -1 to 0"),
-        (lambda x: weft.reduce(x, "logxor"), "logxor is of integers and booleans, not of float64"),
-        (lambda x: weft.reduce(x > 0, "multiply"), "booleans are not multiplied; 'and' is what"),
-        (lambda x: weft.reduce(x, "xor"), "xor is of booleans, not of float64; compare .* or use logxor for bits"),
+        (lambda x: weft.pvar.reduce(x, "logxor"), "logxor is of integers and booleans, not of float64"),
+        (lambda x: weft.pvar.reduce(x > 0, "multiply"), "booleans are not multiplied; 'and' is what"),
+        (lambda x: weft.pvar.reduce(x, "xor"), "xor is of booleans, not of float64; compare .* or use logxor for bits"),
     ],
 )
 def test_what_numpy_asks_in_vain_is_said(native, call, text):
     with pytest.raises(UsageError, match=text):
-        call(weft.VPSet(4).zeros())
+        call(weft.pvar.VPSet(4).zeros())
 
 
 def test_products_that_arrive_together():
-    vp = weft.VPSet(5)
+    vp = weft.pvar.VPSet(5)
     x = vp.array(np.array([3, -1, 4, 1, 5], np.int8))
-    assert weft.send(x, vp.address() // 3, combine="multiply").numpy().tolist() == [-12, 5, 0, 0, 0]
+    assert weft.pvar.send(x, vp.address() // 3, combine="multiply").numpy().tolist() == [-12, 5, 0, 0, 0]
     into = vp.full(2, np.int8)
-    weft.send(x, vp.address() // 3, combine="multiply", into=into)
+    weft.pvar.send(x, vp.address() // 3, combine="multiply", into=into)
     assert into.numpy().tolist() == [-24, 10, 2, 2, 2]

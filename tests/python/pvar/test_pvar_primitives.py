@@ -45,14 +45,14 @@ def operands(draw, operators=NUMBERS):
 @given(operands())
 def test_reductions(case):
     shape, x, mask, operator, _ = case
-    vp = weft.VPSet(shape)
+    vp = weft.pvar.VPSet(shape)
     with selection(vp, mask):
         if not mask.any() and operator in ("max", "min"):
             with pytest.raises(UsageError, match="no processor is selected"):
-                weft.reduce(vp.array(x), operator)
-            assert weft.reduce(vp.array(x), operator, initial=7) == 7
+                weft.pvar.reduce(vp.array(x), operator)
+            assert weft.pvar.reduce(vp.array(x), operator, initial=7) == 7
             return
-        got = weft.reduce(vp.array(x), operator)
+        got = weft.pvar.reduce(vp.array(x), operator)
     expected = reference.reduced(x, operator, mask) if mask.any() else neutral(operator, x.dtype).item()
     assert got == expected
     assert type(got) is {"b": bool, "f": float}.get(x.dtype.kind, int)
@@ -62,21 +62,23 @@ def test_reductions(case):
 @given(cases.SHAPES, cases.DTYPES, cases.SEEDS, st.data())
 def test_spread_and_shift(shape, dtype, seed, data):
     x = cases.elements(shape, dtype, seed)
-    vp = weft.VPSet(shape)
+    vp = weft.pvar.VPSet(shape)
     axis = data.draw(st.integers(-len(shape), len(shape) - 1))
     index = data.draw(st.integers(0, shape[axis] - 1))
     line = np.take(x, [index], axis)
-    assert np.array_equal(weft.spread(vp.array(x), axis, index).numpy(), np.broadcast_to(line, shape))
+    assert np.array_equal(weft.pvar.spread(vp.array(x), axis, index).numpy(), np.broadcast_to(line, shape))
     distance = data.draw(st.integers(-10, 10))
     boundary = data.draw(st.sampled_from([None, 0, 3]))
     given_boundary = "circular" if boundary is None else boundary
-    fetched = weft.shift(vp.array(x), distance, axis, given_boundary)
+    fetched = weft.pvar.shift(vp.array(x), distance, axis, given_boundary)
     assert np.array_equal(fetched.numpy(), reference.shifted(x, distance, axis, boundary))
     mask = cases.mask(shape, data.draw(cases.DENSITIES), seed)
     into = cases.elements(shape, dtype, seed + 1)
     with selection(vp, mask):
-        stored = weft.shift(vp.array(x), distance, axis, given_boundary, form="store", into=vp.array(into, copy=True))
-        alone = weft.shift(vp.array(x), distance, axis, given_boundary, form="store")
+        stored = weft.pvar.shift(
+            vp.array(x), distance, axis, given_boundary, form="store", into=vp.array(into, copy=True)
+        )
+        alone = weft.pvar.shift(vp.array(x), distance, axis, given_boundary, form="store")
     assert np.array_equal(stored.numpy(), reference.stored(x, distance, axis, boundary, mask, into))
     below = np.zeros_like(x)
     if boundary is not None:
@@ -93,11 +95,11 @@ def test_scans(case, exclusive, down, data):
     axis = data.draw(st.integers(0, len(shape) - 1))
     density = data.draw(st.sampled_from([None, 0.0, 0.2, 0.8]))
     segments = np.zeros(shape, bool) if density is None else cases.mask(shape, density, seed + 5)
-    vp = weft.VPSet(shape)
+    vp = weft.pvar.VPSet(shape)
     given_segments = None if density is None else vp.array(segments)
     direction = "down" if down else "up"
     with selection(vp, mask):
-        got = weft.scan(
+        got = weft.pvar.scan(
             vp.array(x), operator, axis, segments=given_segments, exclusive=exclusive, direction=direction
         ).numpy()
     nothing = 0 if operator == "copy" else neutral(operator, x.dtype).item()
@@ -112,11 +114,11 @@ def test_gets(shape, dtype, density, seed, collisions):
     x, mask = cases.elements(shape, dtype, seed), cases.mask(shape, density, seed)
     addresses = np.random.default_rng(seed).integers(0, x.size, shape)
     addresses[~mask] = -5
-    vp = weft.VPSet(shape)
+    vp = weft.pvar.VPSet(shape)
     coordinates = tuple(vp.array(np.ascontiguousarray(c)) for c in np.unravel_index(np.maximum(addresses, 0), shape))
     with selection(vp, mask):
-        got = weft.get(vp.array(x), vp.array(addresses), collisions=collisions).numpy()
-        by_place = weft.get(vp.array(x), coordinates, collisions=collisions).numpy()
+        got = weft.pvar.get(vp.array(x), vp.array(addresses), collisions=collisions).numpy()
+        by_place = weft.pvar.get(vp.array(x), coordinates, collisions=collisions).numpy()
     expected = reference.got(x, addresses, mask)
     assert np.array_equal(got, expected)
     assert np.array_equal(by_place, expected)
@@ -129,11 +131,11 @@ def test_sends_that_combine(case, keep, targets):
     random = np.random.default_rng(seed)
     addresses = random.integers(0, x.size, targets)[random.integers(0, targets, shape)]
     addresses[~mask] = x.size + 3
-    vp = weft.VPSet(shape)
+    vp = weft.pvar.VPSet(shape)
     into = cases.elements(shape, x.dtype, seed + 9) if keep else None
     with selection(vp, mask):
         target = vp.array(into, copy=True) if keep else None
-        got = weft.send(vp.array(x), vp.array(addresses), combine=operator, into=target)
+        got = weft.pvar.send(vp.array(x), vp.array(addresses), combine=operator, into=target)
     assert target is None or got is target
     assert np.array_equal(got.numpy(), reference.sent(x, addresses, operator, mask, into))
 
@@ -142,14 +144,14 @@ def test_sends_that_combine(case, keep, targets):
 @given(cases.SHAPES, cases.DTYPES, cases.SEEDS)
 def test_plain_sends_are_permutations_or_errors(shape, dtype, seed):
     x = cases.elements(shape, dtype, seed)
-    vp = weft.VPSet(shape)
+    vp = weft.pvar.VPSet(shape)
     permutation = np.random.default_rng(seed).permutation(x.size).reshape(shape)
-    there = weft.send(vp.array(x), vp.array(permutation))
-    assert np.array_equal(weft.get(there, vp.array(permutation)).numpy(), x)
+    there = weft.pvar.send(vp.array(x), vp.array(permutation))
+    assert np.array_equal(weft.pvar.get(there, vp.array(permutation)).numpy(), x)
     if x.size > 1:
         permutation.flat[0] = permutation.flat[-1]
         with pytest.raises(UsageError, match=f"2 processors send to processor {permutation.flat[0]}; say how"):
-            weft.send(vp.array(x), vp.array(permutation))
+            weft.pvar.send(vp.array(x), vp.array(permutation))
 
 
 @quick
@@ -162,13 +164,13 @@ def test_gets_from_another_shape(shape, source_shape, dtype, density, seed):
     for place in np.ndindex(shape):
         if mask[place]:
             expected[place] = x.flat[addresses[place]]
-    source, vp = weft.VPSet(source_shape), weft.VPSet(shape)
+    source, vp = weft.pvar.VPSet(source_shape), weft.pvar.VPSet(shape)
     coordinates = tuple(vp.array(np.ascontiguousarray(c)) for c in np.unravel_index(addresses, source_shape))
     addresses[~mask] = -5
     variable = source.array(x)
     with selection(vp, mask), source.where(source.zeros(bool)):
-        got = weft.get(variable, vp.array(addresses))
-        by_place = weft.get(variable, coordinates)
+        got = weft.pvar.get(variable, vp.array(addresses))
+        by_place = weft.pvar.get(variable, coordinates)
     assert got.vp is vp
     assert np.array_equal(got.numpy(), expected)
     assert np.array_equal(by_place.numpy(), expected)
@@ -191,24 +193,26 @@ def test_sends_to_another_shape(case, target_shape, keep, targets):
     for to, value in arrived.items():
         expected[to] = reference.wrapped(value, x.dtype)
     addresses[~mask] = whole + 3
-    vp, other = weft.VPSet(shape), weft.VPSet(target_shape)
+    vp, other = weft.pvar.VPSet(shape), weft.pvar.VPSet(target_shape)
     target = other.array(into, copy=True) if keep else None
     with selection(vp, mask), other.where(other.zeros(bool)):
-        got = weft.send(vp.array(x), vp.array(addresses), combine=operator, into=target, vp=None if keep else other)
+        got = weft.pvar.send(
+            vp.array(x), vp.array(addresses), combine=operator, into=target, vp=None if keep else other
+        )
     assert got.vp is other
     assert np.array_equal(got.numpy().ravel(), expected)
 
 
 def test_words_move_to_another_shape():
-    vp, other = weft.VPSet(4), weft.VPSet((2,))
+    vp, other = weft.pvar.VPSet(4), weft.pvar.VPSet((2,))
     x = vp.array(np.array([3, 1, 2, 1]), bits=3)
-    sums = weft.send(x, vp.address() // 2, combine="add", vp=other)
+    sums = weft.pvar.send(x, vp.address() // 2, combine="add", vp=other)
     assert (sums.bits, sums.numpy().tolist()) == (3, [-4, 3])  # 4 is beyond three bits
-    assert (weft.get(x, other.address() + 2) + 1).numpy().tolist() == [3, 2]
+    assert (weft.pvar.get(x, other.address() + 2) + 1).numpy().tolist() == [3, 2]
 
 
 def test_variables_of_two_sets_of_one_shape_are_computed_with_together():
-    one, two = weft.VPSet((3, 4)), weft.VPSet((3, 4))
+    one, two = weft.pvar.VPSet((3, 4)), weft.pvar.VPSet((3, 4))
     x, y = one.address(np.int64), two.coordinate(1, np.int64)
     assert np.array_equal((x + y).numpy(), np.arange(12).reshape(3, 4) + np.arange(4))
     assert (x + y).vp is one
@@ -218,87 +222,90 @@ def test_variables_of_two_sets_of_one_shape_are_computed_with_together():
     with two.where(two.zeros(bool)):
         x += y  # the selection of the set that is assigned to counts
     assert x.numpy()[0].tolist() == [0, 2, 4, 6]
-    assert weft.get(x, y * 0 + 5).vp is two
+    assert weft.pvar.get(x, y * 0 + 5).vp is two
 
 
 def test_addresses_can_be_assigned_to():
     """On one axis they are made without a copy of what they are spread from."""
-    addresses = weft.VPSet(4).address()
+    addresses = weft.pvar.VPSet(4).address()
     addresses[...] = 2 * addresses
     assert addresses.numpy().tolist() == [0, 2, 4, 6]
 
 
 def test_ranks_of_another_set_are_taken_over():
-    vp = weft.VPSet(6)
-    assert weft.VPSet((2, 2), comm=vp).is_with(vp)
-    assert not weft.VPSet(6, machine="cm2-8k").is_with(vp)
-    assert weft.VPSet(6, comm=vp).is_alike(vp)
+    vp = weft.pvar.VPSet(6)
+    assert weft.pvar.VPSet((2, 2), comm=vp).is_with(vp)
+    assert not weft.pvar.VPSet(6, machine="cm2-8k").is_with(vp)
+    assert weft.pvar.VPSet(6, comm=vp).is_alike(vp)
 
 
 def test_float_scans_do_not_cancel_over_segments():
-    vp = weft.VPSet(4)
+    vp = weft.pvar.VPSet(4)
     x = vp.array([1e20, 1.0, 2.0, 3.0])
     segments = vp.array([False, True, False, False])
-    assert weft.scan(x, "add", segments=segments).numpy().tolist() == [1e20, 1.0, 3.0, 6.0]
+    assert weft.pvar.scan(x, "add", segments=segments).numpy().tolist() == [1e20, 1.0, 3.0, 6.0]
 
 
 def test_thirty_one_axes():
     shape = tuple(2 if axis in (0, 30) else 1 for axis in range(31))
-    vp = weft.VPSet(shape)
+    vp = weft.pvar.VPSet(shape)
     x = vp.address()
-    assert weft.shift(x, 1, axis=30).numpy().ravel().tolist() == [1, 0, 3, 2]
-    assert weft.scan(x, "add", axis=0).numpy().ravel().tolist() == [0, 1, 2, 4]
+    assert weft.pvar.shift(x, 1, axis=30).numpy().ravel().tolist() == [1, 0, 3, 2]
+    assert weft.pvar.scan(x, "add", axis=0).numpy().ravel().tolist() == [0, 1, 2, 4]
     with pytest.raises(UsageError, match="a VP set has 1 to 31 axes, not 32"):
-        weft.VPSet((1,) * 32)
+        weft.pvar.VPSet((1,) * 32)
 
 
 def mistakes():
-    vp, other = weft.VPSet((3, 4)), weft.VPSet((4, 3))
+    vp, other = weft.pvar.VPSet((3, 4)), weft.pvar.VPSet((4, 3))
     x, f, b = vp.zeros(int), vp.zeros(), vp.zeros(bool)
     y = other.zeros(int)
     return [
-        (lambda: weft.reduce(f, "mean"), "reduce: there is no operator 'mean'; there are sum, multiply, max"),
-        (lambda: weft.reduce(f, "logand"), "reduce: logand is of integers and booleans, not of float64"),
-        (lambda: weft.reduce(x, "or"), "reduce: or is of booleans, not of int64"),
-        (lambda: weft.reduce(b, "sum"), "booleans are not added; x.astype"),
-        (lambda: weft.reduce(3, "sum"), "reduce: a int is no parallel variable"),
-        (lambda: weft.spread(x, 2, 0), "spread: there is no axis 2; the axes are -2 to 1"),
-        (lambda: weft.spread(x, 1, 4), "spread: there is no element 4 along axis 1: its extent is 4"),
-        (lambda: weft.spread(x, 1, 0.5), "spread: the index is 0.5"),
-        (lambda: weft.shift(x, 1.5), "shift: the distance is 1.5; expected a whole number"),
-        (lambda: weft.shift(x, 1, axis=5), "shift: there is no axis 5"),
-        (lambda: weft.shift(x, 1, 0, "round"), "the boundary is 'round'; expected 'circular' or a number"),
-        (lambda: weft.shift(x, 1, 0, 1.5), "the boundary is 1.5, which int64 cannot hold"),
-        (lambda: weft.shift(x, 1, form="push"), "there is no form 'push'; there are 'fetch' and 'store'"),
-        (lambda: weft.shift(x, 1, into=x), "into is of the form 'store'"),
+        (lambda: weft.pvar.reduce(f, "mean"), "reduce: there is no operator 'mean'; there are sum, multiply, max"),
+        (lambda: weft.pvar.reduce(f, "logand"), "reduce: logand is of integers and booleans, not of float64"),
+        (lambda: weft.pvar.reduce(x, "or"), "reduce: or is of booleans, not of int64"),
+        (lambda: weft.pvar.reduce(b, "sum"), "booleans are not added; x.astype"),
+        (lambda: weft.pvar.reduce(3, "sum"), "reduce: a int is no parallel variable"),
+        (lambda: weft.pvar.spread(x, 2, 0), "spread: there is no axis 2; the axes are -2 to 1"),
+        (lambda: weft.pvar.spread(x, 1, 4), "spread: there is no element 4 along axis 1: its extent is 4"),
+        (lambda: weft.pvar.spread(x, 1, 0.5), "spread: the index is 0.5"),
+        (lambda: weft.pvar.shift(x, 1.5), "shift: the distance is 1.5; expected a whole number"),
+        (lambda: weft.pvar.shift(x, 1, axis=5), "shift: there is no axis 5"),
+        (lambda: weft.pvar.shift(x, 1, 0, "round"), "the boundary is 'round'; expected 'circular' or a number"),
+        (lambda: weft.pvar.shift(x, 1, 0, 1.5), "the boundary is 1.5, which int64 cannot hold"),
+        (lambda: weft.pvar.shift(x, 1, form="push"), "there is no form 'push'; there are 'fetch' and 'store'"),
+        (lambda: weft.pvar.shift(x, 1, into=x), "into is of the form 'store'"),
         (
-            lambda: weft.shift(x, 1, form="store", into=f),
+            lambda: weft.pvar.shift(x, 1, form="store", into=f),
             r"into is of float64 \(64 bits\), but what is sent is of int64",
         ),
-        (lambda: weft.scan(x, "add", segments=x), "segments are of int64; expected booleans"),
-        (lambda: weft.scan(x, "add", segments=other.zeros(bool)), "segments is of another VP set"),
-        (lambda: weft.scan(x, "add", direction="left"), "no direction 'left'"),
-        (lambda: weft.scan(x, "copy", exclusive=True), "copy has no exclusive form"),
-        (lambda: weft.get(x, f), "get: addresses are integers, not float64"),
-        (lambda: weft.get(x, x + 12), "get: there is no processor 12: addresses are 0 to 11"),
-        (lambda: weft.get(x, x - 1), "get: there is no processor -1"),
-        (lambda: weft.get(x, (x, x + 4)), "get: there is no coordinate 4 along axis 1: its extent is 4"),
-        (lambda: weft.get(x, (x,)), r"an address has 2 coordinates, not 1: the shape is \(3, 4\)"),
-        (lambda: weft.get(x, 3), "a int is no address"),
-        (lambda: weft.get(x, (x, y)), "get: coordinate 1 is of another VP set"),
-        (lambda: weft.get(x, x, collisions="few"), "there is no way 'few' to meet collisions"),
-        (lambda: weft.send(x, x), "send: 12 processors send to processor 0; say how they combine"),
-        (lambda: weft.send(x, x - 1, combine="add"), "send: there is no processor -1"),
-        (lambda: weft.send(f, x, combine="logior"), "send: logior is of integers and booleans, not of float64"),
-        (lambda: weft.send(x, y, combine="add"), "send: the address is of another VP set"),
-        (lambda: weft.send(x, x, combine="add", into=y, vp=vp), "into says which VP set gets the elements"),
-        (lambda: weft.send(x, x + 12, vp=other), "send: there is no processor 12: addresses are 0 to 11"),
-        (lambda: weft.send(x, (x, x), vp=weft.VPSet(9)), r"an address has 1 coordinates, not 2: the shape is \(9,\)"),
+        (lambda: weft.pvar.scan(x, "add", segments=x), "segments are of int64; expected booleans"),
+        (lambda: weft.pvar.scan(x, "add", segments=other.zeros(bool)), "segments is of another VP set"),
+        (lambda: weft.pvar.scan(x, "add", direction="left"), "no direction 'left'"),
+        (lambda: weft.pvar.scan(x, "copy", exclusive=True), "copy has no exclusive form"),
+        (lambda: weft.pvar.get(x, f), "get: addresses are integers, not float64"),
+        (lambda: weft.pvar.get(x, x + 12), "get: there is no processor 12: addresses are 0 to 11"),
+        (lambda: weft.pvar.get(x, x - 1), "get: there is no processor -1"),
+        (lambda: weft.pvar.get(x, (x, x + 4)), "get: there is no coordinate 4 along axis 1: its extent is 4"),
+        (lambda: weft.pvar.get(x, (x,)), r"an address has 2 coordinates, not 1: the shape is \(3, 4\)"),
+        (lambda: weft.pvar.get(x, 3), "a int is no address"),
+        (lambda: weft.pvar.get(x, (x, y)), "get: coordinate 1 is of another VP set"),
+        (lambda: weft.pvar.get(x, x, collisions="few"), "there is no way 'few' to meet collisions"),
+        (lambda: weft.pvar.send(x, x), "send: 12 processors send to processor 0; say how they combine"),
+        (lambda: weft.pvar.send(x, x - 1, combine="add"), "send: there is no processor -1"),
+        (lambda: weft.pvar.send(f, x, combine="logior"), "send: logior is of integers and booleans, not of float64"),
+        (lambda: weft.pvar.send(x, y, combine="add"), "send: the address is of another VP set"),
+        (lambda: weft.pvar.send(x, x, combine="add", into=y, vp=vp), "into says which VP set gets the elements"),
+        (lambda: weft.pvar.send(x, x + 12, vp=other), "send: there is no processor 12: addresses are 0 to 11"),
         (
-            lambda: weft.send(x, x, vp=weft.VPSet(9, machine="cm2-8k")),
+            lambda: weft.pvar.send(x, (x, x), vp=weft.pvar.VPSet(9)),
+            r"an address has 1 coordinates, not 2: the shape is \(9,\)",
+        ),
+        (
+            lambda: weft.pvar.send(x, x, vp=weft.pvar.VPSet(9, machine="cm2-8k")),
             "are not on the same machine and ranks; make one",
         ),
-        (lambda: weft.shift(x, form="store", into=y), "shift: into is of another VP set"),
+        (lambda: weft.pvar.shift(x, form="store", into=y), "shift: into is of another VP set"),
         (lambda: vp.where(other.zeros(bool)), "where: the condition is of another VP set"),
         (lambda: x + y, r"add: the variables are of two VP sets.*with get or send"),
     ]

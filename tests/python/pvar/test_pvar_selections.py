@@ -13,7 +13,7 @@ import weft
 
 @pytest.fixture
 def x():
-    return weft.VPSet(16).coordinate(0)
+    return weft.pvar.VPSet(16).coordinate(0)
 
 
 def in_a_thread(work):
@@ -25,7 +25,7 @@ def in_a_thread(work):
 
 
 def total(x):
-    return weft.reduce(x, "sum")
+    return weft.pvar.reduce(x, "sum")
 
 
 def test_another_thread_sees_all_processors(x):
@@ -171,7 +171,7 @@ def test_leaving_what_was_not_entered_is_an_error(x):
 
 
 def test_selections_of_two_vp_sets_nest_in_one_chain(x):
-    y = weft.VPSet(4).coordinate(0)
+    y = weft.pvar.VPSet(4).coordinate(0)
     with x.vp.where(x < 3), y.vp.where(y < 2), x.vp.everywhere():
         assert (total(x), total(y)) == (120, 1)
         with x.vp.where(x < 6):

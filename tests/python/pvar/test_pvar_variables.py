@@ -59,7 +59,7 @@ def test_functions_are_numpys(name, shape, dtype, selecting, seed):
     arrays = [cases.elements(shape, dtype, seed + n) for n in range(function.operands)]
     if name.endswith("shift"):
         arrays[1] = arrays[1] & arrays[1].dtype.type(1) if np.dtype(dtype).kind in "iu" else arrays[1]
-    vp = weft.VPSet(shape)
+    vp = weft.pvar.VPSet(shape)
     given_variables = [vp.array(a) for a in arrays]
     mask = cases.mask(shape, 0.5 if selecting else None, seed)
     with np.errstate(all="ignore"):
@@ -82,7 +82,7 @@ def test_functions_are_numpys(name, shape, dtype, selecting, seed):
 @given(cases.SHAPES, cases.DTYPES, cases.SEEDS)
 def test_scalars_take_the_variables_dtype(shape, dtype, seed):
     x = cases.elements(shape, dtype, seed)
-    vp = weft.VPSet(shape)
+    vp = weft.pvar.VPSet(shape)
     v = vp.array(x)
     for result, expected in [
         (v + 3, x + 3),
@@ -100,7 +100,7 @@ def test_scalars_take_the_variables_dtype(shape, dtype, seed):
 @given(cases.SHAPES, cases.DTYPES, st.lists(st.sampled_from([0.1, 0.5, 0.9]), max_size=3), cases.SEEDS)
 def test_masked_assignment_keeps_old_values(shape, dtype, densities, seed):
     old, new = cases.elements(shape, dtype, seed), cases.elements(shape, dtype, seed + 1)
-    vp = weft.VPSet(shape)
+    vp = weft.pvar.VPSet(shape)
     x, y = vp.array(old, copy=True), vp.array(new)
     plus = vp.array(old, copy=True)
     masks = [cases.mask(shape, density, seed + n) for n, density in enumerate(densities)]
@@ -124,7 +124,7 @@ def test_masked_assignment_keeps_old_values(shape, dtype, densities, seed):
 
 
 def test_a_selection_is_made_when_its_block_is_entered():
-    vp = weft.VPSet(4)
+    vp = weft.pvar.VPSet(4)
     x, active = vp.zeros(int), vp.array([True, True, False, False])
     with vp.where(active):
         active[...] = False
@@ -138,7 +138,7 @@ def test_a_selection_is_made_when_its_block_is_entered():
 
 
 def test_a_selection_ends_with_its_block_whatever_happens():
-    vp = weft.VPSet(4)
+    vp = weft.pvar.VPSet(4)
     with pytest.raises(ZeroDivisionError), vp.where(vp.coordinate(0) > 1), vp.where(vp.coordinate(0) > 2):
         raise ZeroDivisionError
     assert vp.mask is None
@@ -149,7 +149,7 @@ def test_a_selection_ends_with_its_block_whatever_happens():
 
 
 def test_nothing_is_said_about_those_who_are_not_selected():
-    vp = weft.VPSet(3)
+    vp = weft.pvar.VPSet(3)
     x = vp.array([0.0, 1.0, 2.0])
     with vp.where(x > 0):
         y = 1 / x
@@ -159,7 +159,7 @@ def test_nothing_is_said_about_those_who_are_not_selected():
 
 
 def test_memory_is_shared_where_it_can_be():
-    vp = weft.VPSet((2, 3))
+    vp = weft.pvar.VPSet((2, 3))
     a = np.zeros((2, 3))
     x = vp.array(a)
     assert x.numpy() is a
@@ -183,7 +183,7 @@ def test_words_of_any_length_wrap_around(bits, signed, seed):
     x, y = (
         [int(v) for v in random.integers(low, high, 5, dtype="i8" if signed else "u8", endpoint=True)] for _ in "xy"
     )
-    vp = weft.VPSet(5)
+    vp = weft.pvar.VPSet(5)
     kind = np.int64 if signed else np.uint64
     a, b = vp.array(np.array(x, kind), bits=bits), vp.array(np.array(y, kind), bits=bits)
     assert a.bits == bits
@@ -197,16 +197,16 @@ def test_words_of_any_length_wrap_around(bits, signed, seed):
         assert got.bits == bits
         assert got.numpy().tolist() == [wrapped(function(p, q)) for p, q in zip(x, y, strict=True)]
     total = [wrapped(sum(x[: n + 1])) for n in range(5)]
-    assert weft.scan(a, "add").numpy().tolist() == total
-    assert weft.send(a, vp.zeros(int), combine="add").numpy()[0] == total[-1]
+    assert weft.pvar.scan(a, "add").numpy().tolist() == total
+    assert weft.pvar.send(a, vp.zeros(int), combine="add").numpy()[0] == total[-1]
     a += b
     assert a.numpy().tolist() == [wrapped(p + q) for p, q in zip(x, y, strict=True)]
-    first = weft.scan(a, "max", exclusive=True)[0]
+    first = weft.pvar.scan(a, "max", exclusive=True)[0]
     assert first == low
 
 
 def test_one_element():
-    vp = weft.VPSet((4, 6))
+    vp = weft.pvar.VPSet((4, 6))
     x = vp.address().astype(float)
     assert x[3, 5] == 23.0
     assert x[-1, -1] == 23.0
@@ -217,7 +217,7 @@ def test_one_element():
 
 
 def test_orders_coordinates_and_addresses():
-    vp = weft.VPSet((3, 4, 2), order=("news", "send", None))
+    vp = weft.pvar.VPSet((3, 4, 2), order=("news", "send", None))
     places = np.indices((3, 4, 2))
     for axis in range(3):
         assert np.array_equal(vp.coordinate(axis).numpy(), places[axis])
@@ -227,18 +227,21 @@ def test_orders_coordinates_and_addresses():
 
 
 MISTAKES = [
-    (lambda vp: weft.VPSet((3, 0)), "the shape has 0; expected whole numbers of 1 or more"),
-    (lambda vp: weft.VPSet((3, 2.5)), "the shape has 2.5"),
-    (lambda vp: weft.VPSet(()), "1 to 31 axes, not 0"),
-    (lambda vp: weft.VPSet((3, 4), order="newss"), "there is no order 'newss'"),
-    (lambda vp: weft.VPSet((3, 4), order=("news",)), "order has 1 entries, but the VP set has 2 axes"),
+    (lambda vp: weft.pvar.VPSet((3, 0)), "the shape has 0; expected whole numbers of 1 or more"),
+    (lambda vp: weft.pvar.VPSet((3, 2.5)), "the shape has 2.5"),
+    (lambda vp: weft.pvar.VPSet(()), "1 to 31 axes, not 0"),
+    (lambda vp: weft.pvar.VPSet((3, 4), order="newss"), "there is no order 'newss'"),
+    (lambda vp: weft.pvar.VPSet((3, 4), order=("news",)), "order has 1 entries, but the VP set has 2 axes"),
     (
-        lambda vp: weft.VPSet((1 << 20, 1 << 20)),
+        lambda vp: weft.pvar.VPSet((1 << 20, 1 << 20)),
         r"takes .* GiB, and this machine has .* of memory left; take a smaller grid",
     ),
-    (lambda vp: weft.VPSet((3, 4), machine="ipsc860"), "ipsc860 has no costs of data-parallel operations.*cm2-8k has"),
-    (lambda vp: weft.VPSet((3, 4), machine="cm2-9k"), "cm2-8k"),
-    (lambda vp: weft.VPSet((3, 4)).time, "only a VP set of a described machine knows its time"),
+    (
+        lambda vp: weft.pvar.VPSet((3, 4), machine="ipsc860"),
+        "ipsc860 has no costs of data-parallel operations.*cm2-8k has",
+    ),
+    (lambda vp: weft.pvar.VPSet((3, 4), machine="cm2-9k"), "cm2-8k"),
+    (lambda vp: weft.pvar.VPSet((3, 4)).time, "only a VP set of a described machine knows its time"),
     (lambda vp: vp.array(np.zeros((4, 3))), r"the array has shape \(4, 3\), but the VP set has \(3, 4\)"),
     (lambda vp: vp.array(np.zeros((3, 4), complex)), "not complex128; keep real and imaginary part in two variables"),
     (lambda vp: vp.array([["a"] * 4] * 3), "integers of 8 to 64 bits, floats to 64 bits or booleans, not <U1"),
@@ -255,8 +258,8 @@ MISTAKES = [
     (lambda vp: vp.coordinate(2), "coordinate: there is no axis 2; the axes are -2 to 1"),
     (lambda vp: vp.where(True), "where: a bool is no condition"),
     (lambda vp: vp.where(vp.zeros(int)), "where: the condition is of int64; compare it with something"),
-    (lambda vp: vp.where(weft.VPSet((4, 3)).zeros(bool)), "where: the condition is of another VP set"),
-    (lambda vp: bool(vp.zeros()), "use vp.where.x., or weft.reduce.x, 'or'"),
+    (lambda vp: vp.where(weft.pvar.VPSet((4, 3)).zeros(bool)), "where: the condition is of another VP set"),
+    (lambda vp: bool(vp.zeros()), "use vp.where.x., or weft.pvar.reduce.x, 'or'"),
     (lambda vp: vp.zeros()[3, 0], "there is no element 3 along axis 0: its extent is 3"),
     (lambda vp: vp.zeros()[0], r"an element has 2 coordinates, not 1: the shape is \(3, 4\)"),
     (lambda vp: vp.zeros()[0:2, 0], "is not one element; expected whole numbers, or ... for all"),
@@ -282,12 +285,12 @@ MISTAKES = [
 @pytest.mark.parametrize(("call", "text"), MISTAKES)
 def test_mistakes_are_named(call, text):
     with pytest.raises(UsageError, match=text):
-        call(weft.VPSet((3, 4)))
+        call(weft.pvar.VPSet((3, 4)))
 
 
 def test_memory_is_asked_for_before_it_is_taken(monkeypatch):
     monkeypatch.setattr(memory, "available", lambda: 100 << 20)
-    vp = weft.VPSet(90 << 20)
+    vp = weft.pvar.VPSet(90 << 20)
     with pytest.raises(UsageError, match=r"a variable of float64 .* takes 720 MiB, and this machine has 100 MiB"):
         vp.zeros()
     with pytest.raises(UsageError, match="a variable of int32"):
@@ -295,8 +298,8 @@ def test_memory_is_asked_for_before_it_is_taken(monkeypatch):
 
 
 def test_variables_are_no_sequences():
-    x = weft.VPSet(4).zeros()
+    x = weft.pvar.VPSet(4).zeros()
     with pytest.raises(TypeError):
         iter(x)
     assert repr(x) == "<ParallelVariable (4,) of float64: [0. 0. 0. 0.]>"
-    assert "2.0" not in repr(weft.VPSet((2, 2)))
+    assert "2.0" not in repr(weft.pvar.VPSet((2, 2)))

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from weft._core import UsageError
+from weft.catalogue import machine
 from weft.samples import REQUIRED, SOURCES, SamplesError, append, read, validate, write
 
 HEADER = ",".join(REQUIRED)
@@ -194,3 +195,11 @@ def test_nested_and_boolean_values_are_refused() -> None:
         SamplesError, match="the table, row 1, column ranks: expected an integer of at least 1, found True"
     ):
         validate(pl.DataFrame([row | {"ranks": True}]))
+
+
+def test_a_folder_is_called_one_and_says_which_file_is_meant(tmp_path):
+    (tmp_path / "study").mkdir()
+    with pytest.raises(SamplesError, match=r"is a folder: name a file in it; .*/study/samples\.csv$"):
+        read(tmp_path / "study")
+    with pytest.raises(UsageError, match=r"study is a folder: name a file in it; .* samples\.csv and here\.toml$"):
+        machine(tmp_path / "study")

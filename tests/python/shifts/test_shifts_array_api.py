@@ -43,11 +43,11 @@ def test_any_library_does_what_the_reference_does(shape, dtype, by, data):
     other, other_face = strict.asarray(x), strict.asarray(face)
     boundaries = [(None, None), (1, 1), (face, other_face), (face, face)]
     for boundary, other_boundary in boundaries:
-        plan = weft.polyshift(shape, dtype, [(by, axis, other_boundary)])
+        plan = weft.arrays.polyshift(shape, dtype, [(by, axis, other_boundary)])
         if boundary is None:
-            one = weft.cshift(other, by, axis)
+            one = weft.arrays.cshift(other, by, axis)
         else:
-            one = weft.eoshift(other, by, axis, boundary=other_boundary)
+            one = weft.arrays.eoshift(other, by, axis, boundary=other_boundary)
         for found in (one, plan(other)[0]):
             assert isinstance(found, type(other))
             assert found.dtype == other.dtype
@@ -56,7 +56,7 @@ def test_any_library_does_what_the_reference_does(shape, dtype, by, data):
 
 def test_arrays_of_several_sources_into_given_ones():
     x, y = strict.asarray(np.arange(4.0)), strict.asarray(np.arange(4.0, 8.0))
-    plan = weft.polyshift(4, float, [(1, 0), Shift(-1, 0, 9, source=1)])
+    plan = weft.arrays.polyshift(4, float, [(1, 0), Shift(-1, 0, 9, source=1)])
     out = [strict.zeros(4, dtype=strict.float64), strict.zeros(4, dtype=strict.float64)]
     found = plan(x, y, out=out)
     assert found[0] is out[0]
@@ -72,16 +72,16 @@ WRONG = [
     (lambda plan: plan(X, out=[X, X]), "out has 2 arrays for 1 shifts"),
     (lambda plan: plan(X, out=[strict.asarray(np.zeros(5))]), "out[0] is float64 of shape (5,)"),
     (lambda plan: plan.bind(X), "source 0 is a Array: expected a numpy array"),
-    (lambda plan: weft.eoshift(X, 1, 0, boundary=[1]), "boundary: expected a number or an array"),
-    (lambda plan: weft.eoshift(X, 1, 0, boundary=np.zeros(3)), "boundary array has shape (3,), expected ()"),
-    (lambda plan: weft.eoshift(X, 1, 0, boundary=np.zeros((), int)), "boundary array has dtype int64"),
-    (lambda plan: weft.eoshift(X, 1, 0, boundary=1j), "boundary 1j does not fit dtype float64"),
+    (lambda plan: weft.arrays.eoshift(X, 1, 0, boundary=[1]), "boundary: expected a number or an array"),
+    (lambda plan: weft.arrays.eoshift(X, 1, 0, boundary=np.zeros(3)), "boundary array has shape (3,), expected ()"),
+    (lambda plan: weft.arrays.eoshift(X, 1, 0, boundary=np.zeros((), int)), "boundary array has dtype int64"),
+    (lambda plan: weft.arrays.eoshift(X, 1, 0, boundary=1j), "boundary 1j does not fit dtype float64"),
     (
-        lambda plan: weft.polyshift(4, float, [(1, 0, strict.asarray(1.0))])(np.zeros(4)),
+        lambda plan: weft.arrays.polyshift(4, float, [(1, 0, strict.asarray(1.0))])(np.zeros(4)),
         "arrays of different libraries in one call",
     ),
     (
-        lambda plan: weft.polyshift(4, float, [(1, 0, strict.asarray(1.0))]).bind(np.zeros(4)),
+        lambda plan: weft.arrays.polyshift(4, float, [(1, 0, strict.asarray(1.0))]).bind(np.zeros(4)),
         "only plans whose boundary arrays are numpy's can be bound",
     ),
 ]
@@ -90,7 +90,7 @@ WRONG = [
 @pytest.mark.parametrize(("call", "words"), WRONG)
 def test_what_does_not_fit_is_said(call, words):
     with pytest.raises(UsageError) as caught:
-        call(weft.polyshift(4, float, [(1, 0)]))
+        call(weft.arrays.polyshift(4, float, [(1, 0)]))
     assert words in str(caught.value)
 
 
@@ -100,12 +100,12 @@ def test_jax_compiles_shifts_and_plans(jnp):
     x = np.random.default_rng(1).random((3, 4, 5))
     face = np.random.default_rng(2).random((3, 5))
     shifts = [(1, 0), (-2, 1, face), (1, 1, jnp.asarray(face)), (7, 2, 0.5), (3, 2)]
-    plan = weft.polyshift(x.shape, x.dtype, shifts)
+    plan = weft.arrays.polyshift(x.shape, x.dtype, shifts)
     for call in (plan, jax.jit(plan)):
         for found, (by, axis, *boundary) in zip(call(jnp.asarray(x)), shifts, strict=True):
             assert isinstance(found, jax.Array)
             np.testing.assert_array_equal(found, reference(x, by, axis, *map(np.asarray, boundary)))
-    compiled = jax.jit(lambda y: weft.eoshift(weft.cshift(y, 1, 0), -1, 2, boundary=2.0))
+    compiled = jax.jit(lambda y: weft.arrays.eoshift(weft.arrays.cshift(y, 1, 0), -1, 2, boundary=2.0))
     np.testing.assert_array_equal(compiled(jnp.asarray(x)), reference(reference(x, 1, 0), -1, 2, 2.0))
 
 
@@ -114,11 +114,11 @@ def test_jax_differentiates_shifts(jnp):
     from jax.test_util import check_grads
 
     x, face = jnp.asarray(np.random.default_rng(1).random((3, 4))), jnp.asarray(np.arange(3.0))
-    plan = weft.polyshift(x.shape, x.dtype, [(1, 0), (-1, 1), (2, 1, 1.0)])
+    plan = weft.arrays.polyshift(x.shape, x.dtype, [(1, 0), (-1, 1), (2, 1, 1.0)])
     check_grads(lambda y: sum((n + 1) * (out**2).sum() for n, out in enumerate(plan(y))), (x,), order=2)
-    check_grads(lambda y, b: (weft.eoshift(y, 1, 1, boundary=b) ** 2).sum(), (x, face), order=1)
+    check_grads(lambda y, b: (weft.arrays.eoshift(y, 1, 1, boundary=b) ** 2).sum(), (x, face), order=1)
     # The transpose of a circular shift is the opposite one.
-    _, back = jax.vjp(lambda y: weft.cshift(y, 1, 0), x)
+    _, back = jax.vjp(lambda y: weft.arrays.cshift(y, 1, 0), x)
     np.testing.assert_array_equal(back(x)[0], np.roll(x, 1, 0))
 
 
@@ -127,9 +127,9 @@ def test_jax_arrays_cannot_be_written_and_distances_must_be_known(jnp):
 
     x = jnp.arange(4.0)
     with pytest.raises(UsageError, match=r"out\[0\] cannot be written"):
-        weft.cshift(x, 1, 0, out=jnp.zeros(4))
+        weft.arrays.cshift(x, 1, 0, out=jnp.zeros(4))
     with pytest.raises(UsageError, match="by must be an integer that is known now"):
-        jax.jit(lambda by: weft.cshift(x, by, 0))(1)
+        jax.jit(lambda by: weft.arrays.cshift(x, by, 0))(1)
 
 
 SHARDED = """
@@ -138,7 +138,7 @@ from jax.sharding import AxisType, NamedSharding, PartitionSpec
 mesh = jax.make_mesh((2, 2), ("a", "b"), axis_types=(AxisType.Auto,) * 2)
 sharding = NamedSharding(mesh, PartitionSpec("a", "b"))
 x = numpy.arange(64, dtype="float32").reshape(8, 8)
-plan = weft.polyshift(x.shape, x.dtype, [(1, 0), (-1, 1), (3, 1, 5)])
+plan = weft.arrays.polyshift(x.shape, x.dtype, [(1, 0), (-1, 1), (3, 1, 5)])
 compiled = jax.jit(plan, out_shardings=(sharding,) * 3)
 outputs = compiled(jax.device_put(x, sharding))
 wanted = plan(x)
@@ -170,7 +170,7 @@ def test_cupy_arrays_stay_where_they_are():
         pytest.skip("no GPU for CuPy")
     x = np.arange(24.0).reshape(4, 6)
     out = [cupy.empty_like(cupy.asarray(x))] * 1
-    plan = weft.polyshift(x.shape, x.dtype, [(1, 1, cupy.arange(4.0))])
+    plan = weft.arrays.polyshift(x.shape, x.dtype, [(1, 1, cupy.arange(4.0))])
     assert plan(cupy.asarray(x), out=out)[0] is out[0]
     np.testing.assert_array_equal(out[0].get(), reference(x, 1, 1, np.arange(4.0)))
 
@@ -181,6 +181,6 @@ def test_dask_arrays_stay_lazy():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         lazy = dask_array.from_array(x, chunks=(2, 3))
-        found = weft.cshift(lazy, 1, 1)
+        found = weft.arrays.cshift(lazy, 1, 1)
         assert isinstance(found, dask_array.Array)
         np.testing.assert_array_equal(found.compute(), np.roll(x, -1, 1))

@@ -74,7 +74,7 @@ def same(found, wanted):
 @settings(max_examples=200, deadline=None)
 def test_plans_do_what_the_reference_does(case, data):
     shape, dtype, shifts, sources = case
-    plan = weft.polyshift(shape, dtype, shifts)
+    plan = weft.arrays.polyshift(shape, dtype, shifts)
     wanted = [reference(sources[source], by, axis, boundary) for by, axis, boundary, source in shifts]
     wanted = [array.astype(dtype) for array in wanted]
     for found, expected in zip(plan(*sources), wanted, strict=True):
@@ -95,10 +95,10 @@ def test_plans_do_what_the_reference_does(case, data):
 def test_single_shifts_do_what_the_reference_does(data, shape, dtype, by):
     x = data.draw(views(shape, dtype))
     axis = data.draw(st.integers(-len(shape), len(shape) - 1))
-    same(weft.cshift(x, by, axis), reference(x, by, axis))
-    same(weft.eoshift(x, by, axis), reference(x, by, axis, 0))
+    same(weft.arrays.cshift(x, by, axis), reference(x, by, axis))
+    same(weft.arrays.eoshift(x, by, axis), reference(x, by, axis, 0))
     face = data.draw(views(tuple(np.delete(shape, axis)), dtype))
-    same(weft.eoshift(x, by, axis, boundary=face), reference(x, by, axis, face))
+    same(weft.arrays.eoshift(x, by, axis, boundary=face), reference(x, by, axis, face))
 
 
 @given(st.data(), shapes(4), st.sampled_from(DTYPES), st.integers(-9, 9))
@@ -106,8 +106,8 @@ def test_single_shifts_do_what_the_reference_does(data, shape, dtype, by):
 def test_a_circular_shift_is_undone_by_its_opposite(data, shape, dtype, by):
     x = data.draw(views(shape, dtype))
     axis = data.draw(st.integers(0, len(shape) - 1))
-    same(weft.cshift(weft.cshift(x, by, axis), -by, axis), x)
-    same(weft.cshift(x, by, axis), np.roll(x, -by, axis))
+    same(weft.arrays.cshift(weft.arrays.cshift(x, by, axis), -by, axis), x)
+    same(weft.arrays.cshift(x, by, axis), np.roll(x, -by, axis))
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +128,7 @@ def test_plans_do_what_gfortran_does(folder, rank, dtype):
         face = values(shape[:axis] + shape[axis + 1 :], dtype, 11)
         for by in (0, 1, -1, 3, -5, 100, -(2**40)):
             for boundary in (None, values((1,), dtype, 2)[0], face):
-                plan = weft.polyshift(shape, dtype, [(by, axis, boundary)])
+                plan = weft.arrays.polyshift(shape, dtype, [(by, axis, boundary)])
                 same(plan(x)[0], fortran(x, by, axis, boundary, folder))
                 same(reference(x, by, axis, boundary), fortran(x, by, axis, boundary, folder))
 
@@ -137,7 +137,7 @@ def test_rank_32():
     shape = (1, 2, 1) * 10 + (2, 3)
     x = values(shape, "int32")
     shifts = [(1, axis) for axis in range(32)]
-    for axis, found in enumerate(weft.polyshift(shape, "int32", shifts)(x)):
+    for axis, found in enumerate(weft.arrays.polyshift(shape, "int32", shifts)(x)):
         same(found, np.roll(x, -1, axis))
 
 
@@ -147,6 +147,6 @@ def test_large_arrays_with_one_and_with_two_threads():
     face = np.random.default_rng(2).random((6, 700))
     shifts = [(1, 0), (-1, 0), (2, 1, face), (-1, 2), (1, 2), (5, 2, 0)]
     for threads in (1, 2, None):
-        found = weft.polyshift(shape, x.dtype, shifts, threads=threads)(x)
+        found = weft.arrays.polyshift(shape, x.dtype, shifts, threads=threads)(x)
         for array, (by, axis, *boundary) in zip(found, shifts, strict=True):
             same(array, reference(x, by, axis, *boundary))

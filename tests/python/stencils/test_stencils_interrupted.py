@@ -9,12 +9,12 @@ import pytest
 
 # The first call is short. It imports whatever there is to import: where KeyboardInterrupt comes from within `exec`, as
 # those of dataclasses while a module is imported, Python ends by the signal though the program has caught it.
-STENCIL = "weft.stencil({(0, 1): 0.5, (1, 0): 0.5})"
+STENCIL = "weft.arrays.stencil({(0, 1): 0.5, (1, 0): 0.5})"
 CALLS = {
     "stencil": f"{STENCIL}(np.ones((600, 600)), steps=steps)",
     "stencil on two threads": f"{STENCIL}(np.ones((600, 600)), steps=steps, threads=2)",
-    "varying coefficients": "weft.stencil({0: np.full(90_000, 0.5)})(np.ones(90_000), steps=steps)",
-    "distributed": f"{STENCIL}(weft.Geometry((600, 600)).scatter(np.ones((600, 600))), steps=steps)",
+    "varying coefficients": "weft.arrays.stencil({0: np.full(90_000, 0.5)})(np.ones(90_000), steps=steps)",
+    "distributed": f"{STENCIL}(weft.arrays.Geometry((600, 600)).scatter(np.ones((600, 600))), steps=steps)",
 }
 SCRIPT = """
 import numpy as np

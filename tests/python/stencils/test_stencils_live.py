@@ -62,10 +62,10 @@ def changing(draw):
 @given(changing(), st.integers(1, 3))
 def test_changes_of_arrays_are_seen_by_the_next_call(case, steps):
     points, boundary, x, site_rank, arrays = case
-    stencil = weft.stencil(points, boundary=boundary, site_rank=site_rank)
+    stencil = weft.arrays.stencil(points, boundary=boundary, site_rank=site_rank)
     plan, out = stencil.plan(x.shape, x.dtype, steps=steps), np.empty_like(x)
     bound = plan.bind(x, out)
-    geometry = weft.Geometry(x.shape, serial=range(x.ndim))
+    geometry = weft.arrays.Geometry(x.shape, serial=range(x.ndim))
     y, z = geometry.distribute(x), geometry.zeros(x.dtype)
     several = geometry.stencil(stencil, x.dtype, steps_per_exchange=2)
     once = geometry.stencil(stencil, x.dtype)
@@ -93,9 +93,9 @@ def test_changes_of_arrays_are_seen_by_the_next_call(case, steps):
 def test_boundaries_of_rank_0_are_read_at_each_call():
     value, x = np.array(3.0), np.arange(4.0)
     for shifted in (
-        weft.stencil({1: 1.0}, boundary=value),
-        lambda x: weft.eoshift(x, 1, 0, value),
-        lambda x: weft.polyshift(4, float, [(1, 0, value)])(x)[0],
+        weft.arrays.stencil({1: 1.0}, boundary=value),
+        lambda x: weft.arrays.eoshift(x, 1, 0, value),
+        lambda x: weft.arrays.polyshift(4, float, [(1, 0, value)])(x)[0],
     ):
         value[...] = 3.0
         assert shifted(x)[-1] == 3.0
@@ -106,9 +106,9 @@ def test_boundaries_of_rank_0_are_read_at_each_call():
 def test_boundary_arrays_of_shifts_and_halos_are_read_at_each_call():
     edge, x = np.array([1.0, 2.0, 3.0]), np.zeros((4, 3))
     out = np.empty_like(x)
-    geometry = weft.Geometry((4, 3), serial=(0, 1))
+    geometry = weft.arrays.Geometry((4, 3), serial=(0, 1))
     y, z = geometry.distribute(x, halo=1), geometry.zeros(halo=1)
-    plan = weft.polyshift((4, 3), float, [(1, 0, edge)])
+    plan = weft.arrays.polyshift((4, 3), float, [(1, 0, edge)])
     bound = plan.bind(x, out=[out])
     far = geometry.polyshift(shifts=[(1, 0, edge)], halo=1)
     ready = far.bind(y, out=[z])
@@ -119,7 +119,7 @@ def test_boundary_arrays_of_shifts_and_halos_are_read_at_each_call():
         bound()
         ready()
         filled()
-        assert weft.eoshift(x, 1, 0, edge)[-1].tolist() == edge.tolist()
+        assert weft.arrays.eoshift(x, 1, 0, edge)[-1].tolist() == edge.tolist()
         assert plan(x)[0][-1].tolist() == out[-1].tolist() == z.local[-1].tolist() == edge.tolist()
         assert y.local_with_halo[0, 1:-1].tolist() == y.local_with_halo[-1, 1:-1].tolist() == edge.tolist()
 
@@ -131,20 +131,20 @@ def masked(shape=(3,)):
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: weft.stencil({1: 1.0})(masked()),
-        lambda: weft.stencil({1: 1.0}).plan(3)(masked()),
-        lambda: weft.stencil({1: 1.0}).plan(3)(np.zeros(3), out=masked()),
-        lambda: weft.stencil({1: 1.0}).plan(3).bind(masked(), np.zeros(3)),
-        lambda: weft.stencil({1: masked()}),
-        lambda: weft.stencil({(1, 0): 1.0}, boundary=(masked(), 0)),
-        lambda: weft.cshift(masked(), 1, 0),
-        lambda: weft.eoshift(np.zeros((3, 3)), 1, 0, masked()),
-        lambda: weft.polyshift((3,), float, [(1, 0)])(masked()),
-        lambda: weft.Geometry(3).distribute(masked()),
-        lambda: weft.Geometry(3).scatter(masked()),
-        lambda: weft.Geometry((3, 3)).polyshift(shifts=[(1, 0, masked())]),
-        lambda: weft.Geometry((3, 3)).halo_exchange(boundary=[masked(), 0]),
-        lambda: weft.VPSet(3).array(masked()),
+        lambda: weft.arrays.stencil({1: 1.0})(masked()),
+        lambda: weft.arrays.stencil({1: 1.0}).plan(3)(masked()),
+        lambda: weft.arrays.stencil({1: 1.0}).plan(3)(np.zeros(3), out=masked()),
+        lambda: weft.arrays.stencil({1: 1.0}).plan(3).bind(masked(), np.zeros(3)),
+        lambda: weft.arrays.stencil({1: masked()}),
+        lambda: weft.arrays.stencil({(1, 0): 1.0}, boundary=(masked(), 0)),
+        lambda: weft.arrays.cshift(masked(), 1, 0),
+        lambda: weft.arrays.eoshift(np.zeros((3, 3)), 1, 0, masked()),
+        lambda: weft.arrays.polyshift((3,), float, [(1, 0)])(masked()),
+        lambda: weft.arrays.Geometry(3).distribute(masked()),
+        lambda: weft.arrays.Geometry(3).scatter(masked()),
+        lambda: weft.arrays.Geometry((3, 3)).polyshift(shifts=[(1, 0, masked())]),
+        lambda: weft.arrays.Geometry((3, 3)).halo_exchange(boundary=[masked(), 0]),
+        lambda: weft.pvar.VPSet(3).array(masked()),
     ],
 )
 def test_masked_arrays_are_refused(call):
@@ -164,10 +164,10 @@ class Labelled:
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: weft.stencil({1: 1.0})(Labelled()),
-        lambda: weft.stencil({1: 1.0}).plan(3)(Labelled()),
-        lambda: weft.cshift(Labelled(), 1, 0),
-        lambda: weft.polyshift((3,), float, [(1, 0)])(Labelled()),
+        lambda: weft.arrays.stencil({1: 1.0})(Labelled()),
+        lambda: weft.arrays.stencil({1: 1.0}).plan(3)(Labelled()),
+        lambda: weft.arrays.cshift(Labelled(), 1, 0),
+        lambda: weft.arrays.polyshift((3,), float, [(1, 0)])(Labelled()),
     ],
 )
 def test_what_numpy_would_only_convert_is_refused(call):
@@ -176,15 +176,15 @@ def test_what_numpy_would_only_convert_is_refused(call):
 
 
 def test_lists_and_subclasses_are_taken_as_the_arrays_that_they_are():
-    twice = weft.stencil({0: 2.0})
+    twice = weft.arrays.stencil({0: 2.0})
     assert twice([1.0, 2.0]).tolist() == [2.0, 4.0]
-    found = weft.stencil({(0, 0): 2.0})(np.rec.array(np.array([[1.0, 2.0]])))
+    found = weft.arrays.stencil({(0, 0): 2.0})(np.rec.array(np.array([[1.0, 2.0]])))
     assert type(found) is np.ndarray
     assert found.tolist() == [[2.0, 4.0]]
 
 
 def test_arrays_of_the_standard_stay_what_they_are():
-    found = weft.stencil({1: 2.0, -1: 1.0}, boundary=3.0)(array_api_strict.asarray([1.0, 2.0, 4.0]))
+    found = weft.arrays.stencil({1: 2.0, -1: 1.0}, boundary=3.0)(array_api_strict.asarray([1.0, 2.0, 4.0]))
     assert type(found).__module__.startswith("array_api_strict")
     assert np.asarray(found).tolist() == [7.0, 9.0, 8.0]
 
@@ -194,7 +194,7 @@ def test_unaligned_arrays_are_copied_or_refused_where_a_copy_is_out_of_the_quest
     raw[...] = np.arange(5)
     records = np.zeros(5, dtype=[("flag", "i1"), ("value", "f8")])
     records["value"] = np.arange(5)
-    stencil = weft.stencil({1: 1.0})
+    stencil = weft.arrays.stencil({1: 1.0})
     for x in (raw, records["value"]):
         out = x.copy() * 0
         assert stencil(x).tolist() == [1, 2, 3, 4, 0]

@@ -9,18 +9,18 @@ FIVE = {(0, 0): -4.0, (1, 0): 1.0, (-1, 0): 1.0, (0, 1): 1.0, (0, -1): 1.0}
 
 
 def test_a_plan_is_called_often():
-    plan = weft.stencil(FIVE).plan((6, 5))
+    plan = weft.arrays.stencil(FIVE).plan((6, 5))
     assert (plan.shape, plan.dtype, plan.steps) == ((6, 5), np.float64, 1)
     for seed in range(3):
         x = np.random.default_rng(seed).standard_normal((6, 5))
-        np.testing.assert_array_equal(plan(x), weft.stencil(FIVE)(x))
+        np.testing.assert_array_equal(plan(x), weft.arrays.stencil(FIVE)(x))
     many = np.random.default_rng(1).standard_normal((4, 6, 5))
     np.testing.assert_array_equal(plan(many)[2], plan(many[2]))
 
 
 def test_a_bound_plan_computes_what_the_array_holds_then():
     x, out = np.zeros((6, 5)), np.empty((6, 5))
-    call = weft.stencil(FIVE).plan(x.shape).bind(x, out)
+    call = weft.arrays.stencil(FIVE).plan(x.shape).bind(x, out)
     x[2, 2] = 1
     assert call() is None
     assert out[2, 2] == -4
@@ -32,7 +32,7 @@ def test_a_bound_plan_computes_what_the_array_holds_then():
 
 def test_coefficients_are_kept_not_copied():
     c = np.ones((4, 8))
-    plan = weft.stencil({(0, 0): c}).plan((4, 8))
+    plan = weft.arrays.stencil({(0, 0): c}).plan((4, 8))
     c[1, 1] = 5
     assert plan(np.ones((4, 8)))[1, 1] == 5
 
@@ -40,12 +40,12 @@ def test_coefficients_are_kept_not_copied():
 def test_complex_coefficients_are_bound_as_well():
     x = np.arange(6) + 1j
     out = np.empty(6, complex)
-    weft.stencil({1: 2j, 0: 1.0}).plan(6, complex).bind(x, out)()
+    weft.arrays.stencil({1: 2j, 0: 1.0}).plan(6, complex).bind(x, out)()
     np.testing.assert_array_equal(out, 2j * np.roll(x, -1) + x)
 
 
 def test_a_released_plan_is_refused():
-    with weft.stencil(FIVE).plan((4, 4)) as plan:
+    with weft.arrays.stencil(FIVE).plan((4, 4)) as plan:
         plan(np.zeros((4, 4)))
     for use in (lambda: plan(np.zeros((4, 4))), plan.explain, lambda: plan.bind(np.zeros((4, 4)), np.zeros((4, 4)))):
         with pytest.raises(weft.UsageError, match="this plan was released: make a new one with Stencil.plan"):
@@ -54,21 +54,21 @@ def test_a_released_plan_is_refused():
 
 
 def test_a_plan_says_what_it_will_do():
-    plan = weft.stencil(FIVE).plan((64, 64))
+    plan = weft.arrays.stencil(FIVE).plan((64, 64))
     assert "5 points over [64, 64] sites" in plan.explain()
     assert plan.bytes() == 2 * 64 * 64 * 8
     c = np.ones((64, 64))
-    assert weft.stencil({(0, 0): c, (0, 1): c}).plan((64, 64)).bytes() == 4 * 64 * 64 * 8
+    assert weft.arrays.stencil({(0, 0): c, (0, 1): c}).plan((64, 64)).bytes() == 4 * 64 * 64 * 8
 
 
 def test_results_begin_a_cache_line():
     for shape in [(3,), (5, 7), (64, 64)]:
-        out = weft.stencil({(0,) * len(shape): 1.0})(np.ones(shape))
+        out = weft.arrays.stencil({(0,) * len(shape): 1.0})(np.ones(shape))
         assert out.ctypes.data % 64 == 0
 
 
 def test_a_stencil_describes_itself():
-    s = weft.stencil({(0, 0): 1.0, (2, -1): 1.0}, boundary=("circular", 0), site_rank=1)
+    s = weft.arrays.stencil({(0, 0): 1.0, (2, -1): 1.0}, boundary=("circular", 0), site_rank=1)
     assert (s.rank, s.site_rank, s.reach, s.boundary) == (2, 1, ((0, 2), (1, 0)), ("circular", 0))
     assert s.points == {(0, 0): 1.0, (2, -1): 1.0}
     assert repr(s) == "<stencil of 2 points over 2 axes>"
@@ -77,19 +77,19 @@ def test_a_stencil_describes_itself():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: weft.stencil({}), "a mapping of offsets to coefficients with at least one point"),
-        (lambda: weft.stencil({(0, 0): 1, (1,): 1}), r"different numbers of axes: \(0, 0\), \(1,\)"),
-        (lambda: weft.stencil({(0,) * 5: 1}), "a stencil has 1 to 4 axes, not 5"),
-        (lambda: weft.stencil({(0.5, 0): 1}), r"offset \(0.5, 0\) is not a whole number along each axis"),
-        (lambda: weft.stencil({1: 1, (1,): 2}), "an offset is there twice"),
-        (lambda: weft.stencil({1: "a"}), r"the coefficient at \(1,\) is 'a': expected a number"),
-        (lambda: weft.stencil({1: np.ones((2, 2))}), r"the coefficient at \(1,\) has 2 axes, the grid has 1"),
-        (lambda: weft.stencil({1: 1}, boundary="periodic"), "the boundary is 'periodic': expected 'circular'"),
-        (lambda: weft.stencil({1: 1}, boundary=None), "the boundary is None: expected 'circular'"),
-        (lambda: weft.stencil(FIVE, boundary=(0,)), "1 boundaries for a stencil of 2 axes"),
-        (lambda: weft.stencil(FIVE, boundary=np.ones(3)), "a boundary array belongs to one axis"),
-        (lambda: weft.stencil(FIVE, site_rank=-1), "site_rank is -1"),
-        (lambda: weft.stencil({1 << 40: 1.0})(np.zeros(4)), "is too far"),
+        (lambda: weft.arrays.stencil({}), "a mapping of offsets to coefficients with at least one point"),
+        (lambda: weft.arrays.stencil({(0, 0): 1, (1,): 1}), r"different numbers of axes: \(0, 0\), \(1,\)"),
+        (lambda: weft.arrays.stencil({(0,) * 5: 1}), "a stencil has 1 to 4 axes, not 5"),
+        (lambda: weft.arrays.stencil({(0.5, 0): 1}), r"offset \(0.5, 0\) is not a whole number along each axis"),
+        (lambda: weft.arrays.stencil({1: 1, (1,): 2}), "an offset is there twice"),
+        (lambda: weft.arrays.stencil({1: "a"}), r"the coefficient at \(1,\) is 'a': expected a number"),
+        (lambda: weft.arrays.stencil({1: np.ones((2, 2))}), r"the coefficient at \(1,\) has 2 axes, the grid has 1"),
+        (lambda: weft.arrays.stencil({1: 1}, boundary="periodic"), "the boundary is 'periodic': expected 'circular'"),
+        (lambda: weft.arrays.stencil({1: 1}, boundary=None), "the boundary is None: expected 'circular'"),
+        (lambda: weft.arrays.stencil(FIVE, boundary=(0,)), "1 boundaries for a stencil of 2 axes"),
+        (lambda: weft.arrays.stencil(FIVE, boundary=np.ones(3)), "a boundary array belongs to one axis"),
+        (lambda: weft.arrays.stencil(FIVE, site_rank=-1), "site_rank is -1"),
+        (lambda: weft.arrays.stencil({1 << 40: 1.0})(np.zeros(4)), "is too far"),
     ],
 )
 def test_stencils_that_cannot_be_meant(make, message):
@@ -119,13 +119,13 @@ def test_stencils_that_cannot_be_meant(make, message):
 )
 def test_calls_that_cannot_be_meant(call, message):
     with pytest.raises(weft.UsageError, match=message):
-        call(weft.stencil(FIVE))
+        call(weft.arrays.stencil(FIVE))
 
 
 def test_bound_arrays_share_no_memory():
     x = np.zeros((8, 4))
     with pytest.raises(weft.UsageError, match="x and out share memory"):
-        weft.stencil(FIVE).plan((6, 4)).bind(x[:6], x[2:])
+        weft.arrays.stencil(FIVE).plan((6, 4)).bind(x[:6], x[2:])
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_bound_arrays_share_no_memory():
 )
 def test_coefficients_and_boundaries_that_do_not_fit(points, boundary, dtype, message):
     with pytest.raises(weft.UsageError, match=message):
-        weft.stencil(points, boundary=boundary)(np.zeros((4, 4), dtype))
+        weft.arrays.stencil(points, boundary=boundary)(np.zeros((4, 4), dtype))
 
 
 def test_an_array_with_its_own_way_is_handed_the_stencil():
@@ -158,4 +158,4 @@ def test_an_array_with_its_own_way_is_handed_the_stencil():
         def __weft_stencil__(self, stencil, *, out, steps, threads):
             return stencil.reach, out, steps, threads
 
-    assert weft.stencil(FIVE)(Distributed(), steps=3, threads=2) == (((1, 1), (1, 1)), None, 3, 2)
+    assert weft.arrays.stencil(FIVE)(Distributed(), steps=3, threads=2) == (((1, 1), (1, 1)), None, 3, 2)

@@ -56,8 +56,6 @@ def test_the_program_passes_over_ranks(native, name, words):
 
 @pytest.mark.parametrize("words", [["--steps", "20"], ["--particles", "60", "--cells", "3", "--seed", "4"]])
 def test_particles_pass(words):
-    if not hasattr(weft, "polyshift"):
-        pytest.skip("this weft has no polyshift")
     done = run("particles.py", *words)
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -80,7 +78,9 @@ def test_a_wrong_answer_fails(monkeypatch, capsys):
     spec = importlib.util.spec_from_file_location("heat", PROGRAMS / "heat.py")
     heat = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(heat)
-    monkeypatch.setattr(heat, "five_points", lambda share: weft.stencil({(0, 0): 1 - 4 * share, (1, 0): 4 * share}))
+    monkeypatch.setattr(
+        heat, "five_points", lambda share: weft.arrays.stencil({(0, 0): 1 - 4 * share, (1, 0): 4 * share})
+    )
     monkeypatch.setattr(sys, "argv", ["heat.py", "--size", "32", "--steps", "10"])
     assert heat.main() == 1
     assert "FAILED" in capsys.readouterr().out

@@ -58,7 +58,7 @@ def cases(draw):
 @given(cases(), st.integers(1, 3), st.integers(1, 2))
 def test_the_same_numbers(case, steps, threads):
     points, boundary, x, site_rank = case
-    s = weft.stencil(points, boundary=boundary, site_rank=site_rank)
+    s = weft.arrays.stencil(points, boundary=boundary, site_rank=site_rank)
     expected = apply(points, x, boundary, site_rank, steps)
     kept = x.copy()
     np.testing.assert_array_equal(s(x, steps=steps, threads=threads), expected)
@@ -76,7 +76,9 @@ def test_rounding(seed, rank, dtype):
     offsets = {tuple(made.integers(-1, 2, rank)) for _ in range(12)}
     points = {tuple(map(int, offset)): float(made.standard_normal()) for offset in offsets}
     x = made.standard_normal(tuple(made.integers(1, 30, rank))).astype(dtype)
-    difference = np.abs(weft.stencil(points)(x).astype(float) - apply(points, x.astype(float), ("circular",) * rank))
+    difference = np.abs(
+        weft.arrays.stencil(points)(x).astype(float) - apply(points, x.astype(float), ("circular",) * rank)
+    )
     # Each of at most n products and n sums rounds once, relative to sums of magnitudes.
     magnitude = apply(
         {offset: abs(value) for offset, value in points.items()}, np.abs(x.astype(float)), ("circular",) * rank
@@ -92,7 +94,7 @@ def test_any_strides(seed, step, order):
     x = base[::-1, :, ::step].transpose(order)
     out = np.zeros((*x.shape[:-1], 2 * x.shape[-1]))[..., ::2]
     points = {(0, 0, 1): 2, (1, 0, 0): 3, (0, -1, -1): 1}
-    s = weft.stencil(points, boundary=(0, "circular", 1))
+    s = weft.arrays.stencil(points, boundary=(0, "circular", 1))
     assert s(x, out=out) is out
     np.testing.assert_array_equal(out, apply(points, x, (0, "circular", 1)))
 
@@ -100,7 +102,7 @@ def test_any_strides(seed, step, order):
 def test_the_five_points_of_figure_5():
     x = np.random.default_rng(5).integers(-9, 9, (12, 17)).astype(float)
     c = {"N": 2.0, "E": 3.0, "W": 5.0, "S": 7.0, "0": 11.0}
-    s = weft.stencil({(-1, 0): c["N"], (0, 1): c["E"], (0, -1): c["W"], (1, 0): c["S"], (0, 0): c["0"]})
+    s = weft.arrays.stencil({(-1, 0): c["N"], (0, 1): c["E"], (0, -1): c["W"], (1, 0): c["S"], (0, 0): c["0"]})
     expected = (
         c["N"] * np.roll(x, 1, 0)
         + c["E"] * np.roll(x, -1, 1)
@@ -112,10 +114,10 @@ def test_the_five_points_of_figure_5():
 
 
 def test_what_lies_beyond_several_ends_is_that_of_the_last_axis():
-    s = weft.stencil({(1, 1): 1.0}, boundary=(10, 20))
+    s = weft.arrays.stencil({(1, 1): 1.0}, boundary=(10, 20))
     np.testing.assert_array_equal(s(np.zeros((2, 2))), [[0, 20], [10, 20]])
     first, last = np.array([1.0, 2.0]), np.array([3.0, 4.0])
-    s = weft.stencil({(1, 1): 1.0}, boundary=(first, last))
+    s = weft.arrays.stencil({(1, 1): 1.0}, boundary=(first, last))
     np.testing.assert_array_equal(s(np.zeros((2, 2))), [[0, 3], [2, 4]])
 
 
@@ -127,7 +129,7 @@ def test_threads_and_steps_change_no_bit():
         for j in (-1, 0, 1)
         for k in (-1, 0, 1)
     }
-    s = weft.stencil(points, boundary=("circular", 0, 0.5))
+    s = weft.arrays.stencil(points, boundary=("circular", 0, 0.5))
     once = x
     for _ in range(5):
         once = s(once)
@@ -137,5 +139,5 @@ def test_threads_and_steps_change_no_bit():
 
 @pytest.mark.parametrize("shape", [(0, 4), (4, 0), (0, 3, 4), (2, 0, 0)])
 def test_nothing_of_nothing(shape):
-    s = weft.stencil({(0, 1): 1.0, (1, 0): 2.0})
+    s = weft.arrays.stencil({(0, 1): 1.0, (1, 0): 2.0})
     assert s(np.zeros(shape)).shape == shape

@@ -66,7 +66,7 @@ def reproduce(table: str | int | None = None, figure: str | int | None = None, *
     divided = [f"table {table}" for table in wanted if table in _OF_MESHES]
     divided += [f"figure {figure}" for figure in drawn if figure in _FIGURES_OF_MESHES]
     if divided:
-        require(f"dividing the meshes of {divided[0]}", "meshes")
+        require(f"dividing the meshes of {divided[0]}", "meshio", "pymetis")
     reproduced = [_table(number, exchanges) for number in wanted] + [_figure(number, exchanges) for number in drawn]
     title = (
         "The machine file has the text's figures and was fitted to table 5 alone. The measured times of tables 2 "

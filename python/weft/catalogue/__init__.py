@@ -6,7 +6,7 @@ import os
 import tomllib
 
 from weft import _core
-from weft._core import Machine
+from weft._core import Machine, UsageError
 
 __all__ = ["Machine", "machine", "machines", "operation_time"]
 
@@ -34,7 +34,14 @@ def machine(name: str | os.PathLike[str]) -> Machine:
     Traceback (most recent call last):
     weft._core.MachineError: unknown machine "ipsc806"; did you mean ipsc860? ...
     """
-    return _core.Machine.find(os.fspath(name))
+    try:
+        return _core.Machine.find(os.fspath(name))
+    except _core.MachineError:
+        if os.path.isdir(name):
+            raise UsageError(
+                f"{os.fspath(name)} is a folder: name a file in it; of a study those are samples.csv and here.toml"
+            ) from None
+        raise
 
 
 def machines() -> list[Machine]:
