@@ -1,9 +1,9 @@
 """The benchmarks of the suite beside the same loops in plain C, under one MPI or several.
 
 For each MPI: compiles loops.c with its mpicc as a library, which the release build of the example `overhead` of
-weft-launch loads; in each launch the two sides of a benchmark take turns, changing who goes first from launch to launch.
-The ratio, weft's seconds over C's, is that of the medians within a launch. README.md says what to know when reading the
-numbers.
+weft-launch loads; in each launch the two sides of a benchmark take turns, changing who goes first from launch to
+launch. The ratio, weft's seconds over C's, is that of the medians within a launch. README.md says what to know when
+reading the numbers.
 
     python -m benches native-overhead --mpi mpich=PREFIX --mpi openmpi=PREFIX
 

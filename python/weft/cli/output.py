@@ -13,7 +13,6 @@ from weft import samples, units
 from weft._core import UsageError
 from weft.cli.printing import show
 
-
 _SHARES = {"slowdown": "loss", "overlap": "overlap"}
 """Columns of shares and their headings, where there are any."""
 
