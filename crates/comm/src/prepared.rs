@@ -109,7 +109,7 @@ pub enum Synchronization {
 }
 
 impl Synchronization {
-    /// Every way, in the order of lists.
+    /// Every kind, in the order of lists.
     pub const ALL: [Synchronization; 4] =
         [Synchronization::Flush, Synchronization::Lock, Synchronization::Fence, Synchronization::PostStart];
 

@@ -37,8 +37,8 @@ impl PreparedTyped {
             Ok((context.count("MPI_Type_indexed", first)?, context.count("MPI_Type_indexed", elements)?))
         });
         let blocks = blocks.collect::<Result<Vec<_>, CommError>>()?;
-        let made = datatype(functions, &blocks, context.abi().datatypes.double);
-        let datatype = made.map_err(|(call, code)| context.failure(call, code))?;
+        let created = datatype(functions, &blocks, context.abi().datatypes.double);
+        let datatype = created.map_err(|(call, code)| context.failure(call, code))?;
         Ok(PreparedTyped {
             leads: typed.leads,
             datatype,

@@ -73,7 +73,7 @@ impl PreparedWindow {
             let mut into = self.into.as_mut_ptr();
             for _ in 0..count {
                 // SAFETY: `into` is the start of `bytes` bytes of the buffer, which has `count` messages `stride` apart;
-                // the requests have room for twice as many handles. Both live until all are waited for, or for ever.
+                // the array of requests has twice as many handles. Both live until all are waited for, or for ever.
                 unsafe {
                     let (peer, tag, comm) = (route.source, route.tag, route.comm);
                     ok("MPI_Irecv", (functions.irecv)(into, bytes, byte, peer, tag, comm, request.cast()))?;
