@@ -167,16 +167,23 @@ impl Steps {
         self.prepared.run()?;
         barrier(comm, Choice::Auto).await?;
         let expected = match (spec.access, is_origin) {
-            (Access::Put | Access::Accumulate, true) => return Ok(()),
-            (Access::Put | Access::CompareAndSwap, false) => OPERAND,
-            (Access::Accumulate | Access::GetAccumulate | Access::FetchAndOp, false) => OPERAND + MEMORY,
-            _ => MEMORY,
+            (Access::Put | Access::Accumulate, true) => None,
+            (Access::Put | Access::CompareAndSwap, false) => Some(OPERAND),
+            (Access::Accumulate | Access::GetAccumulate | Access::FetchAndOp, false) => Some(OPERAND + MEMORY),
+            _ => Some(MEMORY),
         };
+        let wrong = expected.and_then(|expected| self.wrong(spec, expected));
+        // The next step may come when the target has looked, not before.
+        barrier(comm, Choice::Auto).await?;
+        wrong.map_or(Ok(()), |what| Err(session.error(format!("{}: {what}", session.benchmark.name))))
+    }
+
+    /// What is wrong with what was written here, if anything is.
+    fn wrong(&mut self, spec: OneSided, expected: u64) -> Option<String> {
         let memory = self.prepared.output();
         let stride = memory.len() / spec.count;
-        let is_right = memory.chunks(stride).all(|part| has(&part[..spec.bytes], expected));
-        let name = session.benchmark.name;
-        if is_right { Ok(()) } else { Err(session.error(format!("{name}: rank {} has wrong numbers", comm.rank()))) }
+        let (at, number) = memory.chunks(stride).find_map(|part| wrong(&part[..spec.bytes], expected))?;
+        Some(format!("{number:#018x} at {at} of {} bytes, not {expected:#018x}", spec.bytes))
     }
 }
 
@@ -184,6 +191,32 @@ fn fill(memory: &mut [u8], number: u64) {
     memory.iter_mut().zip(number.to_ne_bytes().into_iter().cycle()).for_each(|(byte, of)| *byte = of);
 }
 
-fn has(memory: &[u8], number: u64) -> bool {
-    memory.iter().zip(number.to_ne_bytes().into_iter().cycle()).all(|(&byte, of)| byte == of)
+/// The first number that is not the one expected, and where it is; a rest of fewer bytes counts as far as it goes.
+fn wrong(memory: &[u8], expected: u64) -> Option<(usize, u64)> {
+    let number = |part: &[u8]| {
+        let mut bytes = expected.to_ne_bytes();
+        bytes[..part.len()].copy_from_slice(part);
+        u64::from_ne_bytes(bytes)
+    };
+    memory
+        .chunks(WORD)
+        .map(number)
+        .enumerate()
+        .find(|&(_, number)| number != expected)
+        .map(|(at, number)| (WORD * at, number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_number_is_named_with_its_position() {
+        let mut memory = [0; 20];
+        fill(&mut memory, OPERAND);
+        assert_eq!(wrong(&memory, OPERAND), None);
+        memory[17] ^= 0xff;
+        assert!(wrong(&memory, OPERAND).is_some_and(|(at, number)| at == 16 && number != OPERAND));
+        assert_eq!(wrong(&memory[..8], MEMORY), Some((0, OPERAND)));
+    }
 }
