@@ -1,1 +1,1 @@
-"""Ping-pong through weft beside plain C."""
+"""The benchmarks of the suite beside plain C."""

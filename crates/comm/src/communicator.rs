@@ -7,6 +7,7 @@ use crate::files::{FileSystem, Files};
 use crate::message::{Received, Source, Status, Work};
 use crate::payload::{Buffer, Payload};
 use crate::persistent::backend::{Ends, PersistentMessages};
+use crate::prepared::Operations;
 use crate::tag::{CollectiveKind, Tag, TagSelector};
 
 /// The messages of one rank of a parallel program.
@@ -222,6 +223,11 @@ pub trait Communicator: Clone + 'static {
         None
     }
 
+    /// What prepares operations that are carried out again and again, where the backend has such a thing.
+    fn operations(&self) -> Option<&dyn Operations> {
+        None
+    }
+
     /// The collectives of the library beneath, where the backend has one.
     fn native(&self) -> Option<&dyn NativeCollectives> {
         None
@@ -237,6 +243,22 @@ pub trait NativeCollectives {
     fn reduce(&self, root: usize, payload: &mut Payload, reduction: Reduction) -> Result<(), CommError>;
     fn allreduce(&self, payload: &mut Payload, reduction: Reduction) -> Result<(), CommError>;
     fn scan(&self, payload: &mut Payload, reduction: Reduction) -> Result<(), CommError>;
+    /// As [`scan`](NativeCollectives::scan), without this rank's own vector; rank 0 keeps its own.
+    fn exscan(&self, payload: &mut Payload, reduction: Reduction) -> Result<(), CommError>;
+    /// Combines vectors of `size` equal blocks; block r goes to rank r, into space that is there.
+    fn reduce_scatter_into(&self, whole: &Payload, into: &mut Payload, reduction: Reduction) -> Result<(), CommError>;
+    /// Parts of `bytes[r]` bytes of each rank r; the whole on the root, into space that is there.
+    fn gatherv_into(&self, root: usize, part: &Payload, bytes: &[usize], into: &mut Payload) -> Result<(), CommError>;
+    /// `whole` on the root only: parts of `bytes[r]` bytes for each rank r, into space that is there.
+    fn scatterv_into(
+        &self,
+        root: usize,
+        whole: Option<&Payload>,
+        bytes: &[usize],
+        into: &mut Payload,
+    ) -> Result<(), CommError>;
+    /// Parts of `bytes[r]` bytes of each rank r, on all ranks, into space that is there.
+    fn allgatherv_into(&self, part: &Payload, bytes: &[usize], into: &mut Payload) -> Result<(), CommError>;
     /// Equal parts; the whole on `root`, `None` elsewhere.
     fn gather(&self, root: usize, part: &Payload) -> Result<Option<Payload>, CommError>;
     /// `whole` on the root only; every rank gets its part of `bytes` bytes.

@@ -44,5 +44,6 @@ macro_rules! forward_to_inner {
         fn enter_collective(&self, kind: $crate::CollectiveKind) -> u32 { self.inner.enter_collective(kind) }
     };
     (@ leave_collective) => { fn leave_collective(&self) { self.inner.leave_collective(); } };
+    (@ operations) => { fn operations(&self) -> Option<&dyn $crate::Operations> { self.inner.operations() } };
     (@ native) => { fn native(&self) -> Option<&dyn $crate::NativeCollectives> { self.inner.native() } };
 }

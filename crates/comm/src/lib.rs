@@ -15,6 +15,7 @@ pub mod matching;
 mod message;
 mod payload;
 mod persistent;
+pub mod prepared;
 mod tag;
 
 pub use collective::Reduction;
@@ -27,4 +28,5 @@ pub use executor::block_on;
 pub use message::{Received, Source, Status, Work};
 pub use payload::{Buffer, Payload};
 pub use persistent::{Ends, Persistent, PersistentMessages};
+pub use prepared::{Operations, PreparedOperation};
 pub use tag::{CollectiveKind, Tag, TagSelector};

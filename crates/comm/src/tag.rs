@@ -17,11 +17,16 @@ pub enum CollectiveKind {
     Alltoallv,
     Scan,
     Split,
+    Exscan,
+    ReduceScatter,
+    Gatherv,
+    Scatterv,
+    Allgatherv,
 }
 
 impl CollectiveKind {
     /// Every collective, in the order of their codes.
-    pub const ALL: [CollectiveKind; 11] = [
+    pub const ALL: [CollectiveKind; 16] = [
         CollectiveKind::Barrier,
         CollectiveKind::Broadcast,
         CollectiveKind::Reduce,
@@ -33,6 +38,11 @@ impl CollectiveKind {
         CollectiveKind::Alltoallv,
         CollectiveKind::Scan,
         CollectiveKind::Split,
+        CollectiveKind::Exscan,
+        CollectiveKind::ReduceScatter,
+        CollectiveKind::Gatherv,
+        CollectiveKind::Scatterv,
+        CollectiveKind::Allgatherv,
     ];
 
     /// The name used in benchmarks, samples and errors.
@@ -49,6 +59,11 @@ impl CollectiveKind {
             CollectiveKind::Alltoallv => "alltoallv",
             CollectiveKind::Scan => "scan",
             CollectiveKind::Split => "split",
+            CollectiveKind::Exscan => "exscan",
+            CollectiveKind::ReduceScatter => "reduce-scatter",
+            CollectiveKind::Gatherv => "gatherv",
+            CollectiveKind::Scatterv => "scatterv",
+            CollectiveKind::Allgatherv => "allgatherv",
         }
     }
 }

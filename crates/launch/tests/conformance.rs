@@ -50,6 +50,9 @@ fn requests() -> Vec<Request> {
 fn refusal(backend: &str, request: &Request, benchmark: &Description) -> Option<&'static str> {
     let is_phantom = request.payload == Some(PayloadSort::Phantom);
     match (backend, benchmark.group) {
+        (_, Group::OneSided) => Some(" needs one-sided communication, which "),
+        (_, Group::Overlap) if benchmark.name.ends_with("-persistent") => Some(" needs persistent collectives, which "),
+        ("threads", Group::Overlap) => Some(" needs nonblocking collectives, which "),
         ("tpu-v4", Group::Program) => Some("the machine's file gives no time of float32_"),
         ("tpu-v4", _) if benchmark.name.starts_with("stencil") => Some("gives no time of float64_sum_of_products"),
         ("tpu-v4", Group::Files) => Some("; this backend has none"),

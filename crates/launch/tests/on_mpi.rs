@@ -38,10 +38,19 @@ fn subjects(request: &Request, outcome: &Outcome) -> Outcome {
     outcome.as_ref().map(|rows| rows.iter().map(|row| subject(request, row)).collect()).map_err(Clone::clone)
 }
 
+/// Whether threads refuse the benchmark, for want of what it needs.
+fn is_of_mpi_alone(request: &Request) -> bool {
+    let group = find(&request.benchmark).expect("of the catalogue").group;
+    matches!(group, Group::OneSided | Group::Overlap)
+}
+
 fn check_against_threads(ranks: usize, requests: &[Request]) -> Vec<Outcome> {
     let Some(mpiexec) = mpiexec() else { return Vec::new() };
     let outcomes = on_mpi(&mpiexec, ranks, requests);
     for (request, outcome) in requests.iter().zip(&outcomes) {
+        if is_of_mpi_alone(request) {
+            continue;
+        }
         assert_eq!(subjects(request, outcome), subjects(request, &on_threads(request)), "{ranks} ranks, {request:?}");
         for row in outcome.iter().flatten() {
             assert!(row.seconds > 0.0 && row.seconds.is_finite(), "{ranks} ranks: {row:?}");
@@ -111,6 +120,45 @@ fn collectives_give_the_rows_of_threads_natively_and_by_messages() {
         let rows = outcome.unwrap_or_else(|text| panic!("{request:?}: {text}"));
         let expected = request.algorithm.as_deref().unwrap_or("native");
         assert!(rows.iter().all(|row| row.algorithm.as_deref() == Some(expected)), "{rows:?}");
+    }
+}
+
+#[test]
+fn accesses_are_completed_as_they_are_asked_to_be() {
+    let Some(mpiexec) = mpiexec() else { return };
+    let one_sided = || catalogue().into_iter().filter(|benchmark| benchmark.group == Group::OneSided);
+    let mut requests = Vec::new();
+    for synchronization in ["flush", "lock", "fence", "pscw"] {
+        for (benchmark, ranks) in one_sided().zip([2, 3].into_iter().cycle()) {
+            let of = |bytes: u64| if benchmark.takes("bytes").is_some() { vec![bytes, 4096] } else { Vec::new() };
+            let synchronization = Some(synchronization.to_owned());
+            let request = request(benchmark, ranks, PayloadSort::Data);
+            requests.push(Request { synchronization, bytes: of(24), ..request });
+        }
+    }
+    for (request, outcome) in requests.iter().zip(on_mpi(&mpiexec, 3, &requests)) {
+        let rows = outcome.unwrap_or_else(|text| panic!("{request:?}: {text}"));
+        assert_eq!(rows.len(), request.bytes.len().max(1), "{request:?}");
+        assert!(rows.iter().all(|row| row.synchronization == request.synchronization), "{rows:?}");
+    }
+    let wrong = Request { synchronization: Some("fench".to_owned()), ..requests[0].clone() };
+    let expected = "put has no synchronization 'fench'; it has flush, lock, fence, pscw";
+    assert_eq!(on_mpi(&mpiexec, 3, &[wrong]), [Err(expected.to_owned())]);
+}
+
+#[test]
+fn overlap_is_a_share() {
+    let Some(mpiexec) = mpiexec() else { return };
+    let overlapping = catalogue().into_iter().filter(|benchmark| benchmark.group == Group::Overlap);
+    let requests: Vec<Request> = overlapping.map(|benchmark| request(benchmark, 3, PayloadSort::Data)).collect();
+    for (request, outcome) in requests.iter().zip(on_mpi(&mpiexec, 3, &requests)) {
+        let rows = outcome.unwrap_or_else(|text| panic!("{request:?}: {text}"));
+        let is_persistent = request.benchmark.ends_with("-persistent");
+        for row in rows {
+            assert_eq!(row.algorithm.as_deref(), Some("native"), "{row:?}");
+            assert_eq!(row.overlap.is_none(), is_persistent, "{row:?}");
+            assert!(row.overlap.is_none_or(|share| (0.0..=1.0).contains(&share)), "{row:?}");
+        }
     }
 }
 

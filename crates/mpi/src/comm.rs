@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use weft_comm::files::{FileSystem, Files};
 use weft_comm::{
-    CollectiveKind, CommError, Communicator, Ends, Failure, NativeCollectives, Payload, PersistentMessages, Received,
-    Source, Status, Tag, TagSelector, Work,
+    CollectiveKind, CommError, Communicator, Ends, Failure, NativeCollectives, Operations, Payload, PersistentMessages,
+    Received, Source, Status, Tag, TagSelector, Work,
 };
 
 use crate::activity::Mark;
@@ -557,6 +557,10 @@ impl Communicator for MpiComm {
 
     fn persistent(&self, tag: Tag, ends: &[Ends]) -> Option<Result<Box<dyn PersistentMessages>, CommError>> {
         Some(Messages::new(self, tag, ends).map(|messages| Box::new(messages) as Box<dyn PersistentMessages>))
+    }
+
+    fn operations(&self) -> Option<&dyn Operations> {
+        Some(self)
     }
 
     fn native(&self) -> Option<&dyn NativeCollectives> {

@@ -2,7 +2,7 @@
 //!
 //! A process that a launcher (mpiexec, srun) has started as one rank of a run calls [`run`], or starts a [`Backend`]
 //! and runs several programs in it. weft is built without MPI: [`library`] finds the library, learns which of three
-//! binary interfaces it has, and binds the forty functions that are needed.
+//! binary interfaces it has, and binds the functions that are needed.
 //!
 //! | file | subject |
 //! |---|---|
@@ -11,6 +11,7 @@
 //! | `backend` | MPI's life in a process; runs of programs; what happens when one fails |
 //! | `comm`, `request`, `native`, `tags`, `scratch` | the [`Communicator`](weft_comm::Communicator) |
 //! | `persistent`, `node` | messages sent again and again: MPI's persistent requests, or memory that ranks of a node share |
+//! | `prepared` | operations that are carried out again and again, with nothing left to look up |
 //! | `calls` | whether ranks make the same calls in the same order |
 //! | `activity`, `watchdog` | what this rank is doing, and the thread that notices when that takes long |
 //! | `life`, `guard` | processes of the system; the thread that ends a rank whose launcher, watcher or partner is gone |
@@ -52,6 +53,7 @@ mod locate;
 mod native;
 mod open_files;
 mod panics;
+mod prepared;
 mod scratch;
 mod tags;
 mod watchdog;

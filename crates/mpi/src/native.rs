@@ -27,10 +27,10 @@ fn incoming(comm: &MpiComm, payload: &mut Payload) -> *mut u8 {
 }
 
 /// Elements of one type for a reduction, as MPI counts them.
-struct Elements {
-    count: c_int,
-    datatype: Handle,
-    operator: Handle,
+pub(crate) struct Elements {
+    pub count: c_int,
+    pub datatype: Handle,
+    pub operator: Handle,
 }
 
 impl MpiComm {
@@ -43,11 +43,16 @@ impl MpiComm {
         self.context().check(kind.name(), code)
     }
 
-    fn bad_arguments(&self, kind: CollectiveKind, what: String) -> CommError {
+    pub(crate) fn bad_arguments(&self, kind: CollectiveKind, what: String) -> CommError {
         Failure::MismatchedArguments { rank: self.world_rank(), kind, what }.into()
     }
 
-    fn elements(&self, kind: CollectiveKind, bytes: usize, reduction: Reduction) -> Result<Elements, CommError> {
+    pub(crate) fn elements(
+        &self,
+        kind: CollectiveKind,
+        bytes: usize,
+        reduction: Reduction,
+    ) -> Result<Elements, CommError> {
         let Reduction { element, operator } = reduction;
         let (size, is_float) = match element {
             Element::Float32 => (4, true),
@@ -76,11 +81,11 @@ impl MpiComm {
         Ok(bytes / self.size())
     }
 
-    fn count_of(&self, kind: CollectiveKind, bytes: usize) -> Result<c_int, CommError> {
+    pub(crate) fn count_of(&self, kind: CollectiveKind, bytes: usize) -> Result<c_int, CommError> {
         self.context().count(kind.name(), bytes)
     }
 
-    fn byte(&self) -> Handle {
+    pub(crate) fn byte(&self) -> Handle {
         self.context().abi().datatypes.byte
     }
 
@@ -169,6 +174,83 @@ impl NativeCollectives for MpiComm {
         // payload's length.
         self.collective(KIND, payload.len(), || unsafe {
             (functions.scan)(from, to, count, datatype, operator, self.collective_handle())
+        })
+    }
+
+    fn exscan(&self, payload: &mut Payload, reduction: Reduction) -> Result<(), CommError> {
+        const KIND: CollectiveKind = CollectiveKind::Exscan;
+        let Elements { count, datatype, operator } = self.elements(KIND, payload.len(), reduction)?;
+        let (from, to) = (self.operand(payload), incoming(self, payload));
+        let functions = self.context().functions();
+        // SAFETY: `from` is MPI_IN_PLACE or, as `to` is, the start of `count` elements: `elements` has divided the
+        // payload's length.
+        self.collective(KIND, payload.len(), || unsafe {
+            (functions.exscan)(from, to, count, datatype, operator, self.collective_handle())
+        })
+    }
+
+    fn reduce_scatter_into(&self, whole: &Payload, into: &mut Payload, reduction: Reduction) -> Result<(), CommError> {
+        const KIND: CollectiveKind = CollectiveKind::ReduceScatter;
+        let block = self.equal_part(KIND, whole.len())?;
+        let Elements { count, datatype, operator } = self.elements(KIND, block, reduction)?;
+        self.check_space(KIND, into, block)?;
+        let (from, to) = (outgoing(self, whole), incoming(self, into));
+        let functions = self.context().functions();
+        // SAFETY: `to` has room for `count` elements, and `from` has `size` times as many.
+        self.collective(KIND, whole.len(), || unsafe {
+            (functions.reduce_scatter_block)(from, to, count, datatype, operator, self.collective_handle())
+        })
+    }
+
+    fn gatherv_into(&self, root: usize, part: &Payload, bytes: &[usize], into: &mut Payload) -> Result<(), CommError> {
+        const KIND: CollectiveKind = CollectiveKind::Gatherv;
+        let at_root = root == self.rank();
+        let root = self.check_peer(root)?;
+        let count = self.count_of(KIND, part.len())?;
+        let layout = &mut self.context().layouts.borrow_mut().back;
+        self.lay_out(KIND, layout, bytes, if at_root { into.len() } else { bytes.iter().sum() })?;
+        let (from, to) = (outgoing(self, part), if at_root { incoming(self, into) } else { std::ptr::null_mut() });
+        let (counts, starts, functions) = (layout.counts(), layout.starts(), self.context().functions());
+        let (byte, comm) = (self.byte(), self.collective_handle());
+        // SAFETY: `from` has `count` bytes and, on the root, `to` has room for all counts, whose sum is its length.
+        self.collective(KIND, part.len(), || unsafe {
+            (functions.gatherv)(from, count, byte, to, counts, starts, byte, root, comm)
+        })
+    }
+
+    fn scatterv_into(
+        &self,
+        root: usize,
+        whole: Option<&Payload>,
+        bytes: &[usize],
+        into: &mut Payload,
+    ) -> Result<(), CommError> {
+        const KIND: CollectiveKind = CollectiveKind::Scatterv;
+        let whole = whole.filter(|_| root == self.rank());
+        let root = self.check_peer(root)?;
+        let count = self.count_of(KIND, into.len())?;
+        let layout = &mut self.context().layouts.borrow_mut().out;
+        self.lay_out(KIND, layout, bytes, whole.map_or_else(|| bytes.iter().sum(), Payload::len))?;
+        let (from, to) = (whole.map_or(std::ptr::null(), |whole| outgoing(self, whole)), incoming(self, into));
+        let (counts, starts, functions) = (layout.counts(), layout.starts(), self.context().functions());
+        let (byte, comm) = (self.byte(), self.collective_handle());
+        // SAFETY: `to` has room for `count` bytes and, on the root, `from` has all counts, whose sum is its length.
+        self.collective(KIND, into.len(), || unsafe {
+            (functions.scatterv)(from, counts, starts, byte, to, count, byte, root, comm)
+        })
+    }
+
+    fn allgatherv_into(&self, part: &Payload, bytes: &[usize], into: &mut Payload) -> Result<(), CommError> {
+        const KIND: CollectiveKind = CollectiveKind::Allgatherv;
+        let count = self.count_of(KIND, part.len())?;
+        let layout = &mut self.context().layouts.borrow_mut().back;
+        self.lay_out(KIND, layout, bytes, into.len())?;
+        let (from, to) = (outgoing(self, part), incoming(self, into));
+        let (counts, starts, functions) = (layout.counts(), layout.starts(), self.context().functions());
+        let (byte, comm) = (self.byte(), self.collective_handle());
+        // SAFETY: `from` has `count` bytes, and `to` has room for all counts, whose sum is its length.
+        self.collective(KIND, into.len(), || unsafe {
+            (functions.allgatherv)(from, count, byte, to, counts, starts, byte, comm)
         })
     }
 

@@ -3,6 +3,7 @@
 
 use rand::seq::SliceRandom;
 use weft_base::Operation;
+use weft_comm::prepared::Feature;
 use weft_comm::{CommError, Communicator};
 use weft_machine::Machine;
 
@@ -58,6 +59,8 @@ pub trait Benchmark: Sized {
     const DEFAULT_RANKS: usize = 2;
     /// Whether it needs a rank on the machine's host, besides its own.
     const HOST: bool = false;
+    /// What it needs of a backend beyond messages and collectives, if anything.
+    const NEEDS: Option<Feature> = None;
 
     /// Refuses what no machine can do, beyond what the table of parameters refuses.
     ///
@@ -131,6 +134,7 @@ impl Description {
             min_ranks: B::MIN_RANKS,
             default_ranks: B::DEFAULT_RANKS,
             host: B::HOST,
+            needs: B::NEEDS,
             why_ranks: B::WHY_RANKS,
             own: B::TAKES,
             check: B::check,

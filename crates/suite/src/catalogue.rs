@@ -1,7 +1,8 @@
 //! The benchmarks of messages that weft has. Each is one file; a new one is a line here.
 
 use crate::collectives::{
-    Allgather, Allreduce, Alltoall, Alltoallv, Barrier, Broadcast, Gather, Reduce, Scan, Scatter,
+    Allgather, Allgatherv, Allreduce, Alltoall, Alltoallv, Barrier, Broadcast, Exscan, Gather, Gatherv, Reduce,
+    ReduceScatter, Scan, Scatter, Scatterv,
 };
 use crate::contention::Contention;
 use crate::description::Description;
@@ -9,6 +10,8 @@ use crate::echo::{Echo, EchoHost, EchoSelf};
 use crate::fan::{FanIn, FanOut};
 use crate::files::{FileHost, FileRead, FileWrite};
 use crate::halo::Halo;
+use crate::one_sided::{Accumulate, CompareAndSwap, FetchAndOp, Get, GetAccumulate, GetBandwidth, Put, PutBandwidth};
+use crate::overlap;
 use crate::pairs::Pairs;
 use crate::parameters::TABLE;
 use crate::programs::cholesky::Cholesky;
@@ -18,7 +21,8 @@ use crate::registry::Registry;
 use crate::ring::Ring;
 use crate::routing::{RoutingCompute, RoutingEcho};
 use crate::stencil::{StencilStep, StencilWithoutOverlap};
-use crate::throughput::{Bandwidth, Bisection};
+use crate::throughput::{Bandwidth, Bidirectional, Bisection, MultiEcho, MultiPair, PingPing};
+use crate::typed::{EchoIndexed, EchoVector};
 use crate::usage::UsageError;
 
 registry! {
@@ -26,12 +30,23 @@ registry! {
     pub struct BuiltIn;
     parameters: TABLE;
     benchmarks:
-        Echo, EchoSelf, EchoHost, Ring,
-        Bandwidth, Bisection, Pairs,
+        Echo, EchoSelf, EchoHost, PingPing, MultiEcho, Ring,
+        Bandwidth, Bidirectional, MultiPair, Bisection, Pairs,
+        EchoVector, EchoIndexed,
         Halo, StencilStep, StencilWithoutOverlap,
         RoutingEcho, RoutingCompute, Contention, FanIn, FanOut,
         FileHost, FileRead, FileWrite,
         Barrier, Broadcast, Reduce, Allreduce, Gather, Scatter, Allgather, Alltoall, Alltoallv, Scan,
+        Exscan, ReduceScatter, Gatherv, Scatterv, Allgatherv,
+        overlap::IBarrier, overlap::IBroadcast, overlap::IReduce, overlap::IAllreduce,
+        overlap::IGather, overlap::IScatter, overlap::IAllgather, overlap::IAlltoall,
+        overlap::IAlltoallv, overlap::IScan, overlap::IExscan, overlap::IReduceScatter,
+        overlap::IGatherv, overlap::IScatterv, overlap::IAllgatherv,
+        overlap::PersistentBarrier, overlap::PersistentBroadcast, overlap::PersistentReduce, overlap::PersistentAllreduce,
+        overlap::PersistentGather, overlap::PersistentScatter, overlap::PersistentAllgather, overlap::PersistentAlltoall,
+        overlap::PersistentAlltoallv, overlap::PersistentScan, overlap::PersistentExscan, overlap::PersistentReduceScatter,
+        overlap::PersistentGatherv, overlap::PersistentScatterv, overlap::PersistentAllgatherv,
+        Put, Get, PutBandwidth, GetBandwidth, Accumulate, GetAccumulate, FetchAndOp, CompareAndSwap,
         Cholesky, Jacobi,
 }
 

@@ -1,22 +1,18 @@
 //! Barrier, broadcast and the others, by ranks, length and algorithm.
 
-use rand::RngExt;
-use weft_comm::collective::{
-    Choice, allgather, allreduce, alltoall, alltoallv, barrier, broadcast, choose, gather, reduce, scan, scatter,
-};
-use weft_comm::{CollectiveKind, CommError, Communicator, Payload, Reduction};
+use weft_comm::collective::{Choice, choose};
+use weft_comm::prepared::Progress;
+use weft_comm::{CollectiveKind, CommError, Communicator};
 
 use crate::benchmark::{Benchmark, Point, Prepared};
 use crate::description::{Group, Takes, takes};
+use crate::operation::Operation;
 use crate::row::Row;
-use crate::session::{Session, Step};
+use crate::session::Session;
 use crate::window::windowed;
 
-/// The rank that sends, receives or combines where one does.
-const ROOT: usize = 0;
-
 /// Powers of four from 8 bytes to 128 KiB: collectives hold up to `ranks` times as much.
-const BLOCKS: &[u64] = &[8, 32, 128, 512, 2048, 8192, 32768, 131_072];
+pub(crate) const BLOCKS: &[u64] = &[8, 32, 128, 512, 2048, 8192, 32768, 131_072];
 
 /// That a benchmark takes the algorithms of a collective, besides `auto` and `native`.
 macro_rules! algorithm {
@@ -119,6 +115,31 @@ collective! {
     ["osu-scan", "imb-scan", "mpi-scan"], [takes("bytes").of("vector").default(BLOCKS).least(1).multiple_of(8), algorithm!(Scan)], "weft measure scan --ranks 2:16 --bytes 8,1K,64K"
 }
 
+collective! {
+    Exscan, "exscan", "the sums of the vectors of the ranks before r on every rank r",
+    ["osu-exscan", "imb-exscan", "mpi-exscan"], [takes("bytes").of("vector").default(BLOCKS).least(1).multiple_of(8), algorithm!(Exscan)], "weft measure exscan --ranks 2:16 --bytes 8,1K,64K"
+}
+
+collective! {
+    ReduceScatter, "reduce-scatter", "the sum of all ranks' vectors, a block of it on every rank",
+    ["osu-reduce-scatter", "osu-reduce-scatter-block", "imb-reduce-scatter", "imb-reduce-scatter-block", "mpi-reduce-scatter"], [takes("bytes").of("block of one rank").default(BLOCKS).least(1).multiple_of(8), algorithm!(ReduceScatter)], "weft measure reduce-scatter --ranks 2:16 --bytes 8,1K,64K"
+}
+
+collective! {
+    Gatherv, "gatherv", "as gather, with blocks of 0 to 2 times the length (the same at every run of a seed)",
+    ["osu-gatherv", "imb-gatherv", "mpi-gatherv"], [takes("bytes").of("block of one rank, on average").default(BLOCKS).least(1), algorithm!(Gatherv)], "weft measure gatherv --ranks 2:16 --bytes 8,1K,64K"
+}
+
+collective! {
+    Scatterv, "scatterv", "as scatter, with blocks of 0 to 2 times the length (the same at every run of a seed)",
+    ["osu-scatterv", "imb-scatterv", "mpi-scatterv"], [takes("bytes").of("block of one rank, on average").default(BLOCKS).least(1), algorithm!(Scatterv)], "weft measure scatterv --ranks 2:16 --bytes 8,1K,64K"
+}
+
+collective! {
+    Allgatherv, "allgatherv", "as allgather, with blocks of 0 to 2 times the length (the same at every run of a seed)",
+    ["osu-allgatherv", "imb-allgatherv", "mpi-allgatherv"], [takes("bytes").of("block of one rank, on average").default(BLOCKS).least(1), algorithm!(Allgatherv)], "weft measure allgatherv --ranks 2:16 --bytes 8,1K,64K"
+}
+
 /// One collective on all ranks of the session; rank 0 gets the row.
 async fn collective<C: Communicator>(
     session: &Session<'_, C>,
@@ -128,7 +149,8 @@ async fn collective<C: Communicator>(
 ) -> Result<Option<Row>, CommError> {
     let size = session.comm.size();
     let length = bytes.unwrap_or(0) as usize;
-    let mut operation = Operation::new(session, kind, choice, length);
+    let mut operation = Operation::new(session, kind, choice, Progress::Blocking, length)?;
+    operation.check(session).await?;
     let algorithm = name_of(&session.comm, kind, choice, operation.typical_bytes(length));
     let windowed = windowed(session, &mut operation).await?;
     Ok(windowed.map(|windowed| Row {
@@ -139,99 +161,11 @@ async fn collective<C: Communicator>(
 }
 
 /// The algorithm that will run.
-fn name_of<C: Communicator>(comm: &C, kind: CollectiveKind, choice: Choice, bytes: usize) -> &'static str {
+pub(crate) fn name_of<C: Communicator>(comm: &C, kind: CollectiveKind, choice: Choice, bytes: usize) -> &'static str {
     match choice {
         Choice::Fixed(algorithm) => algorithm.name(),
         Choice::Native => "native",
         Choice::Auto if comm.native().is_some() => "native",
         Choice::Auto => choose(kind, comm.size(), bytes).name(),
-    }
-}
-
-/// The calls of one collective with one set of buffers.
-struct Operation {
-    kind: CollectiveKind,
-    choice: Choice,
-    input: Payload,
-    output: Payload,
-    send_bytes: Vec<usize>,
-    recv_bytes: Vec<usize>,
-}
-
-impl Operation {
-    fn new<C: Communicator>(
-        session: &Session<'_, C>,
-        kind: CollectiveKind,
-        choice: Choice,
-        length: usize,
-    ) -> Operation {
-        let (rank, size) = (session.comm.rank(), session.comm.size());
-        let whole_on_root = if rank == ROOT { size * length } else { 0 };
-        let (mut send_bytes, mut recv_bytes) = (Vec::new(), Vec::new());
-        let (input, output) = match kind {
-            CollectiveKind::Barrier | CollectiveKind::Split => (0, 0),
-            CollectiveKind::Broadcast | CollectiveKind::Reduce | CollectiveKind::Allreduce | CollectiveKind::Scan => {
-                (length, 0)
-            }
-            CollectiveKind::Gather => (length, whole_on_root),
-            CollectiveKind::Scatter => (whole_on_root, length),
-            CollectiveKind::Allgather => (length, size * length),
-            CollectiveKind::Alltoall => (size * length, size * length),
-            CollectiveKind::Alltoallv => {
-                let seed = session.request.seed;
-                send_bytes = (0..size).map(|to| part_length(seed, rank, to, size, length)).collect();
-                recv_bytes = (0..size).map(|from| part_length(seed, from, rank, size, length)).collect();
-                (send_bytes.iter().sum(), recv_bytes.iter().sum())
-            }
-        };
-        let (input, output) = (session.buffer(input), session.buffer(output));
-        Operation { kind, choice, input, output, send_bytes, recv_bytes }
-    }
-
-    /// The length by which the algorithm is chosen.
-    fn typical_bytes(&self, length: usize) -> usize {
-        match self.kind {
-            CollectiveKind::Alltoallv => self.input.len() / self.send_bytes.len(),
-            _ => length,
-        }
-    }
-}
-
-/// The length of the part of rank `from` for rank `to` in an alltoallv: 0 to twice `length`, all equally likely.
-fn part_length(seed: u64, from: usize, to: usize, size: usize, length: usize) -> usize {
-    weft_base::generator(seed, (from * size + to) as u64).random_range(0..=2 * length)
-}
-
-impl<C: Communicator> Step<C> for Operation {
-    async fn step(&mut self, comm: &C) -> Result<(), CommError> {
-        let choice = self.choice;
-        let sum = Reduction::SUM_FLOAT64;
-        match self.kind {
-            CollectiveKind::Barrier => barrier(comm, choice).await?,
-            CollectiveKind::Broadcast => self.input = broadcast(comm, ROOT, self.input.take(), choice).await?,
-            CollectiveKind::Reduce => self.input = reduce(comm, ROOT, self.input.take(), sum, choice).await?,
-            CollectiveKind::Allreduce => self.input = allreduce(comm, self.input.take(), sum, choice).await?,
-            CollectiveKind::Scan => self.input = scan(comm, self.input.take(), sum, choice).await?,
-            CollectiveKind::Gather => {
-                let whole = gather(comm, ROOT, &self.input, Some(self.output.take()), choice).await?;
-                self.output = whole.unwrap_or(Payload::EMPTY);
-            }
-            CollectiveKind::Scatter => {
-                let whole = (comm.rank() == ROOT).then_some(&self.input);
-                self.output = scatter(comm, ROOT, whole, self.output.take(), choice).await?;
-            }
-            CollectiveKind::Allgather => {
-                self.output = allgather(comm, &self.input, Some(self.output.take()), choice).await?;
-            }
-            CollectiveKind::Alltoall => {
-                self.output = alltoall(comm, &self.input, Some(self.output.take()), choice).await?;
-            }
-            CollectiveKind::Alltoallv => {
-                let (out, into) = (&self.send_bytes, &self.recv_bytes);
-                self.output = alltoallv(comm, &self.input, out, into, Some(self.output.take()), choice).await?;
-            }
-            CollectiveKind::Split => unreachable!("split is no benchmark"),
-        }
-        Ok(())
     }
 }

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use weft_base::Operation;
+use weft_comm::prepared::Feature;
 use weft_machine::Machine;
 
 use crate::parameters::Parameter;
@@ -22,6 +23,12 @@ pub enum Group {
     Exchange,
     /// All ranks in one operation.
     Collective,
+    /// Operations of all ranks that are started and waited for, or made once and started again.
+    Overlap,
+    /// The memory of other ranks.
+    OneSided,
+    /// Messages whose elements do not lie side by side.
+    Datatype,
     /// Whole programs.
     Program,
     /// Reading and writing files.
@@ -105,6 +112,8 @@ pub struct Description {
     pub default_ranks: usize,
     /// Whether it needs a rank on the machine's host, besides its own.
     pub host: bool,
+    #[serde(skip)]
+    pub(crate) needs: Option<Feature>,
     #[serde(skip)]
     pub(crate) why_ranks: &'static str,
     #[serde(rename = "takes")]

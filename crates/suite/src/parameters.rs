@@ -189,6 +189,9 @@ parameters! {
         algorithm: Option<String> = None, Name
             "Algorithm of a collective: auto, native (the MPI library's own), or a name",
             default("auto"), column("algorithm of a collective");
+        synchronization: Option<String> = None, Name
+            "How one-sided accesses are completed: flush, lock, fence or pscw (post, start, complete, wait)",
+            default("flush"), column("how one-sided accesses were completed");
         precision: Option<Precision> = None, Name
             "What is computed in: single or double",
             column("what a program computes in");

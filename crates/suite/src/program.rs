@@ -1,6 +1,7 @@
 //! The program of a launch: who takes part, which points in which order, which rows.
 
 use weft_comm::collective::Choice;
+use weft_comm::prepared::Feature;
 use weft_comm::{CommError, Communicator, Program};
 
 use crate::catalogue::BuiltIn;
@@ -61,6 +62,7 @@ fn check_launch<C: Communicator>(request: &Request, benchmark: &Description, com
         format!("{name} needs a rank on the machine's host, and this launch has none")
     })?;
     (benchmark.check_ranks)(request, wanted)?;
+    check_feature(benchmark, comm)?;
     let is_phantom = request.payload == Some(PayloadSort::Phantom);
     refuse_if(benchmark.group == Group::Program && is_phantom && !comm.virtual_time(), || {
         format!("{name} with phantoms computes nothing; that has a meaning in virtual time only")
@@ -78,6 +80,23 @@ fn check_launch<C: Communicator>(request: &Request, benchmark: &Description, com
     refuse_if(wants_native && comm.native().is_none(), || {
         format!("{name} by 'native': this backend has no library with collectives of its own; choose another algorithm")
     })
+}
+
+/// Refuses what a benchmark needs and the backend does not have.
+fn check_feature<C: Communicator>(benchmark: &Description, comm: &C) -> Result<(), UsageError> {
+    let Some(feature) = benchmark.needs else { return Ok(()) };
+    // In virtual time a collective of weft's own is a future, which can be left and come back to.
+    if feature == Feature::Nonblocking && comm.virtual_time() {
+        return Ok(());
+    }
+    let (name, needed) = (benchmark.name, feature.words());
+    match comm.operations() {
+        Some(operations) => operations.lacks(feature).map_or(Ok(()), |why| Err(UsageError(format!("{name}: {why}")))),
+        None => {
+            let here = if comm.virtual_time() { "virtual time" } else { "this backend" };
+            Err(UsageError(format!("{name} needs {needed}, which {here} does not have; measure it by MPI, --on here")))
+        }
+    }
 }
 
 /// The communicator of the ranks that take part; `None` on the others.

@@ -1,6 +1,7 @@
 //! What a launch is asked for.
 
 use weft_comm::collective::Choice;
+use weft_comm::prepared::Synchronization;
 
 use crate::usage::UsageError;
 
@@ -19,5 +20,11 @@ impl Request {
     pub fn choice(&self) -> Result<Choice, UsageError> {
         let name = self.algorithm.as_deref().unwrap_or("auto");
         name.parse().map_err(|error: weft_comm::collective::UnknownAlgorithm| UsageError(error.to_string()))
+    }
+
+    /// The synchronization asked for, of the names that [`validate`](Request::validate) lets pass; a flush where none is.
+    pub(crate) fn synchronization(&self) -> Synchronization {
+        let named = |way: &Synchronization| Some(way.name()) == self.synchronization.as_deref();
+        Synchronization::ALL.into_iter().find(named).unwrap_or(Synchronization::Flush)
     }
 }

@@ -82,12 +82,19 @@ pub struct Row {
     #[serde(default)]
     pub probe: Option<String>,
     /// What `seconds` is without the disturbance, in the same launch: with idle routing nodes (routing-echo), without
-    /// messages (routing-compute), without background (contention).
+    /// messages (routing-compute), without background (contention), without computation (nonblocking collectives).
     #[serde(default)]
     pub quiet_seconds: Option<f64>,
     /// The share of speed that the disturbance takes: 1 - quiet_seconds / seconds. Negative where it was faster.
     #[serde(default)]
     pub slowdown: Option<f64>,
+    /// The share of a collective that went on beside a computation as long as itself (nonblocking collectives).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overlap: Option<f64>,
+    /// How accesses were completed (one-sided communication): a name of
+    /// [`Synchronization`](weft_comm::prepared::Synchronization).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub synchronization: Option<String>,
     /// From which rank to which the messages go, and what their nodes are called, where it is known (pairs).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sender: Option<u32>,

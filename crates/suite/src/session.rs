@@ -96,6 +96,8 @@ impl<C: Communicator> Session<'_, C> {
             probe: None,
             quiet_seconds: None,
             slowdown: None,
+            overlap: None,
+            synchronization: None,
             sender: None,
             receiver: None,
             sender_node: None,

@@ -1,63 +1,127 @@
-//! Many messages at a time: bandwidth between two ranks, exchange between two halves.
+//! Many messages at a time: bandwidth between two ranks, one way and both, of many pairs, and between two halves.
 
 use weft_comm::{CommError, Communicator, Payload, Source, TagSelector};
 
 use crate::benchmark::{Benchmark, Point, Prepared};
 use crate::description::{Group, Takes, takes};
 use crate::echo::MESSAGES;
+use crate::in_flight::InFlight;
 use crate::row::Row;
-use crate::session::{ACKNOWLEDGE, Session, Step, TIMED, rate};
+use crate::session::{Session, Step, TIMED, rate};
 use crate::stopwatch::{Part, stopwatch};
 use crate::window::windowed;
 
-/// Many messages one way.
-pub struct Bandwidth;
+/// A benchmark without anything that its points have in common: its name, summary, group, aliases, those it is nearest
+/// to, what it takes, an example, and how a point is measured.
+macro_rules! throughput {
+    (
+        $name:ident, $text:literal, $summary:literal, $group:ident,
+        [$($alias:literal),*], [$($near:literal),*], [$($takes:expr),*], $example:literal, $measure:expr
+    ) => {
+        #[doc = $summary]
+        pub struct $name;
 
-impl Benchmark for Bandwidth {
-    const NAME: &'static str = "bandwidth";
-    const SUMMARY: &'static str =
-        "a window of messages in flight one way, then an acknowledgement: time of one message";
-    const GROUP: Group = Group::Throughput;
-    const ALIASES: &'static [&'static str] = &["bw", "osu-bw", "imb-uniband", "uniband"];
-    const TAKES: &'static [Takes] =
-        &[takes("bytes").of("message").default(MESSAGES).least(1), takes("window").default(&[64])];
-    const EXAMPLE: &'static str = "weft measure bandwidth --bytes 8:1M --window 64 -o here.csv";
+        impl Benchmark for $name {
+            const NAME: &'static str = $text;
+            const SUMMARY: &'static str = $summary;
+            const GROUP: Group = Group::$group;
+            const ALIASES: &'static [&'static str] = &[$($alias),*];
+            const NEAREST_OF: &'static [&'static str] = &[$($near),*];
+            const TAKES: &'static [Takes] = &[$($takes),*];
+            const EXAMPLE: &'static str = $example;
 
-    async fn prepare<C: Communicator>(_: &Session<'_, C>) -> Prepared<Bandwidth> {
-        Ok(Ok(Some(Bandwidth)))
-    }
+            async fn prepare<C: Communicator>(_: &Session<'_, C>) -> Prepared<$name> {
+                Ok(Ok(Some($name)))
+            }
 
-    async fn measure<C: Communicator>(&self, session: &Session<'_, C>, point: Point) -> Result<Option<Row>, CommError> {
-        bandwidth(session, session.window(), point.bytes()).await
-    }
+            async fn measure<C: Communicator>(
+                &self,
+                session: &Session<'_, C>,
+                point: Point,
+            ) -> Result<Option<Row>, CommError> {
+                $measure(session, point.bytes()).await
+            }
+        }
+    };
 }
 
-/// Many messages both ways, across the middle.
-pub struct Bisection;
-
-impl Benchmark for Bisection {
-    const NAME: &'static str = "bisection";
-    const SUMMARY: &'static str =
-        "the ranks of one half exchange with those of the other, all at once: time of one exchange";
-    const GROUP: Group = Group::Throughput;
-    const NEAREST_OF: &'static [&'static str] =
-        &["bibw", "osu-bibw", "mbw-mr", "osu-mbw-mr", "imb-biband", "biband", "message-rate"];
-    const TAKES: &'static [Takes] = &[takes("bytes").of("message").default(MESSAGES).least(1)];
-    const EXAMPLE: &'static str = "weft measure bisection --ranks 2:64 --bytes 64K --on ipsc860";
-
-    async fn prepare<C: Communicator>(_: &Session<'_, C>) -> Prepared<Bisection> {
-        Ok(Ok(Some(Bisection)))
-    }
-
-    async fn measure<C: Communicator>(&self, session: &Session<'_, C>, point: Point) -> Result<Option<Row>, CommError> {
-        bisection(session, point.bytes()).await
-    }
+throughput! {
+    Bandwidth, "bandwidth",
+    "a window of messages in flight one way, then an acknowledgement: time of one message", Throughput,
+    ["bw", "osu-bw", "imb-uniband", "uniband"], [],
+    [takes("bytes").of("message").default(MESSAGES).least(1), takes("window").default(&[64])],
+    "weft measure bandwidth --bytes 8:1M --window 64 -o here.csv",
+    bandwidth
 }
 
-/// A window of messages from rank 0 to rank 1 and an acknowledgement; rank 0 gets the row, whose time is that of one
-/// message.
-async fn bandwidth<C: Communicator>(
+throughput! {
+    Bidirectional, "bidirectional",
+    "a window of messages in flight both ways between two ranks: time of one message and one back", Throughput,
+    ["bibw", "osu-bibw", "imb-biband", "biband"], [],
+    [takes("bytes").of("message").default(MESSAGES).least(1), takes("window").default(&[64])],
+    "weft measure bidirectional --bytes 8:1M --window 64",
+    bidirectional
+}
+
+throughput! {
+    PingPing, "ping-ping", "a message each way at one time between two ranks: time of one", PointToPoint,
+    ["pingping", "imb-pingping"], [],
+    [takes("bytes").of("message").default(MESSAGES)],
+    "weft measure ping-ping --bytes 8:64K",
+    ping_ping
+}
+
+throughput! {
+    MultiPair, "multi-pair",
+    "windows from each rank of one half to one of the other, all at once: time of one message of a pair", Throughput,
+    ["mbw-mr", "osu-mbw-mr", "message-rate"], [],
+    [takes("bytes").of("message").default(MESSAGES).least(1), takes("window").default(&[64])],
+    "weft measure multi-pair --ranks 2:16 --bytes 8 --window 64",
+    multi_pair
+}
+
+throughput! {
+    MultiEcho, "multi-echo",
+    "a message there and back between each rank of one half and one of the other: half the time of the last",
+    PointToPoint,
+    ["multi-lat", "osu-multi-lat"], [],
+    [takes("bytes").of("message").default(MESSAGES)],
+    "weft measure multi-echo --ranks 2:16 --bytes 8,64K",
+    multi_echo
+}
+
+throughput! {
+    Bisection, "bisection",
+    "the ranks of one half exchange with those of the other, all at once: time of one exchange", Throughput,
+    [], [],
+    [takes("bytes").of("message").default(MESSAGES).least(1)],
+    "weft measure bisection --ranks 2:64 --bytes 64K --on ipsc860",
+    bisection
+}
+
+/// Which ways messages between two ranks go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direction {
+    OneWay,
+    BothWays,
+}
+
+async fn bandwidth<C: Communicator>(session: &Session<'_, C>, bytes: usize) -> Result<Option<Row>, CommError> {
+    streams(session, Direction::OneWay, session.window(), bytes).await
+}
+
+async fn bidirectional<C: Communicator>(session: &Session<'_, C>, bytes: usize) -> Result<Option<Row>, CommError> {
+    streams(session, Direction::BothWays, session.window(), bytes).await
+}
+
+async fn ping_ping<C: Communicator>(session: &Session<'_, C>, bytes: usize) -> Result<Option<Row>, CommError> {
+    streams(session, Direction::BothWays, 1, bytes).await
+}
+
+/// Windows between ranks 0 and 1; rank 0 gets the row, whose time is that of one message, or of one each way.
+async fn streams<C: Communicator>(
     session: &Session<'_, C>,
+    direction: Direction,
     window: usize,
     bytes: usize,
 ) -> Result<Option<Row>, CommError> {
@@ -65,78 +129,96 @@ async fn bandwidth<C: Communicator>(
     if rank > 1 {
         return Ok(None);
     }
-    let messages = (0..window).map(|_| session.buffer(bytes)).collect();
-    if rank == 1 {
-        let mut drain = Drain::<C> { messages, requests: Vec::with_capacity(window) };
-        stopwatch(session, Part::Follows { leader: 0 }, &mut drain).await?;
-        return Ok(None);
-    }
-    let mut stream = Stream::<C> { messages, requests: Vec::with_capacity(window) };
-    let times = stopwatch(session, Part::Leads { followers: &[1] }, &mut stream).await?.unwrap_or_default();
-    let each = times.into_iter().map(|whole| whole / window as f64).collect();
-    let row = session.row(each, session.comm.size(), Some(bytes as u64));
-    let hops = session.comm.hops_to(1).map(|hops| hops as u32);
-    Ok(Some(Row { hops, rate: rate(bytes as u64, row.seconds), ..row }))
-}
-
-struct Stream<C: Communicator> {
-    messages: Vec<Payload>,
-    requests: Vec<C::Send>,
-}
-
-impl<C: Communicator> Step<C> for Stream<C> {
-    async fn step(&mut self, comm: &C) -> Result<(), CommError> {
-        for message in self.messages.drain(..) {
-            self.requests.push(comm.isend(1, TIMED, message));
-        }
-        for request in self.requests.drain(..) {
-            self.messages.push(request.await?);
-        }
-        comm.recv(Source::Rank(1), TagSelector::Only(ACKNOWLEDGE), Payload::EMPTY).await.map(drop)
-    }
-}
-
-struct Drain<C: Communicator> {
-    messages: Vec<Payload>,
-    requests: Vec<C::Receive>,
-}
-
-impl<C: Communicator> Step<C> for Drain<C> {
-    async fn step(&mut self, comm: &C) -> Result<(), CommError> {
-        for message in self.messages.drain(..) {
-            self.requests.push(comm.irecv(Source::Rank(0), TagSelector::Only(TIMED), message));
-        }
-        for request in self.requests.drain(..) {
-            self.messages.push(request.await?.payload);
-        }
-        comm.send(0, ACKNOWLEDGE, Payload::EMPTY).await.map(drop)
-    }
-}
-
-/// Rank r of the lower half and rank r + half exchange messages, all at once and both ways; rank 0 gets the row. With
-/// an odd number of ranks the last one only keeps time.
-async fn bisection<C: Communicator>(session: &Session<'_, C>, bytes: usize) -> Result<Option<Row>, CommError> {
-    let (rank, size) = (session.comm.rank(), session.comm.size());
-    let half = size / 2;
-    let partner = if rank < half { Some(rank + half) } else { (rank < 2 * half).then(|| rank - half) };
-    let mut exchange = Exchange { partner, out: session.buffer(bytes), into: session.buffer(bytes) };
-    let windowed = windowed(session, &mut exchange).await?;
-    Ok(windowed.map(|windowed| {
-        let row = session.row(windowed.times, size, Some(bytes as u64));
-        let crossing = 2 * half as u64 * bytes as u64;
-        Row { share_late: Some(windowed.share_late), rate: rate(crossing, row.seconds), ..row }
+    let peer = Some(1 - rank);
+    let peers = match direction {
+        Direction::BothWays => [peer, peer],
+        Direction::OneWay if rank == 0 => [peer, None],
+        Direction::OneWay => [None, peer],
+    };
+    let mut messages = InFlight::new(session, peers, bytes, window)?;
+    messages.check(session).await?;
+    let part = if rank == 0 { Part::Leads { followers: &[1] } } else { Part::Follows { leader: 0 } };
+    let times = stopwatch(session, part, &mut messages).await?;
+    Ok(times.map(|times| {
+        let each = times.into_iter().map(|whole| whole / window as f64).collect();
+        let row = session.row(each, session.comm.size(), Some(bytes as u64));
+        let hops = session.comm.hops_to(1).map(|hops| hops as u32);
+        let ways = if direction == Direction::BothWays { 2 } else { 1 };
+        Row { hops, rate: rate(ways * bytes as u64, row.seconds), ..row }
     }))
 }
 
-struct Exchange {
-    partner: Option<usize>,
-    out: Payload,
-    into: Payload,
+/// The partner of this rank in the other half, and whether this rank is of the lower one. With an odd number of ranks
+/// the last one only keeps time.
+fn partner<C: Communicator>(comm: &C) -> Option<(usize, bool)> {
+    let (rank, half) = (comm.rank(), comm.size() / 2);
+    match rank {
+        lower if lower < half => Some((rank + half, true)),
+        upper if upper < 2 * half => Some((rank - half, false)),
+        _ => None,
+    }
 }
 
-impl<C: Communicator> Step<C> for Exchange {
+/// Times a step of all ranks; rank 0 gets the row, of a share of each time, with `moved` bytes in that share.
+async fn at_once<C: Communicator>(
+    session: &Session<'_, C>,
+    step: &mut impl Step<C>,
+    share: f64,
+    bytes: usize,
+    moved: usize,
+) -> Result<Option<Row>, CommError> {
+    let windowed = windowed(session, step).await?;
+    Ok(windowed.map(|windowed| {
+        let times = windowed.times.into_iter().map(|time| time * share).collect();
+        let row = session.row(times, session.comm.size(), Some(bytes as u64));
+        Row { share_late: Some(windowed.share_late), rate: rate(moved as u64, row.seconds), ..row }
+    }))
+}
+
+/// Rank r of the lower half and rank r + half exchange messages, all at once and both ways.
+async fn bisection<C: Communicator>(session: &Session<'_, C>, bytes: usize) -> Result<Option<Row>, CommError> {
+    let peer = partner(&session.comm).map(|(peer, _)| peer);
+    let mut exchange = InFlight::new(session, [peer, peer], bytes, 1)?;
+    exchange.check(session).await?;
+    let crossing = session.comm.size() / 2 * 2 * bytes;
+    at_once(session, &mut exchange, 1.0, bytes, crossing).await
+}
+
+/// Rank r of the lower half sends windows to rank r + half, which answers each.
+async fn multi_pair<C: Communicator>(session: &Session<'_, C>, bytes: usize) -> Result<Option<Row>, CommError> {
+    let window = session.window();
+    let peers = match partner(&session.comm) {
+        Some((peer, true)) => [Some(peer), None],
+        Some((peer, false)) => [None, Some(peer)],
+        None => [None, None],
+    };
+    let mut messages = InFlight::new(session, peers, bytes, window)?;
+    messages.check(session).await?;
+    at_once(session, &mut messages, 1.0 / window as f64, bytes, session.comm.size() / 2 * bytes).await
+}
+
+/// Rank r of the lower half and rank r + half send one message to and fro.
+async fn multi_echo<C: Communicator>(session: &Session<'_, C>, bytes: usize) -> Result<Option<Row>, CommError> {
+    let mut there_and_back = ThereAndBack { partner: partner(&session.comm), message: session.buffer(bytes) };
+    at_once(session, &mut there_and_back, 0.5, bytes, session.comm.size() / 2 * bytes).await
+}
+
+struct ThereAndBack {
+    partner: Option<(usize, bool)>,
+    message: Payload,
+}
+
+impl<C: Communicator> Step<C> for ThereAndBack {
     async fn step(&mut self, comm: &C) -> Result<(), CommError> {
-        let Some(partner) = self.partner else { return Ok(()) };
-        comm.sendrecv(partner, &mut self.out, partner, &mut self.into, TIMED).await.map(|_| ())
+        let Some((partner, leads)) = self.partner else { return Ok(()) };
+        let (from, tag) = (Source::Rank(partner), TagSelector::Only(TIMED));
+        if leads {
+            comm.send_from(partner, TIMED, &mut self.message).await?;
+            comm.recv_into(from, tag, &mut self.message).await?;
+        } else {
+            comm.recv_into(from, tag, &mut self.message).await?;
+            comm.send_from(partner, TIMED, &mut self.message).await?;
+        }
+        Ok(())
     }
 }

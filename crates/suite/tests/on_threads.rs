@@ -65,7 +65,12 @@ fn message_benchmarks() -> impl Iterator<Item = &'static Description> {
     catalogue()
         .into_iter()
         .filter(|benchmark| !matches!(benchmark.group, Group::Program | Group::Files | Group::Exchange))
+        .filter(|benchmark| !matches!(benchmark.group, Group::OneSided | Group::Overlap | Group::Datatype))
         .filter(|benchmark| benchmark.name != "pairs")
+}
+
+fn of_group(group: Group) -> impl Iterator<Item = &'static Description> {
+    catalogue().into_iter().filter(move |benchmark| benchmark.group == group)
 }
 
 /// Few iterations, for machines that have better things to do.
@@ -136,6 +141,44 @@ fn every_benchmark_runs_at_2_to_5_ranks_with_data_and_phantoms() {
                 let rows = rows(ranks, Request { payload: Some(payload), ..one_variant(benchmark, ranks) });
                 check_rows(benchmark, ranks, &rows);
             }
+        }
+    }
+}
+
+#[test]
+fn what_a_backend_does_not_have_is_refused_by_name() {
+    for benchmark in of_group(Group::OneSided).chain(of_group(Group::Overlap)) {
+        let what = match benchmark.group {
+            Group::OneSided => "one-sided communication",
+            _ if benchmark.name.ends_with("-persistent") => "persistent collectives",
+            _ => "nonblocking collectives",
+        };
+        let expected =
+            format!("{} needs {what}, which this backend does not have; measure it by MPI, --on here", benchmark.name);
+        assert_eq!(refusal(2, request(benchmark.name)), expected);
+    }
+}
+
+#[test]
+fn a_future_is_a_nonblocking_collective_where_time_is_virtual() {
+    for benchmark in of_group(Group::Overlap).filter(|benchmark| !benchmark.name.ends_with("-persistent")) {
+        let request = Request { payload: Some(PayloadSort::Data), ..one_variant(benchmark, 3) };
+        let rows = first_of(3, &OnCube { suite: Suite { request }, has_host: false, is_virtual: true }).unwrap();
+        assert_eq!(rows.len(), lengths(benchmark).len().max(1), "{}", benchmark.name);
+        for row in rows {
+            assert!(row.overlap.is_some_and(|overlap| (0.0..=1.0).contains(&overlap)), "{row:?}");
+            assert!(row.quiet_seconds.is_some_and(|alone| alone > 0.0) && row.algorithm.is_some(), "{row:?}");
+        }
+    }
+}
+
+#[test]
+fn blocks_are_packed_where_there_are_no_datatypes() {
+    for benchmark in of_group(Group::Datatype) {
+        for payload in [PayloadSort::Data, PayloadSort::Phantom] {
+            let rows = rows(3, Request { payload: Some(payload), ..one_variant(benchmark, 3) });
+            assert_eq!(rows.iter().map(|row| row.bytes).collect::<Vec<_>>(), [Some(8), Some(24), Some(40_000)]);
+            assert!(rows.iter().all(|row| row.algorithm.as_deref() == Some("packed") && row.seconds > 0.0), "{rows:?}");
         }
     }
 }
@@ -304,7 +347,10 @@ fn impossible_requests_are_explained() {
         (bytes(8, "barrier"), "barrier sends no data, so it takes no bytes"),
         (Request { hops: vec![1], ..request("ring") }, "ring takes no hops; echo does"),
         (Request { hops: vec![0], ..request("echo") }, "for a rank's messages to itself use echo-self"),
-        (Request { window: Some(4), ..request("echo") }, "echo takes no window; bandwidth and fan-in and fan-out do"),
+        (
+            Request { window: Some(4), ..request("echo") },
+            "echo takes no window; bandwidth, bidirectional, multi-pair and 4 others do",
+        ),
         (Request { window: Some(0), ..request("bandwidth") }, "bandwidth with a window of 0 sends nothing"),
         (
             Request { algorithm: Some("ring".into()), ..request("barrier") },
@@ -312,7 +358,7 @@ fn impossible_requests_are_explained() {
         ),
         (
             Request { algorithm: Some("ring".into()), ..request("echo") },
-            "echo takes no algorithm; barrier, broadcast, reduce and 8 others do",
+            "echo takes no algorithm; barrier, broadcast, reduce and 13 others do",
         ),
         (
             Request { algorithm: Some("native".into()), ..request("scan") },
@@ -378,13 +424,13 @@ fn requests_are_read_from_json() {
 
 /// A backend that corrupts messages: echo must notice.
 #[derive(Clone)]
-struct Corrupted;
+struct Corrupted(&'static str);
 
 impl Program for Corrupted {
     type Output = Result<Vec<Row>, UsageError>;
     async fn run<C: Communicator>(self, comm: C) -> Result<Self::Output, CommError> {
         if comm.rank() == 0 {
-            return Suite { request: Request { bytes: vec![100], ..request("echo") } }.run(comm).await;
+            return Suite { request: Request { bytes: vec![100], ..request(self.0) } }.run(comm).await;
         }
         let into = Payload::of(&[0u8; 100]);
         let Received { mut payload, status } = comm.recv(Source::Rank(0), TagSelector::AnyUser, into).await?;
@@ -396,7 +442,14 @@ impl Program for Corrupted {
 
 #[test]
 fn an_echo_that_comes_back_changed_is_an_error() {
-    let error = run(2, &Corrupted, &Options::default()).unwrap_err();
+    let error = run(2, &Corrupted("echo"), &Options::default()).unwrap_err();
     let expected = "rank 0: echo of 100 bytes: byte 17 came back as 0x00, 0x12 was sent";
+    assert!(matches!(&error, RunError::Failed(_)) && error.to_string() == expected, "{error}");
+}
+
+#[test]
+fn a_message_of_a_window_that_comes_changed_is_an_error() {
+    let error = run(2, &Corrupted("ping-ping"), &Options::default()).unwrap_err();
+    let expected = "rank 0: ping-ping: message 0 of 100 bytes: byte 17 came as 0x00, 0x12 was sent";
     assert!(matches!(&error, RunError::Failed(_)) && error.to_string() == expected, "{error}");
 }

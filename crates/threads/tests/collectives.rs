@@ -72,13 +72,18 @@ impl Call {
         }
     }
 
+    /// Length of the part of a rank where parts differ.
+    fn own_length(&self, rank: usize) -> usize {
+        self.part_length(rank, 0)
+    }
+
     fn payload(&self, bytes: Vec<u8>) -> Payload {
         if self.phantom { Payload::Phantom(bytes.len()) } else { Payload::of(&bytes) }
     }
 
     fn is_reduction(&self) -> bool {
         use CollectiveKind::*;
-        matches!(self.kind, Reduce | Allreduce | Scan)
+        matches!(self.kind, Reduce | Allreduce | Scan | Exscan | ReduceScatter)
     }
 
     /// What rank `rank` of `size` starts with.
@@ -87,6 +92,9 @@ impl Call {
         self.payload(match self.kind {
             CollectiveKind::Scatter | CollectiveKind::Alltoall => bytes(seed, rank, size * length),
             CollectiveKind::Alltoallv => bytes(seed, rank, (0..size).map(|to| self.part_length(rank, to)).sum()),
+            CollectiveKind::ReduceScatter => as_bytes(&integers(seed, rank, size * length)),
+            CollectiveKind::Gatherv | CollectiveKind::Allgatherv => bytes(seed, rank, self.own_length(rank)),
+            CollectiveKind::Scatterv => bytes(seed, rank, (0..size).map(|to| self.own_length(to)).sum()),
             _ if self.is_reduction() => as_bytes(&integers(seed, rank, length)),
             _ => bytes(seed, rank, length),
         })
@@ -96,6 +104,7 @@ impl Call {
         let (rank, size) = (comm.rank(), comm.size());
         let input = self.input(rank, size);
         let (root, choice) = (self.root % size, self.choice);
+        let own_lengths: Vec<usize> = (0..size).map(|rank| self.own_length(rank)).collect();
         let outcome = match self.kind {
             CollectiveKind::Barrier => barrier(comm, choice).await.map(|()| None)?,
             CollectiveKind::Broadcast => Some(broadcast(comm, root, input, choice).await?),
@@ -119,6 +128,14 @@ impl Call {
                 Some(alltoallv(comm, &input, &out, &into, None, choice).await?)
             }
             CollectiveKind::Scan => Some(scan(comm, input, SUM, choice).await?),
+            CollectiveKind::Exscan => Some(exscan(comm, input, SUM, choice).await?),
+            CollectiveKind::ReduceScatter => Some(reduce_scatter(comm, &input, None, SUM, choice).await?),
+            CollectiveKind::Gatherv => gatherv(comm, root, &input, &own_lengths, None, choice).await?,
+            CollectiveKind::Scatterv => {
+                let into = input.same_sort(self.own_length(rank));
+                Some(scatterv(comm, root, (rank == root).then_some(&input), &own_lengths, into, choice).await?)
+            }
+            CollectiveKind::Allgatherv => Some(allgatherv(comm, &input, &own_lengths, None, choice).await?),
             CollectiveKind::Split => unreachable!("tested by itself"),
         };
         Ok(outcome.map_or(Outcome::Nothing, Outcome::from))
@@ -143,6 +160,12 @@ impl Call {
             bytes(seed, from, total)[start..start + count].to_vec()
         };
         let all_blocks = || (0..size).flat_map(|from| bytes(seed, from, length)).collect();
+        let all_parts = || (0..size).flat_map(|from| bytes(seed, from, self.own_length(from))).collect();
+        let own_part = || {
+            let start: usize = (0..rank).map(|to| self.own_length(to)).sum();
+            let total = (0..size).map(|to| self.own_length(to)).sum();
+            bytes(seed, root, total)[start..start + self.own_length(rank)].to_vec()
+        };
         let bytes = match self.kind {
             CollectiveKind::Barrier | CollectiveKind::Split => None,
             CollectiveKind::Broadcast => Some(bytes(seed, root, length)),
@@ -153,6 +176,14 @@ impl Call {
             CollectiveKind::Allgather => Some(all_blocks()),
             CollectiveKind::Alltoall | CollectiveKind::Alltoallv => Some((0..size).flat_map(block_from).collect()),
             CollectiveKind::Scan => Some(sum_of(seed, 0..=rank, length)),
+            CollectiveKind::Exscan if rank == 0 => Some(as_bytes(&integers(seed, 0, length))),
+            CollectiveKind::Exscan => Some(sum_of(seed, 0..=rank - 1, length)),
+            CollectiveKind::ReduceScatter => {
+                Some(sum_of(seed, 0..=size - 1, size * length)[8 * rank * length..][..8 * length].to_vec())
+            }
+            CollectiveKind::Gatherv => only_root(all_parts()),
+            CollectiveKind::Scatterv => Some(own_part()),
+            CollectiveKind::Allgatherv => Some(all_parts()),
         };
         match bytes {
             None => Outcome::Nothing,

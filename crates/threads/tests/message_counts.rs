@@ -71,6 +71,16 @@ impl Program for Once {
                 drop(alltoallv(&comm, &whole, &parts, &parts, None, choice).await?);
             }
             CollectiveKind::Scan => drop(scan(&comm, block, sum, choice).await?),
+            CollectiveKind::Exscan => drop(exscan(&comm, block, sum, choice).await?),
+            CollectiveKind::ReduceScatter => drop(reduce_scatter(&comm, &whole, None, sum, choice).await?),
+            CollectiveKind::Gatherv => drop(gatherv(&comm, 0, &block, &vec![self.bytes; size], None, choice).await?),
+            CollectiveKind::Scatterv => {
+                let parts = vec![self.bytes; size];
+                drop(scatterv(&comm, 0, (rank == 0).then_some(&whole), &parts, block, choice).await?);
+            }
+            CollectiveKind::Allgatherv => {
+                drop(allgatherv(&comm, &block, &vec![self.bytes; size], None, choice).await?);
+            }
             CollectiveKind::Split => drop(divide(&comm, Some(0), 0).await?),
         }
         Ok(())
@@ -91,7 +101,7 @@ fn stated(kind: CollectiveKind, algorithm: Algorithm, p: usize, bytes: usize) ->
         (Allreduce, Rabenseifner) => of_power_of_two(2 * p * rounds),
         (Allreduce, Ring) => Some(2 * p * (p - 1)),
         (Allreduce | Allgather, RecursiveDoubling) => of_power_of_two(p * rounds),
-        (Scan, RecursiveDoubling) => Some(p * rounds + 1 - (1 << rounds)),
+        (Scan | Exscan, RecursiveDoubling) => Some(p * rounds + 1 - (1 << rounds)),
         (_, Binomial | Linear) => Some(p - 1),
         (_, Dissemination | Bruck) => Some(p * rounds),
         (_, Ring | Spread | Pairwise) => Some(p * (p - 1)),

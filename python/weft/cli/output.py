@@ -13,6 +13,9 @@ from weft import samples, units
 from weft._core import UsageError
 from weft.cli.printing import show
 
+_SHARES = {"slowdown": "loss", "overlap": "overlap"}
+"""Columns of shares and their headings, where there are any."""
+
 
 def show_samples(table: pl.DataFrame) -> None:
     """One line a point: median over launches, half-width of its interval where there are several, rate."""
@@ -21,14 +24,15 @@ def show_samples(table: pl.DataFrame) -> None:
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     optional = [name for name in summary.columns if name in samples.PARAMETERS and name not in _ALWAYS]
     optional = [name for name in optional if summary[name].is_not_null().any()]
-    loss = "slowdown" in summary.columns and bool(summary["slowdown"].is_not_null().any())
+    shares = {name: heading for name, heading in _SHARES.items() if name in summary.columns}
+    shares = {name: heading for name, heading in shares.items() if summary[name].is_not_null().any()}
     measured = bool((summary["launches"] > 1).any())
     for name in [*(("source", "machine") if several else ()), "benchmark"]:
         shown.add_column(name)
     for name in optional:
         shown.add_column(name, justify="left" if summary.schema[name] == pl.String else "right")
     known = (samples.coverage_words(summary), "launches") if measured else ()
-    for name in ("one operation", *known, "rate", *(("loss",) if loss else ())):
+    for name in ("one operation", *known, "rate", *shares.values()):
         shown.add_column(name, justify="right")
     for row in summary.iter_rows(named=True):
         cells = [row["source"], row["machine"]] if several else []
@@ -36,7 +40,7 @@ def show_samples(table: pl.DataFrame) -> None:
         if measured:
             cells += [_half_width(row), str(row["launches"])]
         cells.append(units.work_rate(row.get("rate"), row.get("rate_unit")))
-        shown.add_row(*cells, *([units.share(row["slowdown"])] if loss else []))
+        shown.add_row(*cells, *(units.share(row[name]) for name in shares))
     show(shown)
 
 

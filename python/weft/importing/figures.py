@@ -35,6 +35,8 @@ class Figure:
         Bytes a second, where the benchmark measures a rate.
     library
         The library, where the output names it.
+    synchronization
+        How one-sided accesses are completed, by weft's name, where the output says it.
     """
 
     benchmark: str
@@ -45,6 +47,7 @@ class Figure:
     iterations: int | None = None
     rate: float | None = None
     library: str | None = None
+    synchronization: str | None = None
 
     def row(self) -> dict[str, object]:
         """The figure as a row of samples, without machine and repetition."""
@@ -59,6 +62,7 @@ class Figure:
             "iterations": self.iterations,
             "note": self.note,
             "library": self.library,
+            **({} if self.synchronization is None else {"synchronization": self.synchronization}),
         }
 
 

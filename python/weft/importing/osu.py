@@ -25,13 +25,37 @@ _NAMES = {
     "multi-threaded latency": "osu-latency-mt",
     "multi-process latency": "osu-latency-mp",
     "broadcast latency": "osu-bcast",
+    "broadcast persistent latency": "osu-bcast-persistent",
+    "non-blocking broadcast latency": "osu-ibcast",
+    "non-blocking all-to-all latency": "osu-ialltoall",
+    "non-blocking all-to-allv latency": "osu-ialltoallv",
+    "_put latency": "osu-put-latency",
+    "_get latency": "osu-get-latency",
+    "_put bandwidth": "osu-put-bw",
+    "_put bi-directional bandwidth": "osu-put-bibw",
+    "_get bandwidth": "osu-get-bw",
+    "_accumulate latency": "osu-acc-latency",
+    "_get_accumulate latency": "osu-get-acc-latency",
+    "_fetch_and_op latency": "osu-fop-latency",
+    "_compare_and_swap latency": "osu-cas-latency",
     "all-to-all personalized exchange latency": "osu-alltoall",
     "all-to-allv personalized exchange latency": "osu-alltoallv",
     "all-to-allw personalized exchange latency": "osu-alltoallw",
 }
 """Titles that are not the program's name; the others are, as `Allreduce Latency` of osu_allreduce."""
 
-_TWO_RANKS = ("osu-latency", "osu-bw", "osu-bibw", "osu-latency-mt", "osu-latency-mp")
+_ONE_SIDED = tuple(f"osu-{name}-latency" for name in ("put", "get", "acc", "get-acc", "fop", "cas"))
+_TWO_RANKS = (
+    *("osu-latency", "osu-bw", "osu-bibw", "osu-latency-mt", "osu-latency-mp"),
+    *(*_ONE_SIDED, "osu-put-bw", "osu-get-bw", "osu-put-bibw"),
+)
+_SYNCHRONIZATION = re.compile(r"#\s*Synchronization:\s*(\S+)")
+_SYNCHRONIZATIONS = {
+    "MPI_Win_flush": "flush",
+    "MPI_Win_lock/unlock": "lock",
+    "MPI_Win_fence": "fence",
+    "MPI_Win_post/start/complete/wait": "pscw",
+}
 _TIMES = (
     (re.compile(r"P50", re.IGNORECASE), "median over iterations"),
     (re.compile(r"^(avg )?lat(ency)? ?\(us\)$", re.IGNORECASE), "mean over iterations"),
@@ -50,6 +74,7 @@ class _Table:
     columns: list[str]
     pairs: int | None = None
     window: int | None = None
+    synchronization: str | None = None
 
 
 def figures(lines: Sequence[str], where: str, ranks: int | None, benchmark: str | None) -> Iterator[Figure]:
@@ -62,6 +87,8 @@ def figures(lines: Sequence[str], where: str, ranks: int | None, benchmark: str 
             continue
         elif (pairs := _PAIRS.search(line)) is not None:
             table.pairs, table.window = int(pairs.group(1)), int(pairs.group(2)) if pairs.group(2) else None
+        elif (synchronization := _SYNCHRONIZATION.match(line)) is not None:
+            table.synchronization = _SYNCHRONIZATIONS.get(synchronization.group(1))
         elif line.startswith("#"):
             table.columns = _columns(line) or table.columns
         elif table.columns and (values := numbers(line, len(table.columns))) is not None:
@@ -109,7 +136,10 @@ def _figure(table: _Table, values: dict[str, float], where: str, ranks: int | No
             seconds = values[column] / 1e6
             if seconds <= 0:
                 return None
-            return Figure(table.name, count, length, seconds, f"{statistic}, of {tool}", counted)
+            return Figure(
+                table.name, count, length, seconds, f"{statistic}, of {tool}", counted,
+                synchronization=table.synchronization,
+            )  # fmt: skip
     rate = next((value for column, value in values.items() if _RATE.match(column)), None)
     if rate is None or rate <= 0 or not length:
         return None
@@ -118,4 +148,7 @@ def _figure(table: _Table, values: dict[str, float], where: str, ranks: int | No
     messages = next((value for column, value in values.items() if _MESSAGES.match(column)), None)
     seconds = (table.pairs or 1) / messages if messages else length / per_pair
     window = f", windows of {table.window}" if table.window else ""
-    return Figure(table.name, count, length, seconds, f"of a mean rate, of {tool}{window}", counted, rate * MEGABYTE)
+    return Figure(
+        table.name, count, length, seconds, f"of a mean rate, of {tool}{window}", counted, rate * MEGABYTE,
+        synchronization=table.synchronization,
+    )  # fmt: skip

@@ -225,6 +225,13 @@ _COLUMNS = (
         "a finite number",
         valid=lambda value: value.is_between(-_MAX_NUMBER, _MAX_NUMBER),
     ),
+    Column(
+        "overlap",
+        "number",
+        "share of a collective that goes on beside a computation of the same length, as OSU counts it",
+        "a number from 0 to 1",
+        valid=lambda value: value.is_between(0.0, 1.0),
+    ),
     *(
         Column(name, "count", meaning, "an integer of at least 0", valid=_at_least(0))
         for name, meaning in (

@@ -138,8 +138,8 @@ def summarise(
         `half_width` (share of the median), `converged` (null where there is nothing to converge: a single simulated,
         predicted or published value has no spread, what the system was asked once has none either), `rate` (work of one
         operation over `seconds`, in `rate_unit`, B/s where that is empty), `seconds_p10`, `share_above_3x`,
-        `quiet_seconds` and `slowdown` where the table has them (medians; largest share over launches), and `note`.
-        Sorted by `by`.
+        `quiet_seconds`, `slowdown` and `overlap` where the table has them (medians; largest share over launches), and
+        `note`. Sorted by `by`.
 
     Examples
     --------
@@ -162,6 +162,7 @@ def summarise(
             ("share_above_3x", pl.col("share_above_3x").max()),
             ("quiet_seconds", pl.col("quiet_seconds").median()),
             ("slowdown", pl.col("slowdown").median()),
+            ("overlap", pl.col("overlap").median()),
             ("rate_unit", pl.col("rate_unit").drop_nulls().first()),
             ("status", pl.col("status").last()),
             ("_work", pl.col("_work").median()),
@@ -255,7 +256,7 @@ def coverage_words(summary: pl.DataFrame) -> str:
     return f"{least:.0%}" if least >= DEFAULT_CONFIDENCE else f"≥{least:.0%}"
 
 
-_EXTRA = ("rate", "rate_unit", "seconds_p10", "share_above_3x", "quiet_seconds", "slowdown")
+_EXTRA = ("rate", "rate_unit", "seconds_p10", "share_above_3x", "quiet_seconds", "slowdown", "overlap")
 
 _FIGURES: dict[str, pl.DataType] = {
     "launches": pl.Int64(),

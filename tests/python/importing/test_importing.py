@@ -50,11 +50,11 @@ def test_tables_of_osu(native, tmp_path):
     assert points(table) == [
         ("echo", 2, 0, pytest.approx(0.22e-6)),
         ("echo", 2, 8, pytest.approx(1.25e-6)),
-        ("osu-mbw-mr", 30, 8, pytest.approx(1e-6)),  # 15 pairs, 15 million messages a second of all of them
-        ("osu-bibw", 2, 1000, pytest.approx(1e-5)),  # 200 MB/s of both directions
+        ("multi-pair", 30, 8, pytest.approx(1e-6)),  # 15 pairs, 15 million messages a second of all of them
+        ("bidirectional", 2, 1000, pytest.approx(1e-5)),  # 200 MB/s of both directions
         ("allreduce", 8, 8, pytest.approx(2.5e-6)),  # the line of no time is no figure
         ("barrier", 8, None, pytest.approx(0.91e-6)),
-        ("osu-iallreduce", 8, 8, pytest.approx(5e-6)),
+        ("iallreduce", 8, 8, pytest.approx(5e-6)),
     ]
     assert table["note"].to_list()[:3] == [
         "mean over iterations, of OSU 7.4",
@@ -62,6 +62,56 @@ def test_tables_of_osu(native, tmp_path):
         "of a mean rate, of OSU 5.6.3, windows of 64",
     ]
     assert table["iterations"].to_list()[4] == 1000
+
+
+ONE_SIDED = """
+# OSU MPI_{name} Test v7.4
+# Window creation: MPI_Win_allocate
+# Synchronization: {synchronization}
+# Datatype: MPI_CHAR.
+# Size          {column}
+8                       {value}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "value", "benchmark", "seconds"),
+    [
+        ("Put Latency", "Latency (us)", 1.5, "put", 1.5e-6),
+        ("Get latency", "Latency (us)", 2.0, "get", 2e-6),
+        ("Put Bandwidth", "Bandwidth (MB/s)", 16.0, "put-bandwidth", 0.5e-6),
+        ("Get Bandwidth", "Bandwidth (MB/s)", 8.0, "get-bandwidth", 1e-6),
+        ("Accumulate latency", "Latency (us)", 3.0, "accumulate", 3e-6),
+        ("Get_accumulate latency", "Latency (us)", 3.0, "get-accumulate", 3e-6),
+        ("Fetch_and_op latency", "Latency (us)", 3.0, "fetch-and-op", 3e-6),
+        ("Compare_and_swap latency", "Latency (us)", 3.0, "compare-and-swap", 3e-6),
+    ],
+)
+def test_one_sided_tables_of_osu_say_how_accesses_are_completed(
+    native, tmp_path, name, column, value, benchmark, seconds
+):
+    text = ONE_SIDED.format(name=name, synchronization="MPI_Win_lock/unlock", column=column, value=value)
+    table = read(tmp_path, text)
+    assert points(table) == [(benchmark, 2, 8, pytest.approx(seconds))]
+    assert table["synchronization"].to_list() == ["lock"]
+    assert "synchronization" not in read(tmp_path, text.replace("MPI_Win_lock/unlock", "MPI_Win_flush_local")).columns
+
+
+@pytest.mark.parametrize(
+    ("title", "benchmark"),
+    [
+        ("Non-blocking Broadcast Latency", "ibroadcast"),
+        ("Non-blocking All-to-All Latency", "ialltoall"),
+        ("Non-blocking Allgatherv Latency", "iallgatherv"),
+        ("Non-blocking Reduce_scatter Latency", "ireduce-scatter"),
+        ("Broadcast Persistent Latency", "broadcast-persistent"),
+        ("Allgather Persistent Latency", "allgather-persistent"),
+        ("Multi Latency", "multi-echo"),
+    ],
+)
+def test_titles_of_osu_lead_to_the_benchmark_that_weft_has(native, tmp_path, title, benchmark):
+    text = f"# OSU MPI {title} Test v7.4\n# Size    Avg Latency(us)\n8    2.5\n"
+    assert points(read(tmp_path, text, ranks=4)) == [(benchmark, 4, 8, pytest.approx(2.5e-6))]
 
 
 def test_medians_of_osu_are_preferred(native, tmp_path):

@@ -118,6 +118,9 @@ def test_help_without_a_benchmark_lists_them_and_no_options_of_theirs(native):
         (["imb pingpong"], ["echo"]),
         (["IMB-PingPong", "osu_bw"], ["echo", "bandwidth"]),
         (["bw"], ["bandwidth"]),
+        (["osu_bibw", "osu_mbw_mr", "osu_multi_lat"], ["bidirectional", "multi-pair", "multi-echo"]),
+        (["osu_iallreduce", "osu_allreduce_persistent"], ["iallreduce", "allreduce-persistent"]),
+        (["osu_put_latency", "IMB-Fetch_and_op"], ["put", "fetch-and-op"]),
         (["osu_allreduce"], ["allreduce"]),
         (["allreduce", "stream"], ["allreduce", "stream"]),
     ],
@@ -126,9 +129,9 @@ def test_names_of_the_field_lead_to_the_benchmark(native, words, names):
     assert resolved(words) == names
 
 
-@pytest.mark.parametrize("name", ["bibw", "osu_bibw", "mbw_mr", "osu_mbw_mr"])
-def test_what_weft_does_not_have_leads_to_what_is_nearest(native, name):
-    with pytest.raises(weft.UsageError, match=f"weft has no {name}; nearest to it is bisection: the ranks of one half"):
+@pytest.mark.parametrize(("name", "nearest"), [("osu_put_bibw", "put: rank 0 writes"), ("imb_exchange", "ring: every")])
+def test_what_weft_does_not_have_leads_to_what_is_nearest(native, name, nearest):
+    with pytest.raises(weft.UsageError, match=f"weft has no {name}; nearest to it is {nearest}"):
         resolved([name])
 
 

@@ -84,7 +84,10 @@ pub const fn algorithms(kind: CollectiveKind) -> &'static [Algorithm] {
         CollectiveKind::Allgather => &[Bruck, RecursiveDoubling, Ring],
         CollectiveKind::Alltoall => &[Bruck, Spread, Pairwise],
         CollectiveKind::Alltoallv => &[Spread, Pairwise],
-        CollectiveKind::Scan => &[RecursiveDoubling, Linear],
+        CollectiveKind::Scan | CollectiveKind::Exscan => &[RecursiveDoubling, Linear],
+        CollectiveKind::ReduceScatter => &[Pairwise, Ring],
+        CollectiveKind::Gatherv | CollectiveKind::Scatterv => &[Linear],
+        CollectiveKind::Allgatherv => &[Ring],
         CollectiveKind::Split => &[Bruck],
     }
 }

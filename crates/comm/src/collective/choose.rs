@@ -20,7 +20,7 @@ const LONG_ALLGATHER: usize = 512 * 1024;
 const SHORT_ALLTOALL: usize = 256;
 /// Blocks from here on go one partner at a time in an all-to-all (section 4.3).
 const LONG_ALLTOALL: usize = 32 * 1024;
-/// Blocks of a ring allreduce must be this long to be worth its many steps.
+/// Blocks of a ring allreduce or reduce-scatter must be this long to be worth its many steps.
 const LONG_RING_BLOCK: usize = 8 * 1024;
 
 /// Bytes of one segment of the chain: its startup is then small against its transfer on today's networks, and a
@@ -30,7 +30,7 @@ pub const CHAIN_SEGMENT: usize = 8 * 1024;
 /// The algorithm for a collective among `size` ranks.
 ///
 /// `bytes` is the length of the message or vector (broadcast, reductions, scan), of the block of one rank (gather,
-/// scatter, allgather, alltoall) or of the mean block (alltoallv); a barrier ignores it. Every rank must come to the
+/// scatter, allgather, alltoall, reduce-scatter) or of the mean block (v-variants); a barrier ignores it. Every rank must come to the
 /// same answer, so all pass the same `bytes`.
 ///
 /// The switching points are those of R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication
@@ -62,8 +62,12 @@ pub fn choose(kind: CollectiveKind, size: usize, bytes: usize) -> Algorithm {
         CollectiveKind::Alltoall if bytes <= SHORT_ALLTOALL && size >= MANY_RANKS => Algorithm::Bruck,
         CollectiveKind::Alltoall | CollectiveKind::Alltoallv if bytes < LONG_ALLTOALL => Algorithm::Spread,
         CollectiveKind::Alltoall | CollectiveKind::Alltoallv => Algorithm::Pairwise,
-        CollectiveKind::Scan if size <= 2 => Algorithm::Linear,
-        CollectiveKind::Scan => Algorithm::RecursiveDoubling,
+        CollectiveKind::Scan | CollectiveKind::Exscan if size <= 2 => Algorithm::Linear,
+        CollectiveKind::Scan | CollectiveKind::Exscan => Algorithm::RecursiveDoubling,
+        CollectiveKind::ReduceScatter if bytes >= LONG_RING_BLOCK => Algorithm::Ring,
+        CollectiveKind::ReduceScatter => Algorithm::Pairwise,
+        CollectiveKind::Gatherv | CollectiveKind::Scatterv => Algorithm::Linear,
+        CollectiveKind::Allgatherv => Algorithm::Ring,
         CollectiveKind::Split => Algorithm::Bruck,
     }
 }

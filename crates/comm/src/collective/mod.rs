@@ -1,6 +1,6 @@
 //! Collectives as free functions over any communicator.
 //!
-//! Every rank of the communicator calls the same function with the same root, lengths and [`Choice`]. Each has two or
+//! Every rank of the communicator calls the same function with the same root, lengths and [`Choice`]. Each has one to
 //! three algorithms ([`algorithms`]); [`choose`] says which one is taken by number of ranks and length, and a
 //! [`Choice`] overrides it. Any number of ranks and any length will do, 0 bytes included; payloads are data or
 //! phantoms, the same on all ranks. Results are written into the space a caller passes, if any, so that a loop need not
@@ -15,10 +15,13 @@ mod barrier;
 mod blocks;
 mod broadcast;
 mod choose;
+mod differing;
 mod element;
+mod exscan;
 mod gather;
 mod halving;
 mod reduce;
+mod reduce_scatter;
 mod scan;
 mod scatter;
 mod scope;
@@ -31,9 +34,12 @@ pub use alltoall::{alltoall, alltoallv};
 pub use barrier::barrier;
 pub use broadcast::broadcast;
 pub use choose::{CHAIN_SEGMENT, choose};
+pub use differing::{allgatherv, gatherv, scatterv};
 pub use element::{Element, Operator, Reduction};
+pub use exscan::exscan;
 pub use gather::gather;
 pub use reduce::reduce;
+pub use reduce_scatter::reduce_scatter;
 pub use scan::scan;
 pub use scatter::scatter;
 pub use split::{Division, divide};

@@ -142,6 +142,11 @@ enum CollectiveKindRecord {
     Alltoallv,
     Scan,
     Split,
+    Exscan,
+    ReduceScatter,
+    Gatherv,
+    Scatterv,
+    Allgatherv,
 }
 
 #[derive(Serialize, Deserialize)]

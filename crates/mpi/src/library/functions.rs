@@ -63,6 +63,7 @@ functions! {
     send_init = "MPI_Send_init" (*const u8, c_int, Handle, c_int, c_int, Handle, *mut Handle);
     recv_init = "MPI_Recv_init" (*mut u8, c_int, Handle, c_int, c_int, Handle, *mut Handle);
     start = "MPI_Start" (*mut Handle);
+    waitall = "MPI_Waitall" (c_int, *mut u8, *mut Status);
     request_free = "MPI_Request_free" (*mut Handle);
     probe = "MPI_Probe" (c_int, c_int, Handle, *mut Status);
     iprobe = "MPI_Iprobe" (c_int, c_int, Handle, *mut c_int, *mut Status);
@@ -72,6 +73,8 @@ functions! {
     reduce = "MPI_Reduce" (*const u8, *mut u8, c_int, Handle, Handle, c_int, Handle);
     allreduce = "MPI_Allreduce" (*const u8, *mut u8, c_int, Handle, Handle, Handle);
     scan = "MPI_Scan" (*const u8, *mut u8, c_int, Handle, Handle, Handle);
+    exscan = "MPI_Exscan" (*const u8, *mut u8, c_int, Handle, Handle, Handle);
+    reduce_scatter_block = "MPI_Reduce_scatter_block" (*const u8, *mut u8, c_int, Handle, Handle, Handle);
     gather = "MPI_Gather" (*const u8, c_int, Handle, *mut u8, c_int, Handle, c_int, Handle);
     scatter = "MPI_Scatter" (*const u8, c_int, Handle, *mut u8, c_int, Handle, c_int, Handle);
     allgather = "MPI_Allgather" (*const u8, c_int, Handle, *mut u8, c_int, Handle, Handle);
@@ -79,6 +82,105 @@ functions! {
     alltoallv = "MPI_Alltoallv" (
         *const u8, *const c_int, *const c_int, Handle, *mut u8, *const c_int, *const c_int, Handle, Handle
     );
+    gatherv = "MPI_Gatherv" (
+        *const u8, c_int, Handle, *mut u8, *const c_int, *const c_int, Handle, c_int, Handle
+    );
+    scatterv = "MPI_Scatterv" (
+        *const u8, *const c_int, *const c_int, Handle, *mut u8, c_int, Handle, c_int, Handle
+    );
+    allgatherv = "MPI_Allgatherv" (
+        *const u8, c_int, Handle, *mut u8, *const c_int, *const c_int, Handle, Handle
+    );
+}
+
+functions! {
+    NonblockingFunctions;
+    barrier = "MPI_Ibarrier" (Handle, *mut Handle);
+    bcast = "MPI_Ibcast" (*mut u8, c_int, Handle, c_int, Handle, *mut Handle);
+    reduce = "MPI_Ireduce" (*const u8, *mut u8, c_int, Handle, Handle, c_int, Handle, *mut Handle);
+    allreduce = "MPI_Iallreduce" (*const u8, *mut u8, c_int, Handle, Handle, Handle, *mut Handle);
+    scan = "MPI_Iscan" (*const u8, *mut u8, c_int, Handle, Handle, Handle, *mut Handle);
+    exscan = "MPI_Iexscan" (*const u8, *mut u8, c_int, Handle, Handle, Handle, *mut Handle);
+    reduce_scatter_block = "MPI_Ireduce_scatter_block" (*const u8, *mut u8, c_int, Handle, Handle, Handle, *mut Handle);
+    gather = "MPI_Igather" (*const u8, c_int, Handle, *mut u8, c_int, Handle, c_int, Handle, *mut Handle);
+    scatter = "MPI_Iscatter" (*const u8, c_int, Handle, *mut u8, c_int, Handle, c_int, Handle, *mut Handle);
+    allgather = "MPI_Iallgather" (*const u8, c_int, Handle, *mut u8, c_int, Handle, Handle, *mut Handle);
+    alltoall = "MPI_Ialltoall" (*const u8, c_int, Handle, *mut u8, c_int, Handle, Handle, *mut Handle);
+    alltoallv = "MPI_Ialltoallv" (
+        *const u8, *const c_int, *const c_int, Handle, *mut u8, *const c_int, *const c_int, Handle, Handle, *mut Handle
+    );
+    gatherv = "MPI_Igatherv" (
+        *const u8, c_int, Handle, *mut u8, *const c_int, *const c_int, Handle, c_int, Handle, *mut Handle
+    );
+    scatterv = "MPI_Iscatterv" (
+        *const u8, *const c_int, *const c_int, Handle, *mut u8, c_int, Handle, c_int, Handle, *mut Handle
+    );
+    allgatherv = "MPI_Iallgatherv" (
+        *const u8, c_int, Handle, *mut u8, *const c_int, *const c_int, Handle, Handle, *mut Handle
+    );
+}
+
+functions! {
+    PersistentFunctions;
+    barrier = "MPI_Barrier_init" (Handle, Handle, *mut Handle);
+    bcast = "MPI_Bcast_init" (*mut u8, c_int, Handle, c_int, Handle, Handle, *mut Handle);
+    reduce = "MPI_Reduce_init" (*const u8, *mut u8, c_int, Handle, Handle, c_int, Handle, Handle, *mut Handle);
+    allreduce = "MPI_Allreduce_init" (*const u8, *mut u8, c_int, Handle, Handle, Handle, Handle, *mut Handle);
+    scan = "MPI_Scan_init" (*const u8, *mut u8, c_int, Handle, Handle, Handle, Handle, *mut Handle);
+    exscan = "MPI_Exscan_init" (*const u8, *mut u8, c_int, Handle, Handle, Handle, Handle, *mut Handle);
+    reduce_scatter_block = "MPI_Reduce_scatter_block_init" (
+        *const u8, *mut u8, c_int, Handle, Handle, Handle, Handle, *mut Handle
+    );
+    gather = "MPI_Gather_init" (*const u8, c_int, Handle, *mut u8, c_int, Handle, c_int, Handle, Handle, *mut Handle);
+    scatter = "MPI_Scatter_init" (*const u8, c_int, Handle, *mut u8, c_int, Handle, c_int, Handle, Handle, *mut Handle);
+    allgather = "MPI_Allgather_init" (*const u8, c_int, Handle, *mut u8, c_int, Handle, Handle, Handle, *mut Handle);
+    alltoall = "MPI_Alltoall_init" (*const u8, c_int, Handle, *mut u8, c_int, Handle, Handle, Handle, *mut Handle);
+    alltoallv = "MPI_Alltoallv_init" (
+        *const u8, *const c_int, *const c_int, Handle, *mut u8, *const c_int, *const c_int, Handle, Handle, Handle, *mut Handle
+    );
+    gatherv = "MPI_Gatherv_init" (
+        *const u8, c_int, Handle, *mut u8, *const c_int, *const c_int, Handle, c_int, Handle, Handle, *mut Handle
+    );
+    scatterv = "MPI_Scatterv_init" (
+        *const u8, *const c_int, *const c_int, Handle, *mut u8, c_int, Handle, c_int, Handle, Handle, *mut Handle
+    );
+    allgatherv = "MPI_Allgatherv_init" (
+        *const u8, c_int, Handle, *mut u8, *const c_int, *const c_int, Handle, Handle, Handle, *mut Handle
+    );
+}
+
+functions! {
+    OneSidedFunctions;
+    allocate = "MPI_Win_allocate" (isize, c_int, Handle, Handle, *mut *mut u8, *mut Handle);
+    free = "MPI_Win_free" (*mut Handle);
+    set_errhandler = "MPI_Win_set_errhandler" (Handle, Handle);
+    lock = "MPI_Win_lock" (c_int, c_int, c_int, Handle);
+    unlock = "MPI_Win_unlock" (c_int, Handle);
+    flush = "MPI_Win_flush" (c_int, Handle);
+    fence = "MPI_Win_fence" (c_int, Handle);
+    post = "MPI_Win_post" (Handle, c_int, Handle);
+    start = "MPI_Win_start" (Handle, c_int, Handle);
+    complete = "MPI_Win_complete" (Handle);
+    wait = "MPI_Win_wait" (Handle);
+    comm_group = "MPI_Comm_group" (Handle, *mut Handle);
+    group_incl = "MPI_Group_incl" (Handle, c_int, *const c_int, *mut Handle);
+    group_free = "MPI_Group_free" (*mut Handle);
+    put = "MPI_Put" (*const u8, c_int, Handle, c_int, isize, c_int, Handle, Handle);
+    get = "MPI_Get" (*mut u8, c_int, Handle, c_int, isize, c_int, Handle, Handle);
+    accumulate = "MPI_Accumulate" (*const u8, c_int, Handle, c_int, isize, c_int, Handle, Handle, Handle);
+    get_accumulate = "MPI_Get_accumulate" (
+        *const u8, c_int, Handle, *mut u8, c_int, Handle, c_int, isize, c_int, Handle, Handle, Handle
+    );
+    fetch_and_op = "MPI_Fetch_and_op" (*const u8, *mut u8, Handle, c_int, isize, Handle, Handle);
+    compare_and_swap = "MPI_Compare_and_swap" (*const u8, *const u8, *mut u8, Handle, c_int, isize, Handle);
+}
+
+functions! {
+    DatatypeFunctions;
+    vector = "MPI_Type_vector" (c_int, c_int, c_int, Handle, *mut Handle);
+    indexed = "MPI_Type_indexed" (c_int, *const c_int, *const c_int, Handle, *mut Handle);
+    commit = "MPI_Type_commit" (*mut Handle);
+    free = "MPI_Type_free" (*mut Handle);
 }
 
 functions! {
@@ -132,7 +234,12 @@ mod tests {
 
     #[test]
     fn every_function_is_one_of_mpi_and_named_once() {
-        let mut names = [Functions::NAMES, SharedFunctions::NAMES, FileFunctions::NAMES].concat();
+        let mut names =
+            [Functions::NAMES, NonblockingFunctions::NAMES, PersistentFunctions::NAMES, DatatypeFunctions::NAMES]
+                .concat();
+        names.extend([OneSidedFunctions::NAMES, FileFunctions::NAMES].concat());
+        // A window of shared memory is freed as any window is.
+        names.extend(SharedFunctions::NAMES.iter().filter(|name| **name != "MPI_Win_free"));
         let count = names.len();
         assert!(names.iter().all(|name| name.starts_with("MPI_")));
         names.sort_unstable();

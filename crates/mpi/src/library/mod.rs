@@ -8,7 +8,10 @@ mod symbols;
 use std::path::{Path, PathBuf};
 
 pub use abi::{Abi, AbiKind, Status};
-pub use functions::{FileFunctions, Functions, SharedFunctions};
+pub use functions::{
+    DatatypeFunctions, FileFunctions, Functions, NonblockingFunctions, OneSidedFunctions, PersistentFunctions,
+    SharedFunctions,
+};
 pub use locate::{LIBRARY_VARIABLE, LoadError};
 use symbols::Symbols;
 
@@ -22,6 +25,11 @@ pub struct Library {
     pub shared: Option<SharedFunctions>,
     /// Its files, if it was built with them.
     pub files: Option<FileFunctions>,
+    /// Its nonblocking collectives and one-sided communication (MPI 3), persistent collectives (MPI 4), and datatypes.
+    pub nonblocking: Option<NonblockingFunctions>,
+    pub persistent: Option<PersistentFunctions>,
+    pub one_sided: Option<OneSidedFunctions>,
+    pub datatypes: Option<DatatypeFunctions>,
     pub abi: Abi,
     path: PathBuf,
     version: String,
@@ -54,9 +62,18 @@ impl Library {
         let functions = Functions::load(&symbols)?;
         let abi = Abi::detect(&symbols)?;
         let version = symbols.library_version()?;
-        let shared = SharedFunctions::load(&symbols).ok();
-        let files = FileFunctions::load(&symbols).ok();
-        Ok(Library { functions, shared, files, abi, path: path.to_owned(), version })
+        Ok(Library {
+            functions,
+            shared: SharedFunctions::load(&symbols).ok(),
+            files: FileFunctions::load(&symbols).ok(),
+            nonblocking: NonblockingFunctions::load(&symbols).ok(),
+            persistent: PersistentFunctions::load(&symbols).ok(),
+            one_sided: OneSidedFunctions::load(&symbols).ok(),
+            datatypes: DatatypeFunctions::load(&symbols).ok(),
+            abi,
+            path: path.to_owned(),
+            version,
+        })
     }
 
     /// The file it was loaded from.

@@ -175,16 +175,26 @@ pub struct Abi {
     /// The error class of a message too long for its receive.
     pub err_truncate: c_int,
     pub thread_funneled: c_int,
+    /// `MPI_LOCK_SHARED`.
+    pub lock_shared: c_int,
     /// `MPI_COMM_TYPE_SHARED`.
     pub comm_type_shared: c_int,
     /// `MPI_IN_PLACE`, an address that no buffer has.
     pub in_place: usize,
-    /// `MPI_STATUS_IGNORE`.
+    /// `MPI_STATUS_IGNORE`, and `MPI_STATUSES_IGNORE`, which is the same address in all three.
     pub status_ignore: usize,
     pub status: StatusLayout,
 }
 
 impl Abi {
+    /// Bytes of a handle in an array of them.
+    pub fn handle_size(&self) -> usize {
+        match self.kind {
+            AbiKind::Mpich => size_of::<c_int>(),
+            AbiKind::Standard | AbiKind::OpenMpi => size_of::<Handle>(),
+        }
+    }
+
     /// Finds out which binary interface the library behind `symbols` has, without initialising it.
     ///
     /// The standard ABI is asked for first: a library that has it says so through `MPI_Abi_get_version`, which gives
