@@ -13,6 +13,15 @@ use super::{ConstantTerm, Terms, VaryingTerm, add_constant, add_varying, prefetc
 /// A run of fewer vectors is not worth a part of a vector at its start so that stores fill lines.
 const MIN_VECTORS: usize = 12;
 
+/// Vectors of a block where those of a long one would meet an end.
+const HALF: usize = 4;
+
+/// As many terms beside an element's own column cost little more with masks.
+const FEW_BESIDE: usize = 2;
+
+/// Vectors of a row from which on most blocks meet no end.
+const LONG_ROW: usize = 8;
+
 /// All lanes.
 const ALL: u32 = u32::MAX;
 
@@ -163,25 +172,77 @@ impl<'a, 'b, V: Lanes> Run<'a, 'b, V> {
         }
     }
 
+    /// Stores `U` vectors.
+    #[inline(always)]
+    unsafe fn put<const U: usize>(&self, at: usize, sum: [V; U]) {
+        for (u, sum) in sum.iter().enumerate() {
+            // SAFETY: `out` has the vectors, which fill lines where they are streamed (this function's condition).
+            unsafe { sum.put(self.row.out.add(at + u * V::LANES), self.row.store) };
+        }
+    }
+
+    /// `U` vectors that meet no end. Returns where they end.
+    #[inline(always)]
+    unsafe fn plain<const U: usize>(&self, at: At) -> At {
+        // SAFETY: rows and `out` have U vectors from there (this function's condition).
+        unsafe {
+            prefetch::<V, U>(self.terms, self.row, at.element);
+            self.put::<U>(at.element, self.inner(at.element));
+        }
+        at.later(U * V::LANES, self.row.span.extent)
+    }
+
+    /// `U` vectors, of which some meet an end. Returns where they end.
+    #[inline(always)]
+    unsafe fn masked<const U: usize>(&self, at: At) -> At {
+        // SAFETY: rows and `out` have U vectors from there (this function's condition).
+        unsafe {
+            prefetch::<V, U>(self.terms, self.row, at.element);
+            self.put::<U>(at.element, self.across(at));
+        }
+        at.later(U * V::LANES, self.row.span.extent)
+    }
+
+    /// Whether vectors that meet an end are few, and cost so much that they are to be computed by themselves.
+    #[inline(always)]
+    fn has_rare_ends(&self) -> bool {
+        let terms = self.terms;
+        let beside = terms.constant.len() - terms.own_constant + terms.varying.len() - terms.own_varying;
+        beside > FEW_BESIDE && self.row.span.extent >= LONG_ROW * V::LANES
+    }
+
+    /// All whole vectors up to `end`, in blocks as long as meet no end of a row. Returns where the last ends.
+    #[inline(always)]
+    unsafe fn blocks_between_ends<const U: usize>(&self, mut at: At, end: usize) -> At {
+        // SAFETY: rows and `out` are valid for the run (this function's condition), of which each block is a part; where
+        // they are streamed they fill lines.
+        unsafe {
+            while at.element + V::LANES <= end {
+                let is_plain = |vectors: usize| {
+                    let elements = vectors * V::LANES;
+                    at.element + elements <= end && !self.seams.meets(at.column, elements)
+                };
+                at = if is_plain(U) {
+                    self.plain::<U>(at)
+                } else if U > HALF && is_plain(HALF) {
+                    self.plain::<HALF>(at)
+                } else if is_plain(1) {
+                    self.plain::<1>(at)
+                } else {
+                    self.masked::<1>(at)
+                };
+            }
+            at
+        }
+    }
+
     /// All blocks of `U` vectors that end at `end` or before. Returns where the last ends.
     #[inline(always)]
     unsafe fn blocks<const U: usize>(&self, mut at: At, end: usize) -> At {
         while at.element + U * V::LANES <= end {
-            // SAFETY: rows and `out` are valid for the run (this function's condition), of which these vectors are a
-            // part; where they are streamed they fill lines.
-            unsafe {
-                prefetch::<V, U>(self.terms, self.row, at.element);
-                let sum: [V; U] = if self.seams.meets(at.column, U * V::LANES) {
-                    self.across::<U>(at)
-                } else {
-                    self.inner(at.element)
-                };
-                for (u, sum) in sum.iter().enumerate() {
-                    let to = self.row.out.add(at.element + u * V::LANES);
-                    sum.put(to, self.row.store);
-                }
-            }
-            at = at.later(U * V::LANES, self.row.span.extent);
+            let meets = self.seams.meets(at.column, U * V::LANES);
+            // SAFETY: as for `blocks_between_ends`.
+            at = unsafe { if meets { self.masked::<U>(at) } else { self.plain::<U>(at) } };
         }
         at
     }
@@ -215,13 +276,15 @@ impl<'a, 'b, V: Lanes> Run<'a, 'b, V> {
     /// All vectors, and a part of one at the end.
     #[inline(always)]
     unsafe fn compute<const U: usize>(&self, mut at: At, end: usize) {
-        // SAFETY: as for `blocks` and `part`; what is left is less than a block, and in the end less than a vector.
+        // SAFETY: as for `blocks` and `part`; what is left is less than a vector.
         unsafe {
-            at = self.blocks::<U>(at, end);
-            if U > 4 {
-                at = self.blocks::<4>(at, end);
+            if self.has_rare_ends() {
+                at = self.blocks_between_ends::<U>(at, end);
+            } else {
+                at = self.blocks::<U>(at, end);
+                at = self.blocks::<HALF>(at, end);
+                at = self.blocks::<1>(at, end);
             }
-            at = self.blocks::<1>(at, end);
             if at.element < end {
                 self.part(at, end - at.element);
             }
